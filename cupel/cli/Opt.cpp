@@ -64,7 +64,6 @@ LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
       flags.printGenericOpForm();
     AsmState state(*module, flags, /*locationMap=*/nullptr, &resources);
     module->print(os, state);
-    os << '\n';
     return success();
   }
   case Emit::Bytecode: {

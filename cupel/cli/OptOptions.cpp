@@ -49,7 +49,7 @@ OptOptions::Registration::Registration() {
 }
 
 OptOptions::OptOptions()
-    : category("Options of cupel opt"),
+    : category("Options"), mlirCategory("Printing, timing and passes, as MLIR has them"),
       inputs(cl::Positional, cl::desc("FILE..."), cl::cat(category)),
       output("o", cl::desc("Where to write; - is standard output"), cl::value_desc("file"),
              cl::init("-"), cl::cat(category)),
@@ -78,11 +78,13 @@ OptOptions::OptOptions()
 
 bool OptOptions::parse(int argc, char **argv) {
   // LLVM's shared library brings hundreds of options of its own; only those that act here are
-  // shown.
+  // shown. The option without a name is the one whose values are the passes.
   for (auto &[name, option] : cl::getRegisteredOptions()) {
-    bool ours = llvm::is_contained(option->Categories, &category);
-    bool mlirs = name.starts_with("mlir-") || name == "pass-pipeline" || name == "help";
-    if (!ours && !mlirs)
+    if (llvm::is_contained(option->Categories, &category))
+      continue;
+    if (name.starts_with("mlir-") || name == "pass-pipeline" || option->ArgStr.empty())
+      option->addCategory(mlirCategory);
+    else if (name != "help")
       option->setHiddenFlag(cl::ReallyHidden);
   }
   cl::extrahelp examples(kExamples);

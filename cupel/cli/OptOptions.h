@@ -25,6 +25,7 @@ public:
   bool parse(int argc, char **argv);
 
   llvm::cl::OptionCategory category;
+  llvm::cl::OptionCategory mlirCategory;
   llvm::cl::list<std::string> inputs;
   llvm::cl::opt<std::string> output;
   llvm::cl::opt<Emit> emit;
