@@ -1,5 +1,6 @@
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/OptOptions.h"
+#include "cupel/cli/ProgramDiagnostics.h"
 #include "cupel/cli/ProgramText.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Files.h"
@@ -18,7 +19,6 @@
 #include <mlir/Parser/Parser.h>
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Support/Timing.h>
-#include <mlir/Support/ToolUtilities.h>
 #include <unistd.h>
 
 namespace cupel::cli {
@@ -77,12 +77,11 @@ LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
   llvm_unreachable("all forms are handled");
 }
 
-/// One chunk of a file, in a context of its own: nothing of one program shows in the next.
-LogicalResult processChunk(const OptOptions &options, const DialectRegistry &registry,
-                           std::unique_ptr<llvm::MemoryBuffer> chunk, TimingScope &timing,
-                           raw_ostream &os) {
+/// Gives one program a context of its own, so that nothing of it shows in the next.
+LogicalResult processProgramText(const OptOptions &options, const DialectRegistry &registry,
+                                 llvm::MemoryBufferRef text, TimingScope &timing, raw_ostream &os) {
   auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(std::move(chunk), SMLoc());
+  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text), llvm::SMLoc());
   MLIRContext context(registry);
   context.allowUnregisteredDialects(options.allowUnregisteredDialects);
   if (options.verifyDiagnostics) {
@@ -91,7 +90,7 @@ LogicalResult processChunk(const OptOptions &options, const DialectRegistry &reg
     (void)processProgram(options, context, sources, timing, os);
     return verifier.verify();
   }
-  SourceMgrDiagnosticHandler handler(*sources, &context);
+  ProgramDiagnosticHandler handler(&context, *sources, llvm::errs());
   return processProgram(options, context, sources, timing, os);
 }
 
@@ -107,14 +106,21 @@ ExitCode processFile(const OptOptions &options, const DialectRegistry &registry,
     reportError("opt", status.message(), kExitFailure);
     return kExitFailure;
   }
+  // Copies of the parts are made only where there are parts; a large file is used where it lies.
   bool split = options.splitInputFile && !isBytecode(contents->bytes());
-  auto buffer = llvm::MemoryBuffer::getMemBuffer(contents->bytes(), name);
-  LogicalResult result = splitAndProcessBuffer(
-      std::move(buffer),
-      [&](std::unique_ptr<llvm::MemoryBuffer> chunk, raw_ostream &out) {
-        return processChunk(options, registry, std::move(chunk), timing, out);
-      },
-      os, split ? kDefaultSplitMarker : "", split ? kDefaultSplitMarker : "");
+  std::vector<std::string> parts;
+  if (split)
+    parts = splitPrograms(contents->bytes());
+  size_t count = split ? parts.size() : 1;
+  LogicalResult result = success();
+  for (size_t i = 0; i < count; ++i) {
+    llvm::StringRef text = split ? llvm::StringRef(parts[i]) : llvm::StringRef(contents->bytes());
+    if (i > 0)
+      os << llvm::StringRef(kProgramSeparator) << '\n';
+    if (failed(
+            processProgramText(options, registry, llvm::MemoryBufferRef(text, name), timing, os)))
+      result = failure();
+  }
   return failed(result) ? kExitFailure : kExitSuccess;
 }
 
@@ -153,7 +159,7 @@ int runOpt(int argc, char **argv) {
   bool first = true;
   for (const std::string &input : options.inputs) {
     if (!first && !isBinary(options.emit))
-      os << kDefaultSplitMarker << '\n';
+      os << llvm::StringRef(kProgramSeparator) << '\n';
     first = false;
     exitCode = std::max<int>(exitCode, processFile(options, registry, input, scope, os));
   }

@@ -60,4 +60,19 @@ Status checkIsProgram(const std::string &name, std::string_view bytes) {
   return {};
 }
 
+std::vector<std::string> splitPrograms(std::string_view text) {
+  std::vector<std::string> programs(1);
+  size_t line = 0;
+  while (!text.empty()) {
+    size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
+    ++line;
+    if (text.starts_with(kProgramSeparator))
+      programs.emplace_back(line, '\n');
+    else
+      programs.back().append(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return programs;
+}
+
 } // namespace cupel::cli

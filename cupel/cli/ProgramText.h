@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cupel::cli {
 
@@ -14,5 +15,12 @@ bool isBytecode(std::string_view bytes);
 
 /// An error that names what the input is where it is neither bytecode nor text.
 Status checkIsProgram(const std::string &name, std::string_view bytes);
+
+/// What separates programs in one file of text: a line that starts so.
+inline constexpr std::string_view kProgramSeparator = "// -----";
+
+/// The programs of a text, each preceded by as many line breaks as keep its line numbers those of
+/// the whole text.
+std::vector<std::string> splitPrograms(std::string_view text);
 
 } // namespace cupel::cli
