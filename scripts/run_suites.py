@@ -110,17 +110,18 @@ class Suites:
         report = self.build / "test-output/lit.json"
         report.parent.mkdir(parents=True, exist_ok=True)
         report.unlink(missing_ok=True)
-        code, output = execute([self.python, LLVM / "build/utils/lit/lit.py", "-sv", f"-j{self.jobs}", "--timeout=120",
+        code, output = execute([self.python, LLVM / "build/utils/lit/lit.py", "-q", f"-j{self.jobs}",
                                 "--order=lexical", "-o", report, ROOT / "tests/lit"], self.env)
         if not report.exists():
             return Result(failed=1, details=f"{output}\nlit ended with {code}")
-        codes = [test["code"] for test in json.loads(report.read_text())["tests"]]
-        passed = sum(code in ("PASS", "XFAIL", "FLAKYPASS") for code in codes)
-        left_out = sum(code in ("UNSUPPORTED", "SKIPPED", "EXCLUDED") for code in codes)
-        failed = len(codes) - passed - left_out
-        if code != 0 and failed == 0:
-            failed = 1
-        return Result(passed, failed, left_out, output if failed else "")
+        tests = json.loads(report.read_text())["tests"]
+        passed = sum(test["code"] in ("PASS", "XFAIL", "FLAKYPASS") for test in tests)
+        left_out = sum(test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED") for test in tests)
+        failures = [test for test in tests if test["code"] in ("FAIL", "XPASS", "TIMEOUT", "UNRESOLVED")]
+        details = "\n".join(f"{test['code']}: {test['name']}\n{test['output']}" for test in failures)
+        if code != 0 and not failures:
+            return Result(passed, 1, left_out, f"{output}\nlit ended with {code}")
+        return Result(passed, len(failures), left_out, details)
 
     def cli(self) -> Result:
         return counted([self.python, ROOT / "tests/cli/check_cli.py", self.bin], self.env)

@@ -10,6 +10,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/Bytecode/BytecodeReader.h>
 #include <mlir/Bytecode/BytecodeWriter.h>
+#include <mlir/Dialect/Func/Extensions/InlinerExtension.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/Quant/QuantOps.h>
 #include <mlir/IR/AsmState.h>
@@ -149,6 +150,7 @@ int runOpt(int argc, char **argv) {
 
   DialectRegistry registry;
   registry.insert<func::FuncDialect, quant::QuantizationDialect>();
+  func::registerInlinerExtension(registry);
   DefaultTimingManager timing;
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope scope = timing.getRootScope();

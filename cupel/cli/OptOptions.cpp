@@ -101,7 +101,9 @@ bool OptOptions::parse(int argc, char **argv) {
       if (!line.trim().empty())
         message += (message.empty() ? "" : " ") + line.trim().str();
     }
-    reportError("opt", message, kExitUsage);
+    // A wrong value has been reported already, by the option itself.
+    if (!message.empty())
+      reportError("opt", message, kExitUsage);
     return false;
   }
   if (inputs.empty()) {

@@ -6,6 +6,8 @@
 namespace cupel::cli {
 namespace {
 
+constexpr std::string_view kBytecodeMagic = "ML\xefR";
+
 struct Signature {
   std::string_view bytes;
   std::string_view meaning;
@@ -42,13 +44,15 @@ std::string firstBytes(std::string_view bytes) {
 
 } // namespace
 
-bool isBytecode(std::string_view bytes) { return bytes.starts_with("ML\xefR"); }
+bool isBytecode(std::string_view bytes) { return bytes.starts_with(kBytecodeMagic); }
 
 Status checkIsProgram(const std::string &name, std::string_view bytes) {
   if (bytes.empty())
     return Error{name + ": is empty"};
   if (isBytecode(bytes))
     return {};
+  if (bytes == kBytecodeMagic.substr(0, 3))
+    return Error{name + ": ends inside the first word of MLIR bytecode"};
   for (const Signature &format : kKnownFormats)
     if (bytes.starts_with(format.bytes))
       return Error{fmt::format("{}: not an MLIR program: this is {}", name, format.meaning)};

@@ -13,6 +13,8 @@ TEST(CheckIsProgram, AcceptsTextAndBytecode) {
 
 TEST(CheckIsProgram, NamesWhatElseItIs) {
   EXPECT_EQ(checkIsProgram("f", "").message(), "f: is empty");
+  EXPECT_EQ(checkIsProgram("f", "ML\xef").message(),
+            "f: ends inside the first word of MLIR bytecode");
   EXPECT_EQ(checkIsProgram("f", "\x7f"
                                 "ELF...")
                 .message(),

@@ -22,3 +22,4 @@ for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH"):
         config.environment[variable] = os.environ[variable]
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail --enable-var-scope"
 config.substitutions.append(("%root", ROOT))
+config.substitutions.append(("%cupel", os.path.join(BUILD, "bin/cupel")))
