@@ -24,8 +24,8 @@ TEST(Process, ReportsASignal) {
 }
 
 TEST(Process, SaysWhenACommandCannotStartOrDoesNotAnswer) {
-  EXPECT_EQ(runCommand({"no-such-command-of-cupel"}).message(),
-            "no-such-command-of-cupel: cannot start: No such file or directory");
+  EXPECT_EQ(runCommand({"/no/such/command"}).message(),
+            "/no/such/command: cannot start: No such file or directory");
   EXPECT_EQ(runCommand({"sleep", "30"}, std::chrono::seconds(1)).message(),
             "sleep: no answer within 1 seconds");
 }
