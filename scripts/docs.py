@@ -6,7 +6,7 @@
 
 Generated: docs/reference/cli.md from the tools' own --help, docs/reference/ops.md from TableGen, and in every page the
 fenced block after `<!-- source: PATH: TEXT -->`, which is the part of PATH from the line that contains TEXT to the
-first line after it that is not indented (a closing brace, say), or to the end of the paragraph if it is not a block.
+line that closes the brackets and braces it opened.
 """
 
 from __future__ import annotations
@@ -36,18 +36,13 @@ def excerpt(path: str, text: str) -> str:
     starts = [number for number, line in enumerate(lines) if text in line]
     if not starts:
         raise SystemExit(f"error: {path} has no line with '{text}', which a page quotes")
-    block = [lines[starts[0]]]
-    opens_block = starts[0] + 1 < len(lines) and lines[starts[0] + 1][:1] in (" ", "\t")
-    for line in lines[starts[0] + 1:]:
-        if opens_block:
-            block.append(line)
-            if line and not line[0].isspace():
-                break
-        elif not line.strip():
+    block, depth = [], 0
+    for line in lines[starts[0]:]:
+        block.append(line)
+        depth += sum(line.count(opening) for opening in "([{") - sum(line.count(closing) for closing in ")]}")
+        if depth <= 0:
             break
-        else:
-            block.append(line)
-    return "\n".join(block).rstrip()
+    return "\n".join(block)
 
 
 def with_current_excerpts(page: str) -> str:
@@ -55,7 +50,12 @@ def with_current_excerpts(page: str) -> str:
 
 
 def help_of(cupel: Path, *verb: str) -> str:
-    result = subprocess.run([cupel, *verb, "--help"], capture_output=True, text=True, check=True)
+    try:
+        result = subprocess.run([cupel, *verb, "--help"], capture_output=True, text=True)
+    except OSError as error:
+        raise SystemExit(f"error: {cupel} cannot be started; ./run builds it") from error
+    if result.returncode != 0:
+        raise SystemExit(f"error: {' '.join(['cupel', *verb, '--help'])} failed: {result.stderr.strip()}")
     return "\n".join(line.rstrip() for line in result.stdout.strip("\n").splitlines())
 
 
