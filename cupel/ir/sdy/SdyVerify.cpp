@@ -373,7 +373,7 @@ static LogicalResult verifyFunctionAttribute(Operation *op, NamedAttribute attri
   auto emitError = [&] { return op->emitOpError() << what << " " << index << ": "; };
   auto sharding = dyn_cast<TensorShardingAttr>(attribute.getValue());
   if (!sharding)
-    return emitError() << attribute.getName().strref().strref() << " must be a #sdy.sharding, got "
+    return emitError() << attribute.getName().strref() << " must be a #sdy.sharding, got "
                        << attribute.getValue();
   return verifySharding(sharding, type, op, emitError);
 }
