@@ -147,6 +147,8 @@ constexpr unsigned char kWrittenByShardy[] = {
 
 /// Where in those bytes the mesh attribute stands: its code, two axes, four device ids.
 constexpr size_t kMeshOffset = 60;
+/// After it stand its two axes, up to here.
+constexpr size_t kAttributesEnd = 75;
 
 std::string shardyBytes() { return {std::begin(kWrittenByShardy), std::end(kWrittenByShardy)}; }
 
@@ -189,7 +191,7 @@ TEST_F(SdyBytecode, RefusesAnInvalidMesh) {
 TEST_F(SdyBytecode, SurvivesAnyChangedByteOfItsAttributes) {
   // Only the attributes: what surrounds them is for MLIR's reader to check.
   std::string good = shardyBytes();
-  for (size_t offset = 54; offset < 75; ++offset) {
+  for (size_t offset = kMeshOffset; offset < kAttributesEnd; ++offset) {
     for (unsigned value = 0; value < 256; ++value) {
       std::string bytes = good;
       bytes[offset] = static_cast<char>(value);

@@ -439,7 +439,7 @@ LogicalResult DataFlowEdgeOp::verifySymbolUses(SymbolTableCollection &) {
   if (!getInput().hasOneUse())
     return emitOpError("must be the only use of its input");
   Operation *owner = getInput().getDefiningOp();
-  if (owner && isa<SdyDialect>(owner->getDialect()) &&
+  if (owner && isa_and_nonnull<SdyDialect>(owner->getDialect()) &&
       !isa<ManualComputationOp, NamedComputationOp>(owner))
     return emitOpError("must not take the result of ") << owner->getName();
   if (std::optional<TensorShardingAttr> sharding = getSharding())
