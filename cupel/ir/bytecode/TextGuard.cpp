@@ -204,15 +204,8 @@ void TextChecker::close(const Token &token) {
 void TextChecker::number(const Token &token) {
   if (token.end - token.begin > limits.numberLength)
     fail(token.begin, "a number of more than " + std::to_string(limits.numberLength) + " digits");
-  bool afterHash = previous.kind == Token::Punctuation && spelledAs(previous) == '#';
   bool afterColon = previous.kind == Token::Punctuation && spelledAs(previous) == ':';
   bool ofValue = beforePrevious.kind == Token::Prefixed && spelledAs(beforePrevious) == '%';
-  if (afterHash && ofValue) {
-    // "%name#7": MLIR makes room for as many values under that name.
-    uint64_t use = valueOf(tokens.spelling(token));
-    if (use > largestUse.first)
-      largestUse = {use, token.begin};
-  }
   if (afterColon && ofValue) {
     // "%name:8 = ...": that operation lists as many types, so no more than half the text has room
     // for.
@@ -274,6 +267,14 @@ void TextChecker::shape(size_t from) {
 }
 
 void TextChecker::prefixed(const Token &token) {
+  std::string_view digits = tokens.spelling(token).substr(1);
+  if (spelledAs(token) == '#' && previous.kind == Token::Prefixed && spelledAs(previous) == '%' &&
+      digits.find_first_not_of("0123456789") == std::string_view::npos) {
+    // "%name#7": MLIR makes room for as many values under that name.
+    uint64_t use = valueOf(digits);
+    if (use > largestUse.first)
+      largestUse = {use, token.begin};
+  }
   if (aliasName.empty())
     return;
   char prefix = spelledAs(token);
