@@ -30,6 +30,7 @@ from jax import lax
 from jax._src.interpreters import mlir
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxlib import _jax
+from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 # "current" is the newest version that this jaxlib writes.
@@ -261,6 +262,33 @@ def write_program(program: Program, out: Writer, small: bool) -> None:
         out.write(f"{program.name}.mlir", text.encode(), "stablehlo", "-", expected)
 
 
+def write_resources(out: Writer) -> None:
+    """A program whose large constants are resource blobs, aligned to 64 bytes, behind JAX's locations.
+
+    JAX keeps constants inline however large they are; other producers of the same modules use resources.
+    """
+    program = constants()
+    module = jax.jit(program.function).lower(*program.arguments).compiler_ir()
+    with module.context, ir.Location.unknown():
+
+        def replace(operation: ir.Operation) -> ir.WalkResult:
+            if operation.name == "stablehlo.constant":
+                value = operation.attributes["value"]
+                if len(value) >= 1024:
+                    data = np.array(ir.DenseFPElementsAttr(value)).astype(np.float32)
+                    operation.attributes["value"] = ir.DenseResourceElementsAttr.get_from_buffer(
+                        data, "table", value.type, alignment=64
+                    )
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(replace)
+        buffer = io.BytesIO()
+        module.operation.write_bytecode(buffer)
+        text = module.operation.get_asm(enable_debug_info=True, large_resource_limit=1 << 20)
+    out.write("resources.plain.mlir.bc", buffer.getvalue(), "stablehlo", "-", "read")
+    out.write("resources.mlir", text.encode(), "stablehlo", "-", "read")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path, help="folder to write to; made if it is not there")
@@ -271,6 +299,7 @@ def main() -> None:
     for program in programs():
         if program.small or not options.small:
             write_program(program, out, options.small)
+    write_resources(out)
     out.close()
     print(f"{len(out.index)} files in {options.out}")
 

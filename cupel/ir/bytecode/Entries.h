@@ -4,6 +4,7 @@
 // build without assertions). The IR check asks it what an entry is.
 #pragma once
 
+#include "cupel/ir/bytecode/FloatTypes.h"
 #include "cupel/ir/bytecode/Tables.h"
 
 namespace cupel::bytecode {
@@ -33,21 +34,6 @@ enum BuiltinAttribute : uint64_t {
   kSparseAttr = 20,
   kDistinctAttr = 21,
   kFileLineColRange = 22,
-};
-
-/// The float types that newer MLIR gives codes of their own, from `kFirstNewFloat` on.
-inline constexpr uint64_t kFirstNewFloat = 21;
-struct NewFloat {
-  const char *name;
-  unsigned width;
-  /// MLIR 19 has the type, though no code for it: it can be written as text.
-  bool known;
-};
-inline constexpr NewFloat kNewFloats[] = {
-    {"tf32", 19, true},         {"f8E5M2", 8, true},     {"f8E4M3", 8, true},
-    {"f8E4M3FN", 8, true},      {"f8E5M2FNUZ", 8, true}, {"f8E4M3FNUZ", 8, true},
-    {"f8E4M3B11FNUZ", 8, true}, {"f8E3M4", 8, false},    {"f4E2M1FN", 4, false},
-    {"f6E2M3FN", 6, false},     {"f6E3M2FN", 6, false},  {"f8E8M0FNU", 8, false},
 };
 
 class Entries {

@@ -84,6 +84,15 @@ TEST(TextGuard, BoundsNumbers) {
   EXPECT_EQ(problemOf("{-# dialect_resources: {builtin: {a: \"0x40000000FF\"}} #-}"), "");
 }
 
+TEST(TextGuard, NamesTypesThatMlir19Lacks) {
+  EXPECT_EQ(problemOf("@f8E3M4 !vhlo.f8E3M4_v1 tensor<4xf8E4M3FN> \"f8E3M4\""), "");
+  EXPECT_THAT(problemOf("f8E3M4"), HasSubstr("type f8E3M4 does not exist in MLIR 19"));
+  TextProblem problem = checkText("\ntensor<4x8xf4E2M1FN>");
+  EXPECT_THAT(problem.what, HasSubstr("type f4E2M1FN does not exist in MLIR 19"));
+  EXPECT_EQ(problem.line, 2u);
+  EXPECT_EQ(problem.column, 12u);
+}
+
 TEST(TextLocations, TurnsRangesIntoPoints) {
   EXPECT_EQ(pointLocations(R"(loc("f":2:21 to :30))"), R"(loc("f":2:21))");
   EXPECT_EQ(pointLocations(R"(loc("f":2:21 to 3:30))"), R"(loc("f":2:21))");
