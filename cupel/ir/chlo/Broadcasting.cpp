@@ -105,8 +105,8 @@ LogicalResult verifyBroadcastingElementwise(Operation *op) {
     expected = IntegerType::get(op->getContext(), 1);
   Type result = getElementTypeOrSelf(op->getResult(0).getType());
   if (!compatibleElementTypes(expected, result))
-    return op->emitOpError("result must have the element type ") << expected << ", but has "
-                                                                 << result;
+    return op->emitOpError("result must have the element type ")
+           << expected << ", but has " << result;
 
   SmallVector<RankedTensorType> operands;
   for (Type type : op->getOperandTypes()) {

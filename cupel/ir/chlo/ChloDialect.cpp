@@ -1,7 +1,7 @@
 #include "cupel/ir/chlo/Chlo.h"
 
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 

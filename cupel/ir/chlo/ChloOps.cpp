@@ -36,8 +36,8 @@ LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, std::optional<Location
 LogicalResult ConstantLikeOp::verify() {
   Type element = getElementTypeOrSelf(getType());
   if (getValue().getType() != element)
-    return emitOpError("value is ") << getValue().getType() << ", but the result has elements of "
-                                    << element;
+    return emitOpError("value is ")
+           << getValue().getType() << ", but the result has elements of " << element;
   return success();
 }
 
@@ -58,7 +58,8 @@ LogicalResult TopKOp::verify() {
   int64_t k = getK();
   if (getElementTypeOrSelf(getValues()) != getElementTypeOrSelf(getOperand()))
     return emitOpError("values must have the element type of the operand, ")
-           << getElementTypeOrSelf(getOperand()) << ", but have " << getElementTypeOrSelf(getValues());
+           << getElementTypeOrSelf(getOperand()) << ", but have "
+           << getElementTypeOrSelf(getValues());
   if (!getElementTypeOrSelf(getIndices()).isSignlessInteger(32))
     return emitOpError("indices must be i32, but are ") << getElementTypeOrSelf(getIndices());
 
@@ -106,8 +107,7 @@ ParseResult ScanOp::parse(OpAsmParser &parser, OperationState &result) {
   int64_t dimension = 0;
   SMLoc operandsLoc = parser.getCurrentLocation();
   if (parser.parseOperandList(inputs, AsmParser::Delimiter::Paren) ||
-      parser.parseKeyword("inits") ||
-      parser.parseOperandList(inits, AsmParser::Delimiter::Paren) ||
+      parser.parseKeyword("inits") || parser.parseOperandList(inits, AsmParser::Delimiter::Paren) ||
       parser.parseKeyword("dimension") || parser.parseEqual() || parser.parseInteger(dimension) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
       parser.parseRegion(*result.addRegion()))
@@ -182,8 +182,8 @@ LogicalResult ScanOp::verify() {
     for (auto [i, value] : llvm::enumerate(values)) {
       auto type = cast<RankedTensorType>(value.getType());
       if (dimension >= type.getRank())
-        return emitOpError("dimension = ") << dimension << " is not a dimension of " << what << " "
-                                           << i << " (" << type << ")";
+        return emitOpError("dimension = ")
+               << dimension << " is not a dimension of " << what << " " << i << " (" << type << ")";
       if (type.isDynamicDim(dimension))
         continue;
       int64_t size = type.getDimSize(dimension);
@@ -208,8 +208,8 @@ LogicalResult ScanOp::verify() {
     if (i < getInputs().size())
       type = withoutDimension(type, dimension);
     if (!compatible(type, body.getArgument(i).getType()))
-      return emitOpError("body argument ") << i << " is " << body.getArgument(i).getType()
-                                           << ", expected " << type;
+      return emitOpError("body argument ")
+             << i << " is " << body.getArgument(i).getType() << ", expected " << type;
   }
   Operation *terminator = body.empty() ? nullptr : &body.back();
   if (!terminator || !terminator->hasTrait<OpTrait::IsTerminator>())
@@ -222,8 +222,8 @@ LogicalResult ScanOp::verify() {
     if (i < getOutputs().size())
       type = withoutDimension(type, dimension);
     if (!compatible(type, terminator->getOperand(i).getType()))
-      return emitOpError("body returns ") << terminator->getOperand(i).getType()
-                                          << " as value " << i << ", expected " << type;
+      return emitOpError("body returns ")
+             << terminator->getOperand(i).getType() << " as value " << i << ", expected " << type;
   }
   return success();
 }

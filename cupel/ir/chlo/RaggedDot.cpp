@@ -64,8 +64,7 @@ LogicalResult checkDimensions(RaggedDotOp op, StringRef side, int64_t rank,
         return op.emitOpError() << side << " has rank " << rank << " and no dimension "
                                 << dimension;
       if (!seen.insert(dimension).second)
-        return op.emitOpError() << "dimension " << dimension << " of " << side
-                                << " is named twice";
+        return op.emitOpError() << "dimension " << dimension << " of " << side << " is named twice";
     }
   return success();
 }
@@ -104,9 +103,9 @@ LogicalResult RaggedDotOp::verify() {
   if (ragged < 0 || ragged >= lhs.getRank())
     return emitOpError("the ragged dimension ") << ragged << " is not a dimension of lhs, which "
                                                 << "has rank " << lhs.getRank();
-  if (failed(checkDimensions(*this, "lhs", lhs.getRank(),
-                             {numbers.getLhsBatchingDimensions(),
-                              numbers.getLhsContractingDimensions()})) ||
+  if (failed(checkDimensions(
+          *this, "lhs", lhs.getRank(),
+          {numbers.getLhsBatchingDimensions(), numbers.getLhsContractingDimensions()})) ||
       failed(checkDimensions(*this, "rhs", rhs.getRank(),
                              {numbers.getRhsBatchingDimensions(),
                               numbers.getRhsContractingDimensions(),
