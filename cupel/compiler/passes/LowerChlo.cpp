@@ -35,7 +35,7 @@ FailureOr<Emitter> makeEmitter(Operation *op, PatternRewriter &rewriter) {
                                       llvm::to_vector(op->getResultTypes()))) {
     auto ranked = dyn_cast<RankedTensorType>(type);
     if (!ranked) {
-      op->emitError("cannot be decomposed to stablehlo: ")
+      op->emitOpError("cannot be decomposed to stablehlo: ")
           << type << " has no rank; stablehlo has ranked tensors only";
       return failure();
     }
@@ -104,7 +104,7 @@ LogicalResult lowerChlo(ModuleOp module) {
     if (succeeded(applicator.matchAndRewrite(op, rewriter)))
       continue;
     if (errorsBefore == 0)
-      op->emitError("cannot be decomposed to stablehlo");
+      op->emitOpError("cannot be decomposed to stablehlo");
     result = failure();
   }
   return result;

@@ -49,7 +49,7 @@ FailureOr<Broadcast> broadcastOperands(Operation *op, PatternRewriter &rewriter)
   for (Type type : op->getOperandTypes()) {
     auto ranked = dyn_cast<RankedTensorType>(type);
     if (!ranked) {
-      op->emitError("cannot be decomposed to stablehlo: ")
+      op->emitOpError("cannot be decomposed to stablehlo: ")
           << type << " has no rank; stablehlo has ranked tensors only";
       return failure();
     }
@@ -133,7 +133,7 @@ struct BroadcastFormulaPattern : public OpRewritePattern<ChloOp> {
     if (failed(broadcast))
       return failure();
     if (!isa<FloatType>(getElementTypeOrSelf(op.getType())))
-      return op.emitError("cannot be decomposed to stablehlo: the operands must be real floats");
+      return op.emitOpError("cannot be decomposed to stablehlo: the operands must be real floats");
     ArrayRef<Value> operands = broadcast->operands;
     Emitter emitter(rewriter, op.getLoc(), broadcast->shape, operands.front());
     replaceWith(op, formula(emitter.wrap(operands[0]), emitter.wrap(operands[1])), rewriter);

@@ -222,7 +222,7 @@ struct BesselPattern : public FormulaPattern<chlo::BesselI1eOp, widened<besselI1
   using FormulaPattern::FormulaPattern;
   LogicalResult matchAndRewrite(chlo::BesselI1eOp op, PatternRewriter &rewriter) const override {
     if (isa<ComplexType>(getElementTypeOrSelf(op.getType())))
-      return op.emitError("cannot be decomposed to stablehlo: bessel_i1e is defined for real "
+      return op.emitOpError("cannot be decomposed to stablehlo: bessel_i1e is defined for real "
                           "operands only, but this one is ")
              << op.getType();
     return FormulaPattern::matchAndRewrite(op, rewriter);

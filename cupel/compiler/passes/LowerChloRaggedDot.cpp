@@ -233,11 +233,12 @@ private:
 struct RaggedDotPattern : public OpRewritePattern<chlo::RaggedDotOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(chlo::RaggedDotOp op, PatternRewriter &rewriter) const override {
-    for (Type type : {op.getLhs().getType(), op.getRhs().getType(), op.getGroupSizes().getType(),
-                      op.getType()}) {
+    SmallVector<Type> types(op->getOperandTypes());
+    types.push_back(op.getType());
+    for (Type type : types) {
       auto ranked = dyn_cast<RankedTensorType>(type);
       if (!ranked || !ranked.hasStaticShape())
-        return op.emitError("cannot be decomposed to stablehlo: all shapes must be static, but ")
+        return op.emitOpError("cannot be decomposed to stablehlo: all shapes must be static, but ")
                << type << " is not";
     }
     rewriter.replaceOp(op, RaggedDotBuilder(op, rewriter).build());

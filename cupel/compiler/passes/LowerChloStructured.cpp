@@ -19,7 +19,7 @@ struct TopKPattern : public OpRewritePattern<chlo::TopKOp> {
     auto type = dyn_cast<RankedTensorType>(op.getOperand().getType());
     if (!type || !isa<RankedTensorType>(op.getValues().getType()) ||
         !isa<RankedTensorType>(op.getIndices().getType()))
-      return op.emitError("cannot be decomposed to stablehlo: its types must be ranked");
+      return op.emitOpError("cannot be decomposed to stablehlo: its types must be ranked");
     Location loc = op.getLoc();
     int64_t last = type.getRank() - 1;
 
