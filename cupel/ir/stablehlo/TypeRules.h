@@ -1,0 +1,62 @@
+// Rules about types that the stablehlo dialect is built on: which element types are quantized, when
+// two types are compatible, what bounds a tensor has. Used by the generated op constraints, by the
+// verifiers and by type inference. Must never emit diagnostics: callers know what to say.
+
+#pragma once
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeRange.h"
+
+#include <optional>
+
+namespace cupel::stablehlo {
+
+/// Per-tensor (per-axis) uniform quantized with storage of 2, 4, 8, 16 or 32 bits.
+bool isQuantizedPerTensor(mlir::Type type);
+bool isQuantizedPerAxis(mlir::Type type);
+/// Either of the two.
+bool isQuantized(mlir::Type type);
+
+bool isScalarI32(mlir::Type type);
+bool isScalarUI32(mlir::Type type);
+
+/// A rank-1 tensor of index: how custom_call spells layouts.
+bool isLayout(mlir::Attribute attr);
+
+/// The upper bounds of the dimensions of `type`, one per dimension with kDynamic for "none"; empty
+/// if the type carries no bounds.
+llvm::ArrayRef<int64_t> getBounds(mlir::Type type);
+
+/// `type` with bounds (all kDynamic or empty: no encoding).
+mlir::RankedTensorType getTensorType(llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
+                                     llvm::ArrayRef<int64_t> bounds = {});
+
+/// No dynamic dimension, or exactly one and that one bounded.
+bool isStaticOrSingleBounded(mlir::Type type);
+
+/// Sizes that may be the same at run time: equal, or one of them unknown and the other within its
+/// bound (kDynamic for "no bound").
+bool areCompatibleSizes(int64_t a, int64_t boundA, int64_t b, int64_t boundB);
+
+/// Compatible shapes and bounds; element types are not looked at.
+bool areCompatibleShapes(mlir::Type a, mlir::Type b);
+
+/// Equal, or quantized with the same storage, expressed type and granularity: scales and zero points
+/// may differ.
+bool areCompatibleElementTypes(mlir::Type a, mlir::Type b);
+
+/// Compatible tensors, or equal types of any other kind.
+bool areCompatible(mlir::Type a, mlir::Type b);
+bool areCompatible(mlir::TypeRange a, mlir::TypeRange b);
+
+/// The element type of complex, quantized (expressed) and plain types that arithmetic happens in.
+mlir::Type getRealElementType(mlir::Type elementType);
+
+/// Bits of one element (complex: both parts; quantized: storage), 0 for types without a width.
+unsigned getElementBits(mlir::Type elementType);
+
+/// The most specific type that all of `types` are compatible with (sizes known in any of them,
+/// tightest bounds); none if two of them are incompatible. `types` must not be empty.
+std::optional<mlir::Type> mostSpecific(mlir::TypeRange types);
+
+} // namespace cupel::stablehlo
