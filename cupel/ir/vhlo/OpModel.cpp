@@ -80,9 +80,9 @@ public:
       return failure();
     if (op->getNumSuccessors())
       return op->emitOpError("has successors, but no operation of the portable format has any");
-    for (auto [name, value] : llvm::zip_equal(info.attributes, attributesOf(op)))
+    for (auto [slot, value] : llvm::zip_equal(info.attributes, attributesOf(op)))
       if (!value)
-        return op->emitOpError("lacks its attribute '") << name << "'";
+        return op->emitOpError("lacks its attribute '") << slot.name << "'";
     if (isReturn())
       return OpTrait::impl::verifyIsTerminator(op);
     if (isFunc() && !isWellFormedFunc(op))
@@ -209,6 +209,8 @@ private:
 } // namespace
 
 void cupel::vhlo::registerOp(VhloDialect &dialect, TypeID typeId, const OpInfo &info) {
-  SmallVector<StringRef> names(info.attributes.begin(), info.attributes.end());
+  SmallVector<StringRef> names;
+  for (const AttributeSlot &slot : info.attributes)
+    names.push_back(slot.name);
   RegisteredOperationName::insert(std::make_unique<OpModel>(dialect, typeId, info), names);
 }

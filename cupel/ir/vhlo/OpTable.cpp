@@ -4,7 +4,6 @@
 #include "llvm/ADT/StringMap.h"
 
 using namespace cupel::vhlo;
-using llvm::StringLiteral;
 
 namespace {
 #include "cupel/ir/vhlo/OpTable.inc"
@@ -26,8 +25,11 @@ const llvm::StringMap<llvm::SmallVector<const OpInfo *, 2>> &revisionsByBase() {
 } // namespace
 
 int OpInfo::attributeIndex(llvm::StringRef attribute) const {
-  const StringLiteral *it = llvm::lower_bound(attributes, attribute);
-  if (it == attributes.end() || *it != attribute)
+  const AttributeSlot *it =
+      llvm::lower_bound(attributes, attribute, [](const AttributeSlot &slot, llvm::StringRef key) {
+        return slot.name < key;
+      });
+  if (it == attributes.end() || it->name != attribute)
     return -1;
   return it - attributes.begin();
 }

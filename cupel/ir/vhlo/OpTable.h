@@ -18,6 +18,33 @@ struct Slot {
   bool variadic = false;
 };
 
+/// What an attribute's absence in stablehlo means, and the value it gets when a revision adds it.
+/// Defaults.h makes and recognises the values.
+enum class Default : uint8_t {
+  Required,
+  DefaultAccuracy,
+  DefaultPrecision,
+  EmptyArray,
+  EmptyBackendConfig,
+  EmptyDictionary,
+  EmptyDims,
+  EmptyString,
+  False,
+  MinusOne,
+  NoneType,
+  NoReversal,
+  NoType,
+  Ones,
+  OriginalApi,
+  Zero,
+  ZeroPadding,
+};
+
+struct AttributeSlot {
+  llvm::StringLiteral name;
+  Default missing;
+};
+
 struct OpInfo {
   /// Without the dialect: "gather_v2".
   llvm::StringLiteral name;
@@ -30,13 +57,15 @@ struct OpInfo {
   Version until;
   llvm::ArrayRef<Slot> operands;
   /// In alphabetical order, which is the order of their encoding. All are always present.
-  llvm::ArrayRef<llvm::StringLiteral> attributes;
+  llvm::ArrayRef<AttributeSlot> attributes;
   llvm::ArrayRef<Slot> regions;
   llvm::ArrayRef<Slot> results;
 
   /// The position of an attribute, or -1.
   int attributeIndex(llvm::StringRef attribute) const;
-  bool existsIn(Version version) const { return since <= version && version <= until; }
+  bool existsIn(Version version) const {
+    return since <= version.withoutPatch() && version.withoutPatch() <= until;
+  }
 };
 
 /// All operations, sorted by name.
