@@ -157,14 +157,14 @@ def Stablehlo_InfeedOp : StablehloOp<"infeed", []> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_OutfeedOp : StablehloOp<"outfeed", [InferTypeOpAdaptor]> {
+def Stablehlo_OutfeedOp : StablehloOp<"outfeed", []> {
   let summary = "Hands values to the host";
   let arguments = (ins Variadic<Hlo_AnyTensor>:$inputs, Hlo_TokenType:$token,
       Hlo_EmptyString:$outfeed_config);
   let results = (outs Hlo_TokenType:$result);
 }
 
-def Stablehlo_SendOp : StablehloOp<"send", [InferTypeOpAdaptor]> {
+def Stablehlo_SendOp : StablehloOp<"send", []> {
   let summary = "Sends values over a channel";
   let arguments = (ins Variadic<Hlo_AnyTensor>:$inputs, Hlo_TokenType:$token,
       Stablehlo_ChannelHandleAttr:$channel_handle, Hlo_FalseByDefault:$is_host_transfer,

@@ -1,5 +1,5 @@
-// The stablehlo dialect: the one form in which Cupel holds programs. Include this to build, match or
-// read its ops; text and semantics follow the OpenXLA specification exactly.
+// The stablehlo dialect: the one form in which Cupel holds programs. Include this to build, match
+// or read its ops; text and semantics follow the OpenXLA specification exactly.
 
 #pragma once
 

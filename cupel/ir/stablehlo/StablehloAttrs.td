@@ -174,7 +174,9 @@ def Stablehlo_ResultAccuracyAttr : StablehloAttr<"ResultAccuracy", "result_accur
   let summary = "How far the result of an op may be from the exact one";
   let parameters = (ins "mlir::APFloat":$atol, "mlir::APFloat":$rtol, "int64_t":$ulps,
       "ResultAccuracyModeAttr":$mode);
-  let constBuilderCall = "$0";
+  // The only value ever built from a default.
+  let constBuilderCall =
+      "::cupel::stablehlo::ResultAccuracyAttr::getDefault($_builder.getContext())";
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -230,13 +232,12 @@ def Hlo_ReplicaGroups : AnyAttrOf<[I64ElementsAttr, Stablehlo_ReplicaGroupMeshAx
   let storageType = "::mlir::Attribute";
 }
 def Hlo_ResultAccuracy : DefaultedWithPortableDefault<Stablehlo_ResultAccuracyAttr,
-    "::cupel::stablehlo::ResultAccuracyAttr::getDefault($_builder.getContext())",
-    "default_accuracy">;
+    "ResultAccuracyAttr::getDefault", "default_accuracy">;
 def Hlo_WindowOnes : OptionalWithPortableDefault<DenseI64ArrayAttr, "ones">;
 def Hlo_WindowPadding : OptionalWithPortableDefault<I64ElementsAttr, "zero_padding">;
 def Hlo_WindowReversal : OptionalWithPortableDefault<DenseBoolArrayAttr, "no_reversal">;
 def Hlo_KnownDimensions : OptionalWithPortableDefault<DenseI64ArrayAttr, "empty_dims">;
-def Hlo_EmptyString : DefaultedWithPortableDefault<StrAttr, "", "empty_string">;
+def Hlo_EmptyString : DefaultedWithPortableDefault<StrAttr, "\"\"", "empty_string">;
 def Hlo_SourceTargetPairs : OptionalWithPortableDefault<I64ElementsAttr, "empty_pairs">;
 def Hlo_Layout : Attr<CPred<"::cupel::stablehlo::isLayout($_self)">, "rank-1 tensor of index"> {
   let storageType = "::mlir::DenseIntElementsAttr";

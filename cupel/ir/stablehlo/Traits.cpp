@@ -46,8 +46,7 @@ LogicalResult verifyPairwiseSameOperandAndResultType(Operation *op) {
   if (op->getNumOperands() != op->getNumResults())
     return op->emitOpError("requires as many results as operands, but got ")
            << op->getNumOperands() << " operands and " << op->getNumResults() << " results";
-  for (auto [index, operand, result] :
-       llvm::enumerate(op->getOperandTypes(), op->getResultTypes()))
+  for (auto [index, operand, result] : llvm::enumerate(op->getOperandTypes(), op->getResultTypes()))
     if (!areCompatible(operand, result))
       return op->emitOpError("requires the type of result #")
              << index << " to match its operand, but got " << result << " for operand type "

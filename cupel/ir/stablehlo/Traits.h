@@ -24,10 +24,11 @@ public:
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
     return detail::verifyCompatibleOperandsAndResultType(op);
   }
-  static mlir::LogicalResult
-  inferReturnTypes(mlir::MLIRContext *, std::optional<mlir::Location> location,
-                   mlir::ValueRange operands, mlir::DictionaryAttr, mlir::OpaqueProperties,
-                   mlir::RegionRange, llvm::SmallVectorImpl<mlir::Type> &results) {
+  static mlir::LogicalResult inferReturnTypes(mlir::MLIRContext *,
+                                              std::optional<mlir::Location> location,
+                                              mlir::ValueRange operands, mlir::DictionaryAttr,
+                                              mlir::OpaqueProperties, mlir::RegionRange,
+                                              llvm::SmallVectorImpl<mlir::Type> &results) {
     return detail::inferMostSpecificType(location, operands, results);
   }
 };

@@ -41,8 +41,7 @@ bool isScalarUI32(Type type) { return isScalarOf(type, /*isUnsigned=*/true); }
 
 bool isLayout(Attribute attr) {
   auto elements = dyn_cast<DenseIntElementsAttr>(attr);
-  return elements && elements.getType().getRank() == 1 &&
-         elements.getElementType().isIndex();
+  return elements && elements.getType().getRank() == 1 && elements.getElementType().isIndex();
 }
 
 ArrayRef<int64_t> getBounds(Type type) {
@@ -183,8 +182,8 @@ std::optional<Type> mostSpecific(TypeRange types) {
         shape[i] = size;
       }
       if (!typeBounds.empty() && !ShapedType::isDynamic(typeBounds[i]))
-        bounds[i] = ShapedType::isDynamic(bounds[i]) ? typeBounds[i]
-                                                     : std::min(bounds[i], typeBounds[i]);
+        bounds[i] =
+            ShapedType::isDynamic(bounds[i]) ? typeBounds[i] : std::min(bounds[i], typeBounds[i]);
     }
   }
   for (int64_t i = 0; i < first.getRank(); ++i) {

@@ -41,8 +41,8 @@ bool areCompatibleSizes(int64_t a, int64_t boundA, int64_t b, int64_t boundB);
 /// Compatible shapes and bounds; element types are not looked at.
 bool areCompatibleShapes(mlir::Type a, mlir::Type b);
 
-/// Equal, or quantized with the same storage, expressed type and granularity: scales and zero points
-/// may differ.
+/// Equal, or quantized with the same storage, expressed type and granularity: scales and zero
+/// points may differ.
 bool areCompatibleElementTypes(mlir::Type a, mlir::Type b);
 
 /// Compatible tensors, or equal types of any other kind.

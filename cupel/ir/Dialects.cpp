@@ -1,0 +1,17 @@
+#include "cupel/ir/Dialects.h"
+
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Quant/QuantOps.h"
+
+namespace cupel::ir {
+
+void registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantizationDialect,
+                  stablehlo::StablehloDialect>();
+  mlir::func::registerInlinerExtension(registry);
+}
+
+} // namespace cupel::ir
