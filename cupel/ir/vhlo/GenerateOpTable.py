@@ -161,12 +161,14 @@ def sourceAttribute(definitions, op, name, record):
     storage = (base["storageType"] or "").strip()
 
     if base["!name"] in SPLIT_CODECS:
+        added = {part for revision in op["revisions"]
+                 for part in definitions.record(revision)["addedAttributes"]}
         names = {}
-        for kind, parameter in base["parameters"]["args"]:
-            isList = not isinstance(kind, str)
-            # A list that a revision added is empty in the versions before.
-            fallback = "EmptyDims" if isList and default == "Required" else default
-            names[snakeCase(parameter)] = fallback
+        for _, parameter in base["parameters"]["args"]:
+            part = snakeCase(parameter)
+            # A list of dimensions that a revision added is empty in the versions before.
+            isAdded = part in added and default == "Required"
+            names[part] = "EmptyDims" if isAdded else default
         return SourceAttribute(name, SPLIT_CODECS[base["!name"]], list(names)), names
     if base["!name"] == "Stablehlo_ChannelHandleAttr":
         # Only where a channel is required its type is kept.
