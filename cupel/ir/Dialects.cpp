@@ -1,5 +1,8 @@
 #include "cupel/ir/Dialects.h"
 
+#include "cupel/ir/check/Check.h"
+#include "cupel/ir/interpreter/Interpreter.h"
+#include "cupel/ir/sdy/Sdy.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
@@ -10,6 +13,7 @@ namespace cupel::ir {
 
 void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::func::FuncDialect, mlir::quant::QuantizationDialect,
+                  check::CheckDialect, interpreter::InterpreterDialect, sdy::SdyDialect,
                   stablehlo::StablehloDialect>();
   mlir::func::registerInlinerExtension(registry);
 }
