@@ -17,13 +17,14 @@ find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)
 
-# What all our code is compiled with.
+# What all our code is compiled with. -fPIC for executables too (CMake would say -fPIE there):
+# libraries and executables share one precompiled header.
 add_library(cupel_flags INTERFACE)
 target_include_directories(cupel_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 target_compile_options(cupel_flags INTERFACE
   -Wall -Wextra -Werror -Wno-unused-parameter -Wnon-virtual-dtor -Woverloaded-virtual
   -Wimplicit-fallthrough -fno-omit-frame-pointer -fvisibility=hidden -fvisibility-inlines-hidden
-  -fdata-sections -ffunction-sections)
+  -fdata-sections -ffunction-sections -fPIC)
 target_link_options(cupel_flags INTERFACE -fuse-ld=lld-19 -Wl,--gc-sections)
 target_link_libraries(cupel_flags INTERFACE Threads::Threads)
 # ccache reuses objects that were compiled with a precompiled header only if clang leaves its
@@ -52,10 +53,8 @@ target_precompile_headers(cupel_mlir_pch PRIVATE
   <mlir/Dialect/Quant/QuantTypes.h> <mlir/Dialect/Func/IR/FuncOps.h>
   <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h>
   <llvm/ADT/TypeSwitch.h> <llvm/ADT/StringSwitch.h> <string> <vector> <optional>)
-set_target_properties(cupel_mlir_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 function(_cupel_configure_target name is_mlir)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   if(is_mlir)
     target_link_libraries(${name} PUBLIC cupel_mlir)
     target_precompile_headers(${name} REUSE_FROM cupel_mlir_pch)

@@ -216,7 +216,7 @@ def Stablehlo_ReduceScatterOp : StablehloOp<"reduce_scatter",
 }
 
 def Stablehlo_AllToAllOp : StablehloOp<"all_to_all", [SameOperandsElementType,
-    SameOperandsShape, InferTypeOpAdaptor]> {
+    InferTypeOpAdaptor]> {
   let summary = "Each process of a group sends a part to every other";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands, Hlo_NonNegativeI64:$split_dimension,
       Hlo_NonNegativeI64:$concat_dimension, Hlo_PositiveI64:$split_count,

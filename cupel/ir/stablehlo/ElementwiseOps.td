@@ -184,8 +184,13 @@ class BinaryOp<string mnemonic, Type kind, list<Trait> traits = []>
 }
 
 // The commutative ones may stand alone as the body of a reduce ("applies stablehlo.add").
-def Stablehlo_AddOp : BinaryOp<"add", Hlo_AnyTensor, [Commutative]> {
+// A quantized sum may mix per-tensor and per-axis operands, so add has rules of its own.
+def Stablehlo_AddOp : StablehloOp<"add", [Pure, Elementwise, Commutative,
+    SameOperandsAndResultShape, InferTypeOpAdaptor]> {
   let summary = "Sum; logical or for booleans";
+  let arguments = (ins Hlo_AnyTensor:$lhs, Hlo_AnyTensor:$rhs);
+  let results = (outs Hlo_AnyTensor:$result);
+  let assemblyFormat = kBinaryFormat;
   let hasVerifier = 1;
 }
 def Stablehlo_MaximumOp : BinaryOp<"maximum", Hlo_Tensor, [Commutative]> {

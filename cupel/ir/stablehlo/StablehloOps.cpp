@@ -181,7 +181,9 @@ static ParseResult buildCompactBody(OpAsmParser &parser, SMLoc nameLoc, Operatio
   Type scalar = RankedTensorType::get({}, tensor.getElementType());
   Block &block = body.emplaceBlock();
   block.addArguments({scalar, scalar}, {loc, loc});
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  // The region has no parent yet that a builder could take the context from.
+  OpBuilder builder(parser.getContext());
+  builder.setInsertionPointToEnd(&block);
   OperationState state(loc, innerName);
   state.addOperands(block.getArguments());
   state.addTypes(scalar);

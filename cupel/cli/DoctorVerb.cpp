@@ -1,0 +1,169 @@
+// `cupel doctor`: what is installed, what is missing and the command that gets it.
+
+#include "cupel/cli/CommandLine.h"
+#include "cupel/cli/Verbs.h"
+#include "cupel/support/Error.h"
+#include "cupel/support/Process.h"
+#include "cupel/support/Version.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cupel::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One thing that was looked at. Optional things do not make the doctor fail.
+struct Finding {
+  std::string name;
+  bool present = false;
+  bool required = true;
+  std::string detail; ///< Version and place, or what is wrong.
+  std::string fix;    ///< The command to type where it is missing.
+};
+
+std::string firstLine(const std::string &text) { return text.substr(0, text.find('\n')); }
+
+std::string aptInstall(std::string_view package) {
+  return fmt::format("sudo apt-get install {}", package);
+}
+
+/// A tool that prints its version when asked.
+Finding tool(std::string name, const std::string &path, bool required, std::string fix) {
+  Finding finding{std::move(name), false, required, "not found", std::move(fix)};
+  if (path.empty() || !fs::exists(path))
+    return finding;
+  Result<CommandOutput> output = runCommand({path, "--version"});
+  if (!output) {
+    finding.detail = output.message();
+    return finding;
+  }
+  finding.present = output->exitCode == 0;
+  std::string line = firstLine(output->text);
+  // LLVM's tools name themselves first and their version on the second line.
+  if (line.find(' ') == std::string::npos || line.starts_with("LLVM (")) {
+    size_t at = output->text.find("version");
+    if (at != std::string::npos)
+      line = firstLine(output->text.substr(at));
+  }
+  finding.detail = fmt::format("{} ({})", line, path);
+  return finding;
+}
+
+Finding sharedLibrary(const char *name, const char *package) {
+  fs::path path = fs::path(llvmRoot()) / "lib" / name;
+  std::error_code error;
+  fs::path real = fs::canonical(path, error);
+  if (error)
+    return {name, false, true, path.string() + " is not there", aptInstall(package)};
+  return {name, true, true, real.string(), ""};
+}
+
+/// A binary of ours, started once to see that it runs and how long that takes.
+Finding sibling(const char *name, const std::vector<std::string> &arguments) {
+  std::string path = executableFolder() + "/" + name;
+  if (!fs::exists(path))
+    return {name, false, true, path + " is not there", "./run"};
+  std::vector<std::string> command = {path};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Result<CommandOutput> output = runCommand(command);
+  if (!output)
+    return {name, false, true, output.message(), "./run"};
+  if (output->exitCode != 0)
+    return {name, false, true,
+            fmt::format("exits with {}: {}", output->exitCode, firstLine(output->text)), "./run"};
+  return {name, true, true,
+          fmt::format("{}, starts in {:.0f} ms ({})", firstLine(output->text), output->wall.count(),
+                      path),
+          ""};
+}
+
+/// The virtual environment of the source tree this binary was built in, if any.
+Finding jax() {
+  fs::path folder = executableFolder();
+  for (int up = 0; up < 3; ++up) {
+    fs::path python = folder / ".venv/bin/python";
+    if (fs::exists(python)) {
+      Result<CommandOutput> output =
+          runCommand({python.string(), "-c",
+                      "import importlib.metadata as m; print('jax', m.version('jax'))"});
+      if (output && output->exitCode == 0)
+        return {"JAX", true, false,
+                fmt::format("{} ({})", firstLine(output->text), (folder / ".venv").string()), ""};
+      return {"JAX", false, false, (folder / ".venv").string() + " has no JAX", "./test jax"};
+    }
+    folder = folder.parent_path();
+  }
+  return {"JAX", false, false, "no virtual environment (only the JAX tests need it)", "./test jax"};
+}
+
+std::vector<Finding> examine() {
+  std::string llvmBin = std::string(llvmRoot()) + "/bin/";
+  return {
+      {"cupel", true, true,
+       fmt::format("{} ({} build, {}/cupel)", version(), buildKind(), executableFolder()), ""},
+      sibling("cupel-worker", {"version"}),
+      sibling("cupel-lsp", {"--version"}),
+      sharedLibrary("libMLIR.so", "libmlir-19-dev"),
+      sharedLibrary("libLLVM.so", "llvm-19-dev"),
+      tool("compiler", findOnPath("clang++-19"), true, aptInstall("clang-19")),
+      tool("linker", findOnPath("ld.lld-19"), true, aptInstall("lld-19")),
+      tool("cmake", findOnPath("cmake"), true, aptInstall("cmake")),
+      tool("ninja", findOnPath("ninja"), true, aptInstall("ninja-build")),
+      tool("ccache", findOnPath("ccache"), true, aptInstall("ccache")),
+      tool("python", findOnPath("python3"), true, aptInstall("python3")),
+      tool("FileCheck", llvmBin + "FileCheck", true, aptInstall("llvm-19-tools")),
+      tool("lit", std::string(llvmRoot()) + "/build/utils/lit/lit.py", true,
+           aptInstall("llvm-19-tools")),
+      jax(),
+  };
+}
+
+void printJson(const std::vector<Finding> &findings, bool healthy) {
+  nlohmann::ordered_json json = {{"healthy", healthy}, {"findings", nlohmann::json::array()}};
+  for (const Finding &finding : findings) {
+    nlohmann::ordered_json row = {{"name", finding.name},
+                                  {"present", finding.present},
+                                  {"required", finding.required},
+                                  {"detail", finding.detail}};
+    if (!finding.present)
+      row["fix"] = finding.fix;
+    json["findings"].push_back(std::move(row));
+  }
+  // A path need not be UTF-8; a broken byte must not cost the report.
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void printTable(const std::vector<Finding> &findings, bool healthy) {
+  for (const Finding &finding : findings) {
+    const char *mark = finding.present ? "ok" : finding.required ? "MISSING" : "absent";
+    fmt::print("{:<8} {:<14} {}\n", mark, finding.name, finding.detail);
+    if (!finding.present)
+      fmt::print("{:<8} {:<14} to get it: {}\n", "", "", finding.fix);
+  }
+  fmt::print("\n{}\n", healthy ? "Everything that Cupel needs is here."
+                               : "Something is missing: type the commands above.");
+}
+
+} // namespace
+
+int runDoctorVerb(const Arguments &arguments) {
+  CommandLine line("doctor", "Say what is installed, what is missing and how to get it.");
+  line.example("cupel doctor", "a table for people");
+  line.example("cupel doctor --json", "the same for programs");
+  bool asJson = false;
+  line.app.add_flag("--json", asJson, "Print a JSON object");
+  if (std::optional<int> exit = line.parse(arguments))
+    return *exit;
+
+  std::vector<Finding> findings = examine();
+  bool healthy = true;
+  for (const Finding &finding : findings)
+    healthy = healthy && (finding.present || !finding.required);
+  asJson ? printJson(findings, healthy) : printTable(findings, healthy);
+  return healthy ? kExitSuccess : kExitFailure;
+}
+
+} // namespace cupel::cli

@@ -1,0 +1,57 @@
+// The verbs that need MLIR: handed to the binaries beside this one, which link it.
+
+#include "cupel/cli/Verbs.h"
+#include "cupel/support/Error.h"
+#include "cupel/support/Process.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace cupel::cli {
+namespace {
+
+int handOver(std::string_view verb, const char *binary, const Arguments &arguments) {
+  Status status = execute(executableFolder() + "/" + binary, arguments);
+  return reportError(verb, status.message() + " (./run builds it)", kExitUsage);
+}
+
+} // namespace
+
+int runOptVerb(const Arguments &arguments) {
+  Arguments forwarded = {"opt"};
+  forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
+  return handOver("opt", "cupel-worker", forwarded);
+}
+
+int runLspVerb(const Arguments &arguments) {
+  for (const std::string &argument : arguments)
+    if (argument == "--help" || argument == "-h") {
+      fmt::print(
+          "A language server for .mlir files with all of Cupel's dialects: diagnostics as you "
+          "type,\n"
+          "hover, go to definition, completion, and the text of bytecode files.\n"
+          "It speaks the Language Server Protocol on standard input and output, so an editor "
+          "starts it.\n"
+          "\n"
+          "usage: cupel lsp [OPTIONS]\n"
+          "\n"
+          "Options:\n"
+          "  --log=error|info|verbose  what it reports on standard error (info)\n"
+          "  --pretty                  print its JSON on several lines\n"
+          "  --lit-test                messages separated by // ----- as test files have them\n"
+          "\n"
+          "Examples:\n"
+          "  Visual Studio Code, extension \"MLIR\" (llvm-vs-code-extensions.vscode-mlir):\n"
+          "    \"mlir.server_path\": \"/path/to/build/bin/cupel-lsp\"\n"
+          "  Neovim:\n"
+          "    vim.lsp.start({{name = 'cupel', cmd = {{'cupel', 'lsp'}}}})\n"
+          "  Helix, languages.toml:\n"
+          "    [language-server.cupel]\n"
+          "    command = \"cupel\"\n"
+          "    args = [\"lsp\"]\n");
+      return kExitSuccess;
+    }
+  return handOver("lsp", "cupel-lsp", arguments);
+}
+
+} // namespace cupel::cli

@@ -1,0 +1,15 @@
+#include "cupel/cli/Verbs.h"
+
+namespace cupel::cli {
+
+std::span<const Verb> verbs() {
+  static constexpr Verb kVerbs[] = {
+      {"opt", "Read, verify, transform and convert StableHLO programs", runOptVerb},
+      {"lsp", "Language server for .mlir files, to be started by an editor", runLspVerb},
+      {"doctor", "Say what is installed, what is missing and how to get it", runDoctorVerb},
+      {"version", "Say which Cupel this is", runVersionVerb},
+  };
+  return kVerbs;
+}
+
+} // namespace cupel::cli

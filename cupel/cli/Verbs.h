@@ -1,0 +1,29 @@
+// The table of verbs behind `cupel VERB`: name, summary and entry point of each. `Main.cpp` looks
+// verbs up here and prints the list; a new verb is one function and one row. Nothing in this part
+// of the command line may link MLIR.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cupel::cli {
+
+using Arguments = std::vector<std::string>;
+
+struct Verb {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Arguments &arguments); ///< Returns the exit code.
+};
+
+std::span<const Verb> verbs();
+
+// The entry points, one for each row.
+int runOptVerb(const Arguments &arguments);
+int runLspVerb(const Arguments &arguments);
+int runDoctorVerb(const Arguments &arguments);
+int runVersionVerb(const Arguments &arguments);
+
+} // namespace cupel::cli

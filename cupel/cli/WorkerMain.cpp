@@ -1,0 +1,23 @@
+// `cupel-worker`: the part of Cupel that links MLIR. Started by `cupel`, one command a process.
+
+#include "cupel/cli/Opt.h"
+#include "cupel/support/Error.h"
+#include "cupel/support/Version.h"
+
+#include <llvm/Config/llvm-config.h>
+#include <llvm/Support/raw_ostream.h>
+
+using namespace cupel;
+
+int main(int argc, char **argv) {
+  llvm::StringRef command = argc > 1 ? argv[1] : "";
+  if (command == "opt")
+    return cli::runOpt(argc - 1, argv + 1);
+  if (command == "version") {
+    llvm::outs() << "cupel-worker " << llvm::StringRef(version()) << " on MLIR "
+                 << LLVM_VERSION_STRING << "\n";
+    return kExitSuccess;
+  }
+  return reportError("", "cupel-worker serves cupel and is not meant to be started by hand",
+                     kExitUsage);
+}

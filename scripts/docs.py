@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Keeps the generated parts of the documentation current.
+
+  scripts/docs.py            rewrite what is out of date
+  scripts/docs.py --check    only say what is, and exit with 1
+
+Generated: docs/reference/cli.md from the tools' own --help, docs/reference/ops.md from TableGen, and in every page the
+fenced block after `<!-- source: PATH: TEXT -->`, which is the part of PATH from the line that contains TEXT to the
+line that closes the brackets and braces it opened.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import ops_reference
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE_BLOCK = re.compile(r"(<!-- source: (?P<path>\S+): (?P<text>.+?) -->\n)```(?P<language>\w*)\n.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def pages() -> list[Path]:
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def excerpt(path: str, text: str) -> str:
+    """The block of `path` that starts with the line containing `text`."""
+    try:
+        lines = (ROOT / path).read_text().splitlines()
+    except OSError as error:
+        raise SystemExit(f"error: cannot quote {path}: {error.strerror}") from error
+    starts = [number for number, line in enumerate(lines) if text in line]
+    if not starts:
+        raise SystemExit(f"error: {path} has no line with '{text}', which a page quotes")
+    block, depth = [], 0
+    for line in lines[starts[0]:]:
+        block.append(line)
+        depth += sum(line.count(opening) for opening in "([{") - sum(line.count(closing) for closing in ")]}")
+        if depth <= 0:
+            break
+    return "\n".join(block)
+
+
+def with_current_excerpts(page: str) -> str:
+    return SOURCE_BLOCK.sub(lambda match: f"{match[1]}```{match['language']}\n{excerpt(match['path'], match['text'])}\n```", page)
+
+
+def help_of(cupel: Path, *verb: str) -> str:
+    try:
+        result = subprocess.run([cupel, *verb, "--help"], capture_output=True, text=True)
+    except OSError as error:
+        raise SystemExit(f"error: {cupel} cannot be started; ./run builds it") from error
+    if result.returncode != 0:
+        raise SystemExit(f"error: {' '.join(['cupel', *verb, '--help'])} failed: {result.stderr.strip()}")
+    return "\n".join(line.rstrip() for line in result.stdout.strip("\n").splitlines())
+
+
+def cli_page(cupel: Path) -> str:
+    top = help_of(cupel)
+    verbs = [line.split()[0] for line in top.split("Verbs:\n")[1].split("\n\n")[0].splitlines()]
+    lines = ["# The command line", "", "Made by `scripts/docs.py` from the tools' own `--help`: change that, not this page.", "",
+             "## cupel", "", "```", top, "```", ""]
+    for verb in verbs:
+        lines += [f"## cupel {verb}", "", "```", help_of(cupel, verb), "```", ""]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing, fail if something is out of date")
+    parser.add_argument("--bin", type=Path, default=ROOT / "build/bin", help="where the built tools are")
+    options = parser.parse_args()
+
+    wanted = {ROOT / "docs/reference/cli.md": cli_page(options.bin / "cupel"),
+              ROOT / "docs/reference/ops.md": ops_reference.ops_page()}
+    for page in pages():
+        if page not in wanted:
+            wanted[page] = with_current_excerpts(page.read_text())
+    stale = [page for page, text in wanted.items() if not page.exists() or page.read_text() != text]
+    for page in stale:
+        name = page.relative_to(ROOT)
+        if options.check:
+            print(f"{name} is out of date; scripts/docs.py rewrites it")
+        else:
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(wanted[page])
+            print(f"rewrote {name}")
+    return 1 if stale and options.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

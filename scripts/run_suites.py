@@ -1,0 +1,184 @@
+"""Runs the test suites of an existing build, for ./test.
+
+A suite is a command that ends with the line `N passed, N failed[, N skipped]`, or one of the two kinds
+that are run here because they are many processes (GoogleTest binaries) or foreign (lit). One line a
+suite is printed as it ends, then the details of what failed, then the total.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LLVM = Path("/usr/lib/llvm-19")
+SUITE_LIMIT_S = 1500
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
+
+
+@dataclasses.dataclass
+class Result:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    details: str = ""  # what failed and why
+    notice: str = ""  # what was skipped and why
+
+    def counts(self) -> str:
+        text = f"{self.passed} passed, {self.failed} failed"
+        return text + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def skipped(reason: str) -> Result:
+    return Result(skipped=1, notice=reason)
+
+
+def execute(command: list[str | Path], env: dict[str, str]) -> tuple[int, str]:
+    """Exit code and output; the whole process group is killed at the limit."""
+    with subprocess.Popen([str(word) for word in command], cwd=ROOT, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
+        try:
+            output, _ = process.communicate(timeout=SUITE_LIMIT_S)
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            return 124, f"{output}\nstopped after {SUITE_LIMIT_S} s"
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
+def counted(command: list[str | Path], env: dict[str, str]) -> Result:
+    """A command that counts for itself."""
+    code, output = execute(command, env)
+    matches = list(COUNTS.finditer(output))
+    if not matches:
+        return Result(failed=1, details=f"{output}\n{command[0]} ended with {code} and without saying what passed")
+    passed, failed, skips = (int(group or 0) for group in matches[-1].groups())
+    if code != 0 and failed == 0:
+        return Result(passed, 1, skips, f"{output}\n{command[0]} ended with {code}")
+    notice = "\n".join(line for line in output.splitlines() if line.startswith("SKIPPED"))
+    return Result(passed, failed, skips, output if failed else "", notice)
+
+
+class Suites:
+    def __init__(self, build: Path, mode: str):
+        self.bin = build / "bin"
+        self.build = build
+        self.mode = mode
+        self.jobs = os.cpu_count() or 1
+        self.python = sys.executable
+        # The MLIR libraries are not instrumented: a container of theirs looks overrun to ours.
+        sanitizer = "detect_container_overflow=0:detect_leaks=0:allocator_may_return_null=1"
+        self.env = dict(os.environ, CUPEL_BUILD=str(build), ASAN_OPTIONS=sanitizer,
+                        ASAN_SYMBOLIZER_PATH=str(LLVM / "bin/llvm-symbolizer"), UBSAN_OPTIONS="print_stacktrace=1")
+
+    def unit(self) -> Result:
+        tests = sorted((self.bin / "unit").glob("*_test"))
+        if not tests:
+            return Result(failed=1, details=f"no test binary in {self.bin / 'unit'}")
+        reports = self.build / "test-output/unit"
+        reports.mkdir(parents=True, exist_ok=True)
+
+        def one(test: Path) -> Result:
+            report = reports / f"{test.name}.json"
+            report.unlink(missing_ok=True)
+            code, output = execute([test, "--gtest_brief=1", f"--gtest_output=json:{report}"], self.env)
+            if not report.exists():
+                return Result(failed=1, details=f"{test.name} ended with {code} before its tests did\n{output}")
+            total = json.loads(report.read_text())
+            failed = total["failures"] + total.get("errors", 0)
+            left_out = total.get("disabled", 0)
+            crashed = 1 if code != 0 and failed == 0 else 0
+            return Result(total["tests"] - failed - left_out, failed + crashed, left_out,
+                          f"{test.name} ended with {code}\n{output}" if code else "")
+
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            return total_of(list(pool.map(one, tests)))
+
+    def lit(self) -> Result:
+        report = self.build / "test-output/lit.json"
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.unlink(missing_ok=True)
+        code, output = execute([self.python, LLVM / "build/utils/lit/lit.py", "-q", f"-j{self.jobs}",
+                                "--order=lexical", "-o", report, ROOT / "tests/lit"], self.env)
+        if not report.exists():
+            return Result(failed=1, details=f"{output}\nlit ended with {code}")
+        tests = json.loads(report.read_text())["tests"]
+        passed = sum(test["code"] in ("PASS", "XFAIL", "FLAKYPASS") for test in tests)
+        left_out = sum(test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED") for test in tests)
+        failures = [test for test in tests if test["code"] in ("FAIL", "XPASS", "TIMEOUT", "UNRESOLVED")]
+        details = "\n".join(f"{test['code']}: {test['name']}\n{test['output']}" for test in failures)
+        if code != 0 and not failures:
+            return Result(passed, 1, left_out, f"{output}\nlit ended with {code}")
+        return Result(passed, len(failures), left_out, details)
+
+    def cli(self) -> Result:
+        return counted([self.python, ROOT / "tests/cli/check_cli.py", self.bin], self.env)
+
+    def docs(self) -> Result:
+        return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
+
+    def conformance(self) -> Result:
+        vectors = ROOT.parent / "shared/conformance/stablehlo"
+        if not vectors.is_dir():
+            return skipped("../shared/conformance/stablehlo is not there: StableHLO's conformance vectors were NOT run")
+        return counted([self.bin / "cupel_conformance", "--vectors", vectors], self.env)
+
+    def fuzz(self) -> Result:
+        return counted([self.bin / "cupel_fuzz", *([] if self.mode == "full" else ["--quick"])], self.env)
+
+    def jax(self) -> Result:
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/jax/run.py", self.bin], self.env)
+
+
+def total_of(results: list[Result]) -> Result:
+    return Result(sum(r.passed for r in results), sum(r.failed for r in results), sum(r.skipped for r in results),
+                  "\n".join(r.details for r in results if r.details))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--mode", choices=["default", "quick", "full"], default="default")
+    parser.add_argument("--skip", action="append", default=[], metavar="SUITE=REASON")
+    parser.add_argument("suites", nargs="+")
+    options = parser.parse_args()
+    skips = dict(entry.split("=", 1) for entry in options.skip)
+
+    suites = Suites(options.build, options.mode)
+    results: dict[str, Result] = {}
+    for name in options.suites:
+        if sys.stdout.isatty():
+            print(f"{name:<12} ...", end="\r", flush=True)
+        begin = time.monotonic()
+        try:
+            result = skipped(skips[name]) if name in skips else getattr(suites, name)()
+        except OSError as error:
+            result = Result(failed=1, details=str(error))
+        results[name] = result
+        print(f"{name:<12} {result.counts():<40} {time.monotonic() - begin:6.1f} s", flush=True)
+
+    for name, result in results.items():
+        if result.failed:
+            print(f"\n===== {name}: {result.failed} failed =====\n{result.details.strip()}")
+    for name, result in results.items():
+        if result.notice:
+            print(f"\n!!!!! {name}: {result.skipped} SKIPPED: {result.notice}")
+    total = total_of(list(results.values()))
+    print(f"\n{total.counts()}")
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

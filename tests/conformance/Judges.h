@@ -1,0 +1,34 @@
+// How each kind of vector is judged. Every judge works in an MLIRContext of its own and says in
+// words what was wrong.
+#pragma once
+
+#include "tests/conformance/Vectors.h"
+
+#include <functional>
+
+namespace mlir {
+class ModuleOp;
+}
+
+namespace cupel::conformance {
+
+struct Verdict {
+  enum class Kind { Passed, Failed, Waiting };
+  Kind kind = Kind::Passed;
+  std::string message;
+  /// Functions that were left out because MLIR 19 lacks a type they use.
+  std::vector<std::string> leftOut;
+
+  static Verdict failed(std::string message) { return {Kind::Failed, std::move(message), {}}; }
+  static Verdict waiting(std::string message) { return {Kind::Waiting, std::move(message), {}}; }
+};
+
+struct Environment {
+  std::string folder;    // The vectors.
+  std::string fileCheck; // LLVM's FileCheck.
+};
+
+/// Judges a row by one of its judges; nothing if that judge belongs to another test.
+std::optional<Verdict> judge(const Row &row, const std::string &judge, const Environment &env);
+
+} // namespace cupel::conformance
