@@ -128,7 +128,7 @@ def Stablehlo_CompositeOp : StablehloOp<"composite",
   let regions = (region VariadicRegion<AnyRegion>:$composite_regions);
   let results = (outs Variadic<Hlo_AnyTensorTokenOrTuple>:$results);
   let assemblyFormat = [{
-    $name $inputs (`(` $composite_regions^ `)`)? attr-dict `:` functional-type(operands, results)
+    $name $inputs (` ` `(` $composite_regions^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let revisions = [CompositeRegions];
 }
