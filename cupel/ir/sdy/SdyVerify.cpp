@@ -373,7 +373,7 @@ static LogicalResult verifyFunctionAttribute(Operation *op, NamedAttribute attri
   auto emitError = [&] { return op->emitOpError() << what << " " << index << ": "; };
   auto sharding = dyn_cast<TensorShardingAttr>(attribute.getValue());
   if (!sharding)
-    return emitError() << attribute.getName() << " must be a #sdy.sharding, got "
+    return emitError() << attribute.getName().strref() << " must be a #sdy.sharding, got "
                        << attribute.getValue();
   return verifySharding(sharding, type, op, emitError);
 }
@@ -400,15 +400,16 @@ LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute
   if (attribute.getName() == kShardingAttrName) {
     auto shardings = dyn_cast<TensorShardingPerValueAttr>(attribute.getValue());
     if (!shardings)
-      return op->emitOpError() << attribute.getName() << " must be a #sdy.sharding_per_value, got "
+      return op->emitOpError() << attribute.getName().strref()
+                               << " must be a #sdy.sharding_per_value, got "
                                << attribute.getValue();
     return verifyShardings(shardings, op->getResultTypes(), op, "result");
   }
   if (attribute.getName() == kShardingRuleAttrName) {
     auto rule = dyn_cast<OpShardingRuleAttr>(attribute.getValue());
     if (!rule)
-      return op->emitOpError() << attribute.getName() << " must be a #sdy.op_sharding_rule, got "
-                               << attribute.getValue();
+      return op->emitOpError() << attribute.getName().strref()
+                               << " must be a #sdy.op_sharding_rule, got " << attribute.getValue();
     return verifyShardingRule(rule, op);
   }
   return success();
@@ -438,7 +439,7 @@ LogicalResult DataFlowEdgeOp::verifySymbolUses(SymbolTableCollection &) {
   if (!getInput().hasOneUse())
     return emitOpError("must be the only use of its input");
   Operation *owner = getInput().getDefiningOp();
-  if (owner && isa<SdyDialect>(owner->getDialect()) &&
+  if (owner && isa_and_nonnull<SdyDialect>(owner->getDialect()) &&
       !isa<ManualComputationOp, NamedComputationOp>(owner))
     return emitOpError("must not take the result of ") << owner->getName();
   if (std::optional<TensorShardingAttr> sharding = getSharding())

@@ -1,0 +1,32 @@
+// Every pass of the compiler: one record here, one source file, one test of the same name under
+// tests/lit/passes.
+
+#ifndef CUPEL_COMPILER_PASSES_TD
+#define CUPEL_COMPILER_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerChlo : Pass<"lower-chlo", "mlir::ModuleOp"> {
+  let summary = "Decompose chlo operations to stablehlo";
+  let description = [{
+    Replaces every chlo operation by stablehlo operations that compute it, for static and dynamic
+    shapes. Special functions of f16, bf16 and the 8-bit floats are computed in f32 and rounded
+    once. Operations on unranked tensors cannot be decomposed and are an error.
+  }];
+  let dependentDialects = ["::cupel::stablehlo::StablehloDialect"];
+}
+
+def InlineComposites : Pass<"inline-composites", "mlir::ModuleOp"> {
+  let summary = "Replace stablehlo.composite by calls of their decompositions";
+  let description = [{
+    Each `stablehlo.composite` becomes a `func.call` of the function that its attribute
+    `decomposition` names, except composites whose name is listed in `keep`.
+  }];
+  let options = [
+    ListOption<"keep", "keep", "std::string",
+               "Names of composites that are left alone, such as cupel.rms_norm">
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+#endif // CUPEL_COMPILER_PASSES_TD

@@ -1,0 +1,126 @@
+#include "cupel/ir/bytecode/Prepare.h"
+#include "cupel/ir/bytecode/TextGuard.h"
+#include "cupel/ir/bytecode/TextLocations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace cupel::bytecode;
+using testing::HasSubstr;
+
+namespace {
+std::string problemOf(std::string_view text) { return checkText(text).what; }
+std::string repeat(std::string_view piece, size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i)
+    out += piece;
+  return out;
+}
+} // namespace
+
+TEST(TextGuard, AcceptsOrdinaryPrograms) {
+  EXPECT_EQ(problemOf(""), "");
+  EXPECT_EQ(problemOf(R"(
+    #loc1 = loc("a.py":1:2)
+    !t = tensor<4x?x8xf32>
+    module @m attributes {x = "([{<"} {  // ((((((
+      func.func @f(%arg0: !t) -> (tensor<4xi32>, i1) {
+        %0:2 = "op"(%arg0) ({}) {map = affine_map<(d0) -> (d0 + 1, -d0)>} : (!t) -> (tensor<4xi32>, i1)
+        return %0#0, %0#1 : tensor<4xi32>, i1
+      }
+    })"),
+            "");
+}
+
+TEST(TextGuard, BoundsNesting) {
+  EXPECT_EQ(problemOf(repeat("[", 400)), "");
+  EXPECT_THAT(problemOf(repeat("[", 401)), HasSubstr("nested more than 400 deep"));
+  EXPECT_THAT(problemOf(repeat("tuple<", 401)), HasSubstr("nested more than 400 deep"));
+  EXPECT_THAT(problemOf(repeat("< (", 201)), HasSubstr("nested more than 400 deep"));
+  EXPECT_EQ(problemOf(repeat("[]", 5000)), "");
+  EXPECT_EQ(problemOf(repeat("() -> ", 5000)), "");
+  EXPECT_EQ(problemOf("\"" + repeat("[", 5000) + "\""), "");
+  EXPECT_EQ(problemOf("// " + repeat("[", 5000)), "");
+  EXPECT_THAT(problemOf("affine_map<(d0) -> (" + repeat("-", 401) + "d0)>"),
+              HasSubstr("minus signs in a row"));
+  EXPECT_THAT(problemOf("affine_map<(d0) -> (d0" + repeat(" + d0", 1001) + ")>"),
+              HasSubstr("more than 1000 operators"));
+  TextProblem problem = checkText("\n  x " + repeat("[", 500));
+  EXPECT_EQ(problem.line, 2u);
+  EXPECT_EQ(problem.column, 5u + 400u);
+}
+
+TEST(TextGuard, BoundsAliases) {
+  std::string chain = "#a0 = 1\n";
+  for (int i = 1; i < 1200; ++i)
+    chain += "#a" + std::to_string(i) + " = [#a" + std::to_string(i - 1) + "]\n";
+  EXPECT_THAT(problemOf(chain), HasSubstr("nested more than 1000 deep"));
+  std::string doubling = "!a0 = i32\n";
+  for (int i = 1; i < 40; ++i) {
+    std::string last = "!a" + std::to_string(i - 1);
+    doubling += "!a" + std::to_string(i) + " = tuple<" + last + ", " + last + ">\n";
+  }
+  EXPECT_THAT(problemOf(doubling), HasSubstr("expands to more than"));
+  // Uses in operations are no part of the alias before them.
+  std::string uses = "#a = [1]\nmodule {\n" + repeat("\"x\"() {a = [#a, #a]} : () -> ()\n", 1000) +
+                     "}\n#b = [#a]\n";
+  EXPECT_EQ(problemOf(uses), "");
+}
+
+TEST(TextGuard, BoundsNumbers) {
+  EXPECT_THAT(problemOf(repeat("9", 5000)), HasSubstr("a number of more than 4096 digits"));
+  EXPECT_EQ(problemOf("i64 si64 ui1 i4096 %i99999 @i99999"), "");
+  EXPECT_THAT(problemOf("i16777215"), HasSubstr("integer type i16777215 has more than 4096 bits"));
+  EXPECT_THAT(problemOf("tensor<4xi16777215>"), HasSubstr("integer type i16777215"));
+  EXPECT_EQ(problemOf("tensor<0x9223372036854775807x?xf32>"), "");
+  EXPECT_THAT(problemOf("tensor<9223372036854775807x2xf32>"), HasSubstr("more than 2^63 elements"));
+  EXPECT_THAT(problemOf("vector<99999999999999999999x2xf32>"),
+              HasSubstr("more than 2^63 elements"));
+  EXPECT_THAT(problemOf("\"x\"(%a#4000000000) : (i32) -> ()"),
+              HasSubstr("result number 4000000000 is used"));
+  EXPECT_EQ(problemOf("%a:3 = \"x\"() : () -> (i1, i1, i1)\n \"y\"(%a#2) : (i1) -> ()"), "");
+  EXPECT_THAT(problemOf("{-# dialect_resources: {builtin: {a: \"0x00000080FF\"}} #-}"),
+              HasSubstr("resource alignment"));
+  EXPECT_EQ(problemOf("{-# dialect_resources: {builtin: {a: \"0x40000000FF\"}} #-}"), "");
+}
+
+TEST(TextGuard, NamesTypesThatMlir19Lacks) {
+  EXPECT_EQ(problemOf("@f8E3M4 !vhlo.f8E3M4_v1 tensor<4xf8E4M3FN> \"f8E3M4\""), "");
+  EXPECT_THAT(problemOf("f8E3M4"), HasSubstr("type f8E3M4 does not exist in MLIR 19"));
+  TextProblem problem = checkText("\ntensor<4x8xf4E2M1FN>");
+  EXPECT_THAT(problem.what, HasSubstr("type f4E2M1FN does not exist in MLIR 19"));
+  EXPECT_EQ(problem.line, 2u);
+  EXPECT_EQ(problem.column, 12u);
+}
+
+TEST(TextLocations, TurnsRangesIntoPoints) {
+  EXPECT_EQ(pointLocations(R"(loc("f":2:21 to :30))"), R"(loc("f":2:21))");
+  EXPECT_EQ(pointLocations(R"(loc("f":2:21 to 3:30))"), R"(loc("f":2:21))");
+  EXPECT_EQ(pointLocations(R"(#l = loc(callsite("f":2:21 to :30 at "g":4:5 to 6:7)))"),
+            R"(#l = loc(callsite("f":2:21 at "g":4:5)))");
+  EXPECT_EQ(pointLocations(R"(loc(fused["a"("f":1:2 to :3), "g":4:5]))"),
+            R"(loc(fused["a"("f":1:2), "g":4:5]))");
+  EXPECT_EQ(pointLocations("loc(\"f\" : 2 : 21 to\n :\n 30) x"), "loc(\"f\" : 2 : 21\n\n) x");
+}
+
+TEST(TextLocations, LeavesTheRestAlone) {
+  EXPECT_EQ(pointLocations(R"(loc("f":2:21))"), std::nullopt);
+  EXPECT_EQ(pointLocations(R"x("loc(\"f\":2:21 to :30)")x"), std::nullopt);
+  EXPECT_EQ(pointLocations("// loc(\"f\":2:21 to :30)"), std::nullopt);
+  EXPECT_EQ(pointLocations(R"("f":2:21 to x)"), std::nullopt);
+  EXPECT_EQ(pointLocations(R"("f":2 to :30)"), std::nullopt);
+  EXPECT_EQ(pointLocations(R"("unterminated :2:21 to :30)"), std::nullopt);
+}
+
+TEST(Prepare, TreatsTextAsText) {
+  Prepared plain = prepareForMlir("module {}");
+  EXPECT_TRUE(plain.ok());
+  EXPECT_FALSE(plain.isBytecode());
+  EXPECT_FALSE(plain.isCopy());
+  Prepared ranged = prepareForMlir("module {} loc(\"f\":2:21 to :30)");
+  EXPECT_TRUE(ranged.isCopy());
+  EXPECT_EQ(ranged.text(), "module {} loc(\"f\":2:21)");
+  Prepared deep = prepareForMlir("\n" + repeat("[", 1000));
+  EXPECT_FALSE(deep.ok());
+  EXPECT_EQ(deep.line, 2u);
+}

@@ -1,0 +1,69 @@
+// The broken inputs of the fuzz test: every cut of each bytecode file, single changed bytes,
+// bytecode and text programs torn up in other ways. Which input a number stands for depends on the
+// corpus and the seed alone, so a failure is repeated by its number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cupel::fuzz {
+
+struct CorpusFile {
+  std::string path;
+  std::string content;
+  bool bytecode = false;
+};
+
+struct Amounts {
+  /// Each bytecode file is cut at every length up to `everyCut` (in steps of `cutStep`), and at
+  /// `cutsBeyond` more.
+  uint64_t everyCut = 4096;
+  uint64_t cutStep = 1;
+  uint64_t cutsBeyond = 200;
+  /// Single-byte changes, spread over the bytecode files.
+  uint64_t changes = 20000;
+  /// Bytecode files with several changes, pieces moved, removed or repeated.
+  uint64_t tears = 20000;
+  /// Mutated texts.
+  uint64_t texts = 5000;
+
+  static Amounts quick() { return {4096, 37, 20, 3000, 3000, 800}; }
+};
+
+struct Input {
+  /// What was done to which file.
+  std::string name;
+  std::string content;
+};
+
+class Inputs {
+public:
+  Inputs(std::vector<CorpusFile> corpus, const Amounts &amounts, uint64_t seed);
+
+  uint64_t size() const { return total; }
+  /// Input `number` of `size()`.
+  Input make(uint64_t number) const;
+  /// The kind of input `number`, for the summary.
+  std::string kind(uint64_t number) const;
+
+private:
+  Input cut(uint64_t index) const;
+  Input change(uint64_t index) const;
+  Input tear(uint64_t index) const;
+  Input text(uint64_t index) const;
+
+  std::vector<CorpusFile> bytecode, texts;
+  Amounts amounts;
+  uint64_t seed;
+  /// File and length.
+  std::vector<std::pair<uint32_t, uint64_t>> cuts;
+  uint64_t changes = 0, tears = 0, textChanges = 0;
+  uint64_t total = 0;
+};
+
+/// All *.mlir and *.mlir.bc below the folders, smaller than `largest` bytes, in the order of their
+/// paths.
+std::vector<CorpusFile> readCorpus(const std::vector<std::string> &folders, uint64_t largest);
+
+} // namespace cupel::fuzz
