@@ -2,7 +2,8 @@
 //
 // Reads damaged programs made from the *.mlir and *.mlir.bc below the folders, as Cupel reads
 // programs. Each must end in a message or a sound module: no crash, no hang, no more than 1 GiB.
-// Exits with 1 if any did not. `--only N` reads one input in this process, for a debugger;
+// Exits with 1 if any did not. `--only N` reads that input (with `--count N` so many from there on)
+// in this process, for a debugger;
 // `--as-bytecode` also takes each text that reads as bytecode of every version.
 #include "tests/fuzz/Target.h"
 
@@ -24,7 +25,7 @@ struct Options {
   TargetOptions target;
   uint64_t seed = 1;
   bool only = false;
-  uint64_t number = 0;
+  uint64_t number = 0, count = 1;
   uint64_t largest = 64 << 10;
   bool asBytecode = false;
 };
@@ -33,7 +34,7 @@ struct Options {
   std::fprintf(stderr,
                "cupel_fuzz: %s\n"
                "usage: cupel_fuzz FOLDER... [--quick] [--seed N] [--jobs N] [--save FOLDER] "
-               "[--only N] [--largest BYTES]\n"
+               "[--only N [--count N]] [--largest BYTES]\n"
                "                  [--seconds N] [--as-bytecode] [--no-guard] [--verbose]\n",
                problem);
   std::exit(2);
@@ -73,6 +74,8 @@ Options parse(int count, char **arguments) {
       options.target.verbose = true;
     else if (argument == "--only")
       options.only = true, options.number = number(i);
+    else if (argument == "--count")
+      options.count = number(i);
     else if (argument.starts_with("-"))
       usage("unknown option");
     else
@@ -100,14 +103,16 @@ int main(int count, char **arguments) {
   if (inputs.size() == 0)
     usage("no *.mlir or *.mlir.bc in the folders");
 
-  if (options.only) {
-    Input input = inputs.make(options.number);
+  for (uint64_t number = options.number; options.only && number < options.number + options.count;
+       ++number) {
+    Input input = inputs.make(number);
     static constexpr const char *outcomes[] = {"valid", "refused by the guard", "refused",
                                                "refused without a message"};
     std::printf("%s: %s\n", input.name.c_str(),
                 outcomes[unsigned(readProgram(input, options.target))]);
-    return 0;
   }
+  if (options.only)
+    return 0;
 
   Reader reader = [&](const Input &input) { return readProgram(input, options.target); };
   Summary summary = run(inputs, reader, options.run);

@@ -404,12 +404,12 @@ TEST(Guard, ChecksRegions) {
               HasSubstr("left over after the last region"));
   for (bool isolated : {false, true}) {
     Data nest = numbers({0});
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 500; ++i) {
       Data inner = isolated ? section(SectionId::IR, nest) : nest;
       nest = numbers({1, 0, flagged(1, false)}) +
              operation(Regions, numbers({flagged(1, isolated)}) + inner);
     }
     EXPECT_THAT(withRegions(numbers({flagged(1, false)}) + nest),
-                HasSubstr("regions are nested more than 200 deep"));
+                HasSubstr("regions are nested more than 400 deep"));
   }
 }

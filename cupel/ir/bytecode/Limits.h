@@ -15,7 +15,7 @@ struct Limits {
   /// walk through.
   uint64_t expandedSize = uint64_t(1) << 24;
   /// Regions inside each other in bytecode.
-  unsigned regionDepth = 200;
+  unsigned regionDepth = 400;
   /// Open brackets inside each other in text.
   unsigned textDepth = 400;
   /// Operators of one affine map or set in text: their parser recurses over each.
