@@ -17,6 +17,7 @@
 namespace cupel::reference {
 
 class Grid;
+struct Step;
 
 struct RunOptions {
   /// Bytes the whole process may occupy; 0: no limit.
@@ -30,8 +31,8 @@ struct RunOptions {
   std::string probeFolder;
   /// Receives what interpreter.print prints, with a line break; null: standard output.
   std::function<void(const std::string &)> print;
-  /// Sees the results of every operation if set: number of the operation in the program, results.
-  std::function<void(int64_t, std::span<const Value>)> trace;
+  /// Sees the results of every operation if set.
+  std::function<void(const Step &, std::span<const Value>)> trace;
 };
 
 /// How a run ended before its time: where, by which operation, and why.

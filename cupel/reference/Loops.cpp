@@ -23,8 +23,6 @@ constexpr OpInfo kOps[] = {
 
 constexpr int64_t kChunk = 256;
 
-bool isComparison(ElementOp op) { return op >= ElementOp::Equal && op <= ElementOp::TotalLess; }
-
 /// f32 has enough digits to round twice without harm for these; all others go through f64.
 bool isBasic(ElementOp op) { return floatLoop(op) != nullptr; }
 

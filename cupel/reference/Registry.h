@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupel/reference/Plan.h"
+#include "cupel/reference/PlanElementwise.h"
 #include "cupel/reference/RegionFunction.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -84,6 +85,8 @@ Result<tensor::Tensor> constantTensor(mlir::ElementsAttr value, mlir::Type type)
 /// The scalar's or the elements' values as i64.
 Result<std::vector<int64_t>> integersOf(const tensor::Tensor &tensor);
 std::vector<int64_t> toVector(mlir::ArrayRef<int64_t> values);
+/// An elementwise operation on quantized values.
+Result<StepFunction> planQuantizedElementwise(mlir::Operation *op, const ElementOpOf &element);
 /// An error if a tensor of this shape is impossible or beyond the limits.
 Status reserveFor(Process &process, tensor::DType type, std::span<const int64_t> shape);
 
