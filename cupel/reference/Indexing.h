@@ -29,8 +29,8 @@ Result<tensor::Tensor> dynamicUpdateSlice(tensor::Tensor operand, const tensor::
                                           std::span<const int64_t> starts);
 
 /// Bounds that do not fit the operand are an error (the specification leaves them undefined).
-Result<tensor::Tensor> realDynamicSlice(const tensor::Tensor &operand,
-                                        const tensor::Tensor &starts, const tensor::Tensor &limits,
+Result<tensor::Tensor> realDynamicSlice(const tensor::Tensor &operand, const tensor::Tensor &starts,
+                                        const tensor::Tensor &limits,
                                         const tensor::Tensor &strides);
 
 struct GatherNumbers {

@@ -17,11 +17,9 @@ struct WindowNumbers {
 
 /// Pads and dilates the inputs with the init values, then folds each window from init, row-major.
 /// Element types as for reduce.
-Result<std::vector<tensor::Tensor>> reduceWindow(std::span<const tensor::Tensor> inputs,
-                                                 std::span<const tensor::Tensor> inits,
-                                                 const WindowNumbers &window,
-                                                 const ElementFunction &body,
-                                                 Accumulate accumulate);
+Result<std::vector<tensor::Tensor>>
+reduceWindow(std::span<const tensor::Tensor> inputs, std::span<const tensor::Tensor> inits,
+             const WindowNumbers &window, const ElementFunction &body, Accumulate accumulate);
 
 /// In each window the first element inside the operand is the candidate, and `select(candidate,
 /// element)` being false makes the element the candidate; then, windows in row-major order,
