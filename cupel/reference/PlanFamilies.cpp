@@ -3,8 +3,6 @@
 #include "cupel/reference/Registry.h"
 
 namespace cupel::reference {
-void registerDataMovement(Registry &) {}
-void registerReductions(Registry &) {}
 void registerLinear(Registry &) {}
 void registerCommunication(Registry &) {}
 Result<StepFunction> planQuantizedElementwise(mlir::Operation *, const ElementOpOf &element) {
