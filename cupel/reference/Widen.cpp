@@ -300,7 +300,7 @@ void convertChunk(DType from, DType to, const void *in, void *out, int64_t count
       std::memcpy(out, values, count * sizeof(values[0]));
     } else if (to == DType::I1) {
       for (int64_t i = 0; i < count; ++i)
-        static_cast<uint8_t *>(out)[i] = values[i].real() != 0 || values[i].imag() != 0;
+        static_cast<uint8_t *>(out)[i] = values[i].real() != 0;
     } else {
       for (int64_t i = 0; i < count; ++i)
         parts[i] = values[i].real();
