@@ -38,7 +38,7 @@ template <DType type> bool appendDecimal(std::string &out, double value, Storage
   std::snprintf(text, sizeof text, "%.5e", value);
   if (readsBack(text)) {
     const char *mark = std::strchr(text, 'e');
-    out.append(text, mark) += '0';
+    out.append(text, mark - text) += '0';
     out += mark;
     return true;
   }
