@@ -72,10 +72,11 @@ def counted(command: list[str | Path], env: dict[str, str]) -> Result:
 
 
 class Suites:
-    def __init__(self, build: Path, mode: str):
+    def __init__(self, build: Path, mode: str, no_jax: str):
         self.bin = build / "bin"
         self.build = build
         self.mode = mode
+        self.no_jax = no_jax
         self.jobs = os.cpu_count() or 1
         self.python = sys.executable
         # The MLIR libraries are not instrumented: a container of theirs looks overrun to ours.
@@ -133,37 +134,59 @@ class Suites:
         vectors = ROOT.parent / "shared/conformance/stablehlo"
         if not vectors.is_dir():
             return skipped("../shared/conformance/stablehlo is not there: StableHLO's conformance vectors were NOT run")
-        return counted([self.bin / "cupel_conformance", "--vectors", vectors], self.env)
+        code, output = execute([self.bin / "cupel_conformance", "--vectors", vectors], self.env)
+        match = re.search(r"^conformance: (\d+) passed.*?, (\d+) failed, (\d+) excepted(?:, (\d+) waiting)?", output, re.MULTILINE)
+        if not match:
+            return Result(failed=1, details=f"{output}\ncupel_conformance ended with {code}")
+        passed, failed, excepted, waiting = (int(group or 0) for group in match.groups())
+        details = "\n".join(line for line in output.splitlines() if line.startswith("FAILED"))
+        notice = f"{excepted} of them are the exceptions that tests/conformance/exceptions.tsv lists with reasons" if excepted or waiting else ""
+        return Result(passed, failed or int(code != 0), excepted + waiting, details or output if code else "", notice)
 
     def fuzz(self) -> Result:
-        return counted([self.bin / "cupel_fuzz", *([] if self.mode == "full" else ["--quick"])], self.env)
+        folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]
+        code, output = execute([self.bin / "cupel_fuzz", *(folder for folder in folders if folder.is_dir()),
+                                *([] if self.mode == "full" else ["--quick"])], self.env)
+        match = re.search(r"^fuzz: (\d+) inputs, (\d+) failed", output, re.MULTILINE)
+        if not match:
+            return Result(failed=1, details=f"{output}\ncupel_fuzz ended with {code}")
+        inputs, failed = (int(group) for group in match.groups())
+        return Result(inputs - failed, failed or int(code != 0), 0, output if code else "")
 
     def jax(self) -> Result:
-        return counted([ROOT / ".venv/bin/python", ROOT / "tests/jax/run.py", self.bin], self.env)
+        """Exports that are checked in, and if JAX is there those it makes now."""
+        check = [self.python, ROOT / "tests/jax/check_exports.py", self.bin]
+        stored = counted([*check, ROOT / "tests/jax/data"], self.env)
+        if self.no_jax:
+            return total_of([stored, skipped(f"only the exports in tests/jax/data were read: {self.no_jax}")])
+        fresh = self.build / "test-output/jax"
+        code, output = execute([ROOT / ".venv/bin/python", ROOT / "tests/jax/export_programs.py", fresh], self.env)
+        if code != 0:
+            return total_of([stored, Result(failed=1, details=f"{output}\nexport_programs.py ended with {code}")])
+        return total_of([stored, counted([*check, fresh], self.env)])
 
 
 def total_of(results: list[Result]) -> Result:
     return Result(sum(r.passed for r in results), sum(r.failed for r in results), sum(r.skipped for r in results),
-                  "\n".join(r.details for r in results if r.details))
+                  "\n".join(r.details for r in results if r.details), "\n".join(r.notice for r in results if r.notice))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--mode", choices=["default", "quick", "full"], default="default")
-    parser.add_argument("--skip", action="append", default=[], metavar="SUITE=REASON")
+    parser.add_argument("--no-jax", default="", metavar="REASON", help="JAX cannot be used, and why")
     parser.add_argument("suites", nargs="+")
     options = parser.parse_args()
-    skips = dict(entry.split("=", 1) for entry in options.skip)
 
-    suites = Suites(options.build, options.mode)
+    suites = Suites(options.build.resolve(), options.mode, options.no_jax)
     results: dict[str, Result] = {}
     for name in options.suites:
         if sys.stdout.isatty():
             print(f"{name:<12} ...", end="\r", flush=True)
         begin = time.monotonic()
         try:
-            result = skipped(skips[name]) if name in skips else getattr(suites, name)()
+            result = getattr(suites, name)()
         except OSError as error:
             result = Result(failed=1, details=str(error))
         results[name] = result

@@ -1,4 +1,5 @@
 #include "cupel/cli/OptOptions.h"
+#include "cupel/compiler/passes/Passes.h"
 #include "cupel/support/Error.h"
 
 #include <llvm/ADT/StringExtras.h>
@@ -8,6 +9,7 @@
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Support/Timing.h>
 #include <mlir/Transforms/Passes.h>
+#include <unistd.h>
 
 namespace cupel::cli {
 
@@ -42,6 +44,7 @@ OptOptions::Registration::Registration() {
   mlir::registerSymbolDCEPass();
   mlir::registerInlinerPass();
   mlir::registerStripDebugInfoPass();
+  compiler::registerPasses();
   mlir::registerAsmPrinterCLOptions();
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();
@@ -106,12 +109,35 @@ bool OptOptions::parse(int argc, char **argv) {
       reportError("opt", message, kExitUsage);
     return false;
   }
-  if (inputs.empty()) {
-    reportError("opt", "no FILE was given; - reads standard input (cupel opt --help explains)",
-                kExitUsage);
+  if (std::string complaint = findContradiction(); !complaint.empty()) {
+    reportError("opt", complaint, kExitUsage);
     return false;
   }
   return true;
+}
+
+std::string OptOptions::findContradiction() {
+  if (inputs.empty())
+    return "no FILE was given; - reads standard input (cupel opt --help explains)";
+  if (targetVersion.getNumOccurrences()) {
+    if (emit != Emit::Portable && emit != Emit::Vhlo)
+      return "--target-version goes with --emit=portable or --emit=vhlo";
+    std::string error;
+    std::optional<vhlo::Version> version = vhlo::parseTargetVersion(targetVersion, error);
+    if (!version)
+      return "--target-version: " + error;
+    target = *version;
+  }
+  if (!isBinary(emit))
+    return {};
+  if (inputs.size() > 1)
+    return "binary output of several files cannot share one output; give one file at a time";
+  if (splitInputFile)
+    return "binary output of several programs cannot share one output; leave out "
+           "--split-input-file";
+  if (output == "-" && ::isatty(STDOUT_FILENO))
+    return "will not write binary output to a terminal; use -o FILE or a pipe";
+  return {};
 }
 
 } // namespace cupel::cli

@@ -3,14 +3,13 @@
 // struct.
 #pragma once
 
+#include "cupel/cli/Programs.h"
+
 #include <llvm/Support/CommandLine.h>
 #include <mlir/Pass/PassRegistry.h>
 #include <string>
 
 namespace cupel::cli {
-
-/// What `cupel opt` writes.
-enum class Emit { Text, Generic, Bytecode, Portable, Vhlo };
 
 class OptOptions {
   // First, because the passes must be registered before the options that name them.
@@ -24,6 +23,9 @@ public:
   /// False if the command line was wrong, which has then been reported.
   bool parse(int argc, char **argv);
 
+  /// What `targetVersion` says, once parsed; the newest version if it was not given.
+  vhlo::Version target = vhlo::kCurrentVersion;
+
   llvm::cl::OptionCategory category;
   llvm::cl::OptionCategory mlirCategory;
   llvm::cl::list<std::string> inputs;
@@ -35,6 +37,10 @@ public:
   llvm::cl::opt<bool> verifyEach;
   llvm::cl::opt<bool> allowUnregisteredDialects;
   mlir::PassPipelineCLParser passes;
+
+private:
+  /// What is wrong with the options taken together; empty if nothing.
+  std::string findContradiction();
 };
 
 } // namespace cupel::cli

@@ -1,6 +1,7 @@
 // `cupel-worker`: the part of Cupel that links MLIR. Started by `cupel`, one command a process.
 
 #include "cupel/cli/Opt.h"
+#include "cupel/cli/Walk.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Version.h"
 
@@ -13,6 +14,8 @@ int main(int argc, char **argv) {
   llvm::StringRef command = argc > 1 ? argv[1] : "";
   if (command == "opt")
     return cli::runOpt(argc - 1, argv + 1);
+  if (command == "walk")
+    return cli::runWalk({argv + 2, argv + argc});
   if (command == "version") {
     llvm::outs() << "cupel-worker " << llvm::StringRef(version()) << " on MLIR "
                  << LLVM_VERSION_STRING << "\n";

@@ -67,7 +67,7 @@ Expr complexSinh(const Expr &z) {
   Expr a = real(z), b = imag(z);
   auto [im, re] = scaledHyperbolic(a, sin(b), cos(b));
   re = select(signBit(a), -re, re);
-  return complex(select(a == 0, a, re), select(b == 0, b, im));
+  return complex(select((a == 0) & !isFinite(b), a, re), select(b == 0, b, im));
 }
 
 Expr square(const Expr &x) {

@@ -152,8 +152,8 @@ Expr erfInv(const Expr &x) {
                     select(w < 16, polynomial(sqrt(w) - 3.25, kErfInvMiddle64),
                            polynomial(tail - 5, kErfInvTail64)));
   else
-    factor = select(w < 5, polynomial(w - 2.5, kErfInvCentral32),
-                    polynomial(tail - 3, kErfInvTail32));
+    factor =
+        select(w < 5, polynomial(w - 2.5, kErfInvCentral32), polynomial(tail - 3, kErfInvTail32));
   return select(abs(x) == 1, x * kInfinity, factor * x);
 }
 
@@ -224,7 +224,7 @@ struct BesselPattern : public FormulaPattern<chlo::BesselI1eOp, widened<besselI1
   LogicalResult matchAndRewrite(chlo::BesselI1eOp op, PatternRewriter &rewriter) const override {
     if (isa<ComplexType>(getElementTypeOrSelf(op.getType())))
       return op.emitOpError("cannot be decomposed to stablehlo: bessel_i1e is defined for real "
-                          "operands only, but this one is ")
+                            "operands only, but this one is ")
              << op.getType();
     return FormulaPattern::matchAndRewrite(op, rewriter);
   }
