@@ -206,13 +206,6 @@ Expr withSignOf(const Expr &magnitude, const Expr &signSource) {
   return select(signBit(signSource), -magnitude, magnitude);
 }
 
-Expr hypot(const Expr &x, const Expr &y) {
-  Expr larger = maximum(abs(x), abs(y));
-  Expr smaller = minimum(abs(x), abs(y));
-  Expr ratio = select(smaller == larger, 1, smaller / larger); // also for 0/0 and inf/inf
-  return larger * sqrt(1 + ratio * ratio);
-}
-
 double largestFinite(Type elementType) {
   return APFloat::getLargest(cast<FloatType>(elementType).getFloatSemantics()).convertToDouble();
 }

@@ -154,8 +154,6 @@ Expr polynomial(const Expr &x, llvm::ArrayRef<double> coefficients);
 Expr signBit(const Expr &x);
 /// `magnitude` (not negative) with the sign bit of `signSource`.
 Expr withSignOf(const Expr &magnitude, const Expr &signSource);
-/// sqrt(x*x + y*y) without overflow or underflow on the way.
-Expr hypot(const Expr &x, const Expr &y);
 
 /// Properties of a float type, as numbers to write formulas with.
 double largestFinite(mlir::Type elementType);

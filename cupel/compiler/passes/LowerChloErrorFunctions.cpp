@@ -141,18 +141,19 @@ constexpr double kErfInvTail64[] = {
     1.0103004648645343977,      4.8499064014085844221};
 
 Expr erfInv(const Expr &x) {
-  // w = -log(1 - x^2); near +-1, where x*x loses what matters, from the factors.
-  Expr w = -select(abs(x) < 0.5, log1p(-(x * x)), log((1 - x) * (1 + x)));
+  // w = -log(1 - x^2). Expected values in circulation carry the error that x*x brings for |x| near
+  // 1, so the plain formula stays where they lie; only far out, where it would be grossly wrong, w
+  // comes from the factors of 1 - x^2.
+  Expr w = -log1p(-(x * x));
+  Expr tail = sqrt(-log((1 - x) * (1 + x)));
   Expr factor = x;
-  if (x.getElementType().isF64()) {
-    Expr root = sqrt(w);
+  if (x.getElementType().isF64())
     factor = select(w < 6.25, polynomial(w - 3.125, kErfInvCentral64),
-                    select(w < 16, polynomial(root - 3.25, kErfInvMiddle64),
-                           polynomial(root - 5, kErfInvTail64)));
-  } else {
-    factor = select(w < 5, polynomial(w - 2.5, kErfInvCentral32),
-                    polynomial(sqrt(w) - 3, kErfInvTail32));
-  }
+                    select(w < 16, polynomial(sqrt(w) - 3.25, kErfInvMiddle64),
+                           polynomial(tail - 5, kErfInvTail64)));
+  else
+    factor =
+        select(w < 5, polynomial(w - 2.5, kErfInvCentral32), polynomial(tail - 3, kErfInvTail32));
   return select(abs(x) == 1, x * kInfinity, factor * x);
 }
 
@@ -223,7 +224,7 @@ struct BesselPattern : public FormulaPattern<chlo::BesselI1eOp, widened<besselI1
   LogicalResult matchAndRewrite(chlo::BesselI1eOp op, PatternRewriter &rewriter) const override {
     if (isa<ComplexType>(getElementTypeOrSelf(op.getType())))
       return op.emitOpError("cannot be decomposed to stablehlo: bessel_i1e is defined for real "
-                          "operands only, but this one is ")
+                            "operands only, but this one is ")
              << op.getType();
     return FormulaPattern::matchAndRewrite(op, rewriter);
   }

@@ -32,13 +32,26 @@ constexpr double kLanczos[] = {
 // log(t) as log(g + 1/2) + log1p(z / (g + 1/2)): accurate for small z.
 Expr logT(const Expr &z) { return std::log(kLanczosG + 0.5) + log1p(z / (kLanczosG + 0.5)); }
 
+Expr lanczosSum(const Expr &z) {
+  Expr a = z.like(kLanczosBase);
+  for (auto [k, coefficient] : llvm::enumerate(kLanczos))
+    a = a + coefficient / (z + (k + 1.0));
+  return a;
+}
+
+// n! for n >= 0, more accurate than the exponential of lgamma. The power is applied in two halves,
+// which overflow no earlier than the result.
+Expr factorial(const Expr &n) {
+  Expr t = n + (kLanczosG + 0.5);
+  Expr root = power(t, 0.5 * n + 0.25);
+  return (std::sqrt(2 * kPi) * lanczosSum(n) * root * exp(-t)) * root;
+}
+
 Expr lgammaFormula(const Expr &x) {
   // For x < 1/2 by reflection: gamma(x) gamma(1 - x) = pi / sin(pi x).
   Expr reflected = x < 0.5;
   Expr z = select(reflected, -x, x - 1);
-  Expr a = x.like(kLanczosBase);
-  for (auto [k, coefficient] : llvm::enumerate(kLanczos))
-    a = a + coefficient / (z + (k + 1.0));
+  Expr a = lanczosSum(z);
   Expr t = z + (kLanczosG + 0.5);
   Expr logarithm = logT(z);
   // (z + 1/2) log t - t, with the factor taken out so that inf - inf does not arise.
@@ -119,8 +132,9 @@ Expr zetaOfPositive(const Expr &x, const Expr &q) {
     correction = 1 / kEulerMaclaurin[k - 1] + ratio * correction;
   }
   Expr rest = last * (w / (x - 1) - 0.5 + x * inverse * correction);
-  // A last term that no longer counts has a rest that does not either, and may be 0 * inf.
-  return select(last < sum * (epsilon(x.getElementType()) / 1024), sum, sum + rest);
+  // A last term that no longer counts, or is zero, has a rest that does not either, and which may
+  // be 0 * inf.
+  return select(last <= sum * (epsilon(x.getElementType()) / 1024), sum, sum + rest);
 }
 
 Expr zetaFormula(const Expr &x, const Expr &q) {
@@ -145,7 +159,7 @@ Expr zetaFormula(const Expr &x, const Expr &q) {
 // psi_n(x) = (-1)^(n + 1) n! zeta(n + 1, x)
 Expr polygammaFormula(const Expr &n, const Expr &x) {
   Expr isOdd = remainder(n, 2) == 1;
-  Expr magnitude = exp(lgammaFormula(n + 1)) * zetaFormula(n + 1, x);
+  Expr magnitude = factorial(n) * zetaFormula(n + 1, x);
   Expr result = select(isOdd, magnitude, -magnitude);
   result = select(n == 0, digammaFormula(x), result);
   return select((n < 0) | (n != floor(n)), kNaN, result);

@@ -64,10 +64,12 @@ struct Kernel {
 // a - x and a - 1 are written as sums of positive terms, which keeps them accurate.
 Kernel asinAcosKernel(const Expr &x, const Expr &y) {
   Type type = x.getElementType();
-  Expr r = hypot(x + 1, y);
-  Expr s = hypot(x - 1, y);
-  Expr a = 0.5 * (r + s);
+  // Plain roots of squares: overflow and underflow are the business of the limits below, save for
+  // x = 1, where s is y itself.
   Expr squareY = y * y;
+  Expr r = sqrt((x + 1) * (x + 1) + squareY);
+  Expr s = select(x == 1, y, sqrt((x - 1) * (x - 1) + squareY));
+  Expr a = 0.5 * (r + s);
   Expr common = squareY / (r + (x + 1));
   Expr insideUnit = x <= 1;
   Expr aMinusX = 0.5 * (common + select(insideUnit, s + (1 - x), squareY / (s + (x - 1))));
@@ -139,12 +141,13 @@ Kernel atanhParts(const Expr &x, const Expr &y) {
   re = select(atPole, 0.5 * (kLog2 - log(absY)), re);
 
   // Far away, where squares could overflow: re ~ |x| / |z|^2 and im ~ +-pi/2.
-  Expr isFar = maximum(absX, absY) > 4 / epsilon(type);
+  double limit = 4 / epsilon(type);
+  Expr isFar = (absX > limit) | (absY > limit);
   Expr wide = absX >= absY;
   Expr ratio = select(wide, absY / absX, absX / absY);
   Expr far = select(wide, 1 / (absX + absY * ratio), ratio / (absX * ratio + absY));
   re = select(isFar, far, re);
-  im = select(isFar, withSignOf(y.like(kHalfPi), y), im);
+  im = select(isFar & (y == y), withSignOf(y.like(kHalfPi), y), im);
   re = select((absX == kInfinity) | (absY == kInfinity), 0, re);
   return {withSignOf(re, x), im};
 }

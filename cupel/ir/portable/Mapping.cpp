@@ -184,14 +184,13 @@ std::optional<SmallVector<Attribute>> cupel::portable::encode(Codec codec, Attri
   case Codec::Booleans:
   case Codec::Symbol:
   case Codec::Symbols:
+  case Codec::Version:
     return single(encoder.attribute(attr));
   case Codec::Unit:
     return single(vhlo::BooleanV1Attr::get(context, true));
   case Codec::ApiVersion:
     return single(vhlo::EnumV1Attr::get(context, vhlo::AttrCode::CustomCallApiVersion,
                                         llvm::cast<IntegerAttr>(attr).getInt()));
-  case Codec::WideInteger:
-    return single(encoder.integer(llvm::cast<IntegerAttr>(attr).getInt()));
   case Codec::ChannelId:
     return single(encoder.integer(llvm::cast<stablehlo::ChannelHandleAttr>(attr).getHandle()));
   case Codec::Channel: {
@@ -257,7 +256,7 @@ Attribute cupel::portable::decode(Codec codec, ArrayRef<Attribute> portable, Dec
       return {};
     return decoder.attribute(value);
   }
-  case Codec::WideInteger: {
+  case Codec::Version: {
     auto value = decoder.integer(portable[0]);
     return value && llvm::isInt<32>(*value)
                ? IntegerAttr::get(IntegerType::get(context, 32), *value)

@@ -55,7 +55,9 @@ LogicalResult cupel::portable::convertFromVhlo(ModuleOp module, const ReadOption
 }
 
 LogicalResult cupel::portable::writeVhlo(ModuleOp module, Version version, llvm::raw_ostream &out) {
-  BytecodeWriterConfig config((kProducer + version.str()).str());
+  // The configuration keeps only a reference to it.
+  std::string producer = kProducer.str() + version.str();
+  BytecodeWriterConfig config(producer);
   config.setDesiredBytecodeVersion(vhlo::bytecodeLevel(version));
   return writeBytecodeToFile(module, out, config);
 }

@@ -212,6 +212,9 @@ parseVariadicOperandWithAttribute(OpAsmParser &parser,
     operands.push_back(operand);
     result = parser.parseOptionalOperand(operand);
   }
+  // Newer upstream tools print a second comma where there is no operand (`%x, , sizes = []`).
+  if (operands.empty())
+    (void)parser.parseOptionalComma();
   return success();
 }
 

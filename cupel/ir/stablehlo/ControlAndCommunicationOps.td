@@ -128,7 +128,7 @@ def Stablehlo_CompositeOp : StablehloOp<"composite",
   let regions = (region VariadicRegion<AnyRegion>:$composite_regions);
   let results = (outs Variadic<Hlo_AnyTensorTokenOrTuple>:$results);
   let assemblyFormat = [{
-    $name $inputs (`(` $composite_regions^ `)`)? attr-dict `:` functional-type(operands, results)
+    $name $inputs (` ` `(` $composite_regions^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let revisions = [CompositeRegions];
 }
@@ -183,7 +183,7 @@ def Stablehlo_RecvOp : StablehloOp<"recv", []> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_AllGatherOp : StablehloOp<"all_gather", [SameOperandsAndResultElementType]> {
+def Stablehlo_AllGatherOp : StablehloOp<"all_gather", []> {
   let summary = "Joins the tensors of a group of processes along a dimension";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands, Hlo_NonNegativeI64:$all_gather_dim,
       Hlo_ReplicaGroups:$replica_groups, Hlo_Channel:$channel_handle,
@@ -215,8 +215,7 @@ def Stablehlo_ReduceScatterOp : StablehloOp<"reduce_scatter",
   let hasVerifier = 1;
 }
 
-def Stablehlo_AllToAllOp : StablehloOp<"all_to_all", [SameOperandsElementType,
-    InferTypeOpAdaptor]> {
+def Stablehlo_AllToAllOp : StablehloOp<"all_to_all", [InferTypeOpAdaptor]> {
   let summary = "Each process of a group sends a part to every other";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands, Hlo_NonNegativeI64:$split_dimension,
       Hlo_NonNegativeI64:$concat_dimension, Hlo_PositiveI64:$split_count,

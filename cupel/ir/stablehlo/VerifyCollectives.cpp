@@ -171,10 +171,15 @@ LogicalResult AllGatherOp::verify() {
       failed(verifyGroups(report, getReplicaGroups(), {/*areEqualSized=*/true})) ||
       failed(verifyResultCount(report, getNumResults(), getNumOperands())))
     return failure();
-  for (auto [operand, result] : llvm::zip_equal(getOperandTypes(), getResultTypes()))
+  for (auto [operand, result] : llvm::zip_equal(getOperandTypes(), getResultTypes())) {
+    if (!areCompatibleElementTypes(tensor(operand).getElementType(),
+                                   tensor(result).getElementType()))
+      return report.error("operands and results must have compatible element types, but got ",
+                          operand, " and ", result);
     if (failed(verifyMultiple(report, tensor(result), "result", tensor(operand), "operand",
                               getAllGatherDim(), "all_gather_dim")))
       return failure();
+  }
   return success();
 }
 

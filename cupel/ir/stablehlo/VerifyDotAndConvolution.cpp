@@ -232,11 +232,47 @@ static FailureOr<Dim> divide(Reporter report, StringRef name, Dim dim, StringRef
   return *map(dim, [&](int64_t size) { return std::optional(size / divisor); });
 }
 
-/// Everything about a convolution but its padding, which is an attribute of one op and an operand
-/// of the other. `arePositionsKnown` is false if the padding is not known.
-template <typename ConvOp>
-static LogicalResult verifyConvolution(ConvOp op, std::optional<DenseIntElementsAttr> padding,
-                                       bool arePositionsKnown) {
+/// Sets the spatial sizes of a convolution's result.
+static LogicalResult setSpatialSizes(Reporter report, ConvolutionOp op, Shape &shape) {
+  ConvDimensionNumbersAttr numbers = op.getDimensionNumbers();
+  RankedTensorType lhs = tensor(op.getLhs()), rhs = tensor(op.getRhs());
+  SmallVector<int64_t> sizes;
+  for (int64_t dim : numbers.getKernelSpatialDimensions())
+    sizes.push_back(rhs.getDimSize(dim));
+  FailureOr<SmallVector<Window>> windows =
+      getWindows(report, sizes,
+                 {op.getWindowStrides(), op.getLhsDilation(), op.getRhsDilation(), op.getPadding(),
+                  "lhs_dilation", "rhs_dilation"});
+  if (failed(windows))
+    return failure();
+  if (std::optional<ArrayRef<bool>> reversal = op.getWindowReversal();
+      reversal && !reversal->empty() && reversal->size() != sizes.size())
+    return report.error("window_reversal must have one entry per window dimension, but got ",
+                        reversal->size(), " for ", sizes.size());
+  for (auto [i, window] : llvm::enumerate(*windows)) {
+    FailureOr<Dim> positions =
+        countPositions(report, getDim(lhs, numbers.getInputSpatialDimensions()[i]), window);
+    if (failed(positions))
+      return failure();
+    shape.set(numbers.getOutputSpatialDimensions()[i], *positions);
+  }
+  return success();
+}
+
+/// Padding that is computed leaves them unknown. Window attributes of the wrong length are let
+/// through, as programs in the field have them.
+static LogicalResult setSpatialSizes(Reporter report, DynamicConvOp op, Shape &) {
+  for (auto [name, values] : {std::pair<StringRef, std::optional<ArrayRef<int64_t>>>(
+                                  "window_strides", op.getWindowStrides()),
+                              {"lhs_dilation", op.getLhsDilation()},
+                              {"rhs_dilation", op.getRhsDilation()}})
+    if (values && llvm::any_of(*values, [](int64_t value) { return value <= 0; }))
+      return report.error(name, " must be positive, but got ", toString(*values));
+  return success();
+}
+
+/// Everything about a convolution but its windows.
+template <typename ConvOp> static LogicalResult verifyConvolution(ConvOp op) {
   Reporter report(op);
   RankedTensorType lhs = tensor(op.getLhs()), rhs = tensor(op.getRhs()),
                    result = tensor(op.getResult());
@@ -281,33 +317,13 @@ static LogicalResult verifyConvolution(ConvOp op, std::optional<DenseIntElements
                         "divided by feature_group_count, ",
                         toString(*feature), ", but is ", toString(kernelInput));
 
-  SmallVector<int64_t> sizes;
-  for (int64_t dim : numbers.getKernelSpatialDimensions())
-    sizes.push_back(rhs.getDimSize(dim));
-  FailureOr<SmallVector<Window>> windows =
-      getWindows(report, sizes,
-                 {op.getWindowStrides(), op.getLhsDilation(), op.getRhsDilation(), padding,
-                  "lhs_dilation", "rhs_dilation"});
-  if (failed(windows))
-    return failure();
-  if (std::optional<ArrayRef<bool>> reversal = op.getWindowReversal();
-      reversal && !reversal->empty() && reversal->size() != sizes.size())
-    return report.error("window_reversal must have one entry per window dimension, but got ",
-                        reversal->size(), " for ", sizes.size());
-
   Shape shape;
   shape.sizes.assign(rank, ShapedType::kDynamic);
   shape.bounds.assign(rank, ShapedType::kDynamic);
   shape.set(numbers.getOutputBatchDimension(), *batch);
   shape.set(numbers.getOutputFeatureDimension(), kernelOutput);
-  for (size_t i = 0; arePositionsKnown && i < sizes.size(); ++i) {
-    FailureOr<Dim> positions =
-        countPositions(report, getDim(lhs, numbers.getInputSpatialDimensions()[i]), (*windows)[i]);
-    if (failed(positions))
-      return failure();
-    shape.set(numbers.getOutputSpatialDimensions()[i], *positions);
-  }
-  if (failed(verifyResultShape(report, shape, result)))
+  if (failed(setSpatialSizes(report, op, shape)) ||
+      failed(verifyResultShape(report, shape, result)))
     return failure();
 
   auto rhsAxis = dyn_cast<UniformQuantizedPerAxisType>(rhs.getElementType());
@@ -322,9 +338,7 @@ static LogicalResult verifyConvolution(ConvOp op, std::optional<DenseIntElements
                                 result.getElementType());
 }
 
-LogicalResult ConvolutionOp::verify() {
-  return verifyConvolution(*this, getPadding(), /*arePositionsKnown=*/true);
-}
+LogicalResult ConvolutionOp::verify() { return verifyConvolution(*this); }
 
 LogicalResult DynamicConvOp::verify() {
   RankedTensorType padding = tensor(getPadding());
@@ -333,7 +347,7 @@ LogicalResult DynamicConvOp::verify() {
     return Reporter(*this).error("padding must have shape [", spatial,
                                  ", 2] (low and high per spatial dimension), but has ",
                                  toString(padding.getShape()));
-  return verifyConvolution(*this, std::nullopt, /*arePositionsKnown=*/false);
+  return verifyConvolution(*this);
 }
 
 } // namespace cupel::stablehlo

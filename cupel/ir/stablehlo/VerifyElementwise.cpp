@@ -157,33 +157,12 @@ LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
   return success();
 }
 
-/// Whether elements of type `element` can be compared as `type` says.
-static bool fits(ComparisonType type, Type element) {
-  switch (type) {
-  case ComparisonType::NOTYPE:
-    return true;
-  case ComparisonType::FLOAT:
-    return isa<FloatType, ComplexType, quant::QuantizedType>(element);
-  case ComparisonType::TOTALORDER:
-    return isa<FloatType>(element);
-  case ComparisonType::SIGNED:
-    return isa<quant::QuantizedType>(element) ||
-           (element.isSignlessInteger() && !element.isInteger(1));
-  case ComparisonType::UNSIGNED:
-    return isa<quant::QuantizedType>(element) || element.isUnsignedInteger() ||
-           element.isInteger(1);
-  }
-  return false;
-}
-
+// compare_type is free: programs in the field carry ones that do not fit their elements.
 LogicalResult CompareOp::verify() {
   Reporter report(*this);
   Type lhs = tensor(getLhs()).getElementType(), rhs = tensor(getRhs()).getElementType();
   if (!areCompatibleElementTypes(lhs, rhs))
     return report.error("requires one element type for both operands, but got ", lhs, " and ", rhs);
-  if (std::optional<ComparisonType> type = getCompareType(); type && !fits(*type, lhs))
-    return report.error("compare_type ", stringifyComparisonType(*type),
-                        " does not fit elements of type ", lhs);
   return success();
 }
 

@@ -181,7 +181,7 @@ def sourceAttribute(definitions, op, name, record):
     elif storage == "::mlir::ArrayAttr" and "symbol ref" in base["summary"]:
         codec = "Symbols"
     elif portableDefault == "zero_version":
-        codec = "WideInteger"
+        codec = "Version"
     else:
         codec = STORAGE_CODECS.get(storage, "Plain")
     if codec == "Unit":
