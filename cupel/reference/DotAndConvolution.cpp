@@ -151,7 +151,7 @@ namespace {
 
 /// One spatial dimension, with all defaults filled in.
 struct Spatial {
-  int64_t input, kernel;                   // sizes
+  int64_t input, kernel; // sizes
   int64_t stride, low, lhsDilation, rhsDilation;
   bool reversed;
   int64_t padded; // size of the input after dilation and padding
@@ -203,9 +203,8 @@ Result<std::vector<Spatial>> spatialDimensions(std::span<const int64_t> lhs,
       return Error{"convolution: spatial dimension " + std::to_string(i) +
                    " is too large after padding and dilation"};
     s.padded = static_cast<int64_t>(std::max<__int128>(padded, 0));
-    s.output = padded <= 0 || reach > padded
-                   ? 0
-                   : static_cast<int64_t>((padded - reach) / s.stride) + 1;
+    s.output =
+        padded <= 0 || reach > padded ? 0 : static_cast<int64_t>((padded - reach) / s.stride) + 1;
     result.push_back(s);
   }
   return result;
@@ -256,7 +255,6 @@ Result<Tensor> paddedInput(const Tensor &input, const ConvolutionDimensions &dim
   if (!result || result->size() == 0 || source.size() == 0)
     return result;
   // Where each input position lands; those that negative padding cuts off do not appear.
-  std::vector<int64_t> from, to;
   std::vector<std::pair<int64_t, int64_t>> pairs{{0, 0}};
   for (int64_t d = 0; d <= static_cast<int64_t>(spatial.size()); ++d) {
     std::vector<std::pair<int64_t, int64_t>> next;
@@ -357,8 +355,8 @@ Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs, const Convoluti
   auto outRows = offsetsOf(targets), outColumns = offsetsOf(outputFeatures);
   std::byte *target = result->mutableData();
   for (int64_t g = 0; g < groups; ++g) {
-    int64_t inputStart = window.featureGroups > 1 ? g * features * inputSteps[last]
-                                                  : g * batch * inputSteps[0];
+    int64_t inputStart =
+        window.featureGroups > 1 ? g * features * inputSteps[last] : g * batch * inputSteps[0];
     multiplyMatrices(
         resultType, accumulate, {input->data() + inputStart, rows, depth},
         {kernel->data() + g * outputs * kernelOutputs[0].step, kernelRows, kernelColumns},

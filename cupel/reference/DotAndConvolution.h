@@ -34,7 +34,8 @@ struct ConvolutionDimensions {
   std::vector<int64_t> outputSpatial;
 };
 
-/// Lists that are empty stand for their defaults (strides and dilations 1, no padding, no reversal).
+/// Lists that are empty stand for their defaults (strides and dilations 1, no padding, no
+/// reversal).
 struct ConvolutionWindow {
   std::vector<int64_t> strides, paddingLow, paddingHigh, lhsDilation, rhsDilation;
   std::vector<bool> reversal;

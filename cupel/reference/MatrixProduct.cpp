@@ -67,8 +67,8 @@ constexpr int64_t kDepth = 256, kColumns = 512, kRows = 960, kInnerRows = 120;
 
 int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-/// Packs `rows` x `depth` elements as panels of `width` rows, depth-major within a panel; rows that do
-/// not exist are zero.
+/// Packs `rows` x `depth` elements as panels of `width` rows, depth-major within a panel; rows that
+/// do not exist are zero.
 template <typename T>
 void pack(const Access<T> &access, const std::byte *base, std::span<const int64_t> rows,
           std::span<const int64_t> depth, int width, T *target, T *line) {

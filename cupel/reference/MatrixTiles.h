@@ -1,5 +1,6 @@
-// The innermost loops of the matrix product: one tile of C kept in registers while a panel of A and a
-// panel of B stream by. Used by MatrixProduct.cpp only. All instruction sets must give the same bits.
+// The innermost loops of the matrix product: one tile of C kept in registers while a panel of A and
+// a panel of B stream by. Used by MatrixProduct.cpp only. All instruction sets must give the same
+// bits.
 
 #pragma once
 
