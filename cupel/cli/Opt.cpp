@@ -23,13 +23,13 @@ using namespace mlir;
 
 /// Reads, transforms and writes one program; diagnostics go to the handler that `context` has.
 LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
-                             const std::shared_ptr<llvm::SourceMgr> &sources, TimingScope &timing,
+                             llvm::MemoryBufferRef bytes, TimingScope &timing,
                              std::string &output) {
   // Reading is sequential; without threads the context needs no locks meanwhile.
   bool wasThreaded = context.isMultithreadingEnabled();
   context.disableMultithreading();
   TimingScope reading = timing.nest("Read");
-  Program program = readProgram(sources, &context);
+  Program program = readProgram(bytes, &context, {.allowPartial = options.allowPartial});
   reading.stop();
   context.enableMultithreading(wasThreaded);
   if (!program)
@@ -59,21 +59,21 @@ LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
 }
 
 /// Gives one program a context of its own, so that nothing of it shows in the next.
-LogicalResult processProgramText(const OptOptions &options, const DialectRegistry &registry,
-                                 llvm::MemoryBufferRef text, TimingScope &timing,
-                                 std::string &output) {
-  auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text), llvm::SMLoc());
+LogicalResult processInOwnContext(const OptOptions &options, const DialectRegistry &registry,
+                                  llvm::MemoryBufferRef bytes, TimingScope &timing,
+                                  std::string &output) {
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(bytes), llvm::SMLoc());
   MLIRContext context(registry);
   context.allowUnregisteredDialects(options.allowUnregisteredDialects);
   if (options.verifyDiagnostics) {
-    SourceMgrDiagnosticVerifierHandler verifier(*sources, &context);
+    SourceMgrDiagnosticVerifierHandler verifier(sources, &context);
     context.printOpOnDiagnostic(false);
-    (void)processProgram(options, context, sources, timing, output);
+    (void)processProgram(options, context, bytes, timing, output);
     return verifier.verify();
   }
-  ProgramDiagnosticHandler handler(&context, *sources, llvm::errs());
-  return processProgram(options, context, sources, timing, output);
+  ProgramDiagnosticHandler handler(&context, sources, llvm::errs());
+  return processProgram(options, context, bytes, timing, output);
 }
 
 ExitCode processFile(const OptOptions &options, const DialectRegistry &registry,
@@ -99,8 +99,8 @@ ExitCode processFile(const OptOptions &options, const DialectRegistry &registry,
     llvm::StringRef text = split ? llvm::StringRef(parts[i]) : llvm::StringRef(contents->bytes());
     if (i > 0)
       output.append(kProgramSeparator).append("\n");
-    if (failed(processProgramText(options, registry, llvm::MemoryBufferRef(text, name), timing,
-                                  output)))
+    if (failed(processInOwnContext(options, registry, llvm::MemoryBufferRef(text, name), timing,
+                                   output)))
       result = failure();
   }
   return failed(result) ? kExitFailure : kExitSuccess;
