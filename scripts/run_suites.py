@@ -134,10 +134,11 @@ class Suites:
         vectors = ROOT.parent / "shared/conformance/stablehlo"
         if not vectors.is_dir():
             return skipped("../shared/conformance/stablehlo is not there: StableHLO's conformance vectors were NOT run")
-        code, output = execute([self.bin / "cupel_conformance", "--vectors", vectors], self.env)
+        code, output = execute([self.bin / "tests/cupel-conformance", "--exceptions", ROOT / "tests/conformance/exceptions.tsv",
+                                "--filecheck", LLVM / "bin/FileCheck", vectors], self.env)
         match = re.search(r"^conformance: (\d+) passed.*?, (\d+) failed, (\d+) excepted(?:, (\d+) waiting)?", output, re.MULTILINE)
         if not match:
-            return Result(failed=1, details=f"{output}\ncupel_conformance ended with {code}")
+            return Result(failed=1, details=f"{output}\ncupel-conformance ended with {code}")
         passed, failed, excepted, waiting = (int(group or 0) for group in match.groups())
         details = "\n".join(line for line in output.splitlines() if line.startswith("FAILED"))
         notice = f"{excepted} of them are the exceptions that tests/conformance/exceptions.tsv lists with reasons" if excepted or waiting else ""
