@@ -1,5 +1,6 @@
 #include "cupel/ir/portable/Portable.h"
 
+#include "cupel/ir/bytecode/Prepare.h"
 #include "cupel/ir/portable/Conversion.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/ir/vhlo/Vhlo.h"
@@ -86,9 +87,18 @@ OwningOpRef<ModuleOp> cupel::portable::readPortable(llvm::MemoryBufferRef artifa
                         << vhlo::kMinimumVersion.str();
     return {};
   }
+  // MLIR's reader trusts what it reads; this refuses what would harm it, and rewrites locations of
+  // newer MLIR.
+  bytecode::Prepared prepared = bytecode::prepareForMlir(artifact.getBuffer());
+  if (!prepared.ok()) {
+    emitError(location) << prepared.error();
+    return {};
+  }
   Block block;
   ParserConfig config(context);
-  if (failed(readBytecodeFile(artifact, &block, config))) {
+  if (failed(
+          readBytecodeFile(llvm::MemoryBufferRef(prepared.text(), artifact.getBufferIdentifier()),
+                           &block, config))) {
     if (vhlo::kCurrentVersion < version->withoutPatch())
       emitError(location) << "has version " << version->str()
                           << "; the newest that can surely be read is "
