@@ -1,5 +1,5 @@
 // What the parsers and verifiers of chlo refuse.
-// RUN: cupel opt %s --split-input-file --verify-diagnostics
+// RUN: cupel opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect
 
 func.func @element_type(%arg0: tensor<4xf32>) {
   // expected-error @+1 {{requires the same element type for all operands and results}}
