@@ -117,7 +117,7 @@ struct ConstantLikePattern : public OpRewritePattern<chlo::ConstantLikeOp> {
     if (failed(emitter))
       return failure();
     TypedAttr value = op.getValue();
-    if (!isa<IntegerAttr, FloatAttr>(value) && !isa<ComplexType>(value.getType()))
+    if (!isa<IntegerAttr, FloatAttr>(value))
       return op.emitError("value ") << value << " cannot be the element of a constant";
     replaceWith(op, emitter->splat(value), rewriter);
     return success();
