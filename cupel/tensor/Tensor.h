@@ -6,7 +6,10 @@
 #include "cupel/support/Error.h"
 #include "cupel/tensor/DType.h"
 
+#include <algorithm>
+#include <cassert>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,11 +57,24 @@ public:
   static Result<Tensor> zeros(ElementType type, Shape shape);
   static Result<Tensor> uninitialized(ElementType type, Shape shape);
   /// A contiguous tensor on memory that `owner` keeps alive (null: the caller does); `bytes` must
-  /// be at least as large as the shape asks for.
+  /// be at least as large as the shape asks for and aligned for the type, else this is an error.
   static Result<Tensor> borrow(ElementType type, Shape shape, std::span<const std::byte> bytes,
                                std::shared_ptr<const void> owner = nullptr);
-  /// For tests and small constants: a contiguous tensor with the given stored values.
-  template <DType type> static Tensor of(Shape shape, std::span<const Storage<type>> values);
+  /// For tests and small constants: a contiguous tensor with the given stored values, whose number
+  /// must fit the shape.
+  template <DType type> static Tensor of(Shape shape, std::span<const Storage<type>> values) {
+    assert(elementCount(shape) == static_cast<int64_t>(values.size()));
+    Result<Tensor> result = uninitialized(type, std::move(shape));
+    std::copy(values.begin(), values.end(), result->template mutableAs<Storage<type>>());
+    return std::move(*result);
+  }
+  template <DType type> static Tensor of(Shape shape, std::initializer_list<Storage<type>> values) {
+    return of<type>(std::move(shape),
+                    std::span<const Storage<type>>(values.begin(), values.size()));
+  }
+
+  /// Whether elements of this type may lie at this address (what `borrow` asks for).
+  static bool isAligned(DType type, const std::byte *address);
 
   const ElementType &elementType() const { return element; }
   DType dtype() const { return element.storage; }
@@ -97,6 +113,8 @@ public:
   Result<Tensor> contiguous() const;
 
 private:
+  static Result<Tensor> allocate(ElementType type, Shape shape, bool zeroed);
+
   ElementType element;
   Shape dims;
   std::vector<int64_t> steps;
