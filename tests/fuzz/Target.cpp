@@ -2,7 +2,7 @@
 
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/bytecode/Prepare.h"
-#include "cupel/ir/bytecode/ReadProgram.h"
+#include "cupel/ir/portable/ReadProgram.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/BuiltinOps.h"
