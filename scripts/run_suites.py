@@ -155,7 +155,7 @@ class Suites:
         return Result(inputs - failed, failed or int(code != 0), 0, output if code else "")
 
     def jax(self) -> Result:
-        """Exports that are checked in, and if JAX is there those it makes now."""
+        """Exports that are checked in; if JAX is there, also those it makes now, and what its StableHLO thinks of ours."""
         check = [self.python, ROOT / "tests/jax/check_exports.py", self.bin]
         stored = counted([*check, ROOT / "tests/jax/data"], self.env)
         if self.no_jax:
@@ -164,7 +164,9 @@ class Suites:
         code, output = execute([ROOT / ".venv/bin/python", ROOT / "tests/jax/export_programs.py", fresh], self.env)
         if code != 0:
             return total_of([stored, Result(failed=1, details=f"{output}\nexport_programs.py ended with {code}")])
-        return total_of([stored, counted([*check, fresh], self.env)])
+        upstream = counted([ROOT / ".venv/bin/python", ROOT / "tests/jax/check_upstream.py", self.bin,
+                            *sorted((ROOT / "zoo/programs").glob("*.mlir"))], self.env)
+        return total_of([stored, counted([*check, fresh], self.env), upstream])
 
 
 def total_of(results: list[Result]) -> Result:
