@@ -1,6 +1,6 @@
 #include "cupel/cli/Programs.h"
 
-#include "cupel/ir/bytecode/ReadProgram.h"
+#include "cupel/ir/portable/ReadProgram.h"
 
 #include <mlir/Bytecode/BytecodeWriter.h>
 

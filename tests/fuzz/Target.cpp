@@ -2,7 +2,7 @@
 
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/bytecode/Prepare.h"
-#include "cupel/ir/bytecode/ReadProgram.h"
+#include "cupel/ir/portable/ReadProgram.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -60,8 +60,9 @@ Outcome cupel::fuzz::readProgram(const Input &input, const TargetOptions &option
 std::vector<CorpusFile> cupel::fuzz::asBytecode(const CorpusFile &text) {
   mlir::MLIRContext context(allDialects(), mlir::MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects();
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceString<mlir::ModuleOp>(text.content, &context);
+  mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
+  mlir::OwningOpRef<mlir::ModuleOp> module = cupel::ir::readProgram(
+      llvm::MemoryBufferRef(text.content, text.path), mlir::ParserConfig(&context));
   std::vector<CorpusFile> files;
   if (!module)
     return files;

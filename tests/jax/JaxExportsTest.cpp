@@ -3,7 +3,7 @@
 // environment has JAX, the full set is exported anew and held to its own index.
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/bytecode/Prepare.h"
-#include "cupel/ir/bytecode/ReadProgram.h"
+#include "cupel/ir/portable/ReadProgram.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MemoryBuffer.h"

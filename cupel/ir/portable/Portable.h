@@ -15,8 +15,8 @@ namespace cupel::portable {
 using vhlo::Version;
 
 struct WriteOptions {
-  /// Keep operations and attributes of other dialects as they are (possible from 1.11.0 on);
-  /// otherwise they are an error.
+  /// Keep operations and attributes of other dialects as they are; otherwise they are an error. The
+  /// format speaks of them since 1.11.0, but JAX writes them (sdy) for older targets as well.
   bool allowOtherDialects = true;
 };
 

@@ -1,4 +1,4 @@
-#include "cupel/ir/bytecode/ReadProgram.h"
+#include "cupel/ir/portable/ReadProgram.h"
 
 #include "cupel/ir/bytecode/Prepare.h"
 

@@ -1,7 +1,7 @@
 // Reads a program in any of its forms, found by content: text, MLIR bytecode or portable artifact.
 // This is how tools open programs: it puts the guards before MLIR's readers, so that no input ends
-// the process, and always says why a program could not be read. The library of the guards
-// themselves (Prepare.h) stays free of MLIR; this one is `cupel_ir_read`.
+// the process, and always says why a program could not be read. The guards themselves
+// (cupel/ir/bytecode) know nothing of MLIR.
 #pragma once
 
 #include "cupel/ir/portable/Portable.h"
