@@ -1,5 +1,6 @@
 #include "cupel/reference/Plan.h"
 
+#include "cupel/reference/Grid.h"
 #include "cupel/reference/Registry.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -285,7 +286,8 @@ Result<std::vector<Value>> Plan::run(Run &run, std::vector<Value> arguments) con
       return Error{"argument " + std::to_string(i) + " does not have the type that @" +
                    entryPlan->name + " asks for"};
   }
-  Process process{run};
+  Grid grid(1, 1);
+  Process process{run, &grid};
   std::vector<Value> results;
   if (Status status = callFunction(process, *entryPlan, std::move(arguments), results); !status) {
     run.fail({"", "", status.message()}); // Kept only if nobody told more.

@@ -11,6 +11,8 @@ const Registry &Registry::get() {
     registerDataMovement(all);
     registerReductions(all);
     registerLinear(all);
+    registerQuantized(all);
+    registerProbes(all);
     registerCommunication(all);
     return all;
   }();

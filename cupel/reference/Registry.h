@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "cupel/reference/DotAndConvolution.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/PlanElementwise.h"
 #include "cupel/reference/RegionFunction.h"
@@ -69,6 +70,8 @@ void registerElementwise(Registry &registry);
 void registerDataMovement(Registry &registry);
 void registerReductions(Registry &registry);
 void registerLinear(Registry &registry);
+void registerQuantized(Registry &registry);
+void registerProbes(Registry &registry);
 void registerCommunication(Registry &registry);
 
 // What planners share.
@@ -87,6 +90,9 @@ Result<std::vector<int64_t>> integersOf(const tensor::Tensor &tensor);
 std::vector<int64_t> toVector(mlir::ArrayRef<int64_t> values);
 /// An elementwise operation on quantized values.
 Result<StepFunction> planQuantizedElementwise(mlir::Operation *op, const ElementOpOf &element);
+StepFunction quantizedDotStep(DotDimensions dimensions, tensor::ElementType result);
+StepFunction quantizedConvolutionStep(ConvolutionDimensions dimensions, ConvolutionWindow window,
+                                      tensor::ElementType result);
 /// An error if a tensor of this shape is impossible or beyond the limits.
 Status reserveFor(Process &process, tensor::DType type, std::span<const int64_t> shape);
 

@@ -7,6 +7,7 @@
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/reference/Plan.h"
+#include "cupel/tensor/Print.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -29,11 +30,11 @@ namespace {
 struct Options {
   std::string folder, exceptions, filter;
   std::string fileCheck = "/usr/lib/llvm-19/bin/FileCheck";
-  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+  unsigned jobs = 1;
 };
 
 constexpr const char *kUsage =
-    "usage: cupel-interpret [options] FOLDER\n"
+    "usage: cupel_interpret --vectors FOLDER [options]\n"
     "Runs the vectors of FOLDER (with its manifest.tsv) that check themselves.\n\n"
     "  --exceptions FILE   rows that are known to fail, with the reason: path, interpret, reason\n"
     "  --filter TEXT       only rows whose path contains TEXT\n"
@@ -41,25 +42,21 @@ constexpr const char *kUsage =
     "  --jobs N            files at a time (all cores unless told)\n";
 
 bool parseOptions(int argc, char **argv, Options &options) {
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    auto value = [&](std::string &target) {
-      if (i + 1 < argc)
-        target = argv[++i];
-      return !target.empty();
-    };
-    std::string jobs;
-    if (argument == "--exceptions"  ? !value(options.exceptions)
-        : argument == "--filter"    ? !value(options.filter)
-        : argument == "--filecheck" ? !value(options.fileCheck)
-        : argument == "--jobs"
-            ? !value(jobs) || (options.jobs = unsigned(std::atoi(jobs.c_str()))) == 0
-        : argument.starts_with("--") ? true
-        : !options.folder.empty()    ? true
-                                     : (options.folder = argument).empty())
+  options.exceptions = CUPEL_CONFORMANCE_EXCEPTIONS;
+  std::string jobs = std::to_string(std::max(1u, std::thread::hardware_concurrency()));
+  const std::map<std::string_view, std::string *> flags = {{"--vectors", &options.folder},
+                                                           {"--exceptions", &options.exceptions},
+                                                           {"--filter", &options.filter},
+                                                           {"--filecheck", &options.fileCheck},
+                                                           {"--jobs", &jobs}};
+  for (int i = 1; i < argc; i += 2) {
+    auto flag = flags.find(argv[i]);
+    if (flag == flags.end() || i + 1 == argc)
       return false;
+    *flag->second = argv[i + 1];
   }
-  return !options.folder.empty();
+  options.jobs = unsigned(std::atoi(jobs.c_str()));
+  return !options.folder.empty() && options.jobs != 0;
 }
 
 /// One context for many programs; what is said in it is kept for a message.
@@ -100,7 +97,12 @@ public:
     options.print = [&](const std::string &text) { printed += text; };
     reference::Run run(options);
     auto results = (*plan)->run(run, std::move(arguments));
-    return results ? "" : results.message();
+    if (!results)
+      return results.message();
+    for (const reference::Value &value : *results)
+      if (value.isTensor())
+        printed += tensor::tensorText(value.tensor()) + "\n";
+    return "";
   }
 
 private:

@@ -65,7 +65,8 @@ std::vector<Chunk> cupel::conformance::splitChunks(std::string_view text) {
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     padding += '\n';
-    if (line.starts_with("// -----")) {
+    // Anywhere in a line, as MLIR's tools split.
+    if (line.find("// -----") != std::string::npos) {
       chunks.push_back({padding, chunks.size()});
       continue;
     }
