@@ -22,12 +22,17 @@ struct FoldLayout {
   FoldLayout(std::span<const int64_t> shape, std::span<const int64_t> strides,
              const std::vector<bool> &isReduced) {
     for (size_t d = 0; d < shape.size(); ++d) {
-      (isReduced[d] ? reducedCount : keptCount) *= shape[d];
+      // Sizes beside a zero may be anything: wrap instead of overflowing.
+      int64_t &count = isReduced[d] ? reducedCount : keptCount;
+      count = static_cast<int64_t>(static_cast<uint64_t>(count) * static_cast<uint64_t>(shape[d]));
       std::vector<FoldDim> &list = isReduced[d] ? reduced : kept;
       if (shape[d] == 1)
         continue;
-      if (!list.empty() && list.back().stride == strides[d] * shape[d])
-        list.back() = {list.back().size * shape[d], strides[d]};
+      int64_t joined = 0;
+      if (!list.empty() && !__builtin_mul_overflow(strides[d], shape[d], &joined) &&
+          list.back().stride == joined &&
+          !__builtin_mul_overflow(list.back().size, shape[d], &joined))
+        list.back() = {joined, strides[d]};
       else
         list.push_back({shape[d], strides[d]});
     }

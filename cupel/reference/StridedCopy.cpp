@@ -188,7 +188,9 @@ std::vector<int64_t> contiguousStrides(std::span<const int64_t> shape, int64_t e
   int64_t stride = elementBytes;
   for (size_t i = shape.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= std::max<int64_t>(shape[i], 1);
+    // Sizes beside a zero may be anything: wrap instead of overflowing.
+    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) *
+                                  static_cast<uint64_t>(std::max<int64_t>(shape[i], 1)));
   }
   return strides;
 }
