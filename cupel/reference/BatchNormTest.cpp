@@ -1,6 +1,6 @@
 #include "cupel/reference/BatchNorm.h"
 
-#include "cupel/reference/KernelTesting.h"
+#include "cupel/reference/LinearTesting.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 
 #include "cupel/reference/Quantized.h"
 
-#include "cupel/reference/KernelTesting.h"
+#include "cupel/reference/LinearTesting.h"
 
 using namespace cupel;
 using namespace cupel::reference;
