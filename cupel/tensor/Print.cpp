@@ -26,32 +26,84 @@ template <typename Bits> void appendHex(std::string &out, Bits bits) {
   out += text;
 }
 
-/// The shorter of MLIR's two decimal forms that gives the value back: six digits (and a zero), or
-/// as many as the type needs, plain where the exponent is small. Nothing if the second form has no
+/// The decimal digits of a number, first digit times ten to the exponent, no zeros at the end.
+struct Decimal {
+  std::string digits;
+  int exponent = 0;
+};
+
+/// The leading digits of |value| as LLVM's APFloat finds them: the exact digits are first cut off
+/// (not rounded) a little above the bits that `precision` digits need, then rounded half up.
+template <DType type> Decimal leadingDigits(double value, int precision) {
+  if (value == 0)
+    return {"0", 0};
+  char text[800]; // the longest double has 767 digits
+  std::snprintf(text, sizeof text, "%.*e", type == DType::F64 ? 770 : 120, std::fabs(value));
+  char *mark = std::strchr(text, 'e');
+  Decimal out{std::string(1, text[0]), std::atoi(mark + 1)};
+  out.digits.append(text + 2, mark - (text + 2));
+  out.digits.erase(out.digits.find_last_not_of('0') + 1);
+
+  // The digits are those of an integer: the value itself, or times the power of ten that makes it
+  // one. Its length in bits decides how much is cut off.
+  int exponent;
+  double fraction = std::frexp(std::fabs(value), &exponent);
+  auto odd = static_cast<uint64_t>(std::ldexp(fraction, 53));
+  exponent -= 53;
+  exponent += std::countr_zero(odd);
+  odd >>= std::countr_zero(odd);
+  int bits = static_cast<int>(std::bit_width(odd));
+  if (exponent >= 0) {
+    out.digits.resize(out.exponent + 1, '0');
+    bits += exponent;
+  } else {
+    bits = static_cast<int>(
+               std::floor(std::log2(static_cast<long double>(odd)) - exponent * std::log2(5.0L))) +
+           1;
+  }
+  int cut = std::max(0, bits - (precision * 196 + 58) / 59) * 59 / 196;
+  out.digits.resize(out.digits.size() - cut);
+  if (static_cast<int>(out.digits.size()) > precision) {
+    bool up = out.digits[precision] >= '5';
+    out.digits.resize(precision);
+    while (up && !out.digits.empty() && out.digits.back() == '9')
+      out.digits.pop_back();
+    if (up && out.digits.empty()) {
+      out.digits = "1";
+      ++out.exponent;
+    } else if (up) {
+      ++out.digits.back();
+    }
+  }
+  out.digits.erase(std::max<size_t>(1, out.digits.find_last_not_of('0') + 1));
+  return out;
+}
+
+/// The shorter of MLIR's two decimal forms that gives the value back: six digits (and zeros), or as
+/// many as the type needs, plain where the exponent is small. Nothing if the second form has no
 /// point: MLIR would read an integer.
 template <DType type> bool appendDecimal(std::string &out, double value, Storage<type> stored) {
-  auto readsBack = [&](const char *text) {
-    Storage<type> again = fromDouble<type>(std::strtod(text, nullptr));
-    return std::memcmp(&again, &stored, sizeof stored) == 0;
-  };
+  constexpr int few = 6, all = 2 + significandBits<type>() * 59 / 196;
   char text[40];
-  std::snprintf(text, sizeof text, "%.5e", value);
-  if (readsBack(text)) {
+  if (std::fabs(value) < 1e6 && value == std::trunc(value)) { // six digits and no question
+    std::snprintf(text, sizeof text, "%.*e", few - 1, value);
+  } else {
+    Decimal d = leadingDigits<type>(value, few);
+    std::snprintf(text, sizeof text, "%s%c.%se%+03d", std::signbit(value) ? "-" : "", d.digits[0],
+                  (d.digits.substr(1) + std::string(few - d.digits.size(), '0')).c_str(),
+                  d.exponent);
+  }
+  Storage<type> again = fromDouble<type>(std::strtod(text, nullptr));
+  if (std::memcmp(&again, &stored, sizeof stored) == 0) {
     const char *mark = std::strchr(text, 'e');
     out.append(text, mark - text) += '0';
     out += mark;
     return true;
   }
-  constexpr int precision = 2 + significandBits<type>() * 59 / 196;
-  std::snprintf(text, sizeof text, "%.*e", precision - 1, std::fabs(value));
-  char *mark = std::strchr(text, 'e');
-  int exponent = std::atoi(mark + 1);
-  std::string digits(1, text[0]);
-  digits.append(text + 2, mark);
-  digits.erase(digits.find_last_not_of('0') + 1);
+  auto [digits, exponent] = leadingDigits<type>(value, all);
   int count = static_cast<int>(digits.size());
   int last = exponent - (count - 1); // the power of ten of the last digit
-  bool scientific = last >= 0 ? last > 3 || count + last > precision : exponent < -3;
+  bool scientific = last >= 0 ? last > 3 || count + last > all : exponent < -3;
   if (!scientific && last >= 0)
     return false;
   if (std::signbit(value))

@@ -29,6 +29,9 @@ TEST(Print, FloatsAsMlirWritesThem) {
   EXPECT_EQ(text<DType::F64>(1.23456789e-4), "1.23456789E-4");
   EXPECT_EQ(text<DType::F64>(1234567890.5), "1234567890.5");
   EXPECT_EQ(text<DType::F64>(1.2345678912e20), "1.2345678912E+20");
+  EXPECT_EQ(text<DType::F64>(96.232), "96.231999999999999");
+  EXPECT_EQ(text<DType::F64>(914.005), "914.005");
+  EXPECT_EQ(text<DType::F32>(999999.0f), "9.999990e+05");
   EXPECT_EQ(text<DType::BF16>(0x0080), "1.175490e-38");
   EXPECT_EQ(text<DType::F32>(1e-40f), "9.999940e-41");
   EXPECT_EQ(text<DType::F32>(HUGE_VALF), "0x7F800000");
