@@ -1,4 +1,5 @@
 # An independent implementation of docs/reference/random-fill.md.
+# Prints the golden values of FillTest.cpp.
 import struct, math
 M=0xffffffff
 def philox(c,k):
