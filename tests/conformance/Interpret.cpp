@@ -179,8 +179,9 @@ int main(int argc, char **argv) {
     for (size_t index; (index = next++) < rows->size();) {
       const Row &row = (*rows)[index];
       bool stdoutToo = llvm::is_contained(row.judges, "stdout");
+      // What upstream does not run checks itself all the same.
       if (row.path.find(options.filter) == std::string::npos ||
-          !llvm::is_contained(row.judges, "interpret"))
+          (!llvm::is_contained(row.judges, "interpret") && row.disabled.empty()))
         continue;
       auto start = std::chrono::steady_clock::now();
       Outcome outcome{&row, {}, 0, 0, 0};
