@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstring>
+#include <limits>
 
 namespace cupel::reference {
 
@@ -53,6 +54,40 @@ template <typename O, typename Load> typename O::A tree(Load &&x) {
                   O::apply(O::apply(x(1), x(5)), O::apply(x(3), x(7))));
 }
 
+/// Minimum and maximum of floats: loops first take the cheap way that is right unless a NaN or
+/// the sign of a zero matters, and find out whether one does.
+template <typename O>
+constexpr bool isExtreme =
+    std::is_floating_point_v<typename O::A> && (O::kind == F::Minimum || O::kind == F::Maximum);
+template <typename O> typename O::A cheapExtreme(typename O::A a, typename O::A b) {
+  if constexpr (O::kind == F::Minimum)
+    return b < a ? b : a;
+  else
+    return b > a ? b : a;
+}
+
+/// acc[j] takes in one element of each of four rows by cheapExtreme, NaN if one is a NaN.
+template <typename O>
+void takeRowsCheaply(typename O::A *__restrict acc, const std::byte *const *row, int64_t step,
+                     int64_t count) {
+  using A = typename O::A;
+  const std::byte *p = row[0], *q = row[1], *r = row[2], *s = row[3];
+  auto loop = [&](int64_t stride) __attribute__((always_inline)) {
+    for (int64_t j = 0; j < count; ++j) {
+      A a = loadAt<O>(p + j * stride), b = loadAt<O>(q + j * stride);
+      A c = loadAt<O>(r + j * stride), d = loadAt<O>(s + j * stride);
+      A best = cheapExtreme<O>(cheapExtreme<O>(a, b), cheapExtreme<O>(c, d));
+      A value = cheapExtreme<O>(acc[j], best);
+      bool unordered = __builtin_isunordered(a, b) | __builtin_isunordered(c, d);
+      acc[j] = unordered ? std::numeric_limits<A>::quiet_NaN() : value;
+    }
+  };
+  if (step == static_cast<int64_t>(sizeof(typename O::T)))
+    loop(sizeof(typename O::T));
+  else
+    loop(step);
+}
+
 /// acc[j] takes in one element of each of `rows` rows, in order; a row's elements are `step` apart.
 template <typename O, int rows>
 void takeRows(typename O::A *__restrict acc, const std::byte *const *row, int64_t step,
@@ -97,9 +132,29 @@ void foldColumns(const std::byte *input, typename O::A init, typename O::A *outp
       A *acc = output + o * inner.size + j0;
       std::fill(acc, acc + count, init);
       const std::byte *base = input + outerWalk.offset() + j0 * inner.stride;
-      FoldWalk walk(layout.reduced);
       const std::byte *rows[group];
       int64_t r = 0;
+      if constexpr (isExtreme<O>) {
+        FoldWalk walk(layout.reduced);
+        for (; r + group <= layout.reducedCount; r += group) {
+          for (int k = 0; k < group; ++k, walk.next())
+            rows[k] = base + walk.offset();
+          takeRowsCheaply<O>(acc, rows, inner.stride, count);
+        }
+        bool zero = false;
+        for (int64_t j = 0; j < count; ++j)
+          zero |= acc[j] == 0;
+        if (!zero) {
+          for (; r < layout.reducedCount; ++r, walk.next()) {
+            rows[0] = base + walk.offset();
+            takeRows<O, 1>(acc, rows, inner.stride, count);
+          }
+          continue;
+        }
+        std::fill(acc, acc + count, init); // which zero is it?
+        r = 0;
+      }
+      FoldWalk walk(layout.reduced);
       for (; r + group <= layout.reducedCount; r += group) {
         for (int k = 0; k < group; ++k, walk.next())
           rows[k] = base + walk.offset();
@@ -136,6 +191,34 @@ typename O::A foldRow(typename O::A acc, const typename O::T *x, int64_t count) 
       acc = O::apply(acc, tree<O>([&](int k) { return O::load(x[i + k]); }));
   } else if constexpr (O::order == Order::Free) {
     constexpr int lanes = 128 / sizeof(A);
+    if constexpr (isExtreme<O>) {
+      using Flag = std::conditional_t<sizeof(A) == 4, int32_t, int64_t>;
+      if (count >= 2 * lanes && acc == acc) {
+        A part[lanes];
+        Flag bad[lanes] = {};
+        std::fill(part, part + lanes, acc);
+        int64_t k = 0;
+        for (; k + lanes <= count; k += lanes)
+          for (int l = 0; l < lanes; ++l) {
+            A value = O::load(x[k + l]);
+            part[l] = cheapExtreme<O>(part[l], value);
+            bad[l] |= value != value ? Flag{-1} : Flag{0};
+          }
+        A best = part[0];
+        Flag anyBad = 0;
+        for (int l = 0; l < lanes; ++l) {
+          best = cheapExtreme<O>(best, part[l]);
+          anyBad |= bad[l];
+        }
+        if (anyBad)
+          return std::numeric_limits<A>::quiet_NaN();
+        if (best != 0) {
+          for (; k < count; ++k)
+            best = O::apply(best, O::load(x[k]));
+          return best;
+        }
+      }
+    }
     if (count >= 2 * lanes) {
       A part[lanes];
       std::fill(part, part + lanes, neutral<O>(acc));

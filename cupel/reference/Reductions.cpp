@@ -59,22 +59,25 @@ public:
 
   Status run(bool mayUseSegments) {
     int64_t kept = layouts[0].keptCount, reduced = layouts[0].reducedCount;
-    if (mayUseSegments && kept < 64 && reduced >= 2048 && reduced < (int64_t{1} << 28))
+    if (mayUseSegments && kept < 64 && reduced >= 2048)
       return runSegments();
-    constexpr int64_t most = 1024;
+    constexpr int64_t most = 512;
     std::vector<FoldWalk> walks;
     for (const FoldLayout &layout : layouts)
       walks.emplace_back(layout.kept);
     for (int64_t k = 0; k < kept; k += most) {
       int64_t lanes = std::min(most, kept - k);
       std::vector<std::vector<int64_t>> offsets(n);
-      for (size_t i = 0; i < n; ++i)
+      std::vector<FoldWalk> steps;
+      for (size_t i = 0; i < n; ++i) {
         for (int64_t lane = 0; lane < lanes; ++lane, walks[i].next())
           offsets[i].push_back(walks[i].offset());
+        steps.emplace_back(layouts[i].reduced);
+      }
       start(lanes);
       for (size_t i = 0; i < n; ++i)
         fillElements(now[i].data(), inits[i].data(), bytes[i], lanes);
-      if (Status status = take(offsets, lanes); !status)
+      if (Status status = take(offsets, lanes, steps, reduced); !status)
         return status;
       for (size_t i = 0; i < n; ++i)
         std::memcpy(outputs[i] + k * bytes[i], now[i].data(),
@@ -109,10 +112,10 @@ private:
     return {};
   }
 
-  /// Takes in all folded elements of lanes that start at `offsets`, in order.
-  Status take(const std::vector<std::vector<int64_t>> &offsets, int64_t lanes) {
-    int64_t reduced = layouts[0].reducedCount;
-    int64_t chunk = std::clamp<int64_t>(16384 / lanes, 1, reduced);
+  /// Takes in the next `total` elements of lanes that start at `offsets`, in the order of `walks`.
+  Status take(const std::vector<std::vector<int64_t>> &offsets, int64_t lanes,
+              std::vector<FoldWalk> &walks, int64_t total) {
+    int64_t chunk = std::clamp<int64_t>(16384 / lanes, 1, std::max<int64_t>(total, 1));
     std::vector<bool> together(n);
     std::vector<std::vector<std::byte>> gathered(n);
     for (size_t i = 0; i < n; ++i) {
@@ -123,13 +126,10 @@ private:
       if (!contiguous)
         gathered[i].resize(static_cast<size_t>(chunk * lanes * bytes[i]));
     }
-    std::vector<FoldWalk> walks;
-    for (const FoldLayout &layout : layouts)
-      walks.emplace_back(layout.reduced);
     std::vector<std::vector<int64_t>> steps(n, std::vector<int64_t>(static_cast<size_t>(chunk)));
     std::vector<const std::byte *> elements(n);
-    for (int64_t r = 0; r < reduced; r += chunk) {
-      int64_t count = std::min(chunk, reduced - r);
+    for (int64_t r = 0; r < total; r += chunk) {
+      int64_t count = std::min(chunk, total - r);
       for (size_t i = 0; i < n; ++i) {
         for (int64_t s = 0; s < count; ++s, walks[i].next())
           steps[i][s] = walks[i].offset();
@@ -147,72 +147,77 @@ private:
     return {};
   }
 
-  /// target[s][lane] = element at offsets[lane] + steps[s]; a few lanes at a time, so that the
-  /// cache lines read stay until they are used up.
+  /// target[s][lane] = element at offsets[lane] + steps[s]. Lanes are often a power of two apart
+  /// and steps close together: tiles through a small buffer read each cache line once.
   void gatherBlock(size_t i, std::span<const int64_t> offsets, int64_t lanes,
                    std::span<const int64_t> steps, int64_t count, std::byte *target) const {
     dispatchBytes(bytes[i], [&](auto type) {
-      constexpr int64_t size = sizeof(type), tile = 16;
-      for (int64_t lane0 = 0; lane0 < lanes; lane0 += tile) {
-        int64_t laneEnd = std::min(lane0 + tile, lanes);
-        for (int64_t s = 0; s < count; ++s)
-          for (int64_t lane = lane0; lane < laneEnd; ++lane)
-            std::memcpy(target + (s * lanes + lane) * size,
-                        inputs[i].data + offsets[lane] + steps[s], size);
-      }
+      using T = decltype(type);
+      constexpr int64_t size = sizeof(T), tile = 16;
+      T buffer[tile][tile];
+      for (int64_t lane0 = 0; lane0 < lanes; lane0 += tile)
+        for (int64_t s0 = 0; s0 < count; s0 += tile) {
+          int64_t width = std::min(tile, lanes - lane0), height = std::min(tile, count - s0);
+          for (int64_t lane = 0; lane < width; ++lane) {
+            const std::byte *base = inputs[i].data + offsets[lane0 + lane];
+            for (int64_t s = 0; s < height; ++s)
+              std::memcpy(&buffer[s][lane], base + steps[s0 + s], size);
+          }
+          for (int64_t s = 0; s < height; ++s)
+            std::memcpy(target + ((s0 + s) * lanes + lane0) * size, buffer[s],
+                        static_cast<size_t>(width * size));
+        }
     });
   }
 
   /// Few results of many elements: each is cut into segments that are folded side by side, from
-  /// their own first elements, and joined in order.
+  /// their own first elements, and joined in order; what is left over comes last.
   Status runSegments() {
     int64_t kept = layouts[0].keptCount, reduced = layouts[0].reducedCount;
-    int64_t segments = std::min<int64_t>(1024 / kept, reduced / 32);
-    int64_t length = (reduced + segments - 1) / segments;
-    segments = (reduced + length - 1) / length;
-    int64_t lanes = segments * kept, lastLength = reduced - (segments - 1) * length;
-    std::vector<std::vector<int64_t>> keptOffsets(n), steps(n);
+    std::vector<FoldView> packedViews(inputs.begin(), inputs.end());
+    std::vector<std::vector<std::byte>> packed(n);
     for (size_t i = 0; i < n; ++i) {
-      FoldWalk keptWalk(layouts[i].kept), walk(layouts[i].reduced);
-      for (int64_t k = 0; k < kept; ++k, keptWalk.next())
-        keptOffsets[i].push_back(keptWalk.offset());
-      steps[i].reserve(static_cast<size_t>(reduced));
-      for (int64_t r = 0; r < reduced; ++r, walk.next())
-        steps[i].push_back(walk.offset());
-    }
-    // Lanes are ordered by segment, so that those of the last, shorter one can be left out.
-    auto gatherStep = [&](size_t i, int64_t at, int64_t active, std::byte *target) {
-      dispatchBytes(bytes[i], [&](auto type) {
-        for (int64_t s = 0, lane = 0; s < active; ++s) {
-          const std::byte *base = inputs[i].data + steps[i][s * length + at];
-          for (int64_t k = 0; k < kept; ++k, ++lane)
-            std::memcpy(target + lane * int64_t{sizeof(type)}, base + keptOffsets[i][k],
-                        sizeof(type));
+      if (layouts[i].reduced.size() == 1)
+        continue;
+      // Segments are cut from one dimension: bring the elements together.
+      std::vector<int64_t> shape, strides;
+      for (const std::vector<FoldDim> *dims : {&layouts[i].kept, &layouts[i].reduced})
+        for (const FoldDim &dim : *dims) {
+          shape.push_back(dim.size);
+          strides.push_back(dim.stride);
         }
-      });
-    };
+      packed[i].resize(static_cast<size_t>(kept * reduced * bytes[i]));
+      StridedCopy(shape, contiguousStrides(shape, bytes[i]), strides, bytes[i])
+          .run(packed[i].data(), inputs[i].data);
+      packedViews[i].data = packed[i].data();
+      layouts[i].kept = {{kept, reduced * bytes[i]}};
+      layouts[i].reduced = {{reduced, bytes[i]}};
+    }
+    inputs = packedViews;
+
+    int64_t segments = std::min<int64_t>(1024 / kept, reduced / 32);
+    int64_t length = reduced / segments, lanes = segments * kept;
+    std::vector<std::vector<int64_t>> offsets(n), tails(n);
+    std::vector<FoldWalk> walks, tailWalks;
     start(lanes);
-    std::vector<std::vector<std::byte>> elements(n);
-    std::vector<const std::byte *> pointers(n);
     for (size_t i = 0; i < n; ++i) {
-      elements[i].resize(static_cast<size_t>(lanes * bytes[i]));
-      pointers[i] = elements[i].data();
-      gatherStep(i, 0, segments, now[i].data());
+      int64_t stride = layouts[i].reduced[0].stride;
+      for (int64_t s = 0; s <= segments; ++s) {
+        FoldWalk keptWalk(layouts[i].kept);
+        for (int64_t k = 0; k < kept; ++k, keptWalk.next())
+          (s < segments ? offsets : tails)[i].push_back(keptWalk.offset() + s * length * stride);
+      }
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        std::memcpy(now[i].data() + lane * bytes[i], inputs[i].data + offsets[i][lane],
+                    static_cast<size_t>(bytes[i]));
+      walks.emplace_back(layouts[i].reduced);
+      walks.back().next();
+      tailWalks.emplace_back(layouts[i].reduced);
     }
-    for (int64_t at = 1; at < length; ++at) {
-      int64_t active = at < lastLength ? segments : segments - 1;
-      if (at == lastLength) // what the last segment has must survive the swaps
-        keepTail((segments - 1) * kept, kept);
-      for (size_t i = 0; i < n; ++i)
-        gatherStep(i, at, active, elements[i].data());
-      if (Status status = step(pointers, active * kept); !status)
-        return status;
-    }
-    if (lastLength < length)
-      for (size_t i = 0; i < n; ++i)
-        std::memcpy(now[i].data() + (segments - 1) * kept * bytes[i], tail[i].data(),
-                    static_cast<size_t>(kept * bytes[i]));
+    if (Status status = take(offsets, lanes, walks, length - 1); !status)
+      return status;
     std::vector<std::vector<std::byte>> parts = now;
+    std::vector<const std::byte *> pointers(n);
     for (size_t i = 0; i < n; ++i)
       fillElements(now[i].data(), inits[i].data(), bytes[i], kept);
     for (int64_t s = 0; s < segments; ++s) {
@@ -221,17 +226,11 @@ private:
       if (Status status = step(pointers, kept); !status)
         return status;
     }
+    if (Status status = take(tails, kept, tailWalks, reduced - segments * length); !status)
+      return status;
     for (size_t i = 0; i < n; ++i)
       std::memcpy(outputs[i], now[i].data(), static_cast<size_t>(kept * bytes[i]));
     return {};
-  }
-
-  void keepTail(int64_t firstLane, int64_t lanes) {
-    tail.resize(n);
-    for (size_t i = 0; i < n; ++i) {
-      auto from = now[i].begin() + firstLane * bytes[i];
-      tail[i].assign(from, from + lanes * bytes[i]);
-    }
   }
 
   std::span<const FoldView> inputs;
@@ -241,7 +240,7 @@ private:
   const ElementFunction &body;
   size_t n;
   std::vector<int64_t> bytes;
-  std::vector<std::vector<std::byte>> now, next, tail;
+  std::vector<std::vector<std::byte>> now, next;
   std::vector<const void *> arguments;
   std::vector<void *> results;
 };

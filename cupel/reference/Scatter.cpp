@@ -122,43 +122,57 @@ public:
     for (const UpdateDim &dim : dims)
       if (dim.size == 0)
         return {};
-    std::vector<int64_t> at(outer, 0), position(shape.size()), blockShape(dims.size() - outer);
+    std::vector<int64_t> whole;
+    for (size_t u = outer; u < dims.size(); ++u)
+      whole.push_back(dims[u].size);
+    // The last outer dimension runs in the inner loop (it is a scatter dimension, unless there is
+    // none at all); `axes` says where each dimension of the input comes from there.
+    int64_t count = outer == 0 ? 1 : dims[outer - 1].size;
+    int64_t updateStep = outer == 0 ? 0 : dims[outer - 1].stride;
+    int64_t indexStep = outer == 0 ? 0 : dims[outer - 1].indexStride;
+    std::vector<Axis> axes(shape.size());
+    for (size_t d = 0; d < shape.size(); ++d)
+      axes[d] = {shape[d] - 1, strides[d], -1, 0, 0};
+    for (size_t u = outer; u < dims.size(); ++u)
+      axes[dims[u].operandDim].highest = shape[dims[u].operandDim] - dims[u].size;
+    for (size_t k = 0; k < indexMap.size(); ++k)
+      axes[indexMap[k]].entry = static_cast<int64_t>(k) * vectorStride;
+    if (outer > 0 && dims[outer - 1].batchingDim >= 0)
+      axes[dims[outer - 1].batchingDim].step = 1;
+
+    std::vector<int64_t> at(outer, 0), position(shape.size());
     while (true) {
       int64_t update = 0, index = 0;
-      std::fill(position.begin(), position.end(), 0);
-      for (size_t u = 0; u < outer; ++u) {
+      for (Axis &axis : axes)
+        axis.base = 0;
+      for (size_t u = 0; u + 1 < outer; ++u) {
         update += at[u] * dims[u].stride;
         index += at[u] * dims[u].indexStride;
-        if (dims[u].operandDim >= 0)
-          position[dims[u].operandDim] += at[u];
-        else if (dims[u].batchingDim >= 0)
-          position[dims[u].batchingDim] += at[u];
+        int64_t d = dims[u].operandDim >= 0 ? dims[u].operandDim : dims[u].batchingDim;
+        if (d >= 0)
+          axes[d].base += at[u];
       }
-      for (size_t k = 0; k < indexMap.size(); ++k)
-        position[indexMap[k]] +=
-            std::clamp(indices[index + static_cast<int64_t>(k) * vectorStride], -kFar, kFar);
-      bool inside = true;
-      int64_t target = 0;
-      for (size_t d = 0; d < shape.size(); ++d) {
-        if (!isBlockDim[d])
-          inside &= position[d] >= 0 && position[d] < shape[d];
-        target += inside ? position[d] * strides[d] : 0;
-      }
-      // Of a block that hangs over the edge, the part inside counts.
-      for (size_t u = outer; inside && u < dims.size(); ++u) {
-        int64_t start = position[dims[u].operandDim], size = shape[dims[u].operandDim];
-        int64_t low = std::max<int64_t>(-start, 0), high = std::min(dims[u].size, size - start);
-        inside = low < high;
-        if (!inside)
-          break;
-        blockShape[u - outer] = high - low;
-        target += low * strides[dims[u].operandDim];
-        update += low * dims[u].stride;
-      }
-      if (inside)
-        if (Status status = block(target, update, blockShape); !status)
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t *vector = indices.data() + index + i * indexStep;
+        int64_t target = 0;
+        bool inside = true;
+        for (size_t d = 0; d < axes.size(); ++d) {
+          const Axis &axis = axes[d];
+          int64_t place = axis.base + i * axis.step;
+          if (axis.entry >= 0)
+            place += std::clamp(vector[axis.entry], -kFar, kFar);
+          position[d] = place;
+          inside &= (place >= 0) & (place <= axis.highest);
+          target += place * (inside ? axis.stride : 0);
+        }
+        if (inside) {
+          if (Status status = block(target, update + i * updateStep, whole); !status)
+            return status;
+        } else if (Status status = clipped(position, update + i * updateStep, block); !status) {
           return status;
-      size_t u = outer;
+        }
+      }
+      size_t u = outer == 0 ? 0 : outer - 1;
       while (u-- > 0) {
         if (++at[u] < dims[u].size)
           break;
@@ -170,6 +184,36 @@ public:
   }
 
 private:
+  /// How one dimension of the input is addressed in the inner loop.
+  struct Axis {
+    int64_t highest; // position at which a whole block still fits
+    int64_t stride;
+    int64_t entry;      // offset in the index vector, -1: not indexed
+    int64_t step, base; // moved by the inner loop and by the outer ones
+  };
+
+  /// Of a block that hangs over the edge, the part inside counts.
+  template <typename F>
+  Status clipped(const std::vector<int64_t> &position, int64_t update, F &&block) const {
+    std::vector<int64_t> part(dims.size() - outer);
+    int64_t target = 0;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (!isBlockDim[d] && (position[d] < 0 || position[d] >= shape[d]))
+        return {};
+      target += isBlockDim[d] ? 0 : position[d] * strides[d];
+    }
+    for (size_t u = outer; u < dims.size(); ++u) {
+      int64_t start = position[dims[u].operandDim], size = shape[dims[u].operandDim];
+      int64_t low = std::max<int64_t>(-start, 0), high = std::min(dims[u].size, size - start);
+      if (low >= high)
+        return {};
+      part[u - outer] = high - low;
+      target += (start + low) * strides[dims[u].operandDim];
+      update += low * dims[u].stride;
+    }
+    return block(target, update, part);
+  }
+
   std::vector<UpdateDim> dims;
   Shape shape;
   std::vector<int64_t> strides;
@@ -321,10 +365,33 @@ Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &sc
     bytes.push_back(info(input.dtype()).bytes);
   std::vector<const std::byte *> values(n);
   int64_t step = targetStrides.empty() ? 1 : targetStrides.back();
+  std::vector<std::vector<std::byte>> fresh(n);
+  auto updateWholeRow = [&](int64_t to, int64_t from, int64_t count) -> Status {
+    std::vector<const void *> arguments;
+    std::vector<void *> outputs;
+    for (size_t k = 0; k < n; ++k) {
+      fresh[k].resize(static_cast<size_t>(count * bytes[k]));
+      outputs.push_back(fresh[k].data());
+      arguments.push_back(results[k] + to * bytes[k]);
+    }
+    for (size_t k = 0; k < n; ++k)
+      arguments.push_back(flat[k].data() + from * bytes[k]);
+    if (Status status = body.run(arguments, outputs, count); !status)
+      return status;
+    for (size_t k = 0; k < n; ++k)
+      std::memcpy(results[k] + to * bytes[k], fresh[k].data(), fresh[k].size());
+    return {};
+  };
   Status status = walk.run([&](int64_t target, int64_t update, std::span<const int64_t> shape) {
     int64_t count = shape.empty() ? 1 : shape.back();
     return forRows(target, update, shape, targetStrides, updateStrides,
                    [&](int64_t to, int64_t from) -> Status {
+                     // Long rows are lanes enough by themselves; elements of one are distinct.
+                     if (count >= 64 && step == 1) {
+                       if (Status status = lanes.flush(); !status)
+                         return status;
+                       return updateWholeRow(to, from, count);
+                     }
                      for (int64_t i = 0; i < count; ++i) {
                        for (size_t k = 0; k < n; ++k)
                          values[k] = flat[k].data() + (from + i) * bytes[k];
