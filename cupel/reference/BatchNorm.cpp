@@ -3,7 +3,6 @@
 #include "cupel/tensor/Convert.h"
 
 #include <cmath>
-#include <limits>
 #include <string>
 
 #pragma clang fp contract(off)
@@ -66,10 +65,6 @@ template <typename Body> void forEach(const Layout &layout, Body body) {
 }
 
 Result<Tensor> stored(std::span<const double> values, DType type, std::span<const int64_t> shape) {
-  Result<Tensor> wide =
-      Tensor::borrow(DType::F64, {shape.begin(), shape.end()}, std::as_bytes(values));
-  if (!wide)
-    return wide;
   Result<Tensor> result = Tensor::uninitialized(type, {shape.begin(), shape.end()});
   if (result)
     tensor::convertElements(DType::F64, values.data(), type, result->mutableData(), result->size());

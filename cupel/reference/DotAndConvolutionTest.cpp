@@ -1,36 +1,20 @@
 #include "cupel/reference/DotAndConvolution.h"
 
-#include "cupel/tensor/Float.h"
+#include "cupel/reference/LinearTesting.h"
 
-#include <cmath>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <random>
 
 using namespace cupel;
 using namespace cupel::reference;
+using namespace cupel::reference::testing;
 using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
-using testing::ElementsAre;
-using testing::ElementsAreArray;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 
 namespace {
-
-template <DType type> std::vector<tensor::Storage<type>> valuesOf(Result<Tensor> tensor) {
-  EXPECT_TRUE(tensor) << tensor.message();
-  EXPECT_EQ(tensor->dtype(), type);
-  Result<Tensor> dense = tensor->contiguous();
-  auto *data = dense->dataAs<tensor::Storage<type>>();
-  return {data, data + dense->size()};
-}
-
-template <DType type, typename F> Tensor generate(Shape shape, F &&f) {
-  std::vector<tensor::Storage<type>> values(*tensor::elementCount(shape));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = f(static_cast<int64_t>(i));
-  return Tensor::of<type>(std::move(shape), std::span<const tensor::Storage<type>>(values));
-}
 
 Tensor randomFloats(Shape shape, uint32_t seed) {
   std::mt19937 engine(seed);
@@ -121,8 +105,7 @@ TEST(DotGeneral, ZeroSizes) {
 
 TEST(DotGeneral, DimensionsThatDoNotFitAreErrors) {
   Tensor lhs = *Tensor::zeros(DType::F32, {2, 3}), rhs = *Tensor::zeros(DType::F32, {4, 2});
-  EXPECT_THAT(dot(lhs, rhs, DType::F32, Accumulate::Wide).message(),
-              testing::HasSubstr("differ in size"));
+  EXPECT_THAT(dot(lhs, rhs, DType::F32, Accumulate::Wide).message(), HasSubstr("differ in size"));
   EXPECT_FALSE(dotGeneral(lhs, rhs, {{}, {}, {5}, {0}}, DType::F32, Accumulate::Wide));
   EXPECT_FALSE(dotGeneral(lhs, rhs, {{}, {}, {1, 1}, {0, 1}}, DType::F32, Accumulate::Wide));
   EXPECT_FALSE(dot(*Tensor::zeros(DType::F32, {}), rhs, DType::F32, Accumulate::Wide));
@@ -309,7 +292,7 @@ TEST(Convolution, ZeroSizesAndHostileWindows) {
   EXPECT_FALSE(run(rhs, window));
   window = {};
   window.featureGroups = 2;
-  EXPECT_THAT(run(rhs, window).message(), testing::HasSubstr("do not fit"));
+  EXPECT_THAT(run(rhs, window).message(), HasSubstr("do not fit"));
   window = {};
   window.strides = {0};
   EXPECT_FALSE(run(rhs, window));

@@ -3,6 +3,7 @@
 #include "cupel/reference/UnitCircle.h"
 #include "cupel/tensor/Convert.h"
 
+#include <algorithm>
 #include <bit>
 #include <complex>
 #include <cstring>
