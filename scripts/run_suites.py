@@ -80,8 +80,9 @@ class Suites:
         self.no_jax = no_jax
         self.jobs = os.cpu_count() or 1
         self.python = sys.executable
-        # The MLIR libraries are not instrumented: a container of theirs looks overrun to ours.
-        sanitizer = "detect_container_overflow=0:detect_leaks=0:allocator_may_return_null=1"
+        # The MLIR libraries are not instrumented: a container of theirs looks overrun to ours, and what they take from an
+        # allocator that our code shares with them stays poisoned.
+        sanitizer = "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1"
         self.env = dict(os.environ, CUPEL_BUILD=str(build), ASAN_OPTIONS=sanitizer,
                         ASAN_SYMBOLIZER_PATH=str(LLVM / "bin/llvm-symbolizer"), UBSAN_OPTIONS="print_stacktrace=1")
 

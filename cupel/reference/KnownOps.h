@@ -25,12 +25,20 @@ template <tensor::DType type> constexpr tensor::Storage<type> normalized(tensor:
     return static_cast<uint8_t>(x & ((1 << about.bits) - 1));
 }
 
-/// Branch-free, so that loops over it vectorise. Equal operands differ in the sign of zero only.
+/// `b` if take, else `a`, without a branch that random data would mispredict; loops over it
+/// vectorise.
+template <typename T> constexpr T selected(bool take, T b, T a) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  Bits mask = Bits{0} - static_cast<Bits>(take);
+  return std::bit_cast<T>((std::bit_cast<Bits>(b) & mask) | (std::bit_cast<Bits>(a) & ~mask));
+}
+
+/// Equal operands differ in the sign of zero only.
 template <typename T> constexpr T maximumOf(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
     bool takeB = (b > a) | (b != b) | ((b == a) & (std::bit_cast<Bits>(b) >= 0));
-    return (takeB & (a == a)) ? b : a;
+    return selected(takeB & (a == a), b, a);
   } else {
     return a < b ? b : a;
   }
@@ -39,7 +47,7 @@ template <typename T> constexpr T minimumOf(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
     bool takeB = (b < a) | (b != b) | ((b == a) & (std::bit_cast<Bits>(b) < 0));
-    return (takeB & (a == a)) ? b : a;
+    return selected(takeB & (a == a), b, a);
   } else {
     return b < a ? b : a;
   }

@@ -112,7 +112,8 @@ OwningOpRef<ModuleOp> cupel::portable::readPortable(llvm::MemoryBufferRef artifa
   }
   module->remove();
   OwningOpRef<ModuleOp> result = module;
-  if (failed(convertFromVhlo(*result, options)) || failed(verify(*result)))
+  LogicalResult converted = options.keepVhlo ? upgrade(*result) : convertFromVhlo(*result, options);
+  if (failed(converted) || failed(verify(*result)))
     return {};
   return result;
 }
