@@ -5,6 +5,7 @@
 #include "cupel/reference/DotAndConvolution.h"
 #include "cupel/reference/Elementwise.h"
 #include "cupel/reference/Fft.h"
+#include "cupel/reference/Grid.h"
 #include "cupel/reference/LinearAlgebra.h"
 #include "cupel/reference/Quantized.h"
 #include "cupel/reference/Random.h"
@@ -12,6 +13,8 @@
 #include "cupel/reference/Registry.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <set>
 
@@ -179,7 +182,7 @@ Result<Einsum> parseEinsum(StringRef config, size_t operands) {
   result.result = output.trim().str();
   bool plain = config.contains("->") && result.operands.size() == operands;
   for (const std::string &labels : result.operands) {
-    plain &= llvm::all_of(labels, llvm::isAlpha);
+    plain &= llvm::all_of(labels, [](char c) { return llvm::isAlpha(c); });
     plain &= std::set<char>(labels.begin(), labels.end()).size() == labels.size();
   }
   plain &= std::set<char>(result.result.begin(), result.result.end()).size() ==

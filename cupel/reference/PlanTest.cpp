@@ -38,8 +38,8 @@ protected:
     if (!created)
       return Error{created.message()};
     plan = std::move(*created);
-    Run run(std::move(options));
-    return plan->run(run, std::move(arguments));
+    reference::Run execution(std::move(options));
+    return plan->run(execution, std::move(arguments));
   }
 
   mlir::MLIRContext context;
