@@ -7,6 +7,7 @@
 #include "cupel/support/Error.h"
 #include "cupel/support/Files.h"
 
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
@@ -23,13 +24,17 @@ using namespace mlir;
 
 /// Reads, transforms and writes one program; diagnostics go to the handler that `context` has.
 LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
-                             const std::shared_ptr<llvm::SourceMgr> &sources, TimingScope &timing,
+                             llvm::MemoryBufferRef bytes, TimingScope &timing,
                              std::string &output) {
   // Reading is sequential; without threads the context needs no locks meanwhile.
   bool wasThreaded = context.isMultithreadingEnabled();
   context.disableMultithreading();
   TimingScope reading = timing.nest("Read");
-  Program program = readProgram(sources, &context);
+  // An artifact that only changes its version never leaves vhlo, which can hold more than MLIR 19.
+  bool toVhlo = options.emit == Emit::Vhlo || options.emit == Emit::Portable;
+  bool keepVhlo = toVhlo && !options.passes.hasAnyOccurrences();
+  Program program =
+      readProgram(bytes, &context, {.allowPartial = options.allowPartial, .keepVhlo = keepVhlo});
   reading.stop();
   context.enableMultithreading(wasThreaded);
   if (!program)
@@ -58,22 +63,32 @@ LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
   return failure();
 }
 
+/// Whether an option of MLIR's own stands on the command line.
+bool wasGiven(llvm::StringRef option) {
+  auto &registered = llvm::cl::getRegisteredOptions();
+  auto found = registered.find(option);
+  return found != registered.end() && found->second->getNumOccurrences() > 0;
+}
+
 /// Gives one program a context of its own, so that nothing of it shows in the next.
-LogicalResult processProgramText(const OptOptions &options, const DialectRegistry &registry,
-                                 llvm::MemoryBufferRef text, TimingScope &timing,
-                                 std::string &output) {
-  auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text), llvm::SMLoc());
+LogicalResult processInOwnContext(const OptOptions &options, const DialectRegistry &registry,
+                                  llvm::MemoryBufferRef bytes, TimingScope &timing,
+                                  std::string &output) {
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(bytes), llvm::SMLoc());
   MLIRContext context(registry);
   context.allowUnregisteredDialects(options.allowUnregisteredDialects);
-  if (options.verifyDiagnostics) {
-    SourceMgrDiagnosticVerifierHandler verifier(*sources, &context);
+  // An error about a module would print all of it; the message names what is wrong and where.
+  if (!wasGiven("mlir-print-op-on-diagnostic"))
     context.printOpOnDiagnostic(false);
-    (void)processProgram(options, context, sources, timing, output);
+  if (options.verifyDiagnostics) {
+    SourceMgrDiagnosticVerifierHandler verifier(sources, &context);
+    context.printOpOnDiagnostic(false);
+    (void)processProgram(options, context, bytes, timing, output);
     return verifier.verify();
   }
-  ProgramDiagnosticHandler handler(&context, *sources, llvm::errs());
-  return processProgram(options, context, sources, timing, output);
+  ProgramDiagnosticHandler handler(&context, sources, llvm::errs());
+  return processProgram(options, context, bytes, timing, output);
 }
 
 ExitCode processFile(const OptOptions &options, const DialectRegistry &registry,
@@ -99,8 +114,8 @@ ExitCode processFile(const OptOptions &options, const DialectRegistry &registry,
     llvm::StringRef text = split ? llvm::StringRef(parts[i]) : llvm::StringRef(contents->bytes());
     if (i > 0)
       output.append(kProgramSeparator).append("\n");
-    if (failed(processProgramText(options, registry, llvm::MemoryBufferRef(text, name), timing,
-                                  output)))
+    if (failed(processInOwnContext(options, registry, llvm::MemoryBufferRef(text, name), timing,
+                                   output)))
       result = failure();
   }
   return failed(result) ? kExitFailure : kExitSuccess;

@@ -77,6 +77,10 @@ OptOptions::OptOptions()
       allowUnregisteredDialects("allow-unregistered-dialect",
                                 cl::desc("Accept operations of unknown dialects"),
                                 cl::cat(category)),
+      allowPartial("allow-partial",
+                   cl::desc("Leave out the functions of an artifact that use types MLIR 19 lacks, "
+                            "with a warning for each"),
+                   cl::cat(category)),
       passes("", "Passes to run, in the order given") {}
 
 bool OptOptions::parse(int argc, char **argv) {

@@ -36,6 +36,7 @@ public:
   llvm::cl::opt<bool> verifyDiagnostics;
   llvm::cl::opt<bool> verifyEach;
   llvm::cl::opt<bool> allowUnregisteredDialects;
+  llvm::cl::opt<bool> allowPartial;
   mlir::PassPipelineCLParser passes;
 
 private:

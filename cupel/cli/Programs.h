@@ -1,11 +1,10 @@
-// Reading a program of any form, told apart by content, and writing it in any form: the one path
-// from bytes to a module and back that the worker's commands share. What it cannot read or write is
-// reported as MLIR diagnostics on the context.
+// A program as the worker's commands hold it, and writing it in any form. Reading is the business
+// of cupel/ir/bytecode/ReadProgram. What cannot be written is reported as MLIR diagnostics.
 #pragma once
 
-#include "cupel/ir/vhlo/Version.h"
+#include "cupel/ir/portable/Portable.h"
 
-#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/MemoryBufferRef.h>
 #include <mlir/IR/AsmState.h>
 #include <mlir/IR/BuiltinOps.h>
 #include <mlir/IR/OwningOpRef.h>
@@ -18,9 +17,7 @@ enum class Emit { Text, Generic, Bytecode, Portable, Vhlo };
 /// Whether that form is bytes rather than text.
 bool isBinary(Emit emit);
 
-/// A program whose module may refer to the bytes it was read from.
 struct Program {
-  std::shared_ptr<llvm::SourceMgr> sources;
   /// Resources of dialects that are not ours, kept so that they are written again.
   std::unique_ptr<mlir::FallbackAsmResourceMap> resources;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -28,8 +25,9 @@ struct Program {
   explicit operator bool() const { return static_cast<bool>(module); }
 };
 
-/// Reads and verifies the main buffer of `sources`: text, MLIR bytecode or portable artifact.
-Program readProgram(std::shared_ptr<llvm::SourceMgr> sources, mlir::MLIRContext *context);
+/// Reads and verifies a program of any form; empty if that failed, which has then been reported.
+Program readProgram(llvm::MemoryBufferRef bytes, mlir::MLIRContext *context,
+                    const portable::ReadOptions &options = {});
 
 /// Writes a program; `target` counts for portable and vhlo output, for which it may be changed.
 mlir::LogicalResult writeProgram(Program &program, Emit emit, vhlo::Version target,

@@ -11,6 +11,7 @@
 #include <llvm/Support/Format.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
+#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/IR/MLIRContext.h>
 
@@ -34,11 +35,9 @@ std::string printed(Program &program) {
   return text;
 }
 
-Row walk(MLIRContext &context, std::shared_ptr<llvm::SourceMgr> sources) {
+Row walk(MLIRContext &context, llvm::MemoryBufferRef bytes) {
   Row row;
-  std::string name =
-      sources->getMemoryBuffer(sources->getMainFileID())->getBufferIdentifier().str();
-  Program original = readProgram(std::move(sources), &context);
+  Program original = readProgram(bytes, &context);
   if (!original) {
     row.failure = "cannot be read";
     return row;
@@ -53,11 +52,8 @@ Row walk(MLIRContext &context, std::shared_ptr<llvm::SourceMgr> sources) {
   }
   row.artifactBytes = artifact.size();
 
-  auto again = std::make_shared<llvm::SourceMgr>();
-  again->AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBuffer(artifact, name, /*RequiresNullTerminator=*/false),
-      llvm::SMLoc());
-  Program copy = readProgram(std::move(again), &context);
+  Program copy =
+      readProgram(llvm::MemoryBufferRef(artifact, bytes.getBufferIdentifier()), &context);
   if (!copy)
     row.failure = "its artifact cannot be read";
   else if (printed(original) != printed(copy))
@@ -72,12 +68,13 @@ Row walkFile(const DialectRegistry &registry, const std::string &path) {
     reportError("", status.message(), kExitFailure);
     return {.failure = "cannot be read"};
   }
-  auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(contents->bytes(), path),
-                              llvm::SMLoc());
+  auto buffer = llvm::MemoryBuffer::getMemBuffer(contents->bytes(), path);
+  llvm::MemoryBufferRef bytes = *buffer;
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  ProgramDiagnosticHandler handler(&context, *sources, llvm::errs());
-  return walk(context, sources);
+  ProgramDiagnosticHandler handler(&context, sources, llvm::errs());
+  return walk(context, bytes);
 }
 
 } // namespace

@@ -4,23 +4,16 @@
 
 #include "tests/conformance/Vectors.h"
 
-#include <functional>
-
-namespace mlir {
-class ModuleOp;
-}
-
 namespace cupel::conformance {
 
 struct Verdict {
-  enum class Kind { Passed, Failed, Waiting };
+  enum class Kind { Passed, Failed };
   Kind kind = Kind::Passed;
   std::string message;
   /// Functions that were left out because MLIR 19 lacks a type they use.
   std::vector<std::string> leftOut;
 
   static Verdict failed(std::string message) { return {Kind::Failed, std::move(message), {}}; }
-  static Verdict waiting(std::string message) { return {Kind::Waiting, std::move(message), {}}; }
 };
 
 struct Environment {

@@ -61,6 +61,9 @@ Inputs::Inputs(std::vector<CorpusFile> corpus, const Amounts &amounts, uint64_t 
     : amounts(amounts), seed(seed) {
   for (CorpusFile &file : corpus)
     (file.bytecode ? bytecode : texts).push_back(std::move(file));
+  for (const auto *files : {&bytecode, &texts})
+    for (const CorpusFile &file : *files)
+      whole.push_back(&file);
   for (uint32_t i = 0; i < bytecode.size(); ++i) {
     uint64_t size = bytecode[i].content.size();
     for (uint64_t length = 0; length < std::min(size, amounts.everyCut + 1);
@@ -73,10 +76,13 @@ Inputs::Inputs(std::vector<CorpusFile> corpus, const Amounts &amounts, uint64_t 
   changes = bytecode.empty() ? 0 : amounts.changes;
   tears = bytecode.empty() ? 0 : amounts.tears;
   textChanges = texts.empty() ? 0 : amounts.texts;
-  total = cuts.size() + changes + tears + textChanges;
+  total = whole.size() + cuts.size() + changes + tears + textChanges;
 }
 
 std::string Inputs::kind(uint64_t number) const {
+  if (number < whole.size())
+    return "whole file";
+  number -= whole.size();
   if (number < cuts.size())
     return "cut";
   number -= cuts.size();
@@ -86,6 +92,9 @@ std::string Inputs::kind(uint64_t number) const {
 }
 
 Input Inputs::make(uint64_t number) const {
+  if (number < whole.size())
+    return {fileName(*whole[number]), whole[number]->content};
+  number -= whole.size();
   if (number < cuts.size())
     return cut(number);
   number -= cuts.size();

@@ -1,6 +1,6 @@
-// The broken inputs of the fuzz test: every cut of each bytecode file, single changed bytes,
-// bytecode and text programs torn up in other ways. Which input a number stands for depends on the
-// corpus and the seed alone, so a failure is repeated by its number.
+// The inputs of the fuzz test: each file as it is, every cut of each bytecode file, single changed
+// bytes, bytecode and text programs torn up in other ways. Which input a number stands for depends
+// on the corpus and the seed alone, so a failure is repeated by its number.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,7 @@ struct Input {
 class Inputs {
 public:
   Inputs(std::vector<CorpusFile> corpus, const Amounts &amounts, uint64_t seed);
+  Inputs(const Inputs &) = delete;
 
   uint64_t size() const { return total; }
   /// Input `number` of `size()`.
@@ -56,6 +57,8 @@ private:
   std::vector<CorpusFile> bytecode, texts;
   Amounts amounts;
   uint64_t seed;
+  /// Every file as it is.
+  std::vector<const CorpusFile *> whole;
   /// File and length.
   std::vector<std::pair<uint32_t, uint64_t>> cuts;
   uint64_t changes = 0, tears = 0, textChanges = 0;

@@ -130,7 +130,7 @@ void Run::fail(uint64_t number, std::string what) {
   Failure failure{number, input.name, std::move(what), ""};
   if (!options.saveTo.empty()) {
     std::filesystem::create_directories(options.saveTo);
-    bool bytecode = inputs.kind(number) != "mutated text";
+    bool bytecode = input.content.starts_with("ML\xefR");
     failure.savedAs =
         options.saveTo + "/" + std::to_string(number) + (bytecode ? ".mlir.bc" : ".mlir");
     std::ofstream(failure.savedAs, std::ios::binary) << input.content;

@@ -1,10 +1,10 @@
 #include "tests/fuzz/Target.h"
 
+#include "cupel/ir/Dialects.h"
 #include "cupel/ir/bytecode/Prepare.h"
+#include "cupel/ir/portable/ReadProgram.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Quant/QuantOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -12,22 +12,14 @@
 
 using namespace cupel::fuzz;
 
-Outcome cupel::fuzz::readProgram(const Input &input, const TargetOptions &options) {
-  bytecode::Prepared prepared;
-  llvm::StringRef program = input.content;
-  if (options.guard) {
-    prepared = bytecode::prepareForMlir(input.content);
-    if (!prepared.ok()) {
-      if (options.verbose)
-        llvm::errs() << "guard: " << prepared.error() << "\n";
-      return Outcome::Guarded;
-    }
-    program = {prepared.text().data(), prepared.text().size()};
-  }
-
+static mlir::DialectRegistry allDialects() {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantizationDialect>();
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  cupel::ir::registerAllDialects(registry);
+  return registry;
+}
+
+Outcome cupel::fuzz::readProgram(const Input &input, const TargetOptions &options) {
+  mlir::MLIRContext context(allDialects(), mlir::MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects();
   unsigned errors = 0;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
@@ -38,30 +30,39 @@ Outcome cupel::fuzz::readProgram(const Input &input, const TargetOptions &option
       llvm::errs() << diagnostic.getLocation() << ": " << message << "\n";
     return mlir::success();
   });
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(program, "input"), llvm::SMLoc());
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceFile<mlir::ModuleOp>(sources, mlir::ParserConfig(&context));
-  if (!module)
-    return errors ? Outcome::Refused : Outcome::Silent;
-  if (mlir::failed(mlir::verify(*module)))
+
+  mlir::ParserConfig config(&context);
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  if (options.guard) {
+    module = cupel::ir::readProgram(llvm::MemoryBufferRef(input.content, "input"), config);
+    if (!module && !bytecode::prepareForMlir(input.content).ok())
+      return errors ? Outcome::Guarded : Outcome::Silent;
+  } else {
+    llvm::SourceMgr sources;
+    sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(input.content, "input"),
+                               llvm::SMLoc());
+    module = mlir::parseSourceFile<mlir::ModuleOp>(sources, config);
+  }
+  if (!module || mlir::failed(mlir::verify(*module)))
     return errors ? Outcome::Refused : Outcome::Silent;
 
-  std::string printed;
-  llvm::raw_string_ostream stream(printed);
+  // Whatever was read must be fit to be printed and written, too.
+  std::string written;
+  llvm::raw_string_ostream stream(written);
   module->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
-  printed.clear();
+  written.clear();
   (void)mlir::writeBytecodeToFile(*module, stream);
+  written.clear();
+  (void)portable::writePortable(*module, vhlo::kCurrentVersion, stream);
   return Outcome::Valid;
 }
 
 std::vector<CorpusFile> cupel::fuzz::asBytecode(const CorpusFile &text) {
-  mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantizationDialect>();
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::MLIRContext context(allDialects(), mlir::MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects();
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceString<mlir::ModuleOp>(text.content, &context);
+  mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
+  mlir::OwningOpRef<mlir::ModuleOp> module = cupel::ir::readProgram(
+      llvm::MemoryBufferRef(text.content, text.path), mlir::ParserConfig(&context));
   std::vector<CorpusFile> files;
   if (!module)
     return files;

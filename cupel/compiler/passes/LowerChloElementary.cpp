@@ -34,12 +34,15 @@ Expr realCosh(const Expr &x) {
   return half.growing + half.decaying;
 }
 
-// Small: with e = e^x - 1, sinh x = (e + e / (e + 1)) / 2 has no cancellation.
+// Small: with e = e^x - 1, sinh x = (e + e / (e + 1)) / 2 has no cancellation. For x < 0 the
+// quotient would magnify the error of e; f32 leaves it so, for the reason above.
 Expr realSinh(const Expr &x) {
   HalfExponentials half = halfExponentials(x);
-  Expr e = expm1(x);
+  Expr large = sign(x) * (half.growing - half.decaying);
+  bool isDouble = x.getElementType().isF64();
+  Expr e = expm1(isDouble ? abs(x) : x);
   Expr small = 0.5 * (e + e / (e + 1));
-  return select(abs(x) < 1, small, sign(x) * (half.growing - half.decaying));
+  return select(abs(x) < 1, isDouble ? sign(x) * small : small, large);
 }
 
 // The products of cosh|a| and sinh|a| with `c` and `s`, finite wherever the result is: beyond
@@ -114,7 +117,7 @@ struct ConstantLikePattern : public OpRewritePattern<chlo::ConstantLikeOp> {
     if (failed(emitter))
       return failure();
     TypedAttr value = op.getValue();
-    if (!isa<IntegerAttr, FloatAttr>(value) && !isa<ComplexType>(value.getType()))
+    if (!isa<IntegerAttr, FloatAttr>(value))
       return op.emitError("value ") << value << " cannot be the element of a constant";
     replaceWith(op, emitter->splat(value), rewriter);
     return success();

@@ -47,6 +47,42 @@ Expr factorial(const Expr &n) {
   return (std::sqrt(2 * kPi) * lanczosSum(n) * root * exp(-t)) * root;
 }
 
+//===----------------------------------------------------------------------===//
+// Near the zeros of lgamma at 1 and 2, and that of digamma between them, Lanczos' sum cancels;
+// there the series around 2 takes over, for |z| <= 1/2:
+//   lgamma(2 + z) = (1 - Euler) z + sum((-1)^k (zeta(k) - 1) / k z^k), k = 2, 3, ...
+//===----------------------------------------------------------------------===//
+
+constexpr double kZetaMinusOne[] = {
+    0.64493406684822643647,     0.2020569031595942854,      0.082323233711138191516,
+    0.036927755143369926331,    0.017343061984449139715,    0.0083492773819228268398,
+    0.0040773561979443393787,   0.0020083928260822144179,   0.00099457512781808533715,
+    0.0004941886041194645587,   0.00024608655330804829864,  0.00012271334757848914675,
+    0.000061248135058704829259, 0.000030588236307020493552, 0.000015282259408651871733,
+    7.6371976378997622736e-6,   3.8172932649998398565e-6,   1.9082127165539389257e-6,
+    9.5396203387279611315e-7,   4.7693298678780646312e-7,   2.3845050272773299e-7,
+    1.1921992596531107307e-7,   5.9608189051259479612e-8,   2.9803503514652280186e-8,
+    1.4901554828365041235e-8,   7.450711789835429492e-9,    3.7253340247884570548e-9};
+
+// How many terms count: each is about a quarter of the one before.
+size_t countSeriesTerms(Type type) { return type.isF64() ? std::size(kZetaMinusOne) : 14; }
+
+Expr lgammaAroundTwo(const Expr &z) {
+  SmallVector<double> coefficients;
+  for (size_t k = countSeriesTerms(z.getElementType()) + 1; k >= 2; --k)
+    coefficients.push_back((k % 2 ? -1 : 1) * kZetaMinusOne[k - 2] / k);
+  coefficients.push_back(1 - std::numbers::egamma);
+  return z * polynomial(z, coefficients);
+}
+
+Expr digammaAroundTwo(const Expr &z) {
+  SmallVector<double> coefficients;
+  for (size_t k = countSeriesTerms(z.getElementType()) + 1; k >= 2; --k)
+    coefficients.push_back((k % 2 ? -1 : 1) * kZetaMinusOne[k - 2]);
+  coefficients.push_back(1 - std::numbers::egamma);
+  return polynomial(z, coefficients);
+}
+
 Expr lgammaFormula(const Expr &x) {
   // For x < 1/2 by reflection: gamma(x) gamma(1 - x) = pi / sin(pi x).
   Expr reflected = x < 0.5;
@@ -56,6 +92,12 @@ Expr lgammaFormula(const Expr &x) {
   Expr logarithm = logT(z);
   // (z + 1/2) log t - t, with the factor taken out so that inf - inf does not arise.
   Expr direct = 0.5 * std::log(2 * kPi) + (z + 0.5 - t / logarithm) * logarithm + log(a);
+
+  // Around 1 and around 2, one step of the recurrence apart.
+  Expr around = z <= 0.5;
+  Expr series = lgammaAroundTwo(select(around, z, z - 1));
+  series = select(around, series - log1p(z), series);
+  direct = select(z < 1.5, series, direct);
 
   // |sin(pi x)| from the distance to the nearest integer: exact, also for large |x|.
   Expr fraction = abs(x) - floor(abs(x));
@@ -81,6 +123,11 @@ Expr digammaFormula(const Expr &x) {
   }
   Expr t = z + (kLanczosG + 0.5);
   Expr direct = logT(z) + derivative / a - kLanczosG / t;
+
+  Expr around = z <= 0.5;
+  Expr series = digammaAroundTwo(select(around, z, z - 1));
+  series = select(around, series - 1 / (1 + z), series);
+  direct = select(z < 1.5, series, direct);
 
   // The fraction in [-1/2, 1/2], where pi * fraction is accurate.
   Expr fraction = x + abs(floor(x + 0.5));

@@ -237,22 +237,21 @@ private:
       auto dropped = RankedTensorType::get(sizes, inputType.getElementType());
       return cast(reshapeTo(rewriter, loc, slice, dropped), type);
     }
-    SmallVector<Value> limits, kept;
-    for (int64_t i : llvm::seq<int64_t>(0, inputType.getRank())) {
-      Value size = getSize(rewriter, loc, input, i);
-      if (i != dimension)
-        kept.push_back(size);
-      limits.push_back(i == dimension ? rewriter.create<stablehlo::AddOp>(
-                                            loc, TypeRange{size.getType()},
-                                            ValueRange{position, makeSize(rewriter, loc, 1)})
-                                      : size);
-    }
-    Value slice = rewriter.create<stablehlo::RealDynamicSliceOp>(
-        loc, TypeRange{sliceType},
-        ValueRange{input, packSizes(rewriter, loc, getStarts(inputType, position)),
-                   packSizes(rewriter, loc, limits),
-                   makeSizes(rewriter, loc, SmallVector<int32_t>(inputType.getRank(), 1))});
-    return reshapeTo(rewriter, loc, slice, type, packSizes(rewriter, loc, kept));
+    // Sizes that are not known here: a gather takes them as a tensor.
+    SmallVector<Value> runtimeSizes;
+    for (int64_t i : llvm::seq<int64_t>(0, inputType.getRank()))
+      runtimeSizes.push_back(i == dimension ? makeSize(rewriter, loc, 1)
+                                            : getSize(rewriter, loc, input, i));
+    auto kept = llvm::to_vector(llvm::seq<int64_t>(0, inputType.getRank() - 1));
+    auto numbers = stablehlo::GatherDimensionNumbersAttr::get(
+        rewriter.getContext(), /*offsetDims=*/kept, /*collapsedSliceDims=*/{dimension},
+        /*operandBatchingDims=*/{}, /*startIndicesBatchingDims=*/{}, /*startIndexMap=*/{dimension},
+        /*indexVectorDim=*/0);
+    return rewriter.create<stablehlo::DynamicGatherOp>(
+        loc, TypeRange{type},
+        ValueRange{input, packSizes(rewriter, loc, position),
+                   packSizes(rewriter, loc, runtimeSizes)},
+        rewriter.getNamedAttr("dimension_numbers", numbers));
   }
 
   /// `output` with output[..., position, ...] = value.

@@ -1,6 +1,7 @@
 #include "cupel/ir/bytecode/Prepare.h"
 
 #include "cupel/ir/bytecode/Rewrite.h"
+#include "cupel/ir/bytecode/TextBooleans.h"
 #include "cupel/ir/bytecode/TextGuard.h"
 #include "cupel/ir/bytecode/TextLocations.h"
 
@@ -37,9 +38,13 @@ Prepared cupel::bytecode::prepareForMlir(std::string_view program, const Limits 
       result.offset = problem.offset;
       result.line = problem.line;
       result.column = problem.column;
-    } else if (auto points = pointLocations(program)) {
-      result.hold({reinterpret_cast<const uint8_t *>(points->data()), points->size()}, 1);
+      return result;
     }
+    std::optional<std::string> rewritten = pointLocations(program);
+    if (auto packed = packBooleanLiterals(rewritten ? *rewritten : program))
+      rewritten = std::move(packed);
+    if (rewritten)
+      result.hold({reinterpret_cast<const uint8_t *>(rewritten->data()), rewritten->size()}, 1);
     return result;
   }
 

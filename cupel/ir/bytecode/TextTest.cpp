@@ -1,4 +1,5 @@
 #include "cupel/ir/bytecode/Prepare.h"
+#include "cupel/ir/bytecode/TextBooleans.h"
 #include "cupel/ir/bytecode/TextGuard.h"
 #include "cupel/ir/bytecode/TextLocations.h"
 
@@ -123,4 +124,26 @@ TEST(Prepare, TreatsTextAsText) {
   Prepared deep = prepareForMlir("\n" + repeat("[", 1000));
   EXPECT_FALSE(deep.ok());
   EXPECT_EQ(deep.line, 2u);
+}
+
+TEST(TextBooleans, PacksOneBytePerElement) {
+  // 10 elements: bits 0, 2, 9.
+  EXPECT_EQ(packBooleanLiterals(R"(dense<"0x01000100000000000001"> : tensor<2x5xi1>)"),
+            R"(dense<"0x0502"> : tensor<2x5xi1>)");
+  // Several, with what lies between them kept.
+  EXPECT_EQ(packBooleanLiterals("a dense<\"0x0101\">:tensor<2xi1> b\nc dense<\"0x0001\"> :\n"
+                                "tensor<1x2xi1> d"),
+            "a dense<\"0x03\">:tensor<2xi1> b\nc dense<\"0x02\"> :\ntensor<1x2xi1> d");
+}
+
+TEST(TextBooleans, LeavesEverythingElseAlone) {
+  for (std::string_view text :
+       {R"(dense<"0x0502"> : tensor<2x5xi1>)",          // packed already
+        R"(dense<"0x01000100"> : tensor<4xi8>)",        // not booleans
+        R"(dense<"0x0102"> : tensor<2xi1>)",            // not one byte per element
+        R"(dense<"0x01"> : tensor<i1>)", R"(dense<"0x01"> : tensor<1xi1>)",
+        R"(dense<"0x0101"> : tensor<?xi1>)", R"(dense<"0x0101"> : vector<2xi1>)",
+        R"(dense<"0x0101)", R"(dense<"0x0101">)", R"(dense<"0x0101"> : tensor<)",
+        R"(dense<"0x0101"> : tensor<99999999999999999999999xi1>)", "", "dense<true>"})
+    EXPECT_EQ(packBooleanLiterals(text), std::nullopt) << text;
 }

@@ -51,10 +51,8 @@ std::optional<Obstacle> findObstacle(Operation *function, Finder &finder) {
     return obstacle.has_value();
   };
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (Attribute attr : vhlo::attributesOf(op))
-      if (check(Finder::search(attr), op->getLoc()))
-        return WalkResult::interrupt();
-    for (NamedAttribute attr : op->getDiscardableAttrs())
+    // Also those of other dialects, which artifacts may hold since 1.11.0.
+    for (NamedAttribute attr : op->getAttrDictionary())
       if (check(Finder::search(attr.getValue()), op->getLoc()))
         return WalkResult::interrupt();
     for (Type type : op->getResultTypes())

@@ -1,5 +1,6 @@
 #include "cupel/ir/portable/Portable.h"
 
+#include "cupel/ir/bytecode/Prepare.h"
 #include "cupel/ir/portable/Conversion.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/ir/vhlo/Vhlo.h"
@@ -41,8 +42,7 @@ std::optional<Version> cupel::portable::artifactVersion(StringRef bytes) {
 LogicalResult cupel::portable::convertToVhlo(ModuleOp module, Version target,
                                              const WriteOptions &options) {
   loadDialects(*module.getContext());
-  bool keep = options.allowOtherDialects && target >= vhlo::kMixedDialectsSince;
-  if (failed(convertStablehloToVhlo(module, keep)))
+  if (failed(convertStablehloToVhlo(module, options.allowOtherDialects)))
     return module.emitError("failed to convert to VHLO v") << target.str();
   return downgrade(module, target);
 }
@@ -86,9 +86,18 @@ OwningOpRef<ModuleOp> cupel::portable::readPortable(llvm::MemoryBufferRef artifa
                         << vhlo::kMinimumVersion.str();
     return {};
   }
+  // MLIR's reader trusts what it reads; this refuses what would harm it, and rewrites locations of
+  // newer MLIR.
+  bytecode::Prepared prepared = bytecode::prepareForMlir(artifact.getBuffer());
+  if (!prepared.ok()) {
+    emitError(location) << prepared.error();
+    return {};
+  }
   Block block;
   ParserConfig config(context);
-  if (failed(readBytecodeFile(artifact, &block, config))) {
+  if (failed(
+          readBytecodeFile(llvm::MemoryBufferRef(prepared.text(), artifact.getBufferIdentifier()),
+                           &block, config))) {
     if (vhlo::kCurrentVersion < version->withoutPatch())
       emitError(location) << "has version " << version->str()
                           << "; the newest that can surely be read is "
@@ -103,7 +112,8 @@ OwningOpRef<ModuleOp> cupel::portable::readPortable(llvm::MemoryBufferRef artifa
   }
   module->remove();
   OwningOpRef<ModuleOp> result = module;
-  if (failed(convertFromVhlo(*result, options)) || failed(verify(*result)))
+  LogicalResult converted = options.keepVhlo ? upgrade(*result) : convertFromVhlo(*result, options);
+  if (failed(converted) || failed(verify(*result)))
     return {};
   return result;
 }

@@ -80,14 +80,19 @@ def Hlo_IntFloatOrComplexTensor : RankedTensorOf<[Hlo_Int, Hlo_Float, Hlo_Comple
 def Hlo_IntOrFloatTensor : RankedTensorOf<[Hlo_Int, Hlo_Float]>;
 def Hlo_PredIntOrFloatTensor : RankedTensorOf<[Hlo_Pred, Hlo_Int, Hlo_Float]>;
 def Hlo_NonQuantizedTensor : RankedTensorOf<[Hlo_Float, Hlo_Pred, Hlo_Int, Hlo_Complex]>;
-def Hlo_QuantizedTensor : RankedTensorOf<[Hlo_Quantized, Hlo_QuantizedPerAxis]>;
+// A quantized dimension must exist and have one slice per scale.
+def Hlo_HasValidQuantizedDimension
+    : CPred<"::cupel::stablehlo::hasValidQuantizedDimension($_self)">;
+def Hlo_QuantizedTensor : RankedTensorOf<[Hlo_Quantized, Hlo_QuantizedPerAxis],
+                                         [Hlo_HasValidQuantizedDimension]>;
 def Hlo_FloatOrAnyQuantizedTensor
-    : RankedTensorOf<[Hlo_Float, Hlo_Quantized, Hlo_QuantizedPerAxis]>;
+    : RankedTensorOf<[Hlo_Float, Hlo_Quantized, Hlo_QuantizedPerAxis],
+                     [Hlo_HasValidQuantizedDimension]>;
 
 // "T" and "Tq" of the op tables: without and with per-axis quantization.
 def Hlo_Tensor : RankedTensorOf<[Hlo_Float, Hlo_Pred, Hlo_Int, Hlo_Complex, Hlo_Quantized]>;
 def Hlo_AnyTensor : RankedTensorOf<[Hlo_Float, Hlo_Pred, Hlo_Int, Hlo_Complex, Hlo_Quantized,
-                                    Hlo_QuantizedPerAxis]>;
+                                    Hlo_QuantizedPerAxis], [Hlo_HasValidQuantizedDimension]>;
 def Hlo_AnyRankTensor : TensorOf<[Hlo_Float, Hlo_Pred, Hlo_Int, Hlo_Complex, Hlo_Quantized,
                                   Hlo_QuantizedPerAxis]>;
 

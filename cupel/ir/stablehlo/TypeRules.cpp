@@ -28,6 +28,19 @@ bool isQuantizedPerAxis(Type type) {
 
 bool isQuantized(Type type) { return isQuantizedPerTensor(type) || isQuantizedPerAxis(type); }
 
+bool hasValidQuantizedDimension(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto axis = tensor ? dyn_cast<UniformQuantizedPerAxisType>(tensor.getElementType())
+                     : UniformQuantizedPerAxisType();
+  if (!axis)
+    return true;
+  int64_t dim = axis.getQuantizedDimension();
+  if (dim < 0 || dim >= tensor.getRank())
+    return false;
+  int64_t size = tensor.getDimSize(dim);
+  return ShapedType::isDynamic(size) || size == static_cast<int64_t>(axis.getScales().size());
+}
+
 static bool isScalarOf(Type type, bool isUnsigned) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || tensor.getRank() != 0)

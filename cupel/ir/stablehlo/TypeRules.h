@@ -16,6 +16,9 @@ bool isQuantizedPerTensor(mlir::Type type);
 bool isQuantizedPerAxis(mlir::Type type);
 /// Either of the two.
 bool isQuantized(mlir::Type type);
+/// The dimension along which a tensor is quantized exists and has one slice per scale; true for
+/// tensors that are not quantized per axis.
+bool hasValidQuantizedDimension(mlir::Type tensor);
 
 bool isScalarI32(mlir::Type type);
 bool isScalarUI32(mlir::Type type);

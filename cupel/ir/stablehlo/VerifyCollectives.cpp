@@ -144,14 +144,14 @@ static LogicalResult verifyMultiple(Reporter report, RankedTensorType whole, Str
                                     RankedTensorType part, StringRef partName, int64_t dim,
                                     StringRef dimName) {
   if (whole.getRank() != part.getRank())
-    return report.error("operand and result must have the same rank, but got ", whole.getRank(),
-                        " and ", part.getRank());
+    return report.error(wholeName, " and ", partName, " must have the same rank, but got ",
+                        whole.getRank(), " and ", part.getRank());
   if (failed(verifyInRange(report, dimName, dim, whole.getRank(), "the operand")))
     return failure();
   for (int64_t i = 0; i < whole.getRank(); ++i) {
     Dim large = getDim(whole, i), small = getDim(part, i);
     if (i != dim && !verify::areCompatible(large, small))
-      return report.error("operand and result must agree in all dimensions but ", dim,
+      return report.error(wholeName, " and ", partName, " must agree in all dimensions but ", dim,
                           ", but dimension ", i, " has ", toString(large), " and ",
                           toString(small));
     if (i != dim || !large.isKnown() || !small.isKnown())

@@ -46,12 +46,10 @@ LogicalResult BitcastConvertOp::verify() {
   RankedTensorType narrow = fromBits < toBits ? operand : result;
   int64_t extra = fromBits == toBits ? 0 : 1;
   if (narrow.getRank() != wide.getRank() + extra)
-    return report.error("from elements of ", fromBits, " to ", toBits,
-                        " bits the rank of the result must be ",
-                        operand.getRank() + (fromBits == toBits  ? 0
-                                             : fromBits > toBits ? 1
-                                                                 : -1),
-                        ", but is ", result.getRank());
+    return report.error(
+        extra ? "the tensor of narrower elements must have one dimension more, but got "
+              : "elements of one width need tensors of one rank, but got ",
+        operand, " and ", result);
   for (int64_t i = 0; i < wide.getRank(); ++i)
     if (!verify::areCompatible(getDim(operand, i), getDim(result, i)))
       return report.error("operand and result must agree in dimension ", i, ", but got ",

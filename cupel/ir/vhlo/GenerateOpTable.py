@@ -7,7 +7,6 @@ Input is what `llvm-tblgen --dump-json StablehloOps.td` prints. Outputs, each if
   --attributes FILE how the attributes of each stablehlo operation map to portable ones (included by
                     cupel/ir/portable)
   --listing FILE    the same operations as plain text, which OpTableTest pins
-  --docs FILE       docs/reference/ops.md
 
 An operation's definition is written for the newest version; older ones follow by undoing its
 revisions, the last one first.
@@ -17,7 +16,7 @@ import argparse
 import json
 import re
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 CURRENT = (1, 20, 0)
 FIRST = (0, 9, 0)
@@ -95,8 +94,6 @@ class Op:
     attributes: dict  # portable name -> Default
     regions: list
     results: list
-    summary: str = ""
-    changes: list = field(default_factory=list)
 
     @property
     def name(self):
@@ -213,7 +210,6 @@ def newestForm(definitions, record):
         attributes=attributes,
         regions=definitions.slots(record["regions"], "region", "VariadicRegion"),
         results=definitions.slots(record["results"], "results"),
-        summary=record["summary"],
     )
     return op, sources, revisions
 
@@ -225,24 +221,18 @@ def undo(op, revision, since):
     for name in revision["addedAttributes"]:
         if older.attributes.pop(name, None) in (None, "Required"):
             fail(f"{op.name}: the added attribute '{name}' does not exist or has no default")
-        op.changes.append(f"added `{name}`")
     for name in revision["removedAttributes"]:
         older.attributes[name] = "ZeroPadding" if name == "padding" else fail(
             f"{op.name}: no value is known for the removed attribute '{name}'")
-        op.changes.append(f"removed `{name}`")
     for renaming in revision["renamedOperands"]:
         new, old = renaming.split("=")
         older.operands = [replace(s, name=old) if s.name == new else s for s in older.operands]
-        op.changes.append(f"renamed operand `{old}` to `{new}`")
     if revision["becameVariadic"]:
         def single(slots):
             return [Slot(s.name.removesuffix("s"), False) if s.variadic else s for s in slots]
         older.operands, older.results = single(older.operands), single(older.results)
-        op.changes.append("takes any number of operands")
     if revision["addedRegions"]:
         older.regions = []
-        op.changes.append("may have regions")
-    older.changes = []
     return older
 
 
@@ -261,9 +251,9 @@ def allForms(definitions):
     ops += [
         Op("func", 1, FIRST, CURRENT, [], {"arg_attrs": "EmptyArray", "function_type": required,
            "res_attrs": "EmptyArray", "sym_name": required, "sym_visibility": "EmptyString"},
-           [Slot("body")], [], "A function (`func.func`)"),
+           [Slot("body")], []),
         Op("call", 1, FIRST, CURRENT, [Slot("operands", True)], {"callee": required}, [],
-           [Slot("results", True)], "A call of a function (`func.call`)"),
+           [Slot("results", True)]),
     ]
     return sorted(ops, key=lambda op: op.name), sources
 
@@ -333,43 +323,10 @@ def writeListing(ops, out):
                               join(op.results)]) + "\n")
 
 
-def writeDocs(ops, sources, out):
-    newest = {}
-    for op in ops:
-        if op.base not in newest or newest[op.base].revision < op.revision:
-            newest[op.base] = op
-    count = len(sources)
-    out.write(f"""# Operations
-
-All {count} operations of the stablehlo dialect and the {len(ops)} forms they have had in the portable format,
-versions {'.'.join(map(str, FIRST))} to {'.'.join(map(str, CURRENT))}. This page is generated from the definitions
-(`cupel/ir/vhlo/GenerateOpTable.py`); `*` marks what may occur any number of times. Attributes are those of
-the text; *portable attributes* are those of the newest form in an artifact.
-
-""")
-    for base in sorted(newest):
-        op = newest[base]
-        forms = sorted((o for o in ops if o.base == base), key=lambda o: o.revision)
-        dialect = "func" if base in ("func", "call") else "stablehlo"
-        out.write(f"## {dialect}.{base}\n\n{op.summary}.\n\n")
-        out.write(f"* operands: {join(op.operands)}\n")
-        if base in sources:
-            out.write(f"* attributes: {join(sorted(a.name for a in sources[base]))}\n")
-        out.write(f"* regions: {join(op.regions)}\n* results: {join(op.results)}\n")
-        if sorted(op.attributes) != sorted(a.name for a in sources.get(base, [])):
-            out.write(f"* portable attributes: {join(sorted(op.attributes))}\n")
-        for form in forms:
-            span = f"{form.since[0]}.{form.since[1]}"
-            span += " on" if form.until == CURRENT else f" to {form.until[0]}.{form.until[1]}"
-            changes = f": {', '.join(form.changes)}" if form.changes else ""
-            out.write(f"* `vhlo.{form.name}`, {span}{changes}\n")
-        out.write("\n")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("json", help="output of llvm-tblgen --dump-json")
-    for output in ("table", "attributes", "listing", "docs"):
+    for output in ("table", "attributes", "listing"):
         parser.add_argument(f"--{output}", metavar="FILE")
     arguments = parser.parse_args()
     with open(arguments.json, encoding="utf-8") as file:
@@ -384,7 +341,6 @@ def main():
     write(arguments.table, writeTable, ops)
     write(arguments.attributes, writeAttributes, sources)
     write(arguments.listing, writeListing, ops)
-    write(arguments.docs, writeDocs, ops, sources)
 
 
 if __name__ == "__main__":
