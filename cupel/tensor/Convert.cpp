@@ -1,0 +1,92 @@
+#include "cupel/tensor/Convert.h"
+
+#include "cupel/tensor/ConvertElement.h"
+
+#include <cstring>
+
+namespace cupel::tensor {
+namespace {
+
+/// Between source and target lies a block of carriers in the first cache: sources times carriers
+/// plus carriers times targets are far fewer loops than sources times targets.
+constexpr int64_t kBlock = 1024;
+
+template <typename C>
+void storeBlock(DType to, const C *__restrict block, void *target, int64_t offset, int64_t count) {
+  dispatch(to, [&]<DType type>() {
+    auto *__restrict out = static_cast<Storage<type> *>(target) + offset;
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = fromCarrier<type>(block[i]);
+  });
+}
+
+template <DType from>
+void loadBlock(const Storage<from> *__restrict source, Carrier<from> *__restrict block,
+               int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    block[i] = toCarrier<from>(source[i]);
+}
+
+/// Whether carriers of type C are how this type is stored.
+template <typename C> bool isStoredAs(DType type) {
+  return dispatch(type,
+                  [&]<DType t>() { return std::is_same_v<Storage<t>, C> && info(t).bits >= 32; });
+}
+
+template <DType from>
+void convertFrom(const Storage<from> *source, DType to, void *target, int64_t count) {
+  using C = Carrier<from>;
+  if constexpr (std::is_same_v<C, Storage<from>>) {
+    storeBlock<C>(to, source, target, 0, count);
+  } else {
+    if (isStoredAs<C>(to))
+      return loadBlock<from>(source, static_cast<C *>(target), count);
+    C block[kBlock];
+    for (int64_t offset = 0; offset < count; offset += kBlock) {
+      int64_t size = std::min(kBlock, count - offset);
+      loadBlock<from>(source + offset, block, size);
+      storeBlock<C>(to, block, target, offset, size);
+    }
+  }
+}
+
+template <typename From, typename To>
+void convertComplex(const void *source, void *target, int64_t count) {
+  auto *in = static_cast<const From *>(source);
+  auto *out = static_cast<To *>(target);
+  for (int64_t i = 0; i < 2 * count; ++i)
+    out[i] = static_cast<To>(in[i]);
+}
+
+} // namespace
+
+void convertElements(DType from, const void *source, DType to, void *target, int64_t count) {
+  if (count <= 0)
+    return;
+  if (from == to)
+    std::memcpy(target, source, static_cast<size_t>(count) * info(from).bytes);
+  else if (from == DType::C64 && to == DType::C128)
+    convertComplex<float, double>(source, target, count);
+  else if (from == DType::C128 && to == DType::C64)
+    convertComplex<double, float>(source, target, count);
+  else
+    dispatch(from, [&]<DType type>() {
+      convertFrom<type>(static_cast<const Storage<type> *>(source), to, target, count);
+    });
+}
+
+Result<Tensor> convert(const Tensor &source, DType to) {
+  if (source.elementType().quantization)
+    return Error{describe(source.elementType(), source.shape()) +
+                 " is quantized: dequantize it before converting"};
+  Result<Tensor> from = source.contiguous();
+  if (!from || source.dtype() == to)
+    return from;
+  Result<Tensor> result =
+      Tensor::uninitialized(to, Shape(from->shape().begin(), from->shape().end()));
+  if (result)
+    convertElements(from->dtype(), from->data(), to, result->mutableData(), from->size());
+  return result;
+}
+
+} // namespace cupel::tensor
