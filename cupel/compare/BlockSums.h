@@ -1,6 +1,7 @@
-// The inner loop of a comparison: sums, maxima and counts over one block of numbers. Always in four
-// lanes and in the same order, so that the sums have the same bits on every machine, whatever its
-// vectors. Blocks with NaN or infinities are told apart and summed with those pairs left out.
+// The inner loop of a comparison: sums, maxima and counts over one block of numbers. Always in
+// eight lanes and in the same order, so that the sums have the same bits on every machine, whatever
+// its vectors. Blocks with NaN or infinities are left to a careful loop that passes over those
+// pairs.
 
 #pragma once
 
@@ -10,7 +11,20 @@ namespace cupel::compare {
 
 inline constexpr int64_t kBlock = 1024; // parts a block; two blocks of doubles fit the first cache
 
-/// Both sides of a block; value = high + low, where low is null unless one side is a wide integer.
+/// How a block's numbers are stored. The usual types are widened on the way; the others come as
+/// doubles.
+enum class Source : uint8_t { Doubles, F32, BF16, F16 };
+
+/// Both sides of a block as they are stored.
+struct RawBlock {
+  Source source;
+  const void *actual, *expected;
+  /// Doubles only, null unless one side is a wide integer: what the first number could not hold.
+  const double *actualLow, *expectedLow;
+  int64_t count;
+};
+
+/// Both sides of a block as doubles; value = high + low.
 struct Block {
   const double *actual, *actualLow;
   const double *expected, *expectedLow;
@@ -38,15 +52,20 @@ struct PivotSums {
 };
 
 struct BlockFindings {
+  bool finite = true;                 // if not, nothing was added and nothing below is meant
   double maxError = 0, maxExcess = 0; // excess: error - rtol * |expected|
-  double maxActual = 0, maxExpected = 0;
-  int64_t different = 0, misses = 0; // parts
-  bool finite = true;
-  bool relativeErrorGrows = false;
+  int64_t different = 0;              // parts
+  bool anyMisses = false, relativeErrorGrows = false;
 };
 
-/// Adds to `sums`. Findings of a block that is not finite are maxima over its finite pairs, without
-/// counts.
-BlockFindings addBlock(const Block &block, const Watch &watch, PivotSums &sums);
+/// Whether this machine widens the type inside the loop.
+bool isDirect(Source source);
+
+/// Adds a block of finite numbers to `sums`, not scaled.
+BlockFindings addBlock(const RawBlock &block, const Watch &watch, PivotSums &sums);
+/// Adds the pairs of finite numbers, scaled.
+void addCarefully(const Block &block, const Watch &watch, PivotSums &sums);
+/// How many parts miss the tolerance, in a block of finite numbers.
+int64_t countMisses(const Block &block, const Watch &watch);
 
 } // namespace cupel::compare

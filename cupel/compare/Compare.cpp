@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cmath>
 #include <thread>
+#include <utility>
 
 using namespace cupel;
 using namespace cupel::compare;
@@ -82,7 +83,7 @@ void first(std::optional<int64_t> &seen, std::optional<int64_t> candidate) {
 struct Findings {
   int64_t different = 0, mismatches = 0, ulpMismatches = 0, closeMismatches = 0;
   int64_t nonFiniteMismatches = 0, bothNan = 0;
-  double maxError = 0, maxRelativeError = 0, maxActual = 0, maxExpected = 0;
+  double maxError = 0, maxRelativeError = 0;
   NonFinite actual, expected;
   UlpStatistics ulp;
   std::vector<Ranked> worst; // sorted
@@ -97,8 +98,6 @@ struct Findings {
     bothNan += other.bothNan;
     maxError = std::max(maxError, other.maxError);
     maxRelativeError = std::max(maxRelativeError, other.maxRelativeError);
-    maxActual = std::max(maxActual, other.maxActual);
-    maxExpected = std::max(maxExpected, other.maxExpected);
     for (auto [mine, theirs] :
          {std::pair{&actual, &other.actual}, std::pair{&expected, &other.expected}}) {
       mine->nans += theirs->nans;
@@ -192,42 +191,88 @@ private:
     return std::isfinite(pivot) ? pivot : 0;
   }
 
+  /// The type that the inner loop reads itself, if both sides are of it.
+  Source directSource() const {
+    if (actual.tensor().dtype() != expected.tensor().dtype() ||
+        actual.tensor().elementType().quantization)
+      return Source::Doubles;
+    DType type = partType(actual.tensor().dtype());
+    Source source = type == DType::F32    ? Source::F32
+                    : type == DType::BF16 ? Source::BF16
+                    : type == DType::F16  ? Source::F16
+                                          : Source::Doubles;
+    return isDirect(source) ? source : Source::Doubles;
+  }
+
   Moments addChunk(int64_t chunk, Findings &mine) const {
     Buffers buffers;
     PivotSums sums;
     Watch here = watch;
+    double *actualLow = isWide ? buffers.actualLow : nullptr;
+    double *expectedLow = isWide ? buffers.expectedLow : nullptr;
     int64_t begin = chunk * kChunk, end = std::min(begin + kChunk, actual.size());
     for (int64_t at = begin; at < end; at += kBlock) {
-      Block block{buffers.actual, isWide ? buffers.actualLow : nullptr, buffers.expected,
-                  isWide ? buffers.expectedLow : nullptr, std::min(kBlock, end - at)};
-      actual.read(at, block.count, buffers.actual, isWide ? buffers.actualLow : nullptr);
-      expected.read(at, block.count, buffers.expected, isWide ? buffers.expectedLow : nullptr);
+      Block block{buffers.actual, actualLow, buffers.expected, expectedLow,
+                  std::min(kBlock, end - at)};
+      bool isRead = false;
+      auto read = [&] {
+        if (!std::exchange(isRead, true)) {
+          actual.read(at, block.count, buffers.actual, actualLow);
+          expected.read(at, block.count, buffers.expected, expectedLow);
+        }
+      };
+      if (at == begin || source == Source::Doubles || here.scale != 1)
+        read();
       if (at == begin) {
         here.pivotActual = pivotOf(block.actual, block.count, here.scale);
         here.pivotExpected = pivotOf(block.expected, block.count, here.scale);
       }
+      if (here.scale != 1) { // the second time over: only sums
+        addCarefully(block, here, sums);
+        continue;
+      }
       here.relativeError = mine.maxRelativeError;
-      BlockFindings found = addBlock(block, here, sums);
-      mine.maxError = std::max(mine.maxError, found.maxError);
-      mine.maxActual = std::max(mine.maxActual, found.maxActual);
-      mine.maxExpected = std::max(mine.maxExpected, found.maxExpected);
-
-      // Most blocks have nothing to add to the lists.
-      bool countHere = !found.finite || tolerance.ulp || (parts == 2 && found.different);
-      bool listsGrow = (found.misses &&
-                        static_cast<int>(mine.firstMismatches.size()) < options.firstMismatches) ||
-                       (options.worst > 0 && found.maxExcess > worstKey(mine));
+      BlockFindings found = addBlock(rawBlock(block, at), here, sums);
+      if (!found.finite) {
+        read();
+        addCarefully(block, here, sums);
+      }
       if (ulpWanted)
         measureUlp(at / parts, block.count / parts, buffers.ulp, mine);
-      if (!countHere) {
-        mine.different += found.different;
-        mine.mismatches += found.misses;
-        mine.closeMismatches += found.misses;
+
+      // Most blocks have nothing to add to the lists.
+      bool listsGrow = (found.anyMisses &&
+                        static_cast<int>(mine.firstMismatches.size()) < options.firstMismatches) ||
+                       (options.worst > 0 && found.maxExcess > worstKey(mine));
+      if (!found.finite || tolerance.ulp || (parts == 2 && found.different) || listsGrow ||
+          found.relativeErrorGrows) {
+        read();
+        examine(block, at / parts, buffers.ulp, mine);
+        continue;
       }
-      if (countHere || listsGrow || found.relativeErrorGrows)
-        examine(block, at / parts, buffers.ulp, countHere, mine);
+      mine.maxError = std::max(mine.maxError, found.maxError);
+      mine.different += found.different;
+      if (found.anyMisses) {
+        read();
+        int64_t misses = countMisses(block, here);
+        mine.mismatches += misses;
+        mine.closeMismatches += misses;
+      }
     }
     return Moments::about(sums, here);
+  }
+
+  RawBlock rawBlock(const Block &block, int64_t first) const {
+    if (source == Source::Doubles)
+      return {source,          block.actual,      block.expected,
+              block.actualLow, block.expectedLow, block.count};
+    int64_t bytes = info(partType(actual.tensor().dtype())).bytes;
+    return {source,
+            actual.tensor().data() + first * bytes,
+            expected.tensor().data() + first * bytes,
+            nullptr,
+            nullptr,
+            block.count};
   }
 
   double worstKey(const Findings &mine) const {
@@ -307,23 +352,20 @@ private:
   }
 
   /// Element by element: who misses, who is worst, where NaN and infinities are.
-  void examine(const Block &block, int64_t position, const uint64_t *ulp, bool count,
-               Findings &mine) const {
+  void examine(const Block &block, int64_t position, const uint64_t *ulp, Findings &mine) const {
     for (int64_t i = 0; i < block.count; i += parts, ++position, ++ulp) {
       Judged element = judge(block, i, mine.maxRelativeError);
       mine.maxError = std::max(mine.maxError, element.error);
       bool missesUlp = tolerance.ulp && (*ulp < tolerance.ulp->min || *ulp > tolerance.ulp->max);
       bool mismatch = element.misses || missesUlp || element.nonFiniteMismatch;
-      if (count) {
-        mine.different += element.different;
-        mine.mismatches += mismatch;
-        mine.closeMismatches += element.misses || element.nonFiniteMismatch;
-        mine.ulpMismatches += missesUlp;
-        mine.nonFiniteMismatches += element.nonFiniteMismatch;
-        mine.bothNan += element.bothNan;
-        countNonFinite(element.actualNan, element.actualInfinite, position, mine.actual);
-        countNonFinite(element.expectedNan, element.expectedInfinite, position, mine.expected);
-      }
+      mine.different += element.different;
+      mine.mismatches += mismatch;
+      mine.closeMismatches += element.misses || element.nonFiniteMismatch;
+      mine.ulpMismatches += missesUlp;
+      mine.nonFiniteMismatches += element.nonFiniteMismatch;
+      mine.bothNan += element.bothNan;
+      countNonFinite(element.actualNan, element.actualInfinite, position, mine.actual);
+      countNonFinite(element.expectedNan, element.expectedInfinite, position, mine.expected);
       if (mismatch && static_cast<int>(mine.firstMismatches.size()) < options.firstMismatches)
         mine.firstMismatches.push_back(position);
       double key = rankByUlp && !element.nonFiniteMismatch ? ulpKey(*ulp) : element.excess;
@@ -343,6 +385,7 @@ private:
   Watch watch;
   int parts;
   bool isWide, ulpWanted, rankByUlp;
+  Source source = directSource();
 };
 
 /// Of the coarser of two types: the distance of 1 to the next value.
@@ -393,8 +436,20 @@ void deriveSums(const Moments &m, double scale, Statistics &result) {
   }
 }
 
-/// Squares of doubles beyond these overflow or vanish.
-double scaleFor(double largest) {
+/// Doubles whose squares overflow or vanish are summed a second time, scaled by what this returns.
+double scaleFor(const ElementReader &actual, const ElementReader &expected,
+                const Moments &moments) {
+  double size = moments.actualSquared + moments.expectedSquared + moments.errorSquared;
+  double means = std::fabs(moments.actual) + std::fabs(moments.expected);
+  bool harmless = size < 0x1p1000 && (size > 0x1p-800 || means > 0x1p-400);
+  if (harmless || (partType(actual.tensor().dtype()) != DType::F64 &&
+                   partType(expected.tensor().dtype()) != DType::F64))
+    return 1;
+  double largest = 0;
+  for (const ElementReader *side : {&actual, &expected})
+    for (int64_t i = 0; i < side->size(); ++i)
+      if (double value = std::fabs(side->at(i)); std::isfinite(value))
+        largest = std::max(largest, value);
   if (largest == 0 || (largest < 0x1p400 && largest > 0x1p-400))
     return 1;
   return std::ldexp(1.0, std::min(-std::ilogb(largest), 1000));
@@ -436,7 +491,8 @@ Result<Statistics> compare::compare(const Tensor &actual, const Tensor &expected
   Comparison comparison(*actualReader, *expectedReader, tolerance, options);
   comparison.run(1);
   Findings found = std::move(comparison.findings);
-  double scale = scaleFor(std::max(found.maxActual, found.maxExpected));
+  double scale =
+      found.different == 0 ? 1 : scaleFor(*actualReader, *expectedReader, comparison.moments);
   if (scale != 1)
     comparison.run(scale);
 
@@ -448,8 +504,6 @@ Result<Statistics> compare::compare(const Tensor &actual, const Tensor &expected
   result.bothNan = found.bothNan;
   result.maxError = found.maxError;
   result.maxRelativeError = found.maxRelativeError;
-  result.maxActual = found.maxActual;
-  result.maxExpected = found.maxExpected;
   result.nonFiniteActual = found.actual;
   result.nonFiniteExpected = found.expected;
   result.finitePairs = static_cast<int64_t>(comparison.moments.count);

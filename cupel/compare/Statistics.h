@@ -72,7 +72,6 @@ struct Statistics {
   int64_t finitePairs = 0;     // what pcc, L2 and cosine are computed over (parts)
   double maxError = 0;         // absolute; infinite where exactly one is not finite
   double maxRelativeError = 0; // over finite pairs with expected != 0
-  double maxActual = 0, maxExpected = 0; // largest finite magnitudes
 
   PccState pccState = PccState::Equal;
   double pcc = 1;        // NaN where it has no meaning

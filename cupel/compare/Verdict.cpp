@@ -47,7 +47,7 @@ std::string place(const Statistics &found, int64_t position) {
 const char *whyNoPcc(const Statistics &found) {
   switch (found.pccState) {
   case PccState::ExpectedConstant:
-    return found.maxExpected == 0 ? "expected is all zero" : "expected is constant";
+    return found.rmsExpected == 0 ? "expected is all zero" : "expected is constant";
   case PccState::TooFew:
     return found.count == 1 ? "one element" : "too few finite elements";
   case PccState::NothingFinite:
@@ -228,10 +228,10 @@ private:
   std::vector<std::string> failures, held;
 };
 
-/// Where only the whole is judged, says how many elements are off by a hundredth of the largest.
+/// Where only the whole is judged, says how many elements are off by a fiftieth of a typical one.
 Result<std::string> shareOff(const tensor::Tensor &actual, const tensor::Tensor &expected,
                              const Statistics &found, int threads) {
-  double limit = std::strtod(fmt::format("{:.1g}", found.maxExpected / 100).c_str(), nullptr);
+  double limit = std::strtod(fmt::format("{:.1g}", found.rmsExpected / 50).c_str(), nullptr);
   if (limit <= 0)
     return std::string();
   Result<Statistics> counted =
