@@ -1,5 +1,5 @@
 // Running a plan: the limits of a run, the processes of a grid and what they share. Used by plans
-// (steps get a Process) and by callers that start runs. Errors end a run; nothing here aborts.
+// (steps get a GridProcess) and by callers that start runs. Errors end a run; nothing here aborts.
 
 #pragma once
 
@@ -27,6 +27,8 @@ struct RunOptions {
   /// 0: no limit.
   double timeoutSeconds = 0;
   Accumulate accumulate = Accumulate::Native;
+  /// Of stablehlo.rng, whose values the specification leaves open.
+  uint64_t seed = 0;
   /// Where interpreter.probe writes; empty: a program with probes is refused.
   std::string probeFolder;
   /// Receives what interpreter.print prints, with a line break; null: standard output.
@@ -75,11 +77,12 @@ private:
 };
 
 /// One process of a grid (the only one where there is no grid).
-struct Process {
+struct GridProcess {
   Run &run;
   Grid *grid = nullptr;
   uint32_t replica = 0, partition = 0;
   int depth = 0; // Of calls.
+  uint32_t randomCount = 0; // Of rng operations so far.
   bool located = false; // The failure under way has been told.
 };
 

@@ -29,7 +29,7 @@ void Grid::checkForDeadlock() {
   changed.notify_all();
 }
 
-Result<Grid::Meeting> Grid::meet(const Process &process, const std::string &name,
+Result<Grid::Meeting> Grid::meet(const GridProcess &process, const std::string &name,
                                  std::span<const int64_t> group, Tensors mine) {
   auto place = std::ranges::find(group, id(process));
   if (place == group.end())
@@ -106,7 +106,7 @@ Result<Grid::Tensors> Grid::infeed() {
   return values;
 }
 
-bool Grid::run(Run &run, const std::function<Status(Process &)> &body) {
+bool Grid::run(Run &run, const std::function<Status(GridProcess &)> &body) {
   constexpr int64_t kMost = 4096;
   if (size() > kMost) {
     run.fail({"", "", "a grid of more than " + std::to_string(kMost) + " processes is too large"});
@@ -114,7 +114,7 @@ bool Grid::run(Run &run, const std::function<Status(Process &)> &body) {
   }
   alive = size();
   auto work = [&](int64_t number) {
-    Process process{run, this, static_cast<uint32_t>(number / partitions),
+    GridProcess process{run, this, static_cast<uint32_t>(number / partitions),
                     static_cast<uint32_t>(number % partitions)};
     Status status = body(process);
     std::lock_guard lock(mutex);
@@ -145,48 +145,6 @@ bool Grid::run(Run &run, const std::function<Status(Process &)> &body) {
   for (std::thread &thread : threads)
     thread.join();
   return !run.failed();
-}
-
-Result<std::vector<int64_t>> groupOf(const Grid &grid, const Process &process,
-                                     const std::vector<std::vector<int64_t>> &groups,
-                                     GroupStrategy strategy) {
-  auto number = [&](int64_t replica, int64_t partition) {
-    return replica * grid.partitions + partition;
-  };
-  auto inRange = [](int64_t id, int64_t count) { return id >= 0 && id < count; };
-  int64_t self = grid.id(process);
-  for (const std::vector<int64_t> &group : groups) {
-    std::vector<int64_t> members;
-    int64_t count = strategy == GroupStrategy::CrossPartition ? grid.partitions
-                    : strategy == GroupStrategy::FlattenedIds ? grid.size()
-                                                              : grid.replicas;
-    for (int64_t id : group)
-      if (!inRange(id, count))
-        return Error{"replica_groups name process " + std::to_string(id) +
-                     ", which the grid of " + std::to_string(grid.replicas) + "x" +
-                     std::to_string(grid.partitions) + " processes does not have"};
-    switch (strategy) {
-    case GroupStrategy::CrossReplica:
-      for (int64_t id : group)
-        members.push_back(number(id, process.partition));
-      break;
-    case GroupStrategy::CrossPartition:
-      for (int64_t id : group)
-        members.push_back(number(process.replica, id));
-      break;
-    case GroupStrategy::CrossReplicaAndPartition:
-      for (int64_t partition = 0; partition < grid.partitions; ++partition)
-        for (int64_t id : group)
-          members.push_back(number(id, partition));
-      break;
-    case GroupStrategy::FlattenedIds:
-      members = group;
-      break;
-    }
-    if (std::ranges::find(members, self) != members.end())
-      return members;
-  }
-  return std::vector<int64_t>();
 }
 
 } // namespace cupel::reference

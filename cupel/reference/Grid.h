@@ -22,7 +22,7 @@ public:
   int64_t size() const { return int64_t(replicas) * partitions; }
 
   /// Number of a process: replica-major.
-  int64_t id(const Process &process) const {
+  int64_t id(const GridProcess &process) const {
     return int64_t(process.replica) * partitions + process.partition;
   }
 
@@ -32,7 +32,7 @@ public:
 
   /// Waits until all members of `group` (numbers of processes, with this one among them) have come
   /// to the meeting of that name, then hands everybody's values to each.
-  Result<Meeting> meet(const Process &process, const std::string &name,
+  Result<Meeting> meet(const GridProcess &process, const std::string &name,
                        std::span<const int64_t> group, Tensors mine);
 
   /// Leaves values in a channel; never waits.
@@ -44,7 +44,7 @@ public:
   Result<Tensors> infeed();
 
   /// Runs `body` once for each process, on a thread each; true if it succeeded for all.
-  bool run(Run &run, const std::function<Status(Process &)> &body);
+  bool run(Run &run, const std::function<Status(GridProcess &)> &body);
 
 private:
   struct Waiter {
@@ -74,18 +74,5 @@ private:
   int64_t alive = 1;
   std::string breakdown; // Why nobody may wait any more.
 };
-
-// How processes form groups. Ids in `groups` are replicas, partitions or both, by the strategy.
-enum class GroupStrategy : uint8_t {
-  CrossReplica,
-  CrossPartition,
-  CrossReplicaAndPartition,
-  FlattenedIds,
-};
-
-/// The group of a process (numbers of processes, in order); empty if it is in none.
-Result<std::vector<int64_t>> groupOf(const Grid &grid, const Process &process,
-                                     const std::vector<std::vector<int64_t>> &groups,
-                                     GroupStrategy strategy);
 
 } // namespace cupel::reference

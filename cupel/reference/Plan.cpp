@@ -217,7 +217,7 @@ static Status keepPromise(const Step::Promise &promise, const Value &value) {
                ", which is not what its type says"};
 }
 
-Status runBlock(Process &process, Frame &frame, const BlockPlan &block,
+Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
                 std::vector<Value> &results) {
   auto fail = [&](const Step &step, const std::string &message) -> Status {
     if (!process.located) {
@@ -260,7 +260,7 @@ Status runBlock(Process &process, Frame &frame, const BlockPlan &block,
   return {};
 }
 
-Status callFunction(Process &process, const FunctionPlan &function, std::vector<Value> arguments,
+Status callFunction(GridProcess &process, const FunctionPlan &function, std::vector<Value> arguments,
                     std::vector<Value> &results) {
   if (process.depth >= kMaxCallDepth)
     return Error{"calls nest deeper than " + std::to_string(kMaxCallDepth)};
@@ -273,7 +273,8 @@ Status callFunction(Process &process, const FunctionPlan &function, std::vector<
   return status;
 }
 
-Result<std::vector<Value>> Plan::run(Run &run, std::vector<Value> arguments) const {
+Result<std::vector<Value>> Plan::run(Run &run, std::vector<Value> arguments, uint32_t replicas,
+                                     uint32_t partitions) const {
   if (arguments.size() != entryPlan->argumentTypes.size())
     return Error{"@" + entryPlan->name + " takes " +
                  std::to_string(entryPlan->argumentTypes.size()) + " arguments, not " +
@@ -286,13 +287,18 @@ Result<std::vector<Value>> Plan::run(Run &run, std::vector<Value> arguments) con
       return Error{"argument " + std::to_string(i) + " does not have the type that @" +
                    entryPlan->name + " asks for"};
   }
-  Grid grid(1, 1);
-  Process process{run, &grid};
-  std::vector<Value> results;
-  if (Status status = callFunction(process, *entryPlan, std::move(arguments), results); !status) {
-    run.fail({"", "", status.message()}); // Kept only if nobody told more.
+  Grid grid(replicas, partitions);
+  std::vector<std::vector<Value>> outputs(grid.size());
+  bool done = grid.run(run, [&](GridProcess &process) {
+    // One process alone may use the arguments' memory again.
+    std::vector<Value> own = grid.size() == 1 ? std::move(arguments) : arguments;
+    return callFunction(process, *entryPlan, std::move(own), outputs[grid.id(process)]);
+  });
+  if (!done)
     return Error{run.failure()->str()};
-  }
+  std::vector<Value> results;
+  for (std::vector<Value> &output : outputs)
+    results.insert(results.end(), output.begin(), output.end());
   return results;
 }
 

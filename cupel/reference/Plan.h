@@ -53,7 +53,7 @@ private:
   std::span<const int> resultSlots;
 };
 
-using StepFunction = std::function<Status(Process &, StepArguments &)>;
+using StepFunction = std::function<Status(GridProcess &, StepArguments &)>;
 
 struct Step {
   StepFunction run;
@@ -96,8 +96,10 @@ public:
 
   const FunctionPlan &entry() const { return *entryPlan; }
 
-  /// Runs the entry function. On an error the run knows the failure.
-  Result<std::vector<Value>> run(Run &run, std::vector<Value> arguments) const;
+  /// Runs the entry function, on every process of a grid with the same arguments; results of the
+  /// processes lie one after another. On an error the run knows the failure.
+  Result<std::vector<Value>> run(Run &run, std::vector<Value> arguments, uint32_t replicas = 1,
+                                 uint32_t partitions = 1) const;
 
 private:
   friend class Planning;
@@ -107,11 +109,11 @@ private:
 };
 
 /// Runs the steps of a block in a frame whose argument slots are filled; results are moved out.
-Status runBlock(Process &process, Frame &frame, const BlockPlan &block,
+Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
                 std::vector<Value> &results);
 
 /// Calls a function in a frame of its own.
-Status callFunction(Process &process, const FunctionPlan &function, std::vector<Value> arguments,
+Status callFunction(GridProcess &process, const FunctionPlan &function, std::vector<Value> arguments,
                     std::vector<Value> &results);
 
 /// "file.mlir:3:8" where that is known.

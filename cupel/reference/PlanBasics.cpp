@@ -22,7 +22,7 @@ Result<StepFunction> planConstant(Operation *op, Planning &) {
   Result<Tensor> value = constantTensor(constant.getValue(), constant.getType());
   if (!value)
     return Error{value.message()};
-  return StepFunction([value = std::move(*value)](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([value = std::move(*value)](GridProcess &, StepArguments &arguments) -> Status {
     arguments.set(0, value);
     return {};
   });
@@ -30,7 +30,7 @@ Result<StepFunction> planConstant(Operation *op, Planning &) {
 
 /// Results are the operands: optimization_barrier and what has no meaning on one device.
 Result<StepFunction> planIdentity(Operation *, Planning &) {
-  return StepFunction([](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
     for (size_t i = 0; i < arguments.resultCount(); ++i)
       arguments.set(i, arguments.take(i));
     return {};
@@ -38,14 +38,14 @@ Result<StepFunction> planIdentity(Operation *, Planning &) {
 }
 
 Result<StepFunction> planToken(Operation *, Planning &) {
-  return StepFunction([](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
     arguments.set(0, Value::Token());
     return {};
   });
 }
 
 Result<StepFunction> planTuple(Operation *, Planning &) {
-  return StepFunction([](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
     std::vector<Value> values;
     for (size_t i = 0; i < arguments.size(); ++i)
       values.push_back(arguments.take(i));
@@ -56,14 +56,14 @@ Result<StepFunction> planTuple(Operation *, Planning &) {
 
 Result<StepFunction> planGetTupleElement(Operation *op, Planning &) {
   size_t index = cast<stablehlo::GetTupleElementOp>(op).getIndex();
-  return StepFunction([index](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([index](GridProcess &, StepArguments &arguments) -> Status {
     arguments.set(0, arguments.value(0).values()[index]);
     return {};
   });
 }
 
 StepFunction callStep(const FunctionPlan *callee) {
-  return [callee](Process &process, StepArguments &arguments) -> Status {
+  return [callee](GridProcess &process, StepArguments &arguments) -> Status {
     std::vector<Value> values, results;
     for (size_t i = 0; i < arguments.size(); ++i)
       values.push_back(arguments.take(i));
@@ -93,7 +93,7 @@ Result<StepFunction> planComposite(Operation *op, Planning &planning) {
 using Check = Status (*)(const Tensor &actual, const Tensor &expected);
 
 StepFunction checkStep(std::function<Status(const Tensor &, const Tensor &)> check) {
-  return [check = std::move(check)](Process &, StepArguments &arguments) -> Status {
+  return [check = std::move(check)](GridProcess &, StepArguments &arguments) -> Status {
     return check(arguments.tensor(0), arguments.tensor(1));
   };
 }
@@ -118,7 +118,7 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &) {
   if (target == "check.eq") {
     if (op->getNumResults() != 1)
       return Error{"@check.eq has one result"};
-    return StepFunction([](Process &, StepArguments &arguments) -> Status {
+    return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
       const Tensor &expected = arguments.tensor(0), &actual = arguments.tensor(1);
       bool exact = !isFloat(actual.dtype()) && !isComplex(actual.dtype());
       Status status =
@@ -146,7 +146,7 @@ Result<StepFunction> planExpectEqConst(Operation *op, Planning &) {
   Result<Tensor> expected = constantTensor(check.getValue(), check.getLhs().getType());
   if (!expected)
     return Error{expected.message()};
-  return StepFunction([expected = std::move(*expected)](Process &, StepArguments &arguments) {
+  return StepFunction([expected = std::move(*expected)](GridProcess &, StepArguments &arguments) {
     return expectEqual(arguments.tensor(0), expected);
   });
 }
@@ -158,7 +158,7 @@ Result<StepFunction> planExpectAlmostEqConst(Operation *op, Planning &) {
   if (!expected)
     return Error{expected.message()};
   return StepFunction(
-      [expected = std::move(*expected), tolerance](Process &, StepArguments &arguments) {
+      [expected = std::move(*expected), tolerance](GridProcess &, StepArguments &arguments) {
         return expectAlmostEqual(arguments.tensor(0), expected, tolerance);
       });
 }
@@ -177,7 +177,7 @@ Result<StepFunction> planPrint(Operation *op, Planning &) {
   llvm::raw_string_ostream os(name);
   mlir::Value operand = op->getOperand(0);
   operand.printAsOperand(os, OpPrintingFlags());
-  return StepFunction([name](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([name](GridProcess &process, StepArguments &arguments) -> Status {
     std::string text = name + " = " + valueText(arguments.tensor(0)) + "\n";
     if (process.run.options.print)
       process.run.options.print(text);

@@ -1,7 +1,6 @@
 // Operations between processes: collectives, channels, feeds, and grids of programs.
 
-#include "cupel/reference/DataMovement.h"
-#include "cupel/reference/Elementwise.h"
+#include "cupel/reference/Collectives.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/Registry.h"
 
@@ -17,134 +16,90 @@ using tensor::Tensor;
 
 namespace {
 
-using Groups = std::vector<std::vector<int64_t>>;
-
 //===----------------------------------------------------------------------===//
 // Groups of processes
 //===----------------------------------------------------------------------===//
 
-Groups rowsOf(DenseIntElementsAttr dense) {
-  Groups rows(dense.getType().getRank() > 0 ? dense.getType().getShape()[0] : 0);
-  if (rows.empty())
-    return rows;
-  int64_t width = dense.getNumElements() / static_cast<int64_t>(rows.size()), i = 0;
-  for (const APInt &value : dense.getValues<APInt>()) {
-    if (value.getSExtValue() >= 0) // -1 pads short rows.
-      rows[i / width].push_back(value.getSExtValue());
-    ++i;
+Process processOf(const GridProcess &process) { return {process.replica, process.partition}; }
+
+Result<IdGroups> groupsOf(stablehlo::ReplicaGroupMeshAxesAttr attr) {
+  auto given = dyn_cast<stablehlo::MeshAttr>(attr.getMesh());
+  if (!given)
+    return Error{"replica groups by the symbol of a mesh are not evaluated; an inline mesh is"};
+  Mesh mesh;
+  for (stablehlo::MeshAxisAttr axis : given.getAxes())
+    mesh.axisSizes.push_back(axis.getSize());
+  if (DenseIntElementsAttr ids = given.getDeviceIds())
+    for (const APInt &id : ids.getValues<APInt>())
+      mesh.deviceIds.push_back(id.getSExtValue());
+  std::vector<MeshAxisRef> axes;
+  for (stablehlo::AxisRefAttr ref : attr.getAxes()) {
+    auto axis = llvm::find_if(given.getAxes(), [&](stablehlo::MeshAxisAttr a) {
+      return a.getName() == ref.getName();
+    });
+    if (axis == given.getAxes().end())
+      return Error{"the mesh has no axis " + ref.getName().str()};
+    MeshAxisRef reference{axis - given.getAxes().begin()};
+    if (auto part = ref.getSubAxisInfo()) {
+      reference.preSize = part.getPreSize();
+      reference.size = part.getSize();
+    }
+    axes.push_back(reference);
   }
-  return rows;
+  return meshGroups(mesh, axes);
 }
 
-/// Groups spelled as mesh axes: a group varies the named axes, the others enumerate the groups.
-Result<Groups> groupsOf(stablehlo::ReplicaGroupMeshAxesAttr attr, ModuleOp module) {
-  auto mesh = dyn_cast<stablehlo::MeshAttr>(attr.getMesh());
-  if (!mesh)
-    return Error{"replica groups by the symbol of a mesh are not evaluated; an inline mesh is"};
-  struct Axis {
-    StringRef name;
-    int64_t size, stride;
-  };
-  std::vector<Axis> axes;
-  int64_t devices = 1;
-  for (stablehlo::MeshAxisAttr axis : llvm::reverse(mesh.getAxes())) {
-    axes.push_back({axis.getName().getValue(), axis.getSize(), devices});
-    if (axis.getSize() <= 0 || __builtin_mul_overflow(devices, axis.getSize(), &devices) ||
-        devices > (1 << 20))
-      return Error{"the mesh has an impossible number of devices"};
-  }
-  std::vector<int64_t> ids;
-  if (DenseIntElementsAttr given = mesh.getDeviceIds())
-    for (const APInt &id : given.getValues<APInt>())
-      ids.push_back(id.getSExtValue());
-  else
-    for (int64_t i = 0; i < devices; ++i)
-      ids.push_back(i);
-  if (static_cast<int64_t>(ids.size()) != devices)
-    return Error{"the mesh has another number of device ids than of devices"};
-  // Each reference picks a part of an axis: positions of size `size`, `stride` devices apart.
-  std::vector<std::pair<int64_t, int64_t>> varied;
-  for (stablehlo::AxisRefAttr ref : attr.getAxes()) {
-    auto axis = llvm::find_if(axes, [&](const Axis &a) { return a.name == ref.getName(); });
-    if (axis == axes.end())
-      return Error{"the mesh has no axis " + ref.getName().str()};
-    int64_t size = axis->size, stride = axis->stride;
-    if (auto sub = ref.getSubAxisInfo()) {
-      if (sub.getPreSize() <= 0 || sub.getSize() <= 0 ||
-          axis->size % (sub.getPreSize() * sub.getSize()) != 0)
-        return Error{"a part of mesh axis " + ref.getName().str() + " does not divide it"};
-      stride = axis->stride * (axis->size / (sub.getPreSize() * sub.getSize()));
-      size = sub.getSize();
-    }
-    varied.push_back({size, stride});
-  }
-  Groups groups;
-  std::vector<bool> taken(devices);
-  for (int64_t start = 0; start < devices; ++start) {
-    if (taken[start])
-      continue;
-    std::vector<int64_t> members = {start};
-    for (auto [size, stride] : varied) {
-      std::vector<int64_t> next;
-      for (int64_t member : members)
-        for (int64_t i = 0; i < size; ++i)
-          next.push_back(member + i * stride);
-      members = std::move(next);
-    }
-    for (int64_t &member : members) {
-      if (member >= devices || taken[member])
-        return Error{"the mesh axes of the replica groups overlap"};
-      taken[member] = true;
-      member = ids[member];
-    }
-    groups.push_back(std::move(members));
-  }
-  return groups;
+Result<IdGroups> groupsOf(Attribute attr) {
+  if (auto axes = dyn_cast_or_null<stablehlo::ReplicaGroupMeshAxesAttr>(attr))
+    return groupsOf(axes);
+  auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attr);
+  if (!dense)
+    return IdGroups();
+  Result<Tensor> tensor = constantTensor(dense, dense.getType());
+  if (!tensor)
+    return Error{tensor.message()};
+  return idGroups(*tensor);
 }
 
 /// Which processes a collective unites.
 struct Membership {
-  Groups groups;
-  GroupStrategy strategy = GroupStrategy::CrossReplica;
+  IdGroups ids;
+  Grouping grouping = Grouping::CrossReplica;
   std::string name; // Of the meeting.
 
-  Result<std::vector<int64_t>> of(Process &process) const {
-    // No groups: all in one.
-    if (!groups.empty())
-      return groupOf(*process.grid, process, groups, strategy);
-    std::vector<int64_t> all;
-    int64_t count = strategy == GroupStrategy::CrossPartition ? process.grid->partitions
-                    : strategy == GroupStrategy::FlattenedIds ? process.grid->size()
-                                                              : process.grid->replicas;
-    for (int64_t i = 0; i < count; ++i)
-      all.push_back(i);
-    return groupOf(*process.grid, process, {all}, strategy);
+  /// The group of a process; empty if it is in none.
+  Result<ProcessGroup> of(GridProcess &process) const {
+    ProcessGrid grid{process.grid->replicas, process.grid->partitions};
+    Result<std::vector<ProcessGroup>> groups = processGroups(grouping, ids, grid);
+    if (!groups)
+      return Error{groups.message()};
+    const ProcessGroup *group = findGroup(*groups, processOf(process));
+    return group ? *group : ProcessGroup();
   }
 };
 
-Result<Membership> membershipOf(Operation *op, Planning &planning, bool partitionsByChannel) {
-  Membership result;
-  Attribute groups = op->getAttr("replica_groups");
-  if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(groups)) {
-    result.groups = rowsOf(dense);
-  } else if (auto axes = dyn_cast_or_null<stablehlo::ReplicaGroupMeshAxesAttr>(groups)) {
-    Result<Groups> found = groupsOf(axes, planning.getModule());
-    if (!found)
-      return Error{found.message()};
-    result.groups = std::move(*found);
-  }
-  int64_t channel = 0;
-  if (auto handle = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle"))
-    channel = handle.getHandle();
-  bool global = op->hasAttr("use_global_device_ids");
-  if (global && channel <= 0)
-    return Error{"use_global_device_ids needs a positive channel"};
-  if (channel > 0)
-    result.strategy = partitionsByChannel ? GroupStrategy::CrossPartition
-                      : global            ? GroupStrategy::FlattenedIds
-                                          : GroupStrategy::CrossReplicaAndPartition;
-  result.name = op->getName().stripDialect().str() + " on channel " + std::to_string(channel);
-  return result;
+std::vector<int64_t> numbersOf(const Grid &grid, const ProcessGroup &group) {
+  std::vector<int64_t> numbers;
+  for (Process member : group)
+    numbers.push_back(member.replica * grid.partitions + member.partition);
+  return numbers;
+}
+
+int64_t channelOf(Operation *op) {
+  auto handle = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
+  return handle ? handle.getHandle() : 0;
+}
+
+Result<Membership> membershipOf(Operation *op, Collective kind) {
+  Result<IdGroups> ids = groupsOf(op->getAttr("replica_groups"));
+  if (!ids)
+    return Error{ids.message()};
+  int64_t channel = channelOf(op);
+  Result<Grouping> grouping = groupingOf(kind, channel, op->hasAttr("use_global_device_ids"));
+  if (!grouping)
+    return Error{grouping.message()};
+  return Membership{std::move(*ids), *grouping,
+                    op->getName().stripDialect().str() + " on channel " + std::to_string(channel)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,323 +113,230 @@ Grid::Tensors tensorsOf(StepArguments &arguments, size_t count) {
   return values;
 }
 
-/// What a collective does once all of its group are there.
-using Combine = std::function<Status(Process &, StepArguments &, std::span<const int64_t> group,
-                                     const std::vector<Grid::Tensors> &everybodys)>;
+/// What the members of a group get from their i-th operands.
+using Combine =
+    std::function<Result<GroupValues>(GridProcess &, StepArguments &, const ProcessGroup &,
+                                      std::span<const Tensor> operands, size_t i)>;
 
-StepFunction collective(Membership membership, size_t operands, Combine combine) {
-  return [=](Process &process, StepArguments &arguments) -> Status {
-    Result<std::vector<int64_t>> group = membership.of(process);
+/// `outsiders`: processes in no group get zeros; otherwise that is an error.
+StepFunction collective(Membership membership, size_t count, bool outsiders, Combine combine) {
+  return [=](GridProcess &process, StepArguments &arguments) -> Status {
+    Result<ProcessGroup> group = membership.of(process);
     if (!group)
       return Error{group.message()};
-    if (group->empty())
-      return Error{"this process is in no replica group"};
+    if (group->empty()) {
+      if (!outsiders)
+        return Error{"this process is in no replica group"};
+      for (size_t i = 0; i < count; ++i) {
+        Result<Tensor> zeros = zerosLike(arguments.tensor(i));
+        if (!zeros)
+          return Error{zeros.message()};
+        arguments.set(i, std::move(*zeros));
+      }
+      return {};
+    }
     Result<Grid::Meeting> meeting =
-        process.grid->meet(process, membership.name, *group, tensorsOf(arguments, operands));
+        process.grid->meet(process, membership.name, numbersOf(*process.grid, *group),
+                           tensorsOf(arguments, count));
     if (!meeting)
       return Error{meeting.message()};
-    return combine(process, arguments, *group, **meeting);
+    size_t place = llvm::find(*group, processOf(process)) - group->begin();
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < count; ++i) {
+      std::vector<Tensor> operands;
+      for (const Grid::Tensors &member : **meeting)
+        operands.push_back(member[i]);
+      Result<GroupValues> values = combine(process, arguments, *group, operands, i);
+      if (!values)
+        return Error{values.message()};
+      results.push_back(std::move((*values)[place]));
+    }
+    for (size_t i = 0; i < count; ++i)
+      arguments.set(i, std::move(results[i]));
+    return {};
   };
 }
 
-Status setOne(StepArguments &arguments, size_t i, Result<Tensor> result) {
-  if (!result)
-    return Error{result.message()};
-  arguments.set(i, std::move(*result));
-  return {};
-}
-
-std::vector<Tensor> column(const std::vector<Grid::Tensors> &values, size_t i) {
-  std::vector<Tensor> result;
-  for (const Grid::Tensors &row : values)
-    result.push_back(row[i]);
-  return result;
-}
-
-Result<StepFunction> planAllGather(Operation *op, Planning &planning) {
-  Result<Membership> membership = membershipOf(op, planning, false);
+Result<StepFunction> planAllGather(Operation *op, Planning &) {
+  Result<Membership> membership = membershipOf(op, Collective::AllGather);
   if (!membership)
     return Error{membership.message()};
   int64_t dimension = cast<stablehlo::AllGatherOp>(op).getAllGatherDim();
-  size_t count = op->getNumOperands();
-  return collective(*membership, count,
-                    [=](Process &, StepArguments &arguments, std::span<const int64_t>,
-                        const std::vector<Grid::Tensors> &values) -> Status {
-                      for (size_t i = 0; i < count; ++i)
-                        if (Status status = setOne(arguments, i,
-                                                   concatenate(column(values, i), dimension));
-                            !status)
-                          return status;
-                      return {};
+  return collective(*membership, op->getNumOperands(), false,
+                    [=](GridProcess &, StepArguments &, const ProcessGroup &,
+                        std::span<const Tensor> operands, size_t) {
+                      return allGather(operands, dimension);
                     });
 }
 
-/// Folds the values of a group, in the order of process numbers, the first being the start.
-Result<Tensor> foldAll(std::vector<Tensor> values, std::span<const int64_t> group,
-                       const ElementFunction &body) {
-  std::vector<size_t> order(values.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  llvm::sort(order, [&](size_t a, size_t b) { return group[a] < group[b]; });
-  const ElementType &type = body.argumentTypes()[0];
-  Result<Tensor> sum = Tensor();
-  for (size_t i : order) {
-    Result<Tensor> value = values[i].elementType().quantization
-                               ? Result<Tensor>(values[i])
-                               : convert(values[i], type.storage);
-    if (value)
-      value = value->contiguous();
-    if (!value)
-      return value;
-    if (i == order.front()) {
-      sum = std::move(value);
-      continue;
-    }
-    Result<Tensor> next =
-        Tensor::uninitialized(type, tensor::Shape(sum->shape().begin(), sum->shape().end()));
-    if (!next)
-      return next;
-    const void *in[] = {sum->data(), value->data()};
-    void *out[] = {next->mutableData()};
-    if (next->size())
-      if (Status status = body.run(in, out, next->size()); !status)
-        return Error{status.message()};
-    sum = std::move(next);
-  }
-  return sum;
-}
-
 Result<StepFunction> planAllReduce(Operation *op, Planning &planning) {
-  Result<Membership> membership = membershipOf(op, planning, false);
+  Result<Membership> membership = membershipOf(op, Collective::AllReduce);
   if (!membership)
     return Error{membership.message()};
   auto body = planning.function(op->getRegion(0));
   if (!body)
     return Error{body.message()};
-  size_t count = op->getNumOperands();
-  return collective(*membership, count,
-                    [=, body = *body](Process &process, StepArguments &arguments,
-                                      std::span<const int64_t> group,
-                                      const std::vector<Grid::Tensors> &values) -> Status {
+  return collective(*membership, op->getNumOperands(), false,
+                    [body = *body](GridProcess &process, StepArguments &arguments,
+                                   const ProcessGroup &group, std::span<const Tensor> operands,
+                                   size_t) {
                       auto function = body->bind(process, arguments.frame);
-                      for (size_t i = 0; i < count; ++i)
-                        if (Status status = setOne(arguments, i,
-                                                   foldAll(column(values, i), group, *function));
-                            !status)
-                          return status;
-                      return {};
+                      return allReduce(group, operands, *function);
                     });
 }
 
 /// cross-replica-sum: an all_reduce that adds.
-Result<StepFunction> planCrossReplicaSum(Operation *op, Planning &planning) {
-  Result<Membership> membership = membershipOf(op, planning, false);
-  if (!membership)
-    return Error{membership.message()};
+Result<StepFunction> planCrossReplicaSum(Operation *op, Planning &) {
+  Result<Membership> membership = membershipOf(op, Collective::AllReduce);
   Result<ElementType> type = operandElement(op, 0);
-  if (!type)
-    return Error{type.message()};
-  Result<ElementwiseOp> add = findElementwise(ElementOp::Add, type->storage, type->storage);
-  if (!add)
-    return Error{add.message()};
-  return collective(*membership, 1,
-                    [add = *add](Process &, StepArguments &arguments, std::span<const int64_t> group,
-                                 const std::vector<Grid::Tensors> &values) -> Status {
-                      std::map<int64_t, const Tensor *> ordered;
-                      for (size_t i = 0; i < group.size(); ++i)
-                        ordered[group[i]] = &values[i][0];
-                      Result<Tensor> sum = *ordered.begin()->second;
-                      for (auto it = std::next(ordered.begin()); sum && it != ordered.end(); ++it)
-                        sum = elementwise(add, {&*sum, it->second});
-                      return setOne(arguments, 0, std::move(sum));
+  if (!membership || !type)
+    return Error{!membership ? membership.message() : type.message()};
+  if (type->quantization)
+    return Error{"this operation is not evaluated on quantized tensors"};
+  auto program = std::make_shared<ElementProgram>();
+  int a = program->addArgument(type->storage), b = program->addArgument(type->storage);
+  std::optional<int> sum = program->addOperation(ElementOp::Add, {{a, b}}, type->storage);
+  if (!sum)
+    return Error{"there is no sum of this type"};
+  program->addResult(*sum);
+  auto body = std::make_shared<const RegionFunction>(
+      std::move(*program), nullptr, std::vector<ElementType>{*type, *type},
+      std::vector<ElementType>{*type}, std::vector<int>());
+  return collective(*membership, 1, false,
+                    [body](GridProcess &process, StepArguments &arguments,
+                           const ProcessGroup &group, std::span<const Tensor> operands, size_t) {
+                      auto function = body->bind(process, arguments.frame);
+                      return allReduce(group, operands, *function);
                     });
 }
 
-/// Part `index` of `count` along a dimension.
-Result<Tensor> partOf(const Tensor &tensor, int64_t dimension, int64_t index, int64_t count) {
-  if (tensor.dim(dimension) % count)
-    return Error{"a dimension of " + std::to_string(tensor.dim(dimension)) +
-                 " cannot be split into " + std::to_string(count) + " parts"};
-  int64_t size = tensor.dim(dimension) / count;
-  std::vector<int64_t> start(tensor.rank(), 0), stride(tensor.rank(), 1);
-  std::vector<int64_t> limit(tensor.shape().begin(), tensor.shape().end());
-  start[dimension] = index * size;
-  limit[dimension] = (index + 1) * size;
-  return slice(tensor, start, limit, stride);
-}
-
-int64_t placeOf(Process &process, std::span<const int64_t> group) {
-  return llvm::find(group, process.grid->id(process)) - group.begin();
-}
-
 Result<StepFunction> planReduceScatter(Operation *op, Planning &planning) {
-  Result<Membership> membership = membershipOf(op, planning, false);
+  Result<Membership> membership = membershipOf(op, Collective::ReduceScatter);
   if (!membership)
     return Error{membership.message()};
   auto body = planning.function(op->getRegion(0));
   if (!body)
     return Error{body.message()};
   int64_t dimension = cast<stablehlo::ReduceScatterOp>(op).getScatterDimension();
-  return collective(*membership, 1,
-                    [=, body = *body](Process &process, StepArguments &arguments,
-                                      std::span<const int64_t> group,
-                                      const std::vector<Grid::Tensors> &values) -> Status {
+  return collective(*membership, 1, false,
+                    [=, body = *body](GridProcess &process, StepArguments &arguments,
+                                      const ProcessGroup &group, std::span<const Tensor> operands,
+                                      size_t) {
                       auto function = body->bind(process, arguments.frame);
-                      Result<Tensor> sum = foldAll(column(values, 0), group, *function);
-                      if (!sum)
-                        return Error{sum.message()};
-                      return setOne(arguments, 0,
-                                    partOf(*sum, dimension, placeOf(process, group),
-                                           static_cast<int64_t>(group.size())));
+                      return reduceScatter(group, operands, dimension, *function);
                     });
 }
 
-Result<StepFunction> planAllToAll(Operation *op, Planning &planning) {
-  Result<Membership> membership = membershipOf(op, planning, true);
+Result<StepFunction> planAllToAll(Operation *op, Planning &) {
+  Result<Membership> membership = membershipOf(op, Collective::AllToAll);
   if (!membership)
     return Error{membership.message()};
   auto exchange = cast<stablehlo::AllToAllOp>(op);
   int64_t split = exchange.getSplitDimension(), concat = exchange.getConcatDimension();
   int64_t parts = exchange.getSplitCount();
-  size_t count = op->getNumOperands();
-  return collective(*membership, count,
-                    [=](Process &process, StepArguments &arguments, std::span<const int64_t> group,
-                        const std::vector<Grid::Tensors> &values) -> Status {
-                      for (size_t i = 0; i < count; ++i) {
-                        std::vector<Tensor> received;
-                        for (const Grid::Tensors &sender : values) {
-                          Result<Tensor> part =
-                              partOf(sender[i], split, placeOf(process, group), parts);
-                          if (!part)
-                            return Error{part.message()};
-                          received.push_back(std::move(*part));
-                        }
-                        if (Status status = setOne(arguments, i, concatenate(received, concat));
-                            !status)
-                          return status;
-                      }
-                      return {};
+  return collective(*membership, op->getNumOperands(), false,
+                    [=](GridProcess &, StepArguments &, const ProcessGroup &,
+                        std::span<const Tensor> operands, size_t) {
+                      return allToAll(operands, split, concat, parts);
                     });
 }
 
-Result<Tensor> zerosLike(const Tensor &tensor) {
-  return Tensor::zeros(tensor.elementType(),
-                       tensor::Shape(tensor.shape().begin(), tensor.shape().end()));
-}
-
-/// The member whose value counts: the first, or the one that operand `count + i` names.
-Result<int64_t> rootOf(const Tensor *roots, size_t i, std::span<const int64_t> group) {
-  if (!roots)
+/// The member whose value counts: the first, or the one that the last operand names.
+Result<int64_t> rootOf(StepArguments &arguments, bool dynamic, size_t i, size_t members) {
+  if (!dynamic)
     return 0;
-  Result<std::vector<int64_t>> values = integersOf(*roots);
-  if (!values)
-    return Error{values.message()};
-  if (i >= values->size())
-    return Error{"the root operand has too few entries"};
-  int64_t root = (*values)[i];
-  if (root < 0 || root >= static_cast<int64_t>(group.size()))
+  Result<std::vector<int64_t>> roots = integersOf(arguments.tensor(arguments.size() - 1));
+  if (!roots)
+    return Error{roots.message()};
+  int64_t root = i < roots->size() ? (*roots)[i] : -1;
+  if (root < 0 || root >= static_cast<int64_t>(members))
     return Error{"root " + std::to_string(root) + " is not in the group"};
   return root;
 }
 
-Result<StepFunction> planCollectiveBroadcast(Operation *op, Planning &planning) {
-  Result<Membership> membership = membershipOf(op, planning, true);
+Result<StepFunction> planCollectiveBroadcast(Operation *op, Planning &) {
+  Result<Membership> membership = membershipOf(op, Collective::CollectiveBroadcast);
   if (!membership)
     return Error{membership.message()};
   bool dynamic = op->hasAttr("has_dynamic_root");
-  size_t count = op->getNumResults();
-  StepFunction inGroup = collective(
-      *membership, count,
-      [=](Process &, StepArguments &arguments, std::span<const int64_t> group,
-          const std::vector<Grid::Tensors> &values) -> Status {
-        for (size_t i = 0; i < count; ++i) {
-          Result<int64_t> root = rootOf(dynamic ? &arguments.tensor(count) : nullptr, i, group);
-          if (!root)
-            return Error{root.message()};
-          arguments.set(i, values[*root][i]);
-        }
-        return {};
-      });
-  return StepFunction([=, membership = *membership](Process &process,
-                                                    StepArguments &arguments) -> Status {
-    Result<std::vector<int64_t>> group = membership.of(process);
-    if (!group)
-      return Error{group.message()};
-    if (!group->empty())
-      return inGroup(process, arguments);
-    for (size_t i = 0; i < count; ++i)
-      if (Status status = setOne(arguments, i, zerosLike(arguments.tensor(i))); !status)
-        return status;
-    return {};
-  });
+  return collective(*membership, op->getNumResults(), true,
+                    [=](GridProcess &, StepArguments &arguments, const ProcessGroup &group,
+                        std::span<const Tensor> operands, size_t i) -> Result<GroupValues> {
+                      Result<int64_t> root = rootOf(arguments, dynamic, i, group.size());
+                      if (!root)
+                        return Error{root.message()};
+                      return collectiveBroadcast(operands, *root);
+                    });
 }
 
 Result<StepFunction> planCollectiveReduce(Operation *op, Planning &planning) {
-  Result<Membership> membership = membershipOf(op, planning, false);
+  Result<Membership> membership = membershipOf(op, Collective::CollectiveReduce);
   if (!membership)
     return Error{membership.message()};
   auto body = planning.function(op->getRegion(0));
   if (!body)
     return Error{body.message()};
   bool dynamic = op->hasAttr("has_dynamic_root");
-  size_t count = op->getNumResults();
-  return collective(
-      *membership, count,
-      [=, body = *body](Process &process, StepArguments &arguments, std::span<const int64_t> group,
-                        const std::vector<Grid::Tensors> &values) -> Status {
-        auto function = body->bind(process, arguments.frame);
-        for (size_t i = 0; i < count; ++i) {
-          Result<int64_t> root = rootOf(dynamic ? &arguments.tensor(count) : nullptr, i, group);
-          if (!root)
-            return Error{root.message()};
-          Result<Tensor> sum = foldAll(column(values, i), group, *function);
-          if (sum && placeOf(process, group) != *root)
-            sum = zerosLike(*sum);
-          if (Status status = setOne(arguments, i, std::move(sum)); !status)
-            return status;
-        }
-        return {};
-      });
+  return collective(*membership, op->getNumResults(), false,
+                    [=, body = *body](GridProcess &process, StepArguments &arguments,
+                                      const ProcessGroup &group, std::span<const Tensor> operands,
+                                      size_t i) -> Result<GroupValues> {
+                      Result<int64_t> root = rootOf(arguments, dynamic, i, group.size());
+                      if (!root)
+                        return Error{root.message()};
+                      auto function = body->bind(process, arguments.frame);
+                      return collectiveReduce(group, operands, *root, *function);
+                    });
 }
 
-Result<StepFunction> planCollectivePermute(Operation *op, Planning &planning) {
-  auto permute = cast<stablehlo::CollectivePermuteOp>(op);
-  Groups pairs = rowsOf(permute.getSourceTargetPairs());
-  int64_t channel = permute.getChannelHandle() ? permute.getChannelHandle()->getHandle() : 0;
-  bool partitions = channel > 0;
-  std::string name = "collective_permute on channel " + std::to_string(channel);
-  return StepFunction([=](Process &process, StepArguments &arguments) -> Status {
-    Grid &grid = *process.grid;
-    int64_t self = partitions ? process.partition : process.replica;
-    int64_t count = partitions ? grid.partitions : grid.replicas;
-    // Everybody who differs in this coordinate alone takes part.
-    std::vector<int64_t> group;
-    for (int64_t i = 0; i < count; ++i)
-      group.push_back(partitions ? process.replica * int64_t(grid.partitions) + i
-                                 : i * grid.partitions + process.partition);
-    Result<Grid::Meeting> meeting = grid.meet(process, name, group, tensorsOf(arguments, 1));
-    if (!meeting)
-      return Error{meeting.message()};
-    for (const std::vector<int64_t> &pair : pairs)
-      if (pair.size() == 2 && pair[1] == self) {
-        if (pair[0] >= count)
-          return Error{"source " + std::to_string(pair[0]) + " is not in the grid"};
-        arguments.set(0, (**meeting)[pair[0]][0]);
-        return {};
-      }
-    return setOne(arguments, 0, zerosLike(arguments.tensor(0)));
-  });
+/// Pairs of ids, as source_target_pairs has them.
+std::vector<std::pair<int64_t, int64_t>> pairsOf(Operation *op) {
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  auto dense = op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs");
+  if (!dense)
+    return pairs;
+  std::vector<int64_t> values;
+  for (const APInt &value : dense.getValues<APInt>())
+    values.push_back(value.getSExtValue());
+  for (size_t i = 0; i + 1 < values.size(); i += 2)
+    pairs.push_back({values[i], values[i + 1]});
+  return pairs;
+}
+
+Result<StepFunction> planCollectivePermute(Operation *op, Planning &) {
+  // Everybody who differs in the coordinate alone that the pairs name takes part.
+  Result<Grouping> grouping = groupingOf(Collective::CollectivePermute, channelOf(op), false);
+  if (!grouping)
+    return Error{grouping.message()};
+  Membership membership{{}, *grouping,
+                        "collective_permute on channel " + std::to_string(channelOf(op))};
+  std::vector<std::pair<int64_t, int64_t>> ids = pairsOf(op);
+  return collective(std::move(membership), 1, true,
+                    [=, grouping = *grouping](GridProcess &process, StepArguments &,
+                                              const ProcessGroup &group,
+                                              std::span<const Tensor> operands,
+                                              size_t) -> Result<GroupValues> {
+                      ProcessGrid grid{process.grid->replicas, process.grid->partitions};
+                      auto pairs = permutePairs(grouping, ids, grid);
+                      if (!pairs)
+                        return Error{pairs.message()};
+                      std::erase_if(*pairs, [&](const auto &pair) {
+                        return !llvm::is_contained(group, pair.first) ||
+                               !llvm::is_contained(group, pair.second);
+                      });
+                      return collectivePermute(group, operands, *pairs);
+                    });
 }
 
 Result<StepFunction> planReplicaId(Operation *, Planning &) {
-  return StepFunction([](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
     arguments.set(0, Tensor::of<DType::U32>({}, {process.replica}));
     return {};
   });
 }
 
 Result<StepFunction> planPartitionId(Operation *, Planning &) {
-  return StepFunction([](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
     arguments.set(0, Tensor::of<DType::U32>({}, {process.partition}));
     return {};
   });
@@ -495,7 +357,7 @@ Status setTensorsAndToken(StepArguments &arguments, Grid::Tensors values) {
 }
 
 Result<StepFunction> planInfeed(Operation *, Planning &) {
-  return StepFunction([](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
     Result<Grid::Tensors> values = process.grid->infeed();
     if (!values)
       return Error{values.message()};
@@ -504,41 +366,32 @@ Result<StepFunction> planInfeed(Operation *, Planning &) {
 }
 
 Result<StepFunction> planOutfeed(Operation *, Planning &) {
-  return StepFunction([](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
     arguments.set(0, Value::Token());
     return {};
   });
 }
 
-/// The queue of a channel; with pairs it is that of the receiver.
-std::string channelName(Operation *op) {
-  auto handle = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
-  return std::to_string(handle ? handle.getHandle() : 0);
-}
-Groups pairsOf(Operation *op) {
-  auto pairs = op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs");
-  return pairs ? rowsOf(pairs) : Groups();
-}
-
 Result<StepFunction> planSend(Operation *op, Planning &) {
-  std::string channel = channelName(op);
-  Groups pairs = pairsOf(op);
-  return StepFunction([=](Process &process, StepArguments &arguments) -> Status {
+  std::string channel = std::to_string(channelOf(op));
+  std::vector<std::pair<int64_t, int64_t>> pairs = pairsOf(op);
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
     Grid::Tensors values = tensorsOf(arguments, arguments.size() - 1);
     if (pairs.empty())
       process.grid->send(channel, std::move(values));
-    for (const std::vector<int64_t> &pair : pairs)
-      if (pair.size() == 2 && pair[0] == process.grid->id(process))
-        process.grid->send(channel + " to " + std::to_string(pair[1]), values);
+    // With pairs, a channel has a queue for each receiver.
+    for (auto [source, target] : pairs)
+      if (source == process.grid->id(process))
+        process.grid->send(channel + " to " + std::to_string(target), values);
     arguments.set(0, Value::Token());
     return {};
   });
 }
 
 Result<StepFunction> planRecv(Operation *op, Planning &) {
-  std::string channel = channelName(op);
-  Groups pairs = pairsOf(op);
-  return StepFunction([=](Process &process, StepArguments &arguments) -> Status {
+  std::string channel = std::to_string(channelOf(op));
+  std::vector<std::pair<int64_t, int64_t>> pairs = pairsOf(op);
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
     std::string name = channel;
     if (!pairs.empty())
       name += " to " + std::to_string(process.grid->id(process));
@@ -554,7 +407,7 @@ Result<StepFunction> planAsyncStart(Operation *op, Planning &planning) {
   Result<const BlockPlan *> body = planning.region(op->getRegion(0));
   if (!body)
     return Error{body.message()};
-  return StepFunction([body = *body](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     for (size_t i = 0; i < arguments.size() && i < body->arguments.size(); ++i)
       arguments.frame[body->arguments[i]] = arguments.take(i);
     std::vector<Value> results;
@@ -566,7 +419,7 @@ Result<StepFunction> planAsyncStart(Operation *op, Planning &planning) {
 }
 
 Result<StepFunction> planAsyncDone(Operation *, Planning &) {
-  return StepFunction([](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
     std::vector<Value> values = arguments.value(0).values();
     if (values.size() != arguments.resultCount())
       return Error{"the future holds another number of values"};
@@ -605,7 +458,7 @@ Result<StepFunction> planRunParallel(Operation *op, Planning &planning) {
         return Error{program.message()};
       feeds.push_back(*program);
     }
-  return StepFunction([=](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
     Grid grid(static_cast<uint32_t>(replicas), static_cast<uint32_t>(partitions));
     for (const FunctionPlan *feed : feeds) {
       std::vector<Value> results;
@@ -627,7 +480,7 @@ Result<StepFunction> planRunParallel(Operation *op, Planning &planning) {
         inputs[i].push_back(arguments.take(next++));
       }
     int depth = process.depth;
-    bool done = grid.run(process.run, [&](Process &member) -> Status {
+    bool done = grid.run(process.run, [&](GridProcess &member) -> Status {
       member.depth = depth;
       int64_t id = grid.id(member);
       return callFunction(member, *programs[id], std::move(inputs[id]), outputs[id]);

@@ -15,7 +15,7 @@ using tensor::Tensor;
 
 namespace {
 
-Status runBranch(Process &process, StepArguments &arguments, const BlockPlan &branch) {
+Status runBranch(GridProcess &process, StepArguments &arguments, const BlockPlan &branch) {
   std::vector<Value> results;
   if (Status status = runBlock(process, arguments.frame, branch, results); !status)
     return status;
@@ -31,7 +31,7 @@ Result<StepFunction> planIf(Operation *op, Planning &planning) {
   Result<const BlockPlan *> no = planning.region(op->getRegion(1));
   if (!no)
     return Error{no.message()};
-  return StepFunction([yes = *yes, no = *no](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([yes = *yes, no = *no](GridProcess &process, StepArguments &arguments) -> Status {
     bool condition = *arguments.tensor(0).dataAs<uint8_t>();
     return runBranch(process, arguments, condition ? *yes : *no);
   });
@@ -45,7 +45,7 @@ Result<StepFunction> planCase(Operation *op, Planning &planning) {
       return Error{branch.message()};
     branches.push_back(*branch);
   }
-  return StepFunction([branches](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([branches](GridProcess &process, StepArguments &arguments) -> Status {
     int32_t index = *arguments.tensor(0).dataAs<int32_t>();
     if (index < 0 || index >= static_cast<int64_t>(branches.size()))
       index = static_cast<int32_t>(branches.size()) - 1;
@@ -59,7 +59,7 @@ struct ScalarLoop {
   std::vector<int> conditionCaptures, bodyCaptures; // Slots.
   std::vector<DType> types;
 
-  Status run(Process &process, StepArguments &arguments) const {
+  Status run(GridProcess &process, StepArguments &arguments) const {
     // Two sets of values, which take turns.
     size_t count = types.size();
     std::vector<std::array<std::byte, 16>> memory(2 * count + 1);
@@ -124,7 +124,7 @@ std::shared_ptr<const ScalarLoop> compileScalarLoop(stablehlo::WhileOp loop, Pla
 Result<StepFunction> planWhile(Operation *op, Planning &planning) {
   auto loop = cast<stablehlo::WhileOp>(op);
   if (auto scalar = compileScalarLoop(loop, planning))
-    return StepFunction([scalar](Process &process, StepArguments &arguments) {
+    return StepFunction([scalar](GridProcess &process, StepArguments &arguments) {
       return scalar->run(process, arguments);
     });
   // Condition and body share their arguments; only the body may use them up.
@@ -137,7 +137,7 @@ Result<StepFunction> planWhile(Operation *op, Planning &planning) {
   Result<const BlockPlan *> body = planning.region(loop.getBody());
   if (!body)
     return Error{body.message()};
-  return StepFunction([condition = *condition, body = *body](Process &process,
+  return StepFunction([condition = *condition, body = *body](GridProcess &process,
                                                              StepArguments &arguments) -> Status {
     Frame &frame = arguments.frame;
     for (size_t i = 0; i < arguments.size(); ++i)

@@ -17,7 +17,7 @@ using tensor::Tensor;
 
 namespace {
 
-using Kernel = std::function<Result<Tensor>(Process &, StepArguments &)>;
+using Kernel = std::function<Result<Tensor>(GridProcess &, StepArguments &)>;
 
 /// A step with one result, which gets the element type that the op's type says.
 Result<StepFunction> single(Operation *op, Kernel kernel) {
@@ -25,7 +25,7 @@ Result<StepFunction> single(Operation *op, Kernel kernel) {
   if (!element)
     return Error{element.message()};
   return StepFunction([element = *element, kernel = std::move(kernel)](
-                          Process &process, StepArguments &arguments) -> Status {
+                          GridProcess &process, StepArguments &arguments) -> Status {
     Result<Tensor> result = kernel(process, arguments);
     if (!result)
       return Error{result.message()};
@@ -50,7 +50,7 @@ Result<StepFunction> planBroadcastInDim(Operation *op, Planning &) {
   auto broadcast = cast<stablehlo::BroadcastInDimOp>(op);
   Shape shape = shapeOf(broadcast.getType());
   std::vector<int64_t> dims = toVector(broadcast.getBroadcastDimensions());
-  return single(op, [shape, dims](Process &, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [shape, dims](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     // A bounded dimension has the size its operand has.
     Shape sizes = shape;
     for (size_t i = 0; i < dims.size(); ++i)
@@ -62,7 +62,7 @@ Result<StepFunction> planBroadcastInDim(Operation *op, Planning &) {
 
 Result<StepFunction> planBroadcast(Operation *op, Planning &) {
   std::vector<int64_t> sizes = toVector(cast<stablehlo::BroadcastOp>(op).getBroadcastSizes());
-  return single(op, [sizes](Process &process, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [sizes](GridProcess &process, StepArguments &arguments) -> Result<Tensor> {
     const Tensor &operand = arguments.tensor(0);
     Shape shape = sizes;
     std::vector<int64_t> dims;
@@ -79,7 +79,7 @@ Result<StepFunction> planBroadcast(Operation *op, Planning &) {
 Result<StepFunction> planDynamicBroadcastInDim(Operation *op, Planning &) {
   std::vector<int64_t> dims =
       toVector(cast<stablehlo::DynamicBroadcastInDimOp>(op).getBroadcastDimensions());
-  return single(op, [dims](Process &process, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [dims](GridProcess &process, StepArguments &arguments) -> Result<Tensor> {
     Result<Shape> shape = shapeFrom(arguments.tensor(1));
     if (!shape)
       return Error{shape.message()};
@@ -91,7 +91,7 @@ Result<StepFunction> planDynamicBroadcastInDim(Operation *op, Planning &) {
 
 Result<StepFunction> planConcatenate(Operation *op, Planning &) {
   int64_t dimension = cast<stablehlo::ConcatenateOp>(op).getDimension();
-  return single(op, [dimension](Process &, StepArguments &arguments) {
+  return single(op, [dimension](GridProcess &, StepArguments &arguments) {
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < arguments.size(); ++i)
       inputs.push_back(arguments.tensor(i));
@@ -101,7 +101,7 @@ Result<StepFunction> planConcatenate(Operation *op, Planning &) {
 
 Result<StepFunction> planReshape(Operation *op, Planning &) {
   Shape shape = shapeOf(op->getResult(0).getType());
-  return single(op, [shape](Process &, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [shape](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     Shape sizes = shape;
     // One bounded dimension takes what is left.
     auto unknown = std::ranges::find(sizes, -1);
@@ -117,7 +117,7 @@ Result<StepFunction> planReshape(Operation *op, Planning &) {
 }
 
 Result<StepFunction> planDynamicReshape(Operation *op, Planning &) {
-  return single(op, [](Process &, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     Result<Shape> shape = shapeFrom(arguments.tensor(1));
     if (!shape)
       return Error{shape.message()};
@@ -127,14 +127,14 @@ Result<StepFunction> planDynamicReshape(Operation *op, Planning &) {
 
 Result<StepFunction> planReverse(Operation *op, Planning &) {
   std::vector<int64_t> dims = toVector(cast<stablehlo::ReverseOp>(op).getDimensions());
-  return single(op, [dims](Process &, StepArguments &arguments) {
+  return single(op, [dims](GridProcess &, StepArguments &arguments) {
     return reverse(arguments.tensor(0), dims);
   });
 }
 
 Result<StepFunction> planTranspose(Operation *op, Planning &) {
   std::vector<int64_t> dims = toVector(cast<stablehlo::TransposeOp>(op).getPermutation());
-  return single(op, [dims](Process &, StepArguments &arguments) {
+  return single(op, [dims](GridProcess &, StepArguments &arguments) {
     return transpose(arguments.tensor(0), dims);
   });
 }
@@ -144,7 +144,7 @@ Result<StepFunction> planSlice(Operation *op, Planning &) {
   std::vector<int64_t> start = toVector(sliced.getStartIndices()),
                        limit = toVector(sliced.getLimitIndices()),
                        stride = toVector(sliced.getStrides());
-  return single(op, [=](Process &, StepArguments &arguments) {
+  return single(op, [=](GridProcess &, StepArguments &arguments) {
     return slice(arguments.tensor(0), start, limit, stride);
   });
 }
@@ -163,7 +163,7 @@ Result<std::vector<int64_t>> scalarsFrom(StepArguments &arguments, size_t first)
 
 Result<StepFunction> planDynamicSlice(Operation *op, Planning &) {
   std::vector<int64_t> sizes = toVector(cast<stablehlo::DynamicSliceOp>(op).getSliceSizes());
-  return single(op, [sizes](Process &, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [sizes](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     Result<std::vector<int64_t>> starts = scalarsFrom(arguments, 1);
     if (!starts)
       return Error{starts.message()};
@@ -172,7 +172,7 @@ Result<StepFunction> planDynamicSlice(Operation *op, Planning &) {
 }
 
 Result<StepFunction> planDynamicUpdateSlice(Operation *op, Planning &) {
-  return single(op, [](Process &, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     Result<std::vector<int64_t>> starts = scalarsFrom(arguments, 2);
     if (!starts)
       return Error{starts.message()};
@@ -181,14 +181,14 @@ Result<StepFunction> planDynamicUpdateSlice(Operation *op, Planning &) {
 }
 
 Result<StepFunction> planRealDynamicSlice(Operation *op, Planning &) {
-  return single(op, [](Process &, StepArguments &arguments) {
+  return single(op, [](GridProcess &, StepArguments &arguments) {
     return realDynamicSlice(arguments.tensor(0), arguments.tensor(1), arguments.tensor(2),
                             arguments.tensor(3));
   });
 }
 
 /// The result's shape, checked before memory is asked for.
-Status reservePadded(Process &process, const Tensor &operand, std::span<const int64_t> low,
+Status reservePadded(GridProcess &process, const Tensor &operand, std::span<const int64_t> low,
                      std::span<const int64_t> high, std::span<const int64_t> interior) {
   Shape shape;
   for (size_t i = 0; i < low.size() && i < high.size() && i < interior.size() &&
@@ -208,7 +208,7 @@ Result<StepFunction> planPad(Operation *op, Planning &) {
   std::vector<int64_t> low = toVector(padded.getEdgePaddingLow()),
                        high = toVector(padded.getEdgePaddingHigh()),
                        interior = toVector(padded.getInteriorPadding());
-  return single(op, [=](Process &process, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [=](GridProcess &process, StepArguments &arguments) -> Result<Tensor> {
     if (Status status = reservePadded(process, arguments.tensor(0), low, high, interior); !status)
       return Error{status.message()};
     return pad(arguments.tensor(0), arguments.tensor(1), low, high, interior);
@@ -216,7 +216,7 @@ Result<StepFunction> planPad(Operation *op, Planning &) {
 }
 
 Result<StepFunction> planDynamicPad(Operation *op, Planning &) {
-  return single(op, [](Process &process, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [](GridProcess &process, StepArguments &arguments) -> Result<Tensor> {
     std::vector<int64_t> amounts[3];
     for (int i = 0; i < 3; ++i) {
       Result<std::vector<int64_t>> values = integersOf(arguments.tensor(2 + i));
@@ -239,7 +239,7 @@ Result<StepFunction> planIota(Operation *op, Planning &) {
     return Error{element.message()};
   int64_t dimension = counted.getIotaDimension();
   Shape shape = shapeOf(op->getResult(0).getType());
-  return single(op, [=, element = *element](Process &, StepArguments &) {
+  return single(op, [=, element = *element](GridProcess &, StepArguments &) {
     return iota(element, shape, dimension);
   });
 }
@@ -249,7 +249,7 @@ Result<StepFunction> planDynamicIota(Operation *op, Planning &) {
   if (!element)
     return Error{element.message()};
   int64_t dimension = cast<stablehlo::DynamicIotaOp>(op).getIotaDimension();
-  return single(op, [=, element = *element](Process &process,
+  return single(op, [=, element = *element](GridProcess &process,
                                             StepArguments &arguments) -> Result<Tensor> {
     Result<Shape> shape = shapeFrom(arguments.tensor(0));
     if (!shape)
@@ -265,7 +265,7 @@ Result<StepFunction> planBitcastConvert(Operation *op, Planning &) {
   if (!from || !to)
     return Error{!from ? from.message() : to.message()};
   int fromBits = info(from->storage).bits, toBits = info(to->storage).bits;
-  return single(op, [=, to = *to](Process &, StepArguments &arguments) {
+  return single(op, [=, to = *to](GridProcess &, StepArguments &arguments) {
     const Tensor &operand = arguments.tensor(0);
     Shape shape(operand.shape().begin(), operand.shape().end());
     if (fromBits > toBits)
@@ -278,7 +278,7 @@ Result<StepFunction> planBitcastConvert(Operation *op, Planning &) {
 
 Result<StepFunction> planGetDimensionSize(Operation *op, Planning &) {
   int64_t dimension = cast<stablehlo::GetDimensionSizeOp>(op).getDimension();
-  return single(op, [dimension](Process &, StepArguments &arguments) {
+  return single(op, [dimension](GridProcess &, StepArguments &arguments) {
     return getDimensionSize(arguments.tensor(0), dimension);
   });
 }
@@ -293,7 +293,7 @@ Result<StepFunction> planSetDimensionSize(Operation *op, Planning &) {
     int64_t given = extensions.getBounds()[dimension];
     bound = ShapedType::isDynamic(given) ? -1 : given;
   }
-  return single(op, [=](Process &, StepArguments &arguments) {
+  return single(op, [=](GridProcess &, StepArguments &arguments) {
     return setDimensionSize(arguments.tensor(0), arguments.tensor(1), dimension, bound);
   });
 }
@@ -311,14 +311,14 @@ Result<StepFunction> planGather(Operation *op, Planning &) {
   auto gathered = cast<stablehlo::GatherOp>(op);
   GatherNumbers numbers = numbersOf(gathered.getDimensionNumbers());
   std::vector<int64_t> sizes = toVector(gathered.getSliceSizes());
-  return single(op, [=](Process &, StepArguments &arguments) {
+  return single(op, [=](GridProcess &, StepArguments &arguments) {
     return gather(arguments.tensor(0), arguments.tensor(1), numbers, sizes);
   });
 }
 
 Result<StepFunction> planDynamicGather(Operation *op, Planning &) {
   GatherNumbers numbers = numbersOf(cast<stablehlo::DynamicGatherOp>(op).getDimensionNumbers());
-  return single(op, [=](Process &, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [=](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     Result<Shape> sizes = shapeFrom(arguments.tensor(2));
     if (!sizes)
       return Error{sizes.message()};
@@ -329,7 +329,7 @@ Result<StepFunction> planDynamicGather(Operation *op, Planning &) {
 Result<StepFunction> planTorchIndexSelect(Operation *op, Planning &) {
   auto selected = cast<stablehlo::TorchIndexSelectOp>(op);
   int64_t dim = selected.getDim(), batch = selected.getBatchDims();
-  return single(op, [=](Process &, StepArguments &arguments) {
+  return single(op, [=](GridProcess &, StepArguments &arguments) {
     return torchIndexSelect(arguments.tensor(0), arguments.tensor(1), dim, batch);
   });
 }
@@ -356,7 +356,7 @@ Result<StepFunction> planScatter(Operation *op, Planning &planning) {
   if (!body)
     return Error{body.message()};
   size_t count = scattered.getInputs().size();
-  return StepFunction([=, body = *body](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([=, body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs, updates;
     for (size_t i = 0; i < count; ++i) {
       Result<Tensor> input = promoted(arguments.takeTensor(i), body->argumentTypes()[i]);
@@ -385,7 +385,7 @@ Result<StepFunction> planSort(Operation *op, Planning &planning) {
   if (!comparator)
     return Error{comparator.message()};
   return StepFunction(
-      [=, comparator = *comparator](Process &process, StepArguments &arguments) -> Status {
+      [=, comparator = *comparator](GridProcess &process, StepArguments &arguments) -> Status {
         std::vector<Tensor> inputs;
         for (size_t i = 0; i < arguments.size(); ++i)
           inputs.push_back(arguments.tensor(i));

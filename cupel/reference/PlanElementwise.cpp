@@ -65,7 +65,7 @@ static Result<StepFunction> planElementwise(Operation *op, Planning &) {
     return Error{found.message()};
   found->exponentBits = element.exponentBits;
   found->mantissaBits = element.mantissaBits;
-  return StepFunction([found = *found](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([found = *found](GridProcess &, StepArguments &arguments) -> Status {
     const Tensor *operands[3];
     Tensor *reusable[3];
     size_t reusableCount = 0;

@@ -27,7 +27,7 @@ std::string typeText(mlir::Type type) {
 Result<StepFunction> planProbe(Operation *op, Planning &) {
   auto probe = cast<interpreter::ProbeOp>(op);
   std::string id = probe.getProbeId().str(), type = typeText(probe.getType());
-  return StepFunction([=](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
     const std::string &folder = process.run.options.probeFolder;
     if (folder.empty())
       return Error{"a folder for probes is needed (--probes DIR)"};
@@ -52,7 +52,7 @@ Result<StepFunction> planExpectSerializedEq(Operation *op, Planning &) {
   auto check = cast<check::ExpectSerializedEqOp>(op);
   std::string id = check.getProbeId().str(), type = typeText(check.getExpected().getType());
   uint32_t iteration = check.getIter();
-  return StepFunction([=](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
     const std::string &folder = process.run.options.probeFolder;
     if (folder.empty())
       return Error{"a folder for probes is needed (--probes DIR)"};

@@ -1,6 +1,7 @@
 // Operations on quantized tensors: dequantize, compute in the expressed type, quantize.
 
 #include "cupel/reference/Elementwise.h"
+#include "cupel/reference/Quantized.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/tensor/Quantize.h"
 
@@ -40,7 +41,7 @@ Result<StepFunction> planUniformQuantize(Operation *op, Planning &) {
   if (!from || !to)
     return Error{!from ? from.message() : to.message()};
   bool again = static_cast<bool>(from->quantization);
-  return StepFunction([again, type = *to](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([again, type = *to](GridProcess &, StepArguments &arguments) -> Status {
     Result<Tensor> result = again ? tensor::requantize(arguments.tensor(0), type)
                                   : tensor::quantize(arguments.tensor(0), type);
     if (!result)
@@ -51,56 +52,13 @@ Result<StepFunction> planUniformQuantize(Operation *op, Planning &) {
 }
 
 Result<StepFunction> planUniformDequantize(Operation *, Planning &) {
-  return StepFunction([](Process &, StepArguments &arguments) -> Status {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
     Result<Tensor> result = tensor::dequantize(arguments.tensor(0));
     if (!result)
       return Error{result.message()};
     arguments.set(0, std::move(*result));
     return {};
   });
-}
-
-/// Requantizes both sides to the result's type and adds what is stored.
-Status addStored(StepArguments &arguments, const ElementType &type) {
-  const tensor::Quantization &numbers = *type.quantization;
-  Tensor sides[2];
-  for (int i = 0; i < 2; ++i) {
-    const Tensor &operand = arguments.tensor(i);
-    Result<Tensor> side = operand.elementType() == type ? Result<Tensor>(operand)
-                                                        : tensor::requantize(operand, type);
-    if (side)
-      side = side->contiguous();
-    if (!side)
-      return Error{side.message()};
-    sides[i] = std::move(*side);
-  }
-  Result<Tensor> result = Tensor::uninitialized(
-      type, tensor::Shape(sides[0].shape().begin(), sides[0].shape().end()));
-  if (!result)
-    return Error{result.message()};
-  int64_t count = result->size();
-  // The axis' zero point belongs to each slice.
-  int64_t inner = 1, slices = 1;
-  if (numbers.axis >= 0) {
-    slices = result->dim(numbers.axis);
-    for (int64_t d = numbers.axis + 1; d < result->rank(); ++d)
-      inner *= result->dim(d);
-  }
-  std::byte *out = result->mutableData();
-  tensor::dispatch(type.storage, [&]<DType t>() {
-    if constexpr (isInteger(t)) {
-      using T = tensor::Storage<t>;
-      const T *a = sides[0].dataAs<T>(), *b = sides[1].dataAs<T>();
-      T *r = reinterpret_cast<T *>(out);
-      for (int64_t i = 0; i < count; ++i) {
-        int64_t zero = numbers.zeroPoints[numbers.axis < 0 ? 0 : i / inner % slices];
-        int64_t sum = int64_t(a[i]) + int64_t(b[i]) - zero;
-        r[i] = static_cast<T>(std::clamp(sum, numbers.storageMin, numbers.storageMax));
-      }
-    }
-  });
-  arguments.set(0, std::move(*result));
-  return {};
 }
 
 } // namespace
@@ -114,8 +72,12 @@ Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &
     for (unsigned i = 0; i < 2; ++i)
       all &= static_cast<bool>(operandElement(op, i)->quantization);
     if (all)
-      return StepFunction([type = *result](Process &, StepArguments &arguments) -> Status {
-        return addStored(arguments, type);
+      return StepFunction([type = *result](GridProcess &, StepArguments &arguments) -> Status {
+        Result<Tensor> sum = quantizedAdd(arguments.tensor(0), arguments.tensor(1), type);
+        if (!sum)
+          return Error{sum.message()};
+        arguments.set(0, std::move(*sum));
+        return {};
       });
   }
   // Of one type, values are ordered as they are stored, and choosing needs no arithmetic.
@@ -137,7 +99,7 @@ Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &
     return Error{found.message()};
   found->exponentBits = element.exponentBits;
   found->mantissaBits = element.mantissaBits;
-  return StepFunction([=, found = *found, type = *result](Process &,
+  return StepFunction([=, found = *found, type = *result](GridProcess &,
                                                           StepArguments &arguments) -> Status {
     Tensor values[3];
     const Tensor *operands[3];
@@ -159,33 +121,6 @@ Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &
     arguments.set(0, result->withElementType(type));
     return {};
   });
-}
-
-StepFunction quantizedDotStep(DotDimensions dimensions, ElementType type) {
-  return [=](Process &process, StepArguments &arguments) -> Status {
-    Result<Tensor> lhs = real(arguments.tensor(0)), rhs = real(arguments.tensor(1));
-    if (!lhs || !rhs)
-      return Error{!lhs ? lhs.message() : rhs.message()};
-    DType computed = type.quantization ? type.quantization->expressed : type.storage;
-    return setQuantized(arguments,
-                        dotGeneral(*lhs, *rhs, dimensions, computed,
-                                   process.run.options.accumulate),
-                        type);
-  };
-}
-
-StepFunction quantizedConvolutionStep(ConvolutionDimensions dimensions, ConvolutionWindow window,
-                                      ElementType type) {
-  return [=](Process &process, StepArguments &arguments) -> Status {
-    Result<Tensor> lhs = real(arguments.tensor(0)), rhs = real(arguments.tensor(1));
-    if (!lhs || !rhs)
-      return Error{!lhs ? lhs.message() : rhs.message()};
-    DType computed = type.quantization ? type.quantization->expressed : type.storage;
-    return setQuantized(arguments,
-                        convolution(*lhs, *rhs, dimensions, window, computed,
-                                    process.run.options.accumulate),
-                        type);
-  };
 }
 
 void registerQuantized(Registry &registry) {

@@ -51,7 +51,7 @@ Result<StepFunction> planReduce(Operation *op, Planning &planning) {
   auto body = planning.function(reduced.getBody());
   if (!body)
     return Error{body.message()};
-  return StepFunction([=, body = *body](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([=, body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs, inits;
     if (Status status = operandsFor(arguments, *body, inputs, inits); !status)
       return status;
@@ -84,7 +84,7 @@ Result<StepFunction> planReduceWindow(Operation *op, Planning &planning) {
   auto body = planning.function(reduced.getBody());
   if (!body)
     return Error{body.message()};
-  return StepFunction([=, body = *body](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([=, body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs, inits;
     if (Status status = operandsFor(arguments, *body, inputs, inits); !status)
       return status;
@@ -107,7 +107,7 @@ Result<StepFunction> planSelectAndScatter(Operation *op, Planning &planning) {
   if (!scatter)
     return Error{scatter.message()};
   return StepFunction([=, select = *select, scatter = *scatter](
-                          Process &process, StepArguments &arguments) -> Status {
+                          GridProcess &process, StepArguments &arguments) -> Status {
     auto selecting = select->bind(process, arguments.frame);
     auto scattering = scatter->bind(process, arguments.frame);
     Result<Tensor> source = promoted(arguments.tensor(1), scatter->argumentTypes()[0]);
@@ -127,7 +127,7 @@ Result<StepFunction> planMap(Operation *op, Planning &planning) {
   auto body = planning.function(cast<stablehlo::MapOp>(op).getComputation());
   if (!body)
     return Error{body.message()};
-  return StepFunction([body = *body](Process &process, StepArguments &arguments) -> Status {
+  return StepFunction([body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < arguments.size(); ++i)
       inputs.push_back(arguments.tensor(i));

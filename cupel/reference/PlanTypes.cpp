@@ -182,7 +182,7 @@ Result<std::vector<int64_t>> integersOf(const Tensor &given) {
 
 std::vector<int64_t> toVector(ArrayRef<int64_t> values) { return {values.begin(), values.end()}; }
 
-Status reserveFor(Process &process, DType type, std::span<const int64_t> shape) {
+Status reserveFor(GridProcess &process, DType type, std::span<const int64_t> shape) {
   std::optional<int64_t> bytes = tensor::byteCount(type, shape);
   if (!bytes)
     return Error{"a tensor of shape " + tensor::describe(type, shape) + " is impossible"};

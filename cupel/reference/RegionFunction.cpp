@@ -19,7 +19,7 @@ namespace {
 class BoundProgram : public ElementFunction {
 public:
   BoundProgram(const ElementProgram &program, std::span<const ElementType> arguments,
-               std::span<const ElementType> results, std::vector<Tensor> captures, Process &process)
+               std::span<const ElementType> results, std::vector<Tensor> captures, GridProcess &process)
       : program(program), arguments(arguments), results(results), held(std::move(captures)),
         process(process), knownFunction(program.known()) {
     for (const Tensor &capture : held)
@@ -41,7 +41,7 @@ private:
   std::span<const ElementType> arguments, results;
   std::vector<Tensor> held;
   std::vector<const void *> captured;
-  Process &process;
+  GridProcess &process;
   std::optional<KnownFunction> knownFunction;
 };
 
@@ -49,7 +49,7 @@ private:
 class BoundBlock : public ElementFunction {
 public:
   BoundBlock(const BlockPlan &block, std::span<const ElementType> arguments,
-             std::span<const ElementType> results, Process &process, Frame &frame)
+             std::span<const ElementType> results, GridProcess &process, Frame &frame)
       : block(block), arguments(arguments), results(results), process(process), frame(frame) {}
   std::span<const ElementType> argumentTypes() const override { return arguments; }
   std::span<const ElementType> resultTypes() const override { return results; }
@@ -81,13 +81,13 @@ public:
 private:
   const BlockPlan &block;
   std::span<const ElementType> arguments, results;
-  Process &process;
+  GridProcess &process;
   Frame &frame;
 };
 
 } // namespace
 
-std::unique_ptr<ElementFunction> RegionFunction::bind(Process &process, Frame &frame) const {
+std::unique_ptr<ElementFunction> RegionFunction::bind(GridProcess &process, Frame &frame) const {
   if (!program)
     return std::make_unique<BoundBlock>(*block, arguments, results, process, frame);
   std::vector<Tensor> captured;

@@ -20,7 +20,7 @@ public:
   std::span<const tensor::ElementType> resultTypes() const { return results; }
 
   /// The function with what it captures from the frame. Lives no longer than the three.
-  std::unique_ptr<ElementFunction> bind(Process &process, Frame &frame) const;
+  std::unique_ptr<ElementFunction> bind(GridProcess &process, Frame &frame) const;
 
 private:
   std::optional<ElementProgram> program;

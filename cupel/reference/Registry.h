@@ -3,7 +3,6 @@
 
 #pragma once
 
-#include "cupel/reference/DotAndConvolution.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/PlanElementwise.h"
 #include "cupel/reference/RegionFunction.h"
@@ -90,10 +89,7 @@ Result<std::vector<int64_t>> integersOf(const tensor::Tensor &tensor);
 std::vector<int64_t> toVector(mlir::ArrayRef<int64_t> values);
 /// An elementwise operation on quantized values.
 Result<StepFunction> planQuantizedElementwise(mlir::Operation *op, const ElementOpOf &element);
-StepFunction quantizedDotStep(DotDimensions dimensions, tensor::ElementType result);
-StepFunction quantizedConvolutionStep(ConvolutionDimensions dimensions, ConvolutionWindow window,
-                                      tensor::ElementType result);
 /// An error if a tensor of this shape is impossible or beyond the limits.
-Status reserveFor(Process &process, tensor::DType type, std::span<const int64_t> shape);
+Status reserveFor(GridProcess &process, tensor::DType type, std::span<const int64_t> shape);
 
 } // namespace cupel::reference

@@ -95,6 +95,9 @@ public:
     options.maxMemory = int64_t(4) << 30;
     options.probeFolder = probeFolder;
     options.print = [&](const std::string &text) { printed += text; };
+    // Where upstream, which rounds every step, misses the values, they ask for wide sums.
+    if (row.disabled == "inaccurate")
+      options.accumulate = reference::Accumulate::Wide;
     reference::Run run(options);
     auto results = (*plan)->run(run, std::move(arguments));
     if (!results)
@@ -179,8 +182,9 @@ int main(int argc, char **argv) {
     for (size_t index; (index = next++) < rows->size();) {
       const Row &row = (*rows)[index];
       bool stdoutToo = llvm::is_contained(row.judges, "stdout");
+      // What upstream does not run checks itself all the same.
       if (row.path.find(options.filter) == std::string::npos ||
-          !llvm::is_contained(row.judges, "interpret"))
+          (!llvm::is_contained(row.judges, "interpret") && row.disabled.empty()))
         continue;
       auto start = std::chrono::steady_clock::now();
       Outcome outcome{&row, {}, 0, 0, 0};
