@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -70,8 +71,8 @@ int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step 
 /// Packs `rows` x `depth` elements as panels of `width` rows, depth-major within a panel; rows that
 /// do not exist are zero.
 template <typename T>
-void pack(const Access<T> &access, const std::byte *base, std::span<const int64_t> rows,
-          std::span<const int64_t> depth, int width, T *target, T *line) {
+void packAlong(const Access<T> &access, const std::byte *base, std::span<const int64_t> rows,
+               std::span<const int64_t> depth, int width, T *target, T *line) {
   auto height = static_cast<int64_t>(rows.size()), length = static_cast<int64_t>(depth.size());
   for (int64_t first = 0; first < height; first += width) {
     for (int64_t i = 0; i < width; ++i) {
@@ -103,6 +104,19 @@ void packAcross(const Access<T> &access, const std::byte *base, std::span<const 
   }
 }
 
+/// Packs one side of a product into panels, walking memory in its closer order.
+template <typename T>
+void packPanels(const Access<T> &access, const std::byte *base, std::span<const int64_t> across,
+                std::span<const int64_t> depth, int width, T *target, T *line) {
+  auto stepOf = [](std::span<const int64_t> offsets) {
+    return offsets.size() > 1 ? std::abs(offsets[1] - offsets[0]) : INT64_MAX;
+  };
+  if (stepOf(across) < stepOf(depth))
+    packAcross(access, base, depth, across, width, target, line);
+  else
+    packAlong(access, base, across, depth, width, target, line);
+}
+
 template <typename T>
 void multiplyBlocked(const Access<T> &access, const MatrixTile<T> &tile, const IndexedMatrix &a,
                      const IndexedMatrix &b, const MutableIndexedMatrix &c) {
@@ -113,7 +127,7 @@ void multiplyBlocked(const Access<T> &access, const MatrixTile<T> &tile, const I
   int64_t columns = std::min(roundUp(n, tile.columns), kColumns);
   int64_t deep = std::min(depth, kDepth);
   std::vector<T> sums(rows * columns), left(innerRows * deep), right(deep * columns),
-      line(std::max(columns, deep));
+      line(std::max({columns, innerRows, deep}));
 
   for (int64_t i0 = 0; i0 < m; i0 += rows) {
     int64_t height = std::min(rows, m - i0);
@@ -123,12 +137,12 @@ void multiplyBlocked(const Access<T> &access, const MatrixTile<T> &tile, const I
       for (int64_t k0 = 0; k0 < depth; k0 += deep) {
         int64_t length = std::min(deep, depth - k0);
         auto ks = static_cast<size_t>(k0);
-        packAcross(access, b.base, b.rows.subspan(ks, length), b.columns.subspan(j0, width),
+        packPanels(access, b.base, b.columns.subspan(j0, width), b.rows.subspan(ks, length),
                    tile.columns, right.data(), line.data());
         for (int64_t i1 = 0; i1 < height; i1 += innerRows) {
           int64_t inner = std::min(innerRows, height - i1);
-          pack(access, a.base, a.rows.subspan(i0 + i1, inner), a.columns.subspan(ks, length),
-               tile.rows, left.data(), line.data());
+          packPanels(access, a.base, a.rows.subspan(i0 + i1, inner), a.columns.subspan(ks, length),
+                     tile.rows, left.data(), line.data());
           for (int64_t j = 0; j < width; j += tile.columns)
             for (int64_t i = 0; i < inner; i += tile.rows)
               tile.run(length, left.data() + i * length, right.data() + j * length,

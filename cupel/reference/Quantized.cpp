@@ -94,12 +94,22 @@ bool hasIntegerForm(const Tensor &lhs, const Tensor &rhs, const ElementType &res
          zeroPointsAreZero(rhs.elementType()) && zeroPointsAreZero(result);
 }
 
+Status checkOperands(const Tensor &lhs, const Tensor &rhs) {
+  if (Status ok = tensor::checkQuantization(lhs.elementType(), lhs.shape()); !ok)
+    return ok;
+  return tensor::checkQuantization(rhs.elementType(), rhs.shape());
+}
+
 /// Turns the i32 product of (stored - zero point) and rhs into result values. `offsets` is what the
 /// zero point of lhs contributes to the product of the stored values, for each element. Scales may
 /// differ along `axis` of the result.
 Result<Tensor> rescale(Tensor product, const Tensor &offsets, const Quantization &lhs,
                        const Quantization &rhs, const ElementType &result, int64_t axis) {
   const Quantization &out = *result.quantization;
+  if (Status ok = tensor::checkQuantization(result, product.shape()); !ok)
+    return Error{ok.message()};
+  if (axis >= product.rank() || (out.axis >= 0 && out.axis != axis))
+    return Error{result.str() + ": scales of rhs and result vary along different dimensions"};
   int64_t slices = axis < 0 ? 1 : product.dim(axis), inner = 1;
   for (int64_t d = axis + 1; axis >= 0 && d < product.rank(); ++d)
     inner *= product.dim(d);
@@ -202,6 +212,8 @@ Result<Tensor> throughRealNumbers(std::span<const Tensor> operands, const Elemen
 }
 
 Result<Tensor> quantizedAdd(const Tensor &lhs, const Tensor &rhs, const ElementType &result) {
+  if (!std::ranges::equal(lhs.shape(), rhs.shape()))
+    return Error{"add: operands have different shapes"};
   const Tensor operands[] = {lhs, rhs};
   bool integer = isPerTensor(result) && expressesF32(result);
   for (const Tensor &operand : operands)
@@ -209,6 +221,10 @@ Result<Tensor> quantizedAdd(const Tensor &lhs, const Tensor &rhs, const ElementT
   if (!integer)
     return throughRealNumbers(operands, result, addRealTensors);
 
+  if (Status ok = checkOperands(lhs, rhs); !ok)
+    return Error{ok.message()};
+  if (Status ok = tensor::checkQuantization(result, lhs.shape()); !ok)
+    return Error{ok.message()};
   const Quantization &out = *result.quantization;
   Result<Tensor> sum = filled(shapeOf(lhs), 0);
   if (!sum)
@@ -235,12 +251,17 @@ Result<Tensor> quantizedAdd(const Tensor &lhs, const Tensor &rhs, const ElementT
 
 Result<Tensor> quantizedDotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensions &dims,
                                    const ElementType &result, Accumulate accumulate) {
-  if (!hasIntegerForm(lhs, rhs, result)) {
+  bool contracted = rhs.elementType().quantization &&
+                    std::ranges::find(dims.rhsContracting, rhs.elementType().quantization->axis) !=
+                        dims.rhsContracting.end();
+  if (!hasIntegerForm(lhs, rhs, result) || contracted) {
     const Tensor operands[] = {lhs, rhs};
     return throughRealNumbers(operands, result, [&](std::span<const Tensor> reals) {
       return dotGeneral(reals[0], reals[1], dims, realType(result), accumulate);
     });
   }
+  if (Status ok = checkOperands(lhs, rhs); !ok)
+    return Error{ok.message()};
   const Quantization &left = *lhs.elementType().quantization;
   const Quantization &right = *rhs.elementType().quantization;
   Result<Tensor> values = minusZeroPoint(lhs);
@@ -269,14 +290,19 @@ Result<Tensor> quantizedConvolution(const Tensor &lhs, const Tensor &rhs,
                                     const ConvolutionDimensions &dims,
                                     const ConvolutionWindow &window, const ElementType &result,
                                     Accumulate accumulate) {
+  const auto &weightType = rhs.elementType().quantization;
+  bool crossed =
+      weightType && weightType->axis >= 0 && weightType->axis != dims.kernelOutputFeature;
   bool dilated = std::ranges::any_of(window.lhsDilation, [](int64_t d) { return d != 1; });
-  if (!hasIntegerForm(lhs, rhs, result) || dilated || !isChannelsLast(dims)) {
+  if (!hasIntegerForm(lhs, rhs, result) || dilated || crossed || !isChannelsLast(dims)) {
     const Tensor operands[] = {lhs, rhs};
     return throughRealNumbers(operands, result, [&](std::span<const Tensor> reals) {
       return convolution(reals[0], reals[1], dims, window, realType(result), accumulate);
     });
   }
   // Less its zero point, lhs may be padded with zeros: they stand for the real number 0.
+  if (Status ok = checkOperands(lhs, rhs); !ok)
+    return Error{ok.message()};
   const Quantization &left = *lhs.elementType().quantization;
   const Quantization &right = *rhs.elementType().quantization;
   Result<Tensor> values = minusZeroPoint(lhs);

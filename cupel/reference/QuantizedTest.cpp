@@ -130,6 +130,18 @@ TEST(Quantized, ConvolutionPadsWithTheRealZero) {
   EXPECT_THAT(valuesOf<DType::I32>(scaled), ElementsAre(1, 1, 1));
 }
 
+TEST(Quantized, ParametersThatDoNotFitAreErrors) {
+  Quantization q;
+  q.storageMin = -128, q.storageMax = 127, q.axis = 1;
+  q.scales = {0.5, 0.25, 1}, q.zeroPoints = {0, 0, 0}; // one too many
+  Tensor lhs = i8({1, 2}, 1, 0, {1, 2});
+  Tensor rhs = Tensor::of<DType::I8>({2, 2}, {4, 4, 8, 8})
+                   .withElementType({DType::I8, std::make_shared<const Quantization>(q)});
+  EXPECT_FALSE(quantizedDotGeneral(lhs, rhs, matrixProduct(), quantized(DType::I32, 1, 0),
+                                   Accumulate::Native));
+  EXPECT_FALSE(quantizedAdd(lhs, i8({2}, 1, 0, {1, 2}), quantized(DType::I8, 1, 0)));
+}
+
 TEST(Quantized, ZeroSizes) {
   Tensor lhs = i8({0, 2}, 0.5, 3, {}), rhs = i8({2, 3}, 0.5, 0, {1, 2, 3, 4, 5, 6});
   auto result = quantizedDotGeneral(lhs, rhs, matrixProduct(), quantized(DType::I32, 4, 0),

@@ -153,14 +153,14 @@ public:
           axes[d].base += at[u];
       }
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t *vector = indices.data() + index + i * indexStep;
+        int64_t vector = index + i * indexStep; // where the index vector starts; it may be empty
         int64_t target = 0;
         bool inside = true;
         for (size_t d = 0; d < axes.size(); ++d) {
           const Axis &axis = axes[d];
           int64_t place = axis.base + i * axis.step;
           if (axis.entry >= 0)
-            place += std::clamp(vector[axis.entry], -kFar, kFar);
+            place += std::clamp(indices[vector + axis.entry], -kFar, kFar);
           position[d] = place;
           inside &= (place >= 0) & (place <= axis.highest);
           target += place * (inside ? axis.stride : 0);

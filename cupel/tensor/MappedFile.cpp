@@ -35,4 +35,11 @@ Result<SharedBytes> mapFile(const std::string &path) {
   return SharedBytes{{reinterpret_cast<const std::byte *>(text.data()), text.size()}, kept};
 }
 
+std::string printable(std::string_view name) {
+  std::string out;
+  for (char c : name.substr(0, 60))
+    out += c >= ' ' && c <= '~' ? c : '?';
+  return out;
+}
+
 } // namespace cupel::tensor

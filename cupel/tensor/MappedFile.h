@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace cupel::tensor {
 
@@ -24,5 +25,9 @@ struct SharedBytes {
 };
 
 Result<SharedBytes> mapFile(const std::string &path);
+
+/// A name that came out of a file, fit for a message: short, on one line, and without anything that
+/// upsets a terminal.
+std::string printable(std::string_view name);
 
 } // namespace cupel::tensor

@@ -61,12 +61,6 @@ public:
   }
 
 private:
-  static std::string printable(std::string_view bytes) {
-    std::string out;
-    for (char c : bytes.substr(0, 40))
-      out += c >= ' ' && c <= '~' ? c : '?';
-    return out;
-  }
   Error wrong(const std::string &what) const {
     return {"the header is no NumPy array header: " + what + " (near byte " +
             std::to_string(position) + ")"};

@@ -14,11 +14,11 @@ Result<NamedTensors> parseNpz(const SharedBytes &file, const std::string &name) 
   std::set<std::string> seen;
   for (const ZipEntry &entry : *entries) {
     if (!entry.name.ends_with(".npy"))
-      return Error{name + ": holds '" + entry.name + "', which is no .npy array"};
+      return Error{name + ": holds '" + printable(entry.name) + "', which is no .npy array"};
     std::string key = entry.name.substr(0, entry.name.size() - 4);
     if (!seen.insert(key).second)
-      return Error{name + ": holds two arrays named '" + key + "'"};
-    Result<Tensor> tensor = parseNpy(entry.contents, name + ": " + entry.name);
+      return Error{name + ": holds two arrays named '" + printable(key) + "'"};
+    Result<Tensor> tensor = parseNpy(entry.contents, name + ": " + printable(entry.name));
     if (!tensor)
       return Error{tensor.message()};
     tensors.emplace_back(std::move(key), std::move(*tensor));
@@ -39,7 +39,7 @@ Status writeNpz(const std::string &path, const NamedTensors &tensors, bool compr
   std::set<std::string> seen;
   for (const auto &[name, tensor] : tensors) {
     if (!seen.insert(name).second)
-      return Error{displayName(path) + ": two tensors are named '" + name + "'"};
+      return Error{displayName(path) + ": two tensors are named '" + printable(name) + "'"};
     Result<Tensor> one = tensor.contiguous();
     if (!one)
       return Error{displayName(path) + ": " + one.message()};

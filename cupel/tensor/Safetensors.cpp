@@ -39,13 +39,6 @@ constexpr NamedType kTypes[] = {
 };
 constexpr std::string_view kForeignTypes[] = {"F4", "F6_E2M3", "F6_E3M2", "F8_E8M0"};
 
-std::string printable(std::string_view text) {
-  std::string out;
-  for (char c : text.substr(0, 60))
-    out += static_cast<unsigned char>(c) >= ' ' && c != 0x7f ? c : '?';
-  return out;
-}
-
 struct Entry {
   std::string name, type;
   Shape shape;

@@ -161,14 +161,6 @@ Result<SharedBytes> inflateEntry(const SharedBytes &packed, uint64_t size) {
   return SharedBytes{{reinterpret_cast<const std::byte *>(room), size}, owner};
 }
 
-/// Names come from the file: no byte of them may upset a terminal.
-std::string printable(std::string_view name) {
-  std::string out;
-  for (char c : name.substr(0, 60))
-    out += c >= ' ' && c <= '~' ? c : '?';
-  return out;
-}
-
 std::string deflateAll(std::initializer_list<std::string_view> pieces) {
   z_stream stream = {};
   deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);

@@ -1,0 +1,274 @@
+#include "cupel/compare/BlockSums.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace cupel;
+using namespace cupel::compare;
+
+namespace {
+
+constexpr int kLanes = 8;
+typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double))));
+typedef int64_t Masks __attribute__((vector_size(kLanes * sizeof(int64_t))));
+typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
+typedef uint32_t Words __attribute__((vector_size(kLanes * sizeof(uint32_t))));
+typedef uint16_t Halves __attribute__((vector_size(kLanes * sizeof(uint16_t))));
+
+template <typename V> auto sumOf(const V &lanes) {
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+double maxOf(const Lanes &lanes) {
+  double max = lanes[0];
+  for (int i = 1; i < kLanes; ++i)
+    max = lanes[i] > max ? lanes[i] : max;
+  return max;
+}
+
+template <Source source> struct StoredOf {
+  using type = double;
+};
+template <> struct StoredOf<Source::F32> {
+  using type = float;
+};
+template <> struct StoredOf<Source::BF16> {
+  using type = uint16_t;
+};
+template <> struct StoredOf<Source::F16> {
+  using type = uint16_t;
+};
+
+/// Eight numbers from memory. (By reference: vectors are passed differently by different targets.)
+template <Source source>
+__attribute__((always_inline)) inline void load(const typename StoredOf<source>::type *from,
+                                                Lanes &lanes) {
+  if constexpr (source == Source::Doubles) {
+    std::memcpy(&lanes, from, sizeof(lanes));
+  } else if constexpr (source == Source::F32) {
+    Floats floats;
+    std::memcpy(&floats, from, sizeof(floats));
+    lanes = __builtin_convertvector(floats, Lanes);
+  } else if constexpr (source == Source::BF16) { // the upper half of a float
+    Halves halves;
+    std::memcpy(&halves, from, sizeof(halves));
+    lanes = __builtin_convertvector((Floats)(__builtin_convertvector(halves, Words) << 16), Lanes);
+  } else {
+#if defined(__x86_64__)
+    typedef _Float16 Float16s __attribute__((vector_size(kLanes * sizeof(uint16_t))));
+    Float16s narrow;
+    std::memcpy(&narrow, from, sizeof(narrow));
+    lanes = __builtin_convertvector(__builtin_convertvector(narrow, Floats), Lanes);
+#endif
+  }
+}
+
+/// Inlined once for each instruction set. Without branches; NaN and infinities show in the sums.
+template <Source source, bool isWide, bool hasRtol>
+__attribute__((always_inline)) inline void addLanes(const RawBlock &block, const Watch &watch,
+                                                    PivotSums &sums, BlockFindings &findings) {
+  using Stored = typename StoredOf<source>::type;
+  const auto *actual = static_cast<const Stored *>(block.actual);
+  const auto *expected = static_cast<const Stored *>(block.expected);
+  const Masks magnitude = Masks{} + INT64_MAX;
+  const Lanes zero{};
+  Lanes actualSum = zero, expectedSum = zero, actualSquares = zero, expectedSquares = zero;
+  Lanes products = zero, errorSquares = zero, maxError = zero, maxExcess = zero;
+  Masks different{}, misses{}, grows{};
+  const double pivotActual = watch.pivotActual, pivotExpected = watch.pivotExpected;
+  const double atol = watch.atol, rtol = watch.rtol, relativeError = watch.relativeError;
+
+  auto add = [&](Lanes &a, Lanes &e, const Lanes &al, const Lanes &el, const Masks &inside)
+                 __attribute__((always_inline)) {
+                   Lanes d = a - e;
+                   if constexpr (isWide) {
+                     d += al - el;
+                     a += al;
+                     e += el;
+                   }
+                   d = (Lanes)((Masks)d & inside);
+                   Lanes error = (Lanes)((Masks)d & magnitude);
+                   Lanes size = (Lanes)((Masks)e & magnitude);
+                   maxError = error > maxError ? error : maxError;
+                   different -= error > zero;
+                   grows |= (error > relativeError * size) & (size > zero);
+                   if constexpr (hasRtol) {
+                     Lanes allowed = rtol * size;
+                     Lanes excess = error - allowed;
+                     maxExcess = excess > maxExcess ? excess : maxExcess;
+                     misses |= error > atol + allowed;
+                   }
+                   Lanes x = (Lanes)((Masks)(a - pivotActual) & inside);
+                   Lanes y = (Lanes)((Masks)(e - pivotExpected) & inside);
+                   actualSum += x;
+                   expectedSum += y;
+                   actualSquares += x * x;
+                   expectedSquares += y * y;
+                   products += x * y;
+                   errorSquares += d * d;
+                 };
+  int64_t i = 0;
+  const Masks all = Masks{} - 1;
+  Lanes a, e, al = zero, el = zero;
+  for (; i + kLanes <= block.count; i += kLanes) {
+    load<source>(actual + i, a);
+    load<source>(expected + i, e);
+    if constexpr (isWide) {
+      load<Source::Doubles>(block.actualLow + i, al);
+      load<Source::Doubles>(block.expectedLow + i, el);
+    }
+    add(a, e, al, el, all);
+  }
+  if (i < block.count) {
+    Stored lastActual[kLanes]{}, lastExpected[kLanes]{};
+    Masks inside{};
+    al = el = zero;
+    for (int k = 0; i + k < block.count; ++k) {
+      lastActual[k] = actual[i + k];
+      lastExpected[k] = expected[i + k];
+      if constexpr (isWide) {
+        al[k] = block.actualLow[i + k];
+        el[k] = block.expectedLow[i + k];
+      }
+      inside[k] = -1;
+    }
+    load<source>(lastActual, a);
+    load<source>(lastExpected, e);
+    add(a, e, al, el, inside);
+  }
+  findings.maxError = maxOf(maxError);
+  findings.maxExcess = hasRtol ? maxOf(maxExcess) : findings.maxError;
+  findings.anyMisses = hasRtol ? sumOf(misses) != 0 : findings.maxError > atol;
+  findings.different = sumOf(different);
+  findings.relativeErrorGrows = sumOf(grows) != 0;
+  sums.count = block.count;
+  sums.actual = sumOf(actualSum);
+  sums.expected = sumOf(expectedSum);
+  sums.actualSquared = sumOf(actualSquares);
+  sums.expectedSquared = sumOf(expectedSquares);
+  sums.product = sumOf(products);
+  sums.errorSquared = sumOf(errorSquares);
+}
+
+using AddLanes = void (*)(const RawBlock &, const Watch &, PivotSums &, BlockFindings &);
+
+struct PlainSet {
+  template <Source source, bool isWide, bool hasRtol>
+  static void add(const RawBlock &b, const Watch &w, PivotSums &s, BlockFindings &f) {
+    addLanes<source, isWide, hasRtol>(b, w, s, f);
+  }
+};
+#if defined(__x86_64__)
+struct Avx2Set {
+  template <Source source, bool isWide, bool hasRtol>
+  __attribute__((target("avx2,f16c"))) static void add(const RawBlock &b, const Watch &w,
+                                                       PivotSums &s, BlockFindings &f) {
+    addLanes<source, isWide, hasRtol>(b, w, s, f);
+  }
+};
+struct Avx512Set {
+  template <Source source, bool isWide, bool hasRtol>
+  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,f16c"))) static void
+  add(const RawBlock &b, const Watch &w, PivotSums &s, BlockFindings &f) {
+    addLanes<source, isWide, hasRtol>(b, w, s, f);
+  }
+};
+#endif
+
+/// The loops of one instruction set.
+struct Loops {
+  AddLanes doubles[2][2]; // [wide][rtol]
+  AddLanes f32[2], bf16[2], f16[2];
+};
+
+template <typename Set, bool hasF16> Loops loopsOf() {
+  constexpr Source f16 = hasF16 ? Source::F16 : Source::Doubles; // else never called
+  return {
+      {{Set::template add<Source::Doubles, false, false>,
+        Set::template add<Source::Doubles, false, true>},
+       {Set::template add<Source::Doubles, true, false>,
+        Set::template add<Source::Doubles, true, true>}},
+      {Set::template add<Source::F32, false, false>, Set::template add<Source::F32, false, true>},
+      {Set::template add<Source::BF16, false, false>, Set::template add<Source::BF16, false, true>},
+      {Set::template add<f16, false, false>, Set::template add<f16, false, true>}};
+}
+
+struct Machine {
+  Loops loops = loopsOf<PlainSet, false>();
+  bool hasF16 = false;
+  Machine() {
+#if defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
+      return;
+    hasF16 = true;
+    bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    loops = wide ? loopsOf<Avx512Set, true>() : loopsOf<Avx2Set, true>();
+#endif
+  }
+};
+
+const Machine &machine() {
+  static const Machine machine;
+  return machine;
+}
+
+} // namespace
+
+bool compare::isDirect(Source source) { return source != Source::F16 || machine().hasF16; }
+
+BlockFindings compare::addBlock(const RawBlock &block, const Watch &watch, PivotSums &sums) {
+  const Loops &loops = machine().loops;
+  bool hasRtol = watch.rtol != 0;
+  AddLanes add = block.source == Source::F32    ? loops.f32[hasRtol]
+                 : block.source == Source::BF16 ? loops.bf16[hasRtol]
+                 : block.source == Source::F16  ? loops.f16[hasRtol]
+                                               : loops.doubles[block.actualLow != nullptr][hasRtol];
+  BlockFindings findings;
+  PivotSums added;
+  add(block, watch, added, findings);
+  // A NaN or an infinity anywhere makes one of these not finite (so does an overflow).
+  findings.finite = std::isfinite(added.actualSquared) && std::isfinite(added.expectedSquared) &&
+                    std::isfinite(added.errorSquared);
+  if (!findings.finite)
+    return findings;
+  sums.count += added.count;
+  sums.actual += added.actual;
+  sums.expected += added.expected;
+  sums.actualSquared += added.actualSquared;
+  sums.expectedSquared += added.expectedSquared;
+  sums.product += added.product;
+  sums.errorSquared += added.errorSquared;
+  return findings;
+}
+
+void compare::addCarefully(const Block &block, const Watch &watch, PivotSums &sums) {
+  for (int64_t i = 0; i < block.count; ++i) {
+    double a = block.actual[i], e = block.expected[i];
+    if (!std::isfinite(a) || !std::isfinite(e))
+      continue;
+    if (block.actualLow) {
+      a += block.actualLow[i];
+      e += block.expectedLow[i];
+    }
+    double error = watch.scale == 1 ? block.difference(i) : a * watch.scale - e * watch.scale;
+    double x = a * watch.scale - watch.pivotActual, y = e * watch.scale - watch.pivotExpected;
+    ++sums.count;
+    sums.actual += x;
+    sums.expected += y;
+    sums.actualSquared += x * x;
+    sums.expectedSquared += y * y;
+    sums.product += x * y;
+    sums.errorSquared += error * error;
+  }
+}
+
+int64_t compare::countMisses(const Block &block, const Watch &watch) {
+  int64_t misses = 0;
+  for (int64_t i = 0; i < block.count; ++i) {
+    double size =
+        std::fabs(block.actualLow ? block.expected[i] + block.expectedLow[i] : block.expected[i]);
+    misses += std::fabs(block.difference(i)) > watch.atol + watch.rtol * size;
+  }
+  return misses;
+}
