@@ -65,8 +65,8 @@ int main(int argc, char **argv) {
       {"f32 pcc+atol", DType::F32, pccAndAtol, 1e-6, false},
       {"f32 pcc+atol, all elements off", DType::F32, {.pcc = 0.99, .atol = 1e-9}, 1e-3, false},
       {"f32 pcc+atol+ulp", DType::F32, pccAndAtol, 1e-6, true},
-      {"bf16 pcc+atol", DType::BF16, pccAndAtol, 1e-3, false},
-      {"f16 pcc+atol", DType::F16, pccAndAtol, 1e-3, false},
+      {"bf16 pcc+atol", DType::BF16, pccAndAtol, 1e-4, false},
+      {"f16 pcc+atol", DType::F16, pccAndAtol, 1e-4, false},
       {"f64 pcc+atol", DType::F64, pccAndAtol, 1e-6, false},
       {"i32 equal", DType::I32, Tolerance::equal(), 0, false},
   };
