@@ -7,6 +7,7 @@
 #include "cupel/support/Error.h"
 #include "cupel/support/Files.h"
 
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
@@ -29,7 +30,11 @@ LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
   bool wasThreaded = context.isMultithreadingEnabled();
   context.disableMultithreading();
   TimingScope reading = timing.nest("Read");
-  Program program = readProgram(bytes, &context, {.allowPartial = options.allowPartial});
+  // An artifact that only changes its version never leaves vhlo, which can hold more than MLIR 19.
+  bool toVhlo = options.emit == Emit::Vhlo || options.emit == Emit::Portable;
+  bool keepVhlo = toVhlo && !options.passes.hasAnyOccurrences();
+  Program program =
+      readProgram(bytes, &context, {.allowPartial = options.allowPartial, .keepVhlo = keepVhlo});
   reading.stop();
   context.enableMultithreading(wasThreaded);
   if (!program)
@@ -58,6 +63,13 @@ LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
   return failure();
 }
 
+/// Whether an option of MLIR's own stands on the command line.
+bool wasGiven(llvm::StringRef option) {
+  auto &registered = llvm::cl::getRegisteredOptions();
+  auto found = registered.find(option);
+  return found != registered.end() && found->second->getNumOccurrences() > 0;
+}
+
 /// Gives one program a context of its own, so that nothing of it shows in the next.
 LogicalResult processInOwnContext(const OptOptions &options, const DialectRegistry &registry,
                                   llvm::MemoryBufferRef bytes, TimingScope &timing,
@@ -66,6 +78,9 @@ LogicalResult processInOwnContext(const OptOptions &options, const DialectRegist
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(bytes), llvm::SMLoc());
   MLIRContext context(registry);
   context.allowUnregisteredDialects(options.allowUnregisteredDialects);
+  // An error about a module would print all of it; the message names what is wrong and where.
+  if (!wasGiven("mlir-print-op-on-diagnostic"))
+    context.printOpOnDiagnostic(false);
   if (options.verifyDiagnostics) {
     SourceMgrDiagnosticVerifierHandler verifier(sources, &context);
     context.printOpOnDiagnostic(false);

@@ -70,7 +70,8 @@ std::vector<std::string> splitPrograms(std::string_view text) {
   while (!text.empty()) {
     size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
     ++line;
-    if (text.starts_with(kProgramSeparator))
+    // Anywhere in a line, as MLIR's tools split.
+    if (text.substr(0, length).find(kProgramSeparator) != std::string_view::npos)
       programs.emplace_back(line, '\n');
     else
       programs.back().append(text.substr(0, length));

@@ -22,6 +22,7 @@ std::span<const Verb> verbs();
 
 // The entry points, one for each row.
 int runOptVerb(const Arguments &arguments);
+int runEvalVerb(const Arguments &arguments);
 int runLspVerb(const Arguments &arguments);
 int runDoctorVerb(const Arguments &arguments);
 int runVersionVerb(const Arguments &arguments);

@@ -1,5 +1,6 @@
 // `cupel-worker`: the part of Cupel that links MLIR. Started by `cupel`, one command a process.
 
+#include "cupel/cli/Eval.h"
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/Walk.h"
 #include "cupel/support/Error.h"
@@ -14,6 +15,8 @@ int main(int argc, char **argv) {
   llvm::StringRef command = argc > 1 ? argv[1] : "";
   if (command == "opt")
     return cli::runOpt(argc - 1, argv + 1);
+  if (command == "eval")
+    return cli::runEval(argc - 1, argv + 1);
   if (command == "walk")
     return cli::runWalk({argv + 2, argv + argc});
   if (command == "version") {

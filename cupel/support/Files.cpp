@@ -80,15 +80,16 @@ Result<FileContents> readToEnd(int fd, const std::string &name, size_t expected,
   return FileContents(std::move(bytes));
 }
 
-bool writeAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put < 0)
-      return false;
-    bytes.remove_prefix(static_cast<size_t>(put));
-  }
+bool writeAll(int fd, std::span<const std::string_view> pieces) {
+  for (std::string_view bytes : pieces)
+    while (!bytes.empty()) {
+      ssize_t put = ::write(fd, bytes.data(), bytes.size());
+      if (put < 0 && errno == EINTR)
+        continue;
+      if (put < 0)
+        return false;
+      bytes.remove_prefix(static_cast<size_t>(put));
+    }
   return true;
 }
 
@@ -99,13 +100,14 @@ mode_t defaultMode() {
   return 0666 & ~mask;
 }
 
-Status writeInPlace(const std::string &path, const std::string &name, std::string_view bytes) {
+Status writeInPlace(const std::string &path, const std::string &name,
+                    std::span<const std::string_view> pieces) {
   bool isStdout = path == "-";
   FileDescriptor fd(isStdout ? STDOUT_FILENO : ::open(path.c_str(), O_WRONLY | O_CLOEXEC),
                     !isStdout);
   if (fd.get() < 0)
     return failed(name, "open for writing", errno);
-  if (!writeAll(fd.get(), bytes))
+  if (!writeAll(fd.get(), pieces))
     return failed(name, "write", errno);
   return {};
 }
@@ -162,21 +164,25 @@ Result<FileContents> readInput(const std::string &path, uint64_t maxBytes) {
 }
 
 Status writeOutput(const std::string &path, std::string_view bytes) {
+  return writeOutput(path, std::span(&bytes, 1));
+}
+
+Status writeOutput(const std::string &path, std::span<const std::string_view> pieces) {
   if (path == "-")
-    return writeInPlace(path, "<stdout>", bytes);
+    return writeInPlace(path, "<stdout>", pieces);
   struct stat info;
   bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode))
     return Error{path + ": is a directory, not a file"};
   if (exists && !S_ISREG(info.st_mode))
-    return writeInPlace(path, path, bytes);
+    return writeInPlace(path, path, pieces);
 
   std::string temporary = path + ".XXXXXX";
   FileDescriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0)
     return failed(path, "create", errno);
   ::fchmod(fd.get(), exists ? info.st_mode & 07777 : defaultMode());
-  bool written = writeAll(fd.get(), bytes) && fd.close();
+  bool written = writeAll(fd.get(), pieces) && fd.close();
   if (written && ::rename(temporary.c_str(), path.c_str()) == 0)
     return {};
   int error = errno;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,8 @@ Result<FileContents> readInput(const std::string &path, uint64_t maxBytes = kMax
 /// half of it; `-` is standard output. What is not a regular file (a pipe, /dev/null) is written in
 /// place.
 Status writeOutput(const std::string &path, std::string_view bytes);
+/// The same with the contents in pieces, written one after another.
+Status writeOutput(const std::string &path, std::span<const std::string_view> pieces);
 
 /// How messages name an input: the path, or `<stdin>`.
 std::string displayName(const std::string &path);

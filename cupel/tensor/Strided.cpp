@@ -53,22 +53,39 @@ void copyRow(std::byte *target, const std::byte *source, int64_t size, int64_t s
   }
 }
 
-/// Two dimensions at a time, in tiles that stay in the first cache: both sides are then touched a
-/// few whole cache lines at a time.
+/// Two dimensions at a time, tile by tile through a small buffer: along `outer` the source lies
+/// close together, along `inner` the target does, and either side is touched by whole cache lines
+/// at once. (Walking one side across its rows would need all their lines in the cache together,
+/// where rows a power of two apart displace each other.)
 template <typename T>
 void copyTiled(std::byte *target, int64_t targetStep, const std::byte *source, Dim outer,
                Dim inner) {
   constexpr int64_t bytes = sizeof(T);
   constexpr int64_t tile = bytes >= 8 ? 16 : bytes == 4 ? 32 : 64;
+  T buffer[tile][tile];
   for (int64_t i0 = 0; i0 < outer.size; i0 += tile) {
-    int64_t iEnd = std::min(i0 + tile, outer.size);
+    int64_t rows = std::min(tile, outer.size - i0);
     for (int64_t j0 = 0; j0 < inner.size; j0 += tile) {
-      int64_t jEnd = std::min(j0 + tile, inner.size);
-      for (int64_t i = i0; i < iEnd; ++i) {
-        const std::byte *from = source + i * outer.step;
-        std::byte *to = target + i * targetStep;
-        for (int64_t j = j0; j < jEnd; ++j)
-          store<T>(to + j * bytes, load<T>(from + j * inner.step));
+      int64_t columns = std::min(tile, inner.size - j0);
+      const std::byte *from = source + i0 * outer.step + j0 * inner.step;
+      for (int64_t j = 0; j < columns; ++j)
+        if (outer.step == bytes && rows == tile)
+          std::memcpy(buffer[j], from + j * inner.step, sizeof buffer[j]);
+        else
+          for (int64_t i = 0; i < rows; ++i)
+            buffer[j][i] = load<T>(from + j * inner.step + i * outer.step);
+      std::byte *to = target + i0 * targetStep + j0 * bytes;
+      if (columns == tile) {
+        for (int64_t i = 0; i < rows; ++i) {
+          T line[tile];
+          for (int64_t j = 0; j < tile; ++j)
+            line[j] = buffer[j][i];
+          std::memcpy(to + i * targetStep, line, sizeof line);
+        }
+      } else {
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = 0; j < columns; ++j)
+            store<T>(to + i * targetStep + j * bytes, buffer[j][i]);
       }
     }
   }

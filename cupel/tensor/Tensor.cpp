@@ -13,6 +13,8 @@ namespace cupel::tensor {
 namespace {
 
 constexpr size_t kAlignment = 64;
+/// What a process can address at all; more is not worth asking the allocator for.
+constexpr int64_t kAddressable = int64_t{1} << 47;
 /// Above this, huge pages save more than they cost.
 constexpr size_t kHugePagesFrom = size_t{4} << 20;
 
@@ -28,7 +30,7 @@ std::string realText(double value) {
 }
 
 int64_t defaultStorageMin(DType type) {
-  return info(type).kind == Kind::Signed ? -(int64_t{1} << (info(type).bits - 1)) : 0;
+  return info(type).kind == Kind::Signed ? INT64_MIN >> (64 - info(type).bits) : 0;
 }
 int64_t defaultStorageMax(DType type) {
   int valueBits = info(type).bits - (info(type).kind == Kind::Signed ? 1 : 0);
@@ -113,11 +115,9 @@ std::string describe(const ElementType &type, std::span<const int64_t> shape) {
 
 Result<Tensor> Tensor::allocate(ElementType type, Shape shape, bool zeroed) {
   std::optional<int64_t> bytes = byteCount(type.storage, shape);
-  if (!bytes)
+  if (!bytes || *bytes > kAddressable)
     return Error{describe(type, shape) + ": no memory can hold a tensor of this size"};
-  size_t room = 0;
-  if (__builtin_add_overflow(static_cast<size_t>(*bytes), kAlignment, &room))
-    return Error{describe(type, shape) + ": no memory can hold a tensor of this size"};
+  size_t room = static_cast<size_t>(*bytes) + kAlignment;
   void *block = zeroed ? std::calloc(room, 1) : std::malloc(room);
   if (!block)
     return Error{describe(type, shape) + ": out of memory (" + std::to_string(*bytes) + " bytes)"};

@@ -2,8 +2,7 @@
 
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/Dialects.h"
-#include "cupel/ir/bytecode/Prepare.h"
-#include "cupel/ir/portable/Portable.h"
+#include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/vhlo/Vhlo.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -39,13 +38,7 @@ public:
   }
 
   OwningOpRef<ModuleOp> parse(const std::string &text) {
-    bytecode::Prepared prepared = bytecode::prepareForMlir(text);
-    if (!prepared.ok()) {
-      errors.push_back({long(prepared.line), prepared.error()});
-      return {};
-    }
-    ParserConfig config(&context);
-    return parseSourceString<ModuleOp>(prepared.text(), config, "vector.mlir");
+    return ir::readProgram(llvm::MemoryBufferRef(text, "vector.mlir"), ParserConfig(&context));
   }
 
   /// The first error, for a message.

@@ -40,7 +40,8 @@ std::optional<std::vector<Row>> cupel::conformance::readManifest(const std::stri
     std::vector<std::string> columns = split(line, '\t');
     if (columns.size() < 6 || columns[0] == "path")
       continue;
-    rows.push_back({columns[0], split(columns[2], '+'), columns[3], list(columns[5], ',')});
+    rows.push_back({columns[0], split(columns[2], '+'), columns[3], list(columns[5], ','),
+                    columns[4] == "-" ? "" : columns[4]});
   }
   return rows;
 }
@@ -64,7 +65,8 @@ std::vector<Chunk> cupel::conformance::splitChunks(std::string_view text) {
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     padding += '\n';
-    if (line.starts_with("// -----")) {
+    // Anywhere in a line, as MLIR's tools split.
+    if (line.find("// -----") != std::string::npos) {
       chunks.push_back({padding, chunks.size()});
       continue;
     }

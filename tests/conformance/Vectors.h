@@ -16,6 +16,8 @@ struct Row {
   std::string needs;
   /// What MLIR 19 cannot read in it: names of types, or "i1-hex-unpacked".
   std::vector<std::string> obstacles;
+  /// Why upstream does not run it; empty if it does.
+  std::string disabled;
 };
 
 /// The rows of a manifest; nothing if it cannot be read.

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -83,6 +84,8 @@ private:
   std::string_view aliasName;
   Reach aliasReach;
   bool inResources = false;
+  /// Where a "{-#" stands that no "#-}" has closed.
+  std::optional<size_t> openResources;
   std::pair<uint64_t, size_t> largestUse{0, 0};
   uint64_t largestDefinition = 1;
 };
@@ -95,6 +98,9 @@ bool TextChecker::step() {
   switch (token.kind) {
   case Token::End:
     endAlias();
+    // MLIR's parser may take the end of the text for a value there, and read on behind it.
+    if (openResources)
+      fail(*openResources, "the file's resources are never closed by '#-}'");
     return false;
   case Token::String:
     if (inResources)
@@ -147,8 +153,10 @@ bool TextChecker::step() {
     case '#':
       // "{-#" begins the resources of a file.
       if (previous.kind == Token::Punctuation && spelledAs(previous) == '-' &&
-          beforePrevious.kind == Token::Punctuation && spelledAs(beforePrevious) == '{')
+          beforePrevious.kind == Token::Punctuation && spelledAs(beforePrevious) == '{') {
         inResources = true;
+        openResources = beforePrevious.begin;
+      }
       break;
     }
     break;
@@ -277,6 +285,8 @@ void TextChecker::shape(size_t from) {
 }
 
 void TextChecker::prefixed(const Token &token) {
+  if (tokens.spelling(token) == "#-" && token.end < text.size() && text[token.end] == '}')
+    openResources.reset();
   std::string_view digits = tokens.spelling(token).substr(1);
   if (spelledAs(token) == '#' && previous.kind == Token::Prefixed && spelledAs(previous) == '%' &&
       digits.find_first_not_of("0123456789") == std::string_view::npos) {

@@ -138,12 +138,22 @@ TEST(TextBooleans, PacksOneBytePerElement) {
 
 TEST(TextBooleans, LeavesEverythingElseAlone) {
   for (std::string_view text :
-       {R"(dense<"0x0502"> : tensor<2x5xi1>)",          // packed already
-        R"(dense<"0x01000100"> : tensor<4xi8>)",        // not booleans
-        R"(dense<"0x0102"> : tensor<2xi1>)",            // not one byte per element
+       {R"(dense<"0x0502"> : tensor<2x5xi1>)",   // packed already
+        R"(dense<"0x01000100"> : tensor<4xi8>)", // not booleans
+        R"(dense<"0x0102"> : tensor<2xi1>)",     // not one byte per element
         R"(dense<"0x01"> : tensor<i1>)", R"(dense<"0x01"> : tensor<1xi1>)",
         R"(dense<"0x0101"> : tensor<?xi1>)", R"(dense<"0x0101"> : vector<2xi1>)",
         R"(dense<"0x0101)", R"(dense<"0x0101">)", R"(dense<"0x0101"> : tensor<)",
         R"(dense<"0x0101"> : tensor<99999999999999999999999xi1>)", "", "dense<true>"})
     EXPECT_EQ(packBooleanLiterals(text), std::nullopt) << text;
+}
+
+TEST(TextGuard, RefusesResourcesThatAreNeverClosed) {
+  std::string open = "module {}\n{-# external_resources: { x: { k:";
+  EXPECT_THAT(problemOf(open), HasSubstr("never closed"));
+  EXPECT_THAT(problemOf(open + " \"#-}\""), HasSubstr("never closed"));
+  EXPECT_THAT(problemOf(open + " // #-}\n"), HasSubstr("never closed"));
+  EXPECT_EQ(problemOf(open + " 1 } } #-}"), "");
+  EXPECT_EQ(problemOf("{-##-}\n{-# a: {} #-} module {}"), "");
+  EXPECT_THAT(problemOf("{-# #-} {-#"), HasSubstr("never closed"));
 }

@@ -174,8 +174,9 @@ private:
 
   LogicalResult check(Operation *op) {
     const OpInfo *info = vhlo::infoOf(op);
+    // Whether operations of other dialects are welcome was decided before.
     if (!info)
-      return checkForeign(op);
+      return success();
     if (auto novelty = newUse(op, *info); novelty && novelty->since > target)
       return illegal(op, *novelty);
     if (!formOf(*info)) {
@@ -210,13 +211,6 @@ private:
           if (auto novelty = limits.check(argument.getType()))
             return illegal(op, *novelty);
     return success();
-  }
-
-  LogicalResult checkForeign(Operation *op) {
-    if (target >= vhlo::kMixedDialectsSince)
-      return success();
-    return illegal(op,
-                   {"an operation of another dialect in an artifact", vhlo::kMixedDialectsSince});
   }
 
   LogicalResult illegal(Operation *op, const Novelty &novelty) {

@@ -16,7 +16,7 @@ enum class Codec : uint8_t {
   Symbols,     // An array of symbols <-> an array of strings.
   Unit,        // Present or not <-> a boolean.
   ApiVersion,  // A 32-bit integer <-> an enumeration.
-  Version,      // A 32-bit integer, whose portable default is a 64-bit one.
+  Version,     // A 32-bit integer, whose portable default is a 64-bit one.
   ChannelId,   // The number of a channel; its type is not kept.
   Channel,     // Number and type of a channel.
   Convolution, // Dimension numbers and the like <-> one attribute for each part.

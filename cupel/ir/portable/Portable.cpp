@@ -42,8 +42,7 @@ std::optional<Version> cupel::portable::artifactVersion(StringRef bytes) {
 LogicalResult cupel::portable::convertToVhlo(ModuleOp module, Version target,
                                              const WriteOptions &options) {
   loadDialects(*module.getContext());
-  bool keep = options.allowOtherDialects && target >= vhlo::kMixedDialectsSince;
-  if (failed(convertStablehloToVhlo(module, keep)))
+  if (failed(convertStablehloToVhlo(module, options.allowOtherDialects)))
     return module.emitError("failed to convert to VHLO v") << target.str();
   return downgrade(module, target);
 }
@@ -113,7 +112,8 @@ OwningOpRef<ModuleOp> cupel::portable::readPortable(llvm::MemoryBufferRef artifa
   }
   module->remove();
   OwningOpRef<ModuleOp> result = module;
-  if (failed(convertFromVhlo(*result, options)) || failed(verify(*result)))
+  LogicalResult converted = options.keepVhlo ? upgrade(*result) : convertFromVhlo(*result, options);
+  if (failed(converted) || failed(verify(*result)))
     return {};
   return result;
 }

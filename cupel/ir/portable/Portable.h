@@ -15,8 +15,8 @@ namespace cupel::portable {
 using vhlo::Version;
 
 struct WriteOptions {
-  /// Keep operations and attributes of other dialects as they are (possible from 1.11.0 on);
-  /// otherwise they are an error.
+  /// Keep operations and attributes of other dialects as they are; otherwise they are an error. The
+  /// format speaks of them since 1.11.0, but JAX writes them (sdy) for older targets as well.
   bool allowOtherDialects = true;
 };
 
@@ -24,13 +24,16 @@ struct ReadOptions {
   /// Leave out functions that use types this MLIR lacks, with a warning for each; otherwise they
   /// are an error.
   bool allowPartial = false;
+  /// Stay in vhlo, brought to its newest form: for changing an artifact's version without loss, also
+  /// of types this MLIR lacks.
+  bool keepVhlo = false;
 };
 
 /// Writes a program as an artifact of a version. The program itself is not changed.
 mlir::LogicalResult writePortable(mlir::ModuleOp module, Version target, llvm::raw_ostream &out,
                                   const WriteOptions &options = {});
 
-/// Reads an artifact of any version into stablehlo and func. Null if it cannot be read; the reason
+/// Reads an artifact of any version into stablehlo and func (or vhlo, see the options). Null if it cannot be read; the reason
 /// has been reported to the context.
 mlir::OwningOpRef<mlir::ModuleOp> readPortable(llvm::MemoryBufferRef artifact,
                                                mlir::MLIRContext *context,

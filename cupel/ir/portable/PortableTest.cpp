@@ -128,16 +128,13 @@ TEST_F(PortableTest, OtherDialectsStandBetweenCasts) {
       }
     })");
   std::string expected = text(*module);
-  for (Version version : {Version{1, 11, 0}, vhlo::kCurrentVersion}) {
+  for (Version version : {Version{0, 9, 0}, Version{1, 0, 0}, vhlo::kCurrentVersion}) {
     OwningOpRef<ModuleOp> back = read(write(*module, version));
     ASSERT_TRUE(back) << messages;
     EXPECT_EQ(text(*back), expected);
   }
-  EXPECT_EQ(write(*module, {1, 10, 0}), "");
-  EXPECT_TRUE(said("failed to legalize operation 'other.declaration'")) << messages;
-  messages.clear();
   EXPECT_EQ(write(*module, vhlo::kCurrentVersion, {.allowOtherDialects = false}), "");
-  EXPECT_FALSE(messages.empty());
+  EXPECT_TRUE(said("failed to legalize operation 'other.declaration'")) << messages;
 }
 
 TEST_F(PortableTest, AttributesWithoutPortableFormAreNamed) {
@@ -146,7 +143,7 @@ TEST_F(PortableTest, AttributesWithoutPortableFormAreNamed) {
       %0 = stablehlo.negate %arg0 {test.unit} : tensor<f32>
       return %0 : tensor<f32>
     })");
-  EXPECT_EQ(write(*module, {1, 0, 0}), "");
+  EXPECT_EQ(write(*module, {1, 0, 0}, {.allowOtherDialects = false}), "");
   EXPECT_TRUE(said("in its attribute 'test.unit': attribute 'unit' has no portable form"))
       << messages;
 }
@@ -180,7 +177,7 @@ TEST_F(PortableTest, FunctionsWithMissingTypesAreNamedOrLeftOut) {
   messages.clear();
   OwningOpRef<ModuleOp> rest = read(bytes, {.allowPartial = true});
   ASSERT_TRUE(rest) << messages;
-  EXPECT_EQ(text(*rest), "module {\n  func.func @plain() {\n    return\n  }\n}");
+  EXPECT_EQ(text(*rest), "module {\n  func.func @plain() {\n    return\n  }\n}\n");
   EXPECT_TRUE(said("function 'caller' is left out: it uses 'constant', which is left out"))
       << messages;
 }

@@ -8,17 +8,14 @@
 
 using namespace mlir;
 
-static OwningOpRef<ModuleOp> readPrepared(const cupel::bytecode::Prepared &prepared, StringRef name,
-                                          const ParserConfig &config,
-                                          const cupel::portable::ReadOptions &options) {
-  StringRef program(prepared.text().data(), prepared.text().size());
-  if (prepared.isBytecode() && cupel::portable::artifactVersion(program))
-    return cupel::portable::readPortable(llvm::MemoryBufferRef(program, name), config.getContext(),
-                                         options);
+/// Text, or MLIR bytecode that is no artifact.
+static OwningOpRef<ModuleOp> parsePrepared(const cupel::bytecode::Prepared &prepared,
+                                           StringRef name, const ParserConfig &config) {
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(
-                                 program, name, /*RequiresNullTerminator=*/!prepared.isBytecode()),
-                             llvm::SMLoc());
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBuffer(prepared.text(), name,
+                                       /*RequiresNullTerminator=*/!prepared.isBytecode()),
+      llvm::SMLoc());
   return parseSourceFile<ModuleOp>(sources, config);
 }
 
@@ -27,13 +24,6 @@ OwningOpRef<ModuleOp> cupel::ir::readProgram(llvm::MemoryBufferRef program,
                                              const portable::ReadOptions &options) {
   MLIRContext *context = config.getContext();
   StringRef name = program.getBufferIdentifier();
-  bytecode::Prepared prepared =
-      bytecode::prepareForMlir({program.getBufferStart(), program.getBufferSize()});
-  if (!prepared.ok()) {
-    emitError(FileLineColLoc::get(context, name, prepared.line, prepared.column))
-        << prepared.error();
-    return {};
-  }
   bool explained = false;
   OwningOpRef<ModuleOp> module;
   {
@@ -41,7 +31,14 @@ OwningOpRef<ModuleOp> cupel::ir::readProgram(llvm::MemoryBufferRef program,
       explained |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
       return failure();
     });
-    module = readPrepared(prepared, name, config, options);
+    if (portable::artifactVersion(program.getBuffer())) {
+      module = portable::readPortable(program, context, options);
+    } else if (auto prepared = bytecode::prepareForMlir(program.getBuffer()); prepared.ok()) {
+      module = parsePrepared(prepared, name, config);
+    } else {
+      emitError(FileLineColLoc::get(context, name, prepared.line, prepared.column))
+          << prepared.error();
+    }
   }
   // MLIR's readers give up without a word in a few places.
   if (!module && !explained)

@@ -125,9 +125,13 @@ private:
 
   /// An operation of another dialect stays as it is between casts of its operands and results.
   LogicalResult convertForeign(Operation *op) {
-    if (!allowOtherDialects)
-      return op->emitError("failed to legalize operation '")
-             << op->getName() << "' that was explicitly marked illegal";
+    if (!allowOtherDialects) {
+      op->emitError("failed to legalize operation '")
+              .append(op->getName(), "' that was explicitly marked illegal")
+              .attachNote()
+          << "it is of another dialect, and only stablehlo and func are allowed";
+      return failure();
+    }
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands()) {
       Type type = decoder.type(operand.get().getType());

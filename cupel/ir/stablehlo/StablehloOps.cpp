@@ -88,8 +88,13 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalLParen())) {
     FunctionType type;
     SMLoc loc;
-    if (parser.parseRParen() || parser.parseOptionalAttrDict(result.attributes) ||
-        parser.parseColon() || parser.getCurrentLocation(&loc) || parser.parseType(type))
+    if (parser.parseRParen())
+      return failure();
+    // Newer MLIR prints the value among properties, `<{value = ...}>`.
+    if (succeeded(parser.parseOptionalLess()) &&
+        (parser.parseOptionalAttrDict(result.attributes) || parser.parseGreater()))
+      return failure();
+    if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() || parser.getCurrentLocation(&loc) || parser.parseType(type))
       return failure();
     if (type.getNumInputs() != 0 || type.getNumResults() != 1)
       return parser.emitError(loc, "expected a type of the form () -> tensor, but got ") << type;

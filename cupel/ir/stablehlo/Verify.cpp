@@ -1,6 +1,7 @@
 #include "cupel/ir/stablehlo/Verify.h"
 
 #include "mlir/Dialect/Quant/QuantTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
 

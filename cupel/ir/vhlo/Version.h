@@ -32,8 +32,6 @@ struct Version {
 inline constexpr Version kCurrentVersion = {1, 20, 0};
 /// The oldest version that is read and written.
 inline constexpr Version kMinimumVersion = {0, 9, 0};
-/// The first version in which operations of other dialects may stand between conversion casts.
-inline constexpr Version kMixedDialectsSince = {1, 11, 0};
 
 /// Reads a target version given by a user; on failure `error` says what was wrong with it.
 std::optional<Version> parseTargetVersion(llvm::StringRef text, std::string &error);

@@ -50,7 +50,8 @@ const OpInfo *VhloDialect::infoOf(OperationName name) {
 }
 
 ArrayRef<Attribute> cupel::vhlo::attributesOf(Operation *op) {
-  if (!op->getPropertiesStorageSize())
+  // The properties of operations of other dialects are something else.
+  if (!op->getPropertiesStorageSize() || !infoOf(op))
     return {};
   return op->getPropertiesStorage().as<const OpAttributes *>()->values;
 }

@@ -61,3 +61,10 @@ func.func @empty_operand_lists(%v: tensor<f32>) {
   %1 = stablehlo.dynamic_slice %v, , sizes = [] : (tensor<f32>) -> tensor<f32>
   return
 }
+
+// CHECK-LABEL: func.func @quantized_constant
+func.func @quantized_constant() {
+  // CHECK-NEXT: stablehlo.constant() {value = dense<[1, 2]> : tensor<2xi8>} : () -> tensor<2x!quant.uniform<i8:f32, 5.000000e-01>>
+  %0 = stablehlo.constant() <{value = dense<[1, 2]> : tensor<2xi8>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}

@@ -315,13 +315,13 @@ func.func @f(%a: tensor<4x6xf32>, %i: tensor<f32>) {
 // -----
 
 func.func @f(%a: tensor<4x6xf32>, %i: tensor<f32>) {
-  // expected-error@+2 {{'stablehlo.reduce_window' op padding must have shape [2, 2] (low and high per window dimension), but has [9223372036854775807, 2]}}
+  // expected-error@+2 {{'stablehlo.reduce_window' op padding must have shape [2, 2] (low and high per window dimension), but has [4611686018427387903, 2]}}
   // expected-error@+1 {{failed to infer returned types}}
   %0 = "stablehlo.reduce_window"(%a, %i) ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     %s = stablehlo.add %x, %y : tensor<f32>
     stablehlo.return %s : tensor<f32>
-  }) {window_dimensions = array<i64: 2, 2>, padding = dense<0> : tensor<9223372036854775807x2xi64>} : (tensor<4x6xf32>, tensor<f32>) -> tensor<3x5xf32>
+  }) {window_dimensions = array<i64: 2, 2>, padding = dense<0> : tensor<4611686018427387903x2xi64>} : (tensor<4x6xf32>, tensor<f32>) -> tensor<3x5xf32>
   return
 }
 

@@ -1,0 +1,96 @@
+#include "cupel/reference/Elementwise.h"
+
+#include <algorithm>
+#include <string>
+
+namespace cupel::reference {
+
+using tensor::DType;
+using tensor::Tensor;
+
+Result<ElementwiseOp> findElementwise(ElementOp op, DType operand, DType result) {
+  if (std::optional<Loop> loop = Loop::find(op, operand, result))
+    return ElementwiseOp{op, *loop, result};
+  return Error{std::string(name(op)) + " is not evaluated on elements of type " +
+               std::string(info(operand).name)};
+}
+
+namespace {
+
+/// Whether all elements are one and the same in memory.
+bool isSplat(const Tensor &tensor) {
+  for (int64_t i = 0; i < tensor.rank(); ++i)
+    if (tensor.dim(i) != 1 && tensor.strides()[i] != 0)
+      return false;
+  return true;
+}
+
+} // namespace
+
+Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *const> operands,
+                           std::span<Tensor *const> reusable) {
+  // The shape comes from the operand that has one; scalars go with any.
+  const Tensor *shaped = operands[0];
+  for (const Tensor *operand : operands)
+    if (operand->rank() > shaped->rank())
+      shaped = operand;
+  for (const Tensor *operand : operands)
+    if (operand->rank() != 0 && !std::ranges::equal(operand->shape(), shaped->shape()))
+      return Error{"operands of shapes " +
+                   tensor::describe(operand->elementType(), operand->shape()) + " and " +
+                   tensor::describe(shaped->elementType(), shaped->shape()) +
+                   " do not go together"};
+
+  LoopArguments arguments;
+  arguments.lanes = shaped->size();
+  arguments.exponentBits = op.exponentBits;
+  arguments.mantissaBits = op.mantissaBits;
+  Tensor copies[3];
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Tensor *operand = operands[i];
+    arguments.scalar[i] = arguments.lanes != 1 && isSplat(*operand);
+    if (!arguments.scalar[i] && !operand->isContiguous()) {
+      Result<Tensor> copy = operand->contiguous();
+      if (!copy)
+        return Error{copy.message()};
+      copies[i] = std::move(*copy);
+      operand = &copies[i];
+    }
+    arguments.in[i] = operand->data();
+  }
+
+  int bytes = info(op.result).bytes;
+  tensor::Shape shape(shaped->shape().begin(), shaped->shape().end());
+  for (Tensor *candidate : reusable) {
+    if (!std::ranges::equal(candidate->shape(), shape) ||
+        info(candidate->dtype()).bytes != bytes || !candidate->isContiguous())
+      continue;
+    if (std::byte *memory = candidate->mutableData()) {
+      arguments.out = memory;
+      op.loop.run(arguments);
+      return candidate->withElementType(op.result);
+    }
+  }
+  Result<Tensor> result = Tensor::uninitialized(op.result, std::move(shape));
+  if (!result)
+    return result;
+  arguments.out = result->mutableData();
+  if (arguments.lanes)
+    op.loop.run(arguments);
+  return result;
+}
+
+Result<Tensor> elementwise(const ElementwiseOp &op, std::initializer_list<const Tensor *> operands) {
+  return elementwise(op, std::span<const Tensor *const>(operands.begin(), operands.size()), {});
+}
+
+Result<Tensor> convert(const Tensor &operand, DType type) {
+  if (operand.dtype() == type)
+    return operand;
+  Result<ElementwiseOp> op = findElementwise(ElementOp::Convert, operand.dtype(), type);
+  if (!op)
+    return Error{op.message()};
+  return elementwise(*op, {&operand});
+}
+
+} // namespace cupel::reference

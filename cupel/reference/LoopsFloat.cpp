@@ -1,0 +1,180 @@
+// Loops on f32 and f64. Basic arithmetic is IEEE in the type; transcendental functions exist in f64
+// only, and smaller types round their results once.
+
+#include "cupel/reference/LoopTemplates.h"
+
+#include <bit>
+#include <cmath>
+
+namespace cupel::reference {
+namespace {
+
+template <typename T> using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+
+// Equal values differ at most in the sign of a zero.
+template <typename T> T maximum(T a, T b) {
+  using B = BitsOf<T>;
+  T equal = std::bit_cast<T>(std::bit_cast<B>(a) & std::bit_cast<B>(b));
+  T larger = a == b ? equal : (a > b ? a : b);
+  return a != a ? a : (b != b ? b : larger);
+}
+template <typename T> T minimum(T a, T b) {
+  using B = BitsOf<T>;
+  T equal = std::bit_cast<T>(std::bit_cast<B>(a) | std::bit_cast<B>(b));
+  T smaller = a == b ? equal : (a < b ? a : b);
+  return a != a ? a : (b != b ? b : smaller);
+}
+
+template <typename T> T sign(T a) {
+  T one = std::copysign(T(1), a);
+  return a != a || a == 0 ? a : one;
+}
+
+/// Integers in the order of the floats: -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN.
+template <typename T> auto totalKey(T a) {
+  using S = std::make_signed_t<BitsOf<T>>;
+  S bits = std::bit_cast<S>(a);
+  return static_cast<S>(bits ^ static_cast<S>(static_cast<BitsOf<T>>(bits >> (sizeof(T) * 8 - 1)) >> 1));
+}
+
+/// Rounds to a format of fewer bits, keeping the type.
+template <typename T> void reducePrecision(const LoopArguments &arguments) {
+  using B = BitsOf<T>;
+  constexpr int kMantissa = sizeof(T) == 4 ? 23 : 52;
+  constexpr int kExponent = sizeof(T) == 4 ? 8 : 11;
+  constexpr int kBias = (1 << (kExponent - 1)) - 1;
+  constexpr B kSign = B(1) << (sizeof(T) * 8 - 1);
+  constexpr B kInfinity = ((B(1) << kExponent) - 1) << kMantissa;
+  int exponentBits = arguments.exponentBits, mantissaBits = arguments.mantissaBits;
+  loop1<T, T>(arguments, [=](T a) -> T {
+    B bits = std::bit_cast<B>(a), sign = bits & kSign, magnitude = bits & ~kSign;
+    if (magnitude > kInfinity)
+      return mantissaBits ? a : std::bit_cast<T>(sign | kInfinity);
+    if (magnitude == kInfinity)
+      return a;
+    if (mantissaBits < kMantissa) {
+      int shift = kMantissa - mantissaBits;
+      B half = (B(1) << (shift - 1)) - 1 + (magnitude >> shift & 1);
+      magnitude = (magnitude + half) & ~((B(1) << shift) - 1);
+    }
+    if (exponentBits < kExponent) {
+      int bias = (1 << (exponentBits - 1)) - 1;
+      int exponent = static_cast<int>(magnitude >> kMantissa) - kBias;
+      if (exponent > bias)
+        magnitude = kInfinity;
+      else if (exponent < 1 - bias)
+        magnitude = 0;
+    }
+    return std::bit_cast<T>(sign | magnitude);
+  });
+}
+
+template <typename T> LoopFunction basicLoop(ElementOp op) {
+#define UNARY(name, expression)                                                                    \
+  case ElementOp::name:                                                                            \
+    return [](const LoopArguments &l) {                                                            \
+      loop1<T, T>(l, [](T a) -> T { return expression; });                                         \
+    };
+#define BINARY(name, expression)                                                                   \
+  case ElementOp::name:                                                                            \
+    return [](const LoopArguments &l) {                                                            \
+      loop2<T, T>(l, [](T a, T b) -> T { return expression; });                                    \
+    };
+#define COMPARE(name, operation)                                                                   \
+  case ElementOp::name:                                                                            \
+    return [](const LoopArguments &l) {                                                            \
+      loop2<T, uint8_t>(l, [](T a, T b) -> uint8_t { return a operation b; });                     \
+    };                                                                                             \
+  case ElementOp::Total##name:                                                                     \
+    return [](const LoopArguments &l) {                                                            \
+      loop2<T, uint8_t>(                                                                           \
+          l, [](T a, T b) -> uint8_t { return totalKey(a) operation totalKey(b); });               \
+    };
+  switch (op) {
+    UNARY(Abs, std::fabs(a))
+    UNARY(Negate, -a)
+    UNARY(Sign, sign(a))
+    UNARY(Ceil, std::ceil(a))
+    UNARY(Floor, std::floor(a))
+    UNARY(RoundNearestAfz, std::round(a))
+    UNARY(RoundNearestEven, std::nearbyint(a))
+    UNARY(Real, a)
+    UNARY(Imag, (void(a), T(0)))
+    UNARY(Sqrt, std::sqrt(a))
+    BINARY(Add, a + b)
+    BINARY(Subtract, a - b)
+    BINARY(Multiply, a *b)
+    BINARY(Divide, a / b)
+    BINARY(Remainder, std::fmod(a, b))
+    BINARY(Maximum, maximum(a, b))
+    BINARY(Minimum, minimum(a, b))
+    COMPARE(Equal, ==)
+    COMPARE(NotEqual, !=)
+    COMPARE(GreaterEqual, >=)
+    COMPARE(Greater, >)
+    COMPARE(LessEqual, <=)
+    COMPARE(Less, <)
+  case ElementOp::IsFinite:
+    return [](const LoopArguments &l) {
+      loop1<T, uint8_t>(l, [](T a) -> uint8_t { return a - a == 0; });
+    };
+  case ElementOp::ReducePrecision:
+    return reducePrecision<T>;
+  case ElementOp::Complex:
+    return [](const LoopArguments &l) {
+      loop2<T, std::complex<T>>(l, [](T a, T b) { return std::complex<T>(a, b); });
+    };
+  case ElementOp::Clamp:
+    return [](const LoopArguments &l) {
+      loop3<T, T, T>(l, [](T low, T x, T high) { return minimum(maximum(x, low), high); });
+    };
+  default:
+    return nullptr;
+  }
+#undef COMPARE
+}
+
+/// The C library's cube root may be off by several units; one step of Newton's method with an exact
+/// residual mends that.
+double cubeRoot(double x) {
+  double y = std::cbrt(x);
+  if (!(std::fabs(x) > 0x1p-1000) || std::fabs(x) == INFINITY || x != x)
+    return y;
+  double square = y * y, squareError = std::fma(y, y, -square);
+  double residual = std::fma(square, y, -x) + squareError * y;
+  return y - residual / (3 * square);
+}
+
+double logistic(double x) {
+  // Below, 1 + exp(-x) is exp(-x) to the last bit, and would overflow early.
+  return x < -40 ? std::exp(x) : 1 / (1 + std::exp(-x));
+}
+
+} // namespace
+
+LoopFunction floatLoop(ElementOp op) { return basicLoop<float>(op); }
+
+LoopFunction doubleLoop(ElementOp op) {
+  using T = double;
+  switch (op) {
+    UNARY(Cbrt, cubeRoot(a))
+    UNARY(Cosine, std::cos(a))
+    UNARY(Exponential, std::exp(a))
+    UNARY(ExponentialMinusOne, std::expm1(a))
+    UNARY(Log, std::log(a))
+    UNARY(LogPlusOne, std::log1p(a))
+    UNARY(Logistic, logistic(a))
+    UNARY(Rsqrt, 1 / std::sqrt(a))
+    UNARY(Sine, std::sin(a))
+    UNARY(Tan, std::tan(a))
+    UNARY(Tanh, std::tanh(a))
+    BINARY(Power, std::pow(a, b))
+    BINARY(Atan2, std::atan2(a, b))
+  default:
+    return basicLoop<double>(op);
+  }
+}
+#undef UNARY
+#undef BINARY
+
+} // namespace cupel::reference

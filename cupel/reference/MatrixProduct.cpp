@@ -1,0 +1,238 @@
+#include "cupel/reference/MatrixProduct.h"
+
+#include "cupel/reference/MatrixTiles.h"
+#include "cupel/tensor/Float.h"
+
+#include <algorithm>
+#include <complex>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#pragma clang fp contract(off)
+
+namespace cupel::reference {
+namespace {
+
+using tensor::DType;
+using tensor::Storage;
+
+/// How stored elements become the numbers that are summed (T), and back.
+template <typename T> struct Access {
+  void (*gather)(T *target, const std::byte *row, const int64_t *columns, int64_t count);
+  void (*scatter)(std::byte *row, const int64_t *columns, const T *source, int64_t count);
+};
+
+template <DType type, typename T> T loaded(Storage<type> stored) {
+  if constexpr (tensor::isFloat(type) && std::is_same_v<T, double>)
+    return tensor::toDouble<type>(stored);
+  else if constexpr (tensor::isFloat(type))
+    return tensor::toFloat<type>(stored);
+  else
+    return static_cast<T>(stored);
+}
+
+template <DType type, typename T> Storage<type> storedFrom(T value) {
+  constexpr tensor::DTypeInfo info = tensor::info(type);
+  if constexpr (tensor::isFloat(type) && std::is_same_v<T, double>) {
+    return tensor::fromDouble<type>(value);
+  } else if constexpr (tensor::isFloat(type)) {
+    return tensor::fromFloat<type>(value);
+  } else if constexpr (info.kind == tensor::Kind::Boolean) {
+    return value != 0;
+  } else if constexpr (info.kind == tensor::Kind::Signed) {
+    constexpr int spare = sizeof(T) * 8 - info.bits;
+    return static_cast<Storage<type>>(static_cast<std::make_signed_t<T>>(value << spare) >> spare);
+  } else if constexpr (info.kind == tensor::Kind::Unsigned) {
+    constexpr int spare = sizeof(T) * 8 - info.bits;
+    return static_cast<Storage<type>>(static_cast<T>(value << spare) >> spare);
+  } else {
+    return static_cast<Storage<type>>(value);
+  }
+}
+
+template <DType type, typename T> Access<T> accessTo() {
+  using Stored = Storage<type>;
+  return {[](T *target, const std::byte *row, const int64_t *columns, int64_t count) {
+            for (int64_t i = 0; i < count; ++i)
+              target[i] = loaded<type, T>(*reinterpret_cast<const Stored *>(row + columns[i]));
+          },
+          [](std::byte *row, const int64_t *columns, const T *source, int64_t count) {
+            for (int64_t i = 0; i < count; ++i)
+              *reinterpret_cast<Stored *>(row + columns[i]) = storedFrom<type, T>(source[i]);
+          }};
+}
+
+// Blocks: a panel of B (depth x tile columns) stays in the first cache, a block of A in the second.
+constexpr int64_t kDepth = 256, kColumns = 512, kRows = 960, kInnerRows = 120;
+
+int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+/// Packs `rows` x `depth` elements as panels of `width` rows, depth-major within a panel; rows that
+/// do not exist are zero.
+template <typename T>
+void packAlong(const Access<T> &access, const std::byte *base, std::span<const int64_t> rows,
+               std::span<const int64_t> depth, int width, T *target, T *line) {
+  auto height = static_cast<int64_t>(rows.size()), length = static_cast<int64_t>(depth.size());
+  for (int64_t first = 0; first < height; first += width) {
+    for (int64_t i = 0; i < width; ++i) {
+      T *column = target + i;
+      if (first + i < height) {
+        access.gather(line, base + rows[first + i], depth.data(), length);
+        for (int64_t k = 0; k < length; ++k)
+          column[k * width] = line[k];
+      } else {
+        for (int64_t k = 0; k < length; ++k)
+          column[k * width] = T{};
+      }
+    }
+    target += length * width;
+  }
+}
+
+/// The same from elements that lie side by side across the panel.
+template <typename T>
+void packAcross(const Access<T> &access, const std::byte *base, std::span<const int64_t> depth,
+                std::span<const int64_t> columns, int width, T *target, T *line) {
+  auto length = static_cast<int64_t>(depth.size());
+  auto count = static_cast<int64_t>(columns.size());
+  std::fill_n(line, roundUp(count, width), T{});
+  for (int64_t k = 0; k < length; ++k) {
+    access.gather(line, base + depth[k], columns.data(), count);
+    for (int64_t first = 0; first < count; first += width)
+      std::memcpy(target + first * length + k * width, line + first, width * sizeof(T));
+  }
+}
+
+/// Packs one side of a product into panels, walking memory in its closer order.
+template <typename T>
+void packPanels(const Access<T> &access, const std::byte *base, std::span<const int64_t> across,
+                std::span<const int64_t> depth, int width, T *target, T *line) {
+  auto stepOf = [](std::span<const int64_t> offsets) {
+    return offsets.size() > 1 ? std::abs(offsets[1] - offsets[0]) : INT64_MAX;
+  };
+  if (stepOf(across) < stepOf(depth))
+    packAcross(access, base, depth, across, width, target, line);
+  else
+    packAlong(access, base, across, depth, width, target, line);
+}
+
+template <typename T>
+void multiplyBlocked(const Access<T> &access, const MatrixTile<T> &tile, const IndexedMatrix &a,
+                     const IndexedMatrix &b, const MutableIndexedMatrix &c) {
+  auto m = static_cast<int64_t>(c.rows.size()), n = static_cast<int64_t>(c.columns.size());
+  auto depth = static_cast<int64_t>(a.columns.size());
+  int64_t rows = std::min(roundUp(m, tile.rows), kRows);
+  int64_t innerRows = std::min(rows, kInnerRows);
+  int64_t columns = std::min(roundUp(n, tile.columns), kColumns);
+  int64_t deep = std::min(depth, kDepth);
+  std::vector<T> sums(rows * columns), left(innerRows * deep), right(deep * columns),
+      line(std::max({columns, innerRows, deep}));
+
+  for (int64_t i0 = 0; i0 < m; i0 += rows) {
+    int64_t height = std::min(rows, m - i0);
+    for (int64_t j0 = 0; j0 < n; j0 += columns) {
+      int64_t width = std::min(columns, n - j0);
+      std::fill(sums.begin(), sums.end(), T{});
+      for (int64_t k0 = 0; k0 < depth; k0 += deep) {
+        int64_t length = std::min(deep, depth - k0);
+        auto ks = static_cast<size_t>(k0);
+        packPanels(access, b.base, b.columns.subspan(j0, width), b.rows.subspan(ks, length),
+                   tile.columns, right.data(), line.data());
+        for (int64_t i1 = 0; i1 < height; i1 += innerRows) {
+          int64_t inner = std::min(innerRows, height - i1);
+          packPanels(access, a.base, a.rows.subspan(i0 + i1, inner), a.columns.subspan(ks, length),
+                     tile.rows, left.data(), line.data());
+          for (int64_t j = 0; j < width; j += tile.columns)
+            for (int64_t i = 0; i < inner; i += tile.rows)
+              tile.run(length, left.data() + i * length, right.data() + j * length,
+                       sums.data() + (i1 + i) * columns + j, columns);
+        }
+      }
+      for (int64_t i = 0; i < height; ++i)
+        access.scatter(c.base + c.rows[i0 + i], c.columns.data() + j0, sums.data() + i * columns,
+                       width);
+    }
+  }
+}
+
+/// Types whose loops need no registers of ours: complex numbers and 64-bit integers.
+template <typename T> constexpr int kPlainRows = 4;
+template <typename T> constexpr int kPlainColumns = 8;
+
+template <typename T> MatrixTile<T> plainTile() {
+  return {kPlainRows<T>, kPlainColumns<T>,
+          [](int64_t depth, const T *a, const T *b, T *c, int64_t stride) {
+            for (int64_t k = 0; k < depth; ++k, a += kPlainRows<T>, b += kPlainColumns<T>)
+              for (int i = 0; i < kPlainRows<T>; ++i)
+                for (int j = 0; j < kPlainColumns<T>; ++j)
+                  c[i * stride + j] += a[i] * b[j];
+          }};
+}
+
+/// Complex numbers that multiply as the specification writes it; std::complex repairs NaNs.
+template <typename T> struct PlainComplex {
+  T real, imag;
+  PlainComplex() = default;
+  explicit PlainComplex(std::complex<float> z)
+      : real(static_cast<T>(z.real())), imag(static_cast<T>(z.imag())) {}
+  explicit PlainComplex(std::complex<double> z)
+      : real(static_cast<T>(z.real())), imag(static_cast<T>(z.imag())) {}
+  template <typename U> explicit operator std::complex<U>() const {
+    return {static_cast<U>(real), static_cast<U>(imag)};
+  }
+  PlainComplex(T real, T imag) : real(real), imag(imag) {}
+  PlainComplex operator*(PlainComplex o) const {
+    return {real * o.real - imag * o.imag, real * o.imag + imag * o.real};
+  }
+  PlainComplex &operator+=(PlainComplex o) {
+    real += o.real;
+    imag += o.imag;
+    return *this;
+  }
+};
+
+template <DType type>
+void multiplyAs(Accumulate accumulate, const IndexedMatrix &a, const IndexedMatrix &b,
+                const MutableIndexedMatrix &c) {
+  bool wide = accumulate == Accumulate::Wide;
+  if constexpr (type == DType::F64) {
+    multiplyBlocked<double>(accessTo<type, double>(), doubleTile(), a, b, c);
+  } else if constexpr (tensor::isFloat(type)) {
+    if (wide)
+      multiplyBlocked<double>(accessTo<type, double>(), exactProductTile(), a, b, c);
+    else
+      multiplyBlocked<float>(accessTo<type, float>(),
+                             type == DType::F32 ? floatTile() : narrowTile(type), a, b, c);
+  } else if constexpr (type == DType::C64) {
+    using Single = PlainComplex<float>;
+    using Double = PlainComplex<double>;
+    if (wide)
+      multiplyBlocked<Double>(accessTo<type, Double>(), plainTile<Double>(), a, b, c);
+    else
+      multiplyBlocked<Single>(accessTo<type, Single>(), plainTile<Single>(), a, b, c);
+  } else if constexpr (type == DType::C128) {
+    using Double = PlainComplex<double>;
+    multiplyBlocked<Double>(accessTo<type, Double>(), plainTile<Double>(), a, b, c);
+  } else if constexpr (tensor::info(type).bits == 64) {
+    multiplyBlocked<uint64_t>(accessTo<type, uint64_t>(), plainTile<uint64_t>(), a, b, c);
+  } else {
+    multiplyBlocked<uint32_t>(accessTo<type, uint32_t>(), integerTile(), a, b, c);
+  }
+}
+
+} // namespace
+
+void multiplyMatrices(DType type, Accumulate accumulate, IndexedMatrix a, IndexedMatrix b,
+                      MutableIndexedMatrix c) {
+  // Tiles are wide: let the longer side of C run across. Products commute, sums keep their order.
+  if (c.columns.size() < 16 && c.rows.size() > c.columns.size()) {
+    std::swap(a, b);
+    a = a.transposed();
+    b = b.transposed();
+    c = c.transposed();
+  }
+  tensor::dispatch(type, [&]<DType t>() { multiplyAs<t>(accumulate, a, b, c); });
+}
+
+} // namespace cupel::reference

@@ -1,0 +1,305 @@
+#include "cupel/reference/Plan.h"
+
+#include "cupel/reference/Grid.h"
+#include "cupel/reference/Registry.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cupel::reference {
+
+using namespace mlir;
+using tensor::Tensor;
+
+std::string describeLocation(Location location) {
+  if (auto file = location->findInstanceOf<FileLineColLoc>())
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+           std::to_string(file.getColumn());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  location.print(os);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+int Planning::slot(mlir::Value value) {
+  auto [it, isNew] = slots.try_emplace(value, slotCount);
+  if (isNew)
+    ++slotCount;
+  return it->second;
+}
+
+static Error at(Operation *op, const std::string &message) {
+  return Error{describeLocation(op->getLoc()) + ": " + op->getName().getStringRef().str() + ": " +
+               message};
+}
+
+static Result<Step::Promise> promiseOf(mlir::Type type) {
+  Step::Promise promise;
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (!ranked)
+    return promise;
+  Result<tensor::ElementType> element = elementTypeOf(ranked.getElementType());
+  if (!element)
+    return Error{element.message()};
+  promise.isTensor = true;
+  promise.type = element->storage;
+  promise.shape = shapeOf(type);
+  return promise;
+}
+
+Status Planning::planBlock(Block &block, BlockPlan &result, bool keepArguments) {
+  for (BlockArgument argument : block.getArguments())
+    result.arguments.push_back(slot(argument));
+
+  for (Operation &op : block.without_terminator()) {
+    Planner planner = Registry::get().find(op.getName().getStringRef());
+    if (!planner)
+      return at(&op, "this operation is not evaluated");
+    Step step;
+    step.op = &op;
+    step.number = nextNumber++;
+    Result<StepFunction> function = planner(&op, *this);
+    if (!function)
+      // An error of something inside says where it is already.
+      return function.message().find(": ") != std::string::npos && op.getNumRegions() &&
+                     function.message().find(".mlir:") != std::string::npos
+                 ? Error{function.message()}
+                 : at(&op, function.message());
+    step.run = std::move(*function);
+    for (mlir::Value operand : op.getOperands())
+      step.operands.push_back({slot(operand), false});
+    for (mlir::Value value : op.getResults()) {
+      step.results.push_back(slot(value));
+      Result<Step::Promise> promise = promiseOf(value.getType());
+      if (!promise)
+        return at(&op, promise.message());
+      if (promise->isTensor && llvm::cast<RankedTensorType>(value.getType()).hasStaticShape()) {
+        std::optional<int64_t> bytes = tensor::byteCount(promise->type, promise->shape);
+        if (!bytes)
+          return at(&op, "the result has more elements than memory can hold");
+        if (__builtin_add_overflow(step.bytes, *bytes, &step.bytes))
+          return at(&op, "the results have more elements than memory can hold");
+      }
+      step.promises.push_back(std::move(*promise));
+    }
+    result.steps.push_back(std::move(step));
+  }
+  Operation *terminator = block.getTerminator();
+  for (mlir::Value operand : terminator->getOperands())
+    result.results.push_back({slot(operand), false});
+
+  // Backwards: whoever is met first uses a value last. Values of enclosing blocks are theirs.
+  llvm::DenseSet<mlir::Value> used;
+  auto isOwn = [&](mlir::Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return argument.getOwner() == &block && !keepArguments;
+    return value.getDefiningOp()->getBlock() == &block;
+  };
+  for (auto [i, operand] : llvm::enumerate(terminator->getOperands())) {
+    bool again = llvm::is_contained(terminator->getOperands().drop_front(i + 1), operand);
+    if (isOwn(operand) && !again)
+      result.results[i].consumes = true;
+    used.insert(operand);
+  }
+  for (Step &step : llvm::reverse(result.steps)) {
+    llvm::SetVector<mlir::Value> captured;
+    for (Region &region : step.op->getRegions())
+      getUsedValuesDefinedAbove(region, captured);
+    for (auto [i, operand] : llvm::enumerate(step.op->getOperands())) {
+      if (!isOwn(operand) || used.contains(operand))
+        continue;
+      bool alone = llvm::count(step.op->getOperands(), operand) == 1 && !captured.contains(operand);
+      step.operands[i].consumes = alone;
+      if (llvm::find(step.releases, slot(operand)) == step.releases.end())
+        step.releases.push_back(slot(operand));
+    }
+    for (mlir::Value value : captured)
+      if (isOwn(value) && !used.contains(value) &&
+          llvm::find(step.releases, slot(value)) == step.releases.end())
+        step.releases.push_back(slot(value));
+    for (mlir::Value value : step.op->getResults())
+      if (!used.contains(value))
+        step.releases.push_back(slot(value));
+    used.insert(step.op->operand_begin(), step.op->operand_end());
+    used.insert(captured.begin(), captured.end());
+  }
+  return {};
+}
+
+Result<const BlockPlan *> Planning::region(Region &region, bool keepArguments) {
+  if (!region.hasOneBlock())
+    return Error{"a region of several blocks is not evaluated"};
+  BlockPlan &block = plan.blocks.emplace_back();
+  if (Status status = planBlock(region.front(), block, keepArguments); !status)
+    return Error{status.message()};
+  return &block;
+}
+
+Status Planning::planFunction(func::FuncOp function) {
+  if (function.isExternal())
+    return at(function, "the function has no body to evaluate");
+  if (!function.getBody().hasOneBlock())
+    return at(function, "a function of several blocks is not evaluated");
+  slots.clear();
+  slotCount = 0;
+  FunctionPlan &result = *plan.functions[function.getName().str()];
+  result.name = function.getName().str();
+  result.op = function;
+  llvm::append_range(result.argumentTypes, function.getArgumentTypes());
+  llvm::append_range(result.resultTypes, function.getResultTypes());
+  if (Status status = planBlock(function.getBody().front(), result.body, false); !status)
+    return status;
+  result.slotCount = slotCount;
+  return {};
+}
+
+Result<const FunctionPlan *> Planning::call(StringRef name) {
+  auto &entry = plan.functions[name.str()];
+  if (!entry) {
+    if (!module.lookupSymbol<func::FuncOp>(name))
+      return Error{"there is no function @" + name.str()};
+    entry = std::make_unique<FunctionPlan>();
+    pending.push_back(name.str());
+  }
+  return entry.get();
+}
+
+Result<std::unique_ptr<Plan>> Plan::create(ModuleOp module, const std::string &entryName) {
+  func::FuncOp entry;
+  if (!entryName.empty()) {
+    entry = module.lookupSymbol<func::FuncOp>(entryName);
+    if (!entry)
+      return Error{"the program has no function @" + entryName};
+  } else {
+    entry = module.lookupSymbol<func::FuncOp>("main");
+    auto functions = module.getOps<func::FuncOp>();
+    if (!entry && llvm::hasSingleElement(functions))
+      entry = *functions.begin();
+    if (!entry)
+      return Error{"the program has no function @main; --entry names the one to run"};
+  }
+  auto plan = std::make_unique<Plan>();
+  Planning planning(*plan, module);
+  Result<const FunctionPlan *> first = planning.call(entry.getName());
+  if (!first)
+    return Error{first.message()};
+  while (!planning.pending.empty()) {
+    std::string name = planning.pending.back();
+    planning.pending.pop_back();
+    if (Status status = planning.planFunction(module.lookupSymbol<func::FuncOp>(name)); !status)
+      return Error{status.message()};
+  }
+  plan->entryPlan = plan->functions[entry.getName().str()].get();
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+static Status keepPromise(const Step::Promise &promise, const Value &value) {
+  if (!promise.isTensor)
+    return {};
+  if (!value.isTensor())
+    return Error{"a tensor is expected and something else came out"};
+  const Tensor &tensor = value.tensor();
+  bool same = tensor.dtype() == promise.type &&
+              tensor.rank() == static_cast<int64_t>(promise.shape.size());
+  for (size_t i = 0; same && i < promise.shape.size(); ++i)
+    same = promise.shape[i] < 0 || promise.shape[i] == tensor.dim(i);
+  if (same)
+    return {};
+  return Error{"the result is a " + tensor::describe(tensor.elementType(), tensor.shape()) +
+               ", which is not what its type says"};
+}
+
+Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
+                std::vector<Value> &results) {
+  auto fail = [&](const Step &step, const std::string &message) -> Status {
+    if (!process.located) {
+      StringRef name = step.op->getName().getStringRef();
+      bool isCheck = name.starts_with("check.");
+      std::string operation = name.str();
+      if (auto target = step.op->getAttrOfType<StringAttr>("call_target_name")) {
+        isCheck = target.getValue().starts_with("check.");
+        operation += " @" + target.str();
+      }
+      process.located = true;
+      process.run.fail({describeLocation(step.op->getLoc()), operation, message, isCheck});
+    }
+    return Error{message};
+  };
+  for (const Step &step : block.steps) {
+    if (Status status = process.run.step(); !status)
+      return fail(step, status.message());
+    if (Status status = process.run.reserve(step.bytes); !status)
+      return fail(step, status.message());
+    StepArguments arguments(frame, step.operands, step.results);
+    if (Status status = step.run(process, arguments); !status)
+      return fail(step, status.message());
+    for (size_t i = 0; i < step.results.size(); ++i)
+      if (Status status = keepPromise(step.promises[i], frame[step.results[i]]); !status)
+        return fail(step, status.message());
+    if (process.run.options.trace) {
+      std::vector<Value> seen;
+      for (int slot : step.results)
+        seen.push_back(frame[slot]);
+      process.run.options.trace(step, seen);
+    }
+    for (int slot : step.releases)
+      frame[slot] = Value();
+  }
+  results.clear();
+  results.reserve(block.results.size());
+  for (const OperandUse &use : block.results)
+    results.push_back(use.consumes ? std::move(frame[use.slot]) : frame[use.slot]);
+  return {};
+}
+
+Status callFunction(GridProcess &process, const FunctionPlan &function, std::vector<Value> arguments,
+                    std::vector<Value> &results) {
+  if (process.depth >= kMaxCallDepth)
+    return Error{"calls nest deeper than " + std::to_string(kMaxCallDepth)};
+  ++process.depth;
+  Frame frame(function.slotCount);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    frame[function.body.arguments[i]] = std::move(arguments[i]);
+  Status status = runBlock(process, frame, function.body, results);
+  --process.depth;
+  return status;
+}
+
+Result<std::vector<Value>> Plan::run(Run &run, std::vector<Value> arguments, uint32_t replicas,
+                                     uint32_t partitions) const {
+  if (arguments.size() != entryPlan->argumentTypes.size())
+    return Error{"@" + entryPlan->name + " takes " +
+                 std::to_string(entryPlan->argumentTypes.size()) + " arguments, not " +
+                 std::to_string(arguments.size())};
+  for (auto [i, type] : llvm::enumerate(entryPlan->argumentTypes)) {
+    Result<Step::Promise> promise = promiseOf(type);
+    if (!promise)
+      return Error{promise.message()};
+    if (Status status = keepPromise(*promise, arguments[i]); !status)
+      return Error{"argument " + std::to_string(i) + " does not have the type that @" +
+                   entryPlan->name + " asks for"};
+  }
+  Grid grid(replicas, partitions);
+  std::vector<std::vector<Value>> outputs(grid.size());
+  bool done = grid.run(run, [&](GridProcess &process) {
+    // One process alone may use the arguments' memory again.
+    std::vector<Value> own = grid.size() == 1 ? std::move(arguments) : arguments;
+    return callFunction(process, *entryPlan, std::move(own), outputs[grid.id(process)]);
+  });
+  if (!done)
+    return Error{run.failure()->str()};
+  std::vector<Value> results;
+  for (std::vector<Value> &output : outputs)
+    results.insert(results.end(), output.begin(), output.end());
+  return results;
+}
+
+} // namespace cupel::reference

@@ -1,0 +1,216 @@
+// Constants, tokens, tuples, functions, checks and the operations of the interpreter dialect that
+// concern one process.
+
+#include "cupel/reference/Checks.h"
+#include "cupel/reference/Registry.h"
+
+#include "cupel/ir/check/Check.h"
+#include "cupel/ir/interpreter/Interpreter.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
+#include "mlir/IR/AsmState.h"
+
+namespace cupel::reference {
+
+using namespace mlir;
+using tensor::Tensor;
+
+namespace {
+
+Result<StepFunction> planConstant(Operation *op, Planning &) {
+  auto constant = cast<stablehlo::ConstantOp>(op);
+  Result<Tensor> value = constantTensor(constant.getValue(), constant.getType());
+  if (!value)
+    return Error{value.message()};
+  return StepFunction([value = std::move(*value)](GridProcess &, StepArguments &arguments) -> Status {
+    arguments.set(0, value);
+    return {};
+  });
+}
+
+/// Results are the operands: optimization_barrier and what has no meaning on one device.
+Result<StepFunction> planIdentity(Operation *, Planning &) {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
+    for (size_t i = 0; i < arguments.resultCount(); ++i)
+      arguments.set(i, arguments.take(i));
+    return {};
+  });
+}
+
+Result<StepFunction> planToken(Operation *, Planning &) {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
+    arguments.set(0, Value::Token());
+    return {};
+  });
+}
+
+Result<StepFunction> planTuple(Operation *, Planning &) {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
+    std::vector<Value> values;
+    for (size_t i = 0; i < arguments.size(); ++i)
+      values.push_back(arguments.take(i));
+    arguments.set(0, Value::pack(std::move(values)));
+    return {};
+  });
+}
+
+Result<StepFunction> planGetTupleElement(Operation *op, Planning &) {
+  size_t index = cast<stablehlo::GetTupleElementOp>(op).getIndex();
+  return StepFunction([index](GridProcess &, StepArguments &arguments) -> Status {
+    arguments.set(0, arguments.value(0).values()[index]);
+    return {};
+  });
+}
+
+StepFunction callStep(const FunctionPlan *callee) {
+  return [callee](GridProcess &process, StepArguments &arguments) -> Status {
+    std::vector<Value> values, results;
+    for (size_t i = 0; i < arguments.size(); ++i)
+      values.push_back(arguments.take(i));
+    if (Status status = callFunction(process, *callee, std::move(values), results); !status)
+      return status;
+    for (size_t i = 0; i < results.size(); ++i)
+      arguments.set(i, std::move(results[i]));
+    return {};
+  };
+}
+
+Result<StepFunction> planCall(Operation *op, Planning &planning) {
+  Result<const FunctionPlan *> callee = planning.call(cast<func::CallOp>(op).getCallee());
+  if (!callee)
+    return Error{callee.message()};
+  return callStep(*callee);
+}
+
+Result<StepFunction> planComposite(Operation *op, Planning &planning) {
+  auto composite = cast<stablehlo::CompositeOp>(op);
+  Result<const FunctionPlan *> callee = planning.call(composite.getDecomposition());
+  if (!callee)
+    return Error{callee.message()};
+  return callStep(*callee);
+}
+
+using Check = Status (*)(const Tensor &actual, const Tensor &expected);
+
+StepFunction checkStep(std::function<Status(const Tensor &, const Tensor &)> check) {
+  return [check = std::move(check)](GridProcess &, StepArguments &arguments) -> Status {
+    return check(arguments.tensor(0), arguments.tensor(1));
+  };
+}
+
+Result<StepFunction> planCustomCall(Operation *op, Planning &) {
+  auto call = cast<stablehlo::CustomCallOp>(op);
+  StringRef target = call.getCallTargetName();
+  bool twoTensors = op->getNumOperands() == 2 &&
+                    llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+  if (target.starts_with("check.") && !twoTensors)
+    return Error{"@" + target.str() + " takes two tensors"};
+  if (target == "check.expect_eq")
+    return checkStep(expectEqual);
+  if (target == "check.expect_close")
+    return checkStep([](const Tensor &actual, const Tensor &expected) {
+      return expectClose(actual, expected, 0, 3);
+    });
+  if (target == "check.expect_almost_eq")
+    return checkStep([](const Tensor &actual, const Tensor &expected) {
+      return expectAlmostEqual(actual, expected, 1e-3);
+    });
+  if (target == "check.eq") {
+    if (op->getNumResults() != 1)
+      return Error{"@check.eq has one result"};
+    return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
+      const Tensor &expected = arguments.tensor(0), &actual = arguments.tensor(1);
+      bool exact = !isFloat(actual.dtype()) && !isComplex(actual.dtype());
+      Status status =
+          exact ? expectEqual(actual, expected) : expectAlmostEqual(actual, expected, 1e-4);
+      if (!status)
+        return status;
+      arguments.set(0, Tensor::of<tensor::DType::I1>({}, {1}));
+      return {};
+    });
+  }
+  return Error{"a custom call of @" + target.str() + " is not evaluated"};
+}
+
+Result<StepFunction> planExpectEq(Operation *, Planning &) { return checkStep(expectEqual); }
+
+Result<StepFunction> planExpectAlmostEq(Operation *op, Planning &) {
+  double tolerance = cast<check::ExpectAlmostEqOp>(op).getTolerance().convertToDouble();
+  return checkStep([tolerance](const Tensor &actual, const Tensor &expected) {
+    return expectAlmostEqual(actual, expected, tolerance);
+  });
+}
+
+Result<StepFunction> planExpectEqConst(Operation *op, Planning &) {
+  auto check = cast<check::ExpectEqConstOp>(op);
+  Result<Tensor> expected = constantTensor(check.getValue(), check.getLhs().getType());
+  if (!expected)
+    return Error{expected.message()};
+  return StepFunction([expected = std::move(*expected)](GridProcess &, StepArguments &arguments) {
+    return expectEqual(arguments.tensor(0), expected);
+  });
+}
+
+Result<StepFunction> planExpectAlmostEqConst(Operation *op, Planning &) {
+  auto check = cast<check::ExpectAlmostEqConstOp>(op);
+  double tolerance = check.getTolerance().convertToDouble();
+  Result<Tensor> expected = constantTensor(check.getValue(), check.getLhs().getType());
+  if (!expected)
+    return Error{expected.message()};
+  return StepFunction(
+      [expected = std::move(*expected), tolerance](GridProcess &, StepArguments &arguments) {
+        return expectAlmostEqual(arguments.tensor(0), expected, tolerance);
+      });
+}
+
+Result<StepFunction> planExpectClose(Operation *op, Planning &) {
+  auto check = cast<check::ExpectCloseOp>(op);
+  uint64_t least = check.getMinUlpDifference(), most = check.getMaxUlpDifference();
+  return checkStep([least, most](const Tensor &actual, const Tensor &expected) {
+    return expectClose(actual, expected, least, most);
+  });
+}
+
+Result<StepFunction> planPrint(Operation *op, Planning &) {
+  // The operand's name in the program, as a reader of the program sees it.
+  std::string name;
+  llvm::raw_string_ostream os(name);
+  mlir::Value operand = op->getOperand(0);
+  operand.printAsOperand(os, OpPrintingFlags());
+  return StepFunction([name](GridProcess &process, StepArguments &arguments) -> Status {
+    std::string text = name + " = " + valueText(arguments.tensor(0)) + "\n";
+    if (process.run.options.print)
+      process.run.options.print(text);
+    else
+      llvm::outs() << text;
+    return {};
+  });
+}
+
+} // namespace
+
+void registerBasics(Registry &registry) {
+  registry.add("stablehlo.constant", planConstant);
+  registry.add("stablehlo.optimization_barrier", planIdentity);
+  registry.add("stablehlo.after_all", planToken);
+  registry.add("stablehlo.create_token", planToken);
+  registry.add("stablehlo.tuple", planTuple);
+  registry.add("stablehlo.get_tuple_element", planGetTupleElement);
+  registry.add("stablehlo.composite", planComposite);
+  registry.add("stablehlo.custom_call", planCustomCall);
+  registry.add("func.call", planCall);
+  registry.add("check.expect_eq", planExpectEq);
+  registry.add("check.expect_eq_const", planExpectEqConst);
+  registry.add("check.expect_almost_eq", planExpectAlmostEq);
+  registry.add("check.expect_almost_eq_const", planExpectAlmostEqConst);
+  registry.add("check.expect_close", planExpectClose);
+  registry.add("interpreter.print", planPrint);
+  // Sharding means nothing to the values on one device.
+  registry.add("sdy.sharding_constraint", planIdentity);
+  registry.add("sdy.reshard", planIdentity);
+  registry.add("sdy.propagation_barrier", planIdentity);
+  registry.add("sdy.data_flow_edge", planIdentity);
+  registry.add("sdy.sharding_group", planIdentity);
+}
+
+} // namespace cupel::reference

@@ -1,0 +1,527 @@
+// Operations between processes: collectives, channels, feeds, and grids of programs.
+
+#include "cupel/reference/Collectives.h"
+#include "cupel/reference/Grid.h"
+#include "cupel/reference/Registry.h"
+
+#include "cupel/ir/interpreter/Interpreter.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
+namespace cupel::reference {
+
+using namespace mlir;
+using tensor::DType;
+using tensor::ElementType;
+using tensor::Tensor;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Groups of processes
+//===----------------------------------------------------------------------===//
+
+Process processOf(const GridProcess &process) { return {process.replica, process.partition}; }
+
+Result<IdGroups> groupsOf(stablehlo::ReplicaGroupMeshAxesAttr attr) {
+  auto given = dyn_cast<stablehlo::MeshAttr>(attr.getMesh());
+  if (!given)
+    return Error{"replica groups by the symbol of a mesh are not evaluated; an inline mesh is"};
+  Mesh mesh;
+  for (stablehlo::MeshAxisAttr axis : given.getAxes())
+    mesh.axisSizes.push_back(axis.getSize());
+  if (DenseIntElementsAttr ids = given.getDeviceIds())
+    for (const APInt &id : ids.getValues<APInt>())
+      mesh.deviceIds.push_back(id.getSExtValue());
+  std::vector<MeshAxisRef> axes;
+  for (stablehlo::AxisRefAttr ref : attr.getAxes()) {
+    auto axis = llvm::find_if(given.getAxes(), [&](stablehlo::MeshAxisAttr a) {
+      return a.getName() == ref.getName();
+    });
+    if (axis == given.getAxes().end())
+      return Error{"the mesh has no axis " + ref.getName().str()};
+    MeshAxisRef reference{axis - given.getAxes().begin()};
+    if (auto part = ref.getSubAxisInfo()) {
+      reference.preSize = part.getPreSize();
+      reference.size = part.getSize();
+    }
+    axes.push_back(reference);
+  }
+  return meshGroups(mesh, axes);
+}
+
+Result<IdGroups> groupsOf(Attribute attr) {
+  if (auto axes = dyn_cast_or_null<stablehlo::ReplicaGroupMeshAxesAttr>(attr))
+    return groupsOf(axes);
+  auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attr);
+  if (!dense)
+    return IdGroups();
+  Result<Tensor> tensor = constantTensor(dense, dense.getType());
+  if (!tensor)
+    return Error{tensor.message()};
+  return idGroups(*tensor);
+}
+
+/// Which processes a collective unites.
+struct Membership {
+  IdGroups ids;
+  Grouping grouping = Grouping::CrossReplica;
+  std::string name; // Of the meeting.
+
+  /// The group of a process; empty if it is in none.
+  Result<ProcessGroup> of(GridProcess &process) const {
+    ProcessGrid grid{process.grid->replicas, process.grid->partitions};
+    Result<std::vector<ProcessGroup>> groups = processGroups(grouping, ids, grid);
+    if (!groups)
+      return Error{groups.message()};
+    const ProcessGroup *group = findGroup(*groups, processOf(process));
+    return group ? *group : ProcessGroup();
+  }
+};
+
+std::vector<int64_t> numbersOf(const Grid &grid, const ProcessGroup &group) {
+  std::vector<int64_t> numbers;
+  for (Process member : group)
+    numbers.push_back(member.replica * grid.partitions + member.partition);
+  return numbers;
+}
+
+int64_t channelOf(Operation *op) {
+  auto handle = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
+  return handle ? handle.getHandle() : 0;
+}
+
+Result<Membership> membershipOf(Operation *op, Collective kind) {
+  Result<IdGroups> ids = groupsOf(op->getAttr("replica_groups"));
+  if (!ids)
+    return Error{ids.message()};
+  int64_t channel = channelOf(op);
+  Result<Grouping> grouping = groupingOf(kind, channel, op->hasAttr("use_global_device_ids"));
+  if (!grouping)
+    return Error{grouping.message()};
+  return Membership{std::move(*ids), *grouping,
+                    op->getName().stripDialect().str() + " on channel " + std::to_string(channel)};
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+Grid::Tensors tensorsOf(StepArguments &arguments, size_t count) {
+  Grid::Tensors values;
+  for (size_t i = 0; i < count; ++i)
+    values.push_back(arguments.tensor(i));
+  return values;
+}
+
+/// What the members of a group get from their i-th operands.
+using Combine =
+    std::function<Result<GroupValues>(GridProcess &, StepArguments &, const ProcessGroup &,
+                                      std::span<const Tensor> operands, size_t i)>;
+
+/// `outsiders`: processes in no group get zeros; otherwise that is an error.
+StepFunction collective(Membership membership, size_t count, bool outsiders, Combine combine) {
+  return [=](GridProcess &process, StepArguments &arguments) -> Status {
+    Result<ProcessGroup> group = membership.of(process);
+    if (!group)
+      return Error{group.message()};
+    if (group->empty()) {
+      if (!outsiders)
+        return Error{"this process is in no replica group"};
+      for (size_t i = 0; i < count; ++i) {
+        Result<Tensor> zeros = zerosLike(arguments.tensor(i));
+        if (!zeros)
+          return Error{zeros.message()};
+        arguments.set(i, std::move(*zeros));
+      }
+      return {};
+    }
+    Result<Grid::Meeting> meeting =
+        process.grid->meet(process, membership.name, numbersOf(*process.grid, *group),
+                           tensorsOf(arguments, count));
+    if (!meeting)
+      return Error{meeting.message()};
+    size_t place = llvm::find(*group, processOf(process)) - group->begin();
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < count; ++i) {
+      std::vector<Tensor> operands;
+      for (const Grid::Tensors &member : **meeting)
+        operands.push_back(member[i]);
+      Result<GroupValues> values = combine(process, arguments, *group, operands, i);
+      if (!values)
+        return Error{values.message()};
+      results.push_back(std::move((*values)[place]));
+    }
+    for (size_t i = 0; i < count; ++i)
+      arguments.set(i, std::move(results[i]));
+    return {};
+  };
+}
+
+Result<StepFunction> planAllGather(Operation *op, Planning &) {
+  Result<Membership> membership = membershipOf(op, Collective::AllGather);
+  if (!membership)
+    return Error{membership.message()};
+  int64_t dimension = cast<stablehlo::AllGatherOp>(op).getAllGatherDim();
+  return collective(*membership, op->getNumOperands(), false,
+                    [=](GridProcess &, StepArguments &, const ProcessGroup &,
+                        std::span<const Tensor> operands, size_t) {
+                      return allGather(operands, dimension);
+                    });
+}
+
+Result<StepFunction> planAllReduce(Operation *op, Planning &planning) {
+  Result<Membership> membership = membershipOf(op, Collective::AllReduce);
+  if (!membership)
+    return Error{membership.message()};
+  auto body = planning.function(op->getRegion(0));
+  if (!body)
+    return Error{body.message()};
+  return collective(*membership, op->getNumOperands(), false,
+                    [body = *body](GridProcess &process, StepArguments &arguments,
+                                   const ProcessGroup &group, std::span<const Tensor> operands,
+                                   size_t) {
+                      auto function = body->bind(process, arguments.frame);
+                      return allReduce(group, operands, *function);
+                    });
+}
+
+/// cross-replica-sum: an all_reduce that adds.
+Result<StepFunction> planCrossReplicaSum(Operation *op, Planning &) {
+  Result<Membership> membership = membershipOf(op, Collective::AllReduce);
+  Result<ElementType> type = operandElement(op, 0);
+  if (!membership || !type)
+    return Error{!membership ? membership.message() : type.message()};
+  if (type->quantization)
+    return Error{"this operation is not evaluated on quantized tensors"};
+  auto program = std::make_shared<ElementProgram>();
+  int a = program->addArgument(type->storage), b = program->addArgument(type->storage);
+  std::optional<int> sum = program->addOperation(ElementOp::Add, {{a, b}}, type->storage);
+  if (!sum)
+    return Error{"there is no sum of this type"};
+  program->addResult(*sum);
+  auto body = std::make_shared<const RegionFunction>(
+      std::move(*program), nullptr, std::vector<ElementType>{*type, *type},
+      std::vector<ElementType>{*type}, std::vector<int>());
+  return collective(*membership, 1, false,
+                    [body](GridProcess &process, StepArguments &arguments,
+                           const ProcessGroup &group, std::span<const Tensor> operands, size_t) {
+                      auto function = body->bind(process, arguments.frame);
+                      return allReduce(group, operands, *function);
+                    });
+}
+
+Result<StepFunction> planReduceScatter(Operation *op, Planning &planning) {
+  Result<Membership> membership = membershipOf(op, Collective::ReduceScatter);
+  if (!membership)
+    return Error{membership.message()};
+  auto body = planning.function(op->getRegion(0));
+  if (!body)
+    return Error{body.message()};
+  int64_t dimension = cast<stablehlo::ReduceScatterOp>(op).getScatterDimension();
+  return collective(*membership, 1, false,
+                    [=, body = *body](GridProcess &process, StepArguments &arguments,
+                                      const ProcessGroup &group, std::span<const Tensor> operands,
+                                      size_t) {
+                      auto function = body->bind(process, arguments.frame);
+                      return reduceScatter(group, operands, dimension, *function);
+                    });
+}
+
+Result<StepFunction> planAllToAll(Operation *op, Planning &) {
+  Result<Membership> membership = membershipOf(op, Collective::AllToAll);
+  if (!membership)
+    return Error{membership.message()};
+  auto exchange = cast<stablehlo::AllToAllOp>(op);
+  int64_t split = exchange.getSplitDimension(), concat = exchange.getConcatDimension();
+  int64_t parts = exchange.getSplitCount();
+  return collective(*membership, op->getNumOperands(), false,
+                    [=](GridProcess &, StepArguments &, const ProcessGroup &,
+                        std::span<const Tensor> operands, size_t) {
+                      return allToAll(operands, split, concat, parts);
+                    });
+}
+
+/// The member whose value counts: the first, or the one that the last operand names.
+Result<int64_t> rootOf(StepArguments &arguments, bool dynamic, size_t i, size_t members) {
+  if (!dynamic)
+    return 0;
+  Result<std::vector<int64_t>> roots = integersOf(arguments.tensor(arguments.size() - 1));
+  if (!roots)
+    return Error{roots.message()};
+  int64_t root = i < roots->size() ? (*roots)[i] : -1;
+  if (root < 0 || root >= static_cast<int64_t>(members))
+    return Error{"root " + std::to_string(root) + " is not in the group"};
+  return root;
+}
+
+Result<StepFunction> planCollectiveBroadcast(Operation *op, Planning &) {
+  Result<Membership> membership = membershipOf(op, Collective::CollectiveBroadcast);
+  if (!membership)
+    return Error{membership.message()};
+  bool dynamic = op->hasAttr("has_dynamic_root");
+  return collective(*membership, op->getNumResults(), true,
+                    [=](GridProcess &, StepArguments &arguments, const ProcessGroup &group,
+                        std::span<const Tensor> operands, size_t i) -> Result<GroupValues> {
+                      Result<int64_t> root = rootOf(arguments, dynamic, i, group.size());
+                      if (!root)
+                        return Error{root.message()};
+                      return collectiveBroadcast(operands, *root);
+                    });
+}
+
+Result<StepFunction> planCollectiveReduce(Operation *op, Planning &planning) {
+  Result<Membership> membership = membershipOf(op, Collective::CollectiveReduce);
+  if (!membership)
+    return Error{membership.message()};
+  auto body = planning.function(op->getRegion(0));
+  if (!body)
+    return Error{body.message()};
+  bool dynamic = op->hasAttr("has_dynamic_root");
+  return collective(*membership, op->getNumResults(), false,
+                    [=, body = *body](GridProcess &process, StepArguments &arguments,
+                                      const ProcessGroup &group, std::span<const Tensor> operands,
+                                      size_t i) -> Result<GroupValues> {
+                      Result<int64_t> root = rootOf(arguments, dynamic, i, group.size());
+                      if (!root)
+                        return Error{root.message()};
+                      auto function = body->bind(process, arguments.frame);
+                      return collectiveReduce(group, operands, *root, *function);
+                    });
+}
+
+/// Pairs of ids, as source_target_pairs has them.
+std::vector<std::pair<int64_t, int64_t>> pairsOf(Operation *op) {
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  auto dense = op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs");
+  if (!dense)
+    return pairs;
+  std::vector<int64_t> values;
+  for (const APInt &value : dense.getValues<APInt>())
+    values.push_back(value.getSExtValue());
+  for (size_t i = 0; i + 1 < values.size(); i += 2)
+    pairs.push_back({values[i], values[i + 1]});
+  return pairs;
+}
+
+Result<StepFunction> planCollectivePermute(Operation *op, Planning &) {
+  // Everybody who differs in the coordinate alone that the pairs name takes part.
+  Result<Grouping> grouping = groupingOf(Collective::CollectivePermute, channelOf(op), false);
+  if (!grouping)
+    return Error{grouping.message()};
+  Membership membership{{}, *grouping,
+                        "collective_permute on channel " + std::to_string(channelOf(op))};
+  std::vector<std::pair<int64_t, int64_t>> ids = pairsOf(op);
+  return collective(std::move(membership), 1, true,
+                    [=, grouping = *grouping](GridProcess &process, StepArguments &,
+                                              const ProcessGroup &group,
+                                              std::span<const Tensor> operands,
+                                              size_t) -> Result<GroupValues> {
+                      ProcessGrid grid{process.grid->replicas, process.grid->partitions};
+                      auto pairs = permutePairs(grouping, ids, grid);
+                      if (!pairs)
+                        return Error{pairs.message()};
+                      std::erase_if(*pairs, [&](const auto &pair) {
+                        return !llvm::is_contained(group, pair.first) ||
+                               !llvm::is_contained(group, pair.second);
+                      });
+                      return collectivePermute(group, operands, *pairs);
+                    });
+}
+
+Result<StepFunction> planReplicaId(Operation *, Planning &) {
+  return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
+    arguments.set(0, Tensor::of<DType::U32>({}, {process.replica}));
+    return {};
+  });
+}
+
+Result<StepFunction> planPartitionId(Operation *, Planning &) {
+  return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
+    arguments.set(0, Tensor::of<DType::U32>({}, {process.partition}));
+    return {};
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Channels, feeds and futures
+//===----------------------------------------------------------------------===//
+
+Status setTensorsAndToken(StepArguments &arguments, Grid::Tensors values) {
+  if (values.size() + 1 != arguments.resultCount())
+    return Error{std::to_string(values.size()) + " values came in where " +
+                 std::to_string(arguments.resultCount() - 1) + " are expected"};
+  for (size_t i = 0; i < values.size(); ++i)
+    arguments.set(i, std::move(values[i]));
+  arguments.set(arguments.resultCount() - 1, Value::Token());
+  return {};
+}
+
+Result<StepFunction> planInfeed(Operation *, Planning &) {
+  return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
+    Result<Grid::Tensors> values = process.grid->infeed();
+    if (!values)
+      return Error{values.message()};
+    return setTensorsAndToken(arguments, std::move(*values));
+  });
+}
+
+Result<StepFunction> planOutfeed(Operation *, Planning &) {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
+    arguments.set(0, Value::Token());
+    return {};
+  });
+}
+
+Result<StepFunction> planSend(Operation *op, Planning &) {
+  std::string channel = std::to_string(channelOf(op));
+  std::vector<std::pair<int64_t, int64_t>> pairs = pairsOf(op);
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
+    Grid::Tensors values = tensorsOf(arguments, arguments.size() - 1);
+    if (pairs.empty())
+      process.grid->send(channel, std::move(values));
+    // With pairs, a channel has a queue for each receiver.
+    for (auto [source, target] : pairs)
+      if (source == process.grid->id(process))
+        process.grid->send(channel + " to " + std::to_string(target), values);
+    arguments.set(0, Value::Token());
+    return {};
+  });
+}
+
+Result<StepFunction> planRecv(Operation *op, Planning &) {
+  std::string channel = std::to_string(channelOf(op));
+  std::vector<std::pair<int64_t, int64_t>> pairs = pairsOf(op);
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
+    std::string name = channel;
+    if (!pairs.empty())
+      name += " to " + std::to_string(process.grid->id(process));
+    Result<Grid::Tensors> values = process.grid->receive(name);
+    if (!values)
+      return Error{values.message()};
+    return setTensorsAndToken(arguments, std::move(*values));
+  });
+}
+
+/// What is started runs at once; waiting for it is then no wait.
+Result<StepFunction> planAsyncStart(Operation *op, Planning &planning) {
+  Result<const BlockPlan *> body = planning.region(op->getRegion(0));
+  if (!body)
+    return Error{body.message()};
+  return StepFunction([body = *body](GridProcess &process, StepArguments &arguments) -> Status {
+    for (size_t i = 0; i < arguments.size() && i < body->arguments.size(); ++i)
+      arguments.frame[body->arguments[i]] = arguments.take(i);
+    std::vector<Value> results;
+    if (Status status = runBlock(process, arguments.frame, *body, results); !status)
+      return status;
+    arguments.set(0, Value::pack(std::move(results)));
+    return {};
+  });
+}
+
+Result<StepFunction> planAsyncDone(Operation *, Planning &) {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
+    std::vector<Value> values = arguments.value(0).values();
+    if (values.size() != arguments.resultCount())
+      return Error{"the future holds another number of values"};
+    for (size_t i = 0; i < values.size(); ++i)
+      arguments.set(i, std::move(values[i]));
+    return {};
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Grids
+//===----------------------------------------------------------------------===//
+
+Result<StepFunction> planRunParallel(Operation *op, Planning &planning) {
+  auto parallel = cast<interpreter::RunParallelOp>(op);
+  std::vector<const FunctionPlan *> programs, feeds;
+  size_t replicas = 0, partitions = 0;
+  for (Attribute row : parallel.getPrograms()) {
+    ++replicas;
+    partitions = cast<ArrayAttr>(row).size();
+    for (Attribute name : cast<ArrayAttr>(row)) {
+      Result<const FunctionPlan *> program =
+          planning.call(cast<FlatSymbolRefAttr>(name).getValue());
+      if (!program)
+        return Error{program.message()};
+      programs.push_back(*program);
+    }
+  }
+  if (programs.empty() || programs.size() != replicas * partitions)
+    return Error{"all rows of the grid must have the same, positive number of programs"};
+  if (std::optional<ArrayAttr> infeed = parallel.getInfeed())
+    for (Attribute name : *infeed) {
+      Result<const FunctionPlan *> program =
+          planning.call(cast<FlatSymbolRefAttr>(name).getValue());
+      if (!program)
+        return Error{program.message()};
+      feeds.push_back(*program);
+    }
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
+    Grid grid(static_cast<uint32_t>(replicas), static_cast<uint32_t>(partitions));
+    for (const FunctionPlan *feed : feeds) {
+      std::vector<Value> results;
+      if (Status status = callFunction(process, *feed, {}, results); !status)
+        return status;
+      Grid::Tensors values;
+      for (Value &value : results)
+        if (value.isTensor())
+          values.push_back(std::move(value.tensor()));
+      grid.feed(std::move(values));
+    }
+    // Arguments and results of all processes lie one after another.
+    std::vector<std::vector<Value>> inputs(programs.size()), outputs(programs.size());
+    size_t next = 0;
+    for (size_t i = 0; i < programs.size(); ++i)
+      for (size_t j = 0; j < programs[i]->argumentTypes.size(); ++j) {
+        if (next == arguments.size())
+          return Error{"the programs take more arguments than there are"};
+        inputs[i].push_back(arguments.take(next++));
+      }
+    int depth = process.depth;
+    bool done = grid.run(process.run, [&](GridProcess &member) -> Status {
+      member.depth = depth;
+      int64_t id = grid.id(member);
+      return callFunction(member, *programs[id], std::move(inputs[id]), outputs[id]);
+    });
+    if (!done) {
+      process.located = true; // A process of the grid has told.
+      return Error{process.run.failure() ? process.run.failure()->message : "a process failed"};
+    }
+    next = 0;
+    for (std::vector<Value> &results : outputs)
+      for (Value &value : results) {
+        if (next == arguments.resultCount())
+          return Error{"the programs have more results than there is place for"};
+        arguments.set(next++, std::move(value));
+      }
+    if (next != arguments.resultCount())
+      return Error{"the programs have fewer results than are expected"};
+    return {};
+  });
+}
+
+} // namespace
+
+void registerCommunication(Registry &registry) {
+  registry.add("stablehlo.all_gather", planAllGather);
+  registry.add("stablehlo.all_reduce", planAllReduce);
+  registry.add("stablehlo.reduce_scatter", planReduceScatter);
+  registry.add("stablehlo.all_to_all", planAllToAll);
+  registry.add("stablehlo.collective_broadcast", planCollectiveBroadcast);
+  registry.add("stablehlo.collective_reduce", planCollectiveReduce);
+  registry.add("stablehlo.collective_permute", planCollectivePermute);
+  registry.add("stablehlo.cross-replica-sum", planCrossReplicaSum);
+  registry.add("stablehlo.replica_id", planReplicaId);
+  registry.add("stablehlo.partition_id", planPartitionId);
+  registry.add("stablehlo.infeed", planInfeed);
+  registry.add("stablehlo.outfeed", planOutfeed);
+  registry.add("stablehlo.send", planSend);
+  registry.add("stablehlo.recv", planRecv);
+  registry.add("stablehlo.async_start", planAsyncStart);
+  registry.add("stablehlo.async_done", planAsyncDone);
+  registry.add("interpreter.run_parallel", planRunParallel);
+}
+
+} // namespace cupel::reference

@@ -1,0 +1,98 @@
+// Elementwise operations on tensors.
+
+#include "cupel/reference/PlanElementwise.h"
+
+#include "cupel/reference/Elementwise.h"
+#include "cupel/reference/Registry.h"
+
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
+namespace cupel::reference {
+
+using namespace mlir;
+using tensor::DType;
+using tensor::ElementType;
+using tensor::Tensor;
+
+std::optional<ElementOpOf> elementOpOf(Operation *op) {
+  if (auto compare = dyn_cast<stablehlo::CompareOp>(op)) {
+    bool total = compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER;
+    switch (compare.getComparisonDirection()) {
+#define CASE(direction, name)                                                                      \
+  case stablehlo::ComparisonDirection::direction:                                                  \
+    return ElementOpOf{total ? ElementOp::Total##name : ElementOp::name};
+      CASE(EQ, Equal)
+      CASE(NE, NotEqual)
+      CASE(GE, GreaterEqual)
+      CASE(GT, Greater)
+      CASE(LE, LessEqual)
+      CASE(LT, Less)
+#undef CASE
+    }
+  }
+  if (op->getName().getDialectNamespace() != "stablehlo")
+    return std::nullopt;
+  std::optional<ElementOp> known = parseElementOp(op->getName().stripDialect());
+  if (!known)
+    return std::nullopt;
+  ElementOpOf result{*known};
+  if (auto reduce = dyn_cast<stablehlo::ReducePrecisionOp>(op)) {
+    result.exponentBits = reduce.getExponentBits();
+    result.mantissaBits = reduce.getMantissaBits();
+  }
+  return result;
+}
+
+static Result<StepFunction> planElementwise(Operation *op, Planning &) {
+  ElementOpOf element = *elementOpOf(op);
+  Result<ElementType> operand = operandElement(op, op->getNumOperands() - 1);
+  Result<ElementType> result = resultElement(op);
+  if (!operand)
+    return Error{operand.message()};
+  if (!result)
+    return Error{result.message()};
+  bool quantized = static_cast<bool>(result->quantization);
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    Result<ElementType> type = operandElement(op, i);
+    if (!type)
+      return Error{type.message()};
+    quantized |= static_cast<bool>(type->quantization);
+  }
+  if (quantized)
+    return planQuantizedElementwise(op, element);
+  Result<ElementwiseOp> found = findElementwise(element.op, operand->storage, result->storage);
+  if (!found)
+    return Error{found.message()};
+  found->exponentBits = element.exponentBits;
+  found->mantissaBits = element.mantissaBits;
+  return StepFunction([found = *found](GridProcess &, StepArguments &arguments) -> Status {
+    const Tensor *operands[3];
+    Tensor *reusable[3];
+    size_t reusableCount = 0;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      operands[i] = &arguments.tensor(i);
+      if (arguments.consumes(i))
+        reusable[reusableCount++] = &arguments.consumable(i);
+    }
+    Result<Tensor> result = elementwise(found, std::span(operands, arguments.size()),
+                                        std::span(reusable, reusableCount));
+    if (!result)
+      return Error{result.message()};
+    arguments.set(0, std::move(*result));
+    return {};
+  });
+}
+
+void registerElementwise(Registry &registry) {
+  for (StringRef name :
+       {"abs", "cbrt", "ceil", "convert", "cosine", "count_leading_zeros", "exponential",
+        "exponential_minus_one", "floor", "imag", "is_finite", "log", "log_plus_one", "logistic",
+        "negate", "not", "popcnt", "real", "reduce_precision", "round_nearest_afz",
+        "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh", "add", "and", "atan2",
+        "complex", "divide", "maximum", "minimum", "multiply", "or", "power", "remainder",
+        "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "xor", "compare",
+        "clamp", "select"})
+    registry.add(("stablehlo." + name).str(), planElementwise);
+}
+
+} // namespace cupel::reference

@@ -1,0 +1,467 @@
+// Products, convolutions and what else linear algebra brings.
+
+#include "cupel/reference/BatchNorm.h"
+#include "cupel/reference/DataMovement.h"
+#include "cupel/reference/DotAndConvolution.h"
+#include "cupel/reference/Elementwise.h"
+#include "cupel/reference/Fft.h"
+#include "cupel/reference/Grid.h"
+#include "cupel/reference/LinearAlgebra.h"
+#include "cupel/reference/Quantized.h"
+#include "cupel/reference/Random.h"
+#include "cupel/reference/Reductions.h"
+#include "cupel/reference/Registry.h"
+
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <set>
+
+namespace cupel::reference {
+
+using namespace mlir;
+using tensor::ElementType;
+using tensor::Tensor;
+
+namespace {
+
+struct Types {
+  ElementType lhs, rhs, result;
+};
+
+Result<Types> typesOf(Operation *op) {
+  Result<ElementType> lhs = operandElement(op, 0), rhs = operandElement(op, 1),
+                      result = resultElement(op);
+  for (auto *type : {&lhs, &rhs, &result})
+    if (!*type)
+      return Error{type->message()};
+  return Types{*lhs, *rhs, *result};
+}
+
+Status setOne(StepArguments &arguments, Result<Tensor> result) {
+  if (!result)
+    return Error{result.message()};
+  arguments.set(0, std::move(*result));
+  return {};
+}
+
+bool isQuantized(const Types &types) {
+  return types.lhs.quantization || types.rhs.quantization || types.result.quantization;
+}
+
+StepFunction dotStep(Operation *op, const Types &types, DotDimensions dimensions) {
+  if (isQuantized(types))
+    return [=, type = types.result](GridProcess &process, StepArguments &arguments) -> Status {
+      return setOne(arguments,
+                    quantizedDotGeneral(arguments.tensor(0), arguments.tensor(1), dimensions, type,
+                                        process.run.options.accumulate));
+    };
+  return [=, type = types.result.storage](GridProcess &process, StepArguments &arguments) -> Status {
+    return setOne(arguments, dotGeneral(arguments.tensor(0), arguments.tensor(1), dimensions, type,
+                                        process.run.options.accumulate));
+  };
+}
+
+Result<StepFunction> planDotGeneral(Operation *op, Planning &) {
+  auto attr = cast<stablehlo::DotGeneralOp>(op).getDotDimensionNumbers();
+  Result<Types> types = typesOf(op);
+  if (!types)
+    return Error{types.message()};
+  return dotStep(op, *types,
+                 {toVector(attr.getLhsBatchingDimensions()),
+                  toVector(attr.getRhsBatchingDimensions()),
+                  toVector(attr.getLhsContractingDimensions()),
+                  toVector(attr.getRhsContractingDimensions())});
+}
+
+Result<StepFunction> planDot(Operation *op, Planning &) {
+  Result<Types> types = typesOf(op);
+  if (!types)
+    return Error{types.message()};
+  auto rank = [&](unsigned i) {
+    return cast<RankedTensorType>(op->getOperand(i).getType()).getRank();
+  };
+  Result<DotDimensions> dimensions = dotDimensions(rank(0), rank(1));
+  if (!dimensions)
+    return Error{dimensions.message()};
+  return dotStep(op, *types, std::move(*dimensions));
+}
+
+ConvolutionDimensions dimensionsOf(stablehlo::ConvDimensionNumbersAttr attr) {
+  return {attr.getInputBatchDimension(),
+          attr.getInputFeatureDimension(),
+          toVector(attr.getInputSpatialDimensions()),
+          attr.getKernelInputFeatureDimension(),
+          attr.getKernelOutputFeatureDimension(),
+          toVector(attr.getKernelSpatialDimensions()),
+          attr.getOutputBatchDimension(),
+          attr.getOutputFeatureDimension(),
+          toVector(attr.getOutputSpatialDimensions())};
+}
+
+template <typename Op> ConvolutionWindow windowOf(Op op) {
+  auto optional = [](std::optional<ArrayRef<int64_t>> values) {
+    return values ? toVector(*values) : std::vector<int64_t>();
+  };
+  ConvolutionWindow window;
+  window.strides = optional(op.getWindowStrides());
+  window.lhsDilation = optional(op.getLhsDilation());
+  window.rhsDilation = optional(op.getRhsDilation());
+  if (std::optional<ArrayRef<bool>> reversal = op.getWindowReversal())
+    window.reversal.assign(reversal->begin(), reversal->end());
+  window.featureGroups = op.getFeatureGroupCount();
+  window.batchGroups = op.getBatchGroupCount();
+  return window;
+}
+
+Result<StepFunction> planConvolution(Operation *op, Planning &) {
+  auto convolved = cast<stablehlo::ConvolutionOp>(op);
+  Result<Types> types = typesOf(op);
+  if (!types)
+    return Error{types.message()};
+  ConvolutionDimensions dimensions = dimensionsOf(convolved.getDimensionNumbers());
+  ConvolutionWindow window = windowOf(convolved);
+  if (std::optional<DenseIntElementsAttr> padding = convolved.getPadding()) {
+    size_t i = 0;
+    for (const APInt &value : padding->getValues<APInt>())
+      (i++ % 2 ? window.paddingHigh : window.paddingLow).push_back(value.getSExtValue());
+  }
+  if (isQuantized(*types))
+    return StepFunction([=, type = types->result](GridProcess &process,
+                                                  StepArguments &arguments) -> Status {
+      return setOne(arguments,
+                    quantizedConvolution(arguments.tensor(0), arguments.tensor(1), dimensions,
+                                         window, type, process.run.options.accumulate));
+    });
+  return StepFunction([=, type = types->result.storage](GridProcess &process,
+                                                        StepArguments &arguments) -> Status {
+    return setOne(arguments, convolution(arguments.tensor(0), arguments.tensor(1), dimensions,
+                                         window, type, process.run.options.accumulate));
+  });
+}
+
+Result<StepFunction> planDynamicConv(Operation *op, Planning &) {
+  auto convolved = cast<stablehlo::DynamicConvOp>(op);
+  Result<Types> types = typesOf(op);
+  if (!types)
+    return Error{types.message()};
+  if (isQuantized(*types))
+    return Error{"dynamic_conv is not evaluated on quantized tensors"};
+  ConvolutionDimensions dimensions = dimensionsOf(convolved.getDimensionNumbers());
+  ConvolutionWindow fixed = windowOf(convolved);
+  return StepFunction([=, type = types->result.storage](GridProcess &process,
+                                                        StepArguments &arguments) -> Status {
+    Result<ConvolutionWindow> window = withPadding(fixed, arguments.tensor(2));
+    if (!window)
+      return Error{window.message()};
+    const Tensor &lhs = arguments.tensor(0), &rhs = arguments.tensor(1);
+    Result<tensor::Shape> shape = convolutionShape(lhs.shape(), rhs.shape(), dimensions, *window);
+    if (!shape)
+      return Error{shape.message()};
+    if (Status status = reserveFor(process, type, *shape); !status)
+      return status;
+    return setOne(arguments, convolution(lhs, rhs, dimensions, *window, type,
+                                         process.run.options.accumulate));
+  });
+}
+
+/// The letters of an einsum: one label a dimension, operands separated by commas.
+struct Einsum {
+  std::vector<std::string> operands;
+  std::string result;
+};
+
+Result<Einsum> parseEinsum(StringRef config, size_t operands) {
+  auto [inputs, output] = config.split("->");
+  Einsum result;
+  llvm::SmallVector<StringRef> parts;
+  inputs.split(parts, ',');
+  for (StringRef part : parts)
+    result.operands.push_back(part.trim().str());
+  result.result = output.trim().str();
+  bool plain = config.contains("->") && result.operands.size() == operands;
+  for (const std::string &labels : result.operands) {
+    plain &= llvm::all_of(labels, [](char c) { return llvm::isAlpha(c); });
+    plain &= std::set<char>(labels.begin(), labels.end()).size() == labels.size();
+  }
+  plain &= std::set<char>(result.result.begin(), result.result.end()).size() ==
+           result.result.size();
+  for (char label : result.result)
+    plain &= llvm::any_of(result.operands, [&](const std::string &labels) {
+      return labels.find(label) != std::string::npos;
+    });
+  if (!plain)
+    return Error{"einsum \"" + config.str() +
+                 "\" is not evaluated: each operand and the result need distinct letters"};
+  return result;
+}
+
+/// Sums over the dimensions whose labels are not in `kept`, which go from `labels` too.
+Result<Tensor> sumOver(GridProcess &process, const Tensor &tensor, std::string &labels,
+                       const std::string &kept) {
+  std::vector<int64_t> dimensions;
+  std::string left;
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (kept.find(labels[i]) == std::string::npos)
+      dimensions.push_back(static_cast<int64_t>(i));
+    else
+      left += labels[i];
+  labels = left;
+  if (dimensions.empty())
+    return tensor;
+  class Sum : public ElementFunction {
+  public:
+    explicit Sum(const ElementwiseOp &add, ElementType type) : add(add), types{type, type} {}
+    std::span<const ElementType> argumentTypes() const override { return types; }
+    std::span<const ElementType> resultTypes() const override { return std::span(types, 1); }
+    std::optional<KnownFunction> known() const override { return KnownFunction::Add; }
+    Status run(std::span<const void *const> in, std::span<void *const> out,
+               int64_t lanes) const override {
+      LoopArguments arguments;
+      arguments.in[0] = in[0];
+      arguments.in[1] = in[1];
+      arguments.out = out[0];
+      arguments.lanes = lanes;
+      add.loop.run(arguments);
+      return {};
+    }
+
+  private:
+    const ElementwiseOp &add;
+    ElementType types[2];
+  };
+  Result<ElementwiseOp> add = findElementwise(ElementOp::Add, tensor.dtype(), tensor.dtype());
+  Result<Tensor> zero = Tensor::zeros(tensor.elementType(), {});
+  if (!add || !zero)
+    return Error{!add ? add.message() : zero.message()};
+  Result<std::vector<Tensor>> sums =
+      reduce(std::span(&tensor, 1), std::span(&*zero, 1), dimensions,
+             Sum(*add, tensor.elementType()), process.run.options.accumulate);
+  if (!sums)
+    return Error{sums.message()};
+  return std::move((*sums)[0]);
+}
+
+Result<Tensor> toOrder(const Tensor &tensor, const std::string &labels, const std::string &wanted) {
+  std::vector<int64_t> permutation;
+  for (char label : wanted)
+    permutation.push_back(static_cast<int64_t>(labels.find(label)));
+  return transpose(tensor, permutation);
+}
+
+Result<StepFunction> planEinsum(Operation *op, Planning &) {
+  Result<Einsum> einsum = parseEinsum(cast<stablehlo::EinsumOp>(op).getEinsumConfig(), 2);
+  Result<Types> types = typesOf(op);
+  if (!einsum || !types)
+    return Error{!einsum ? einsum.message() : types.message()};
+  if (isQuantized(*types))
+    return Error{"einsum is not evaluated on quantized tensors"};
+  return StepFunction([einsum = *einsum, type = types->result.storage](
+                          GridProcess &process, StepArguments &arguments) -> Status {
+    Tensor sides[2];
+    std::string labels[2];
+    for (int i = 0; i < 2; ++i) {
+      labels[i] = einsum.operands[i];
+      if (static_cast<int64_t>(labels[i].size()) != arguments.tensor(i).rank())
+        return Error{"the einsum has another number of letters than its operand dimensions"};
+      Result<Tensor> side = sumOver(process, arguments.tensor(i), labels[i],
+                                    einsum.operands[1 - i] + einsum.result);
+      if (!side)
+        return Error{side.message()};
+      sides[i] = std::move(*side);
+    }
+    DotDimensions dimensions;
+    std::string batch, lhsRest, rhsRest;
+    for (size_t i = 0; i < labels[0].size(); ++i) {
+      size_t other = labels[1].find(labels[0][i]);
+      if (other == std::string::npos) {
+        lhsRest += labels[0][i];
+      } else if (einsum.result.find(labels[0][i]) == std::string::npos) {
+        dimensions.lhsContracting.push_back(static_cast<int64_t>(i));
+        dimensions.rhsContracting.push_back(static_cast<int64_t>(other));
+      } else {
+        dimensions.lhsBatching.push_back(static_cast<int64_t>(i));
+        dimensions.rhsBatching.push_back(static_cast<int64_t>(other));
+        batch += labels[0][i];
+      }
+    }
+    for (char label : labels[1])
+      if (labels[0].find(label) == std::string::npos)
+        rhsRest += label;
+    Result<Tensor> product = dotGeneral(sides[0], sides[1], dimensions, type,
+                                        process.run.options.accumulate);
+    if (!product)
+      return Error{product.message()};
+    return setOne(arguments, toOrder(*product, batch + lhsRest + rhsRest, einsum.result));
+  });
+}
+
+Result<StepFunction> planUnaryEinsum(Operation *op, Planning &) {
+  Result<Einsum> einsum = parseEinsum(cast<stablehlo::UnaryEinsumOp>(op).getEinsumConfig(), 1);
+  if (!einsum)
+    return Error{einsum.message()};
+  return StepFunction([einsum = *einsum](GridProcess &process, StepArguments &arguments) -> Status {
+    std::string labels = einsum.operands[0];
+    if (static_cast<int64_t>(labels.size()) != arguments.tensor(0).rank())
+      return Error{"the einsum has another number of letters than its operand dimensions"};
+    Result<Tensor> sum = sumOver(process, arguments.tensor(0), labels, einsum.result);
+    if (!sum)
+      return Error{sum.message()};
+    return setOne(arguments, toOrder(*sum, labels, einsum.result));
+  });
+}
+
+Result<StepFunction> planCholesky(Operation *op, Planning &) {
+  bool lower = cast<stablehlo::CholeskyOp>(op).getLower();
+  return StepFunction([lower](GridProcess &, StepArguments &arguments) -> Status {
+    return setOne(arguments, cholesky(arguments.tensor(0), lower));
+  });
+}
+
+Result<StepFunction> planTriangularSolve(Operation *op, Planning &) {
+  auto solve = cast<stablehlo::TriangularSolveOp>(op);
+  TriangularSolveOptions options;
+  options.leftSide = solve.getLeftSide();
+  options.lower = solve.getLower();
+  options.unitDiagonal = solve.getUnitDiagonal();
+  switch (solve.getTransposeA()) {
+  case stablehlo::Transpose::NO_TRANSPOSE:
+    options.transpose = Transpose::None;
+    break;
+  case stablehlo::Transpose::TRANSPOSE:
+    options.transpose = Transpose::Transpose;
+    break;
+  case stablehlo::Transpose::ADJOINT:
+    options.transpose = Transpose::Adjoint;
+    break;
+  case stablehlo::Transpose::TRANSPOSE_INVALID:
+    return Error{"transpose_a = TRANSPOSE_INVALID has no meaning"};
+  }
+  return StepFunction([options](GridProcess &, StepArguments &arguments) -> Status {
+    return setOne(arguments, triangularSolve(arguments.tensor(0), arguments.tensor(1), options));
+  });
+}
+
+Result<StepFunction> planFft(Operation *op, Planning &) {
+  auto transform = cast<stablehlo::FftOp>(op);
+  FftType type = transform.getFftType() == stablehlo::FftType::FFT    ? FftType::Fft
+                 : transform.getFftType() == stablehlo::FftType::IFFT ? FftType::Ifft
+                 : transform.getFftType() == stablehlo::FftType::RFFT ? FftType::Rfft
+                                                                      : FftType::Irfft;
+  std::vector<int64_t> lengths = toVector(transform.getFftLength());
+  return StepFunction([=](GridProcess &, StepArguments &arguments) -> Status {
+    return setOne(arguments, fft(arguments.tensor(0), type, lengths));
+  });
+}
+
+Result<StepFunction> planRngBitGenerator(Operation *op, Planning &) {
+  auto generator = cast<stablehlo::RngBitGeneratorOp>(op);
+  RngAlgorithm algorithm =
+      generator.getRngAlgorithm() == stablehlo::RngAlgorithm::THREE_FRY ? RngAlgorithm::ThreeFry
+      : generator.getRngAlgorithm() == stablehlo::RngAlgorithm::PHILOX  ? RngAlgorithm::Philox
+                                                                        : RngAlgorithm::Default;
+  Result<ElementType> type = resultElement(op, 1);
+  if (!type)
+    return Error{type.message()};
+  tensor::Shape shape = shapeOf(op->getResult(1).getType());
+  return StepFunction([=, type = type->storage](GridProcess &, StepArguments &arguments) -> Status {
+    Result<RandomBits> bits = rngBitGenerator(arguments.tensor(0), algorithm, type, shape);
+    if (!bits)
+      return Error{bits.message()};
+    arguments.set(0, std::move(bits->state));
+    arguments.set(1, std::move(bits->bits));
+    return {};
+  });
+}
+
+Result<StepFunction> planRng(Operation *op, Planning &) {
+  auto rng = cast<stablehlo::RngOp>(op);
+  bool normal = rng.getRngDistribution() == stablehlo::RngDistribution::NORMAL;
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
+    Result<std::vector<int64_t>> shape = integersOf(arguments.tensor(2));
+    if (!shape)
+      return Error{shape.message()};
+    if (Status status = reserveFor(process, arguments.tensor(0).dtype(), *shape); !status)
+      return status;
+    // Each process draws a sequence of its own.
+    RandomSource source{process.run.options.seed,
+                        (static_cast<uint64_t>(process.grid->id(process)) << 32) +
+                            process.randomCount++};
+    return setOne(arguments, (normal ? rngNormal : rngUniform)(arguments.tensor(0),
+                                                               arguments.tensor(1), *shape, source));
+  });
+}
+
+Result<StepFunction> planBatchNormTraining(Operation *op, Planning &) {
+  auto norm = cast<stablehlo::BatchNormTrainingOp>(op);
+  double epsilon = norm.getEpsilon().convertToDouble();
+  int64_t feature = norm.getFeatureIndex();
+  return StepFunction([=](GridProcess &, StepArguments &arguments) -> Status {
+    Result<BatchNormTraining> result = batchNormTraining(
+        arguments.tensor(0), arguments.tensor(1), arguments.tensor(2), epsilon, feature);
+    if (!result)
+      return Error{result.message()};
+    arguments.set(0, std::move(result->output));
+    arguments.set(1, std::move(result->mean));
+    arguments.set(2, std::move(result->variance));
+    return {};
+  });
+}
+
+Result<StepFunction> planBatchNormInference(Operation *op, Planning &) {
+  auto norm = cast<stablehlo::BatchNormInferenceOp>(op);
+  double epsilon = norm.getEpsilon().convertToDouble();
+  int64_t feature = norm.getFeatureIndex();
+  return StepFunction([=](GridProcess &, StepArguments &arguments) -> Status {
+    return setOne(arguments, batchNormInference(arguments.tensor(0), arguments.tensor(1),
+                                                arguments.tensor(2), arguments.tensor(3),
+                                                arguments.tensor(4), epsilon, feature));
+  });
+}
+
+Result<StepFunction> planBatchNormGrad(Operation *op, Planning &) {
+  auto norm = cast<stablehlo::BatchNormGradOp>(op);
+  double epsilon = norm.getEpsilon().convertToDouble();
+  int64_t feature = norm.getFeatureIndex();
+  return StepFunction([=](GridProcess &, StepArguments &arguments) -> Status {
+    Result<BatchNormGrad> result =
+        batchNormGrad(arguments.tensor(0), arguments.tensor(1), arguments.tensor(2),
+                      arguments.tensor(3), arguments.tensor(4), epsilon, feature);
+    if (!result)
+      return Error{result.message()};
+    arguments.set(0, std::move(result->operand));
+    arguments.set(1, std::move(result->scale));
+    arguments.set(2, std::move(result->offset));
+    return {};
+  });
+}
+
+/// These compute on plain tensors alone.
+template <Planner planner> Result<StepFunction> plain(Operation *op, Planning &planning) {
+  for (mlir::Type type : op->getOperandTypes())
+    if (isa<quant::QuantizedType>(getElementTypeOrSelf(type)))
+      return Error{"this operation is not evaluated on quantized tensors"};
+  return planner(op, planning);
+}
+
+} // namespace
+
+void registerLinear(Registry &registry) {
+  registry.add("stablehlo.dot", planDot);
+  registry.add("stablehlo.dot_general", planDotGeneral);
+  registry.add("stablehlo.convolution", planConvolution);
+  registry.add("stablehlo.dynamic_conv", planDynamicConv);
+  registry.add("stablehlo.einsum", planEinsum);
+  registry.add("stablehlo.unary_einsum", plain<planUnaryEinsum>);
+  registry.add("stablehlo.cholesky", plain<planCholesky>);
+  registry.add("stablehlo.triangular_solve", plain<planTriangularSolve>);
+  registry.add("stablehlo.fft", planFft);
+  registry.add("stablehlo.rng", planRng);
+  registry.add("stablehlo.rng_bit_generator", planRngBitGenerator);
+  registry.add("stablehlo.batch_norm_training", plain<planBatchNormTraining>);
+  registry.add("stablehlo.batch_norm_inference", plain<planBatchNormInference>);
+  registry.add("stablehlo.batch_norm_grad", plain<planBatchNormGrad>);
+}
+
+} // namespace cupel::reference

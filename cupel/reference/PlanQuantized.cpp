@@ -1,0 +1,131 @@
+// Operations on quantized tensors: dequantize, compute in the expressed type, quantize.
+
+#include "cupel/reference/Elementwise.h"
+#include "cupel/reference/Quantized.h"
+#include "cupel/reference/Registry.h"
+#include "cupel/tensor/Quantize.h"
+
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
+namespace cupel::reference {
+
+using namespace mlir;
+using tensor::DType;
+using tensor::ElementType;
+using tensor::Tensor;
+
+namespace {
+
+Result<Tensor> real(const Tensor &tensor) {
+  if (!tensor.elementType().quantization)
+    return tensor;
+  return tensor::dequantize(tensor);
+}
+
+Status setQuantized(StepArguments &arguments, Result<Tensor> value, const ElementType &type) {
+  if (!value)
+    return Error{value.message()};
+  if (!type.quantization) {
+    arguments.set(0, std::move(*value));
+    return {};
+  }
+  Result<Tensor> quantized = tensor::quantize(*value, type);
+  if (!quantized)
+    return Error{quantized.message()};
+  arguments.set(0, std::move(*quantized));
+  return {};
+}
+
+Result<StepFunction> planUniformQuantize(Operation *op, Planning &) {
+  Result<ElementType> from = operandElement(op, 0), to = resultElement(op);
+  if (!from || !to)
+    return Error{!from ? from.message() : to.message()};
+  bool again = static_cast<bool>(from->quantization);
+  return StepFunction([again, type = *to](GridProcess &, StepArguments &arguments) -> Status {
+    Result<Tensor> result = again ? tensor::requantize(arguments.tensor(0), type)
+                                  : tensor::quantize(arguments.tensor(0), type);
+    if (!result)
+      return Error{result.message()};
+    arguments.set(0, std::move(*result));
+    return {};
+  });
+}
+
+Result<StepFunction> planUniformDequantize(Operation *, Planning &) {
+  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
+    Result<Tensor> result = tensor::dequantize(arguments.tensor(0));
+    if (!result)
+      return Error{result.message()};
+    arguments.set(0, std::move(*result));
+    return {};
+  });
+}
+
+} // namespace
+
+Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &element) {
+  Result<ElementType> result = resultElement(op);
+  if (!result)
+    return Error{result.message()};
+  if (element.op == ElementOp::Add && result->quantization) {
+    bool all = true;
+    for (unsigned i = 0; i < 2; ++i)
+      all &= static_cast<bool>(operandElement(op, i)->quantization);
+    if (all)
+      return StepFunction([type = *result](GridProcess &, StepArguments &arguments) -> Status {
+        Result<Tensor> sum = quantizedAdd(arguments.tensor(0), arguments.tensor(1), type);
+        if (!sum)
+          return Error{sum.message()};
+        arguments.set(0, std::move(*sum));
+        return {};
+      });
+  }
+  // Of one type, values are ordered as they are stored, and choosing needs no arithmetic.
+  bool same = result->quantization != nullptr;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    Result<ElementType> type = operandElement(op, i);
+    same &= *type == *result || (element.op == ElementOp::Select && i == 0);
+  }
+  bool ordered = element.op == ElementOp::Maximum || element.op == ElementOp::Minimum ||
+                 element.op == ElementOp::Clamp || element.op == ElementOp::Select;
+  DType computed = result->quantization ? result->quantization->expressed : result->storage;
+  Result<ElementType> last = operandElement(op, op->getNumOperands() - 1);
+  DType operand = last->quantization ? last->quantization->expressed : last->storage;
+  bool stored = same && ordered;
+  if (stored)
+    operand = computed = result->storage;
+  Result<ElementwiseOp> found = findElementwise(element.op, operand, computed);
+  if (!found)
+    return Error{found.message()};
+  found->exponentBits = element.exponentBits;
+  found->mantissaBits = element.mantissaBits;
+  return StepFunction([=, found = *found, type = *result](GridProcess &,
+                                                          StepArguments &arguments) -> Status {
+    Tensor values[3];
+    const Tensor *operands[3];
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Tensor &given = arguments.tensor(i);
+      Result<Tensor> value = stored && given.elementType().quantization
+                                 ? Result<Tensor>(given.withElementType(given.dtype()))
+                                 : real(given);
+      if (!value)
+        return Error{value.message()};
+      values[i] = std::move(*value);
+      operands[i] = &values[i];
+    }
+    Result<Tensor> result = elementwise(found, std::span(operands, arguments.size()), {});
+    if (!stored)
+      return setQuantized(arguments, std::move(result), type);
+    if (!result)
+      return Error{result.message()};
+    arguments.set(0, result->withElementType(type));
+    return {};
+  });
+}
+
+void registerQuantized(Registry &registry) {
+  registry.add("stablehlo.uniform_quantize", planUniformQuantize);
+  registry.add("stablehlo.uniform_dequantize", planUniformDequantize);
+}
+
+} // namespace cupel::reference

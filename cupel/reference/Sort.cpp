@@ -1,0 +1,431 @@
+#include "cupel/reference/Sort.h"
+
+#include "cupel/reference/DataMovement.h"
+#include "cupel/reference/StridedCopy.h"
+#include "cupel/tensor/Float.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
+namespace cupel::reference {
+
+using tensor::DType;
+using tensor::info;
+using tensor::Kind;
+using tensor::Shape;
+using tensor::Storage;
+using tensor::Tensor;
+
+namespace {
+
+using Index = uint32_t; // a position within one row
+
+// --- Known comparators: keys become unsigned integers in the wanted order, then a radix sort. ---
+
+/// What a comparator means for keys; nothing if it is not one of ours.
+struct KeyOrder {
+  bool descending;
+  bool total; // -0 before +0 and NaNs by sign, otherwise zeros are equal and NaNs last
+};
+
+std::optional<KeyOrder> keyOrder(std::optional<KnownFunction> known) {
+  if (!known)
+    return std::nullopt;
+  switch (*known) {
+  case KnownFunction::Less:
+  case KnownFunction::LessEqual:
+    return KeyOrder{false, false};
+  case KnownFunction::Greater:
+  case KnownFunction::GreaterEqual:
+    return KeyOrder{true, false};
+  case KnownFunction::LessTotal:
+    return KeyOrder{false, true};
+  case KnownFunction::GreaterTotal:
+    return KeyOrder{true, true};
+  default:
+    return std::nullopt;
+  }
+}
+
+template <typename Bits> Bits orderedFloat(Bits bits, Bits infinity, bool total) {
+  constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
+  if (!total) {
+    Bits magnitude = bits & static_cast<Bits>(~sign);
+    if (magnitude == 0 || magnitude > infinity)
+      bits = magnitude;
+  }
+  return bits & sign ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | sign);
+}
+
+/// The key of one element as an unsigned integer that sorts ascending.
+template <DType type> auto keyOf(Storage<type> value, KeyOrder order) {
+  constexpr Kind kind = info(type).kind;
+  auto finish = [&](auto key) { return order.descending ? static_cast<decltype(key)>(~key) : key; };
+  if constexpr (kind == Kind::Float) {
+    if constexpr (type == DType::F64)
+      return finish(
+          orderedFloat(std::bit_cast<uint64_t>(value), uint64_t{0x7ff0000000000000}, order.total));
+    else
+      return finish(orderedFloat(std::bit_cast<uint32_t>(tensor::toFloat<type>(value)),
+                                 uint32_t{0x7f800000}, order.total));
+  } else {
+    using U = std::make_unsigned_t<Storage<type>>;
+    constexpr U sign = U{1} << (sizeof(U) * 8 - 1);
+    auto bits = static_cast<U>(value);
+    return finish(static_cast<U>(kind == Kind::Signed ? bits ^ sign : bits));
+  }
+}
+
+template <typename Key> struct Entry {
+  Key key;
+  Index index;
+};
+
+/// Stable, least significant digit first; digits in which all keys agree are skipped.
+template <typename Key>
+void radixSort(std::vector<Entry<Key>> &entries, std::vector<Entry<Key>> &other) {
+  size_t n = entries.size();
+  if (n < 64) {
+    for (size_t i = 1; i < n; ++i) {
+      Entry<Key> entry = entries[i];
+      size_t k = i;
+      for (; k > 0 && entry.key < entries[k - 1].key; --k)
+        entries[k] = entries[k - 1];
+      entries[k] = entry;
+    }
+    return;
+  }
+  constexpr int digitBits = sizeof(Key) == 1 || sizeof(Key) == 2 ? 8 : 11;
+  constexpr int digits = (sizeof(Key) * 8 + digitBits - 1) / digitBits;
+  constexpr size_t buckets = size_t{1} << digitBits;
+  other.resize(n);
+  std::vector<Index> counts(digits * buckets, 0);
+  auto digitOf = [](Key key, int digit) -> size_t {
+    return (static_cast<uint64_t>(key) >> (digit * digitBits)) & (buckets - 1);
+  };
+  for (const Entry<Key> &entry : entries)
+    for (int d = 0; d < digits; ++d)
+      ++counts[d * buckets + digitOf(entry.key, d)];
+  for (int d = 0; d < digits; ++d) {
+    Index *count = counts.data() + d * buckets;
+    if (count[digitOf(entries[0].key, d)] == n)
+      continue;
+    Index sum = 0;
+    for (size_t b = 0; b < buckets; ++b) {
+      Index here = count[b];
+      count[b] = sum;
+      sum += here;
+    }
+    for (const Entry<Key> &entry : entries)
+      other[count[digitOf(entry.key, d)]++] = entry;
+    std::swap(entries, other);
+  }
+}
+
+/// Orders each row by keys; false if the type has none.
+bool sortByKeys(const Tensor &keys, KeyOrder order, int64_t rows, int64_t length,
+                std::vector<Index> &permutation) {
+  return tensor::dispatch(keys.dtype(), [&]<DType type>() {
+    if constexpr (tensor::isComplex(type)) {
+      return false;
+    } else {
+      using Key = decltype(keyOf<type>(Storage<type>{}, order));
+      std::vector<Entry<Key>> entries(static_cast<size_t>(length)), other;
+      const auto *data = keys.dataAs<Storage<type>>();
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t i = 0; i < length; ++i)
+          entries[i] = {keyOf<type>(data[r * length + i], order), static_cast<Index>(i)};
+        radixSort(entries, other);
+        for (int64_t i = 0; i < length; ++i)
+          permutation[r * length + i] = entries[i].index;
+      }
+      return true;
+    }
+  });
+}
+
+// --- Any comparator: merge sort in which many merges advance side by side, one lane each. ---
+
+class LaneSort {
+public:
+  LaneSort(std::span<const Tensor> inputs, const ElementFunction &comparator, int64_t rows,
+           int64_t length, std::vector<Index> &permutation)
+      : inputs(inputs), comparator(comparator), rows(rows), length(length), current(permutation) {
+    for (const Tensor &input : inputs) {
+      bytes.push_back(info(input.dtype()).bytes);
+      for (int side = 0; side < 2; ++side)
+        lanes.emplace_back(static_cast<size_t>(bytes.back() * kLanes));
+    }
+    for (auto &lane : lanes)
+      arguments.push_back(lane.data());
+    verdict.resize(kLanes);
+  }
+
+  /// The permutation must be the identity in each row.
+  Status run() {
+    other.resize(current.size());
+    for (int64_t width = 1; width < length; width *= 2) {
+      makeTasks(width);
+      if (Status status = splitTasks(); !status)
+        return status;
+      if (Status status = mergeTasks(); !status)
+        return status;
+      std::swap(current, other);
+    }
+    return {};
+  }
+
+private:
+  static constexpr int64_t kLanes = 512;
+
+  /// Merge runs a and b (positions in the whole permutation), both within one row, to `out`.
+  struct Task {
+    int64_t a, aEnd, b, bEnd, out, base;
+  };
+
+  void makeTasks(int64_t width) {
+    tasks.clear();
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t at = 0; at < length; at += 2 * width) {
+        int64_t base = r * length, middle = std::min(at + width, length);
+        int64_t end = std::min(at + 2 * width, length);
+        tasks.push_back({base + at, base + middle, base + middle, base + end, base + at, base});
+      }
+  }
+
+  /// Asks for each k < count whether element b[k] must come before element a[k], which was first:
+  /// so equal elements stay in order.
+  Status compare(int64_t count, const int64_t *b, const int64_t *a) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      dispatchBytes(bytes[i], [&](auto type) {
+        constexpr int64_t size = sizeof(type);
+        const std::byte *data = inputs[i].data();
+        std::byte *left = lanes[2 * i].data(), *right = lanes[2 * i + 1].data();
+        for (int64_t k = 0; k < count; ++k) {
+          std::memcpy(left + k * size, data + b[k] * size, size);
+          std::memcpy(right + k * size, data + a[k] * size, size);
+        }
+      });
+    void *result = verdict.data();
+    return comparator.run(arguments, std::span<void *const>(&result, 1), count);
+  }
+
+  /// The element (its number in the input) at a position of the permutation.
+  int64_t elementAt(int64_t position, int64_t base) const { return base + current[position]; }
+
+  /// Few long merges are cut into pieces of equal output by binary search for where each piece
+  /// starts in both runs, all searches side by side.
+  Status splitTasks() {
+    auto total = rows * length;
+    int64_t piece = std::max<int64_t>(total / (2 * kLanes), 64);
+    std::vector<Task> pieces;
+    struct Search {
+      size_t task;
+      int64_t diagonal, low, high; // how many of run a come before the cut
+    };
+    std::vector<Search> searches;
+    for (size_t t = 0; t < tasks.size(); ++t) {
+      const Task &task = tasks[t];
+      int64_t sizeA = task.aEnd - task.a, sizeB = task.bEnd - task.b;
+      if (sizeB == 0)
+        continue;
+      for (int64_t d = piece; d < sizeA + sizeB; d += piece)
+        searches.push_back({t, d, std::max<int64_t>(0, d - sizeB), std::min(d, sizeA)});
+    }
+    if (searches.empty())
+      return {};
+    int64_t as[kLanes], bs[kLanes];
+    size_t open[kLanes];
+    for (size_t first = 0; first < searches.size(); first += kLanes) {
+      size_t last = std::min(first + static_cast<size_t>(kLanes), searches.size());
+      while (true) {
+        int64_t count = 0;
+        for (size_t s = first; s < last; ++s) {
+          const Search &search = searches[s];
+          if (search.low >= search.high)
+            continue;
+          // Does a[middle] lie before the cut, i.e. not after b[diagonal - middle - 1]?
+          int64_t middle = (search.low + search.high) / 2;
+          const Task &task = tasks[search.task];
+          as[count] = elementAt(task.a + middle, task.base);
+          bs[count] = elementAt(task.b + search.diagonal - middle - 1, task.base);
+          open[count++] = s;
+        }
+        if (count == 0)
+          break;
+        if (Status status = compare(count, bs, as); !status)
+          return status;
+        for (int64_t k = 0; k < count; ++k) {
+          Search &search = searches[open[k]];
+          int64_t middle = (search.low + search.high) / 2;
+          if (verdict[k])
+            search.high = middle;
+          else
+            search.low = middle + 1;
+        }
+      }
+    }
+    size_t s = 0;
+    for (size_t t = 0; t < tasks.size(); ++t) {
+      Task rest = tasks[t];
+      int64_t done = 0, fromA = 0;
+      for (; s < searches.size() && searches[s].task == t; ++s) {
+        // A comparator that contradicts itself may cut anywhere: keep the pieces whole.
+        int64_t steps = searches[s].diagonal - done;
+        int64_t cut = std::clamp(searches[s].low, fromA, fromA + steps);
+        Task part = rest;
+        part.aEnd = rest.a + (cut - fromA);
+        part.bEnd = rest.b + (steps - (cut - fromA));
+        pieces.push_back(part);
+        rest.a = part.aEnd;
+        rest.b = part.bEnd;
+        rest.out += steps;
+        done += steps;
+        fromA = cut;
+      }
+      pieces.push_back(rest);
+    }
+    tasks = std::move(pieces);
+    return {};
+  }
+
+  Status mergeTasks() {
+    Task active[kLanes];
+    int64_t as[kLanes], bs[kLanes];
+    int64_t count = 0;
+    size_t next = 0;
+    // Copies what is left of a task if one run is used up.
+    auto finished = [&](Task &task) {
+      if (task.a < task.aEnd && task.b < task.bEnd)
+        return false;
+      Index *out = other.data() + task.out;
+      out = std::copy(current.begin() + task.a, current.begin() + task.aEnd, out);
+      std::copy(current.begin() + task.b, current.begin() + task.bEnd, out);
+      return true;
+    };
+    while (true) {
+      while (count < kLanes && next < tasks.size()) {
+        Task task = tasks[next++];
+        if (!finished(task))
+          active[count++] = task;
+      }
+      if (count == 0)
+        return {};
+      for (int64_t k = 0; k < count; ++k) {
+        as[k] = elementAt(active[k].a, active[k].base);
+        bs[k] = elementAt(active[k].b, active[k].base);
+      }
+      if (Status status = compare(count, bs, as); !status)
+        return status;
+      int64_t kept = 0;
+      for (int64_t k = 0; k < count; ++k) {
+        Task task = active[k];
+        bool takeB = verdict[k] != 0;
+        other[task.out++] = current[takeB ? task.b : task.a];
+        task.a += !takeB;
+        task.b += takeB;
+        if (!finished(task))
+          active[kept++] = task;
+      }
+      count = kept;
+    }
+  }
+
+  std::span<const Tensor> inputs;
+  const ElementFunction &comparator;
+  int64_t rows, length;
+  std::vector<Index> &current;
+  std::vector<Index> other;
+  std::vector<Task> tasks;
+  std::vector<int64_t> bytes;
+  std::vector<std::vector<std::byte>> lanes; // (lhs, rhs) of each operand
+  std::vector<const void *> arguments;
+  std::vector<uint8_t> verdict;
+};
+
+} // namespace
+
+Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimension,
+                                 const ElementFunction &comparator) {
+  if (inputs.empty() || comparator.argumentTypes().size() != 2 * inputs.size() ||
+      comparator.resultTypes().size() != 1 || comparator.resultTypes()[0].storage != DType::I1)
+    return Error{"sort: the comparator does not take two elements of each operand and return i1"};
+  int64_t rank = inputs[0].rank();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!std::ranges::equal(inputs[i].shape(), inputs[0].shape()) ||
+        comparator.argumentTypes()[2 * i].storage != inputs[i].dtype() ||
+        comparator.argumentTypes()[2 * i + 1].storage != inputs[i].dtype())
+      return Error{"sort: operand " + std::to_string(i) + ", " +
+                   tensor::describe(inputs[i].elementType(), inputs[i].shape()) +
+                   ", does not go with the first operand or the comparator"};
+  if (dimension < -rank || dimension >= rank)
+    return Error{"sort: dimension " + std::to_string(dimension) + " is no dimension of " +
+                 tensor::describe(inputs[0].elementType(), inputs[0].shape())};
+  if (dimension < 0)
+    dimension += rank;
+  int64_t length = inputs[0].dim(dimension);
+  if (length > std::numeric_limits<Index>::max())
+    return Error{"sort: more than 2^32 elements along one dimension"};
+
+  // Rows to be sorted lie last.
+  std::vector<int64_t> permutation(static_cast<size_t>(rank));
+  std::iota(permutation.begin(), permutation.end(), int64_t{0});
+  std::rotate(permutation.begin() + dimension, permutation.begin() + dimension + 1,
+              permutation.end());
+  std::vector<int64_t> back(static_cast<size_t>(rank));
+  for (int64_t d = 0; d < rank; ++d)
+    back[permutation[d]] = d;
+  std::vector<Tensor> rowsLast, results;
+  for (const Tensor &input : inputs) {
+    Result<Tensor> rows = input.transposed(permutation).contiguous();
+    if (!rows)
+      return Error{rows.message()};
+    rowsLast.push_back(std::move(*rows));
+  }
+  if (inputs[0].size() == 0 || length == 1)
+    return std::vector<Tensor>(inputs.begin(), inputs.end());
+  int64_t rows = inputs[0].size() / length;
+  std::vector<Index> order(static_cast<size_t>(inputs[0].size()));
+  for (int64_t r = 0; r < rows; ++r)
+    std::iota(order.begin() + r * length, order.begin() + (r + 1) * length, Index{0});
+
+  std::optional<KeyOrder> known = keyOrder(comparator.known());
+  if (!known || !sortByKeys(rowsLast[0], *known, rows, length, order))
+    if (Status status = LaneSort(rowsLast, comparator, rows, length, order).run(); !status)
+      return Error{status.message()};
+
+  for (const Tensor &input : rowsLast) {
+    Result<Tensor> sorted = Tensor::uninitialized(
+        input.elementType(), Shape(input.shape().begin(), input.shape().end()));
+    if (!sorted)
+      return Error{sorted.message()};
+    int64_t bytes = info(input.dtype()).bytes;
+    std::byte *to = sorted->mutableData();
+    const std::byte *from = input.data();
+    dispatchBytes(bytes, [&](auto type) {
+      constexpr int64_t size = sizeof(type);
+      for (int64_t r = 0; r < rows; ++r) {
+        const Index *row = order.data() + r * length;
+        std::byte *toRow = to + r * length * size;
+        const std::byte *fromRow = from + r * length * size;
+        for (int64_t i = 0; i < length; ++i)
+          std::memcpy(toRow + i * size, fromRow + int64_t{row[i]} * size, size);
+      }
+    });
+    if (dimension == rank - 1) {
+      results.push_back(std::move(*sorted));
+      continue;
+    }
+    Result<Tensor> placed = transpose(*sorted, back);
+    if (!placed)
+      return Error{placed.message()};
+    results.push_back(std::move(*placed));
+  }
+  return results;
+}
+
+} // namespace cupel::reference

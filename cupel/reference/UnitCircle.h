@@ -1,0 +1,17 @@
+// Points of the unit circle at rational fractions of a turn, accurate to the last bit or two and
+// the same on every machine (the C library's sine is not). Used by the Fourier transform and rng.
+
+#pragma once
+
+#include <cstdint>
+
+namespace cupel::reference {
+
+struct CirclePoint {
+  double cosine, sine;
+};
+
+/// At numerator / denominator of a full turn; 0 <= numerator < denominator < 2^60.
+CirclePoint circlePoint(uint64_t numerator, uint64_t denominator);
+
+} // namespace cupel::reference
