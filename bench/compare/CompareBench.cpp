@@ -96,5 +96,23 @@ int main(int argc, char **argv) {
       std::fflush(stdout);
     }
   }
+  // A wrong result is also looked at for what it looks like.
+  int64_t count = bytes / 4 / 4096 * 4096;
+  Result<Tensor> zeros = Tensor::zeros(DType::F32, {count});
+  Tensor expected = filled(DType::F32, count, 0).reshaped({count / 4096, 4096});
+  Tensor noise = filled(DType::F32, count, 0.5).reshaped({count / 4096, 4096});
+  Tensor zero = zeros->reshaped({count / 4096, 4096});
+  int64_t both[] = {0, 1};
+  struct {
+    const char *name;
+    Tensor actual;
+  } wrong[] = {{"noise", noise}, {"zero", zero}, {"reversed", expected.reversed(both)}};
+  for (const auto &[name, actual] : wrong) {
+    Time checked;
+    std::string sentence;
+    keepBest(checked,
+             [&] { sentence = check(actual, expected, Tolerance::withPcc(0.99))->sentence; });
+    std::printf("wrong f32 (%s): %.0f ms: %s\n", name, checked.wall * 1e3, sentence.c_str());
+  }
   return 0;
 }
