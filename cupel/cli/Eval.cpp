@@ -133,8 +133,8 @@ public:
         handler(&context, [this](Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
             if (complaint.empty())
-              complaint = reference::describeLocation(diagnostic.getLocation()) + ": " +
-                          diagnostic.str();
+              complaint =
+                  reference::describeLocation(diagnostic.getLocation()) + ": " + diagnostic.str();
           }
           return success();
         }) {}
@@ -158,17 +158,26 @@ public:
 
 private:
   void program(llvm::MemoryBufferRef bytes, Report &report, size_t chunk) {
+    if (Status status = evaluate(bytes, report, chunk); !status) {
+      // Locations may name other files than the program: the source it was made from.
+      std::string name = bytes.getBufferIdentifier().str();
+      bool named = status.message().starts_with(name);
+      report.fail(named ? status.message() : name + ": " + status.message());
+    }
+  }
+
+  Status evaluate(llvm::MemoryBufferRef bytes, Report &report, size_t chunk) {
     complaint.clear();
     ParserConfig config(&context);
     OwningOpRef<ModuleOp> module = ir::readProgram(bytes, config);
     if (!module || failed(compiler::lowerChlo(*module)))
-      return report.fail(complaint.empty() ? "the program cannot be read" : complaint);
+      return Error{complaint.empty() ? "the program cannot be read" : complaint};
     Result<std::unique_ptr<Plan>> plan = Plan::create(*module, options.entry);
     if (!plan)
-      return report.fail(plan.message());
+      return Error{plan.message()};
     Result<std::vector<reference::Value>> arguments = argumentsFor(options, **plan);
     if (!arguments)
-      return report.fail(bytes.getBufferIdentifier().str() + ": " + arguments.message());
+      return Error{arguments.message()};
 
     reference::RunOptions runOptions = options.run;
     std::mutex mutex; // Processes of a grid print side by side.
@@ -177,7 +186,8 @@ private:
       report.output += text;
     };
     if (!options.trace.empty())
-      runOptions.trace = [&](const reference::Step &step, std::span<const reference::Value> values) {
+      runOptions.trace = [&](const reference::Step &step,
+                             std::span<const reference::Value> values) {
         if (!isTraced(options.trace, step))
           return;
         std::lock_guard lock(mutex);
@@ -192,7 +202,7 @@ private:
     Result<std::vector<reference::Value>> results =
         (*plan)->run(run, std::move(*arguments), options.replicas, options.partitions);
     if (!results)
-      return report.fail(results.message());
+      return Error{results.message()};
     for (size_t i = 0; i < results->size(); ++i) {
       if (!(*results)[i].isTensor())
         continue;
@@ -205,8 +215,9 @@ private:
       if (Status status = tensor::writeNpy(
               options.saveFolder + "/" + prefix + "result" + std::to_string(i) + ".npy", value);
           !status)
-        return report.fail(status.message());
+        return status;
     }
+    return {};
   }
 
   const EvalOptions &options;

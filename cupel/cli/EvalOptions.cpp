@@ -8,9 +8,11 @@
 namespace cupel::cli {
 
 const char *EvalOptions::help() {
-  return "Runs StableHLO programs on the golden reference. A program that checks itself passes, or\n"
+  return "Runs StableHLO programs on the golden reference. A program that checks itself passes, "
+         "or\n"
          "the first check that fails is told with its location and values. Files may hold several\n"
-         "programs, separated by '// -----'; of a folder every .mlir, .mlirbc and .bc file below it\n"
+         "programs, separated by '// -----'; of a folder every .mlir, .mlirbc and .bc file below "
+         "it\n"
          "is run. Ends with the number of files that passed and failed.\n"
          "\n"
          "usage: cupel eval FILE|DIR... [OPTIONS]\n"
@@ -131,8 +133,7 @@ Status EvalOptions::parse(int argc, char **argv) {
       good = parseNumber(value, run.timeoutSeconds) && run.timeoutSeconds > 0;
     else if (name == "--accumulate") {
       good = value == "f64" || value == "native";
-      run.accumulate =
-          value == "f64" ? reference::Accumulate::Wide : reference::Accumulate::Native;
+      run.accumulate = value == "f64" ? reference::Accumulate::Wide : reference::Accumulate::Native;
     } else if (name == "--processes") {
       size_t by = value.find('x');
       good = by != std::string::npos && parseNumber(value.substr(0, by), replicas) &&

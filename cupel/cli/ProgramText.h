@@ -16,7 +16,7 @@ bool isBytecode(std::string_view bytes);
 /// An error that names what the input is where it is neither bytecode nor text.
 Status checkIsProgram(const std::string &name, std::string_view bytes);
 
-/// What separates programs in one file of text: a line that starts so.
+/// What separates programs in one file of text: a line with this in it, as MLIR's tools have it.
 inline constexpr std::string_view kProgramSeparator = "// -----";
 
 /// The programs of a text, each preceded by as many line breaks as keep its line numbers those of

@@ -83,8 +83,8 @@ Status compareAll(const Tensor &actualGiven, const Tensor &expectedGiven, const 
   if (actualGiven.dtype() != expectedGiven.dtype() ||
       !std::ranges::equal(actualGiven.shape(), expectedGiven.shape()))
     return Error{"the value is a " +
-                 tensor::describe(actualGiven.elementType(), actualGiven.shape()) +
-                 " where a " + tensor::describe(expectedGiven.elementType(), expectedGiven.shape()) +
+                 tensor::describe(actualGiven.elementType(), actualGiven.shape()) + " where a " +
+                 tensor::describe(expectedGiven.elementType(), expectedGiven.shape()) +
                  " is expected"};
   Result<Tensor> actual = actualGiven.contiguous(), expected = expectedGiven.contiguous();
   if (!actual)

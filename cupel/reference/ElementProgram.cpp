@@ -31,8 +31,8 @@ std::optional<int> ElementProgram::addOperation(ElementOp op, std::span<const in
   std::optional<Loop> loop = Loop::find(op, registers[operands.back()].type, result);
   if (!loop)
     return std::nullopt;
-  Instruction instruction{*loop, op, static_cast<int8_t>(operands.size()), {}, 0, exponentBits,
-                          mantissaBits};
+  Instruction instruction{*loop,        op,          static_cast<int8_t>(operands.size()), {}, 0,
+                          exponentBits, mantissaBits};
   std::ranges::copy(operands, instruction.operands);
   // Each register begins at a multiple of 16 bytes, whatever the number of lanes in a chunk (a
   // multiple of 16).

@@ -25,8 +25,8 @@ public:
   int addCapture(tensor::DType type);
   int addConstant(tensor::DType type, const void *value);
   /// The result's register; nothing if the operation is not defined on the types.
-  std::optional<int> addOperation(ElementOp op, std::span<const int> operands,
-                                  tensor::DType result, int exponentBits = 0, int mantissaBits = 0);
+  std::optional<int> addOperation(ElementOp op, std::span<const int> operands, tensor::DType result,
+                                  int exponentBits = 0, int mantissaBits = 0);
   /// The bits of a register as another type of the same size.
   int addBitcast(int source, tensor::DType type);
   void addResult(int reg) { results.push_back(reg); }

@@ -62,8 +62,8 @@ Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *cons
   int bytes = info(op.result).bytes;
   tensor::Shape shape(shaped->shape().begin(), shaped->shape().end());
   for (Tensor *candidate : reusable) {
-    if (!std::ranges::equal(candidate->shape(), shape) ||
-        info(candidate->dtype()).bytes != bytes || !candidate->isContiguous())
+    if (!std::ranges::equal(candidate->shape(), shape) || info(candidate->dtype()).bytes != bytes ||
+        !candidate->isContiguous())
       continue;
     if (std::byte *memory = candidate->mutableData()) {
       arguments.out = memory;
@@ -80,7 +80,8 @@ Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *cons
   return result;
 }
 
-Result<Tensor> elementwise(const ElementwiseOp &op, std::initializer_list<const Tensor *> operands) {
+Result<Tensor> elementwise(const ElementwiseOp &op,
+                           std::initializer_list<const Tensor *> operands) {
   return elementwise(op, std::span<const Tensor *const>(operands.begin(), operands.size()), {});
 }
 

@@ -1,5 +1,5 @@
-// Elementwise operations on tensors: shapes, scalars and memory around the loops of Loops.h. Used by
-// the plan; knows nothing of MLIR.
+// Elementwise operations on tensors: shapes, scalars and memory around the loops of Loops.h. Used
+// by the plan; knows nothing of MLIR.
 
 #pragma once
 
@@ -21,8 +21,8 @@ struct ElementwiseOp {
 Result<ElementwiseOp> findElementwise(ElementOp op, tensor::DType operand, tensor::DType result);
 
 /// Operands have one shape, but for scalars where the operation takes them (`clamp` bounds, the
-/// predicate of `select`). An operand that may be overwritten is given as `reusable`: its memory may
-/// become the result's.
+/// predicate of `select`). An operand that may be overwritten is given as `reusable`: its memory
+/// may become the result's.
 Result<tensor::Tensor> elementwise(const ElementwiseOp &op,
                                    std::span<const tensor::Tensor *const> operands,
                                    std::span<tensor::Tensor *const> reusable);

@@ -1,8 +1,8 @@
 // Values worked out by hand from the StableHLO specification and IEEE 754.
 
+#include "cupel/reference/Elementwise.h"
 #include "cupel/reference/Checks.h"
 #include "cupel/reference/ElementProgram.h"
-#include "cupel/reference/Elementwise.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -48,8 +48,7 @@ TEST(ElementwiseTest, IntegersWrap) {
   EXPECT_EQ(apply<DType::I8>(ElementOp::Multiply, {{100}, {3}}), (I8{44}));
   EXPECT_EQ(apply<DType::I8>(ElementOp::Abs, {{-128, -5}}), (I8{-128, 5}));
   EXPECT_EQ(apply<DType::I8>(ElementOp::Negate, {{-128}}), (I8{-128}));
-  EXPECT_EQ(apply<DType::U16>(ElementOp::Multiply, {{65535}, {65535}}),
-            (std::vector<uint16_t>{1}));
+  EXPECT_EQ(apply<DType::U16>(ElementOp::Multiply, {{65535}, {65535}}), (std::vector<uint16_t>{1}));
   EXPECT_EQ(apply<DType::I4>(ElementOp::Add, {{7, -8}, {1, -1}}), (I8{-8, 7}));
   EXPECT_EQ(apply<DType::U4>(ElementOp::Subtract, {{0}, {1}}), (Bools{15}));
 }
@@ -185,7 +184,8 @@ TEST(ElementwiseTest, ScalarsAndEmptyTensors) {
   EXPECT_EQ(*elementwise(add, {&a, &b})->dataAs<float>(), 3);
   Tensor empty = Tensor::of<DType::F32>({0, 3}, std::span<const float>());
   EXPECT_EQ(elementwise(add, {&empty, &empty})->size(), 0);
-  Tensor two = Tensor::of<DType::F32>({2}, {1.0f, 2.0f}), three = Tensor::of<DType::F32>({3}, {1, 2, 3});
+  Tensor two = Tensor::of<DType::F32>({2}, {1.0f, 2.0f}),
+         three = Tensor::of<DType::F32>({3}, {1, 2, 3});
   EXPECT_FALSE(elementwise(add, {&two, &three}));
 }
 
@@ -228,7 +228,8 @@ TEST(ChecksTest, UnitsInTheLastPlace) {
   Tensor near = Tensor::of<DType::F32>({4}, {1.0f + 0x1p-22f, -0.0f, -kNan, kInf});
   EXPECT_TRUE(expectClose(near, one, 0, 2));
   EXPECT_FALSE(expectClose(near, one, 0, 1));
-  EXPECT_FALSE(expectClose(Tensor::of<DType::F32>({}, {kInf}), Tensor::of<DType::F32>({}, {1}), 0, 3));
+  EXPECT_FALSE(
+      expectClose(Tensor::of<DType::F32>({}, {kInf}), Tensor::of<DType::F32>({}, {1}), 0, 3));
 }
 
 TEST(ChecksTest, ExactAndAbsolute) {
@@ -241,8 +242,7 @@ TEST(ChecksTest, ExactAndAbsolute) {
   Status status = expectEqual(Tensor::of<DType::I32>({2, 2}, {1, 2, 3, 4}),
                               Tensor::of<DType::I32>({2, 2}, {1, 2, 9, 9}));
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.message(),
-            "2 of 4 elements are different; the first at [1, 0]: 3, expected 9");
+  EXPECT_EQ(status.message(), "2 of 4 elements are different; the first at [1, 0]: 3, expected 9");
 }
 
 } // namespace

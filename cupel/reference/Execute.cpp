@@ -23,8 +23,7 @@ Status Run::checkTime() const {
   if (options.timeoutSeconds > 0 && std::chrono::steady_clock::now() > deadline) {
     char text[40];
     std::snprintf(text, sizeof text, "%g", options.timeoutSeconds);
-    return Error{"the run took longer than " + std::string(text) +
-                 " s (--timeout sets the limit)"};
+    return Error{"the run took longer than " + std::string(text) + " s (--timeout sets the limit)"};
   }
   return {};
 }

@@ -81,9 +81,9 @@ struct GridProcess {
   Run &run;
   Grid *grid = nullptr;
   uint32_t replica = 0, partition = 0;
-  int depth = 0; // Of calls.
+  int depth = 0;            // Of calls.
   uint32_t randomCount = 0; // Of rng operations so far.
-  bool located = false; // The failure under way has been told.
+  bool located = false;     // The failure under way has been told.
 };
 
 /// Calls nest no deeper than this.

@@ -115,7 +115,7 @@ bool Grid::run(Run &run, const std::function<Status(GridProcess &)> &body) {
   alive = size();
   auto work = [&](int64_t number) {
     GridProcess process{run, this, static_cast<uint32_t>(number / partitions),
-                    static_cast<uint32_t>(number % partitions)};
+                        static_cast<uint32_t>(number % partitions)};
     Status status = body(process);
     std::lock_guard lock(mutex);
     if (!status) {
@@ -133,8 +133,9 @@ bool Grid::run(Run &run, const std::function<Status(GridProcess &)> &body) {
       threads.emplace_back(work, i);
     } catch (const std::system_error &) {
       std::lock_guard lock(mutex);
-      run.fail({"", "", "there are too few threads for a grid of " + std::to_string(size()) +
-                            " processes"});
+      run.fail(
+          {"", "",
+           "there are too few threads for a grid of " + std::to_string(size()) + " processes"});
       breakdown = "another process failed";
       changed.notify_all();
       break;

@@ -126,10 +126,10 @@ private:
 // The tables behind `Loop::find`, one file each; null where undefined.
 LoopFunction integerLoop(ElementOp op, tensor::DType type);
 LoopFunction booleanLoop(ElementOp op);
-LoopFunction floatLoop(ElementOp op);          // on f32
-LoopFunction doubleLoop(ElementOp op);         // on f64; transcendental functions only here
-LoopFunction complexLoop(ElementOp op);        // on complex<f32>: what needs no wider type
-LoopFunction complexDoubleLoop(ElementOp op);  // on complex<f64>
+LoopFunction floatLoop(ElementOp op);         // on f32
+LoopFunction doubleLoop(ElementOp op);        // on f64; transcendental functions only here
+LoopFunction complexLoop(ElementOp op);       // on complex<f32>: what needs no wider type
+LoopFunction complexDoubleLoop(ElementOp op); // on complex<f64>
 LoopFunction selectLoop(int bytes);
 
 } // namespace cupel::reference

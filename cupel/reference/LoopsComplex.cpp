@@ -91,9 +91,7 @@ Z reciprocalSquareRoot(Z a) {
   return 1.0 / std::sqrt(a);
 }
 
-Z logistic(Z a) {
-  return 1.0 / (1.0 + std::exp(-a));
-}
+Z logistic(Z a) { return 1.0 / (1.0 + std::exp(-a)); }
 
 Z cubeRoot(Z a) {
   if (a == 0.0)

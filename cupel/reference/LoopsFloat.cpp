@@ -34,7 +34,8 @@ template <typename T> T sign(T a) {
 template <typename T> auto totalKey(T a) {
   using S = std::make_signed_t<BitsOf<T>>;
   S bits = std::bit_cast<S>(a);
-  return static_cast<S>(bits ^ static_cast<S>(static_cast<BitsOf<T>>(bits >> (sizeof(T) * 8 - 1)) >> 1));
+  return static_cast<S>(bits ^
+                        static_cast<S>(static_cast<BitsOf<T>>(bits >> (sizeof(T) * 8 - 1)) >> 1));
 }
 
 /// Rounds to a format of fewer bits, keeping the type.
@@ -72,14 +73,10 @@ template <typename T> void reducePrecision(const LoopArguments &arguments) {
 template <typename T> LoopFunction basicLoop(ElementOp op) {
 #define UNARY(name, expression)                                                                    \
   case ElementOp::name:                                                                            \
-    return [](const LoopArguments &l) {                                                            \
-      loop1<T, T>(l, [](T a) -> T { return expression; });                                         \
-    };
+    return [](const LoopArguments &l) { loop1<T, T>(l, [](T a) -> T { return expression; }); };
 #define BINARY(name, expression)                                                                   \
   case ElementOp::name:                                                                            \
-    return [](const LoopArguments &l) {                                                            \
-      loop2<T, T>(l, [](T a, T b) -> T { return expression; });                                    \
-    };
+    return [](const LoopArguments &l) { loop2<T, T>(l, [](T a, T b) -> T { return expression; }); };
 #define COMPARE(name, operation)                                                                   \
   case ElementOp::name:                                                                            \
     return [](const LoopArguments &l) {                                                            \
@@ -87,8 +84,7 @@ template <typename T> LoopFunction basicLoop(ElementOp op) {
     };                                                                                             \
   case ElementOp::Total##name:                                                                     \
     return [](const LoopArguments &l) {                                                            \
-      loop2<T, uint8_t>(                                                                           \
-          l, [](T a, T b) -> uint8_t { return totalKey(a) operation totalKey(b); });               \
+      loop2<T, uint8_t>(l, [](T a, T b) -> uint8_t { return totalKey(a) operation totalKey(b); }); \
     };
   switch (op) {
     UNARY(Abs, std::fabs(a))
@@ -103,7 +99,7 @@ template <typename T> LoopFunction basicLoop(ElementOp op) {
     UNARY(Sqrt, std::sqrt(a))
     BINARY(Add, a + b)
     BINARY(Subtract, a - b)
-    BINARY(Multiply, a *b)
+    BINARY(Multiply, a * b)
     BINARY(Divide, a / b)
     BINARY(Remainder, std::fmod(a, b))
     BINARY(Maximum, maximum(a, b))

@@ -32,7 +32,10 @@ template <DType type> struct Integer {
     else
       return static_cast<T>(value & ((1u << kBits) - 1));
   }
-  static W wide(T value) { return static_cast<W>(static_cast<std::conditional_t<kSigned, std::make_signed_t<W>, W>>(value)); }
+  static W wide(T value) {
+    return static_cast<W>(
+        static_cast<std::conditional_t<kSigned, std::make_signed_t<W>, W>>(value));
+  }
   /// The bits of the value alone.
   static W bits(T value) {
     if constexpr (kBits == kStorageBits)
@@ -91,14 +94,10 @@ template <DType type> struct Integer {
   static LoopFunction find(ElementOp op) {
 #define UNARY(name, expression)                                                                    \
   case ElementOp::name:                                                                            \
-    return [](const LoopArguments &l) {                                                            \
-      loop1<T, T>(l, [](T a) -> T { return expression; });                                         \
-    };
+    return [](const LoopArguments &l) { loop1<T, T>(l, [](T a) -> T { return expression; }); };
 #define BINARY(name, expression)                                                                   \
   case ElementOp::name:                                                                            \
-    return [](const LoopArguments &l) {                                                            \
-      loop2<T, T>(l, [](T a, T b) -> T { return expression; });                                    \
-    };
+    return [](const LoopArguments &l) { loop2<T, T>(l, [](T a, T b) -> T { return expression; }); };
 #define COMPARE(name, operation)                                                                   \
   case ElementOp::name:                                                                            \
   case ElementOp::Total##name:                                                                     \
@@ -176,9 +175,7 @@ LoopFunction integerLoop(ElementOp op, DType type) {
 LoopFunction booleanLoop(ElementOp op) {
   using T = uint8_t; // 0 or 1
 #define BINARY(expression)                                                                         \
-  return [](const LoopArguments &l) {                                                              \
-    loop2<T, T>(l, [](T a, T b) -> T { return expression; });                                      \
-  };
+  return [](const LoopArguments &l) { loop2<T, T>(l, [](T a, T b) -> T { return expression; }); };
   switch (op) {
   case ElementOp::Not:
     return [](const LoopArguments &l) { loop1<T, T>(l, [](T a) -> T { return a ^ 1; }); };

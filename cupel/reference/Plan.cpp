@@ -207,8 +207,8 @@ static Status keepPromise(const Step::Promise &promise, const Value &value) {
   if (!value.isTensor())
     return Error{"a tensor is expected and something else came out"};
   const Tensor &tensor = value.tensor();
-  bool same = tensor.dtype() == promise.type &&
-              tensor.rank() == static_cast<int64_t>(promise.shape.size());
+  bool same =
+      tensor.dtype() == promise.type && tensor.rank() == static_cast<int64_t>(promise.shape.size());
   for (size_t i = 0; same && i < promise.shape.size(); ++i)
     same = promise.shape[i] < 0 || promise.shape[i] == tensor.dim(i);
   if (same)
@@ -260,8 +260,8 @@ Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
   return {};
 }
 
-Status callFunction(GridProcess &process, const FunctionPlan &function, std::vector<Value> arguments,
-                    std::vector<Value> &results) {
+Status callFunction(GridProcess &process, const FunctionPlan &function,
+                    std::vector<Value> arguments, std::vector<Value> &results) {
   if (process.depth >= kMaxCallDepth)
     return Error{"calls nest deeper than " + std::to_string(kMaxCallDepth)};
   ++process.depth;

@@ -113,8 +113,8 @@ Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
                 std::vector<Value> &results);
 
 /// Calls a function in a frame of its own.
-Status callFunction(GridProcess &process, const FunctionPlan &function, std::vector<Value> arguments,
-                    std::vector<Value> &results);
+Status callFunction(GridProcess &process, const FunctionPlan &function,
+                    std::vector<Value> arguments, std::vector<Value> &results);
 
 /// "file.mlir:3:8" where that is known.
 std::string describeLocation(mlir::Location location);

@@ -22,10 +22,11 @@ Result<StepFunction> planConstant(Operation *op, Planning &) {
   Result<Tensor> value = constantTensor(constant.getValue(), constant.getType());
   if (!value)
     return Error{value.message()};
-  return StepFunction([value = std::move(*value)](GridProcess &, StepArguments &arguments) -> Status {
-    arguments.set(0, value);
-    return {};
-  });
+  return StepFunction(
+      [value = std::move(*value)](GridProcess &, StepArguments &arguments) -> Status {
+        arguments.set(0, value);
+        return {};
+      });
 }
 
 /// Results are the operands: optimization_barrier and what has no meaning on one device.
@@ -90,7 +91,25 @@ Result<StepFunction> planComposite(Operation *op, Planning &planning) {
   return callStep(*callee);
 }
 
-using Check = Status (*)(const Tensor &actual, const Tensor &expected);
+/// A region that takes the operands and gives the results, such as a named computation.
+Result<StepFunction> planInlineRegion(Operation *op, Planning &planning) {
+  Region &region = op->getRegion(0);
+  if (region.getArgumentTypes() != op->getOperandTypes())
+    return Error{"a computation on the parts of tensors that devices hold is not evaluated"};
+  Result<const BlockPlan *> body = planning.region(region);
+  if (!body)
+    return Error{body.message()};
+  return StepFunction([body = *body](GridProcess &process, StepArguments &arguments) -> Status {
+    for (size_t i = 0; i < arguments.size(); ++i)
+      arguments.frame[body->arguments[i]] = arguments.take(i);
+    std::vector<Value> results;
+    if (Status status = runBlock(process, arguments.frame, *body, results); !status)
+      return status;
+    for (size_t i = 0; i < results.size(); ++i)
+      arguments.set(i, std::move(results[i]));
+    return {};
+  });
+}
 
 StepFunction checkStep(std::function<Status(const Tensor &, const Tensor &)> check) {
   return [check = std::move(check)](GridProcess &, StepArguments &arguments) -> Status {
@@ -98,7 +117,7 @@ StepFunction checkStep(std::function<Status(const Tensor &, const Tensor &)> che
   };
 }
 
-Result<StepFunction> planCustomCall(Operation *op, Planning &) {
+Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
   auto call = cast<stablehlo::CustomCallOp>(op);
   StringRef target = call.getCallTargetName();
   bool twoTensors = op->getNumOperands() == 2 &&
@@ -129,6 +148,30 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &) {
       return {};
     });
   }
+  // What JAX writes for shapes it knows at run time only: a condition and the sizes to name.
+  if (target == "shape_assertion" && op->getNumOperands() && !op->getNumResults()) {
+    std::string message = "a shape is not as the program asks for";
+    if (auto given = op->getAttrOfType<StringAttr>("error_message"))
+      message = given.str();
+    return StepFunction([message](GridProcess &, StepArguments &arguments) -> Status {
+      Result<std::vector<int64_t>> condition = integersOf(arguments.tensor(0));
+      if (!condition)
+        return Error{condition.message()};
+      if (condition->size() == 1 && condition->front())
+        return {};
+      std::string text = message;
+      for (size_t i = 1; i < arguments.size(); ++i)
+        if (size_t at = text.find("{" + std::to_string(i - 1) + "}"); at != std::string::npos)
+          if (Result<std::vector<int64_t>> size = integersOf(arguments.tensor(i));
+              size && size->size() == 1)
+            text.replace(at, text.find('}', at) + 1 - at, std::to_string(size->front()));
+      return Error{text};
+    });
+  }
+  // Sharding means nothing to the values on one device.
+  if (target == "Sharding" && op->getNumOperands() == 1 && op->getNumResults() == 1 &&
+      op->getOperand(0).getType() == op->getResult(0).getType())
+    return planIdentity(op, planning);
   return Error{"a custom call of @" + target.str() + " is not evaluated"};
 }
 
@@ -211,6 +254,8 @@ void registerBasics(Registry &registry) {
   registry.add("sdy.propagation_barrier", planIdentity);
   registry.add("sdy.data_flow_edge", planIdentity);
   registry.add("sdy.sharding_group", planIdentity);
+  registry.add("sdy.named_computation", planInlineRegion);
+  registry.add("sdy.manual_computation", planInlineRegion);
 }
 
 } // namespace cupel::reference

@@ -34,9 +34,8 @@ Result<IdGroups> groupsOf(stablehlo::ReplicaGroupMeshAxesAttr attr) {
       mesh.deviceIds.push_back(id.getSExtValue());
   std::vector<MeshAxisRef> axes;
   for (stablehlo::AxisRefAttr ref : attr.getAxes()) {
-    auto axis = llvm::find_if(given.getAxes(), [&](stablehlo::MeshAxisAttr a) {
-      return a.getName() == ref.getName();
-    });
+    auto axis = llvm::find_if(
+        given.getAxes(), [&](stablehlo::MeshAxisAttr a) { return a.getName() == ref.getName(); });
     if (axis == given.getAxes().end())
       return Error{"the mesh has no axis " + ref.getName().str()};
     MeshAxisRef reference{axis - given.getAxes().begin()};
@@ -135,9 +134,8 @@ StepFunction collective(Membership membership, size_t count, bool outsiders, Com
       }
       return {};
     }
-    Result<Grid::Meeting> meeting =
-        process.grid->meet(process, membership.name, numbersOf(*process.grid, *group),
-                           tensorsOf(arguments, count));
+    Result<Grid::Meeting> meeting = process.grid->meet(
+        process, membership.name, numbersOf(*process.grid, *group), tensorsOf(arguments, count));
     if (!meeting)
       return Error{meeting.message()};
     size_t place = llvm::find(*group, processOf(process)) - group->begin();
@@ -164,9 +162,8 @@ Result<StepFunction> planAllGather(Operation *op, Planning &) {
   int64_t dimension = cast<stablehlo::AllGatherOp>(op).getAllGatherDim();
   return collective(*membership, op->getNumOperands(), false,
                     [=](GridProcess &, StepArguments &, const ProcessGroup &,
-                        std::span<const Tensor> operands, size_t) {
-                      return allGather(operands, dimension);
-                    });
+                        std::span<const Tensor> operands,
+                        size_t) { return allGather(operands, dimension); });
 }
 
 Result<StepFunction> planAllReduce(Operation *op, Planning &planning) {
@@ -236,9 +233,8 @@ Result<StepFunction> planAllToAll(Operation *op, Planning &) {
   int64_t parts = exchange.getSplitCount();
   return collective(*membership, op->getNumOperands(), false,
                     [=](GridProcess &, StepArguments &, const ProcessGroup &,
-                        std::span<const Tensor> operands, size_t) {
-                      return allToAll(operands, split, concat, parts);
-                    });
+                        std::span<const Tensor> operands,
+                        size_t) { return allToAll(operands, split, concat, parts); });
 }
 
 /// The member whose value counts: the first, or the one that the last operand names.
@@ -308,24 +304,22 @@ Result<StepFunction> planCollectivePermute(Operation *op, Planning &) {
   Result<Grouping> grouping = groupingOf(Collective::CollectivePermute, channelOf(op), false);
   if (!grouping)
     return Error{grouping.message()};
-  Membership membership{{}, *grouping,
-                        "collective_permute on channel " + std::to_string(channelOf(op))};
+  Membership membership{
+      {}, *grouping, "collective_permute on channel " + std::to_string(channelOf(op))};
   std::vector<std::pair<int64_t, int64_t>> ids = pairsOf(op);
-  return collective(std::move(membership), 1, true,
-                    [=, grouping = *grouping](GridProcess &process, StepArguments &,
-                                              const ProcessGroup &group,
-                                              std::span<const Tensor> operands,
-                                              size_t) -> Result<GroupValues> {
-                      ProcessGrid grid{process.grid->replicas, process.grid->partitions};
-                      auto pairs = permutePairs(grouping, ids, grid);
-                      if (!pairs)
-                        return Error{pairs.message()};
-                      std::erase_if(*pairs, [&](const auto &pair) {
-                        return !llvm::is_contained(group, pair.first) ||
-                               !llvm::is_contained(group, pair.second);
-                      });
-                      return collectivePermute(group, operands, *pairs);
-                    });
+  return collective(
+      std::move(membership), 1, true,
+      [=, grouping = *grouping](GridProcess &process, StepArguments &, const ProcessGroup &group,
+                                std::span<const Tensor> operands, size_t) -> Result<GroupValues> {
+        ProcessGrid grid{process.grid->replicas, process.grid->partitions};
+        auto pairs = permutePairs(grouping, ids, grid);
+        if (!pairs)
+          return Error{pairs.message()};
+        std::erase_if(*pairs, [&](const auto &pair) {
+          return !llvm::is_contained(group, pair.first) || !llvm::is_contained(group, pair.second);
+        });
+        return collectivePermute(group, operands, *pairs);
+      });
 }
 
 Result<StepFunction> planReplicaId(Operation *, Planning &) {

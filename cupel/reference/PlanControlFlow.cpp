@@ -31,10 +31,11 @@ Result<StepFunction> planIf(Operation *op, Planning &planning) {
   Result<const BlockPlan *> no = planning.region(op->getRegion(1));
   if (!no)
     return Error{no.message()};
-  return StepFunction([yes = *yes, no = *no](GridProcess &process, StepArguments &arguments) -> Status {
-    bool condition = *arguments.tensor(0).dataAs<uint8_t>();
-    return runBranch(process, arguments, condition ? *yes : *no);
-  });
+  return StepFunction(
+      [yes = *yes, no = *no](GridProcess &process, StepArguments &arguments) -> Status {
+        bool condition = *arguments.tensor(0).dataAs<uint8_t>();
+        return runBranch(process, arguments, condition ? *yes : *no);
+      });
 }
 
 Result<StepFunction> planCase(Operation *op, Planning &planning) {

@@ -45,7 +45,6 @@ Result<Shape> shapeFrom(const Tensor &tensor) {
   return *values;
 }
 
-
 Result<StepFunction> planBroadcastInDim(Operation *op, Planning &) {
   auto broadcast = cast<stablehlo::BroadcastInDimOp>(op);
   Shape shape = shapeOf(broadcast.getType());
@@ -249,15 +248,16 @@ Result<StepFunction> planDynamicIota(Operation *op, Planning &) {
   if (!element)
     return Error{element.message()};
   int64_t dimension = cast<stablehlo::DynamicIotaOp>(op).getIotaDimension();
-  return single(op, [=, element = *element](GridProcess &process,
-                                            StepArguments &arguments) -> Result<Tensor> {
-    Result<Shape> shape = shapeFrom(arguments.tensor(0));
-    if (!shape)
-      return Error{shape.message()};
-    if (Status status = reserveFor(process, element.storage, *shape); !status)
-      return Error{status.message()};
-    return iota(element, std::move(*shape), dimension);
-  });
+  return single(
+      op,
+      [=, element = *element](GridProcess &process, StepArguments &arguments) -> Result<Tensor> {
+        Result<Shape> shape = shapeFrom(arguments.tensor(0));
+        if (!shape)
+          return Error{shape.message()};
+        if (Status status = reserveFor(process, element.storage, *shape); !status)
+          return Error{status.message()};
+        return iota(element, std::move(*shape), dimension);
+      });
 }
 
 Result<StepFunction> planBitcastConvert(Operation *op, Planning &) {
@@ -288,8 +288,7 @@ Result<StepFunction> planSetDimensionSize(Operation *op, Planning &) {
   // The type's bound, where it has one, is the largest size.
   int64_t bound = -1;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  if (auto extensions =
-          dyn_cast_or_null<stablehlo::TypeExtensionsAttr>(type.getEncoding())) {
+  if (auto extensions = dyn_cast_or_null<stablehlo::TypeExtensionsAttr>(type.getEncoding())) {
     int64_t given = extensions.getBounds()[dimension];
     bound = ShapedType::isDynamic(given) ? -1 : given;
   }
@@ -299,12 +298,9 @@ Result<StepFunction> planSetDimensionSize(Operation *op, Planning &) {
 }
 
 GatherNumbers numbersOf(stablehlo::GatherDimensionNumbersAttr attr) {
-  return {toVector(attr.getOffsetDims()),
-          toVector(attr.getCollapsedSliceDims()),
-          toVector(attr.getOperandBatchingDims()),
-          toVector(attr.getStartIndicesBatchingDims()),
-          toVector(attr.getStartIndexMap()),
-          attr.getIndexVectorDim()};
+  return {toVector(attr.getOffsetDims()),          toVector(attr.getCollapsedSliceDims()),
+          toVector(attr.getOperandBatchingDims()), toVector(attr.getStartIndicesBatchingDims()),
+          toVector(attr.getStartIndexMap()),       attr.getIndexVectorDim()};
 }
 
 Result<StepFunction> planGather(Operation *op, Planning &) {
@@ -346,12 +342,10 @@ Result<Tensor> promoted(Tensor tensor, const ElementType &type) {
 Result<StepFunction> planScatter(Operation *op, Planning &planning) {
   auto scattered = cast<stablehlo::ScatterOp>(op);
   auto attr = scattered.getScatterDimensionNumbers();
-  ScatterNumbers numbers{toVector(attr.getUpdateWindowDims()),
-                         toVector(attr.getInsertedWindowDims()),
-                         toVector(attr.getInputBatchingDims()),
-                         toVector(attr.getScatterIndicesBatchingDims()),
-                         toVector(attr.getScatterDimsToOperandDims()),
-                         attr.getIndexVectorDim()};
+  ScatterNumbers numbers{
+      toVector(attr.getUpdateWindowDims()),         toVector(attr.getInsertedWindowDims()),
+      toVector(attr.getInputBatchingDims()),        toVector(attr.getScatterIndicesBatchingDims()),
+      toVector(attr.getScatterDimsToOperandDims()), attr.getIndexVectorDim()};
   auto body = planning.function(scattered.getUpdateComputation());
   if (!body)
     return Error{body.message()};

@@ -57,10 +57,11 @@ StepFunction dotStep(Operation *op, const Types &types, DotDimensions dimensions
                     quantizedDotGeneral(arguments.tensor(0), arguments.tensor(1), dimensions, type,
                                         process.run.options.accumulate));
     };
-  return [=, type = types.result.storage](GridProcess &process, StepArguments &arguments) -> Status {
-    return setOne(arguments, dotGeneral(arguments.tensor(0), arguments.tensor(1), dimensions, type,
-                                        process.run.options.accumulate));
-  };
+  return
+      [=, type = types.result.storage](GridProcess &process, StepArguments &arguments) -> Status {
+        return setOne(arguments, dotGeneral(arguments.tensor(0), arguments.tensor(1), dimensions,
+                                            type, process.run.options.accumulate));
+      };
 }
 
 Result<StepFunction> planDotGeneral(Operation *op, Planning &) {
@@ -68,11 +69,10 @@ Result<StepFunction> planDotGeneral(Operation *op, Planning &) {
   Result<Types> types = typesOf(op);
   if (!types)
     return Error{types.message()};
-  return dotStep(op, *types,
-                 {toVector(attr.getLhsBatchingDimensions()),
-                  toVector(attr.getRhsBatchingDimensions()),
-                  toVector(attr.getLhsContractingDimensions()),
-                  toVector(attr.getRhsContractingDimensions())});
+  return dotStep(
+      op, *types,
+      {toVector(attr.getLhsBatchingDimensions()), toVector(attr.getRhsBatchingDimensions()),
+       toVector(attr.getLhsContractingDimensions()), toVector(attr.getRhsContractingDimensions())});
 }
 
 Result<StepFunction> planDot(Operation *op, Planning &) {
@@ -128,17 +128,17 @@ Result<StepFunction> planConvolution(Operation *op, Planning &) {
       (i++ % 2 ? window.paddingHigh : window.paddingLow).push_back(value.getSExtValue());
   }
   if (isQuantized(*types))
-    return StepFunction([=, type = types->result](GridProcess &process,
-                                                  StepArguments &arguments) -> Status {
-      return setOne(arguments,
-                    quantizedConvolution(arguments.tensor(0), arguments.tensor(1), dimensions,
-                                         window, type, process.run.options.accumulate));
-    });
-  return StepFunction([=, type = types->result.storage](GridProcess &process,
-                                                        StepArguments &arguments) -> Status {
-    return setOne(arguments, convolution(arguments.tensor(0), arguments.tensor(1), dimensions,
-                                         window, type, process.run.options.accumulate));
-  });
+    return StepFunction(
+        [=, type = types->result](GridProcess &process, StepArguments &arguments) -> Status {
+          return setOne(arguments,
+                        quantizedConvolution(arguments.tensor(0), arguments.tensor(1), dimensions,
+                                             window, type, process.run.options.accumulate));
+        });
+  return StepFunction(
+      [=, type = types->result.storage](GridProcess &process, StepArguments &arguments) -> Status {
+        return setOne(arguments, convolution(arguments.tensor(0), arguments.tensor(1), dimensions,
+                                             window, type, process.run.options.accumulate));
+      });
 }
 
 Result<StepFunction> planDynamicConv(Operation *op, Planning &) {
@@ -161,8 +161,8 @@ Result<StepFunction> planDynamicConv(Operation *op, Planning &) {
       return Error{shape.message()};
     if (Status status = reserveFor(process, type, *shape); !status)
       return status;
-    return setOne(arguments, convolution(lhs, rhs, dimensions, *window, type,
-                                         process.run.options.accumulate));
+    return setOne(arguments,
+                  convolution(lhs, rhs, dimensions, *window, type, process.run.options.accumulate));
   });
 }
 
@@ -185,8 +185,8 @@ Result<Einsum> parseEinsum(StringRef config, size_t operands) {
     plain &= llvm::all_of(labels, [](char c) { return llvm::isAlpha(c); });
     plain &= std::set<char>(labels.begin(), labels.end()).size() == labels.size();
   }
-  plain &= std::set<char>(result.result.begin(), result.result.end()).size() ==
-           result.result.size();
+  plain &=
+      std::set<char>(result.result.begin(), result.result.end()).size() == result.result.size();
   for (char label : result.result)
     plain &= llvm::any_of(result.operands, [&](const std::string &labels) {
       return labels.find(label) != std::string::npos;
@@ -265,8 +265,8 @@ Result<StepFunction> planEinsum(Operation *op, Planning &) {
       labels[i] = einsum.operands[i];
       if (static_cast<int64_t>(labels[i].size()) != arguments.tensor(i).rank())
         return Error{"the einsum has another number of letters than its operand dimensions"};
-      Result<Tensor> side = sumOver(process, arguments.tensor(i), labels[i],
-                                    einsum.operands[1 - i] + einsum.result);
+      Result<Tensor> side =
+          sumOver(process, arguments.tensor(i), labels[i], einsum.operands[1 - i] + einsum.result);
       if (!side)
         return Error{side.message()};
       sides[i] = std::move(*side);
@@ -289,8 +289,8 @@ Result<StepFunction> planEinsum(Operation *op, Planning &) {
     for (char label : labels[1])
       if (labels[0].find(label) == std::string::npos)
         rhsRest += label;
-    Result<Tensor> product = dotGeneral(sides[0], sides[1], dimensions, type,
-                                        process.run.options.accumulate);
+    Result<Tensor> product =
+        dotGeneral(sides[0], sides[1], dimensions, type, process.run.options.accumulate);
     if (!product)
       return Error{product.message()};
     return setOne(arguments, toOrder(*product, batch + lhsRest + rhsRest, einsum.result));
@@ -388,8 +388,8 @@ Result<StepFunction> planRng(Operation *op, Planning &) {
     RandomSource source{process.run.options.seed,
                         (static_cast<uint64_t>(process.grid->id(process)) << 32) +
                             process.randomCount++};
-    return setOne(arguments, (normal ? rngNormal : rngUniform)(arguments.tensor(0),
-                                                               arguments.tensor(1), *shape, source));
+    return setOne(arguments, (normal ? rngNormal : rngUniform)(
+                                 arguments.tensor(0), arguments.tensor(1), *shape, source));
   });
 }
 
@@ -398,8 +398,8 @@ Result<StepFunction> planBatchNormTraining(Operation *op, Planning &) {
   double epsilon = norm.getEpsilon().convertToDouble();
   int64_t feature = norm.getFeatureIndex();
   return StepFunction([=](GridProcess &, StepArguments &arguments) -> Status {
-    Result<BatchNormTraining> result = batchNormTraining(
-        arguments.tensor(0), arguments.tensor(1), arguments.tensor(2), epsilon, feature);
+    Result<BatchNormTraining> result = batchNormTraining(arguments.tensor(0), arguments.tensor(1),
+                                                         arguments.tensor(2), epsilon, feature);
     if (!result)
       return Error{result.message()};
     arguments.set(0, std::move(result->output));
@@ -414,9 +414,9 @@ Result<StepFunction> planBatchNormInference(Operation *op, Planning &) {
   double epsilon = norm.getEpsilon().convertToDouble();
   int64_t feature = norm.getFeatureIndex();
   return StepFunction([=](GridProcess &, StepArguments &arguments) -> Status {
-    return setOne(arguments, batchNormInference(arguments.tensor(0), arguments.tensor(1),
-                                                arguments.tensor(2), arguments.tensor(3),
-                                                arguments.tensor(4), epsilon, feature));
+    return setOne(arguments,
+                  batchNormInference(arguments.tensor(0), arguments.tensor(1), arguments.tensor(2),
+                                     arguments.tensor(3), arguments.tensor(4), epsilon, feature));
   });
 }
 

@@ -99,28 +99,28 @@ Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &
     return Error{found.message()};
   found->exponentBits = element.exponentBits;
   found->mantissaBits = element.mantissaBits;
-  return StepFunction([=, found = *found, type = *result](GridProcess &,
-                                                          StepArguments &arguments) -> Status {
-    Tensor values[3];
-    const Tensor *operands[3];
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      const Tensor &given = arguments.tensor(i);
-      Result<Tensor> value = stored && given.elementType().quantization
-                                 ? Result<Tensor>(given.withElementType(given.dtype()))
-                                 : real(given);
-      if (!value)
-        return Error{value.message()};
-      values[i] = std::move(*value);
-      operands[i] = &values[i];
-    }
-    Result<Tensor> result = elementwise(found, std::span(operands, arguments.size()), {});
-    if (!stored)
-      return setQuantized(arguments, std::move(result), type);
-    if (!result)
-      return Error{result.message()};
-    arguments.set(0, result->withElementType(type));
-    return {};
-  });
+  return StepFunction(
+      [=, found = *found, type = *result](GridProcess &, StepArguments &arguments) -> Status {
+        Tensor values[3];
+        const Tensor *operands[3];
+        for (size_t i = 0; i < arguments.size(); ++i) {
+          const Tensor &given = arguments.tensor(i);
+          Result<Tensor> value = stored && given.elementType().quantization
+                                     ? Result<Tensor>(given.withElementType(given.dtype()))
+                                     : real(given);
+          if (!value)
+            return Error{value.message()};
+          values[i] = std::move(*value);
+          operands[i] = &values[i];
+        }
+        Result<Tensor> result = elementwise(found, std::span(operands, arguments.size()), {});
+        if (!stored)
+          return setQuantized(arguments, std::move(result), type);
+        if (!result)
+          return Error{result.message()};
+        arguments.set(0, result->withElementType(type));
+        return {};
+      });
 }
 
 void registerQuantized(Registry &registry) {

@@ -56,8 +56,8 @@ Result<StepFunction> planReduce(Operation *op, Planning &planning) {
     if (Status status = operandsFor(arguments, *body, inputs, inits); !status)
       return status;
     auto function = body->bind(process, arguments.frame);
-    return setAll(arguments, reduce(inputs, inits, dimensions, *function,
-                                    process.run.options.accumulate));
+    return setAll(arguments,
+                  reduce(inputs, inits, dimensions, *function, process.run.options.accumulate));
   });
 }
 
@@ -89,8 +89,8 @@ Result<StepFunction> planReduceWindow(Operation *op, Planning &planning) {
     if (Status status = operandsFor(arguments, *body, inputs, inits); !status)
       return status;
     auto function = body->bind(process, arguments.frame);
-    return setAll(arguments, reduceWindow(inputs, inits, window, *function,
-                                          process.run.options.accumulate));
+    return setAll(arguments,
+                  reduceWindow(inputs, inits, window, *function, process.run.options.accumulate));
   });
 }
 

@@ -38,8 +38,9 @@ Result<ElementType> elementTypeOf(mlir::Type type) {
       return Error{plain.message()};
     return ElementType(*plain);
   }
-  std::optional<DType> storage = tensor::parseDType((quantized.isSigned() ? "i" : "ui") +
-                                                    std::to_string(quantized.getStorageTypeIntegralWidth()));
+  std::optional<DType> storage =
+      tensor::parseDType((quantized.isSigned() ? "i" : "ui") +
+                         std::to_string(quantized.getStorageTypeIntegralWidth()));
   Result<DType> expressed = plainType(quantized.getExpressedType());
   if (!storage || !expressed)
     return Error{"this quantized type is not evaluated"};
@@ -97,10 +98,10 @@ Result<Tensor> constantTensor(ElementsAttr value, mlir::Type type) {
       return;
     auto *values = tensor.mutableAs<uint8_t>();
     for (int64_t i = 0; i < tensor.size(); ++i)
-      values[i] = info(dtype).kind == tensor::Kind::Signed
-                      ? static_cast<uint8_t>(static_cast<int8_t>(values[i] << (8 - bits)) >>
-                                             (8 - bits))
-                      : values[i] & ((1 << bits) - 1);
+      values[i] =
+          info(dtype).kind == tensor::Kind::Signed
+              ? static_cast<uint8_t>(static_cast<int8_t>(values[i] << (8 - bits)) >> (8 - bits))
+              : values[i] & ((1 << bits) - 1);
   };
 
   if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
@@ -126,8 +127,7 @@ Result<Tensor> constantTensor(ElementsAttr value, mlir::Type type) {
       normalise(*result);
       return splat ? result->broadcastTo(shape, {}) : result;
     }
-    Result<Tensor> result =
-        Tensor::borrow(*element, splat ? tensor::Shape{} : shape, rawBytes);
+    Result<Tensor> result = Tensor::borrow(*element, splat ? tensor::Shape{} : shape, rawBytes);
     if (!result || !splat)
       return result;
     return result->broadcastTo(shape, {});

@@ -19,7 +19,8 @@ namespace {
 class BoundProgram : public ElementFunction {
 public:
   BoundProgram(const ElementProgram &program, std::span<const ElementType> arguments,
-               std::span<const ElementType> results, std::vector<Tensor> captures, GridProcess &process)
+               std::span<const ElementType> results, std::vector<Tensor> captures,
+               GridProcess &process)
       : program(program), arguments(arguments), results(results), held(std::move(captures)),
         process(process), knownFunction(program.known()) {
     for (const Tensor &capture : held)

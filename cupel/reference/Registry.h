@@ -63,7 +63,7 @@ private:
 };
 
 // The families.
-void registerBasics(Registry &registry);       // constants, tuples, tokens, calls, checks
+void registerBasics(Registry &registry); // constants, tuples, tokens, calls, checks
 void registerControlFlow(Registry &registry);
 void registerElementwise(Registry &registry);
 void registerDataMovement(Registry &registry);

@@ -136,8 +136,8 @@ std::string matchPrinted(const Options &options, const std::string &path,
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(""),
                                                 llvm::StringRef("")};
   std::string inputFlag = "--input-file=" + input.str().str();
-  int status = llvm::sys::ExecuteAndWait(
-      options.fileCheck, {options.fileCheck, inputFlag, path}, std::nullopt, redirects, 60);
+  int status = llvm::sys::ExecuteAndWait(options.fileCheck, {options.fileCheck, inputFlag, path},
+                                         std::nullopt, redirects, 60);
   llvm::sys::fs::remove(input);
   return status == 0 ? "" : "what it prints does not match its CHECK comments:\n" + printed;
 }
@@ -202,16 +202,15 @@ int main(int argc, char **argv) {
             ++outcome.leftOut;
             continue;
           }
-          std::string failure = interpreter.run(chunk.text, row.path, row,
-                                                probeFolder.str().str(), printed);
+          std::string failure =
+              interpreter.run(chunk.text, row.path, row, probeFolder.str().str(), printed);
           if (!failure.empty())
             outcome.failures.push_back("chunk " + std::to_string(chunk.index) + ": " + failure);
         }
         if (!probeFolder.empty())
           llvm::sys::fs::remove_directories(probeFolder);
         if (stdoutToo && outcome.failures.empty())
-          if (std::string failure =
-                  matchPrinted(options, options.folder + "/" + row.path, printed);
+          if (std::string failure = matchPrinted(options, options.folder + "/" + row.path, printed);
               !failure.empty())
             outcome.failures.push_back(failure);
       }
@@ -226,9 +225,8 @@ int main(int argc, char **argv) {
     threads.emplace_back(work);
   for (std::thread &thread : threads)
     thread.join();
-  std::sort(outcomes.begin(), outcomes.end(), [](const Outcome &lhs, const Outcome &rhs) {
-    return lhs.row->path < rhs.row->path;
-  });
+  std::sort(outcomes.begin(), outcomes.end(),
+            [](const Outcome &lhs, const Outcome &rhs) { return lhs.row->path < rhs.row->path; });
 
   size_t passed = 0, failed = 0, excepted = 0, informative = 0;
   for (const Outcome &outcome : outcomes) {
