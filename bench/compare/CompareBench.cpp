@@ -65,8 +65,8 @@ int main(int argc, char **argv) {
       {"f32 pcc+atol", DType::F32, pccAndAtol, 1e-6, false},
       {"f32 pcc+atol, all elements off", DType::F32, {.pcc = 0.99, .atol = 1e-9}, 1e-3, false},
       {"f32 pcc+atol+ulp", DType::F32, pccAndAtol, 1e-6, true},
-      {"bf16 pcc+atol", DType::BF16, pccAndAtol, 1e-3, false},
-      {"f16 pcc+atol", DType::F16, pccAndAtol, 1e-3, false},
+      {"bf16 pcc+atol", DType::BF16, pccAndAtol, 1e-4, false},
+      {"f16 pcc+atol", DType::F16, pccAndAtol, 1e-4, false},
       {"f64 pcc+atol", DType::F64, pccAndAtol, 1e-6, false},
       {"i32 equal", DType::I32, Tolerance::equal(), 0, false},
   };
@@ -95,6 +95,24 @@ int main(int argc, char **argv) {
                   copy.wall / compared.wall, copy.cpu * 1e3, compared.cpu * 1e3);
       std::fflush(stdout);
     }
+  }
+  // A wrong result is also looked at for what it looks like.
+  int64_t count = bytes / 4 / 4096 * 4096;
+  Result<Tensor> zeros = Tensor::zeros(DType::F32, {count});
+  Tensor expected = filled(DType::F32, count, 0).reshaped({count / 4096, 4096});
+  Tensor noise = filled(DType::F32, count, 0.5).reshaped({count / 4096, 4096});
+  Tensor zero = zeros->reshaped({count / 4096, 4096});
+  int64_t both[] = {0, 1};
+  struct {
+    const char *name;
+    Tensor actual;
+  } wrong[] = {{"noise", noise}, {"zero", zero}, {"reversed", expected.reversed(both)}};
+  for (const auto &[name, actual] : wrong) {
+    Time checked;
+    std::string sentence;
+    keepBest(checked,
+             [&] { sentence = check(actual, expected, Tolerance::withPcc(0.99))->sentence; });
+    std::printf("wrong f32 (%s): %.0f ms: %s\n", name, checked.wall * 1e3, sentence.c_str());
   }
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 using namespace cupel;
 using namespace cupel::compare;
@@ -54,12 +55,15 @@ __attribute__((always_inline)) inline void load(const typename StoredOf<source>:
     std::memcpy(&halves, from, sizeof(halves));
     lanes = __builtin_convertvector((Floats)(__builtin_convertvector(halves, Words) << 16), Lanes);
   } else {
-#if defined(__x86_64__)
-    typedef _Float16 Float16s __attribute__((vector_size(kLanes * sizeof(uint16_t))));
-    Float16s narrow;
-    std::memcpy(&narrow, from, sizeof(narrow));
-    lanes = __builtin_convertvector(__builtin_convertvector(narrow, Floats), Lanes);
-#endif
+    // Read as a float's exponent and mantissa, a half is too small by 2^112, also if subnormal;
+    // only infinities and NaN need their exponent back.
+    Halves halves;
+    std::memcpy(&halves, from, sizeof(halves));
+    Words words = __builtin_convertvector(halves, Words);
+    Words shifted = (words & 0x7fffu) << 13;
+    Words special = (Words)(shifted >= (0x7c00u << 13)) & 0x7f800000u;
+    Words widened = (Words)((Floats)shifted * 0x1p112f) | special | ((words & 0x8000u) << 16);
+    lanes = __builtin_convertvector((Floats)widened, Lanes);
   }
 }
 
@@ -161,14 +165,14 @@ struct PlainSet {
 #if defined(__x86_64__)
 struct Avx2Set {
   template <Source source, bool isWide, bool hasRtol>
-  __attribute__((target("avx2,f16c"))) static void add(const RawBlock &b, const Watch &w,
-                                                       PivotSums &s, BlockFindings &f) {
+  __attribute__((target("avx2"))) static void add(const RawBlock &b, const Watch &w, PivotSums &s,
+                                                  BlockFindings &f) {
     addLanes<source, isWide, hasRtol>(b, w, s, f);
   }
 };
 struct Avx512Set {
   template <Source source, bool isWide, bool hasRtol>
-  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,f16c"))) static void
+  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))) static void
   add(const RawBlock &b, const Watch &w, PivotSums &s, BlockFindings &f) {
     addLanes<source, isWide, hasRtol>(b, w, s, f);
   }
@@ -181,8 +185,7 @@ struct Loops {
   AddLanes f32[2], bf16[2], f16[2];
 };
 
-template <typename Set, bool hasF16> Loops loopsOf() {
-  constexpr Source f16 = hasF16 ? Source::F16 : Source::Doubles; // else never called
+template <typename Set> Loops loopsOf() {
   return {
       {{Set::template add<Source::Doubles, false, false>,
         Set::template add<Source::Doubles, false, true>},
@@ -190,20 +193,19 @@ template <typename Set, bool hasF16> Loops loopsOf() {
         Set::template add<Source::Doubles, true, true>}},
       {Set::template add<Source::F32, false, false>, Set::template add<Source::F32, false, true>},
       {Set::template add<Source::BF16, false, false>, Set::template add<Source::BF16, false, true>},
-      {Set::template add<f16, false, false>, Set::template add<f16, false, true>}};
+      {Set::template add<Source::F16, false, false>, Set::template add<Source::F16, false, true>}};
 }
 
 struct Machine {
-  Loops loops = loopsOf<PlainSet, false>();
-  bool hasF16 = false;
+  std::vector<Loops> sets = {loopsOf<PlainSet>()};
   Machine() {
 #if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
+    if (!__builtin_cpu_supports("avx2"))
       return;
-    hasF16 = true;
-    bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-    loops = wide ? loopsOf<Avx512Set, true>() : loopsOf<Avx2Set, true>();
+    sets.push_back(loopsOf<Avx2Set>());
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+      sets.push_back(loopsOf<Avx512Set>());
 #endif
   }
 };
@@ -215,10 +217,12 @@ const Machine &machine() {
 
 } // namespace
 
-bool compare::isDirect(Source source) { return source != Source::F16 || machine().hasF16; }
+int compare::instructionSets() { return static_cast<int>(machine().sets.size()); }
 
-BlockFindings compare::addBlock(const RawBlock &block, const Watch &watch, PivotSums &sums) {
-  const Loops &loops = machine().loops;
+BlockFindings compare::addBlock(const RawBlock &block, const Watch &watch, PivotSums &sums,
+                                int instructionSet) {
+  const auto &sets = machine().sets;
+  const Loops &loops = instructionSet < 0 ? sets.back() : sets[instructionSet];
   bool hasRtol = watch.rtol != 0;
   AddLanes add = block.source == Source::F32    ? loops.f32[hasRtol]
                  : block.source == Source::BF16 ? loops.bf16[hasRtol]

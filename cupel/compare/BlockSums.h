@@ -58,11 +58,12 @@ struct BlockFindings {
   bool anyMisses = false, relativeErrorGrows = false;
 };
 
-/// Whether this machine widens the type inside the loop.
-bool isDirect(Source source);
+/// How many versions of the loop this machine can run: the plain one is 0, the last is used.
+int instructionSets();
 
-/// Adds a block of finite numbers to `sums`, not scaled.
-BlockFindings addBlock(const RawBlock &block, const Watch &watch, PivotSums &sums);
+/// Adds a block of finite numbers to `sums`, not scaled. Tests ask for an instruction set.
+BlockFindings addBlock(const RawBlock &block, const Watch &watch, PivotSums &sums,
+                       int instructionSet = -1);
 /// Adds the pairs of finite numbers, scaled.
 void addCarefully(const Block &block, const Watch &watch, PivotSums &sums);
 /// How many parts miss the tolerance, in a block of finite numbers.

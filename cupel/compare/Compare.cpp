@@ -197,11 +197,10 @@ private:
         actual.tensor().elementType().quantization)
       return Source::Doubles;
     DType type = partType(actual.tensor().dtype());
-    Source source = type == DType::F32    ? Source::F32
-                    : type == DType::BF16 ? Source::BF16
-                    : type == DType::F16  ? Source::F16
-                                          : Source::Doubles;
-    return isDirect(source) ? source : Source::Doubles;
+    return type == DType::F32    ? Source::F32
+           : type == DType::BF16 ? Source::BF16
+           : type == DType::F16  ? Source::F16
+                                 : Source::Doubles;
   }
 
   Moments addChunk(int64_t chunk, Findings &mine) const {

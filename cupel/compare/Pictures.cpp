@@ -455,6 +455,8 @@ std::string reversed(const Canvas &canvas) {
         }))
       return fmt::format("reversed{}", alongAxis(axis, static_cast<int64_t>(canvas.dims.size())));
   }
+  if (canvas.isExplainedBy([&](int64_t p) { return canvas.count - 1 - p; }))
+    return "reversed along all dimensions";
   return "";
 }
 

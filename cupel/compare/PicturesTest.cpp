@@ -95,6 +95,10 @@ TEST_P(Pictures, Reversed) {
   EXPECT_EQ(picture(moved([](int64_t r, int64_t c) { return r * kColumns + kColumns - 1 - c; })),
             "reversed along the columns' dimension");
 }
+TEST_P(Pictures, ReversedInAllDimensions) {
+  EXPECT_EQ(picture(noisy(Values(expected.rbegin(), expected.rend()))),
+            "reversed along all dimensions");
+}
 TEST_P(Pictures, ZeroedRows) {
   Values actual = noisy(expected);
   std::fill(actual.begin() + 32 * kColumns, actual.begin() + 64 * kColumns, 0.0);

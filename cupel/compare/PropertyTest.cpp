@@ -3,7 +3,9 @@
 
 #include "cupel/compare/Verdict.h"
 
+#include "cupel/compare/BlockSums.h"
 #include "cupel/compare/TestTensors.h"
+#include "cupel/tensor/Float.h"
 
 #include <bit>
 #include <limits>
@@ -91,6 +93,44 @@ TEST(CompareProperty, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
+TEST(CompareProperty, AnyInstructionSetGivesTheSameBits) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    int64_t count = 1 + random.below(kBlock);
+    Values a = normals(count, seed), e = normals(count, seed + 50), low(count, 0.0);
+    std::vector<float> af(a.begin(), a.end()), ef(e.begin(), e.end());
+    Tensor ab = vectorOf(DType::BF16, a), eb = vectorOf(DType::BF16, e);
+    Tensor ah = vectorOf(DType::F16, a), eh = vectorOf(DType::F16, e);
+    Watch watch{.pivotActual = 0.1, .pivotExpected = -0.2, .atol = 0.1, .relativeError = 3};
+    watch.rtol = seed % 2 ? 0.01 : 0;
+    const double *lows = seed % 3 ? nullptr : low.data();
+    for (const RawBlock &block :
+         {RawBlock{Source::Doubles, a.data(), e.data(), lows, lows, count},
+          RawBlock{Source::F32, af.data(), ef.data(), nullptr, nullptr, count},
+          RawBlock{Source::BF16, ab.data(), eb.data(), nullptr, nullptr, count},
+          RawBlock{Source::F16, ah.data(), eh.data(), nullptr, nullptr, count}}) {
+      PivotSums plain;
+      BlockFindings found = addBlock(block, watch, plain, 0);
+      EXPECT_EQ(plain.count, count);
+      for (int set = 1; set < instructionSets(); ++set) {
+        PivotSums sums;
+        BlockFindings again = addBlock(block, watch, sums, set);
+        expectSameBits(plain.actual, sums.actual);
+        expectSameBits(plain.expected, sums.expected);
+        expectSameBits(plain.actualSquared, sums.actualSquared);
+        expectSameBits(plain.expectedSquared, sums.expectedSquared);
+        expectSameBits(plain.product, sums.product);
+        expectSameBits(plain.errorSquared, sums.errorSquared);
+        expectSameBits(found.maxError, again.maxError);
+        expectSameBits(found.maxExcess, again.maxExcess);
+        EXPECT_EQ(found.different, again.different);
+        EXPECT_EQ(found.anyMisses, again.anyMisses);
+        EXPECT_EQ(found.relativeErrorGrows, again.relativeErrorGrows);
+      }
+    }
+  }
+}
+
 TEST(CompareProperty, CountsWhatAPlainLoopCounts) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
@@ -129,6 +169,42 @@ TEST(CompareProperty, CountsWhatAPlainLoopCounts) {
     if (squares > 0)
       EXPECT_NEAR(s.relativeL2, std::sqrt(errors / squares), 1e-9 * (1 + s.relativeL2)) << seed;
   }
+}
+
+TEST(CompareProperty, TheTypesReadDirectlyMeanTheSameAsDoubles) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    Pair pair = randomPair(random, random.below(4000));
+    for (DType type : {DType::F32, DType::BF16, DType::F16}) {
+      Tensor a = vectorOf(type, pair.actual), e = vectorOf(type, pair.expected);
+      Tensor aWide = std::move(*convert(a, DType::F64)), eWide = std::move(*convert(e, DType::F64));
+      Tolerance tolerance{.atol = 1e-3, .rtol = seed % 2 ? 1e-2 : 0};
+      Statistics narrow = measure(a, e, tolerance), wide = measure(aWide, eWide, tolerance);
+      expectSameBits(narrow.relativeL2, wide.relativeL2);
+      expectSameBits(narrow.maxRelativeError, wide.maxRelativeError);
+      EXPECT_EQ(narrow.mismatches, wide.mismatches);
+      EXPECT_EQ(narrow.different, wide.different);
+      EXPECT_EQ(narrow.firstMismatches, wide.firstMismatches);
+    }
+  }
+}
+
+TEST(CompareProperty, EveryHalfIsReadExactly) {
+  auto tryAll = [](Source source, auto toDouble) {
+    for (int set = 0; set < instructionSets(); ++set)
+      for (int i = 0; i < 65536; ++i) {
+        uint16_t pattern = static_cast<uint16_t>(i), zero = 0;
+        PivotSums sums;
+        double value = toDouble(pattern);
+        bool finite =
+            addBlock({source, &pattern, &zero, nullptr, nullptr, 1}, {}, sums, set).finite;
+        ASSERT_EQ(finite, std::isfinite(value) && std::isfinite(value * value)) << i;
+        if (finite)
+          ASSERT_EQ(sums.actual, value) << i;
+      }
+  };
+  tryAll(Source::F16, toDouble<DType::F16>);
+  tryAll(Source::BF16, toDouble<DType::BF16>);
 }
 
 TEST(CompareProperty, PccIsCorrelation) {
