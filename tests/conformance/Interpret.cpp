@@ -261,8 +261,8 @@ int main(int argc, char **argv) {
                   failure.c_str());
   }
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::printf("interpret: %zu passed (%zu of them that upstream does not run), %zu failed, "
-              "%zu excepted, %.1f s\n",
-              passed, informative, failed, excepted, seconds);
+  std::printf("%zu exceptions, %zu of the passed that upstream does not run, %.1f s\n"
+              "%zu passed, %zu failed\n",
+              excepted, informative, seconds, passed, failed);
   return failed ? 1 : 0;
 }
