@@ -6,6 +6,7 @@
 
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/Dialects.h"
+#include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/tensor/Print.h"
 
@@ -77,7 +78,7 @@ public:
                   const std::string &probeFolder, std::string &printed) {
     complaint.clear();
     mlir::ParserConfig config(&context);
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, config, name);
+    auto module = cupel::ir::readProgram(llvm::MemoryBufferRef(text, name), config);
     if (!module)
       return "cannot be read: " + complaint;
     if (failed(compiler::lowerChlo(*module)))
