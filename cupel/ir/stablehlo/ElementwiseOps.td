@@ -23,7 +23,6 @@ def Stablehlo_ConstantOp : StablehloOp<"constant", [ConstantLike, Pure,
   let results = (outs Hlo_StaticAnyTensor:$output);
   let hasCustomAssemblyFormat = 1;
   let hasFolder = 1;
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     // Only a quantized result differs from its value's type: the value is then stored integers.
     static bool isCompatibleReturnTypes(mlir::TypeRange inferred, mlir::TypeRange actual);

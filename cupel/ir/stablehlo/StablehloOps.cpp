@@ -67,11 +67,6 @@ bool ConstantOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
   return value == result;
 }
 
-LogicalResult ConstantOp::verify() {
-  // Inference already compared the types; what remains is what a storage type cannot hold.
-  return success();
-}
-
 void ConstantOp::print(OpAsmPrinter &printer) {
   if (getValue().getType() == getType()) {
     printer.printOptionalAttrDict((*this)->getAttrs(), {"value"});
@@ -94,7 +89,8 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
     if (succeeded(parser.parseOptionalLess()) &&
         (parser.parseOptionalAttrDict(result.attributes) || parser.parseGreater()))
       return failure();
-    if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() || parser.getCurrentLocation(&loc) || parser.parseType(type))
+    if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+        parser.getCurrentLocation(&loc) || parser.parseType(type))
       return failure();
     if (type.getNumInputs() != 0 || type.getNumResults() != 1)
       return parser.emitError(loc, "expected a type of the form () -> tensor, but got ") << type;
@@ -113,7 +109,8 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
 // reduce
 //===----------------------------------------------------------------------===//
 
-/// The op that is the whole body, if the compact form can express it: see facts in docs/reference.
+/// The op that is the whole body, if the compact form can express it: one commutative op on the two
+/// block arguments in order.
 static Operation *compactBody(ReduceOp reduce) {
   if (reduce.getInputs().size() != 1 || !reduce.getBody().hasOneBlock())
     return nullptr;
