@@ -1,0 +1,86 @@
+// Values: by hand, from what the group of each process is.
+
+func.func @main() {
+  %x0 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %x1 = stablehlo.constant dense<[3, 4]> : tensor<2xi32>
+  %y:2 = "interpreter.run_parallel"(%x0, %x1) {programs = [[@each], [@each]]} : (tensor<2xi32>, tensor<2xi32>) -> (tensor<4xi32>, tensor<4xi32>)
+  check.expect_eq_const %y#0, dense<[1, 2, 3, 4]> : tensor<4xi32>
+  check.expect_eq_const %y#1, dense<[1, 2, 3, 4]> : tensor<4xi32>
+  func.return
+}
+func.func @each(%x: tensor<2xi32>) -> tensor<4xi32> {
+  %y = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi32>) -> tensor<4xi32>
+  return %y : tensor<4xi32>
+}
+
+// -----
+
+// The order is the order of the group.
+func.func @main() {
+  %x0 = stablehlo.constant dense<[1]> : tensor<1xi32>
+  %x1 = stablehlo.constant dense<[2]> : tensor<1xi32>
+  %y:2 = "interpreter.run_parallel"(%x0, %x1) {programs = [[@each], [@each]]} : (tensor<1xi32>, tensor<1xi32>) -> (tensor<2xi32>, tensor<2xi32>)
+  check.expect_eq_const %y#0, dense<[2, 1]> : tensor<2xi32>
+  check.expect_eq_const %y#1, dense<[2, 1]> : tensor<2xi32>
+  func.return
+}
+func.func @each(%x: tensor<1xi32>) -> tensor<2xi32> {
+  %y = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>} : (tensor<1xi32>) -> tensor<2xi32>
+  return %y : tensor<2xi32>
+}
+
+// -----
+
+// Two replicas of two partitions with a channel: replicas and partitions together.
+func.func @main() {
+  %x0 = stablehlo.constant dense<[1]> : tensor<1xi32>
+  %x1 = stablehlo.constant dense<[2]> : tensor<1xi32>
+  %x2 = stablehlo.constant dense<[3]> : tensor<1xi32>
+  %x3 = stablehlo.constant dense<[4]> : tensor<1xi32>
+  %y:4 = "interpreter.run_parallel"(%x0, %x1, %x2, %x3) {programs = [[@each, @each], [@each, @each]]} : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>)
+  check.expect_eq_const %y#0, dense<[1, 3, 2, 4]> : tensor<4xi32>
+  check.expect_eq_const %y#1, dense<[1, 3, 2, 4]> : tensor<4xi32>
+  check.expect_eq_const %y#2, dense<[1, 3, 2, 4]> : tensor<4xi32>
+  check.expect_eq_const %y#3, dense<[1, 3, 2, 4]> : tensor<4xi32>
+  func.return
+}
+func.func @each(%x: tensor<1xi32>) -> tensor<4xi32> {
+  %y = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>} : (tensor<1xi32>) -> tensor<4xi32>
+  return %y : tensor<4xi32>
+}
+
+// -----
+
+// Global ids.
+func.func @main() {
+  %x0 = stablehlo.constant dense<[1]> : tensor<1xi32>
+  %x1 = stablehlo.constant dense<[2]> : tensor<1xi32>
+  %x2 = stablehlo.constant dense<[3]> : tensor<1xi32>
+  %x3 = stablehlo.constant dense<[4]> : tensor<1xi32>
+  %y:4 = "interpreter.run_parallel"(%x0, %x1, %x2, %x3) {programs = [[@each, @each], [@each, @each]]} : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
+  check.expect_eq_const %y#0, dense<[1, 4]> : tensor<2xi32>
+  check.expect_eq_const %y#1, dense<[2, 3]> : tensor<2xi32>
+  check.expect_eq_const %y#2, dense<[2, 3]> : tensor<2xi32>
+  check.expect_eq_const %y#3, dense<[1, 4]> : tensor<2xi32>
+  func.return
+}
+func.func @each(%x: tensor<1xi32>) -> tensor<2xi32> {
+  %y = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids} : (tensor<1xi32>) -> tensor<2xi32>
+  return %y : tensor<2xi32>
+}
+
+// -----
+
+// Along the second dimension.
+func.func @main() {
+  %x0 = stablehlo.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %x1 = stablehlo.constant dense<[[3.0], [4.0]]> : tensor<2x1xf32>
+  %y:2 = "interpreter.run_parallel"(%x0, %x1) {programs = [[@each], [@each]]} : (tensor<2x1xf32>, tensor<2x1xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
+  check.expect_eq_const %y#0, dense<[[1.0, 3.0], [2.0, 4.0]]> : tensor<2x2xf32>
+  check.expect_eq_const %y#1, dense<[[1.0, 3.0], [2.0, 4.0]]> : tensor<2x2xf32>
+  func.return
+}
+func.func @each(%x: tensor<2x1xf32>) -> tensor<2x2xf32> {
+  %y = "stablehlo.all_gather"(%x) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2x1xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}

@@ -1,0 +1,39 @@
+// Values: (x - mean) / sqrt(variance + epsilon) * scale + offset in NumPy, f64.
+
+func.func @main() {
+  %x = stablehlo.constant dense<[[1.0, 2.0], [3.0, 6.0], [5.0, -2.0], [7.0, 4.0]]> : tensor<4x2xf32>
+  %scale = stablehlo.constant dense<[2.0, 0.5]> : tensor<2xf32>
+  %offset = stablehlo.constant dense<[1.0, -1.0]> : tensor<2xf32>
+  %mean = stablehlo.constant dense<[4.0, 2.5]> : tensor<2xf32>
+  %variance = stablehlo.constant dense<[5.0, 8.75]> : tensor<2xf32>
+  %y = "stablehlo.batch_norm_inference"(%x, %scale, %offset, %mean, %variance) {epsilon = 0.125 : f32, feature_index = 1 : i64} : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+  check.expect_almost_eq_const %y, dense<[[-1.6503567, -1.0839181], [0.11654779, -0.41257304], [1.8834522, -1.7552632], [3.6503565, -0.7482456]]> : tensor<4x2xf32>, tolerance = 1.0e-6
+  func.return
+}
+
+// -----
+
+func.func @main() {
+  %x = stablehlo.constant dense<[[1.0, 2.0], [3.0, 6.0], [5.0, -2.0], [7.0, 4.0]]> : tensor<4x2xf64>
+  %scale = stablehlo.constant dense<[2.0, 0.5]> : tensor<2xf64>
+  %offset = stablehlo.constant dense<[1.0, -1.0]> : tensor<2xf64>
+  %mean = stablehlo.constant dense<[4.0, 2.5]> : tensor<2xf64>
+  %variance = stablehlo.constant dense<[5.0, 8.75]> : tensor<2xf64>
+  %y = "stablehlo.batch_norm_inference"(%x, %scale, %offset, %mean, %variance) {epsilon = 0.125 : f32, feature_index = 1 : i64} : (tensor<4x2xf64>, tensor<2xf64>, tensor<2xf64>, tensor<2xf64>, tensor<2xf64>) -> tensor<4x2xf64>
+  check.expect_almost_eq_const %y, dense<[[-1.650356625796317, -1.083918135829669], [0.11654779140122773, -0.41257304919231763], [1.8834522085987722, -1.7552632224670202], [3.650356625796317, -0.7482455925109932]]> : tensor<4x2xf64>, tolerance = 1.0e-14
+  func.return
+}
+
+// -----
+
+// The feature dimension comes first.
+func.func @main() {
+  %x = stablehlo.constant dense<[[1.0, 3.0, 5.0, 7.0], [2.0, 6.0, -2.0, 4.0]]> : tensor<2x4xf64>
+  %scale = stablehlo.constant dense<[2.0, 0.5]> : tensor<2xf64>
+  %offset = stablehlo.constant dense<[1.0, -1.0]> : tensor<2xf64>
+  %mean = stablehlo.constant dense<[4.0, 2.5]> : tensor<2xf64>
+  %variance = stablehlo.constant dense<[5.0, 8.75]> : tensor<2xf64>
+  %y = "stablehlo.batch_norm_inference"(%x, %scale, %offset, %mean, %variance) {epsilon = 0.125 : f32, feature_index = 0 : i64} : (tensor<2x4xf64>, tensor<2xf64>, tensor<2xf64>, tensor<2xf64>, tensor<2xf64>) -> tensor<2x4xf64>
+  check.expect_almost_eq_const %y, dense<[[-1.650356625796317, 0.11654779140122773, 1.8834522085987722, 3.650356625796317], [-1.083918135829669, -0.41257304919231763, -1.7552632224670202, -0.7482455925109932]]> : tensor<2x4xf64>, tolerance = 1.0e-14
+  func.return
+}

@@ -1,0 +1,12 @@
+// Trap: the variance of batch_norm_training is divided by the count, not the count less one (values: NumPy).
+
+func.func @main() {
+  %x = stablehlo.constant dense<[[1.0, 2.0], [3.0, 6.0], [5.0, -2.0], [7.0, 4.0]]> : tensor<4x2xf64>
+  %scale = stablehlo.constant dense<[2.0, 0.5]> : tensor<2xf64>
+  %offset = stablehlo.constant dense<[1.0, -1.0]> : tensor<2xf64>
+  %y, %m, %v = "stablehlo.batch_norm_training"(%x, %scale, %offset) {epsilon = 0.125 : f32, feature_index = 1 : i64} : (tensor<4x2xf64>, tensor<2xf64>, tensor<2xf64>) -> (tensor<4x2xf64>, tensor<2xf64>, tensor<2xf64>)
+  check.expect_almost_eq_const %y, dense<[[-1.650356625796317, -1.083918135829669], [0.11654779140122773, -0.41257304919231763], [1.8834522085987722, -1.7552632224670202], [3.650356625796317, -0.7482455925109932]]> : tensor<4x2xf64>, tolerance = 1.0e-14
+  check.expect_almost_eq_const %m, dense<[4.0, 2.5]> : tensor<2xf64>, tolerance = 1.0e-14
+  check.expect_almost_eq_const %v, dense<[5.0, 8.75]> : tensor<2xf64>, tolerance = 1.0e-14
+  func.return
+}
