@@ -54,7 +54,7 @@ namespace detail {
 
 inline int exactLogistic(mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr) {
   // So many bits more than r has that rounding twice does no harm.
-  thread_local Real t(Bits{320});
+  thread_local Real t(Bits{160});
   mpfr_neg(t, x, MPFR_RNDN);
   mpfr_exp(t, t, MPFR_RNDN);
   mpfr_add_ui(t, t, 1, MPFR_RNDN);
@@ -73,7 +73,8 @@ inline int exactRsqrt(mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr) {
 } // namespace detail
 
 #define UNARY(name) [](mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr) { return name(r, a, MPFR_RNDN); }
-#define BINARY(name) [](mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr b) { return name(r, a, b, MPFR_RNDN); }
+#define BINARY(name)                                                                               \
+  [](mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr b) { return name(r, a, b, MPFR_RNDN); }
 inline const MeasuredFunction kMeasured[] = {
     {ElementOp::Exponential, UNARY(mpfr_exp), -104, 89, -746, 710},
     {ElementOp::ExponentialMinusOne, UNARY(mpfr_expm1), -20, 89, -40, 710},

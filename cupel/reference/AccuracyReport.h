@@ -19,14 +19,25 @@ struct AccuracyRow {
   int64_t samples = 0, correct = 0;
   double worst = 0; // ULP, of the results that are not correctly rounded
   double at[2] = {};
+  /// Keeps the worst; of equal ones that of the smaller operand, so that the page does not depend
+  /// on threads.
+  void note(double error, double x, double y) {
+    if (error < worst || error == 0 || (error == worst && !(x < at[0])))
+      return;
+    worst = error;
+    at[0] = x;
+    at[1] = y;
+  }
   std::string str() const;
 };
 
-/// One function on complex numbers: componentwise errors in ULP of the component.
+/// One function on complex numbers.
 struct ComplexRow {
   std::string function, type, where;
   int64_t samples = 0;
-  double worst = 0;
+  double worst = 0; // ULP of each component
+  double norm = 0;  // ULP of the larger component
+  std::complex<double> at = {};
 };
 
 /// One family of sums: errors in ULP of the exact sum (of the result's type).
