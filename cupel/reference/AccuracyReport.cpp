@@ -93,7 +93,9 @@ values of the type at the exact result. A result is *correctly rounded* if it is
 ## What is promised
 
 - Elementwise transcendental functions in f32 and below: at least 99.9 % correctly rounded, never off by more than 1 ULP.
-- In f64: within 2 ULP.
+- In f64: within 2 ULP, with two exceptions: `tanh` is asserted at 2.25 ULP (it is the C library's) and `logistic` at 2.5 ULP
+  (1/(1+exp(-x)) rounds three times). Random operands rarely show it; the worst found in searches among 16 million operands are
+  among the samples below.
 - Complex functions: the values of C99 Annex G at zeros, infinities and NaN and on both sides of branch cuts; components of
   complex<f32> within 1 ULP; complex<f64> within 4 ULP of its larger component.
 - Sums and dot products of f32 and below with `--accumulate=f64`: at least as close to the exact sum as a pairwise sum in f32, and
