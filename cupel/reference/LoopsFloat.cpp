@@ -133,9 +133,12 @@ template <typename T> LoopFunction basicLoop(ElementOp op) {
 /// The C library's cube root may be off by several units; one step of Newton's method with an exact
 /// residual mends that.
 double cubeRoot(double x) {
+  if (x == 0 || std::fabs(x) == INFINITY || x != x)
+    return std::cbrt(x);
+  // Near the bottom of the range the residual would underflow.
+  if (std::fabs(x) < 0x1p-900)
+    return 0x1p-100 * cubeRoot(0x1p300 * x);
   double y = std::cbrt(x);
-  if (!(std::fabs(x) > 0x1p-1000) || std::fabs(x) == INFINITY || x != x)
-    return y;
   double square = y * y, squareError = std::fma(y, y, -square);
   double residual = std::fma(square, y, -x) + squareError * y;
   return y - residual / (3 * square);

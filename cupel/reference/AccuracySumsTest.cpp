@@ -1,0 +1,215 @@
+// Sums and dot products with wide accumulation against exact sums, and against what a pairwise sum
+// in f32 makes of the same values; and the same bits whatever the layout and the blocking.
+
+#include "cupel/reference/AccuracyOracle.h"
+#include "cupel/reference/AccuracyReport.h"
+#include "cupel/reference/DotAndConvolution.h"
+#include "cupel/reference/KernelTesting.h"
+#include "cupel/reference/Reductions.h"
+
+#include <bit>
+
+using namespace cupel;
+using namespace cupel::reference;
+
+namespace {
+
+double uniform(std::mt19937_64 &random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
+/// What is summed.
+struct Family {
+  const char *name;
+  double (*draw)(std::mt19937_64 &);
+};
+const Family kFamilies[] = {
+    {"0..1", uniform},
+    {"-1..1", [](auto &r) { return 2 * uniform(r) - 1; }},
+    {"1 + 0..2^-6", [](auto &r) { return 1 + uniform(r) / 64; }},
+    {"±2^(-12..12)",
+     [](auto &r) {
+       double size = std::exp2(24 * uniform(r) - 12);
+       return r() & 1 ? size : -size;
+     }},
+    {"mostly small, a few large",
+     [](auto &r) { return r() % 64 ? uniform(r) / 1024 : 1000 * (uniform(r) - 0.5); }},
+};
+constexpr int64_t kLengths[] = {1, 2, 7, 8, 9, 100, 1000, 4096, 65537};
+
+/// Halves down to one element, every addition rounded to f32.
+float pairwise(std::span<const float> values) {
+  if (values.size() == 1)
+    return values[0];
+  size_t half = values.size() / 2;
+  return pairwise(values.first(half)) + pairwise(values.subspan(half));
+}
+
+/// The exact sum of products of doubles that have 24 bits each.
+void exactDot(std::span<const double> a, std::span<const double> b, Real &sum) {
+  Real product{Bits{53}};
+  sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    product = a[i] * b[i]; // exact: 48 bits
+    mpfr_add(sum, sum, product, MPFR_RNDN);
+  }
+}
+
+int exactCopy(mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr) { return mpfr_set(r, a, MPFR_RNDN); }
+
+/// Holds every sum of f32 values and products exactly.
+constexpr Bits kExact{1024};
+
+template <DType type> struct Summation {
+  using S = Storage<type>;
+  SumRow row;
+
+  void judge(double got, double other, const Real &exact) {
+    static const Real none(0.0);
+    double ours = Format<type>::ulps(got, exactCopy, exact, none);
+    double theirs = Format<type>::ulps(other, exactCopy, exact, none);
+    ++row.cases;
+    row.correct += got == Format<type>::rounded(exactCopy, exact, none);
+    ++(ours < theirs ? row.closer : ours == theirs ? row.equal : row.farther);
+    row.worst = std::max(row.worst, ours);
+    row.pairwiseWorst = std::max(row.pairwiseWorst, theirs);
+  }
+  void report() {
+    AccuracyReport::get().add(row);
+    EXPECT_EQ(row.farther, 0) << row.operation << " " << row.type << " " << row.family;
+    // Rounded to 16 bits, the two hardly ever differ.
+    if (type == DType::F32)
+      EXPECT_GT(row.closer, 0) << row.operation << " " << row.type << " " << row.family;
+  }
+};
+
+template <DType type>
+std::vector<Storage<type>> drawn(std::mt19937_64 &random, const Family &family, int64_t count) {
+  std::vector<Storage<type>> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(tensor::fromDouble<type>(family.draw(random)));
+  return values;
+}
+
+template <DType type> Tensor vectorOf(const std::vector<Storage<type>> &values) {
+  return Tensor::of<type>({static_cast<int64_t>(values.size())},
+                          std::span<const Storage<type>>(values));
+}
+
+template <DType type> TestFunction addition() {
+  return binary<type>(
+      [](auto a, auto b) {
+        return tensor::fromDouble<type>(tensor::toDouble<type>(a) + tensor::toDouble<type>(b));
+      },
+      KnownFunction::Add);
+}
+
+template <DType type> std::vector<Storage<type>> sum(const Tensor &input, int64_t dimension) {
+  Tensor init = Tensor::of<type>({}, {Storage<type>(0)});
+  TestFunction body = addition<type>();
+  auto result = reduce({&input, 1}, {&init, 1}, {&dimension, 1}, body, Accumulate::Wide);
+  EXPECT_TRUE(static_cast<bool>(result));
+  return valuesOf<type>((*result)[0]);
+}
+
+template <DType type> Storage<type> dotProduct(const Tensor &a, const Tensor &b) {
+  return valuesOf<type>(dot(a, b, type, Accumulate::Wide))[0];
+}
+
+int repeats(int64_t length) {
+  int count = isFullRun() ? 200 : 6;
+  return length > 10'000 ? std::max(1, count / 10) : count;
+}
+
+template <DType type> void measure(bool products) {
+  for (const Family &family : kFamilies) {
+    Summation<type> summation{
+        {products ? "dot" : "reduce add", std::string(tensor::info(type).name), family.name}};
+    std::mt19937_64 random(42);
+    Real exact{kExact};
+    for (int64_t length : kLengths)
+      for (int repeat = 0; repeat < repeats(length); ++repeat) {
+        auto a = drawn<type>(random, family, length), b = drawn<type>(random, family, length);
+        std::vector<double> x, y;
+        std::vector<float> terms;
+        for (int64_t i = 0; i < length; ++i) {
+          x.push_back(tensor::toDouble<type>(a[i]));
+          y.push_back(products ? tensor::toDouble<type>(b[i]) : 1);
+          terms.push_back(static_cast<float>(x[i]) * static_cast<float>(y[i]));
+        }
+        exactDot(x, y, exact);
+        auto got = products ? dotProduct<type>(vectorOf<type>(a), vectorOf<type>(b))
+                            : sum<type>(vectorOf<type>(a), 0)[0];
+        auto other = tensor::fromDouble<type>(pairwise(terms));
+        summation.judge(tensor::toDouble<type>(got), tensor::toDouble<type>(other), exact);
+      }
+    summation.report();
+  }
+}
+
+TEST(SumAccuracyTest, ReduceIsAtLeastAsCloseAsPairwiseF32) {
+  measure<DType::F32>(false);
+  measure<DType::F16>(false);
+  measure<DType::BF16>(false);
+}
+TEST(SumAccuracyTest, DotIsAtLeastAsCloseAsPairwiseF32) {
+  measure<DType::F32>(true);
+  measure<DType::F16>(true);
+  measure<DType::BF16>(true);
+}
+
+// The bound of the promise: f64 holds 53 bits. Terms that cancel across more than that are lost,
+// where another order (here the one of a pairwise sum, by luck) may keep them.
+TEST(SumAccuracyTest, CancellationBeyondTheBitsOfF64IsLost) {
+  std::vector<float> values(32, 0);
+  values[0] = 1;
+  values[16] = 0x1p80f;
+  values[24] = -0x1p80f;
+  EXPECT_EQ(pairwise(values), 1);
+  EXPECT_EQ(sum<DType::F32>(vectorOf<DType::F32>(values), 0)[0], 0);
+}
+
+// One row of numbers, summed on its own, as a row and as a column among others, and through views.
+TEST(SumAccuracyTest, SumsDoNotDependOnLayout) {
+  std::mt19937_64 random(7);
+  for (int64_t length : {5, 64, 1000, 4097}) {
+    auto values = drawn<DType::F32>(random, kFamilies[3], length);
+    float alone = sum<DType::F32>(vectorOf<DType::F32>(values), 0)[0];
+    for (int64_t others : {1, 2, 3, 8, 17, 64}) {
+      std::vector<float> rows(static_cast<size_t>(others * length));
+      for (int64_t r = 0; r < others; ++r)
+        std::copy(values.begin(), values.end(), rows.begin() + r * length);
+      Tensor matrix = Tensor::of<DType::F32>({others, length}, rows);
+      int64_t order[] = {1, 0};
+      Tensor turned = *matrix.transposed(order).contiguous();
+      std::vector<float> want(static_cast<size_t>(others), alone);
+      EXPECT_EQ(sum<DType::F32>(matrix, 1), want) << length << " x " << others;
+      EXPECT_EQ(sum<DType::F32>(matrix.transposed(order), 0), want) << length << " x " << others;
+      EXPECT_EQ(sum<DType::F32>(turned, 0), want) << length << " x " << others;
+      EXPECT_EQ(sum<DType::F32>(turned.transposed(order), 1), want) << length << " x " << others;
+    }
+  }
+}
+
+// Every element of a matrix product is the dot product of its row and column, whatever the sizes
+// that choose the blocks.
+TEST(SumAccuracyTest, DotDoesNotDependOnBlocking) {
+  std::mt19937_64 random(8);
+  for (int64_t length : {3, 65, 600}) {
+    auto a = drawn<DType::F32>(random, kFamilies[3], length);
+    auto b = drawn<DType::F32>(random, kFamilies[3], length);
+    float alone = dotProduct<DType::F32>(vectorOf<DType::F32>(a), vectorOf<DType::F32>(b));
+    for (auto [m, n] : {std::pair{1, 5}, {2, 1}, {7, 9}, {33, 64}, {100, 130}}) {
+      std::vector<float> rows, columns;
+      for (int i = 0; i < m; ++i)
+        rows.insert(rows.end(), a.begin(), a.end());
+      for (float x : b)
+        columns.insert(columns.end(), static_cast<size_t>(n), x);
+      auto product = valuesOf<DType::F32>(dot(Tensor::of<DType::F32>({m, length}, rows),
+                                              Tensor::of<DType::F32>({length, n}, columns),
+                                              DType::F32, Accumulate::Wide));
+      EXPECT_EQ(product, std::vector<float>(static_cast<size_t>(m * n), alone))
+          << m << "x" << length << "x" << n;
+    }
+  }
+}
+
+} // namespace
