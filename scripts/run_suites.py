@@ -136,9 +136,14 @@ class Suites:
         vectors = ROOT.parent / "shared/conformance/stablehlo"
         if not vectors.is_dir():
             return skipped("../shared/conformance/stablehlo is not there: StableHLO's conformance vectors were NOT run")
-        result = counted([self.bin / "cupel_conformance", "--vectors", vectors], self.env)
-        exceptions = re.search(r"(\d+) exceptions", result.output)
-        result.skipped += int(exceptions[1]) if exceptions else 0
+        result = Result()
+        for tool in ("cupel_conformance", "cupel_interpret"):
+            one = counted([self.bin / tool, "--vectors", vectors], self.env)
+            exceptions = re.search(r"(\d+) exceptions", one.output)
+            result.passed += one.passed
+            result.failed += one.failed
+            result.skipped += one.skipped + (int(exceptions[1]) if exceptions else 0)
+            result.output += one.output or one.details
         if result.skipped:
             result.notice = f"{result.skipped} of them are the exceptions that tests/conformance/exceptions.tsv explains"
         if result.failed:

@@ -70,11 +70,11 @@ std::vector<std::string> splitPrograms(std::string_view text) {
   while (!text.empty()) {
     size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
     ++line;
-    // Anywhere in a line, as MLIR's tools split.
-    if (text.substr(0, length).find(kProgramSeparator) != std::string_view::npos)
+    // Anywhere in a line, as MLIR's tools split; what follows it is still a comment.
+    size_t separator = text.substr(0, length).find(kProgramSeparator);
+    programs.back().append(text.substr(0, std::min(separator, length)));
+    if (separator != std::string_view::npos)
       programs.emplace_back(line, '\n');
-    else
-      programs.back().append(text.substr(0, length));
     text.remove_prefix(length);
   }
   return programs;

@@ -30,7 +30,7 @@ TEST(SplitPrograms, KeepsLineNumbers) {
   EXPECT_EQ(splitPrograms("a\nb\n"), std::vector<std::string>{"a\nb\n"});
   EXPECT_EQ(splitPrograms("a\n// -----\nb\n// ----- more\nc"),
             (std::vector<std::string>{"a\n", "\n\nb\n", "\n\n\n\nc"}));
-  EXPECT_EQ(splitPrograms("a // -----\n"), std::vector<std::string>{"a // -----\n"})
-      << "a separator starts its line";
+  EXPECT_EQ(splitPrograms("a\nb // -----\nc"), (std::vector<std::string>{"a\nb ", "\n\nc"}))
+      << "what stands before a separator on its line is kept";
   EXPECT_EQ(splitPrograms(""), std::vector<std::string>{""});
 }

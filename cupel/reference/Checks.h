@@ -1,5 +1,5 @@
-// The checks of self-checking programs: exact, absolute and by units in the last place. Each says
-// which element is wrong, and both values. Used by the plan; knows nothing of MLIR.
+// The checks of self-checking programs, as comparisons: each says in one sentence what is wrong.
+// Used by the plan; knows nothing of MLIR.
 
 #pragma once
 
@@ -17,11 +17,5 @@ Status expectAlmostEqual(const tensor::Tensor &actual, const tensor::Tensor &exp
 /// Between `least` and `most` units in the last place apart. Floats and complex numbers only.
 Status expectClose(const tensor::Tensor &actual, const tensor::Tensor &expected, uint64_t least,
                    uint64_t most);
-
-/// One element as text; `index` counts in row-major order.
-std::string elementText(const tensor::Tensor &tensor, int64_t index);
-
-/// A whole value: "tensor<2xi8> {", one row a line, "}".
-std::string valueText(const tensor::Tensor &tensor);
 
 } // namespace cupel::reference

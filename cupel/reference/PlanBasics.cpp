@@ -3,6 +3,7 @@
 
 #include "cupel/reference/Checks.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/tensor/Print.h"
 
 #include "cupel/ir/check/Check.h"
 #include "cupel/ir/interpreter/Interpreter.h"
@@ -221,7 +222,7 @@ Result<StepFunction> planPrint(Operation *op, Planning &) {
   mlir::Value operand = op->getOperand(0);
   operand.printAsOperand(os, OpPrintingFlags());
   return StepFunction([name](GridProcess &process, StepArguments &arguments) -> Status {
-    std::string text = name + " = " + valueText(arguments.tensor(0)) + "\n";
+    std::string text = name + " = " + tensor::tensorText(arguments.tensor(0)) + "\n";
     if (process.run.options.print)
       process.run.options.print(text);
     else

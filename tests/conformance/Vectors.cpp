@@ -66,7 +66,8 @@ std::vector<Chunk> cupel::conformance::splitChunks(std::string_view text) {
   for (std::string line; std::getline(lines, line);) {
     padding += '\n';
     // Anywhere in a line, as MLIR's tools split.
-    if (line.find("// -----") != std::string::npos) {
+    if (size_t separator = line.find("// -----"); separator != std::string::npos) {
+      chunks.back().text += line.substr(0, separator) + '\n';
       chunks.push_back({padding, chunks.size()});
       continue;
     }

@@ -12,7 +12,7 @@
 // CHECK-NEXT: 1 passed, 0 failed
 // FILES: result0.npy
 // ZEROS: [{{-?}}0.000000e+00, {{-?}}0.000000e+00]
-// TRACE: #1 {{.*}}arguments.mlir:[[#@LINE+5]]:8 stablehlo.multiply = tensor<2xf32>
+// TRACE: #1 {{.*}}arguments.mlir:[[#@LINE+6]]:8 stablehlo.multiply = tensor<2xf32>
 // MISSING: arguments.mlir: @main takes 2 arguments; --args gives 0
 // STEPS: more than 1 operations were executed
 

@@ -1,0 +1,103 @@
+// Transcendental functions of f32 and smaller types, computed in f64 by polynomials that vectorise.
+// They are off by a few units of f64, so that rounding to f32 errs about once in 10^7 values. The
+// operations are the same on every machine, one after another and never fused, so the bits are too;
+// AVX2 only does four of them at a time. f64 itself keeps the C library's functions.
+
+#include "cupel/reference/Loops.h"
+
+#include <bit>
+
+namespace cupel::reference {
+namespace {
+
+#define ALWAYS [[gnu::always_inline]] inline
+
+/// exp for operands whose result f32 can tell from zero and infinity; others are moved to where it
+/// cannot. NaN stays.
+ALWAYS double exponential(double x) {
+  double bounded = x < -200 ? -200 : x;
+  bounded = bounded > 200 ? 200 : bounded;
+  constexpr double kMagic = 0x1.8p52; // Adding it rounds to an integer, in the low bits.
+  double shifted = bounded * 0x1.71547652b82fep0 + kMagic;
+  double k = shifted - kMagic;
+  // ln 2 in two parts, the first short enough for exact products.
+  double r = (bounded - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33;
+  // 1 + r + r^2/2! + ... + r^12/12!, |r| <= ln(2)/2.
+  double p = 1.0 / 479001600;
+  p = p * r + 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = p * r + 1;
+  p = p * r + 1;
+  uint64_t scaled = std::bit_cast<uint64_t>(p) + (std::bit_cast<uint64_t>(shifted) << 52);
+  double result = std::bit_cast<double>(scaled);
+  return x != x ? x : result;
+}
+
+ALWAYS double logistic(double x) { return 1 / (1 + exponential(-x)); }
+
+ALWAYS double tanh(double x) {
+  // Near zero 1 - 2 / (e^2x + 1) cancels; the series is exact to f64 there.
+  double s = x * x;
+  double series = x + x * (s * (-1.0 / 3 + s * (2.0 / 15 + s * (-17.0 / 315 + s * (62.0 / 2835)))));
+  double far = 1 - 2 / (exponential(2 * x) + 1);
+  return s < 4e-4 ? series : far;
+}
+
+template <double (*function)(double)> ALWAYS void lanes(const double *in, double *out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = function(in[i]);
+}
+
+#if defined(__x86_64__)
+template <double (*function)(double)>
+__attribute__((target("avx2"))) void lanesAvx2(const double *__restrict in, double *__restrict out,
+                                               int64_t n) {
+  lanes<function>(in, out, n);
+}
+#endif
+template <double (*function)(double)>
+void lanesPlain(const double *__restrict in, double *__restrict out, int64_t n) {
+  lanes<function>(in, out, n);
+}
+
+template <double (*function)(double)> void loop(const LoopArguments &arguments) {
+  const double *in = static_cast<const double *>(arguments.in[0]);
+  double *out = static_cast<double *>(arguments.out);
+  if (arguments.scalar[0]) {
+    double value = function(*in);
+    for (int64_t i = 0; i < arguments.lanes; ++i)
+      out[i] = value;
+    return;
+  }
+#if defined(__x86_64__)
+  static const bool hasAvx2 = __builtin_cpu_supports("avx2");
+  if (hasAvx2)
+    return lanesAvx2<function>(in, out, arguments.lanes);
+#endif
+  lanesPlain<function>(in, out, arguments.lanes);
+}
+
+} // namespace
+
+LoopFunction narrowLoop(ElementOp op) {
+  switch (op) {
+  case ElementOp::Exponential:
+    return loop<exponential>;
+  case ElementOp::Logistic:
+    return loop<logistic>;
+  case ElementOp::Tanh:
+    return loop<tanh>;
+  default:
+    return doubleLoop(op);
+  }
+}
+
+} // namespace cupel::reference
