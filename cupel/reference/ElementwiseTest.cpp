@@ -275,4 +275,49 @@ TEST(ChecksTest, ExactAndAbsolute) {
   EXPECT_NE(status.message().find("[1,0]"), std::string::npos) << status.message();
 }
 
+/// Against the C library in f64, over all f32 in steps: the nearest f32, or one beside it where the
+/// exact value lies almost halfway.
+void nearlyAlwaysNearest(ElementOp op, double (*exact)(double)) {
+  F values;
+  for (uint64_t bits = 0; bits <= 0xffffffff; bits += 2029)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (float special : {0.0f, -0.0f, kInf, -kInf, kNan, 88.7228f, 88.7229f, -103.97f, -103.98f,
+                        0.34657359f, -0.34657359f, 0x1p-149f, -0x1p-149f})
+    values.push_back(special);
+  F results = apply<DType::F32>(op, {values});
+  size_t missed = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    float expected = static_cast<float>(exact(values[i])), actual = results[i];
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(actual)) << name(op) << " of " << values[i];
+      continue;
+    }
+    if (std::bit_cast<uint32_t>(expected) == std::bit_cast<uint32_t>(actual))
+      continue;
+    ++missed;
+    EXPECT_TRUE(actual == std::nextafter(expected, actual) &&
+                std::signbit(actual) == std::signbit(expected))
+        << name(op) << " of " << values[i] << ": " << actual << ", not " << expected;
+  }
+  EXPECT_LE(missed, values.size() / 100000) << name(op);
+}
+
+TEST(ElementwiseTest, FunctionsOfSmallTypesAreNearest) {
+  nearlyAlwaysNearest(ElementOp::Exponential, [](double x) { return std::exp(x); });
+  nearlyAlwaysNearest(ElementOp::Tanh, [](double x) { return std::tanh(x); });
+  nearlyAlwaysNearest(ElementOp::Logistic,
+                      [](double x) { return x < -40 ? std::exp(x) : 1 / (1 + std::exp(-x)); });
+}
+
+TEST(ElementwiseTest, FunctionsDoNotDependOnTheNumberOfLanes) {
+  F values;
+  for (int i = 0; i < 1000; ++i)
+    values.push_back(static_cast<float>(i - 500) * 0.0371f);
+  for (ElementOp op : {ElementOp::Exponential, ElementOp::Tanh, ElementOp::Logistic}) {
+    F all = apply<DType::F32>(op, {values});
+    for (size_t i = 0; i < values.size(); ++i)
+      EXPECT_EQ(apply<DType::F32>(op, {{values[i]}})[0], all[i]) << name(op);
+  }
+}
+
 } // namespace

@@ -6,49 +6,53 @@
 #include "cupel/reference/Loops.h"
 
 #include <bit>
+#include <cmath>
 
 namespace cupel::reference {
 namespace {
 
 #define ALWAYS [[gnu::always_inline]] inline
 
+/// e^x = scale * (1 + p), scale a power of two: p keeps its digits where it is small.
+struct Parts {
+  double scale, p;
+};
+
+/// For |x| <= 200 or NaN, which becomes the NaN of p.
+ALWAYS Parts exponentialParts(double x) {
+  constexpr double kMagic = 0x1.8p52; // Adding it rounds to an integer, in the low bits.
+  double shifted = x * 0x1.71547652b82fep0 + kMagic;
+  double k = shifted - kMagic;
+  // ln 2 in two parts, the first short enough for exact products.
+  double r = (x - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33;
+  // r + r^2/2! + ... + r^12/12!, |r| <= ln(2)/2, in pieces that do not wait for one another.
+  double s = r * r, q = s * s;
+  double low = (1.0 / 2 + r * (1.0 / 6)) + s * (1.0 / 24 + r * (1.0 / 120));
+  double middle = (1.0 / 720 + r * (1.0 / 5040)) + s * (1.0 / 40320 + r * (1.0 / 362880));
+  double high = (1.0 / 3628800 + r * (1.0 / 39916800)) + s * (1.0 / 479001600);
+  double p = r + s * (low + q * (middle + q * high));
+  uint64_t scale = (std::bit_cast<uint64_t>(shifted) << 52) + 0x3ff0000000000000u;
+  return {std::bit_cast<double>(scale), p};
+}
+
 /// exp for operands whose result f32 can tell from zero and infinity; others are moved to where it
 /// cannot. NaN stays.
 ALWAYS double exponential(double x) {
   double bounded = x < -200 ? -200 : x;
   bounded = bounded > 200 ? 200 : bounded;
-  constexpr double kMagic = 0x1.8p52; // Adding it rounds to an integer, in the low bits.
-  double shifted = bounded * 0x1.71547652b82fep0 + kMagic;
-  double k = shifted - kMagic;
-  // ln 2 in two parts, the first short enough for exact products.
-  double r = (bounded - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33;
-  // 1 + r + r^2/2! + ... + r^12/12!, |r| <= ln(2)/2.
-  double p = 1.0 / 479001600;
-  p = p * r + 1.0 / 39916800;
-  p = p * r + 1.0 / 3628800;
-  p = p * r + 1.0 / 362880;
-  p = p * r + 1.0 / 40320;
-  p = p * r + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
-  p = p * r + 1;
-  p = p * r + 1;
-  uint64_t scaled = std::bit_cast<uint64_t>(p) + (std::bit_cast<uint64_t>(shifted) << 52);
-  double result = std::bit_cast<double>(scaled);
-  return x != x ? x : result;
+  Parts e = exponentialParts(bounded);
+  return e.scale + e.scale * e.p;
 }
 
 ALWAYS double logistic(double x) { return 1 / (1 + exponential(-x)); }
 
+/// (e^2x - 1) / (e^2x + 1), the numerator without cancellation.
 ALWAYS double tanh(double x) {
-  // Near zero 1 - 2 / (e^2x + 1) cancels; the series is exact to f64 there.
-  double s = x * x;
-  double series = x + x * (s * (-1.0 / 3 + s * (2.0 / 15 + s * (-17.0 / 315 + s * (62.0 / 2835)))));
-  double far = 1 - 2 / (exponential(2 * x) + 1);
-  return s < 4e-4 ? series : far;
+  double y = 2 * std::fabs(x);
+  y = y > 40 ? 40 : y; // From there on it is 1 in f64.
+  Parts e = exponentialParts(y);
+  double numerator = (e.scale - 1) + e.scale * e.p;
+  return std::copysign(numerator / (numerator + 2), x);
 }
 
 template <double (*function)(double)> ALWAYS void lanes(const double *in, double *out, int64_t n) {

@@ -114,6 +114,7 @@ Status Planning::planBlock(Block &block, BlockPlan &result, bool keepArguments) 
         continue;
       bool alone = llvm::count(step.op->getOperands(), operand) == 1 && !captured.contains(operand);
       step.operands[i].consumes = alone;
+      step.operands[i].ends = !captured.contains(operand);
       if (llvm::find(step.releases, slot(operand)) == step.releases.end())
         step.releases.push_back(slot(operand));
     }

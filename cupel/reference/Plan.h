@@ -20,7 +20,8 @@ using Frame = std::vector<Value>;
 
 struct OperandUse {
   int slot;
-  bool consumes; // Nobody uses the value afterwards.
+  bool consumes;     // Nobody uses the value afterwards, and this step only here.
+  bool ends = false; // Nobody uses the value afterwards.
 };
 
 /// What a step works on: operands to look at or to take, results to fill.
@@ -33,6 +34,8 @@ public:
   const Value &value(size_t i) const { return frame[uses[i].slot]; }
   const tensor::Tensor &tensor(size_t i) const { return value(i).tensor(); }
   bool consumes(size_t i) const { return uses[i].consumes; }
+  /// As `consumes`, but other operands may be the same value (as in x * x).
+  bool ends(size_t i) const { return uses[i].ends; }
   /// The operand itself where nobody uses it afterwards, else a copy that shares its memory.
   Value take(size_t i) {
     return uses[i].consumes ? std::move(frame[uses[i].slot]) : frame[uses[i].slot];

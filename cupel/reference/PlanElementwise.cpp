@@ -71,7 +71,8 @@ static Result<StepFunction> planElementwise(Operation *op, Planning &) {
     size_t reusableCount = 0;
     for (size_t i = 0; i < arguments.size(); ++i) {
       operands[i] = &arguments.tensor(i);
-      if (arguments.consumes(i))
+      // Lane i of a result depends on lane i of operands alone: x * x fits in the place of x.
+      if (arguments.ends(i))
         reusable[reusableCount++] = &arguments.consumable(i);
     }
     Result<Tensor> result = elementwise(found, std::span(operands, arguments.size()),

@@ -157,6 +157,31 @@ TEST_F(PlanTest, MemoryIsUsedAgainAndArgumentsStay) {
   EXPECT_EQ(argument.dataAs<float>()[2], 3);
 }
 
+TEST_F(PlanTest, ResultsTakeThePlaceOfOperandsThatEnd) {
+  std::vector<const void *> places;
+  RunOptions options;
+  options.trace = [&](const Step &, std::span<const Value> values) {
+    places.push_back(values[0].tensor().data());
+  };
+  tensor::Tensor argument = tensor::Tensor::of<tensor::DType::F32>({3}, {1, 2, 3});
+  auto result = run("func.func @main(%a: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {\n"
+                    "  %0 = stablehlo.negate %a : tensor<3xf32>\n"
+                    "  %1 = stablehlo.multiply %0, %0 : tensor<3xf32>\n"
+                    "  %2 = stablehlo.clamp %1, %1, %1 : tensor<3xf32>\n"
+                    "  %3 = stablehlo.add %2, %2 : tensor<3xf32>\n"
+                    "  return %2, %3 : tensor<3xf32>, tensor<3xf32>\n}",
+                    options, {argument});
+  ASSERT_TRUE(result) << result.message();
+  ASSERT_EQ(places.size(), 4u);
+  EXPECT_NE(places[0], argument.data());
+  EXPECT_EQ(places[1], places[0]);
+  EXPECT_EQ(places[2], places[0]);
+  EXPECT_NE(places[3], places[0]); // %2 is used again
+  EXPECT_EQ((*result)[0].tensor().dataAs<float>()[2], 9);
+  EXPECT_EQ((*result)[1].tensor().dataAs<float>()[2], 18);
+  EXPECT_EQ(argument.dataAs<float>()[2], 3);
+}
+
 /// The page is generated: CUPEL_UPDATE_DOCS=1 writes it again.
 TEST_F(PlanTest, PageOfEvaluatedOperationsIsCurrent) {
   context.loadAllAvailableDialects();
