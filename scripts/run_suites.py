@@ -150,6 +150,12 @@ class Suites:
             result.details = "\n".join(line for line in result.output.splitlines() if line.startswith("FAILED")) or result.output
         return result
 
+    def reference(self) -> Result:
+        """Programs of our own that check themselves, one an operation and one a trap, and that none is missing."""
+        folder = ROOT / "tests/reference"
+        programs = counted([self.bin / "cupel", "eval", folder / "ops", folder / "traps"], self.env)
+        return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env)])
+
     def fuzz(self) -> Result:
         folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]
         code, output = execute([self.bin / "cupel_fuzz", *(folder for folder in folders if folder.is_dir()),
@@ -172,7 +178,9 @@ class Suites:
             return total_of([stored, Result(failed=1, details=f"{output}\nexport_programs.py ended with {code}")])
         upstream = counted([ROOT / ".venv/bin/python", ROOT / "tests/jax/check_upstream.py", self.bin,
                             *sorted((ROOT / "zoo/programs").glob("*.mlir"))], self.env)
-        return total_of([stored, counted([*check, fresh], self.env), upstream])
+        differential = counted([ROOT / ".venv/bin/python", ROOT / "tests/jax/differential.py", self.bin,
+                                "--cases", "20000" if self.mode == "full" else "300"], self.env)
+        return total_of([stored, counted([*check, fresh], self.env), upstream, differential])
 
 
 def total_of(results: list[Result]) -> Result:
