@@ -67,3 +67,13 @@ func.func @main() {
   check.expect_eq_const %y, dense<> : tensor<0x3xf32>
   func.return
 }
+
+// -----
+
+// Complex: near zero and far out (values: Python's cmath).
+func.func @main() {
+  %x = stablehlo.constant dense<[(0.0, 3.141592653589793), (0xFFF0000000000000, 1.0), (-800.0, 1.0), (1.0, -2.0)]> : tensor<4xcomplex<f64>>
+  %y = stablehlo.exponential %x : tensor<4xcomplex<f64>>
+  check.expect_almost_eq_const %y, dense<[(-1.0, 1.2246467991473532e-16), (0.0, 0.0), (0.0, 0.0), (-1.1312043837568135, -2.4717266720048188)]> : tensor<4xcomplex<f64>>, tolerance = 1.0e-14
+  func.return
+}

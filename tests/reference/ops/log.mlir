@@ -67,3 +67,13 @@ func.func @main() {
   check.expect_eq_const %y, dense<> : tensor<0x3xf32>
   func.return
 }
+
+// -----
+
+// Complex: on both sides of the branch cut and far out (values: Python's cmath).
+func.func @main() {
+  %x = stablehlo.constant dense<[(-1.0, 0.0), (-1.0, -0.0), (-2.5, 0.0), (-2.5, -0.0), (1.0e-200, 1.0e-200), (1.0e+200, 1.0e+200)]> : tensor<6xcomplex<f64>>
+  %y = stablehlo.log %x : tensor<6xcomplex<f64>>
+  check.expect_almost_eq_const %y, dense<[(0.0, 3.141592653589793), (0.0, -3.141592653589793), (0.9162907318741551, 3.141592653589793), (0.9162907318741551, -3.141592653589793), (-460.17044500852916, 0.7853981633974483), (460.8635921890891, 0.7853981633974483)]> : tensor<6xcomplex<f64>>, tolerance = 1.0e-14
+  func.return
+}

@@ -31,3 +31,35 @@ func.func @main() {
   check.expect_eq_const %new, dense<[16045690981116495207, 4294967297, 21474836487]> : tensor<3xui64>
   func.return
 }
+
+// -----
+
+// Threefry, 32 bits: the two words of a counter are neighbours along the first dimension of even size.
+func.func @main() {
+  %state = stablehlo.constant dense<[81985529216486895, 5]> : tensor<2xui64>
+  %new, %bits = stablehlo.rng_bit_generator %state, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x3xui32>)
+  check.expect_eq_const %bits, dense<[[2963079838, 1822680882, 3356640791], [2105865281, 2755357497, 544688494], [3039885333, 2516300363, 3933500718], [3989734403, 2731057536, 721802571]]> : tensor<4x3xui32>
+  check.expect_eq_const %new, dense<[81985529216486895, 11]> : tensor<2xui64>
+  func.return
+}
+
+// -----
+
+func.func @main() {
+  %state = stablehlo.constant dense<[81985529216486895, 5]> : tensor<2xui64>
+  %new, %bits = stablehlo.rng_bit_generator %state, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x2xui32>)
+  check.expect_eq_const %bits, dense<[[2963079838, 2105865281], [1822680882, 2755357497], [3356640791, 544688494]]> : tensor<3x2xui32>
+  check.expect_eq_const %new, dense<[81985529216486895, 8]> : tensor<2xui64>
+  func.return
+}
+
+// -----
+
+// No even size: the largest dimension, and the last word is left out.
+func.func @main() {
+  %state = stablehlo.constant dense<[81985529216486895, 5]> : tensor<2xui64>
+  %new, %bits = stablehlo.rng_bit_generator %state, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+  check.expect_eq_const %bits, dense<[2963079838, 2105865281, 1822680882]> : tensor<3xui32>
+  check.expect_eq_const %new, dense<[81985529216486895, 7]> : tensor<2xui64>
+  func.return
+}

@@ -67,3 +67,13 @@ func.func @main() {
   check.expect_eq_const %y, dense<> : tensor<0x3xf32>
   func.return
 }
+
+// -----
+
+// Complex: near zero and far out (values: Python's cmath).
+func.func @main() {
+  %x = stablehlo.constant dense<[(1.0, 3.0), (-2.0, -3.0), (0.0, 5.0), (1.0e-10, 0.0)]> : tensor<4xcomplex<f64>>
+  %y = stablehlo.sine %x : tensor<4xcomplex<f64>>
+  check.expect_almost_eq_const %y, dense<[(8.471645454300148, 5.412680923178193), (-9.15449914691143, 4.168906959966565), (0.0, 74.20321057778875), (1.0e-10, 0.0)]> : tensor<4xcomplex<f64>>, tolerance = 1.0e-13
+  func.return
+}

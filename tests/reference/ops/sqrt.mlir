@@ -67,3 +67,13 @@ func.func @main() {
   check.expect_eq_const %y, dense<> : tensor<0x3xf32>
   func.return
 }
+
+// -----
+
+// Complex: on both sides of the branch cut and far out (values: Python's cmath).
+func.func @main() {
+  %x = stablehlo.constant dense<[(-4.0, 0.0), (-4.0, -0.0), (0.0, 2.0), (0.0, -2.0), (3.0e-300, 4.0e-300), (0xFFF0000000000000, 1.0), (1.0, 0x7FF0000000000000)]> : tensor<7xcomplex<f64>>
+  %y = stablehlo.sqrt %x : tensor<7xcomplex<f64>>
+  check.expect_almost_eq_const %y, dense<[(0.0, 2.0), (0.0, -2.0), (1.0, 1.0), (1.0, -1.0), (2.0e-150, 1.0e-150), (0.0, 0x7FF0000000000000), (0x7FF0000000000000, 0x7FF0000000000000)]> : tensor<7xcomplex<f64>>, tolerance = 1.0e-14
+  func.return
+}

@@ -67,3 +67,13 @@ func.func @main() {
   check.expect_eq_const %y, dense<> : tensor<0x3xf32>
   func.return
 }
+
+// -----
+
+// Complex: near zero and far out (values: Python's cmath).
+func.func @main() {
+  %x = stablehlo.constant dense<[(1.0, 400.0), (1.0, -400.0), (0.5, 0.0)]> : tensor<3xcomplex<f64>>
+  %y = stablehlo.tan %x : tensor<3xcomplex<f64>>
+  check.expect_almost_eq_const %y, dense<[(0.0, 1.0), (0.0, -1.0), (0.5463024898437905, 0.0)]> : tensor<3xcomplex<f64>>, tolerance = 1.0e-14
+  func.return
+}
