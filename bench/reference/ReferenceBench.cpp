@@ -3,6 +3,7 @@
 // for each line it reads and prints that run's time, so that run.py can take turns with NumPy.
 //
 //   bench_reference PROGRAM [ARGUMENT.npy ...] [--repeat=N] [--serve] [--save=DIR]
+//                   [--accumulate=f64|native]
 //
 // Arguments that are not given are random.
 
@@ -30,6 +31,7 @@ struct Options {
   std::vector<std::string> arguments;
   int repeat = 7;
   bool serve = false;
+  Accumulate accumulate = Accumulate::Native;
 };
 
 /// Of this process's memory in bytes. Not from getrusage, which remembers the parent's peak.
@@ -63,8 +65,10 @@ Result<std::vector<Value>> argumentsFor(const Plan &plan, const Options &options
 
 /// The seconds of one run; its results go to `saveFolder` if that is named.
 Result<double> runOnce(const Plan &plan, const std::vector<Value> &arguments,
-                       const std::string &saveFolder) {
-  Run execution({});
+                       const Options &options, const std::string &saveFolder) {
+  RunOptions runOptions;
+  runOptions.accumulate = options.accumulate;
+  Run execution(std::move(runOptions));
   std::vector<Value> given = arguments;
   auto start = std::chrono::steady_clock::now();
   Result<std::vector<Value>> results = plan.run(execution, std::move(given));
@@ -98,12 +102,12 @@ Status measure(const Options &options) {
     return Error{arguments.message()};
   // The first run warms up, and its results are those that are kept.
   if (options.serve || !options.saveFolder.empty())
-    if (Result<double> warm = runOnce(**plan, *arguments, options.saveFolder); !warm)
+    if (Result<double> warm = runOnce(**plan, *arguments, options, options.saveFolder); !warm)
       return Error{warm.message()};
   if (options.serve) {
     std::cout << "ready" << std::endl;
     for (std::string line; std::getline(std::cin, line);) {
-      Result<double> seconds = runOnce(**plan, *arguments, {});
+      Result<double> seconds = runOnce(**plan, *arguments, options, {});
       if (!seconds)
         return Error{seconds.message()};
       std::cout << *seconds << std::endl;
@@ -112,7 +116,7 @@ Status measure(const Options &options) {
   }
   double best = 1e99;
   for (int i = 0; i < options.repeat; ++i) {
-    Result<double> seconds = runOnce(**plan, *arguments, {});
+    Result<double> seconds = runOnce(**plan, *arguments, options, {});
     if (!seconds)
       return Error{seconds.message()};
     best = std::min(best, *seconds);
@@ -134,6 +138,8 @@ int main(int argc, char **argv) {
       }
     } else if (word.consume_front("--save=")) {
       options.saveFolder = word.str();
+    } else if (word == "--accumulate=f64" || word == "--accumulate=native") {
+      options.accumulate = word.ends_with("f64") ? Accumulate::Wide : Accumulate::Native;
     } else if (word == "--serve") {
       options.serve = true;
     } else if (word.starts_with("--")) {
@@ -147,7 +153,7 @@ int main(int argc, char **argv) {
   }
   if (options.program.empty()) {
     llvm::errs() << "usage: bench_reference PROGRAM [ARGUMENT.npy ...] [--repeat=N] [--serve] "
-                    "[--save=DIR]\n";
+                    "[--save=DIR] [--accumulate=f64|native]\n";
     return 2;
   }
   if (Status status = measure(options); !status) {

@@ -36,7 +36,11 @@ class Case:
     """A program, its arguments and what NumPy does for the same. `judge` is NumPy's function that
     is timed where that is not the one that computes the result."""
 
-    def __init__(self, name, bar, arguments, function, judge=None, rtol=1e-5, atol=1e-5, note=""):
+    def __init__(self, name, bar, arguments, function, judge=None, rtol=1e-5, atol=1e-5, note="",
+                 accumulate="native"):
+        self.program, self.accumulate = name, accumulate
+        if accumulate != "native":
+            name += "_" + accumulate
         self.name, self.bar, self.arguments, self.function = name, bar, arguments, function
         self.judge, self.rtol, self.atol, self.note = judge or function, rtol, atol, note
 
@@ -102,6 +106,10 @@ def cases():
         for axis, over in ((1, "rows"), (0, "columns")):
             yield Case(f"reduce_{name}_{over}", 2, [normal(*matrix)],
                        lambda a, function=function, axis=axis: function(a, axis=axis), atol=1e-3)
+    for axis, over in ((1, "rows"), (0, "columns")):
+        yield Case(f"reduce_add_{over}", 2, [normal(*matrix)],
+                   lambda a, axis=axis: np.sum(a, axis=axis), atol=1e-3, accumulate="f64",
+                   note="we accumulate in f64")
     yield Case("reduce_window_max", 2, [normal(64, 112, 112)], window(np.maximum))
     yield Case("reduce_window_add", 2, [normal(64, 112, 112)], window(np.add))
     yield Case("broadcast_rows", 2, [normal(2048)],
@@ -164,7 +172,8 @@ def measure(binary, case, seconds):
             files.append(str(folder / f"argument{i}.npy"))
             np.save(files[-1], argument)
         with subprocess.Popen(
-            [binary, PROGRAMS / f"{case.name}.mlir", *files, "--serve", f"--save={folder}"],
+            [binary, PROGRAMS / f"{case.program}.mlir", *files, "--serve", f"--save={folder}",
+             f"--accumulate={case.accumulate}"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         ) as server:
             if server.stdout.readline() != "ready\n":

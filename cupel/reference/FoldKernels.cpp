@@ -234,18 +234,22 @@ typename O::A foldRow(typename O::A acc, const typename O::T *x, int64_t count) 
   return acc;
 }
 
-/// Four rows side by side: each strictly in order, none waiting for another.
+/// Rows side by side: each strictly in order, none waiting for another. An addition takes about as
+/// long as this many can be begun.
+constexpr int kSideBySide = 8;
+
 template <typename O>
-void foldFourRows(typename O::A *acc, const typename O::T *const *rows, int64_t count) {
-  auto a = acc[0], b = acc[1], c = acc[2], d = acc[3];
-  const auto *p = rows[0], *q = rows[1], *r = rows[2], *s = rows[3];
+void foldRowsSideBySide(typename O::A *results, const typename O::T *const *rows, int64_t count) {
+  typename O::A acc[kSideBySide];
+  const typename O::T *row[kSideBySide];
+  std::copy(results, results + kSideBySide, acc);
+  std::copy(rows, rows + kSideBySide, row);
   for (int64_t i = 0; i < count; ++i) {
-    a = O::apply(a, O::load(p[i]));
-    b = O::apply(b, O::load(q[i]));
-    c = O::apply(c, O::load(r[i]));
-    d = O::apply(d, O::load(s[i]));
+#pragma clang loop unroll(full)
+    for (int r = 0; r < kSideBySide; ++r)
+      acc[r] = O::apply(acc[r], O::load(row[r][i]));
   }
-  acc[0] = a, acc[1] = b, acc[2] = c, acc[3] = d;
+  std::copy(acc, acc + kSideBySide, results);
 }
 
 /// Folds where the innermost folded dimension is contiguous.
@@ -259,19 +263,20 @@ void foldRows(const std::byte *input, typename O::A init, typename O::A *output,
   FoldWalk keptWalk(layout.kept);
   auto at = [](const std::byte *address) { return reinterpret_cast<const T *>(address); };
   for (int64_t k = 0; k < layout.keptCount;) {
-    int64_t batch = O::order == Order::Strict && layout.keptCount - k >= 4 ? 4 : 1;
-    const std::byte *base[4];
+    int64_t batch =
+        O::order == Order::Strict && layout.keptCount - k >= kSideBySide ? kSideBySide : 1;
+    const std::byte *base[kSideBySide];
     for (int64_t b = 0; b < batch; ++b, keptWalk.next()) {
       base[b] = input + keptWalk.offset();
       output[k + b] = init;
     }
     FoldWalk walk(outer);
     for (int64_t r = 0; r < outerCount; ++r, walk.next()) {
-      if (batch == 4) {
-        const T *rows[4];
-        for (int b = 0; b < 4; ++b)
+      if (batch == kSideBySide) {
+        const T *rows[kSideBySide];
+        for (int b = 0; b < kSideBySide; ++b)
           rows[b] = at(base[b] + walk.offset());
-        foldFourRows<O>(output + k, rows, run);
+        foldRowsSideBySide<O>(output + k, rows, run);
       } else {
         output[k] = foldRow<O>(output[k], at(base[0] + walk.offset()), run);
       }

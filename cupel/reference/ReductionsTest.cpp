@@ -267,6 +267,24 @@ TestFunction argMax() {
                       });
 }
 
+TEST(Reductions, NativeSumsOfManyRowsKeepTheOrderOfEach) {
+  // Rows are folded in groups; the last of 21 are left over.
+  constexpr int64_t rows = 21, columns = 37;
+  Floats values, expected;
+  for (int64_t r = 0; r < rows; ++r) {
+    float sum = 0.25f;
+    for (int64_t c = 0; c < columns; ++c) {
+      values.push_back(1.0f / static_cast<float>(1 + (r * 31 + c * 17) % 101));
+      sum += values.back();
+    }
+    expected.push_back(sum);
+  }
+  TestFunction add = onlyKnown<F32>(KnownFunction::Add);
+  Tensor input = Tensor::of<F32>({rows, columns}, values);
+  EXPECT_EQ(valuesOf<F32>(reduceOne(input, scalar<F32>(0.25f), {1}, add, Accumulate::Native)),
+            expected);
+}
+
 TEST(Reductions, ArgMaxOverRowsColumnsAndAll) {
   std::mt19937 random(7);
   for (Shape shape : {Shape{37, 50}, Shape{2500, 3}, Shape{3, 2500}, Shape{10007}})
