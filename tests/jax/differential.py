@@ -1,6 +1,6 @@
 """Random differential tests of the golden reference against JAX (XLA) on the CPU.
 
-usage: differential.py BUILD/bin [--cases N] [--seed S] [--jobs J] [--only FAMILY,...] [--keep DIR]
+usage: differential.py BUILD/bin [--cases N] [--seed S] [--jobs J] [--first K] [--only FAMILY,...] [--keep DIR]
 
 Case K of seed S is always the same: a random jax.lax call with random parameters and inputs, lowered to StableHLO. The
 program is run by `cupel eval` and by XLA, and the results are compared: exactly for integers and whatever only moves,
@@ -38,6 +38,7 @@ from jax import lax  # noqa: E402
 from jax._src.lax import windowed_reductions  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
+np.seterr(all="ignore")  # infinities and NaN are on purpose
 
 GROUP = 50
 
@@ -998,10 +999,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", default="", help=f"families, separated by commas: {', '.join(FAMILIES)}")
-    parser.add_argument("--keep", type=Path, default=Path("differential-failures"), help="where failing programs are saved")
+    parser.add_argument("--keep", type=Path, help="where failing programs are saved (BUILD/differential-failures)")
     parser.add_argument("--show", type=int, default=5, help="how many failing programs to print in full")
     options = parser.parse_args()
     cupel = options.bin.resolve() / "cupel"
+    keep = options.keep or options.bin.resolve().parent / "differential-failures"
     only = [name for name in options.only.split(",") if name]
     numbers = list(range(options.first, options.first + options.cases))
     jobs = [(cupel, options.seed, numbers[i : i + GROUP], only) for i in range(0, len(numbers), GROUP)]
@@ -1013,8 +1015,8 @@ def main() -> int:
             total.skipped += outcome.skipped
             for number, family, message, report in outcome.failures:
                 total.failures.append((number, family, message, report))
-                options.keep.mkdir(parents=True, exist_ok=True)
-                (options.keep / f"seed{options.seed}-case{number}-{family}.mlir").write_text(report)
+                keep.mkdir(parents=True, exist_ok=True)
+                (keep / f"seed{options.seed}-case{number}-{family}.mlir").write_text(report)
                 print(f"FAILED seed {options.seed} case {number} {family}: {message}", flush=True)
     for _, _, _, report in sorted(total.failures)[: options.show]:
         print(report)
