@@ -1,6 +1,6 @@
 """Random differential tests of the golden reference against JAX (XLA) on the CPU.
 
-usage: differential.py BUILD/bin [--cases N] [--seed S] [--jobs J] [--only FAMILY,...] [--keep DIR]
+usage: differential.py BUILD/bin [--cases N] [--seed S] [--jobs J] [--first K] [--only FAMILY,...] [--keep DIR]
 
 Case K of seed S is always the same: a random jax.lax call with random parameters and inputs, lowered to StableHLO. The
 program is run by `cupel eval` and by XLA, and the results are compared: exactly for integers and whatever only moves,
@@ -38,6 +38,7 @@ from jax import lax  # noqa: E402
 from jax._src.lax import windowed_reductions  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
+np.seterr(all="ignore")  # infinities and NaN are on purpose
 
 GROUP = 50
 
@@ -51,8 +52,12 @@ KNOWN_DIFFERENCES = {
     "and does not combine the padding of windows. NumPy judges reduce with other start values; reduce_window gets neutral ones.",
     "NaN without mantissa": "reduce_precision to 0 mantissa bits makes NaN infinite, as no format without mantissa holds a NaN; XLA "
     "keeps it. Such cases get no NaN.",
-    "logistic": "JAX lowers logistic to 1 / (1 + exp(-x)), each step rounded to the element type: judged by XLA's own steps within 4 "
-    "units, not by the function's true value.",
+    "logistic": "JAX lowers logistic for the CPU to 1 / (1 + exp(-x)), each step rounded to the element type: such programs are "
+    "judged by XLA's own steps within 4 units, and the operation itself, from the lowering for the TPU, by the true value.",
+    "exp2": "JAX lowers exp2 to exp(x * log(2)) in the element type: judged by XLA's own steps within 4 units.",
+    "float sums": "XLA sums halves in f32 and in blocks: sums of any floats are compared within a tolerance, those of small whole "
+    "numbers exactly.",
+    "complex": "XLA's complex functions lose accuracy where parts are infinite: finite inputs, and an error relative to the largest result.",
 }
 
 BOOL = [np.bool_]
@@ -268,9 +273,11 @@ def select_clamp(d: Draw) -> Case:
     return Case(lax.clamp, [d.values(bound, dtype), d.values(shape, dtype), d.values(bound, dtype)], what="clamp")
 
 
+# Units in the last place for f32 and below. Operations of StableHLO hold 1; those of chlo are decomposed in f32 and hold what
+# their formulas do: sinh and cosh form exp(x + log(1/2)), whose argument is rounded at |x| up to 89; the others are polynomials in f32.
 TRANSCENDENTAL = {
     "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1, "tanh": 1, "logistic": 1, "sqrt": 0, "rsqrt": 1, "cbrt": 1,
-    "asin": 2, "acos": 2, "atan": 1, "sinh": 2, "cosh": 2, "asinh": 2, "acosh": 2, "atanh": 2, "erf": 2, "erfc": 4, "erf_inv": 8, "lgamma": 16, "digamma": 32, "bessel_i1e": 8,
+    "asin": 2, "acos": 2, "atan": 1, "sinh": 96, "cosh": 96, "asinh": 2, "acosh": 2, "atanh": 2, "erf": 2, "erfc": 8, "erf_inv": 8, "lgamma": 16, "digamma": 32, "bessel_i1e": 8,
 }  # fmt: skip
 
 
@@ -282,6 +289,8 @@ def transcendental(d: Draw) -> Case:
     x = d.values(d.shape(), dtype)
     if name in ("lgamma", "digamma"):
         x = np.abs(x)
+    if name == "exp2":  # KNOWN_DIFFERENCES: exp2
+        return Case(op, [x], ulp=4, what=name)
     if name == "logistic":  # KNOWN_DIFFERENCES: logistic
         if d.chance(0.3):
             return Case(op, [x], ulp=4, close=4 * float(ml_dtypes.finfo(dtype).eps), what="logistic in steps")
@@ -290,7 +299,9 @@ def transcendental(d: Draw) -> Case:
         return Case(op, [x], ulp=1, platform="tpu", expected=lambda v: op(lax.convert_element_type(v, np.float64)), what=name)
     if dtype == np.float64:
         return Case(op, [x], ulp=TRANSCENDENTAL[name] + 6 if name != "sqrt" else 0, close=1e-14, what=name)
-    return Case(op, [x], ulp=TRANSCENDENTAL[name], expected=lambda v: op(lax.convert_element_type(v, np.float64)), what=name)
+    close = 4 * float(ml_dtypes.finfo(dtype).eps) if name in ("lgamma", "digamma") else 0.0  # near their roots
+    ulp = min(TRANSCENDENTAL[name], 2) if dtype in HALVES else TRANSCENDENTAL[name]  # halves are computed in f32
+    return Case(op, [x], ulp=ulp, close=close, expected=lambda v: op(lax.convert_element_type(v, np.float64)), what=name)
 
 
 def transcendental_binary(d: Draw) -> Case:
@@ -988,10 +999,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", default="", help=f"families, separated by commas: {', '.join(FAMILIES)}")
-    parser.add_argument("--keep", type=Path, default=Path("differential-failures"), help="where failing programs are saved")
+    parser.add_argument("--keep", type=Path, help="where failing programs are saved (BUILD/differential-failures)")
     parser.add_argument("--show", type=int, default=5, help="how many failing programs to print in full")
     options = parser.parse_args()
     cupel = options.bin.resolve() / "cupel"
+    keep = options.keep or options.bin.resolve().parent / "differential-failures"
     only = [name for name in options.only.split(",") if name]
     numbers = list(range(options.first, options.first + options.cases))
     jobs = [(cupel, options.seed, numbers[i : i + GROUP], only) for i in range(0, len(numbers), GROUP)]
@@ -1003,8 +1015,8 @@ def main() -> int:
             total.skipped += outcome.skipped
             for number, family, message, report in outcome.failures:
                 total.failures.append((number, family, message, report))
-                options.keep.mkdir(parents=True, exist_ok=True)
-                (options.keep / f"seed{options.seed}-case{number}-{family}.mlir").write_text(report)
+                keep.mkdir(parents=True, exist_ok=True)
+                (keep / f"seed{options.seed}-case{number}-{family}.mlir").write_text(report)
                 print(f"FAILED seed {options.seed} case {number} {family}: {message}", flush=True)
     for _, _, _, report in sorted(total.failures)[: options.show]:
         print(report)
