@@ -274,10 +274,11 @@ def select_clamp(d: Draw) -> Case:
 
 
 # Units in the last place for f32 and below. Operations of StableHLO hold 1; those of chlo are decomposed in f32 and hold what
-# their formulas do: sinh and cosh form exp(x + log(1/2)), whose argument is rounded at |x| up to 89; the others are polynomials in f32.
+# their formulas do: sinh and cosh form exp(x + log(1/2)), whose argument is rounded at |x| up to 89; the others are polynomials in f32;
+# digamma cancels near its root at 1.46, in XLA too (digamma(1.5) in f64: XLA is 80 units off, Cupel 6).
 TRANSCENDENTAL = {
     "exp": 1, "exp2": 1, "expm1": 1, "log": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1, "tanh": 1, "logistic": 1, "sqrt": 0, "rsqrt": 1, "cbrt": 1,
-    "asin": 2, "acos": 2, "atan": 1, "sinh": 96, "cosh": 96, "asinh": 2, "acosh": 2, "atanh": 2, "erf": 2, "erfc": 8, "erf_inv": 8, "lgamma": 16, "digamma": 32, "bessel_i1e": 8,
+    "asin": 2, "acos": 2, "atan": 1, "sinh": 96, "cosh": 96, "asinh": 2, "acosh": 2, "atanh": 2, "erf": 2, "erfc": 8, "erf_inv": 8, "lgamma": 16, "digamma": 256, "bessel_i1e": 8,
 }  # fmt: skip
 
 
