@@ -132,7 +132,7 @@ Half of the random operands are any finite bit pattern, the other half uniform w
   page << R"(
 ## 16 and 8 bits
 
-Unary functions: all values. Functions of two operands: all pairs of 8-bit values, random pairs of 16-bit ones. A cell says how
+Unary functions: all values. Functions of two operands: all pairs of 8-bit values, 2 million random pairs of 16-bit ones. A cell says how
 many were correctly rounded, and the worst error in ULP.
 
 )";
