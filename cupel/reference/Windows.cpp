@@ -6,6 +6,7 @@
 #include "cupel/reference/StridedCopy.h"
 
 #include <algorithm>
+#include <limits>
 #include <cstring>
 
 namespace cupel::reference {
@@ -81,6 +82,17 @@ Result<std::vector<Tensor>> reduceWindow(std::span<const Tensor> inputs,
   std::vector<int64_t> interior = window->baseDilations;
   for (int64_t &value : interior)
     --value;
+  // Negative padding may take away more than there is: then nothing is left, and no window.
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t size = inputs[0].dim(static_cast<int64_t>(d));
+    __int128 left = static_cast<__int128>(size) + window->paddingLow[d] + window->paddingHigh[d] +
+                    static_cast<__int128>(std::max<int64_t>(size - 1, 0)) * interior[d];
+    if (left < 0 && -left <= std::numeric_limits<int64_t>::max() / 2 &&
+        window->paddingHigh[d] <= 0)
+      window->paddingHigh[d] += static_cast<int64_t>(-left);
+    else if (left < 0 && -left <= std::numeric_limits<int64_t>::max() / 2)
+      window->paddingLow[d] += static_cast<int64_t>(-left);
+  }
   auto any = [](const std::vector<int64_t> &list) {
     return std::ranges::any_of(list, [](int64_t value) { return value != 0; });
   };

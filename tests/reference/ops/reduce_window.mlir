@@ -102,3 +102,18 @@ func.func @main() {
   check.expect_eq_const %y, dense<> : tensor<0xi32>
   func.return
 }
+
+// -----
+
+// Negative padding that takes away more than there is leaves no window (by the specification's formula: an empty dimension).
+func.func @main() {
+  %x = stablehlo.constant dense<5> : tensor<1x2xi32>
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %i) <{padding = dense<[[-2, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %1 = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %1 : tensor<i32>
+  }) : (tensor<1x2xi32>, tensor<i32>) -> tensor<0x2xi32>
+  check.expect_eq_const %0, dense<> : tensor<0x2xi32>
+  func.return
+}
