@@ -16,6 +16,8 @@ enum ExitCode : int {
   kExitSuccess = 0, ///< As expected.
   kExitFailure = 1, ///< The input was judged and found wanting.
   kExitUsage = 2,   ///< The command line or configuration cannot be followed.
+  kExitNothingSelected = 4,
+  kExitUnaccounted = 5, ///< Not every selected test has an outcome.
 };
 
 /// One line that a user can act on.

@@ -1,0 +1,116 @@
+// What a run leaves behind: one TestRecord for every selected test and one RunInfo for the run. The
+// runner makes them, the journal and the store keep them, reports are made from them and from
+// nothing else. Plain values with a JSON form (RecordJson.h); fields are only ever added.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cupel::results {
+
+/// Every selected test ends in exactly one of these.
+enum class Outcome : uint8_t {
+  Passed,
+  Failed,
+  XFailed, ///< Failed, and the configuration says it is known to.
+  XPassed, ///< Passed although the configuration says it is known to fail.
+  Skipped, ///< Not supported, by configuration or by the test itself.
+  Crashed,
+  TimedOut,
+  OutOfMemory,
+  Interrupted, ///< It was running when the run was stopped.
+  NotRun,      ///< Never started; the message says why.
+};
+
+/// How far a test came. The worker announces each stage as it enters it.
+enum class Stage : uint8_t { None, Load, Frontend, Compile, Execute, Reference, Compare, Done };
+
+/// `passed`, `xfailed`, `timed out`, `out of memory`, `not run`, ...; `load`, `frontend`, ...
+std::string_view name(Outcome outcome);
+std::string_view name(Stage stage);
+std::optional<Outcome> parseOutcome(std::string_view text);
+std::optional<Stage> parseStage(std::string_view text);
+
+/// Whether the outcome makes the run's exit code 1 (a failure or an unexpected pass).
+bool isBad(Outcome outcome);
+
+struct StageTime {
+  Stage stage = Stage::None;
+  double seconds = 0;
+  bool operator==(const StageTime &) const = default;
+};
+
+/// What the comparison of one output found.
+struct ComparisonRecord {
+  uint32_t output = 0;
+  bool passed = false;
+  std::optional<double> pcc, maxAbsolute, maxRelative, relativeL2;
+  std::optional<double> pccThreshold, atolThreshold, rtolThreshold;
+  bool pccAsserted = false, atolAsserted = false, allcloseAsserted = false;
+  std::string sentence; ///< The verdict's sentence.
+  bool operator==(const ComparisonRecord &) const = default;
+};
+
+/// Why a test failed, by the table of reasons.
+struct ReasonRecord {
+  std::string name, description, component, summary;
+  bool operator==(const ReasonRecord &) const = default;
+};
+
+/// A file that the test left behind, kept by content.
+struct ArtifactRecord {
+  std::string name, sha256;
+  uint64_t bytes = 0;
+  bool operator==(const ArtifactRecord &) const = default;
+};
+
+struct TestRecord {
+  std::string suite, id, file;
+  std::string framework, modelPath, variant, parallelism, runMode, modelName, group, task, source;
+  std::string phase, arch;
+  uint32_t part = 0, sequenceLength = 0, batchSize = 0;
+  std::vector<std::string> markers;
+  std::string testStatus;    ///< The configuration's status: EXPECTED_PASSING, ...
+  std::string bringupStatus; ///< After the run: PASSED, INCORRECT_RESULT, ...
+
+  Outcome outcome = Outcome::NotRun;
+  Stage lastStage = Stage::None; ///< The last one entered.
+  std::vector<StageTime> stages;
+  double startedAt = 0; ///< Seconds since the epoch; 0 where it never started.
+  double seconds = 0;
+  uint64_t peakMemoryBytes = 0;
+  uint32_t attempts = 0; ///< How often it was tried, 1 for most.
+  bool flaky = false;    ///< Its tries did not all end alike.
+  std::vector<Outcome> tryOutcomes;
+  std::string device;                  ///< Which device or worker slot ran it.
+  std::optional<int> exitCode, signal; ///< Of a worker that died.
+
+  std::string errorClass; ///< What kind of error, e.g. `invalid_argument`, `FileNotFoundError`.
+  std::string message;    ///< One line: why it failed, was skipped or not run.
+  std::string output;     ///< What the test printed, cut at a cap, with a line saying so.
+  std::vector<ComparisonRecord> comparisons;
+  std::vector<ReasonRecord> reasons; ///< All that match, the first is the one reported.
+  std::vector<std::string> guidance; ///< ENABLE_PCC, RAISE_PCC, RM_XFAIL, ADD_CONFIG, ...
+  std::vector<ArtifactRecord> artifacts;
+  std::map<std::string, std::string> notes; ///< Anything else worth keeping, by name.
+
+  std::string fullName() const { return suite + "::" + id; }
+  bool operator==(const TestRecord &) const = default;
+};
+
+struct RunInfo {
+  std::string id;                    ///< 20261115-081530-4f2a: sorts by time, unique on one store.
+  double startedAt = 0, endedAt = 0; ///< Seconds since the epoch; endedAt 0: it did not end.
+  std::vector<std::string> commandLine;
+  std::string arch, device, plugin; ///< plugin: path and version where there is one.
+  uint32_t selected = 0;
+  int exitCode = -1;
+  std::map<std::string, std::string> environment; ///< versions, git commit, host, cpus, ...
+  bool operator==(const RunInfo &) const = default;
+};
+
+} // namespace cupel::results
