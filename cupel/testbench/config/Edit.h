@@ -12,13 +12,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace cupel::testbench::config {
 
-/// What a field is set to: a text (also a status), a number, a boolean or a list of words.
-using FieldValue = std::variant<std::string, double, int64_t, bool, std::vector<std::string>>;
 using FieldValues = std::vector<std::pair<std::string, FieldValue>>;
 
 class FileEditor {
