@@ -6,6 +6,8 @@ std::span<const Verb> verbs() {
   static constexpr Verb kVerbs[] = {
       {"opt", "Read, verify, transform and convert StableHLO programs", runOptVerb},
       {"eval", "Run programs on the golden reference, with their checks", runEvalVerb},
+      {"config", "Check, explain and show the configuration of the tests", runConfigVerb},
+      {"ci-matrix", "Turn presets of CI jobs into a job matrix", runCiMatrixVerb},
       {"lsp", "Language server for .mlir files, to be started by an editor", runLspVerb},
       {"doctor", "Say what is installed, what is missing and how to get it", runDoctorVerb},
       {"version", "Say which Cupel this is", runVersionVerb},

@@ -24,6 +24,8 @@ std::span<const Verb> verbs();
 int runOptVerb(const Arguments &arguments);
 int runEvalVerb(const Arguments &arguments);
 int runLspVerb(const Arguments &arguments);
+int runConfigVerb(const Arguments &arguments);
+int runCiMatrixVerb(const Arguments &arguments);
 int runDoctorVerb(const Arguments &arguments);
 int runVersionVerb(const Arguments &arguments);
 
