@@ -21,7 +21,7 @@ struct ChangeOptions {
 
 struct Change {
   OutcomeRow before, after; ///< For added and removed tests one of them has no name.
-  const std::string name() const { return after.id.empty() ? before.fullName() : after.fullName(); }
+  std::string name() const { return after.id.empty() ? before.fullName() : after.fullName(); }
 };
 
 struct RunChanges {

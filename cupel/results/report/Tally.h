@@ -60,7 +60,8 @@ private:
   std::vector<Line> slow, flakyLines, xpassedLines, failureLines;
 };
 
-/// `passed on try 2 of 3` from a record's tries; empty where it was tried once.
+/// `passed on try 2 of 3` from a record's attempts and its note `tries_allowed`; empty where it was
+/// tried once.
 std::string triesText(const TestRecord &record);
 
 } // namespace cupel::results
