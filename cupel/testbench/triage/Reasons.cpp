@@ -122,8 +122,12 @@ private:
     options.set_log_errors(false);
     options.set_encoding(re2::RE2::Options::EncodingLatin1); // Output may hold any bytes.
     auto compiled = std::make_unique<re2::RE2>("(?m)" + pattern, options);
-    if (!compiled->ok())
-      fail(node, "not a regular expression (RE2 syntax): " + compiled->error());
+    if (!compiled->ok()) {
+      std::string error = compiled->error();
+      if (size_t ours = error.find("(?m)"); ours != std::string::npos)
+        error.erase(ours, 4);
+      fail(node, "not a regular expression (RE2 syntax): " + error);
+    }
     return compiled;
   }
 
@@ -312,17 +316,31 @@ private:
   std::map<std::string, uint32_t> lines;
 };
 
-/// The texts of one test, cut and cleaned once for all reasons.
-struct Texts {
-  explicit Texts(const Evidence &evidence) {
+/// The texts of one test, cut and cleaned once for all reasons, when the first of them asks.
+class Texts {
+public:
+  explicit Texts(const Evidence &evidence) : evidence(evidence) {}
+  const std::string &message() { return ready().messageText; }
+  const std::string &output() { return ready().outputText; }
+  const std::string &both() { return ready().bothTexts; }
+
+private:
+  Texts &ready() {
+    if (made)
+      return *this;
     auto tail = [](std::string_view text) {
       return text.substr(text.size() - std::min(text.size(), kMostText));
     };
-    message = withoutColours(tail(evidence.message));
-    output = withoutColours(tail(evidence.output));
-    both = message + "\n" + output;
+    messageText = withoutColours(tail(evidence.message));
+    outputText = withoutColours(tail(evidence.output));
+    bothTexts = messageText + "\n" + outputText;
+    made = true;
+    return *this;
   }
-  std::string message, output, both;
+
+  const Evidence &evidence;
+  bool made = false;
+  std::string messageText, outputText, bothTexts;
 };
 
 bool allHold(const std::vector<Predicate> &predicates, std::string_view text) {
@@ -334,7 +352,7 @@ template <typename List, typename T> bool holds(const List &list, const T &value
   return std::find(std::begin(list), std::end(list), value) != std::end(list);
 }
 
-bool matches(const Check &check, const Evidence &evidence, const Texts &texts) {
+bool matches(const Check &check, const Evidence &evidence, Texts &texts) {
   if (check.outcomes.empty() ? !holds(kFailing, evidence.outcome)
                              : !holds(check.outcomes, evidence.outcome))
     return false;
@@ -350,21 +368,23 @@ bool matches(const Check &check, const Evidence &evidence, const Texts &texts) {
   if (!check.testStatuses.empty() && !holds(check.testStatuses, evidence.testStatus))
     return false;
   // What was not captured supports nothing, not even a negation.
-  if (!check.output.empty() && texts.output.empty())
+  if (!check.output.empty() && texts.output().empty())
     return false;
-  return allHold(check.error, evidence.errorClass) && allHold(check.message, texts.message) &&
-         allHold(check.output, texts.output) && allHold(check.text, texts.both);
+  return allHold(check.error, evidence.errorClass) &&
+         (check.message.empty() || allHold(check.message, texts.message())) &&
+         (check.output.empty() || allHold(check.output, texts.output())) &&
+         (check.text.empty() || allHold(check.text, texts.both()));
 }
 
-bool anyMatches(const std::vector<Check> &checks, const Evidence &evidence, const Texts &texts) {
+bool anyMatches(const std::vector<Check> &checks, const Evidence &evidence, Texts &texts) {
   return std::any_of(checks.begin(), checks.end(),
                      [&](const Check &check) { return matches(check, evidence, texts); });
 }
 
-std::string summaryOf(const Reason &reason, const Texts &texts) {
+std::string summaryOf(const Reason &reason, Texts &texts) {
   for (const auto &regex : reason.summaries) {
     re2::StringPiece found;
-    if (!re2::RE2::PartialMatch(texts.both, *regex, &found))
+    if (!re2::RE2::PartialMatch(texts.both(), *regex, &found))
       continue;
     std::string text(found.data(), found.size());
     std::replace_if(
@@ -448,15 +468,15 @@ Result<ReasonTable> ReasonTable::load(std::span<const std::string> files) {
 std::vector<results::ReasonRecord> ReasonTable::match(const Evidence &evidence) const {
   Texts texts(evidence);
   std::vector<results::ReasonRecord> found;
-  for (bool general : {false, true}) {
-    for (const Reason &reason : impl->reasons)
+  for (bool general : {false, true})
+    for (const Reason &reason : impl->reasons) {
+      if (general && !found.empty())
+        return found; // Special ones, or the first of the general.
       if (reason.general == general && anyMatches(reason.checks, evidence, texts))
         found.push_back({reason.name, reason.description,
                          reason.component.empty() ? component(evidence) : reason.component,
                          summaryOf(reason, texts)});
-    if (!found.empty())
-      break;
-  }
+    }
   return found;
 }
 

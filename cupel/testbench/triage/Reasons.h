@@ -41,8 +41,8 @@ public:
   /// Adds the reasons of another file to this table.
   Status add(std::string_view yaml, const std::string &name);
 
-  /// All that match, in the table's order, each with its summary. General reasons only where no
-  /// other one matches.
+  /// All that match, in the table's order, each with its summary. Where none does, the first
+  /// general one that does.
   std::vector<results::ReasonRecord> match(const Evidence &evidence) const;
   /// The component that the texts point to, by the table; empty where none.
   std::string component(const Evidence &evidence) const;
