@@ -7,6 +7,7 @@
 
 #include "cupel/support/Error.h"
 #include "cupel/testbench/TestItem.h"
+#include "cupel/testbench/zoo/Remark.h"
 
 #include <cstdint>
 #include <functional>
@@ -50,16 +51,6 @@ struct CollectOptions {
   std::string cache;    ///< Folder of the cache; empty: $CUPEL_CACHE, else ~/.cache/cupel.
   bool useCache = true; ///< --no-cache.
   unsigned threads = 0; ///< 0: one a core.
-};
-
-/// A place in a file and what there is to say about it.
-struct Remark {
-  std::string file;
-  uint32_t line = 0, column = 0; ///< From 1; 0 where there is none.
-  std::string message;
-
-  /// `file:line:column: message`.
-  std::string text() const;
 };
 
 /// A loader whose tests cannot be told from its text.
