@@ -66,7 +66,8 @@ public:
   virtual ~Observer() = default;
   virtual void started(size_t index, const TestItem &item) {}
   virtual void stage(size_t index, const TestItem &item, results::Stage stage) {}
-  /// Once for each test of the selection, in the order in which they ended.
+  /// Once for each test of the selection that a resumed journal did not hold already, in the order
+  /// in which they ended.
   virtual void finished(size_t index, const TestItem &item, const results::TestRecord &record) {}
   /// Something the user should know that belongs to no test: a device that went bad.
   virtual void notice(const std::string &text) {}
