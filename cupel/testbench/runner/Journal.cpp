@@ -1,6 +1,6 @@
 #include "cupel/testbench/runner/Journal.h"
 
-#include "cupel/results/RecordJson.h"
+#include "cupel/results/store/Journal.h"
 
 #include <cerrno>
 #include <chrono>
@@ -21,8 +21,9 @@ using Json = nlohmann::json;
 
 constexpr size_t kNamesPerLine = 256;
 
-std::string dump(const Json &json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+/// With the line break.
+std::string lineOf(const Json &json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 double now() {
@@ -81,14 +82,14 @@ Result<std::unique_ptr<Journal>> Journal::create(const std::string &path,
   }
   int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   std::unique_ptr<Journal> journal(new Journal(path, file, event));
-  journal->append("{\"cupel_journal\":1,\"run\":" + results::toJson(run) + "}", false);
+  journal->append(results::journalLine(run), false);
   for (size_t i = 0; i < selection.size(); i += kNamesPerLine) {
     Json names = Json::array();
     for (size_t j = i; j < std::min(i + kNamesPerLine, selection.size()); ++j)
       names.push_back(selection[j]);
-    journal->append(dump({{"select", std::move(names)}}), false);
+    journal->append(lineOf({{"select", std::move(names)}}), false);
   }
-  journal->append(dump({{"selected", selection.size()}}), false);
+  journal->append(lineOf({{"selected", selection.size()}}), false);
   if (Status status = journal->flush(); !status)
     return Error{status.message()};
   syncFolder(path);
@@ -108,7 +109,7 @@ Result<std::unique_ptr<Journal>> Journal::reopen(const std::string &path, uint64
   }
   int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   std::unique_ptr<Journal> journal(new Journal(path, file, event));
-  journal->append(dump({{"resume", now()}}), false);
+  journal->append(lineOf({{"resume", now()}}), false);
   return journal;
 }
 
@@ -123,11 +124,10 @@ Journal::~Journal() {
   close(event);
 }
 
-void Journal::append(std::string line, bool counts) {
+void Journal::append(std::string_view line, bool counts) {
   {
     std::lock_guard guard(mutex);
     pending += line;
-    pending += '\n';
     appended += counts;
   }
   wake.notify_one();
@@ -136,19 +136,16 @@ void Journal::append(std::string line, bool counts) {
 void Journal::started(const std::string &fullName, uint32_t attempt) {
   // Not waited for: where it is lost, the test is run again as if it had never begun.
   std::lock_guard guard(mutex);
-  pending += dump({{"start", fullName}, {"try", attempt}, {"at", now()}});
-  pending += '\n';
+  pending += lineOf({{"start", fullName}, {"try", attempt}, {"at", now()}});
 }
 
 uint64_t Journal::record(const results::TestRecord &record) {
-  append("{\"record\":" + results::toJson(record) + "}", true);
+  append(results::journalLine(record), true);
   std::lock_guard guard(mutex);
   return appended;
 }
 
-void Journal::ended(const results::RunInfo &run) {
-  append("{\"end\":" + results::toJson(run) + "}", false);
-}
+void Journal::ended(const results::RunInfo &run) { append(results::journalLine(run), false); }
 
 uint64_t Journal::durable() {
   std::lock_guard guard(mutex);

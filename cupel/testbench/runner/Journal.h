@@ -1,7 +1,8 @@
-// The journal of a run: an append-only file of JSON lines that holds every outcome before anybody
-// is shown it. Lines are written and flushed to the disk by a thread of its own, many at a time.
-// Reading it back (JournalReader.h) is how a killed run goes on. Nothing in it is ever changed,
-// except that a line cut off by a crash is removed when the run goes on.
+// The journal of a run as it is written: an append-only file of JSON lines (their form is that of
+// cupel/results/store/Journal.h) that holds every outcome before anybody is shown it. Lines are
+// written and flushed to the disk by a thread of its own, many at a time. Reading it back
+// (JournalReader.h) is how a killed run goes on. Nothing in it is ever changed, except that a line
+// cut off by a crash is removed when the run goes on.
 #pragma once
 
 #include "cupel/results/Record.h"
@@ -12,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -52,7 +54,7 @@ public:
 
 private:
   Journal(std::string path, int file, int event);
-  void append(std::string line, bool counts);
+  void append(std::string_view line, bool counts);
   void write();
 
   const std::string name;

@@ -1,7 +1,6 @@
 #include "cupel/testbench/runner/JournalReader.h"
 
-#include "cupel/results/RecordJson.h"
-#include "cupel/support/Files.h"
+#include "cupel/results/store/Journal.h"
 
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -12,31 +11,45 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What stands between `prefix` and the closing brace of a line, where it begins so.
-std::string_view bodyAfter(std::string_view line, std::string_view prefix) {
-  if (!line.starts_with(prefix) || !line.ends_with('}'))
-    return {};
-  return line.substr(prefix.size(), line.size() - prefix.size() - 1);
-}
-
+/// Puts the lines of a journal together, in their order.
 class Folding {
 public:
   explicit Folding(JournalContents &contents) : contents(contents) {}
 
-  /// False where the line is not what a journal holds.
-  bool line(std::string_view text) {
-    if (std::string_view body = bodyAfter(text, "{\"record\":"); !body.empty())
-      return record(body);
-    if (std::string_view body = bodyAfter(text, "{\"end\":"); !body.empty()) {
-      Result<results::RunInfo> run = results::runInfoFromJson(body);
-      if (!run)
-        return false;
-      contents.run = std::move(*run);
-      contents.ended = true;
+  void run(results::RunInfo information) {
+    hasRun = true;
+    // It stands there once more when the run has ended.
+    contents.ended = information.endedAt > 0;
+    if (contents.ended)
       running.clear();
-      return true;
-    }
-    Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    contents.run = std::move(information);
+  }
+
+  void record(results::TestRecord record) {
+    std::string name = record.fullName();
+    running.erase(name);
+    auto [at, isNew] = contents.records.try_emplace(name);
+    if (!isNew && JournalContents::isFinal(at->second))
+      ++contents.doubled;
+    else
+      at->second = std::move(record);
+  }
+
+  void other(std::string_view line) { contents.damaged += !readOther(line); }
+
+  /// The run did not go on from here: what was running then was killed.
+  void stop() {
+    for (const std::string &name : running)
+      ++contents.killedWhileRunning[name];
+    running.clear();
+  }
+
+  bool hasRun = false;
+
+private:
+  /// False where the line is not what a journal holds.
+  bool readOther(std::string_view line) {
+    Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object() || json.empty())
       return false;
     if (auto found = json.find("start"); found != json.end() && found->is_string()) {
@@ -44,11 +57,9 @@ public:
       return true;
     }
     if (auto found = json.find("select"); found != json.end() && found->is_array()) {
-      for (const Json &name : *found) {
-        if (!name.is_string())
-          return false;
-        contents.selection.push_back(name.get<std::string>());
-      }
+      for (const Json &name : *found)
+        if (name.is_string())
+          contents.selection.push_back(name.get<std::string>());
       return true;
     }
     if (auto found = json.find("selected"); found != json.end() && found->is_number_unsigned()) {
@@ -58,32 +69,8 @@ public:
     if (json.contains("resume")) {
       contents.ended = false;
       stop();
-      return true;
     }
-    return false;
-  }
-
-  /// The run did not go on from here: what was running then was killed.
-  void stop() {
-    for (const std::string &name : running)
-      ++contents.killedWhileRunning[name];
-    running.clear();
-  }
-
-private:
-  bool record(std::string_view body) {
-    Result<results::TestRecord> read = results::testRecordFromJson(body);
-    if (!read)
-      return false;
-    std::string name = read->fullName();
-    running.erase(name);
-    auto [at, isNew] = contents.records.try_emplace(name);
-    if (!isNew && JournalContents::isFinal(at->second)) {
-      ++contents.doubled;
-      return true;
-    }
-    at->second = std::move(*read);
-    return true;
+    return true; // Others are from a newer Cupel.
   }
 
   JournalContents &contents;
@@ -98,33 +85,20 @@ bool JournalContents::isFinal(const results::TestRecord &record) {
 }
 
 Result<JournalContents> readJournal(const std::string &path) {
-  Result<FileContents> file = readInput(path, uint64_t{64} << 30);
-  if (!file)
-    return Error{file.message()};
-  std::string_view rest = file->bytes();
   JournalContents contents;
   Folding folding(contents);
-  bool first = true;
-  while (true) {
-    size_t end = rest.find('\n');
-    if (end == std::string_view::npos)
-      break;
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end + 1);
-    contents.validBytes += end + 1;
-    if (first) {
-      std::string_view run = bodyAfter(line, "{\"cupel_journal\":1,\"run\":");
-      Result<results::RunInfo> information = results::runInfoFromJson(run);
-      if (run.empty() || !information)
-        return Error{path + ":1: this is not the journal of a run, or one of another version"};
-      contents.run = std::move(*information);
-      first = false;
-      continue;
-    }
-    contents.damaged += !folding.line(line);
-  }
-  if (first)
-    return Error{path + ": the journal is empty: the run was killed before it began"};
+  results::JournalReader reader;
+  reader.onRun = [&](results::RunInfo run) { folding.run(std::move(run)); };
+  reader.onTest = [&](results::TestRecord record) { folding.record(std::move(record)); };
+  reader.onOther = [&](std::string_view line) { folding.other(line); };
+  reader.onDamage = [&](uint64_t, const std::string &) { ++contents.damaged; };
+  Result<uint64_t> read = results::readJournal(path, reader);
+  if (!read)
+    return Error{read.message()};
+  if (!folding.hasRun)
+    return Error{path +
+                 ": this is not the journal of a run, or the run was killed before it began"};
+  contents.validBytes = *read;
   if (!contents.ended)
     folding.stop();
   return contents;

@@ -89,6 +89,8 @@ void conclude(TestRecord &record, const std::vector<Outcome> &tries, const TestI
   record.attempts = uint32_t(tries.size());
   record.tryOutcomes = tries;
   record.flaky = std::ranges::adjacent_find(tries, std::not_equal_to<>()) != tries.end();
+  if (tries.size() > 1)
+    record.notes["tries_allowed"] = std::to_string(options.retries + 1);
   if (record.flaky && record.outcome == Outcome::Passed) {
     std::string text = "flaky: passed on try " + std::to_string(tries.size()) + " of " +
                        std::to_string(options.retries + 1);

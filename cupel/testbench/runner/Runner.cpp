@@ -244,7 +244,7 @@ bool Loop::dispatch(Slot &slot) {
   request.timeoutSeconds = options.timeoutSeconds;
   request.memoryLimitBytes = options.memoryLimitBytes ? options.memoryLimitBytes : memoryBudget;
   slot.worker->send(worker::encode(request));
-  observer.started(*test, item);
+  observer.started(*test, item, uint32_t(slot.number), uint32_t(tests[*test].tries.size() + 1));
   return true;
 }
 
@@ -341,7 +341,8 @@ void Loop::handle(Slot &slot, Reply reply) {
     if (!slot.attempt || slot.attempt->request != stage->number || slot.attempt->sentence)
       return;
     slot.attempt->enter(stage->stage, Clock::now());
-    observer.stage(slot.attempt->test, items[slot.attempt->test], stage->stage);
+    observer.stage(slot.attempt->test, items[slot.attempt->test], uint32_t(slot.number),
+                   stage->stage);
   } else if (auto *finished = std::get_if<Finished>(&reply)) {
     if (slot.state == Slot::State::Checking && finished->number == slot.checkRequest) {
       bool passed = finished->record.outcome == Outcome::Passed;
@@ -691,6 +692,11 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
   unsigned jobs = std::max(1u, options.jobs);
   schedule.emplace(std::move(forecasts), std::move(waiting), options.devices, memoryBudget, jobs);
   clearHopeless();
+
+  // Whether a device is there at all shows before any test is given to it.
+  for (size_t i = 0; i < health.size(); ++i)
+    if (options.devices[i].name != "reference" && !options.trustDevices)
+      health[i].health = Health::Suspect;
 
   // What workers leave behind when their guard is killed comes to us instead of to init.
   prctl(PR_SET_CHILD_SUBREAPER, 1);

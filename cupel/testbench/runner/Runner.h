@@ -56,6 +56,8 @@ struct RunnerOptions {
   std::unordered_map<std::string, Forecast> forecasts; ///< By full name.
   /// Called once on every record before it is written: reasons, guidance, bring-up status.
   std::function<void(results::TestRecord &, const TestItem &)> complete;
+  /// False: devices other than the reference are checked before they get their first test.
+  bool trustDevices = false;
   /// Whether SIGINT, SIGTERM and SIGHUP end the run in order.
   bool handleSignals = true;
 };
@@ -64,8 +66,9 @@ struct RunnerOptions {
 class Observer {
 public:
   virtual ~Observer() = default;
-  virtual void started(size_t index, const TestItem &item) {}
-  virtual void stage(size_t index, const TestItem &item, results::Stage stage) {}
+  /// `slot` is the worker that runs it, from 0; `attempt` counts from 1.
+  virtual void started(size_t index, const TestItem &item, uint32_t slot, uint32_t attempt) {}
+  virtual void stage(size_t index, const TestItem &item, uint32_t slot, results::Stage stage) {}
   /// Once for each test of the selection that a resumed journal did not hold already, in the order
   /// in which they ended.
   virtual void finished(size_t index, const TestItem &item, const results::TestRecord &record) {}

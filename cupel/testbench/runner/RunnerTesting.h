@@ -19,7 +19,7 @@ struct Recorder : Observer {
   std::vector<size_t> order;
   std::vector<std::string> notices;
   size_t starts = 0;
-  void started(size_t, const TestItem &) override { ++starts; }
+  void started(size_t, const TestItem &, uint32_t, uint32_t) override { ++starts; }
   void finished(size_t index, const TestItem &, const results::TestRecord &) override {
     order.push_back(index);
   }
