@@ -6,6 +6,9 @@ std::span<const Verb> verbs() {
   static constexpr Verb kVerbs[] = {
       {"opt", "Read, verify, transform and convert StableHLO programs", runOptVerb},
       {"eval", "Run programs on the golden reference, with their checks", runEvalVerb},
+      {"show", "Show a run's summary, or what happened to a test", runShowVerb},
+      {"diff", "Say what is different between two runs", runDiffVerb},
+      {"history", "Show the outcomes of one test in all runs", runHistoryVerb},
       {"lsp", "Language server for .mlir files, to be started by an editor", runLspVerb},
       {"doctor", "Say what is installed, what is missing and how to get it", runDoctorVerb},
       {"version", "Say which Cupel this is", runVersionVerb},

@@ -6,10 +6,12 @@
 namespace cupel::results {
 namespace {
 
-constexpr std::string_view kRunKey = "{\"run\":";
-constexpr std::string_view kTestKey = "{\"test\":";
+// As the runner writes them; nothing else makes journals.
+constexpr std::string_view kRunKey = "{\"cupel_journal\":1,\"run\":";
+constexpr std::string_view kRecordKey = "{\"record\":";
+constexpr std::string_view kEndKey = "{\"end\":";
 
-/// The value of a one-key object as `journalLine` writes it.
+/// The value of a one-key object without looking into the value.
 std::optional<std::string_view> valueOf(std::string_view line, std::string_view key) {
   if (!line.starts_with(key) || !line.ends_with('}'))
     return std::nullopt;
@@ -17,12 +19,6 @@ std::optional<std::string_view> valueOf(std::string_view line, std::string_view 
 }
 
 } // namespace
-
-std::string journalLine(const RunInfo &run) { return std::string(kRunKey) + toJson(run) + "}\n"; }
-
-std::string journalLine(const TestRecord &record) {
-  return std::string(kTestKey) + toJson(record) + "}\n";
-}
 
 Result<uint64_t> readJournal(const std::string &path, const JournalReader &reader) {
   Result<FileContents> contents = readInput(path, uint64_t{64} << 30);
@@ -41,7 +37,7 @@ Result<uint64_t> readJournal(const std::string &path, const JournalReader &reade
     ++number;
     if (line.empty())
       continue;
-    if (auto value = valueOf(line, kTestKey)) {
+    if (auto value = valueOf(line, kRecordKey)) {
       Result<TestRecord> record = testRecordFromJson(*value);
       if (!record)
         damaged(record.message());
@@ -49,7 +45,7 @@ Result<uint64_t> readJournal(const std::string &path, const JournalReader &reade
         damaged("a record without suite or id");
       else if (reader.onTest)
         reader.onTest(std::move(*record));
-    } else if (auto value = valueOf(line, kRunKey)) {
+    } else if (auto value = valueOf(line, line.starts_with(kEndKey) ? kEndKey : kRunKey)) {
       Result<RunInfo> run = runInfoFromJson(*value);
       if (!run)
         damaged(run.message());

@@ -1,8 +1,9 @@
-// The lines of a run's journal, the only thing that must survive whatever happens to a run. The
-// runner appends and syncs them, the store imports them. Three kinds of line, each one JSON object:
-//   {"run": RunInfo}      first; again when the run is resumed or has ended (with ended_at)
-//   {"test": TestRecord}  one a test; a later one of the same test replaces it
-//   anything else         is the runner's own (started tests, selection) and skipped here
+// Reading a run's journal, the one thing that survives whatever happens to a run, into the store.
+// The runner (cupel/testbench/runner) appends and syncs its lines, each one JSON object:
+//   {"cupel_journal":1,"run":RunInfo}   first
+//   {"record":TestRecord}               an outcome; a later one of the same test replaces it
+//   {"end":RunInfo}                     the run is over
+//   anything else                       is the runner's own (selection, beginnings), skipped here
 // A torn last line is what a killed process leaves; it is never an error.
 #pragma once
 
@@ -15,12 +16,8 @@
 
 namespace cupel::results {
 
-/// With the line break.
-std::string journalLine(const RunInfo &run);
-std::string journalLine(const TestRecord &record);
-
 struct JournalReader {
-  std::function<void(RunInfo)> onRun;
+  std::function<void(RunInfo)> onRun; ///< Begins, or is over.
   std::function<void(TestRecord)> onTest;
   /// A complete line of another kind, as it stands. May be empty.
   std::function<void(std::string_view line)> onOther;

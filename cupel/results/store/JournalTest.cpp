@@ -15,9 +15,9 @@ TEST(Journal, ReadsBackItsLinesAndLeavesATornOne) {
   run.id = "20261115-081530-4f2a";
   TestRecord record = simpleRecord("add.mlir");
   record.output = "two\nlines";
-  std::string whole = journalLine(run) + "{\"started\":\"programs::add.mlir\"}\n" +
-                      journalLine(record) + "rubbish\n" + "{\"test\":{\"id\":7}}\n";
-  std::ofstream(folder / "j") << whole << "{\"test\":{\"suite\":\"programs\",\"id\":\"torn";
+  std::string whole = journalBegin(run) + "{\"started\":\"programs::add.mlir\"}\n" +
+                      journalLine(record) + "rubbish\n" + "{\"record\":{\"id\":7}}\n";
+  std::ofstream(folder / "j") << whole << "{\"record\":{\"suite\":\"programs\",\"id\":\"torn";
 
   std::vector<RunInfo> runs;
   std::vector<TestRecord> tests;

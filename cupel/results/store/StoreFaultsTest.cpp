@@ -138,7 +138,7 @@ void fillUp(const std::string &place, const std::string &journal,
   Status status = store->beginRun(run);
   ASSERT_TRUE(status) << status.message();
   std::ofstream lines(journal);
-  lines << journalLine(run);
+  lines << journalBegin(run);
   uint64_t journalled = 0;
   int failures = 0;
   for (int i = 0; i < 4000 && failures < 3; ++i) {
@@ -200,7 +200,7 @@ TEST(StoreFaults, ALimitOnTheSizeOfFiles) {
     std::vector<TestRecord> all;
     {
       std::ofstream lines(journal);
-      lines << journalLine(run);
+      lines << journalBegin(run);
       for (int i = 0; i < 800; ++i)
         for (TestRecord &record : batch(i, 10)) {
           record.output = std::string(2000, 'x');

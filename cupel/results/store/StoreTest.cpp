@@ -238,9 +238,9 @@ TEST(Store, ImportsAJournalAnyNumberOfTimes) {
   run.startedAt = 1000;
   run.selected = 3;
   std::string path = store.journalPath(run.id);
-  std::string lines = journalLine(run) + journalLine(simpleRecord("a")) +
+  std::string lines = journalBegin(run) + journalLine(simpleRecord("a")) +
                       journalLine(simpleRecord("b", Outcome::Interrupted));
-  std::ofstream(path) << lines << "{\"test\":{\"su";
+  std::ofstream(path) << lines << "{\"record\":{\"su";
   // One of them came the direct way already.
   RunInfo copy = run;
   ASSERT_TRUE(store.beginRun(copy));
@@ -257,7 +257,7 @@ TEST(Store, ImportsAJournalAnyNumberOfTimes) {
   run.endedAt = 1010;
   run.exitCode = 0;
   std::ofstream(path) << lines << journalLine(simpleRecord("b")) << journalLine(simpleRecord("c"))
-                      << journalLine(run);
+                      << journalEnd(run);
   auto again = store.importJournal(path);
   ASSERT_TRUE(again) << again.message();
   EXPECT_EQ(again->added, 1u);
@@ -287,7 +287,7 @@ TEST(Store, DoesNotReadTheJournalOfACompleteRunAgain) {
   ASSERT_TRUE(store.add(run.id, records));
   run.endedAt = 110;
   // Lines that would show if they were read.
-  std::ofstream(store.journalPath(run.id)) << journalLine(run) << "rubbish\n";
+  std::ofstream(store.journalPath(run.id)) << journalBegin(run) << "rubbish\n";
   ASSERT_TRUE(store.endRun(run));
   EXPECT_TRUE(store.importPending()->empty());
 }

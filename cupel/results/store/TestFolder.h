@@ -1,7 +1,7 @@
 // A folder of its own for a test, removed at the end; and records to fill a store with.
 #pragma once
 
-#include "cupel/results/Record.h"
+#include "cupel/results/RecordJson.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -37,5 +37,14 @@ inline TestRecord simpleRecord(std::string id, Outcome outcome = Outcome::Passed
   r.attempts = 1;
   return r;
 }
+
+// Lines as the runner writes them.
+inline std::string journalBegin(const RunInfo &run) {
+  return "{\"cupel_journal\":1,\"run\":" + toJson(run) + "}\n";
+}
+inline std::string journalLine(const TestRecord &record) {
+  return "{\"record\":" + toJson(record) + "}\n";
+}
+inline std::string journalEnd(const RunInfo &run) { return "{\"end\":" + toJson(run) + "}\n"; }
 
 } // namespace cupel::results
