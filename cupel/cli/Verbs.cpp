@@ -4,6 +4,7 @@ namespace cupel::cli {
 
 std::span<const Verb> verbs() {
   static constexpr Verb kVerbs[] = {
+      {"run", "Run tests, judge, remember and report them", runRunVerb},
       {"opt", "Read, verify, transform and convert StableHLO programs", runOptVerb},
       {"eval", "Run programs on the golden reference, with their checks", runEvalVerb},
       {"show", "Show a run's summary, or what happened to a test", runShowVerb},

@@ -21,6 +21,7 @@ struct Verb {
 std::span<const Verb> verbs();
 
 // The entry points, one for each row.
+int runRunVerb(const Arguments &arguments);
 int runOptVerb(const Arguments &arguments);
 int runEvalVerb(const Arguments &arguments);
 int runShowVerb(const Arguments &arguments);

@@ -1,6 +1,6 @@
 #include "cupel/testbench/runner/Journal.h"
 
-#include "cupel/results/store/Journal.h"
+#include "cupel/results/RecordJson.h"
 
 #include <cerrno>
 #include <chrono>
@@ -82,7 +82,7 @@ Result<std::unique_ptr<Journal>> Journal::create(const std::string &path,
   }
   int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   std::unique_ptr<Journal> journal(new Journal(path, file, event));
-  journal->append(results::journalLine(run), false);
+  journal->append("{\"cupel_journal\":1,\"run\":" + results::toJson(run) + "}\n", false);
   for (size_t i = 0; i < selection.size(); i += kNamesPerLine) {
     Json names = Json::array();
     for (size_t j = i; j < std::min(i + kNamesPerLine, selection.size()); ++j)
@@ -140,12 +140,14 @@ void Journal::started(const std::string &fullName, uint32_t attempt) {
 }
 
 uint64_t Journal::record(const results::TestRecord &record) {
-  append(results::journalLine(record), true);
+  append("{\"record\":" + results::toJson(record) + "}\n", true);
   std::lock_guard guard(mutex);
   return appended;
 }
 
-void Journal::ended(const results::RunInfo &run) { append(results::journalLine(run), false); }
+void Journal::ended(const results::RunInfo &run) {
+  append("{\"end\":" + results::toJson(run) + "}\n", false);
+}
 
 uint64_t Journal::durable() {
   std::lock_guard guard(mutex);

@@ -80,8 +80,19 @@ private:
 } // namespace
 
 bool JournalContents::isFinal(const results::TestRecord &record) {
-  return record.outcome != results::Outcome::Interrupted &&
-         record.outcome != results::Outcome::NotRun;
+  if (record.outcome == results::Outcome::Interrupted)
+    return record.errorClass == kKilledRunner;
+  return record.outcome != results::Outcome::NotRun ||
+         (record.errorClass != kInterrupted && record.errorClass != kBadDevice);
+}
+
+bool JournalContents::canResume() const {
+  if (!ended)
+    return true;
+  for (const auto &[name, record] : records)
+    if (!isFinal(record))
+      return true;
+  return false;
 }
 
 Result<JournalContents> readJournal(const std::string &path) {

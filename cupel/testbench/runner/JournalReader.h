@@ -8,10 +8,18 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace cupel::testbench::runner {
+
+/// Error classes of tests that have no result for reasons outside them.
+inline constexpr std::string_view kInterrupted = "interrupted"; ///< By a signal.
+inline constexpr std::string_view kBadDevice = "bad_device";
+/// It was running every time the run was killed; nobody tries it once more.
+inline constexpr std::string_view kKilledRunner = "killed_runner";
+inline constexpr uint32_t kMostKills = 3;
 
 struct JournalContents {
   results::RunInfo run;               ///< As it began, or as it ended.
@@ -29,6 +37,8 @@ struct JournalContents {
 
   /// Whether a record is kept when the run goes on.
   static bool isFinal(const results::TestRecord &record);
+  /// Whether something is left to do.
+  bool canResume() const;
 };
 
 Result<JournalContents> readJournal(const std::string &path);

@@ -1,6 +1,7 @@
 #include "cupel/testbench/runner/Runner.h"
 
 #include "cupel/testbench/runner/Journal.h"
+#include "cupel/testbench/runner/JournalReader.h"
 #include "cupel/testbench/runner/Limits.h"
 #include "cupel/testbench/runner/Outcomes.h"
 #include "cupel/testbench/runner/Schedule.h"
@@ -296,6 +297,7 @@ void Loop::clearHopeless() {
         reason += (reason.empty() ? "device " : "; device ") + name + " is bad: " + why;
     TestRecord record = recordFor(items[test], options);
     record.outcome = Outcome::NotRun;
+    record.errorClass = outcome.badDevices.empty() ? "" : kBadDevice;
     record.message = reason;
     record.tryOutcomes = tests[test].tries;
     record.attempts = uint32_t(tests[test].tries.size());
@@ -615,13 +617,15 @@ void Loop::interrupt() {
   for (Slot &slot : slots)
     if (slot.attempt && slot.worker)
       condemn(slot,
-              {Outcome::Interrupted, "interrupted", "was running when the run was interrupted"},
+              {Outcome::Interrupted, std::string(kInterrupted),
+               "was running when the run was interrupted"},
               false);
   for (size_t test : schedule->takeAll()) {
     TestRecord record = recordFor(items[test], options);
     record.tryOutcomes = tests[test].tries;
     record.attempts = uint32_t(tests[test].tries.size());
     record.outcome = record.attempts ? Outcome::Interrupted : Outcome::NotRun;
+    record.errorClass = kInterrupted;
     record.message = record.attempts ? "the run was interrupted before its next try"
                                      : "the run was interrupted before it began";
     this->record(test, std::move(record));
