@@ -7,6 +7,7 @@
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
 
+#include <llvm/ADT/StringSet.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Diagnostics.h>
 #include <sys/stat.h>
@@ -20,6 +21,9 @@ namespace {
 /// Types, attributes and locations of programs stay in the context for good; so much of program
 /// text is read with one.
 constexpr uint64_t kContextBytes = 16 << 20;
+
+/// Processes of a program that are run side by side, at most.
+constexpr uint64_t kMostProcesses = 256;
 
 /// The function that runs: `main`, or the only one.
 func::FuncOp entryOf(ModuleOp module) {
@@ -50,6 +54,23 @@ ValueType valueType(mlir::Type type) {
   for (int64_t size : ranked.getShape())
     value.shape.push_back(ShapedType::isDynamic(size) ? kDynamicSize : size);
   return value;
+}
+
+/// Whether processes of a program talk to each other, or know which one they are.
+bool communicates(Operation *op) {
+  static const llvm::StringSet<> kNames = {
+      "stablehlo.all_gather",     "stablehlo.all_reduce",         "stablehlo.all_to_all",
+      "stablehlo.reduce_scatter", "stablehlo.collective_permute", "stablehlo.collective_broadcast",
+      "stablehlo.partition_id",   "stablehlo.replica_id"};
+  return kNames.contains(op->getName().getStringRef());
+}
+
+/// How many processes JAX says a program is for; 1 where it does not.
+uint32_t processCount(ModuleOp module, llvm::StringRef attribute) {
+  auto count = module->getAttrOfType<IntegerAttr>(attribute);
+  return count && count.getType().isSignlessInteger(32) && count.getInt() > 1
+             ? uint32_t(count.getInt())
+             : 1;
 }
 
 std::string nameOf(Location location) {
@@ -138,12 +159,20 @@ Result<std::unique_ptr<ProgramReader::Read>> ProgramReader::read(const std::stri
   }
   for (mlir::Type result : type.getResults())
     program.results.push_back(valueType(result));
+  bool several = false;
   module->walk([&](Operation *op) {
-    if (op->getName().getDialectNamespace() != "check")
-      return WalkResult::advance();
-    program.selfChecking = true;
-    return WalkResult::interrupt();
+    program.selfChecking |= op->getName().getDialectNamespace() == "check";
+    several |= communicates(op);
   });
+  // A program on whole tensors, with shardings only, is run once.
+  if (several) {
+    program.replicas = processCount(module, "mhlo.num_replicas");
+    program.partitions = processCount(module, "mhlo.num_partitions");
+    if (uint64_t(program.replicas) * program.partitions > kMostProcesses)
+      return Error{name + ": the program is for " + std::to_string(program.replicas) +
+                   " replicas of " + std::to_string(program.partitions) + " partitions; at most " +
+                   std::to_string(kMostProcesses) + " processes are run"};
+  }
   return read;
 }
 
