@@ -153,7 +153,7 @@ class Suites:
     def reference(self) -> Result:
         """Programs of our own that check themselves, one an operation and one a trap, and that none is missing."""
         folder = ROOT / "tests/reference"
-        programs = counted([self.bin / "cupel", "eval", folder / "ops", folder / "traps"], self.env)
+        programs = counted([self.bin / "cupel", "eval", folder / "ops", folder / "traps", folder / "calls"], self.env)
         return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env)])
 
     def fuzz(self) -> Result:
