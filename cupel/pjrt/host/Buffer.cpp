@@ -129,7 +129,10 @@ public:
     bytes.reset(static_cast<std::byte *>(std::aligned_alloc(64, room)), std::free);
     if (!bytes)
       return;
-    static thread_local std::mt19937_64 random(std::random_device{}());
+    // Not std::random_device: it would tie cupel-device to the newest glibc.
+    static thread_local std::mt19937_64 random(
+        static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
+        reinterpret_cast<uintptr_t>(this));
     for (std::byte &byte : pattern)
       byte = static_cast<std::byte>(random());
     for (size_t i = 0; i < kGuard; ++i)

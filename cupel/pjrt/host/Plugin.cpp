@@ -14,6 +14,14 @@ static Failure loadFailure(const std::string &path, std::string message) {
 }
 
 Answer<std::shared_ptr<Plugin>> Plugin::load(const std::string &path) {
+  Answer<std::shared_ptr<Plugin>> plugin = open(path);
+  if (plugin)
+    if (Answer<> initialized = (*plugin)->initialize(); !initialized)
+      return initialized.failure();
+  return plugin;
+}
+
+Answer<std::shared_ptr<Plugin>> Plugin::open(const std::string &path) {
   // One table a library and process: initialising twice is an error in some plugins.
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<Plugin>> loaded;
@@ -49,8 +57,6 @@ Answer<std::shared_ptr<Plugin>> Plugin::load(const std::string &path) {
   plugin->table = reinterpret_cast<PJRT_GetApiFunction>(symbol)();
   if (Answer<> read = plugin->readTable(); !read)
     return read.failure();
-  if (Answer<> initialized = plugin->initialize(); !initialized)
-    return initialized.failure();
   loaded[absolute] = plugin;
   return plugin;
 }
@@ -98,11 +104,15 @@ Answer<> Plugin::readTable() {
 }
 
 Answer<> Plugin::initialize() {
+  std::lock_guard lock(initializing);
+  if (isInitialized)
+    return {};
   if (has(&PJRT_Api::PJRT_Plugin_Initialize)) {
     auto args = arguments<PJRT_Plugin_Initialize_Args>();
     if (Answer<> done = call(&PJRT_Api::PJRT_Plugin_Initialize, args); !done)
       return done.failure();
   }
+  isInitialized = true;
   if (!has(&PJRT_Api::PJRT_Plugin_Attributes))
     return {};
   auto args = arguments<PJRT_Plugin_Attributes_Args>();
