@@ -122,7 +122,7 @@ namespace {
 /// Host memory for a copy, with a pattern in and behind it that shows what the plugin wrote.
 class CopyTarget {
 public:
-  static constexpr size_t kGuard = 64, kProbe = 16;
+  static constexpr size_t kGuard = 64, kProbe = 8;
 
   explicit CopyTarget(size_t size) : size(size) {
     size_t room = (size + kGuard + 63) / 64 * 64;
@@ -147,7 +147,7 @@ public:
   /// Whether the end was left as it was. Below 8 bytes a result could look like that by chance.
   bool isShort() const {
     size_t probe = std::min(size, kProbe);
-    return probe >= 8 && std::equal(pattern, pattern + probe, bytes.get() + size - probe);
+    return probe == kProbe && std::equal(pattern, pattern + probe, bytes.get() + size - probe);
   }
 
 private:

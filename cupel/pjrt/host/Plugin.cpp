@@ -180,8 +180,7 @@ Failure Plugin::missing(std::string_view callName) const {
                       major, minor, tableSize())};
 }
 
-std::vector<std::string> Plugin::missingFunctions() const {
-  // What the host calls; the rest of the table may be empty.
+std::span<const std::string_view> Plugin::usedFunctions() {
   static constexpr std::string_view kUsed[] = {
       "PJRT_Error_Destroy",
       "PJRT_Error_Message",
@@ -231,9 +230,14 @@ std::vector<std::string> Plugin::missingFunctions() const {
       "PJRT_Buffer_ReadyEvent",
       "PJRT_Executable_Fingerprint",
   };
+  return kUsed;
+}
+
+std::vector<std::string> Plugin::missingFunctions() const {
   std::vector<std::string> result;
   for (const Entry &entry : entries())
-    if (std::ranges::find(kUsed, entry.name) != std::end(kUsed) && !hasEntry(table, entry.offset))
+    if (std::ranges::find(usedFunctions(), entry.name) != usedFunctions().end() &&
+        !hasEntry(table, entry.offset))
       result.emplace_back(entry.name);
   return result;
 }

@@ -53,7 +53,9 @@ public:
   /// "1.13.7" split up, from the attribute; nothing where the plugin does not say.
   std::optional<std::vector<int64_t>> stablehloVersion() const;
 
-  /// Functions that the host uses and the table lacks.
+  /// The functions that the host calls, in the order of the table.
+  static std::span<const std::string_view> usedFunctions();
+  /// Those of them that the table lacks.
   std::vector<std::string> missingFunctions() const;
 
   /// Arguments for a call, of the size this plugin can be given.

@@ -42,13 +42,13 @@ struct WorkloadCheck {
   uint32_t actual = 0, expected = 0;
   double tolerance = 0;              ///< AlmostEqual: absolute.
   uint64_t minUlps = 0, maxUlps = 0; ///< Close.
-  std::string location;              ///< Where in the program, for messages.
+  std::string location = {};         ///< Where in the program, for messages.
   bool operator==(const WorkloadCheck &) const = default;
 };
 
 /// Bounds for results that are compared with expected.safetensors; see docs on comparing.
 struct WorkloadTolerance {
-  std::optional<double> pcc, atol, rtol;
+  std::optional<double> pcc = {}, atol = {}, rtol = {};
   bool operator==(const WorkloadTolerance &) const = default;
 };
 
