@@ -4,6 +4,7 @@
 #include "cupel/pjrt/host/PluginReport.h"
 #include "cupel/pjrt/host/RunWorkload.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
@@ -17,6 +18,7 @@ using nlohmann::ordered_json;
 namespace {
 
 void reply(const ordered_json &json) {
+  std::fflush(stdout); // What the plugin printed so far belongs before this.
   std::string line = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   std::string_view rest = line;
   while (!rest.empty()) {
@@ -196,6 +198,8 @@ private:
 
 int cupel::device::runChild(const std::string &plugin,
                             const std::vector<std::string> &clientOptions) {
+  // Into a pipe the C library would keep what a plugin prints until the end, which may never come.
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
   auto *child = new Child(plugin, clientOptions);
   std::string line;
   while (std::getline(std::cin, line)) {

@@ -381,7 +381,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
       if (i < args->num_args)
         result = *bufferOf(args->argument_lists[d][i]);
       if (faulty("result-wrong") && !result.bytes.empty())
-        result.bytes[0] ^= 0x40;
+        result.bytes[elementBytes(result.type) - 1] ^= 0x40;
       args->output_lists[d][i] = reinterpret_cast<PJRT_Buffer *>(new FakeBuffer(result));
     }
     if (faulty("result-null"))
