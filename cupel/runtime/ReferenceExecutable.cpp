@@ -17,6 +17,8 @@
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstring>
+
 namespace cupel::runtime {
 
 using namespace mlir;
@@ -35,6 +37,14 @@ enum class View : uint8_t {
   Global,    // Once for each replica, on whole tensors.
   PerDevice, // By every device, on whole tensors and on pieces that it takes of them.
 };
+
+/// Memory of an argument.
+using Range = std::span<const std::byte>;
+
+void addRange(const Tensor &tensor, std::vector<Range> &ranges) {
+  if (tensor.size() && tensor.isContiguous())
+    ranges.push_back({tensor.data(), static_cast<size_t>(tensor.byteSize())});
+}
 
 std::string hexHash(std::initializer_list<std::string_view> parts) {
   llvm::SHA256 hash;
@@ -78,12 +88,13 @@ public:
 private:
   Verdict check(const ProcessTensors &arguments) const;
   /// Makes a result that may share memory with arguments or constants stand on its own.
-  Outcome<Tensor> finish(Tensor tensor) const;
+  Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
   reference::Value enter(Tensor tensor, size_t argument) const;
   Outcome<ProcessTensors> runAlone(std::vector<Tensor> arguments) const;
   Outcome<ProcessTensors> runGrid(ProcessTensors arguments) const;
   Outcome<std::vector<Tensor>> gather(const ProcessTensors &arguments, int64_t replica) const;
-  Outcome<ProcessTensors> scatter(std::vector<std::vector<Tensor>> wholes) const;
+  Outcome<ProcessTensors> scatter(std::vector<std::vector<Tensor>> wholes,
+                                  std::span<const Range> arguments) const;
 
   std::shared_ptr<SharedContext> context;
   OwningOpRef<ModuleOp> module;
@@ -219,8 +230,20 @@ Verdict ReferenceExecutable::check(const ProcessTensors &arguments) const {
   return {};
 }
 
-Outcome<Tensor> ReferenceExecutable::finish(Tensor tensor) const {
-  if (!tensor.isContiguous()) {
+Outcome<Tensor> ReferenceExecutable::finish(Tensor tensor, std::span<const Range> arguments) const {
+  // Hosts count on results being memory of their own, not that of arguments.
+  bool isArgument =
+      tensor.size() && !tensor.mutableData() && std::ranges::any_of(arguments, [&](Range range) {
+        return tensor.data() >= range.data() && tensor.data() < range.data() + range.size();
+      });
+  if (isArgument && tensor.isContiguous()) {
+    Result<Tensor> copy =
+        Tensor::uninitialized(tensor.elementType(), {tensor.shape().begin(), tensor.shape().end()});
+    if (!copy)
+      return Fault{FaultCode::ResourceExhausted, copy.message()};
+    std::memcpy(copy->mutableData(), tensor.data(), tensor.byteSize());
+    tensor = std::move(*copy);
+  } else if (!tensor.isContiguous()) {
     Result<Tensor> copy = tensor.contiguous();
     if (!copy)
       return Fault{FaultCode::ResourceExhausted, copy.message()};
@@ -270,6 +293,9 @@ static reference::RunOptions runOptionsFor(const CompileOptions &options) {
 
 Outcome<ProcessTensors> ReferenceExecutable::runAlone(std::vector<Tensor> arguments) const {
   std::vector<reference::Value> values, results;
+  std::vector<Range> ranges;
+  for (const Tensor &argument : arguments)
+    addRange(argument, ranges);
   values.reserve(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i)
     values.push_back(enter(std::move(arguments[i]), i));
@@ -286,7 +312,7 @@ Outcome<ProcessTensors> ReferenceExecutable::runAlone(std::vector<Tensor> argume
   results.clear();
   std::vector<std::vector<Tensor>> all;
   all.push_back(std::move(wholes));
-  return scatter(std::move(all));
+  return scatter(std::move(all), ranges);
 }
 
 Outcome<std::vector<Tensor>> ReferenceExecutable::gather(const ProcessTensors &arguments,
@@ -310,13 +336,13 @@ Outcome<std::vector<Tensor>> ReferenceExecutable::gather(const ProcessTensors &a
   return wholes;
 }
 
-Outcome<ProcessTensors>
-ReferenceExecutable::scatter(std::vector<std::vector<Tensor>> wholes) const {
+Outcome<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Tensor>> wholes,
+                                                     std::span<const Range> arguments) const {
   ProcessTensors results(about.processCount());
   if (about.partitions == 1) {
     for (size_t replica = 0; replica < wholes.size(); ++replica)
       for (Tensor &whole : wholes[replica]) {
-        Outcome<Tensor> one = finish(std::move(whole));
+        Outcome<Tensor> one = finish(std::move(whole), arguments);
         if (!one)
           return one.fault();
         results[replica].push_back(std::move(*one));
@@ -337,14 +363,14 @@ ReferenceExecutable::scatter(std::vector<std::vector<Tensor>> wholes) const {
           return Fault{FaultCode::Internal, "result " + std::to_string(i) + ": " + piece.message()};
         // One copy for all who hold the whole.
         if (partition == 0 && about.results[i].shards.kind != Shards::Kind::Tiled) {
-          Outcome<Tensor> one = finish(std::move(*piece));
+          Outcome<Tensor> one = finish(std::move(*piece), arguments);
           if (!one)
             return one.fault();
           whole = *one;
           own.push_back(std::move(*one));
           continue;
         }
-        Outcome<Tensor> one = finish(std::move(*piece));
+        Outcome<Tensor> one = finish(std::move(*piece), arguments);
         if (!one)
           return one.fault();
         own.push_back(std::move(*one));
@@ -369,6 +395,10 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments) c
     starts.push_back(std::move(*wholes));
   }
   arguments.clear();
+  std::vector<Range> ranges;
+  for (const std::vector<Tensor> &own : starts)
+    for (const Tensor &tensor : own)
+      addRange(tensor, ranges);
   reference::Run run(runOptionsFor(options));
   std::vector<std::vector<reference::Value>> outputs(grid.size());
   bool done = grid.run(run, [&](GridProcess &process) -> Status {
@@ -387,7 +417,7 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments) c
       own.push_back(value.isTensor() ? std::move(value.tensor()) : Tensor());
   }
   outputs.clear();
-  return scatter(std::move(wholes));
+  return scatter(std::move(wholes), ranges);
 }
 
 Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments) const {
