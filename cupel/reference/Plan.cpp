@@ -242,6 +242,8 @@ Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
     StepArguments arguments(frame, step.operands, step.results);
     if (Status status = step.run(process, arguments); !status)
       return fail(step, status.message());
+    if (Status status = process.run.stopped(); !status)
+      return fail(step, status.message());
     for (size_t i = 0; i < step.results.size(); ++i)
       if (Status status = keepPromise(step.promises[i], frame[step.results[i]]); !status)
         return fail(step, status.message());

@@ -2,12 +2,14 @@
 
 #include "cupel/reference/DataMovement.h"
 #include "cupel/reference/LaneUpdates.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/Reductions.h"
 #include "cupel/reference/StridedCopy.h"
 
 #include <algorithm>
 #include <limits>
 #include <cstring>
+#include <mutex>
 
 namespace cupel::reference {
 
@@ -288,17 +290,32 @@ Result<std::vector<Tensor>> map(std::span<const Tensor> inputs, const ElementFun
     results.push_back(std::move(*result));
   }
   constexpr int64_t most = 2048;
-  for (int64_t first = 0; first < inputs[0].size(); first += most) {
-    int64_t count = std::min(most, inputs[0].size() - first);
+  std::vector<std::byte *> targets;
+  for (Tensor &result : results)
+    targets.push_back(result.mutableData());
+  std::mutex mutex;
+  Status failure;
+  auto block = [&](int64_t number) {
+    int64_t first = number * most, count = std::min(most, inputs[0].size() - first);
     std::vector<const void *> arguments;
     std::vector<void *> outputs;
     for (const Tensor &input : flat)
       arguments.push_back(input.data() + first * info(input.dtype()).bytes);
-    for (Tensor &result : results)
-      outputs.push_back(result.mutableData() + first * info(result.dtype()).bytes);
-    if (Status status = body.run(arguments, outputs, count); !status)
-      return Error{status.message()};
-  }
+    for (size_t i = 0; i < results.size(); ++i)
+      outputs.push_back(targets[i] + first * info(results[i].dtype()).bytes);
+    Status status = body.run(arguments, outputs, count);
+    std::lock_guard lock(mutex);
+    if (failure && !status)
+      failure = std::move(status);
+  };
+  int64_t blocks = (inputs[0].size() + most - 1) / most;
+  if (body.isParallel())
+    forEach(blocks, 4.0 * most, block);
+  else
+    for (int64_t i = 0; i < blocks && failure; ++i)
+      block(i);
+  if (!failure)
+    return Error{failure.message()};
   return results;
 }
 
