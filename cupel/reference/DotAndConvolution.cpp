@@ -141,14 +141,13 @@ Result<Tensor> dotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensi
   auto outRows = offsetsOf(outWalks.subspan(batchRank, rowRank));
   auto outColumns = offsetsOf(outWalks.subspan(batchRank + rowRank));
   std::byte *target = result->mutableData();
-  multiplySeveral(static_cast<int64_t>(outBatch.size()),
-                  static_cast<double>(outRows.size() * outColumns.size() * lhsDepth.size()),
-                  [&](int64_t b) {
-                    multiplyMatrices(resultType, accumulate,
-                                     {left->data() + lhsBatch[b], lhsRows, lhsDepth},
-                                     {right->data() + rhsBatch[b], rhsDepth, rhsColumns},
-                                     {target + outBatch[b], outRows, outColumns});
-                  });
+  multiplySeveral(
+      static_cast<int64_t>(outBatch.size()),
+      static_cast<double>(outRows.size() * outColumns.size() * lhsDepth.size()), [&](int64_t b) {
+        multiplyMatrices(resultType, accumulate, {left->data() + lhsBatch[b], lhsRows, lhsDepth},
+                         {right->data() + rhsBatch[b], rhsDepth, rhsColumns},
+                         {target + outBatch[b], outRows, outColumns});
+      });
   return result;
 }
 

@@ -11,6 +11,8 @@ thread_local int currentThreads = 1;
 
 } // namespace
 
+detail::BlockSizes detail::blockSizes;
+
 WorkScope::WorkScope(Run &run, int threads) : outerRun(currentRun), outerThreads(currentThreads) {
   [[maybe_unused]] static const bool once = (tensor::setAllocationGuard(reserveScratch), true);
   currentRun = &run;

@@ -40,16 +40,20 @@ inline Error stoppedError() { return Error{"the operation was stopped"}; }
 Status reserveScratch(int64_t bytes);
 
 namespace detail {
+/// Blocks take about `block` nanoseconds, whatever is computed; less than `worth` in all is not
+/// worth waking a thread. Only tests change them.
+struct BlockSizes {
+  double block = 20'000, worth = 80'000;
+};
+extern BlockSizes blockSizes;
+
 void runBlocks(int64_t count, int64_t block, int threads,
                const std::function<void(int64_t, int64_t)> &body);
-}
-
-/// Blocks take about this long, whatever is computed; waking a thread takes longer than nothing.
-inline constexpr double kBlockNanoseconds = 20'000, kWorthThreads = 80'000;
+} // namespace detail
 
 /// Items of a block if one takes `nanoseconds`, a multiple of `multiple`.
-constexpr int64_t blockOf(double nanoseconds, int64_t multiple = 1) {
-  auto items = static_cast<int64_t>(kBlockNanoseconds / nanoseconds);
+inline int64_t blockOf(double nanoseconds, int64_t multiple = 1) {
+  auto items = static_cast<int64_t>(detail::blockSizes.block / nanoseconds);
   return std::max<int64_t>(items / multiple, 1) * multiple;
 }
 
@@ -63,13 +67,13 @@ void forBlocks(int64_t count, double nanoseconds, F &&body, int64_t multiple = 1
       body(int64_t{0}, count);
     return;
   }
-  bool worth = static_cast<double>(count) * nanoseconds >= kWorthThreads;
+  bool worth = static_cast<double>(count) * nanoseconds >= detail::blockSizes.worth;
   detail::runBlocks(count, block, worth ? workThreads() : 1, std::ref(body));
 }
 
 /// As `forBlocks` of blocks of one item each.
 template <typename F> void forEach(int64_t count, double nanoseconds, F &&body) {
-  bool worth = static_cast<double>(count) * nanoseconds >= kWorthThreads;
+  bool worth = static_cast<double>(count) * nanoseconds >= detail::blockSizes.worth;
   auto one = [&](int64_t i, int64_t) { body(i); };
   detail::runBlocks(count, 1, worth ? workThreads() : 1, std::ref(one));
 }

@@ -218,8 +218,7 @@ class LaneSort {
 public:
   LaneSort(std::span<const Tensor> inputs, const ElementFunction &comparator, int64_t rows,
            int64_t length, std::vector<Index> &permutation)
-      : inputs(inputs), comparator(comparator), rows(rows), length(length), current(permutation) {
-  }
+      : inputs(inputs), comparator(comparator), rows(rows), length(length), current(permutation) {}
 
   /// The permutation must be the identity in each row.
   Status run() {

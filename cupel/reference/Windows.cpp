@@ -7,8 +7,8 @@
 #include "cupel/reference/StridedCopy.h"
 
 #include <algorithm>
-#include <limits>
 #include <cstring>
+#include <limits>
 #include <mutex>
 
 namespace cupel::reference {
@@ -89,8 +89,7 @@ Result<std::vector<Tensor>> reduceWindow(std::span<const Tensor> inputs,
     int64_t size = inputs[0].dim(static_cast<int64_t>(d));
     __int128 left = static_cast<__int128>(size) + window->paddingLow[d] + window->paddingHigh[d] +
                     static_cast<__int128>(std::max<int64_t>(size - 1, 0)) * interior[d];
-    if (left < 0 && -left <= std::numeric_limits<int64_t>::max() / 2 &&
-        window->paddingHigh[d] <= 0)
+    if (left < 0 && -left <= std::numeric_limits<int64_t>::max() / 2 && window->paddingHigh[d] <= 0)
       window->paddingHigh[d] += static_cast<int64_t>(-left);
     else if (left < 0 && -left <= std::numeric_limits<int64_t>::max() / 2)
       window->paddingLow[d] += static_cast<int64_t>(-left);
@@ -209,7 +208,10 @@ Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, con
     }
     // One position of all windows after the other, in row-major order.
     std::fill(offset.begin(), offset.end(), 0);
+    int64_t polls = 0;
     while (true) {
+      if (++polls % 64 == 0 && isStopped())
+        return stoppedError();
       int64_t questions = 0;
       for (int64_t lane = 0; lane < count; ++lane) {
         int64_t place = 0;

@@ -17,9 +17,9 @@ namespace {
 struct Job {
   int64_t count;
   const std::function<void(int64_t)> &piece;
-  int wanted;                 // Helpers that may still join.
+  int wanted; // Helpers that may still join.
   std::atomic<int64_t> next = 0;
-  int helping = 0;            // Helpers that have joined and are not done.
+  int helping = 0;                   // Helpers that have joined and are not done.
   std::condition_variable left = {}; // Signalled when the last helper leaves.
 
   void work() {

@@ -1,7 +1,7 @@
-// Threads for work that falls into pieces: one process-wide set of helpers that sleep until a caller
-// has something to share. Used by kernels on large tensors. The caller always works too and never
-// waits for a helper that has not begun, so a pool without helpers (after fork, or where the system
-// has no threads left) is only slower. Pieces must not throw.
+// Threads for work that falls into pieces: one process-wide set of helpers that sleep until a
+// caller has something to share. Used by kernels on large tensors. The caller always works too and
+// never waits for a helper that has not begun, so a pool without helpers (after fork, or where the
+// system has no threads left) is only slower. Pieces must not throw.
 
 #pragma once
 

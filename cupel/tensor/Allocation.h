@@ -1,5 +1,5 @@
-// A say in how much memory tensors take: whoever runs programs under a limit is asked before a large
-// tensor is made. Used by the reference's runs; without a guard nothing is refused.
+// A say in how much memory tensors take: whoever runs programs under a limit is asked before a
+// large tensor is made. Used by the reference's runs; without a guard nothing is refused.
 
 #pragma once
 
