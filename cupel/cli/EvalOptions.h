@@ -22,6 +22,8 @@ struct EvalOptions {
 
   /// What is wrong with the command line, or nothing.
   Status parse(int argc, char **argv);
+  /// Sets the limit of memory for each of so many processes, unless the command line did.
+  void divideMemory(unsigned processes);
   static const char *help();
 };
 
