@@ -2,6 +2,7 @@
 // concern one process.
 
 #include "cupel/reference/Checks.h"
+#include "cupel/reference/PlanForeignCalls.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/tensor/Print.h"
 
@@ -173,6 +174,9 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
   if (target == "Sharding" && op->getNumOperands() == 1 && op->getNumResults() == 1 &&
       op->getOperand(0).getType() == op->getResult(0).getType())
     return planIdentity(op, planning);
+  Result<StepFunction> foreign = planForeignCall(op);
+  if (!foreign || *foreign)
+    return foreign;
   return Error{"a custom call of @" + target.str() + " is not evaluated"};
 }
 
