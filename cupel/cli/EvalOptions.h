@@ -11,7 +11,7 @@ namespace cupel::cli {
 struct EvalOptions {
   std::vector<std::string> inputs;
   std::string entry;
-  std::vector<std::string> args; ///< "random", "zeros", a .npy file or `dense<...>`.
+  std::vector<std::string> args; ///< "random", "zeros", either with ":SHAPE", a .npy file or `dense<...>`.
   std::string saveFolder;
   std::string trace; ///< Which operations; empty: none.
   reference::RunOptions run;

@@ -29,6 +29,40 @@ std::string boundedText(const Tensor &tensor) {
          std::to_string(kTracedElements) + " elements)";
 }
 
+/// The shape of an argument that is made up. `sizes` says what its type leaves open: "2x3", or
+/// "?=2" for all of them.
+Result<tensor::Shape> shapeFor(RankedTensorType type, StringRef sizes) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  tensor::Shape shape = reference::shapeOf(type);
+  if (sizes.empty()) {
+    if (type.hasStaticShape())
+      return shape;
+    return Error{"a " + name +
+                 " has sizes that are known at run time only; say them, as in random:2x3 "
+                 "(the whole shape) or random:?=2 (each of them)"};
+  }
+  auto wrong = [&] { return Error{"'" + sizes.str() + "' is no shape of a " + name}; };
+  if (sizes.consume_front("?=")) {
+    int64_t each;
+    if (sizes.getAsInteger(10, each) || each < 0)
+      return wrong();
+    std::replace(shape.begin(), shape.end(), int64_t(-1), each);
+    return shape;
+  }
+  SmallVector<StringRef> parts;
+  sizes.split(parts, 'x');
+  if (parts.size() != shape.size())
+    return wrong();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t size;
+    if (parts[i].getAsInteger(10, size) || size < 0 || (shape[i] >= 0 && shape[i] != size))
+      return wrong();
+    shape[i] = size;
+  }
+  return shape;
+}
+
 /// An argument as the command line gives it: what to make of `text` for this type.
 Result<reference::Value> argumentValue(const EvalOptions &options, const std::string &text,
                                        mlir::Type type, uint64_t number) {
@@ -44,14 +78,15 @@ Result<reference::Value> argumentValue(const EvalOptions &options, const std::st
       return Error{tensor.message()};
     return reference::Value(std::move(*tensor));
   };
-  if (text == "random" || text == "zeros") {
-    if (!ranked.hasStaticShape())
-      return Error{"argument " + std::to_string(number) +
-                   " has a size that is known at run time only; give it as a .npy file"};
-    if (text == "zeros")
-      return wrap(Tensor::zeros(*element, reference::shapeOf(type)));
-    return wrap(tensor::randomTensor(*element, reference::shapeOf(type),
-                                     tensor::defaultFill(*element), {options.run.seed, number}));
+  StringRef fill = StringRef(text).split(':').first, sizes = StringRef(text).split(':').second;
+  if (fill == "random" || fill == "zeros") {
+    Result<tensor::Shape> shape = shapeFor(ranked, sizes);
+    if (!shape)
+      return Error{"argument " + std::to_string(number) + ": " + shape.message()};
+    if (fill == "zeros")
+      return wrap(Tensor::zeros(*element, std::move(*shape)));
+    return wrap(tensor::randomTensor(*element, std::move(*shape), tensor::defaultFill(*element),
+                                     {options.run.seed, number}));
   }
   if (text.starts_with("dense<")) {
     std::string whole = text;
