@@ -25,6 +25,9 @@ struct CallPlan {
   CallAttributes attributes;
   std::vector<CallType> results;
   std::vector<std::vector<int64_t>> operandLayouts, resultLayouts;
+  std::vector<int64_t> sharedOperands;
+  // Tokens order calls and carry nothing: handlers do not see them.
+  std::vector<bool> operandIsToken, resultIsToken;
 };
 
 /// Little-endian bits of a number; 16 bytes at most, which is what element types have.
@@ -99,16 +102,41 @@ Result<CallAttribute> convert(Attribute attribute) {
   return Error{"is " + text.substr(0, 60) + ", which no handler can be given"};
 }
 
-std::vector<std::vector<int64_t>> layoutsOf(std::optional<ArrayAttr> layouts) {
+/// The layouts of what is no token.
+std::vector<std::vector<int64_t>> layoutsOf(std::optional<ArrayAttr> layouts,
+                                            const std::vector<bool> &isToken) {
   std::vector<std::vector<int64_t>> result;
-  if (layouts)
-    for (Attribute layout : *layouts) {
+  if (layouts && layouts->size() == isToken.size())
+    for (auto [i, layout] : llvm::enumerate(*layouts)) {
+      if (isToken[i])
+        continue;
       std::vector<int64_t> order;
       for (const APInt &dimension : cast<DenseIntElementsAttr>(layout).getValues<APInt>())
         order.push_back(dimension.getSExtValue());
       result.push_back(std::move(order));
     }
   return result;
+}
+
+/// Where a value stands among those that are no tokens.
+int64_t positionWithoutTokens(const std::vector<bool> &isToken, int64_t i) {
+  return i - std::count(isToken.begin(), isToken.begin() + i, true);
+}
+
+std::vector<int64_t> sharedOperandsOf(stablehlo::CustomCallOp call, const CallPlan &plan) {
+  std::vector<int64_t> shared(plan.results.size(), -1);
+  for (Attribute attribute : call.getOutputOperandAliases()) {
+    auto alias = cast<stablehlo::OutputOperandAliasAttr>(attribute);
+    int64_t operand = alias.getOperandIndex();
+    int64_t result =
+        alias.getOutputTupleIndices().empty() ? 0 : alias.getOutputTupleIndices().front();
+    if (operand < 0 || operand >= call->getNumOperands() || plan.operandIsToken[operand] ||
+        result < 0 || result >= call->getNumResults() || plan.resultIsToken[result])
+      continue;
+    shared[positionWithoutTokens(plan.resultIsToken, result)] =
+        positionWithoutTokens(plan.operandIsToken, operand);
+  }
+  return shared;
 }
 
 Result<std::shared_ptr<const CallPlan>>
@@ -129,7 +157,13 @@ prepare(stablehlo::CustomCallOp call, std::shared_ptr<const runtime::CallHandler
       plan->attributes = std::move(*attributes);
     }
   }
+  for (Type type : call->getOperandTypes())
+    plan->operandIsToken.push_back(isa<stablehlo::TokenType>(type));
+  for (Type type : call->getResultTypes())
+    plan->resultIsToken.push_back(isa<stablehlo::TokenType>(type));
   for (unsigned i = 0; i < call->getNumResults(); ++i) {
+    if (plan->resultIsToken[i])
+      continue;
     auto type = dyn_cast<RankedTensorType>(call->getResult(i).getType());
     if (!type || !type.hasStaticShape())
       return Error{"a result of custom call @" + plan->target + " is no tensor of known shape"};
@@ -138,14 +172,17 @@ prepare(stablehlo::CustomCallOp call, std::shared_ptr<const runtime::CallHandler
       return Error{element.message()};
     plan->results.push_back({*element, toVector(type.getShape())});
   }
-  plan->operandLayouts = layoutsOf(call.getOperandLayouts());
-  plan->resultLayouts = layoutsOf(call.getResultLayouts());
+  plan->operandLayouts = layoutsOf(call.getOperandLayouts(), plan->operandIsToken);
+  plan->resultLayouts = layoutsOf(call.getResultLayouts(), plan->resultIsToken);
+  plan->sharedOperands = sharedOperandsOf(call, *plan);
   return std::shared_ptr<const CallPlan>(std::move(plan));
 }
 
 Status runCall(const CallPlan &plan, GridProcess &process, StepArguments &arguments) {
   std::vector<Tensor> operands;
   for (size_t i = 0; i < arguments.size(); ++i) {
+    if (plan.operandIsToken[i])
+      continue;
     if (!arguments.value(i).isTensor())
       return Error{"custom call @" + plan.target + " takes tensors only"};
     operands.push_back(arguments.tensor(i));
@@ -155,14 +192,17 @@ Status runCall(const CallPlan &plan, GridProcess &process, StepArguments &argume
       return status;
   Result<std::vector<Tensor>> results = (*plan.handler)(
       runtime::CustomCall{plan.target, operands, plan.results, plan.attributes, plan.configuration,
-                          plan.operandLayouts, plan.resultLayouts});
+                          plan.operandLayouts, plan.resultLayouts, plan.sharedOperands});
   if (!results)
     return Error{results.message()};
-  if (results->size() != arguments.resultCount())
+  if (results->size() != plan.results.size())
     return Error{"the handler of custom call @" + plan.target + " gave " +
                  std::to_string(results->size()) + " results"};
-  for (size_t i = 0; i < results->size(); ++i)
-    arguments.set(i, std::move((*results)[i]));
+  for (size_t i = 0, next = 0; i < arguments.resultCount(); ++i)
+    if (plan.resultIsToken[i])
+      arguments.set(i, Value::Token());
+    else
+      arguments.set(i, std::move((*results)[next++]));
   return {};
 }
 

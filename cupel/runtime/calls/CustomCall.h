@@ -51,6 +51,9 @@ struct CustomCall {
   /// How operands and results lie in memory, minor dimension first; empty: row-major throughout.
   /// Only handlers that work on raw memory care: values are the same either way.
   std::span<const std::vector<int64_t>> operandLayouts, resultLayouts;
+  /// For each result the operand whose memory it shares, or -1; empty: none does. A handler on raw
+  /// memory finds the operand's values in such a result.
+  std::span<const int64_t> sharedOperands;
 
   /// A scalar attribute as an integer (also of a boolean); an error that names it if it is missing
   /// or of another kind.

@@ -318,6 +318,15 @@ private:
   std::vector<void *> pointers;
 };
 
+/// Copies the bytes of an operand into a result that shares its memory.
+Status fillFrom(Tensor &result, const BufferFrame &operands, int64_t i) {
+  if (size_t(i) >= operands.tensors.size() || operands.tensors[i].byteSize() != result.byteSize())
+    return cupel::Error{"a result of a custom call shares memory with an operand of another size"};
+  if (result.byteSize())
+    std::memcpy(result.mutableData(), operands.tensors[i].data(), result.byteSize());
+  return {};
+}
+
 /// Calls one stage's function and waits for what it started.
 Status invoke(void *function, CallFrame &frame, Stage stage) {
   if (!function)
@@ -364,6 +373,9 @@ Result<std::vector<Tensor>> call(const HandlerBundle &bundle, const CustomCall &
     Result<Tensor> result = Tensor::zeros(call.results[i].element, std::move(physical));
     if (!result)
       return cupel::Error{result.message()};
+    if (i < call.sharedOperands.size() && call.sharedOperands[i] >= 0)
+      if (Status status = fillFrom(*result, operands, call.sharedOperands[i]); !status)
+        return cupel::Error{status.message()};
     if (Status status = results.add(std::move(*result), shape); !status)
       return cupel::Error{status.message()};
     resultOrders.push_back(std::move(*order));

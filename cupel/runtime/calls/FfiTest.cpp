@@ -91,11 +91,10 @@ ffi::Error *fromTheFuture(ffi::CallFrame *frame) {
   return nullptr;
 }
 
-Result<std::vector<Tensor>> run(ffi::Handler *handler, std::vector<Tensor> operands,
-                                std::vector<CallType> results,
-                                const CallAttributes &attributes = {},
-                                std::vector<std::vector<int64_t>> operandLayouts = {},
-                                std::vector<std::vector<int64_t>> resultLayouts = {}) {
+Result<std::vector<Tensor>>
+run(ffi::Handler *handler, std::vector<Tensor> operands, std::vector<CallType> results,
+    const CallAttributes &attributes = {}, std::vector<std::vector<int64_t>> operandLayouts = {},
+    std::vector<std::vector<int64_t>> resultLayouts = {}, std::vector<int64_t> shared = {}) {
   Result<CallHandler> adapted = ffi::adapt({.instantiate = nullptr,
                                             .prepare = nullptr,
                                             .initialize = nullptr,
@@ -103,7 +102,7 @@ Result<std::vector<Tensor>> run(ffi::Handler *handler, std::vector<Tensor> opera
   if (!adapted)
     return Error{adapted.message()};
   return (*adapted)(
-      CustomCall{"test", operands, results, attributes, {}, operandLayouts, resultLayouts});
+      CustomCall{"test", operands, results, attributes, {}, operandLayouts, resultLayouts, shared});
 }
 
 Tensor matrix() { return Tensor::of<DType::F32>({2, 3}, {1, 2, 3, 4, 5, 6}); }
@@ -167,6 +166,19 @@ TEST(Ffi, RefusesOtherVersions) {
   auto results = run(fromTheFuture, {}, {});
   ASSERT_FALSE(results);
   EXPECT_NE(results.message().find("9.3"), std::string::npos);
+}
+
+ffi::Error *doNothing(ffi::CallFrame *frame) {
+  answeredMetadata(frame);
+  return nullptr;
+}
+
+TEST(Ffi, ResultsThatShareMemoryStartAsTheOperand) {
+  auto results = run(doNothing, {matrix()}, {{DType::F32, {2, 3}}}, {}, {}, {}, {0});
+  ASSERT_TRUE(results) << results.message();
+  EXPECT_EQ(valuesOf((*results)[0]), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_FALSE(run(doNothing, {matrix()}, {{DType::F32, {2, 2}}}, {}, {}, {}, {0}));
+  EXPECT_FALSE(run(doNothing, {matrix()}, {{DType::F32, {2, 3}}}, {}, {}, {}, {1}));
 }
 
 TEST(Ffi, TypesKeepTheirNumbers) {

@@ -119,7 +119,7 @@ protected:
     auto handler = CallRegistry::get().find(target);
     if (!handler)
       return Error{"no handler of " + target};
-    return (*handler)(CustomCall{target, operands, results, map, {}, {}, {}});
+    return (*handler)(CustomCall{target, operands, results, map, {}, {}, {}, {}});
   }
   static constexpr DType kType = typeOf<T>();
   static constexpr DType kReal = typeOf<Real<T>>();
