@@ -139,6 +139,8 @@ int runEval(int argc, char **argv) {
   pool.processes = static_cast<unsigned>(std::min<size_t>(options.jobs, files->size()));
   pool.timeoutSeconds = options.run.timeoutSeconds;
   options.divideMemory(pool.processes);
+  if (options.run.threads == 0 && pool.processes > 1)
+    options.run.threads = 1; // Files side by side use the cores already.
   DialectRegistry registry;
   ir::registerAllDialects(registry);
   FileEvaluator evaluator(options, registry); // Each child has a copy.

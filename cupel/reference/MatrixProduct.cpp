@@ -1,6 +1,7 @@
 #include "cupel/reference/MatrixProduct.h"
 
 #include "cupel/reference/MatrixTiles.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/tensor/Float.h"
 
 #include <algorithm>
@@ -123,11 +124,14 @@ void multiplyBlocked(const Access<T> &access, const MatrixTile<T> &tile, const I
   auto m = static_cast<int64_t>(c.rows.size()), n = static_cast<int64_t>(c.columns.size());
   auto depth = static_cast<int64_t>(a.columns.size());
   int64_t rows = std::min(roundUp(m, tile.rows), kRows);
-  int64_t innerRows = std::min(rows, kInnerRows);
+  // Several inner blocks also where there are few rows, for several threads.
+  int64_t innerRows =
+      std::clamp<int64_t>(roundUp((rows + 7) / 8, tile.rows), tile.rows, kInnerRows);
   int64_t columns = std::min(roundUp(n, tile.columns), kColumns);
   int64_t deep = std::min(depth, kDepth);
-  std::vector<T> sums(rows * columns), left(innerRows * deep), right(deep * columns),
-      line(std::max({columns, innerRows, deep}));
+  std::vector<T> sums(rows * columns), right(deep * columns);
+  // About what the slowest tile takes for a product.
+  constexpr double each = 0.05;
 
   for (int64_t i0 = 0; i0 < m; i0 += rows) {
     int64_t height = std::min(rows, m - i0);
@@ -137,21 +141,36 @@ void multiplyBlocked(const Access<T> &access, const MatrixTile<T> &tile, const I
       for (int64_t k0 = 0; k0 < depth; k0 += deep) {
         int64_t length = std::min(deep, depth - k0);
         auto ks = static_cast<size_t>(k0);
-        packPanels(access, b.base, b.columns.subspan(j0, width), b.rows.subspan(ks, length),
-                   tile.columns, right.data(), line.data());
-        for (int64_t i1 = 0; i1 < height; i1 += innerRows) {
-          int64_t inner = std::min(innerRows, height - i1);
-          packPanels(access, a.base, a.rows.subspan(i0 + i1, inner), a.columns.subspan(ks, length),
-                     tile.rows, left.data(), line.data());
-          for (int64_t j = 0; j < width; j += tile.columns)
-            for (int64_t i = 0; i < inner; i += tile.rows)
-              tile.run(length, left.data() + i * length, right.data() + j * length,
-                       sums.data() + (i1 + i) * columns + j, columns);
-        }
+        // Panels of B, some at a time: whole ones, at multiples of the tile's width.
+        forBlocks(
+            width, 0.5 * static_cast<double>(length),
+            [&](int64_t begin, int64_t end) {
+              std::vector<T> line(std::max(roundUp(end - begin, tile.columns), length));
+              packPanels(access, b.base, b.columns.subspan(j0 + begin, end - begin),
+                         b.rows.subspan(ks, length), tile.columns, right.data() + begin * length,
+                         line.data());
+            },
+            tile.columns);
+        forEach((height + innerRows - 1) / innerRows,
+                each * static_cast<double>(innerRows * width * length), [&](int64_t block) {
+                  int64_t i1 = block * innerRows;
+                  int64_t inner = std::min(innerRows, height - i1);
+                  std::vector<T> left(innerRows * length), line(std::max(innerRows, length));
+                  packPanels(access, a.base, a.rows.subspan(i0 + i1, inner),
+                             a.columns.subspan(ks, length), tile.rows, left.data(), line.data());
+                  for (int64_t j = 0; j < width; j += tile.columns)
+                    for (int64_t i = 0; i < inner; i += tile.rows)
+                      tile.run(length, left.data() + i * length, right.data() + j * length,
+                               sums.data() + (i1 + i) * columns + j, columns);
+                });
+        if (isStopped())
+          return;
       }
-      for (int64_t i = 0; i < height; ++i)
-        access.scatter(c.base + c.rows[i0 + i], c.columns.data() + j0, sums.data() + i * columns,
-                       width);
+      forBlocks(height, 1.0 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          access.scatter(c.base + c.rows[i0 + i], c.columns.data() + j0, sums.data() + i * columns,
+                         width);
+      });
     }
   }
 }
