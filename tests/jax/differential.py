@@ -37,7 +37,7 @@ def main() -> int:
     keep = options.keep or options.bin.resolve().parent / "differential-failures"
     only = [name for name in options.only.split(",") if name]
     numbers = list(range(options.first, options.first + options.cases))
-    start, total = time.monotonic(), Outcome()
+    start, total, told = time.monotonic(), Outcome(), 0
     for outcome in outcomes(options.bin.resolve() / "cupel", options.seed, numbers, only, options.jobs):
         total.passed += outcome.passed
         total.families += outcome.families
@@ -47,6 +47,10 @@ def main() -> int:
             keep.mkdir(parents=True, exist_ok=True)
             (keep / f"seed{options.seed}-case{number}-{family}.mlir").write_text(report)
             print(f"FAILED seed {options.seed} case {number} {family}: {message}", flush=True)
+        done = total.passed + len(total.failures) + len(total.skipped)
+        if done // 2000 > told:
+            told = done // 2000
+            print(f"{done} of {options.cases} cases, {time.monotonic() - start:.0f} s", flush=True)
     for _, _, _, report in sorted(total.failures)[: options.show]:
         print(report)
     for number, family, message in sorted(total.skipped):
