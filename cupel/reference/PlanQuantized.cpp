@@ -3,6 +3,7 @@
 #include "cupel/reference/Elementwise.h"
 #include "cupel/reference/Quantized.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Quantize.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
@@ -62,6 +63,18 @@ Result<StepFunction> planUniformDequantize(Operation *, Planning &) {
 }
 
 } // namespace
+
+Result<Tensor> promoted(Tensor tensor, const ElementType &type) {
+  const ElementType &from = tensor.elementType();
+  if (from == type)
+    return tensor;
+  if (from.quantization && type.quantization)
+    return tensor::requantize(tensor, type);
+  if (from.quantization || type.quantization)
+    return Error{"a value of type " + from.str() + " cannot be promoted to " + type.str() +
+                 ": one is quantized and the other is not"};
+  return tensor::convert(tensor, type.storage);
+}
 
 Result<StepFunction> planThroughRealNumbers(Operation *op, Planning &planning, Planner planner) {
   auto isQuantized = [](mlir::Type type) {

@@ -95,6 +95,8 @@ Result<StepFunction> planInlineRegion(mlir::Operation *op, Planning &planning);
 /// Dequantizes the operands, runs what `planner` plans on real numbers, and quantizes the results.
 Result<StepFunction> planThroughRealNumbers(mlir::Operation *op, Planning &planning,
                                             Planner planner);
+/// A value as a region takes it: in a wider type where the program promotes.
+Result<tensor::Tensor> promoted(tensor::Tensor tensor, const tensor::ElementType &type);
 /// An elementwise operation on quantized values.
 Result<StepFunction> planQuantizedElementwise(mlir::Operation *op, const ElementOpOf &element);
 /// An error if a tensor of this shape is impossible or beyond the limits.
