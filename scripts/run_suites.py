@@ -151,10 +151,11 @@ class Suites:
         return result
 
     def reference(self) -> Result:
-        """Programs of our own that check themselves, one an operation and one a trap, and that none is missing."""
+        """Programs of our own that check themselves, one an operation and one a trap, that none is missing, and that they notice errors."""
         folder = ROOT / "tests/reference"
         programs = counted([self.bin / "cupel", "eval", folder / "ops", folder / "traps", folder / "calls"], self.env)
-        return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env)])
+        broken = counted([self.python, folder / "mutate.py", self.bin, "--elements", "1000" if self.mode == "full" else "3"], self.env)
+        return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env), broken])
 
     def device(self) -> Result:
         """cupel-device and the PJRT host against a plugin that misbehaves."""

@@ -20,8 +20,10 @@ using tensor::Tensor;
 namespace {
 
 Result<StepFunction> planConstant(Operation *op, Planning &) {
-  auto constant = cast<stablehlo::ConstantOp>(op);
-  Result<Tensor> value = constantTensor(constant.getValue(), constant.getType());
+  auto elements = op->getAttrOfType<ElementsAttr>("value");
+  if (!elements)
+    return Error{"the constant has no elements that could be read"};
+  Result<Tensor> value = constantTensor(elements, op->getResult(0).getType());
   if (!value)
     return Error{value.message()};
   return StepFunction(
@@ -31,6 +33,8 @@ Result<StepFunction> planConstant(Operation *op, Planning &) {
       });
 }
 
+} // namespace
+
 /// Results are the operands: optimization_barrier and what has no meaning on one device.
 Result<StepFunction> planIdentity(Operation *, Planning &) {
   return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
@@ -39,6 +43,8 @@ Result<StepFunction> planIdentity(Operation *, Planning &) {
     return {};
   });
 }
+
+namespace {
 
 Result<StepFunction> planToken(Operation *, Planning &) {
   return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
@@ -93,11 +99,13 @@ Result<StepFunction> planComposite(Operation *op, Planning &planning) {
   return callStep(*callee);
 }
 
+} // namespace
+
 /// A region that takes the operands and gives the results, such as a named computation.
 Result<StepFunction> planInlineRegion(Operation *op, Planning &planning) {
   Region &region = op->getRegion(0);
   if (region.getArgumentTypes() != op->getOperandTypes())
-    return Error{"a computation on the parts of tensors that devices hold is not evaluated"};
+    return Error{"the region takes other types than the operation"};
   Result<const BlockPlan *> body = planning.region(region);
   if (!body)
     return Error{body.message()};
@@ -112,6 +120,8 @@ Result<StepFunction> planInlineRegion(Operation *op, Planning &planning) {
     return {};
   });
 }
+
+namespace {
 
 StepFunction checkStep(std::function<Status(const Tensor &, const Tensor &)> check) {
   return [check = std::move(check)](GridProcess &, StepArguments &arguments) -> Status {
@@ -242,6 +252,7 @@ Result<StepFunction> planPrint(Operation *op, Planning &) {
 
 void registerBasics(Registry &registry) {
   registry.add("stablehlo.constant", planConstant);
+  registry.add("sdy.constant", planConstant);
   registry.add("stablehlo.optimization_barrier", planIdentity);
   registry.add("stablehlo.after_all", planToken);
   registry.add("stablehlo.create_token", planToken);
