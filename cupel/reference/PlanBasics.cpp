@@ -267,12 +267,13 @@ void registerBasics(Registry &registry) {
   registry.add("check.expect_almost_eq_const", planExpectAlmostEqConst);
   registry.add("check.expect_close", planExpectClose);
   registry.add("interpreter.print", planPrint);
-  // Sharding means nothing to the values on one device.
-  registry.add("sdy.sharding_constraint", planIdentity);
-  registry.add("sdy.reshard", planIdentity);
-  registry.add("sdy.propagation_barrier", planIdentity);
-  registry.add("sdy.data_flow_edge", planIdentity);
-  registry.add("sdy.sharding_group", planIdentity);
+  // The value of a whole tensor does not depend on how it is split. Shardy's collectives move pieces
+  // (or add up what is still to be added up) so that the whole stays what it is.
+  for (const char *name :
+       {"sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge", "sharding_group",
+        "all_gather", "all_slice", "all_to_all", "collective_permute", "all_reduce",
+        "reduce_scatter", "sharded_to_unreduced", "replicated_to_unreduced"})
+    registry.add(std::string("sdy.") + name, planIdentity);
   registry.add("sdy.named_computation", planInlineRegion);
 }
 
