@@ -27,10 +27,12 @@ std::optional<uint64_t> parseSize(std::string_view text) {
     unit.remove_suffix(2);
   else if (unit.ends_with("B"))
     unit.remove_suffix(1);
-  size_t power = unit.empty()       ? 0
-                 : unit.size() == 1 ? std::string_view("KMGT").find(unit[0]) + 1
-                                    : std::string_view::npos;
-  if (error != std::errc() || power > 4 || !std::isfinite(number) || number < 0 || number > 1e15)
+  constexpr std::string_view kUnits = "KMGT";
+  size_t place = unit.size() == 1 ? kUnits.find(unit[0]) : std::string_view::npos;
+  if (!unit.empty() && place == std::string_view::npos)
+    return std::nullopt;
+  size_t power = unit.empty() ? 0 : place + 1;
+  if (error != std::errc() || !std::isfinite(number) || number < 0 || number > 1e15)
     return std::nullopt;
   return uint64_t(std::ldexp(number, int(10 * power)));
 }
