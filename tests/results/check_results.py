@@ -197,6 +197,22 @@ def needs_a_store_and_makes_none():
 
 
 @check
+def the_project_file_says_where_the_store_is():
+    project = Project()
+    project.cupel("show")
+    (project.folder / "cupel.yaml").write_text("results: results\n")
+    below = project.folder / "a/b"
+    below.mkdir(parents=True)
+    result = subprocess.run([CUPEL, "show", "latest"], cwd=below, capture_output=True, text=True)
+    expect("6 tests selected" in result.stdout, result.stdout + result.stderr)
+    (project.folder / "cupel.yaml").write_text("zoo: []\n")
+    expect(f"{project.folder}/.cupel/results: no results store there" in subprocess.run(
+        [CUPEL, "show"], cwd=below, capture_output=True, text=True).stderr, "beside the project file")
+    (project.folder / "cupel.yaml").write_text("result: x\n")
+    expect("cupel.yaml:1:1" in project.cupel("show", code=2, results=False).stderr, "a wrong project file")
+
+
+@check
 def a_killed_run_is_what_its_journal_says():
     project = Project()
     started, records = RUNS["20261115-081530-4f2a"]
