@@ -13,6 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Complaints about one file after which it is not what it seems to be.
+constexpr size_t kMaxComplaints = 1000;
 constexpr std::string_view kTestsSection = "test_config";
 constexpr std::string_view kPlaceholdersSection = "PLACEHOLDER_MODELS";
 
@@ -20,6 +22,23 @@ void addDiagnostic(std::vector<Diagnostic> &found, Code code, const std::string 
                    const YamlNode *at, std::string message, std::string hint = {}) {
   found.push_back(Diagnostic{code, info(code).severity, file, at ? at->line : 0,
                              at ? at->column : 0, std::move(message), std::move(hint)});
+}
+
+using SeenKeys = std::unordered_map<std::string_view, const YamlNode *>;
+
+/// What a message quotes of a name: names are short, hostile ones are not.
+std::string shortened(std::string_view name) {
+  constexpr size_t kShown = 120;
+  std::string text(name.substr(0, kShown));
+  for (char &c : text)
+    if (c == '\n' || c == '\r')
+      c = ' ';
+  return name.size() > kShown ? text + "..." : text;
+}
+
+std::string_view nearestName(std::string_view name, const std::vector<std::string_view> &names) {
+  constexpr size_t kLongest = 100;
+  return name.size() > kLongest ? std::string_view() : nearestWord(name, names);
 }
 
 std::string place(const YamlNode &node) { return "line " + std::to_string(node.line); }
@@ -39,10 +58,17 @@ public:
                std::string(name) + ": expected a mapping of tests, found " + describe(section));
       return;
     }
-    std::unordered_map<std::string_view, const YamlNode *> seen;
+    SeenKeys seen;
     seen.reserve(section.pairCount());
     entries.reserve(entries.size() + section.pairCount());
+    size_t before = found.size();
     for (size_t i = 0; i < section.pairCount(); ++i) {
+      if (found.size() - before > kMaxComplaints) {
+        complain(Code::TooLarge, section.key(i),
+                 "more than " + std::to_string(kMaxComplaints) +
+                     " errors before this; the rest of the file is not read");
+        return;
+      }
       const YamlNode &key = section.key(i);
       const YamlNode &value = section.value(i);
       if (!key.isScalar() || key.text.empty()) {
@@ -52,15 +78,14 @@ public:
       auto [first, isNew] = seen.try_emplace(key.text, &key);
       if (!isNew) {
         complain(Code::DuplicateInFile, key,
-                 std::string(key.text) + " stands twice in this file, first in " +
+                 shortened(key.text) + " stands twice in this file, first in " +
                      place(*first->second),
                  "the first holds; remove one");
         continue;
       }
       if (!value.isMapping()) {
         complain(Code::NotAMapping, value.isNull() ? key : value,
-                 std::string(key.text) + ": expected a mapping of fields, found " +
-                     describe(value));
+                 shortened(key.text) + ": expected a mapping of fields, found " + describe(value));
         continue;
       }
       Entry entry;
@@ -78,23 +103,36 @@ private:
     addDiagnostic(found, code, file, &at, std::move(message), std::move(hint));
   }
 
+  /// The key before the i-th that says the same, or null. `seen` holds those before it where
+  /// comparing with each would take too long.
+  static const YamlNode *firstOf(const YamlNode &mapping, size_t i, SeenKeys &seen) {
+    constexpr size_t kFew = 32;
+    const YamlNode &key = mapping.key(i);
+    if (mapping.pairCount() > kFew) {
+      auto [at, isNew] = seen.try_emplace(key.text, &key);
+      return isNew ? nullptr : at->second;
+    }
+    for (size_t k = 0; k < i; ++k)
+      if (mapping.key(k).isScalar() && mapping.key(k).text == key.text)
+        return &mapping.key(k);
+    return nullptr;
+  }
+
   void readFields(const YamlNode &mapping, Fields &fields, std::vector<Override> *overrides) {
-    for (size_t i = 0; i < mapping.pairCount(); ++i) {
+    SeenKeys seen;
+    size_t before = found.size();
+    for (size_t i = 0; i < mapping.pairCount() && found.size() - before <= kMaxComplaints; ++i) {
       const YamlNode &key = mapping.key(i);
       if (!key.isScalar()) {
         complain(Code::UnknownField, key, "expected the name of a field, found " + describe(key));
         continue;
       }
-      bool repeated = false;
-      for (size_t k = 0; k < i && !repeated; ++k)
-        if (mapping.key(k).isScalar() && mapping.key(k).text == key.text) {
-          complain(Code::DuplicateField, key,
-                   std::string(key.text) + " stands twice, first in " + place(mapping.key(k)),
-                   "the first holds; remove one");
-          repeated = true;
-        }
-      if (repeated)
+      if (const YamlNode *first = firstOf(mapping, i, seen)) {
+        complain(Code::DuplicateField, key,
+                 shortened(key.text) + " stands twice, first in " + place(*first),
+                 "the first holds; remove one");
         continue;
+      }
       if (key.text == kOverridesField && overrides)
         readOverrides(mapping.value(i), *overrides);
       else if (const FieldInfo *field = findField(key.text))
@@ -110,14 +148,13 @@ private:
       names.push_back(field.name);
     if (withOverrides)
       names.push_back(kOverridesField);
-    std::string_view near = nearestWord(key.text, names);
+    std::string_view near = nearestName(key.text, names);
     std::string hint;
     if (!near.empty())
       hint = "did you mean " + std::string(near) + "?";
     else if (key.text == kOverridesField)
       hint = "overrides stand only directly in an entry of test_config";
-    complain(Code::UnknownField, key, std::string(key.text.substr(0, 80)) + ": unknown field",
-             std::move(hint));
+    complain(Code::UnknownField, key, shortened(key.text) + ": unknown field", std::move(hint));
   }
 
   void readOverrides(const YamlNode &mapping, std::vector<Override> &overrides) {
@@ -125,26 +162,24 @@ private:
       return complain(Code::NotAMapping, mapping,
                       "arch_overrides: expected a mapping of architectures, found " +
                           describe(mapping));
-    for (size_t i = 0; i < mapping.pairCount(); ++i) {
+    SeenKeys seen;
+    size_t before = found.size();
+    for (size_t i = 0; i < mapping.pairCount() && found.size() - before <= kMaxComplaints; ++i) {
       const YamlNode &key = mapping.key(i);
       const YamlNode &value = mapping.value(i);
       if (!key.isScalar()) {
         complain(Code::NotAMapping, key, "expected an architecture, found " + describe(key));
         continue;
       }
-      auto same = [&](const Override &other) { return other.arch == key.text; };
-      if (auto first = std::find_if(overrides.begin(), overrides.end(), same);
-          first != overrides.end()) {
+      if (const YamlNode *first = firstOf(mapping, i, seen)) {
         complain(Code::DuplicateField, key,
-                 std::string(key.text) + " stands twice in arch_overrides, first in " +
-                     place(*first->key),
+                 shortened(key.text) + " stands twice in arch_overrides, first in " + place(*first),
                  "the first holds; remove one");
         continue;
       }
       if (!value.isMapping() && !value.isNull()) {
         complain(Code::NotAMapping, value,
-                 std::string(key.text) + ": expected a mapping of fields, found " +
-                     describe(value));
+                 shortened(key.text) + ": expected a mapping of fields, found " + describe(value));
         continue;
       }
       Override next;
@@ -244,13 +279,14 @@ void Configuration::build() {
     }
     bool hasSection = false;
     Reader reader(file.path(), index, found);
-    for (size_t i = 0; i < root->pairCount(); ++i) {
+    size_t before = found.size();
+    for (size_t i = 0; i < root->pairCount() && found.size() - before <= kMaxComplaints; ++i) {
       const YamlNode &key = root->key(i);
       if (key.isScalar() && (key.text == kTestsSection || key.text == kPlaceholdersSection)) {
         bool isTests = key.text == kTestsSection;
         if (root->find(key.text) != &root->value(i)) {
           addDiagnostic(found, Code::DuplicateField, file.path(), &key,
-                        std::string(key.text) + " stands twice in this file",
+                        shortened(key.text) + " stands twice in this file",
                         "put the entries under one");
         }
         reader.readSection(root->value(i), key.text, isTests, isTests ? all : placeholderModels);
@@ -258,9 +294,9 @@ void Configuration::build() {
         continue;
       }
       std::string_view near =
-          key.isScalar() ? nearestWord(key.text, {kTestsSection, kPlaceholdersSection}) : "";
+          key.isScalar() ? nearestName(key.text, {kTestsSection, kPlaceholdersSection}) : "";
       addDiagnostic(found, Code::UnknownSection, file.path(), &key,
-                    (key.isScalar() ? std::string(key.text.substr(0, 80)) : describe(key)) +
+                    (key.isScalar() ? shortened(key.text) : describe(key)) +
                         ": unknown key at the top of a file",
                     near.empty() ? "test_config or PLACEHOLDER_MODELS"
                                  : "did you mean " + std::string(near) + "?");

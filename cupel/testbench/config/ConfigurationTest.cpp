@@ -157,7 +157,8 @@ TEST(Configuration, LoadsTheRealFilesUnchanged) {
     EXPECT_EQ(configuration.files().size(), 13u);
     EXPECT_EQ(configuration.entries().size(), 1999u);
     EXPECT_EQ(configuration.placeholders().size(), 15u);
-    ASSERT_EQ(configuration.diagnostics().size(), 1u) << testing::PrintToString(rendered(configuration));
+    ASSERT_EQ(configuration.diagnostics().size(), 1u)
+        << testing::PrintToString(rendered(configuration));
     EXPECT_EQ(configuration.diagnostics()[0].code, Code::DuplicateAcrossFiles);
     size_t withoutStatus = 0, excluded = 0, withOverrides = 0;
     for (const Entry &entry : configuration.entries()) {

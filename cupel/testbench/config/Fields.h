@@ -60,6 +60,9 @@ std::span<const FieldInfo> fieldTable();
 const FieldInfo *findField(std::string_view name);
 inline constexpr std::string_view kOverridesField = "arch_overrides";
 
+/// What a field is set to: a text (also a status), a number, a boolean or a list of words.
+using FieldValue = std::variant<std::string, double, int64_t, bool, std::vector<std::string>>;
+
 /// Reads `value` into the field; what is wrong with it is appended and the field left unset.
 void readField(const FieldInfo &field, const YamlNode &value, const std::string &file,
                Fields &fields, std::vector<Diagnostic> &diagnostics);

@@ -332,11 +332,15 @@ void YamlFile::parse(std::vector<Diagnostic> &diagnostics) {
     case FYET_MAPPING_START: {
       YamlNode node = startOf(event);
       Place place{node.line, node.column};
-      if (fy_event_get_anchor_token(event))
-        return fail(Code::UnsupportedYaml, place, "anchors (&name) are not supported",
-                    "write the value out where it is needed");
-      if (fy_event_get_tag_token(event))
-        return fail(Code::UnsupportedYaml, place, "tags (!name) are not supported",
+      auto placeOfToken = [](fy_token *token) {
+        const fy_mark *mark = fy_token_start_mark(token);
+        return mark ? Place{uint32_t(mark->line) + 1, uint32_t(mark->column) + 1} : Place{};
+      };
+      if (fy_token *anchor = fy_event_get_anchor_token(event))
+        return fail(Code::UnsupportedYaml, placeOfToken(anchor),
+                    "anchors (&name) are not supported", "write the value out where it is needed");
+      if (fy_token *tag = fy_event_get_tag_token(event))
+        return fail(Code::UnsupportedYaml, placeOfToken(tag), "tags (!name) are not supported",
                     "leave the tag out");
       if (++nodes > kMaxNodes)
         return fail(Code::TooLarge, place,

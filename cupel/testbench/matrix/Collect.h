@@ -19,6 +19,9 @@
 
 namespace cupel::testbench::matrix {
 
+class Table;
+struct Annotation;
+
 struct CollectOptions {
   /// Files and folders, or ids: what names something on disk is a path, everything else an id
   /// (`id`, `suite::id` or pytest's `file::function[id]`). With no path among them the project
@@ -59,8 +62,6 @@ struct UndecidedLoader {
   Remark why;
 };
 
-class Table;
-
 /// What was found and what of it is selected. The tests stay in a compact table (a hundred thousand
 /// of them in a few megabytes); a `TestItem` is made on demand.
 class Collection {
@@ -78,16 +79,29 @@ public:
   void appendId(size_t index, std::string &out) const;
   void appendFullName(size_t index, std::string &out) const;
 
-  size_t found = 0;                       ///< Tests there are, selected or not.
-  size_t excluded = 0;                    ///< Of these, configured as EXCLUDE_MODEL.
+  size_t found = 0;    ///< Tests there are, selected or not.
+  size_t excluded = 0; ///< Of these, configured as EXCLUDE_MODEL; never selected.
   std::vector<UndecidedLoader> undecided; ///< Loaders with no tests yet, and why.
-  std::vector<Remark> errors;             ///< What could not be read; everything else went on.
+  std::vector<Remark> doubts; ///< Loaders whose tests are known but not all that is said of them.
+  std::vector<Remark> errors; ///< What could not be read; everything else went on.
   std::vector<Remark> warnings;
   std::string projectFile;  ///< The one used, if any.
   std::string resultsStore; ///< As the project file names it, absolute; else empty.
 
-  std::unique_ptr<Table> table;   ///< All tests found.
-  std::vector<uint32_t> selected; ///< Rows of it.
+  // For those who print many: the table itself.
+  const Table &table() const { return *tests; }
+  uint32_t row(size_t index) const { return selected[index].row; }
+  const Annotation &annotation(size_t index) const;
+
+private:
+  friend class Collector;
+  struct Chosen {
+    uint32_t row;
+    uint32_t annotation; ///< Whose markers and expectations hold: a preset may have several.
+  };
+  std::unique_ptr<Table> tests;
+  std::vector<Annotation> annotations;
+  std::vector<Chosen> selected;
 };
 
 /// Finds and selects. An error is a command line that cannot be followed (bad expression, no such

@@ -7,6 +7,7 @@
 #include "cupel/support/Error.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,11 +15,15 @@
 
 namespace cupel::testbench::triage {
 
-/// What a failure looks like from outside. Texts are looked at up to a cap, from their end.
+/// What a test left behind, as the table sees it.
 struct Evidence {
   results::Outcome outcome = results::Outcome::Failed;
   results::Stage stage = results::Stage::None;
+  std::optional<int> signal;
   std::string_view errorClass, message, output;
+  /// Comparisons that did not hold: `pcc`, `pcc-nan`, `pcc-not-asserted`, `atol`, `allclose`.
+  std::vector<std::string> checks;
+  std::string_view testStatus; ///< NOT_SUPPORTED_SKIP, ...
 };
 
 class ReasonTable {
@@ -36,8 +41,11 @@ public:
   /// Adds the reasons of another file to this table.
   Status add(std::string_view yaml, const std::string &name);
 
-  /// All that match, in the table's order, each with its summary.
+  /// All that match, in the table's order, each with its summary. Where none does, the first
+  /// general one that does.
   std::vector<results::ReasonRecord> match(const Evidence &evidence) const;
+  /// The component that the texts point to, by the table; empty where none.
+  std::string component(const Evidence &evidence) const;
 
   size_t size() const;
   std::vector<std::string> names() const;
