@@ -170,10 +170,13 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
       return Error{text};
     });
   }
-  // Sharding means nothing to the values on one device.
-  if (target == "Sharding" && op->getNumOperands() == 1 && op->getNumResults() == 1 &&
+  // Where and how a value lies means nothing to the value itself.
+  if (llvm::is_contained({"Sharding", "LayoutConstraint", "annotate_device_placement"}, target) &&
+      op->getNumOperands() == 1 && op->getNumResults() == 1 &&
       op->getOperand(0).getType() == op->getResult(0).getType())
     return planIdentity(op, planning);
+  if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape")
+    return planShardShapeCall(op, planning);
   Result<StepFunction> foreign = planForeignCall(op);
   if (!foreign || *foreign)
     return foreign;
@@ -260,7 +263,6 @@ void registerBasics(Registry &registry) {
   registry.add("sdy.data_flow_edge", planIdentity);
   registry.add("sdy.sharding_group", planIdentity);
   registry.add("sdy.named_computation", planInlineRegion);
-  registry.add("sdy.manual_computation", planInlineRegion);
 }
 
 } // namespace cupel::reference

@@ -14,6 +14,7 @@ const Registry &Registry::get() {
     registerQuantized(all);
     registerProbes(all);
     registerCommunication(all);
+    registerManual(all);
     return all;
   }();
   return registry;

@@ -72,6 +72,7 @@ void registerLinear(Registry &registry);
 void registerQuantized(Registry &registry);
 void registerProbes(Registry &registry);
 void registerCommunication(Registry &registry);
+void registerManual(Registry &registry); // computations on the pieces devices hold
 
 // What planners share.
 
@@ -89,6 +90,8 @@ Result<std::vector<int64_t>> integersOf(const tensor::Tensor &tensor);
 std::vector<int64_t> toVector(mlir::ArrayRef<int64_t> values);
 /// An elementwise operation on quantized values.
 Result<StepFunction> planQuantizedElementwise(mlir::Operation *op, const ElementOpOf &element);
+/// The custom calls SPMDFullToShardShape and SPMDShardToFullShape.
+Result<StepFunction> planShardShapeCall(mlir::Operation *op, Planning &planning);
 /// An error if a tensor of this shape is impossible or beyond the limits.
 Status reserveFor(GridProcess &process, tensor::DType type, std::span<const int64_t> shape);
 
