@@ -189,9 +189,9 @@ private:
         return;
       StringRef dialect = op->getName().getDialectNamespace();
       if (dialect == "check" || dialect == "interpreter") {
-        op->emitError(dialect == "check" && op->getParentOp() != function
-                          ? "stands inside a region, so it cannot be taken out of the program"
-                          : "cannot be taken out of the program: only an interpreter can run it");
+        op->emitOpError(dialect == "check" && op->getParentOp() != function
+                            ? "stands inside a region, so it cannot be taken out of the program"
+                            : "cannot be taken out of the program: only an interpreter can run it");
         bad = true;
       }
     });
