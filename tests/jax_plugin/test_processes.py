@@ -112,19 +112,13 @@ def test_exit_with_work_in_flight():
     assert "leaving" in done.stdout
 
 
-def test_exit_in_a_thread():
+def test_uncaught_exception_with_work_in_flight():
     done = children.run("""
-        import threading
-        def work():
-            while True:
-                jax.jit(lambda x: x + 1)(jnp.ones(3))
-        for _ in range(4):
-            threading.Thread(target=work, daemon=True).start()
-        import time; time.sleep(1)
-        print("leaving")
+        f = jax.jit(lambda x: jax.lax.fori_loop(0, 200_000, lambda i, v: v * 0.99 + 1, x))
+        results = [f(jnp.full(4, float(i))) for i in range(20)]
+        raise RuntimeError("enough")
     """, timeout=60)
-    assert "leaving" in done.stdout
-    assert done.returncode == 0, (done.returncode, done.stderr)
+    assert done.returncode == 1 and done.stderr.rstrip().endswith("RuntimeError: enough"), done.stderr
 
 
 def test_only_one_symbol_is_exported():
