@@ -153,8 +153,12 @@ class Suites:
     def reference(self) -> Result:
         """Programs of our own that check themselves, one an operation and one a trap, and that none is missing."""
         folder = ROOT / "tests/reference"
-        programs = counted([self.bin / "cupel", "eval", folder / "ops", folder / "traps"], self.env)
+        programs = counted([self.bin / "cupel", "eval", folder / "ops", folder / "traps", folder / "calls"], self.env)
         return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env)])
+
+    def device(self) -> Result:
+        """cupel-device and the PJRT host against a plugin that misbehaves."""
+        return counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
 
     def fuzz(self) -> Result:
         folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]

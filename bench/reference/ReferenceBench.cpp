@@ -1,9 +1,9 @@
-// Times the reference on one program: plans it once, runs it again and again on one thread with the
-// same arguments and prints the best time and the peak of memory as JSON. With --serve it runs once
+// Times the reference on one program: plans it once, runs it again and again with the same
+// arguments and prints the best time and the peak of memory as JSON. With --serve it runs once
 // for each line it reads and prints that run's time, so that run.py can take turns with NumPy.
 //
 //   bench_reference PROGRAM [ARGUMENT.npy ...] [--repeat=N] [--serve] [--save=DIR]
-//                   [--accumulate=f64|native]
+//                   [--accumulate=f64|native] [--threads=N]
 //
 // Arguments that are not given are random.
 
@@ -29,7 +29,7 @@ namespace {
 struct Options {
   std::string program, saveFolder;
   std::vector<std::string> arguments;
-  int repeat = 7;
+  int repeat = 7, threads = 1;
   bool serve = false;
   Accumulate accumulate = Accumulate::Native;
 };
@@ -68,6 +68,7 @@ Result<double> runOnce(const Plan &plan, const std::vector<Value> &arguments,
                        const Options &options, const std::string &saveFolder) {
   RunOptions runOptions;
   runOptions.accumulate = options.accumulate;
+  runOptions.threads = options.threads;
   Run execution(std::move(runOptions));
   std::vector<Value> given = arguments;
   auto start = std::chrono::steady_clock::now();
@@ -136,6 +137,11 @@ int main(int argc, char **argv) {
         llvm::errs() << "bench_reference: --repeat takes a number from 1 on\n";
         return 2;
       }
+    } else if (word.consume_front("--threads=")) {
+      if (word.getAsInteger(10, options.threads) || options.threads < 1) {
+        llvm::errs() << "bench_reference: --threads takes a number from 1 on\n";
+        return 2;
+      }
     } else if (word.consume_front("--save=")) {
       options.saveFolder = word.str();
     } else if (word == "--accumulate=f64" || word == "--accumulate=native") {
@@ -153,7 +159,7 @@ int main(int argc, char **argv) {
   }
   if (options.program.empty()) {
     llvm::errs() << "usage: bench_reference PROGRAM [ARGUMENT.npy ...] [--repeat=N] [--serve] "
-                    "[--save=DIR] [--accumulate=f64|native]\n";
+                    "[--save=DIR] [--accumulate=f64|native] [--threads=N]\n";
     return 2;
   }
   if (Status status = measure(options); !status) {

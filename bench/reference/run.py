@@ -3,9 +3,11 @@
 
 usage: run.py BUILD/bin [--only WORD] [--seconds S] [--strict]
 
-Both take turns, so that they see the same neighbours; the best time of each counts. The results of
-both are compared before anything is timed. --strict ends with 1 if something is over its bar.
-Needs numpy and ml_dtypes (.venv has them).
+They take turns, so that they see the same neighbours; the best time of each counts. The results of
+both are compared before anything is timed, and those of two threads must be the same bits as those
+of one. The columns "2 threads" have no bar but that; the ratio is the time of one thread over that
+of two. --strict ends with 1 if something is over its bar. Needs numpy and ml_dtypes (.venv has
+them).
 """
 
 import os
@@ -163,35 +165,54 @@ def check(case, folder):
             sys.exit(f"{case.name}: result {i} differs from NumPy's")
 
 
+class Server:
+    """bench_reference, which runs the case once for each line it gets."""
+
+    def __init__(self, binary, case, files, folder, threads):
+        folder.mkdir()
+        self.process = subprocess.Popen(
+            [binary, PROGRAMS / f"{case.program}.mlir", *files, "--serve", f"--save={folder}",
+             f"--accumulate={case.accumulate}", f"--threads={threads}"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "ready\n":
+            sys.exit(f"{case.name}: bench_reference did not run")
+
+    def seconds(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
 def measure(binary, case, seconds):
-    """The best time of ours and of NumPy's."""
+    """The best times of ours on one thread and on two, and of NumPy's."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         files = []
         for i, argument in enumerate(case.arguments):
             files.append(str(folder / f"argument{i}.npy"))
             np.save(files[-1], argument)
-        with subprocess.Popen(
-            [binary, PROGRAMS / f"{case.program}.mlir", *files, "--serve", f"--save={folder}",
-             f"--accumulate={case.accumulate}"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        ) as server:
-            if server.stdout.readline() != "ready\n":
-                sys.exit(f"{case.name}: bench_reference did not run")
-            check(case, folder)
-            ours = numpy = float("inf")
-            end = time.perf_counter() + seconds
-            rounds = 0
-            while rounds < 5 or (time.perf_counter() < end and rounds < 1000):
-                start = time.perf_counter()
-                case.judge(*case.arguments)
-                numpy = min(numpy, time.perf_counter() - start)
-                server.stdin.write("\n")
-                server.stdin.flush()
-                ours = min(ours, float(server.stdout.readline()))
-                rounds += 1
-            server.stdin.close()
-    return ours, numpy
+        one, two = (Server(binary, case, files, folder / str(n), n) for n in (1, 2))
+        check(case, folder / "1")
+        for result in sorted((folder / "1").iterdir()):
+            if result.read_bytes() != (folder / "2" / result.name).read_bytes():
+                sys.exit(f"{case.name}: {result.name} depends on the number of threads")
+        ours = doubled = numpy = float("inf")
+        end = time.perf_counter() + seconds
+        rounds = 0
+        while rounds < 5 or (time.perf_counter() < end and rounds < 1000):
+            start = time.perf_counter()
+            case.judge(*case.arguments)
+            numpy = min(numpy, time.perf_counter() - start)
+            ours = min(ours, one.seconds())
+            doubled = min(doubled, two.seconds())
+            rounds += 1
+        one.close()
+        two.close()
+    return ours, doubled, numpy
 
 
 def main():
@@ -205,20 +226,24 @@ def main():
     binary = options.bin / "bench_reference"
     over = 0
 
-    def row(name, ours, other, ratio, bar, ok, note=""):
+    def row(name, ours, other, ratio, doubled, gain, bar, ok, note=""):
         nonlocal over
         over += not ok
-        print(f"{name:24} {ours:>12} {other:>12} {ratio:>8} {bar:>14}  "
+        print(f"{name:24} {ours:>11} {other:>11} {ratio:>6} {doubled:>11} {gain:>6} {bar:>13}  "
               f"{'ok' if ok else 'OVER':4} {note}".rstrip(), flush=True)
 
-    print(f"{'case':24} {'ours':>12} {'NumPy':>12} {'ratio':>8} {'bar':>14}")
+    print("load of the machine (1, 5, 15 minutes): "
+          + ", ".join(f"{load:.2f}" for load in os.getloadavg()))
+    print(f"{'case':24} {'ours':>11} {'NumPy':>11} {'ratio':>6} {'2 threads':>11} {'gain':>6} "
+          f"{'bar':>13}")
     mine = {}
     for case in cases():
         if options.only not in case.name:
             continue
-        ours, numpy = measure(binary, case, options.seconds)
+        ours, doubled, numpy = measure(binary, case, options.seconds)
         mine[case.name] = ours
-        times = f"{ours * 1e3:.3f} ms", f"{numpy * 1e3:.3f} ms", f"{ours / numpy:.2f}"
+        times = (f"{ours * 1e3:.3f} ms", f"{numpy * 1e3:.3f} ms", f"{ours / numpy:.2f}",
+                 f"{doubled * 1e3:.3f} ms", f"{ours / doubled:.2f}x")
         if case.name in AGAINST:
             other, bar = AGAINST[case.name]
             if other not in mine:
@@ -236,7 +261,7 @@ def main():
         told = subprocess.run([binary, PROGRAMS / "memory_chain.mlir", "--repeat=1"],
                               check=True, capture_output=True, text=True)
         found = json.loads(told.stdout)
-        row("memory_chain", f"{found['best_s'] * 1e3:.0f} ms", "-", "-",
+        row("memory_chain", f"{found['best_s'] * 1e3:.0f} ms", "-", "-", "-", "-",
             f"{CHAIN_BYTES / 1e6:.0f} MB", found["peak_bytes"] < CHAIN_BYTES,
             f"peak {found['peak_bytes'] / 1e6:.0f} MB, argument of 268 MB and all else included")
     print(f"{over} over the bar" if over else "all within their bars")

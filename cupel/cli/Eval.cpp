@@ -279,6 +279,10 @@ int runEval(int argc, char **argv) {
         return reportError("eval", folder + ": " + error.message(), kExitUsage);
     }
 
+  // Files side by side use the cores already.
+  if (options.run.threads == 0 && std::min<size_t>(options.jobs, files->size()) > 1)
+    options.run.threads = 1;
+
   DialectRegistry registry;
   ir::registerAllDialects(registry);
   std::vector<Report> reports(files->size());

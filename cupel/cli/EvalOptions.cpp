@@ -35,6 +35,8 @@ const char *EvalOptions::help() {
          "  --max-steps N           operations a program may execute (no limit)\n"
          "  --timeout SECONDS       for each program (no limit)\n"
          "  --jobs N                files at a time (all cores)\n"
+         "  --threads N             for the operations of one program (all cores; 1 where several\n"
+         "                          files run side by side); results do not depend on it\n"
          "  --help                  this text\n"
          "\n"
          "Examples:\n"
@@ -125,6 +127,8 @@ Status EvalOptions::parse(int argc, char **argv) {
       good = parseNumber(value, run.seed);
     else if (name == "--jobs")
       good = parseNumber(value, jobs) && jobs > 0 && jobs <= 1024;
+    else if (name == "--threads")
+      good = parseNumber(value, run.threads) && run.threads > 0 && run.threads <= 256;
     else if (name == "--max-steps")
       good = parseNumber(value, run.maxSteps) && run.maxSteps > 0;
     else if (name == "--max-memory")

@@ -1,6 +1,7 @@
 #include "cupel/reference/DataMovement.h"
 
 #include "cupel/reference/Indexing.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/StridedCopy.h"
 #include "cupel/tensor/Float.h"
 
@@ -265,8 +266,10 @@ Result<Tensor> iota(ElementType type, Shape shape, int64_t dimension) {
     return counts;
   tensor::dispatch(type.storage, [&]<DType dtype>() {
     auto *values = counts->mutableAs<Storage<dtype>>();
-    for (int64_t i = 0, n = counts->size(); i < n; ++i)
-      values[i] = counted<dtype>(i);
+    forBlocks(counts->size(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        values[i] = counted<dtype>(i);
+    });
   });
   if (shape.size() == 1)
     return counts;
@@ -297,7 +300,9 @@ Result<Tensor> bitcastConvert(const Tensor &operand, ElementType type, Shape sha
     return result;
   std::byte *target = result->mutableData();
   if (wholeBytes) {
-    std::memcpy(target, source->data(), static_cast<size_t>(source->byteSize()));
+    forBlocks(source->byteSize(), 0.12, [&](int64_t begin, int64_t end) {
+      std::memcpy(target + begin, source->data() + begin, static_cast<size_t>(end - begin));
+    });
     return result;
   }
 
@@ -317,18 +322,22 @@ Result<Tensor> bitcastConvert(const Tensor &operand, ElementType type, Shape sha
     std::memcpy(target + i * to.bytes, &bits, to.bytes);
   };
   if (from.bits >= to.bits) {
-    for (int64_t i = 0, n = source->size(); i < n; ++i) {
-      uint64_t bits = read(i);
-      for (int64_t k = 0; k < ratio; ++k)
-        write(i * ratio + k, bits >> (k * to.bits));
-    }
+    forBlocks(source->size(), 2 * static_cast<double>(ratio), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        uint64_t bits = read(i);
+        for (int64_t k = 0; k < ratio; ++k)
+          write(i * ratio + k, bits >> (k * to.bits));
+      }
+    });
   } else {
-    for (int64_t i = 0, n = result->size(); i < n; ++i) {
-      uint64_t bits = 0;
-      for (int64_t k = 0; k < ratio; ++k)
-        bits |= read(i * ratio + k) << (k * from.bits);
-      write(i, bits);
-    }
+    forBlocks(result->size(), 2 * static_cast<double>(ratio), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        uint64_t bits = 0;
+        for (int64_t k = 0; k < ratio; ++k)
+          bits |= read(i * ratio + k) << (k * from.bits);
+        write(i, bits);
+      }
+    });
   }
   return result;
 }

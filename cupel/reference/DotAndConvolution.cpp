@@ -1,6 +1,7 @@
 #include "cupel/reference/DotAndConvolution.h"
 
 #include "cupel/reference/MatrixProduct.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/tensor/Convert.h"
 
 #include <algorithm>
@@ -45,6 +46,20 @@ std::vector<Walk> walksOf(const Tensor &tensor, std::span<const int64_t> dimensi
   for (int64_t d : dimensions)
     walks.push_back({tensor.dim(d), tensor.strides()[d]});
   return walks;
+}
+
+/// Matrix products of one size: many side by side, few with all threads on each.
+template <typename F> void multiplySeveral(int64_t count, double products, F &&multiply) {
+  constexpr double each = 0.05;
+  if (count < 2 * workThreads()) {
+    for (int64_t i = 0; i < count && !isStopped(); ++i)
+      multiply(i);
+    return;
+  }
+  forBlocks(count, 50 + each * products, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      multiply(i);
+  });
 }
 
 /// The dimensions that neither list names, in order; nothing if a name is out of range or repeated.
@@ -126,10 +141,13 @@ Result<Tensor> dotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensi
   auto outRows = offsetsOf(outWalks.subspan(batchRank, rowRank));
   auto outColumns = offsetsOf(outWalks.subspan(batchRank + rowRank));
   std::byte *target = result->mutableData();
-  for (size_t b = 0; b < outBatch.size(); ++b)
-    multiplyMatrices(resultType, accumulate, {left->data() + lhsBatch[b], lhsRows, lhsDepth},
-                     {right->data() + rhsBatch[b], rhsDepth, rhsColumns},
-                     {target + outBatch[b], outRows, outColumns});
+  multiplySeveral(
+      static_cast<int64_t>(outBatch.size()),
+      static_cast<double>(outRows.size() * outColumns.size() * lhsDepth.size()), [&](int64_t b) {
+        multiplyMatrices(resultType, accumulate, {left->data() + lhsBatch[b], lhsRows, lhsDepth},
+                         {right->data() + rhsBatch[b], rhsDepth, rhsColumns},
+                         {target + outBatch[b], outRows, outColumns});
+      });
   return result;
 }
 
@@ -274,14 +292,18 @@ Result<Tensor> paddedInput(const Tensor &input, const ConvolutionDimensions &dim
   int64_t features = source.dim(source.rank() - 1), step = source.strides().back();
   size_t bytes = tensor::info(source.dtype()).bytes;
   std::byte *target = result->mutableData();
-  for (auto [a, b] : pairs) {
-    if (step == static_cast<int64_t>(bytes)) {
-      std::memcpy(target + b, source.data() + a, features * bytes);
-      continue;
-    }
-    for (int64_t f = 0; f < features; ++f)
-      std::memcpy(target + b + f * bytes, source.data() + a + f * step, bytes);
-  }
+  forBlocks(static_cast<int64_t>(pairs.size()), 2.0 * static_cast<double>(features),
+            [&](int64_t begin, int64_t end) {
+              for (int64_t i = begin; i < end; ++i) {
+                auto [a, b] = pairs[i];
+                if (step == static_cast<int64_t>(bytes)) {
+                  std::memcpy(target + b, source.data() + a, features * bytes);
+                  continue;
+                }
+                for (int64_t f = 0; f < features; ++f)
+                  std::memcpy(target + b + f * bytes, source.data() + a + f * step, bytes);
+              }
+            });
   return result;
 }
 
@@ -354,14 +376,15 @@ Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs, const Convoluti
   auto kernelRows = offsetsOf(kernels, kernelStart), kernelColumns = offsetsOf(kernelOutputs);
   auto outRows = offsetsOf(targets), outColumns = offsetsOf(outputFeatures);
   std::byte *target = result->mutableData();
-  for (int64_t g = 0; g < groups; ++g) {
+  double products = static_cast<double>(rows.size()) * static_cast<double>(outputs * depth.size());
+  multiplySeveral(groups, products, [&](int64_t g) {
     int64_t inputStart =
         window.featureGroups > 1 ? g * features * inputSteps[last] : g * batch * inputSteps[0];
     multiplyMatrices(
         resultType, accumulate, {input->data() + inputStart, rows, depth},
         {kernel->data() + g * outputs * kernelOutputs[0].step, kernelRows, kernelColumns},
         {target + g * outputs * outputFeatures[0].step, outRows, outColumns});
-  }
+  });
   return result;
 }
 

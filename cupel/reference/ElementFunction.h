@@ -40,6 +40,9 @@ public:
   /// Which known function of one accumulator/element (or one compared pair) this is, if any.
   virtual std::optional<KnownFunction> known() const = 0;
 
+  /// Whether several threads may call `run` at a time.
+  virtual bool isParallel() const { return false; }
+
   /// Evaluates `lanes` independent calls: arguments[i] and results[i] point to `lanes` contiguous
   /// stored elements of the i-th type. Results may not overlap arguments. An error (a failed check,
   /// a step limit) stops the program.

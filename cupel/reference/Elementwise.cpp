@@ -1,5 +1,8 @@
 #include "cupel/reference/Elementwise.h"
 
+#include "cupel/reference/Parallel.h"
+#include "cupel/tensor/Float.h"
+
 #include <algorithm>
 #include <string>
 
@@ -25,6 +28,35 @@ bool isSplat(const Tensor &tensor) {
   return true;
 }
 
+/// About how long an element takes; only sizes of blocks depend on it.
+double nanosecondsOf(const ElementwiseOp &op, DType operand) {
+  bool basic = floatLoop(op.op) || op.op == ElementOp::Select || op.op == ElementOp::Convert;
+  bool narrow = tensor::isNarrowFloat(operand) || tensor::isNarrowFloat(op.result);
+  if (tensor::isComplex(operand))
+    return basic ? 1 : 40;
+  if (tensor::isFloat(operand) && !basic)
+    return 8;
+  return narrow ? 1 : 0.25;
+}
+
+/// Lane i depends on lane i alone: blocks of lanes go side by side.
+void runLoop(const ElementwiseOp &op, const LoopArguments &arguments, int64_t operands,
+             std::span<const int> bytes, double nanoseconds) {
+  int64_t resultBytes = info(op.result).bytes;
+  forBlocks(
+      arguments.lanes, nanoseconds,
+      [&](int64_t begin, int64_t end) {
+        LoopArguments part = arguments;
+        for (int64_t i = 0; i < operands; ++i)
+          if (!part.scalar[i])
+            part.in[i] = static_cast<const std::byte *>(part.in[i]) + begin * bytes[i];
+        part.out = static_cast<std::byte *>(part.out) + begin * resultBytes;
+        part.lanes = end - begin;
+        op.loop.run(part);
+      },
+      64);
+}
+
 } // namespace
 
 Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *const> operands,
@@ -46,6 +78,7 @@ Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *cons
   arguments.exponentBits = op.exponentBits;
   arguments.mantissaBits = op.mantissaBits;
   Tensor copies[3];
+  int elementBytes[3] = {};
   for (size_t i = 0; i < operands.size(); ++i) {
     const Tensor *operand = operands[i];
     arguments.scalar[i] = arguments.lanes != 1 && isSplat(*operand);
@@ -57,7 +90,13 @@ Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *cons
       operand = &copies[i];
     }
     arguments.in[i] = operand->data();
+    elementBytes[i] = info(operand->dtype()).bytes;
   }
+  double nanoseconds = nanosecondsOf(op, operands.back()->dtype());
+  auto run = [&](std::byte *out) {
+    arguments.out = out;
+    runLoop(op, arguments, static_cast<int64_t>(operands.size()), elementBytes, nanoseconds);
+  };
 
   int bytes = info(op.result).bytes;
   tensor::Shape shape(shaped->shape().begin(), shaped->shape().end());
@@ -66,17 +105,14 @@ Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *cons
         !candidate->isContiguous())
       continue;
     if (std::byte *memory = candidate->mutableData()) {
-      arguments.out = memory;
-      op.loop.run(arguments);
+      run(memory);
       return candidate->withElementType(op.result);
     }
   }
   Result<Tensor> result = Tensor::uninitialized(op.result, std::move(shape));
   if (!result)
     return result;
-  arguments.out = result->mutableData();
-  if (arguments.lanes)
-    op.loop.run(arguments);
+  run(result->mutableData());
   return result;
 }
 

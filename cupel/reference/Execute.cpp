@@ -28,6 +28,21 @@ Status Run::checkTime() const {
   return {};
 }
 
+bool Run::pollTime() {
+  if (std::chrono::steady_clock::now() <= deadline)
+    return false;
+  hasStopped = true;
+  return true;
+}
+
+Status Run::stopped() {
+  if (hasStopped.load(std::memory_order_relaxed))
+    return checkTime();
+  if (failed())
+    return Error{"another process failed"};
+  return {};
+}
+
 Status Run::step(int64_t count) {
   int64_t before = steps.fetch_add(count, std::memory_order_relaxed);
   if (options.maxSteps && before + count > options.maxSteps)

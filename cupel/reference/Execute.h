@@ -26,6 +26,8 @@ struct RunOptions {
   int64_t maxSteps = 0;
   /// 0: no limit.
   double timeoutSeconds = 0;
+  /// Threads that kernels may use; 0: as many as there are cores. Never changes a result.
+  int threads = 0;
   Accumulate accumulate = Accumulate::Native;
   /// Of stablehlo.rng, whose values the specification leaves open.
   uint64_t seed = 0;
@@ -58,6 +60,16 @@ public:
   /// An error if that many bytes more would be too much.
   Status reserve(int64_t bytes) const;
 
+  /// Asked by kernels while they work (Parallel.h): whether to give up, because time is over or
+  /// another process failed. What they leave behind is then never looked at.
+  bool poll() {
+    if (hasStopped.load(std::memory_order_relaxed) || failed())
+      return true;
+    return options.timeoutSeconds > 0 && pollTime();
+  }
+  /// Why the operation that just ended may not count; to be asked after each.
+  Status stopped();
+
   /// The first failure is the one that is told.
   void fail(Failure failure);
   std::optional<Failure> failure();
@@ -68,10 +80,11 @@ public:
 
 private:
   Status checkTime() const;
+  bool pollTime();
 
   std::chrono::steady_clock::time_point deadline;
   std::atomic<int64_t> steps = 0;
-  std::atomic<bool> hasFailed = false;
+  std::atomic<bool> hasFailed = false, hasStopped = false;
   std::mutex mutex;
   std::optional<Failure> first;
 };

@@ -1,5 +1,6 @@
 #include "cupel/reference/Fft.h"
 
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/UnitCircle.h"
 #include "cupel/tensor/Convert.h"
 
@@ -48,8 +49,10 @@ public:
     if (rest > 1)
       factors.push_back(rest);
     roots.resize(n);
-    for (int64_t k = 0; k < n; ++k)
-      roots[k] = root(k, n);
+    forBlocks(n, 60, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k)
+        roots[k] = root(k, n);
+    });
     scratch.resize(factors.empty() ? 1 : *std::max_element(factors.begin(), factors.end()));
   }
 
@@ -70,6 +73,8 @@ private:
       *out = *in;
       return;
     }
+    if (length >= 4096 && isStopped())
+      return;
     int64_t p = factors[level], m = length / p;
     for (int64_t q = 0; q < p; ++q)
       split(in + q * stride, stride * p, out + q * m, m, level + 1);
@@ -148,7 +153,7 @@ void alongDimension(Tensor &tensor, int64_t dim, bool inverse) {
   std::vector<Complex> line(length), result(length);
   auto *data = tensor.mutableAs<Complex>();
   for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i = 0; i < inner; ++i) {
+    for (int64_t i = 0; i < inner && !isStopped(); ++i) {
       Complex *first = data + o * length * inner + i;
       for (int64_t k = 0; k < length; ++k)
         line[k] = inverse ? std::conj(first[k * inner]) : first[k * inner];

@@ -1,6 +1,7 @@
 #include "cupel/reference/FoldKernels.h"
 
 #include "cupel/reference/KnownOps.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/StridedCopy.h"
 
 #include <algorithm>
@@ -41,6 +42,28 @@ struct Op {
     else
       return tensor::toFloat<roundTo>(tensor::fromFloat<roundTo>(result));
   }
+};
+
+/// About how long an element takes; only sizes of blocks depend on it.
+template <typename O>
+constexpr double kFoldNanoseconds = O::order == Order::Strict ? 0.4 : sizeof(typename O::T) * 0.05;
+
+/// Rows are taken in pieces of this size, a multiple of eight.
+constexpr int64_t kPieceElements = 1 << 16;
+
+/// Asks now and then whether to stop, in a loop whose steps take in `elements` elements each.
+class PollEvery {
+public:
+  explicit PollEvery(int64_t elements) : elements(elements) {}
+  bool operator()() {
+    if ((left -= elements) > 0)
+      return false;
+    left = kPieceElements;
+    return isStopped();
+  }
+
+private:
+  int64_t elements, left = kPieceElements;
 };
 
 template <typename O> typename O::A loadAt(const std::byte *address) {
@@ -125,47 +148,57 @@ void foldColumns(const std::byte *input, typename O::A init, typename O::A *outp
   std::span<const FoldDim> outer(layout.kept.data(),
                                  layout.kept.empty() ? 0 : layout.kept.size() - 1);
   int64_t outerCount = layout.keptCount / inner.size;
-  FoldWalk outerWalk(outer);
-  for (int64_t o = 0; o < outerCount; ++o, outerWalk.next()) {
-    for (int64_t j0 = 0; j0 < inner.size; j0 += block) {
-      int64_t count = std::min(block, inner.size - j0);
-      A *acc = output + o * inner.size + j0;
-      std::fill(acc, acc + count, init);
-      const std::byte *base = input + outerWalk.offset() + j0 * inner.stride;
-      const std::byte *rows[group];
-      int64_t r = 0;
-      if constexpr (isExtreme<O>) {
-        FoldWalk walk(layout.reduced);
-        for (; r + group <= layout.reducedCount; r += group) {
-          for (int k = 0; k < group; ++k, walk.next())
-            rows[k] = base + walk.offset();
-          takeRowsCheaply<O>(acc, rows, inner.stride, count);
-        }
-        bool zero = false;
-        for (int64_t j = 0; j < count; ++j)
-          zero |= acc[j] == 0;
-        if (!zero) {
-          for (; r < layout.reducedCount; ++r, walk.next()) {
-            rows[0] = base + walk.offset();
-            takeRows<O, 1>(acc, rows, inner.stride, count);
-          }
-          continue;
-        }
-        std::fill(acc, acc + count, init); // which zero is it?
-        r = 0;
-      }
+  // Long columns: narrower blocks, so that there are several.
+  double nanoseconds = kFoldNanoseconds<O> * static_cast<double>(layout.reducedCount);
+  int64_t width = std::clamp<int64_t>(blockOf(nanoseconds, 256), 256, block);
+  int64_t across = (inner.size + width - 1) / width;
+  auto columns = [&](int64_t number, FoldWalk &outerWalk) {
+    int64_t o = number / across, j0 = number % across * width;
+    outerWalk.seek(o);
+    int64_t count = std::min(width, inner.size - j0);
+    A *acc = output + o * inner.size + j0;
+    std::fill(acc, acc + count, init);
+    const std::byte *base = input + outerWalk.offset() + j0 * inner.stride;
+    const std::byte *rows[group];
+    PollEvery poll(count * group);
+    int64_t r = 0;
+    if constexpr (isExtreme<O>) {
       FoldWalk walk(layout.reduced);
-      for (; r + group <= layout.reducedCount; r += group) {
+      for (; r + group <= layout.reducedCount && !poll(); r += group) {
         for (int k = 0; k < group; ++k, walk.next())
           rows[k] = base + walk.offset();
-        takeRows<O, group>(acc, rows, inner.stride, count);
+        takeRowsCheaply<O>(acc, rows, inner.stride, count);
       }
-      for (; r < layout.reducedCount; ++r, walk.next()) {
-        rows[0] = base + walk.offset();
-        takeRows<O, 1>(acc, rows, inner.stride, count);
+      bool zero = false;
+      for (int64_t j = 0; j < count; ++j)
+        zero |= acc[j] == 0;
+      if (!zero) {
+        for (; r < layout.reducedCount && !poll(); ++r, walk.next()) {
+          rows[0] = base + walk.offset();
+          takeRows<O, 1>(acc, rows, inner.stride, count);
+        }
+        return;
       }
+      std::fill(acc, acc + count, init); // which zero is it?
+      r = 0;
     }
-  }
+    FoldWalk walk(layout.reduced);
+    for (; r + group <= layout.reducedCount && !poll(); r += group) {
+      for (int k = 0; k < group; ++k, walk.next())
+        rows[k] = base + walk.offset();
+      takeRows<O, group>(acc, rows, inner.stride, count);
+    }
+    for (; r < layout.reducedCount && !poll(); ++r, walk.next()) {
+      rows[0] = base + walk.offset();
+      takeRows<O, 1>(acc, rows, inner.stride, count);
+    }
+  };
+  forBlocks(outerCount * across, nanoseconds * static_cast<double>(std::min(width, inner.size)),
+            [&](int64_t begin, int64_t end) {
+              FoldWalk outerWalk(outer);
+              for (int64_t number = begin; number < end; ++number)
+                columns(number, outerWalk);
+            });
 }
 
 /// Elements that leave an accumulator as it is: the start of further partial results.
@@ -183,7 +216,7 @@ template <typename O> typename O::A neutral(typename O::A init) {
 }
 
 template <typename O>
-typename O::A foldRow(typename O::A acc, const typename O::T *x, int64_t count) {
+typename O::A foldPiece(typename O::A acc, const typename O::T *x, int64_t count) {
   using A = typename O::A;
   int64_t i = 0;
   if constexpr (O::order == Order::Tree) {
@@ -234,6 +267,34 @@ typename O::A foldRow(typename O::A acc, const typename O::T *x, int64_t count) 
   return acc;
 }
 
+/// A row in pieces of a multiple of eight, between which a limit may stop it.
+template <typename O>
+typename O::A foldRow(typename O::A acc, const typename O::T *x, int64_t count) {
+  for (int64_t i = 0; i < count; i += kPieceElements) {
+    if (i > 0 && isStopped())
+      break;
+    acc = foldPiece<O>(acc, x + i, std::min(kPieceElements, count - i));
+  }
+  return acc;
+}
+
+/// A long row whose elements may be taken in any order, in pieces side by side.
+template <typename O>
+typename O::A foldLongRow(typename O::A init, const typename O::T *x, int64_t count) {
+  static_assert(O::order == Order::Free);
+  int64_t pieces = (count + kPieceElements - 1) / kPieceElements;
+  std::vector<typename O::A> parts(static_cast<size_t>(pieces));
+  double each = kFoldNanoseconds<O> * static_cast<double>(kPieceElements);
+  forEach(pieces, each, [&](int64_t p) {
+    int64_t first = p * kPieceElements;
+    parts[static_cast<size_t>(p)] =
+        foldPiece<O>(neutral<O>(init), x + first, std::min(kPieceElements, count - first));
+  });
+  for (typename O::A part : parts)
+    init = O::apply(init, part);
+  return init;
+}
+
 /// Rows side by side: each strictly in order, none waiting for another. An addition takes about as
 /// long as this many can be begun.
 constexpr int kSideBySide = 8;
@@ -260,29 +321,43 @@ void foldRows(const std::byte *input, typename O::A init, typename O::A *output,
   int64_t run = layout.reduced.back().size;
   std::span<const FoldDim> outer(layout.reduced.data(), layout.reduced.size() - 1);
   int64_t outerCount = layout.reducedCount / run;
-  FoldWalk keptWalk(layout.kept);
   auto at = [](const std::byte *address) { return reinterpret_cast<const T *>(address); };
-  for (int64_t k = 0; k < layout.keptCount;) {
-    int64_t batch =
-        O::order == Order::Strict && layout.keptCount - k >= kSideBySide ? kSideBySide : 1;
-    const std::byte *base[kSideBySide];
-    for (int64_t b = 0; b < batch; ++b, keptWalk.next()) {
-      base[b] = input + keptWalk.offset();
-      output[k + b] = init;
-    }
-    FoldWalk walk(outer);
-    for (int64_t r = 0; r < outerCount; ++r, walk.next()) {
-      if (batch == kSideBySide) {
-        const T *rows[kSideBySide];
-        for (int b = 0; b < kSideBySide; ++b)
-          rows[b] = at(base[b] + walk.offset());
-        foldRowsSideBySide<O>(output + k, rows, run);
-      } else {
-        output[k] = foldRow<O>(output[k], at(base[0] + walk.offset()), run);
+  auto rows = [&](int64_t begin, int64_t end) {
+    FoldWalk keptWalk(layout.kept);
+    keptWalk.seek(begin);
+    PollEvery poll(kSideBySide * run);
+    for (int64_t k = begin; k < end;) {
+      int64_t batch = O::order == Order::Strict && end - k >= kSideBySide ? kSideBySide : 1;
+      const std::byte *base[kSideBySide];
+      for (int64_t b = 0; b < batch; ++b, keptWalk.next()) {
+        base[b] = input + keptWalk.offset();
+        output[k + b] = init;
       }
+      FoldWalk walk(outer);
+      for (int64_t r = 0; r < outerCount && !poll(); ++r, walk.next()) {
+        if (batch == kSideBySide) {
+          for (int64_t i = 0; i < run && !(i > 0 && isStopped()); i += kPieceElements) {
+            const T *pieces[kSideBySide];
+            for (int b = 0; b < kSideBySide; ++b)
+              pieces[b] = at(base[b] + walk.offset()) + i;
+            foldRowsSideBySide<O>(output + k, pieces, std::min(kPieceElements, run - i));
+          }
+        } else {
+          output[k] = foldRow<O>(output[k], at(base[0] + walk.offset()), run);
+        }
+      }
+      k += batch;
     }
-    k += batch;
-  }
+  };
+  if constexpr (O::order == Order::Free)
+    if (layout.keptCount < 16 && outerCount == 1 && run > kPieceElements) {
+      FoldWalk keptWalk(layout.kept);
+      for (int64_t k = 0; k < layout.keptCount; ++k, keptWalk.next())
+        output[k] = foldLongRow<O>(init, at(input + keptWalk.offset()), run);
+      return;
+    }
+  double each = 4 + kFoldNanoseconds<O> * static_cast<double>(layout.reducedCount);
+  forBlocks(layout.keptCount, each, rows, kSideBySide);
 }
 
 /// Chooses the loop; where neither fits, each result's elements are brought together first.
@@ -308,12 +383,17 @@ void foldWith(const std::byte *input, typename O::A init, typename O::A *output,
     source.push_back(dim.stride);
   }
   StridedCopy copy(shape, contiguousStrides(shape, bytes), source, bytes);
-  std::vector<typename O::T> row(static_cast<size_t>(layout.reducedCount));
-  FoldWalk walk(layout.kept);
-  for (int64_t k = 0; k < layout.keptCount; ++k, walk.next()) {
-    copy.run(reinterpret_cast<std::byte *>(row.data()), input + walk.offset());
-    output[k] = foldRow<O>(init, row.data(), layout.reducedCount);
-  }
+  double each = 20 + 2 * kFoldNanoseconds<O> * static_cast<double>(layout.reducedCount);
+  forBlocks(layout.keptCount, each, [&](int64_t begin, int64_t end) {
+    std::vector<typename O::T> row(static_cast<size_t>(layout.reducedCount));
+    FoldWalk walk(layout.kept);
+    walk.seek(begin);
+    PollEvery poll(layout.reducedCount);
+    for (int64_t k = begin; k < end && !poll(); ++k, walk.next()) {
+      copy.run(reinterpret_cast<std::byte *>(row.data()), input + walk.offset());
+      output[k] = foldRow<O>(init, row.data(), layout.reducedCount);
+    }
+  });
 }
 
 /// Runs and stores accumulators as results.
@@ -413,6 +493,10 @@ bool hasKnownFold(KnownFunction function, DType type, Accumulate accumulate) {
 }
 
 void foldKnown(const KnownFold &fold, const FoldLayout &layout) {
+  bool single =
+      fold.result == DType::C64 || (tensor::isFloat(fold.result) && fold.result != DType::F64);
+  if (fold.function == F::Add && fold.accumulate == Accumulate::Wide && single)
+    return foldSums(fold, layout);
   dispatchKnown(fold.function, [&]<F function>() {
     tensor::dispatch(fold.result, [&]<DType type>() {
       if constexpr (hasKnown(function, type))

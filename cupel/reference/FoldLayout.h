@@ -44,6 +44,15 @@ class FoldWalk {
 public:
   explicit FoldWalk(std::span<const FoldDim> dims) : dims(dims), at(dims.size(), 0) {}
   int64_t offset() const { return current; }
+  /// Goes to a position by its number.
+  void seek(int64_t number) {
+    current = 0;
+    for (size_t d = dims.size(); d-- > 0;) {
+      at[d] = number % dims[d].size;
+      number /= dims[d].size;
+      current += at[d] * dims[d].stride;
+    }
+  }
   void next() {
     for (size_t d = dims.size(); d-- > 0;) {
       current += dims[d].stride;

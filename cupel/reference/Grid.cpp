@@ -1,5 +1,7 @@
 #include "cupel/reference/Grid.h"
 
+#include "cupel/reference/Parallel.h"
+
 #include <algorithm>
 #include <system_error>
 #include <thread>
@@ -113,9 +115,13 @@ bool Grid::run(Run &run, const std::function<Status(GridProcess &)> &body) {
     return false;
   }
   alive = size();
+  // Processes share the cores.
+  int allowed = run.options.threads > 0 ? run.options.threads : coreCount();
+  int each = static_cast<int>(std::max<int64_t>(1, allowed / size()));
   auto work = [&](int64_t number) {
     GridProcess process{run, this, static_cast<uint32_t>(number / partitions),
                         static_cast<uint32_t>(number % partitions)};
+    WorkScope scope(run, each);
     Status status = body(process);
     std::lock_guard lock(mutex);
     if (!status) {

@@ -1,6 +1,7 @@
 #include "cupel/reference/Indexing.h"
 
 #include "cupel/reference/DataMovement.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/StridedCopy.h"
 
 #include <algorithm>
@@ -38,6 +39,8 @@ Result<std::vector<int64_t>> readIntegers(const Tensor &values) {
   Result<Tensor> flat = values.contiguous();
   if (!flat)
     return Error{flat.message()};
+  if (Status status = reserveScratch(flat->size() * int64_t{sizeof(int64_t)}); !status)
+    return Error{status.message()};
   std::vector<int64_t> result(static_cast<size_t>(flat->size()));
   tensor::dispatch(flat->dtype(), [&]<DType type>() {
     if constexpr (!tensor::isFloat(type) && !tensor::isComplex(type)) {
@@ -230,12 +233,21 @@ Result<Tensor> gather(const Tensor &operand, const Tensor &startIndices,
   std::vector<VectorEntry> entries;
   for (int64_t d : numbers.startIndexMap)
     entries.push_back({operand.dim(d) - std::max<int64_t>(sliceSizes[d], 1), operand.strides()[d]});
+  if (Status status = reserveScratch(batchCount * 2 * int64_t{sizeof(int64_t)}); !status)
+    return Error{status.message()};
   std::vector<int64_t> sources(static_cast<size_t>(batchCount)),
       targets(static_cast<size_t>(batchCount));
-  {
+  forBlocks(batchCount, 4, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> position(batch.size(), 0);
     int64_t index = 0, target = 0, base = 0;
-    for (int64_t b = 0; b < batchCount; ++b) {
+    for (int64_t d = static_cast<int64_t>(batch.size()) - 1, rest = begin; d >= 0; --d) {
+      position[d] = rest % batch[d].size;
+      rest /= batch[d].size;
+      index += position[d] * batch[d].index;
+      target += position[d] * batch[d].result;
+      base += position[d] * batch[d].operand;
+    }
+    for (int64_t b = begin; b < end; ++b) {
       int64_t source = base;
       for (size_t k = 0; k < entries.size(); ++k) {
         int64_t start = indices[index + static_cast<int64_t>(k) * vectorStride];
@@ -255,7 +267,9 @@ Result<Tensor> gather(const Tensor &operand, const Tensor &startIndices,
         position[d] = 0;
       }
     }
-  }
+  });
+  if (isStopped())
+    return stoppedError();
 
   int64_t bytes = info(operand.dtype()).bytes;
   Shape sliceShape;
@@ -272,35 +286,36 @@ Result<Tensor> gather(const Tensor &operand, const Tensor &startIndices,
   StridedCopy copy(sliceShape, sliceTarget, sliceSource, bytes);
   if (copy.contiguousBytes() == bytes) { // single elements
     dispatchBytes(bytes, [&](auto type) {
-      for (int64_t b = 0; b < batchCount; ++b)
-        std::memcpy(to + targets[b], from + sources[b], sizeof(type));
+      forBlocks(batchCount, 2, [&](int64_t begin, int64_t end) {
+        for (int64_t b = begin; b < end; ++b)
+          std::memcpy(to + targets[b], from + sources[b], sizeof(type));
+      });
     });
   } else if (copy.contiguousBytes() > 0) {
     auto run = static_cast<size_t>(copy.contiguousBytes());
-    for (int64_t b = 0; b < batchCount; ++b)
-      std::memcpy(to + targets[b], from + sources[b], run);
+    forBlocks(batchCount, 8 + 0.12 * static_cast<double>(run), [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b)
+        std::memcpy(to + targets[b], from + sources[b], run);
+    });
   } else if (batchCount > 1 && batch.back().result == bytes) {
     // Index dimensions are innermost in the result (columns are gathered): write those in a row.
-    std::vector<int64_t> position(sliceShape.size(), 0);
-    for (int64_t s = 0; s < sliceCount; ++s) {
+    forEach(sliceCount, 2 * static_cast<double>(batchCount), [&](int64_t s) {
       int64_t target = 0, source = 0;
-      for (size_t d = 0; d < position.size(); ++d) {
-        target += position[d] * sliceTarget[d];
-        source += position[d] * sliceSource[d];
+      for (size_t d = sliceShape.size(); d-- > 0; s /= sliceShape[d]) {
+        target += s % sliceShape[d] * sliceTarget[d];
+        source += s % sliceShape[d] * sliceSource[d];
       }
       dispatchBytes(bytes, [&](auto type) {
         for (int64_t b = 0; b < batchCount; ++b)
           std::memcpy(to + target + targets[b], from + source + sources[b], sizeof(type));
       });
-      for (size_t d = position.size(); d-- > 0;) {
-        if (++position[d] < sliceShape[d])
-          break;
-        position[d] = 0;
-      }
-    }
+    });
   } else {
-    for (int64_t b = 0; b < batchCount; ++b)
-      copy.run(to + targets[b], from + sources[b]);
+    double each = 10 + 0.3 * static_cast<double>(sliceCount * bytes);
+    forBlocks(batchCount, each, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b)
+        copy.run(to + targets[b], from + sources[b]);
+    });
   }
   return result;
 }

@@ -1,5 +1,7 @@
 #include "cupel/reference/LinearAlgebra.h"
 
+#include "cupel/reference/Parallel.h"
+
 #include "cupel/tensor/Convert.h"
 
 #include <cmath>
@@ -31,7 +33,7 @@ std::complex<double> times(std::complex<double> a, std::complex<double> b) {
 
 /// Row by row; `a` and `l` are n x n.
 template <typename T> bool factorize(const T *a, T *l, int64_t n, bool lower) {
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < n && !isStopped(); ++i) {
     for (int64_t j = 0; j <= i; ++j) {
       T sum = lower ? a[i * n + j] : conjugate(a[j * n + i]);
       for (int64_t k = 0; k < j; ++k)
@@ -60,12 +62,16 @@ template <typename T> void transposeInPlace(T *a, int64_t n) {
 template <typename T> void choleskyAll(const Tensor &a, Tensor &out, int64_t n, bool lower) {
   const T *from = a.dataAs<T>();
   T *to = out.mutableAs<T>();
-  for (int64_t start = 0, size = a.size(); start < size; start += n * n) {
+  if (n == 0)
+    return;
+  auto each = static_cast<double>(n) * static_cast<double>(n * n) / 3;
+  forEach(a.size() / (n * n), each, [&](int64_t matrix) {
+    int64_t start = matrix * n * n;
     if (!factorize(from + start, to + start, n, lower))
       std::fill_n(to + start, n * n, T(std::numeric_limits<double>::quiet_NaN()));
     else if (!lower)
       transposeInPlace(to + start, n);
-  }
+  });
 }
 
 /// Solves m * x = b, where m (n x n, read through strides) is lower triangular and x, b are n x
@@ -80,7 +86,7 @@ template <typename T> struct Substitution {
     return conjugated ? conjugate(value) : value;
   }
   void run(T *x, int64_t rowStep, int64_t columns, int64_t columnStep) const {
-    for (int64_t step = 0; step < n; ++step) {
+    for (int64_t step = 0; step < n && !isStopped(); ++step) {
       int64_t i = backward ? n - 1 - step : step;
       for (int64_t done = 0; done < step; ++done) {
         int64_t j = backward ? n - 1 - done : done;
@@ -106,8 +112,10 @@ void solveAll(const Tensor &a, Tensor &x, int64_t n, const TriangularSolveOption
   bool lower = options.lower != swapped;
   T *data = x.mutableAs<T>();
   const T *matrix = a.dataAs<T>();
-  for (int64_t start = 0, size = x.size(); start < size; start += rows * columns, matrix += n * n) {
-    Substitution<T> solve{matrix,
+  auto each = static_cast<double>(n) * static_cast<double>(rows * columns) / 2;
+  forEach(x.size() / (rows * columns), each, [&](int64_t number) {
+    int64_t start = number * rows * columns;
+    Substitution<T> solve{matrix + number * n * n,
                           n,
                           swapped ? 1 : n,
                           swapped ? n : 1,
@@ -118,7 +126,7 @@ void solveAll(const Tensor &a, Tensor &x, int64_t n, const TriangularSolveOption
       solve.run(data + start, columns, columns, 1);
     else
       solve.run(data + start, 1, rows, columns);
-  }
+  });
 }
 
 Error notFitting(const char *op, const Tensor &a) {

@@ -144,9 +144,51 @@ double cubeRoot(double x) {
   return y - residual / (3 * square);
 }
 
+/// 1 / (1 + exp(-x)), where only the exponential and the result are rounded.
 double logistic(double x) {
   // Below, 1 + exp(-x) is exp(-x) to the last bit, and would overflow early.
-  return x < -40 ? std::exp(x) : 1 / (1 + std::exp(-x));
+  if (x < -40)
+    return std::exp(x);
+  double e = std::exp(-x);
+  double sum = 1 + e, part = sum - 1;
+  double sumError = (1 - (sum - part)) + (e - part);
+  double quotient = 1 / sum;
+  double residual = std::fma(-quotient, sum, 1.0) - quotient * sumError;
+  return quotient + quotient * residual;
+}
+
+/// (e^y - 1) / (e^y + 1) for y = 2 |x|; numerator and denominator are kept in two parts each, so
+/// that little more than the last rounding is lost. The C library's is off by more than 2 ULP.
+double hyperbolicTangent(double x) {
+  double y = 2 * std::fabs(x);
+  if (y < 0x1p-27)
+    return x;
+  y = y > 44 ? 44 : y; // From there on it is 1.
+  // y = k ln 2 + r, r in two parts; the first part of ln 2 is short enough for exact products.
+  double k = std::nearbyint(y * 0x1.71547652b82fep0);
+  double near = y - k * 0x1.62e42fee00000p-1, away = k * 0x1.a39ef35793c76p-33;
+  double r = near - away, rest = (near - r) - away;
+  // p = e^r - 1 = r + r^2/2 + r^3 (1/3! + r/4! + ...), of which the first two terms are exact.
+  double square = r * r, squareError = std::fma(r, r, -square), half = square / 2;
+  double series = 0;
+  for (double factor : {1.0 / 1307674368000, 1.0 / 87178291200, 1.0 / 6227020800, 1.0 / 479001600,
+                        1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+                        1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6})
+    series = series * r + factor;
+  double cubic = square * r * series;
+  double p = r + half, low = (r - p) + half;
+  double all = p + cubic;
+  low += (p - all) + cubic;
+  low += rest + rest * r + squareError / 2;
+  // e^y - 1 = (scale - 1) + scale * p.
+  double scale = std::ldexp(1.0, static_cast<int>(k)), high = scale * all;
+  double top = (scale - 1) + high, back = top - (scale - 1);
+  double topError = ((scale - 1) - (top - back)) + (high - back) + scale * low;
+  double bottom = top + 2, forth = bottom - top;
+  double bottomError = (top - (bottom - forth)) + (2 - forth) + topError;
+  double quotient = top / bottom;
+  double residual = std::fma(-quotient, bottom, top) + (topError - quotient * bottomError);
+  return std::copysign(quotient + residual / bottom, x);
 }
 
 } // namespace
@@ -166,7 +208,7 @@ LoopFunction doubleLoop(ElementOp op) {
     UNARY(Rsqrt, 1 / std::sqrt(a))
     UNARY(Sine, std::sin(a))
     UNARY(Tan, std::tan(a))
-    UNARY(Tanh, std::tanh(a))
+    UNARY(Tanh, hyperbolicTangent(a))
     BINARY(Power, std::pow(a, b))
     BINARY(Atan2, std::atan2(a, b))
   default:

@@ -1,6 +1,7 @@
 #include "cupel/reference/Plan.h"
 
 #include "cupel/reference/Grid.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/Registry.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -240,8 +241,13 @@ Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
     if (Status status = process.run.reserve(step.bytes); !status)
       return fail(step, status.message());
     StepArguments arguments(frame, step.operands, step.results);
-    if (Status status = step.run(process, arguments); !status)
-      return fail(step, status.message());
+    Status done = step.run(process, arguments);
+    // What a kernel that was stopped says matters as little as what it leaves behind.
+    if (done || done.message() == stoppedError().message)
+      if (Status status = process.run.stopped(); !status)
+        return fail(step, status.message());
+    if (!done)
+      return fail(step, done.message());
     for (size_t i = 0; i < step.results.size(); ++i)
       if (Status status = keepPromise(step.promises[i], frame[step.results[i]]); !status)
         return fail(step, status.message());

@@ -2,6 +2,7 @@
 // concern one process.
 
 #include "cupel/reference/Checks.h"
+#include "cupel/reference/PlanForeignCalls.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/tensor/Print.h"
 
@@ -176,6 +177,9 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
     return planIdentity(op, planning);
   if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape")
     return planShardShapeCall(op, planning);
+  Result<StepFunction> foreign = planForeignCall(op);
+  if (!foreign || *foreign)
+    return foreign;
   return Error{"a custom call of @" + target.str() + " is not evaluated"};
 }
 

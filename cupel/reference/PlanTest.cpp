@@ -1,14 +1,10 @@
 // Plans as a whole: limits, grids, memory, and the page that lists what is evaluated.
 
-#include "cupel/ir/Dialects.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
-#include "cupel/reference/Registry.h"
-
-#include "mlir/Parser/Parser.h"
+#include "cupel/reference/PlanTesting.h"
 
 #include <cstdlib>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <sstream>
 
 using namespace cupel;
@@ -16,36 +12,7 @@ using namespace cupel::reference;
 
 namespace {
 
-class PlanTest : public testing::Test {
-protected:
-  PlanTest() : context(registry(), mlir::MLIRContext::Threading::DISABLED) {}
-
-  static const mlir::DialectRegistry &registry() {
-    static const mlir::DialectRegistry all = [] {
-      mlir::DialectRegistry registry;
-      ir::registerAllDialects(registry);
-      return registry;
-    }();
-    return all;
-  }
-
-  Result<std::vector<Value>> run(const std::string &text, RunOptions options = {},
-                                 std::vector<Value> arguments = {}) {
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context), "p.mlir");
-    if (!module)
-      return Error{"does not parse"};
-    auto created = Plan::create(*module);
-    if (!created)
-      return Error{created.message()};
-    plan = std::move(*created);
-    reference::Run execution(std::move(options));
-    return plan->run(execution, std::move(arguments));
-  }
-
-  mlir::MLIRContext context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<Plan> plan;
-};
+using PlanTest = ProgramTest;
 
 constexpr const char *kEndless = R"(
 func.func @main() -> tensor<i32> {

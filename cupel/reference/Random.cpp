@@ -1,5 +1,6 @@
 #include "cupel/reference/Random.h"
 
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/UnitCircle.h"
 #include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Float.h"
@@ -57,6 +58,9 @@ std::array<uint32_t, 4> philox(uint64_t key, Counter128 counter) {
   return x;
 }
 
+/// About how long a block of random bits takes.
+constexpr double kWordNanoseconds = 15;
+
 /// Stores the low bits of `word` as element i.
 template <DType type> void storeBits(std::byte *data, int64_t i, uint64_t word) {
   constexpr int bits = tensor::info(type).bits, bytes = tensor::info(type).bytes;
@@ -73,10 +77,12 @@ template <DType type> uint64_t fillThreeFry(uint64_t key, uint64_t counter, Tens
   std::byte *data = out.mutableData();
   int64_t count = out.size();
   if constexpr (tensor::info(type).bits == 64) {
-    for (int64_t i = 0; i < count; ++i) {
-      auto [x, y] = threefry(key, counter + static_cast<uint64_t>(i));
-      storeBits<type>(data, i, joined(x, y));
-    }
+    forBlocks(count, kWordNanoseconds, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        auto [x, y] = threefry(key, counter + static_cast<uint64_t>(i));
+        storeBits<type>(data, i, joined(x, y));
+      }
+    });
     return static_cast<uint64_t>(count);
   } else {
     if (out.rank() == 0) {
@@ -92,13 +98,21 @@ template <DType type> uint64_t fillThreeFry(uint64_t key, uint64_t counter, Tens
     int64_t outer = 1, inner = 1, size = out.dim(split), half = (size + 1) / 2;
     for (int64_t d = 0; d < out.rank(); ++d)
       (d < split ? outer : d > split ? inner : size) *= d == split ? 1 : out.dim(d);
-    for (int64_t o = 0; o < outer; ++o)
-      for (int64_t h = 0; h < half; ++h)
-        for (int64_t i = 0; i < inner; ++i) {
-          auto words = threefry(key, counter + static_cast<uint64_t>((o * half + h) * inner + i));
-          for (int64_t part = 0; part < 2 && 2 * h + part < size; ++part)
-            storeBits<type>(data, (o * size + 2 * h + part) * inner + i, words[part]);
-        }
+    forBlocks(outer * half * inner, kWordNanoseconds, [&](int64_t begin, int64_t end) {
+      int64_t i = begin % inner, h = begin / inner % half, o = begin / inner / half;
+      for (int64_t n = begin; n < end; ++n) {
+        auto words = threefry(key, counter + static_cast<uint64_t>(n));
+        for (int64_t part = 0; part < 2 && 2 * h + part < size; ++part)
+          storeBits<type>(data, (o * size + 2 * h + part) * inner + i, words[part]);
+        if (++i < inner)
+          continue;
+        i = 0;
+        if (++h < half)
+          continue;
+        h = 0;
+        ++o;
+      }
+    });
     return static_cast<uint64_t>(outer * half * inner);
   }
 }
@@ -108,19 +122,22 @@ template <DType type> uint64_t fillPhilox(uint64_t key, Counter128 counter, Tens
   int64_t count = out.size();
   constexpr int64_t perCounter = tensor::info(type).bits == 64 ? 2 : 4;
   int64_t counters = (count + perCounter - 1) / perCounter;
-  for (int64_t c = 0; c < counters; ++c) {
-    std::array<uint32_t, 4> x = philox(key, counter.plus(static_cast<uint64_t>(c)));
-    for (int64_t j = 0; j < perCounter && c * perCounter + j < count; ++j)
-      storeBits<type>(data, c * perCounter + j,
-                      perCounter == 2 ? joined(x[2 * j], x[2 * j + 1]) : x[j]);
-  }
+  forBlocks(counters, kWordNanoseconds, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      std::array<uint32_t, 4> x = philox(key, counter.plus(static_cast<uint64_t>(c)));
+      for (int64_t j = 0; j < perCounter && c * perCounter + j < count; ++j)
+        storeBits<type>(data, c * perCounter + j,
+                        perCounter == 2 ? joined(x[2 * j], x[2 * j + 1]) : x[j]);
+    }
+  });
   return static_cast<uint64_t>(counters);
 }
 
-/// A stream of 64-bit words.
+/// A stream of 64-bit words, from an even position on.
 class Words {
 public:
-  explicit Words(RandomSource source) : key(source.seed), counter{0, source.stream} {}
+  explicit Words(RandomSource source, int64_t first = 0)
+      : key(source.seed), counter{static_cast<uint64_t>(first) / 2, source.stream} {}
   uint64_t next() {
     if (taken == 2) {
       words = philox(key, counter);
@@ -161,43 +178,62 @@ Status checkBounds(const Tensor &a, const Tensor &b) {
   return {};
 }
 
-template <DType type> void fillUniform(const Tensor &a, const Tensor &b, Words words, Tensor &out) {
+template <DType type>
+void fillUniform(const Tensor &a, const Tensor &b, RandomSource source, Tensor &out) {
   using T = tensor::Storage<type>;
   T first = *a.dataAs<T>(), last = *b.dataAs<T>();
   T *data = out.mutableAs<T>();
-  int64_t count = out.size();
+  // Each element takes one word: blocks of an even number of them.
+  auto eachWord = [&](auto element) {
+    forBlocks(
+        out.size(), kWordNanoseconds,
+        [&](int64_t begin, int64_t end) {
+          Words words(source, begin);
+          for (int64_t i = begin; i < end; ++i)
+            data[i] = element(words.next());
+        },
+        2);
+  };
   if constexpr (tensor::info(type).kind == Kind::Boolean) {
-    for (int64_t i = 0; i < count; ++i)
-      data[i] = words.next() & 1;
+    eachWord([](uint64_t word) { return static_cast<T>(word & 1); });
   } else if constexpr (tensor::isInteger(type)) {
     bool empty = last <= first;
     uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
-    for (int64_t i = 0; i < count; ++i)
-      data[i] = empty ? first : static_cast<T>(static_cast<uint64_t>(first) + words.next() % range);
+    eachWord([&](uint64_t word) {
+      return empty ? first : static_cast<T>(static_cast<uint64_t>(first) + word % range);
+    });
   } else if constexpr (tensor::isFloat(type)) {
     double from = tensor::toDouble<type>(first), to = tensor::toDouble<type>(last);
-    for (int64_t i = 0; i < count; ++i) {
-      double u = static_cast<double>(words.next() >> 11) * 0x1p-53;
+    eachWord([&](uint64_t word) {
+      double u = static_cast<double>(word >> 11) * 0x1p-53;
       T value = tensor::fromDouble<type>(from + u * (to - from));
-      data[i] = tensor::toDouble<type>(value) < to ? value : first;
-    }
+      return tensor::toDouble<type>(value) < to ? value : first;
+    });
   }
 }
 
-template <DType type> void fillNormal(const Tensor &a, const Tensor &b, Words words, Tensor &out) {
+template <DType type>
+void fillNormal(const Tensor &a, const Tensor &b, RandomSource source, Tensor &out) {
   using T = tensor::Storage<type>;
   if constexpr (tensor::isFloat(type)) {
     double mean = tensor::toDouble<type>(*a.dataAs<T>());
     double deviation = tensor::toDouble<type>(*b.dataAs<T>());
     T *data = out.mutableAs<T>();
-    for (int64_t i = 0, count = out.size(); i < count; i += 2) {
-      double u = static_cast<double>((words.next() >> 11) + 1) * 0x1p-53; // (0, 1]
-      double radius = std::sqrt(-2 * logarithm(u));
-      CirclePoint point = circlePoint(words.next() >> 12, uint64_t{1} << 52);
-      data[i] = tensor::fromDouble<type>(mean + deviation * (radius * point.cosine));
-      if (i + 1 < count)
-        data[i + 1] = tensor::fromDouble<type>(mean + deviation * (radius * point.sine));
-    }
+    // Two words for two elements.
+    forBlocks(
+        out.size(), 3 * kWordNanoseconds,
+        [&](int64_t begin, int64_t end) {
+          Words words(source, begin);
+          for (int64_t i = begin; i < end; i += 2) {
+            double u = static_cast<double>((words.next() >> 11) + 1) * 0x1p-53; // (0, 1]
+            double radius = std::sqrt(-2 * logarithm(u));
+            CirclePoint point = circlePoint(words.next() >> 12, uint64_t{1} << 52);
+            data[i] = tensor::fromDouble<type>(mean + deviation * (radius * point.cosine));
+            if (i + 1 < end)
+              data[i + 1] = tensor::fromDouble<type>(mean + deviation * (radius * point.sine));
+          }
+        },
+        2);
   }
 }
 
@@ -251,8 +287,7 @@ Result<Tensor> rngUniform(const Tensor &a, const Tensor &b, Shape shape, RandomS
     return Error{"rng: UNIFORM gives no complex numbers"};
   Result<Tensor> result = Tensor::uninitialized(a.dtype(), std::move(shape));
   if (result)
-    tensor::dispatch(a.dtype(),
-                     [&]<DType type>() { fillUniform<type>(a, b, Words(source), *result); });
+    tensor::dispatch(a.dtype(), [&]<DType type>() { fillUniform<type>(a, b, source, *result); });
   return result;
 }
 
@@ -263,8 +298,7 @@ Result<Tensor> rngNormal(const Tensor &a, const Tensor &b, Shape shape, RandomSo
     return Error{"rng: NORMAL gives floats, not " + a.elementType().str()};
   Result<Tensor> result = Tensor::uninitialized(a.dtype(), std::move(shape));
   if (result)
-    tensor::dispatch(a.dtype(),
-                     [&]<DType type>() { fillNormal<type>(a, b, Words(source), *result); });
+    tensor::dispatch(a.dtype(), [&]<DType type>() { fillNormal<type>(a, b, source, *result); });
   return result;
 }
 

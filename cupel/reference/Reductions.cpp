@@ -1,11 +1,13 @@
 #include "cupel/reference/Reductions.h"
 
 #include "cupel/reference/FoldKernels.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/StridedCopy.h"
 #include "cupel/tensor/Float.h"
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 namespace cupel::reference {
 
@@ -45,48 +47,15 @@ Status checkTypes(std::span<const Tensor> inits, const ElementFunction &body) {
   return {};
 }
 
-/// Folds through the body itself: a lane is one result (or, in segments, a part of one).
-class LaneFold {
+/// The accumulators of some lanes and how the body takes elements into them.
+class Lanes {
 public:
-  LaneFold(std::span<const FoldView> inputs, std::vector<FoldLayout> layouts,
-           std::span<const Tensor> inits, std::vector<std::byte *> outputs,
-           const ElementFunction &body)
-      : inputs(inputs), layouts(std::move(layouts)), inits(inits), outputs(std::move(outputs)),
-        body(body), n(inputs.size()) {
-    for (const Tensor &init : inits)
-      bytes.push_back(info(init.dtype()).bytes);
-  }
+  Lanes(std::span<const FoldView> inputs, std::span<const int64_t> bytes,
+        const ElementFunction &body)
+      : inputs(inputs), bytes(bytes), body(body), n(inputs.size()) {}
 
-  Status run(bool mayUseSegments) {
-    int64_t kept = layouts[0].keptCount, reduced = layouts[0].reducedCount;
-    if (mayUseSegments && kept < 64 && reduced >= 2048)
-      return runSegments();
-    constexpr int64_t most = 512;
-    std::vector<FoldWalk> walks;
-    for (const FoldLayout &layout : layouts)
-      walks.emplace_back(layout.kept);
-    for (int64_t k = 0; k < kept; k += most) {
-      int64_t lanes = std::min(most, kept - k);
-      std::vector<std::vector<int64_t>> offsets(n);
-      std::vector<FoldWalk> steps;
-      for (size_t i = 0; i < n; ++i) {
-        for (int64_t lane = 0; lane < lanes; ++lane, walks[i].next())
-          offsets[i].push_back(walks[i].offset());
-        steps.emplace_back(layouts[i].reduced);
-      }
-      start(lanes);
-      for (size_t i = 0; i < n; ++i)
-        fillElements(now[i].data(), inits[i].data(), bytes[i], lanes);
-      if (Status status = take(offsets, lanes, steps, reduced); !status)
-        return status;
-      for (size_t i = 0; i < n; ++i)
-        std::memcpy(outputs[i] + k * bytes[i], now[i].data(),
-                    static_cast<size_t>(lanes * bytes[i]));
-    }
-    return {};
-  }
+  std::vector<std::vector<std::byte>> now;
 
-private:
   void start(int64_t lanes) {
     now.resize(n);
     next.resize(n);
@@ -170,6 +139,81 @@ private:
     });
   }
 
+private:
+  std::span<const FoldView> inputs;
+  std::span<const int64_t> bytes;
+  const ElementFunction &body;
+  size_t n;
+  std::vector<std::vector<std::byte>> next;
+  std::vector<const void *> arguments;
+  std::vector<void *> results;
+};
+
+/// Folds through the body itself: a lane is one result (or, in segments, a part of one).
+class LaneFold {
+public:
+  LaneFold(std::span<const FoldView> inputs, std::vector<FoldLayout> layouts,
+           std::span<const Tensor> inits, std::vector<std::byte *> outputs,
+           const ElementFunction &body)
+      : inputs(inputs), layouts(std::move(layouts)), inits(inits), outputs(std::move(outputs)),
+        body(body), n(inputs.size()) {
+    for (const Tensor &init : inits)
+      bytes.push_back(info(init.dtype()).bytes);
+  }
+
+  Status run(bool mayUseSegments) {
+    int64_t kept = layouts[0].keptCount, reduced = layouts[0].reducedCount;
+    if (mayUseSegments && kept < 64 && reduced >= 2048)
+      return runSegments();
+    return blocks(kept, 512, [&](int64_t begin, int64_t end) -> Status {
+      int64_t lanes = end - begin;
+      std::vector<std::vector<int64_t>> offsets(n);
+      std::vector<FoldWalk> steps;
+      for (size_t i = 0; i < n; ++i) {
+        FoldWalk walk(layouts[i].kept);
+        walk.seek(begin);
+        for (int64_t lane = 0; lane < lanes; ++lane, walk.next())
+          offsets[i].push_back(walk.offset());
+        steps.emplace_back(layouts[i].reduced);
+      }
+      Lanes fold(inputs, bytes, body);
+      fold.start(lanes);
+      for (size_t i = 0; i < n; ++i)
+        fillElements(fold.now[i].data(), inits[i].data(), bytes[i], lanes);
+      if (Status status = fold.take(offsets, lanes, steps, reduced); !status)
+        return status;
+      for (size_t i = 0; i < n; ++i)
+        std::memcpy(outputs[i] + begin * bytes[i], fold.now[i].data(),
+                    static_cast<size_t>(lanes * bytes[i]));
+      return {};
+    });
+  }
+
+private:
+  /// Calls `some(begin, end)` for blocks of `most` lanes, side by side where the body allows it.
+  template <typename F> Status blocks(int64_t lanes, int64_t most, F &&some) {
+    std::mutex mutex;
+    Status first;
+    auto block = [&](int64_t number) {
+      Status status = some(number * most, std::min(lanes, (number + 1) * most));
+      if (status)
+        return;
+      std::lock_guard lock(mutex);
+      if (first)
+        first = std::move(status);
+    };
+    int64_t count = (lanes + most - 1) / most;
+    if (body.isParallel()) {
+      // A call of the body costs about as much as two of the known ones for each lane.
+      double each = 2.0 * static_cast<double>(most) * static_cast<double>(layouts[0].reducedCount);
+      forEach(count, each, block);
+      return first;
+    }
+    for (int64_t i = 0; i < count && first; ++i)
+      block(i);
+    return first;
+  }
+
   /// Few results of many elements: each is cut into segments that are folded side by side, from
   /// their own first elements, and joined in order; what is left over comes last.
   Status runSegments() {
@@ -186,6 +230,8 @@ private:
           shape.push_back(dim.size);
           strides.push_back(dim.stride);
         }
+      if (Status status = reserveScratch(kept * reduced * bytes[i]); !status)
+        return status;
       packed[i].resize(static_cast<size_t>(kept * reduced * bytes[i]));
       StridedCopy(shape, contiguousStrides(shape, bytes[i]), strides, bytes[i])
           .run(packed[i].data(), inputs[i].data);
@@ -198,8 +244,8 @@ private:
     int64_t segments = std::min<int64_t>(1024 / kept, reduced / 32);
     int64_t length = reduced / segments, lanes = segments * kept;
     std::vector<std::vector<int64_t>> offsets(n), tails(n);
-    std::vector<FoldWalk> walks, tailWalks;
-    start(lanes);
+    std::vector<FoldWalk> tailWalks;
+    std::vector<std::vector<std::byte>> parts(n);
     for (size_t i = 0; i < n; ++i) {
       int64_t stride = layouts[i].reduced[0].stride;
       for (int64_t s = 0; s <= segments; ++s) {
@@ -207,29 +253,46 @@ private:
         for (int64_t k = 0; k < kept; ++k, keptWalk.next())
           (s < segments ? offsets : tails)[i].push_back(keptWalk.offset() + s * length * stride);
       }
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        std::memcpy(now[i].data() + lane * bytes[i], inputs[i].data + offsets[i][lane],
-                    static_cast<size_t>(bytes[i]));
-      walks.emplace_back(layouts[i].reduced);
-      walks.back().next();
+      parts[i].resize(static_cast<size_t>(lanes * bytes[i]));
       tailWalks.emplace_back(layouts[i].reduced);
     }
-    if (Status status = take(offsets, lanes, walks, length - 1); !status)
-      return status;
-    std::vector<std::vector<std::byte>> parts = now;
+    Status folded = blocks(lanes, 256, [&](int64_t begin, int64_t end) -> Status {
+      Lanes some(inputs, bytes, body);
+      some.start(end - begin);
+      std::vector<std::vector<int64_t>> own(n);
+      std::vector<FoldWalk> walks;
+      for (size_t i = 0; i < n; ++i) {
+        own[i].assign(offsets[i].begin() + begin, offsets[i].begin() + end);
+        for (int64_t lane = 0; lane < end - begin; ++lane)
+          std::memcpy(some.now[i].data() + lane * bytes[i], inputs[i].data + own[i][lane],
+                      static_cast<size_t>(bytes[i]));
+        walks.emplace_back(layouts[i].reduced);
+        walks.back().next();
+      }
+      if (Status status = some.take(own, end - begin, walks, length - 1); !status)
+        return status;
+      for (size_t i = 0; i < n; ++i)
+        std::memcpy(parts[i].data() + begin * bytes[i], some.now[i].data(),
+                    static_cast<size_t>((end - begin) * bytes[i]));
+      return {};
+    });
+    if (!folded)
+      return folded;
+    Lanes joined(inputs, bytes, body);
+    joined.start(kept);
     std::vector<const std::byte *> pointers(n);
     for (size_t i = 0; i < n; ++i)
-      fillElements(now[i].data(), inits[i].data(), bytes[i], kept);
+      fillElements(joined.now[i].data(), inits[i].data(), bytes[i], kept);
     for (int64_t s = 0; s < segments; ++s) {
       for (size_t i = 0; i < n; ++i)
         pointers[i] = parts[i].data() + s * kept * bytes[i];
-      if (Status status = step(pointers, kept); !status)
+      if (Status status = joined.step(pointers, kept); !status)
         return status;
     }
-    if (Status status = take(tails, kept, tailWalks, reduced - segments * length); !status)
+    if (Status status = joined.take(tails, kept, tailWalks, reduced - segments * length); !status)
       return status;
     for (size_t i = 0; i < n; ++i)
-      std::memcpy(outputs[i], now[i].data(), static_cast<size_t>(kept * bytes[i]));
+      std::memcpy(outputs[i], joined.now[i].data(), static_cast<size_t>(kept * bytes[i]));
     return {};
   }
 
@@ -240,9 +303,6 @@ private:
   const ElementFunction &body;
   size_t n;
   std::vector<int64_t> bytes;
-  std::vector<std::vector<std::byte>> now, next;
-  std::vector<const void *> arguments;
-  std::vector<void *> results;
 };
 
 } // namespace
@@ -263,8 +323,10 @@ Result<std::vector<Tensor>> storedForFold(std::span<const Tensor> inputs,
     if constexpr (tensor::isNarrowFloat(type)) {
       const auto *from = flat->dataAs<Storage<type>>();
       float *to = wide->mutableAs<float>();
-      for (int64_t i = 0, count = flat->size(); i < count; ++i)
-        to[i] = tensor::toFloat<type>(from[i]);
+      forBlocks(flat->size(), 0.4, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          to[i] = tensor::toFloat<type>(from[i]);
+      });
     }
   });
   result[0] = std::move(*wide);

@@ -29,6 +29,7 @@ public:
   std::span<const ElementType> argumentTypes() const override { return arguments; }
   std::span<const ElementType> resultTypes() const override { return results; }
   std::optional<KnownFunction> known() const override { return knownFunction; }
+  bool isParallel() const override { return true; }
   Status run(std::span<const void *const> in, std::span<void *const> out,
              int64_t lanes) const override {
     if (Status status = process.run.step(static_cast<int64_t>(program.size()) * lanes); !status)

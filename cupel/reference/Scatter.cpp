@@ -3,6 +3,7 @@
 #include "cupel/reference/Indexing.h"
 #include "cupel/reference/KnownOps.h"
 #include "cupel/reference/LaneUpdates.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/StridedCopy.h"
 
 #include <algorithm>
@@ -346,16 +347,42 @@ Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &sc
   if (RowFunction row = n == 1 ? rowFunction(body, inputs[0].elementType()) : nullptr) {
     int64_t bytes = info(inputs[0].dtype()).bytes;
     int64_t step = targetStrides.empty() ? 1 : targetStrides.back();
-    Status status = walk.run([&](int64_t target, int64_t update, std::span<const int64_t> shape) {
-      int64_t count = shape.empty() ? 1 : shape.back();
-      return forRows(target, update, shape, targetStrides, updateStrides,
-                     [&](int64_t to, int64_t from) -> Status {
-                       row(results[0] + to * bytes, step, flat[0].data() + from * bytes, count);
-                       return {};
-                     });
+    // Every thread goes through all updates and applies, in their order, what falls into its own
+    // part of the result.
+    auto part = [&](int64_t low, int64_t high) {
+      int64_t polls = 0;
+      return walk.run([&](int64_t target, int64_t update, std::span<const int64_t> shape) {
+        int64_t count = shape.empty() ? 1 : shape.back();
+        return forRows(target, update, shape, targetStrides, updateStrides,
+                       [&](int64_t to, int64_t from) -> Status {
+                         if ((polls += count + 8) > 100'000) {
+                           polls = 0;
+                           if (isStopped())
+                             return stoppedError();
+                         }
+                         int64_t first = to >= low ? 0 : (low - to + step - 1) / step;
+                         int64_t last = to + (count - 1) * step < high ? count
+                                        : to >= high                   ? 0
+                                                     : (high - to + step - 1) / step;
+                         if (first < last)
+                           row(results[0] + (to + first * step) * bytes, step,
+                               flat[0].data() + (from + first) * bytes, last - first);
+                         return {};
+                       });
+      });
+    };
+    int64_t size = inputs[0].size();
+    bool worth = updates[0].size() > 200'000 && updates[0].size() / 8 > scatterIndices.size();
+    int64_t parts = worth ? workThreads() : 1;
+    std::vector<Status> outcomes(static_cast<size_t>(parts));
+    forEach(parts, static_cast<double>(updates[0].size()), [&](int64_t i) {
+      auto from = static_cast<int64_t>(static_cast<__int128>(size) * i / parts);
+      auto to = static_cast<int64_t>(static_cast<__int128>(size) * (i + 1) / parts);
+      outcomes[static_cast<size_t>(i)] = part(from, to);
     });
-    if (!status)
-      return Error{status.message()};
+    for (const Status &status : outcomes)
+      if (!status)
+        return Error{status.message()};
     return inputs;
   }
 

@@ -1,6 +1,7 @@
 #include "cupel/reference/Sort.h"
 
 #include "cupel/reference/DataMovement.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/StridedCopy.h"
 #include "cupel/tensor/Float.h"
 
@@ -85,6 +86,57 @@ template <typename Key> struct Entry {
   Index index;
 };
 
+template <typename Key> struct Digits {
+  static constexpr int bits = sizeof(Key) == 1 || sizeof(Key) == 2 ? 8 : 11;
+  static constexpr int count = (sizeof(Key) * 8 + bits - 1) / bits;
+  static constexpr size_t buckets = size_t{1} << bits;
+  static size_t of(Key key, int digit) {
+    return (static_cast<uint64_t>(key) >> (digit * bits)) & (buckets - 1);
+  }
+};
+
+/// One long row on several threads. A stable order is unique, so it is that of radixSort.
+template <typename Key>
+void radixSortParallel(std::vector<Entry<Key>> &entries, std::vector<Entry<Key>> &other) {
+  using D = Digits<Key>;
+  constexpr int64_t block = 1 << 16;
+  auto n = static_cast<int64_t>(entries.size());
+  int64_t blocks = (n + block - 1) / block;
+  other.resize(entries.size());
+  std::vector<Index> counts(static_cast<size_t>(blocks) * D::buckets);
+  for (int d = 0; d < D::count; ++d) {
+    forEach(blocks, 1.0 * block, [&](int64_t b) {
+      Index *count = counts.data() + static_cast<size_t>(b) * D::buckets;
+      std::fill(count, count + D::buckets, 0);
+      for (int64_t i = b * block, end = std::min(n, i + block); i < end; ++i)
+        ++count[D::of(entries[i].key, d)];
+    });
+    // Where the entries of each block with each digit begin.
+    Index sum = 0;
+    bool sorted = false;
+    for (size_t bucket = 0; bucket < D::buckets; ++bucket) {
+      Index before = sum;
+      for (int64_t b = 0; b < blocks; ++b) {
+        Index &count = counts[static_cast<size_t>(b) * D::buckets + bucket];
+        Index here = count;
+        count = sum;
+        sum += here;
+      }
+      sorted |= sum - before == static_cast<Index>(n);
+    }
+    if (isStopped())
+      return;
+    if (sorted)
+      continue;
+    forEach(blocks, 2.0 * block, [&](int64_t b) {
+      Index *place = counts.data() + static_cast<size_t>(b) * D::buckets;
+      for (int64_t i = b * block, end = std::min(n, i + block); i < end; ++i)
+        other[place[D::of(entries[i].key, d)]++] = entries[i];
+    });
+    std::swap(entries, other);
+  }
+}
+
 /// Stable, least significant digit first; digits in which all keys agree are skipped.
 template <typename Key>
 void radixSort(std::vector<Entry<Key>> &entries, std::vector<Entry<Key>> &other) {
@@ -99,20 +151,21 @@ void radixSort(std::vector<Entry<Key>> &entries, std::vector<Entry<Key>> &other)
     }
     return;
   }
-  constexpr int digitBits = sizeof(Key) == 1 || sizeof(Key) == 2 ? 8 : 11;
-  constexpr int digits = (sizeof(Key) * 8 + digitBits - 1) / digitBits;
-  constexpr size_t buckets = size_t{1} << digitBits;
+  if (n > (1 << 18) && workThreads() > 1)
+    return radixSortParallel(entries, other);
+  using D = Digits<Key>;
+  constexpr int digits = D::count;
+  constexpr size_t buckets = D::buckets;
   other.resize(n);
   std::vector<Index> counts(digits * buckets, 0);
-  auto digitOf = [](Key key, int digit) -> size_t {
-    return (static_cast<uint64_t>(key) >> (digit * digitBits)) & (buckets - 1);
-  };
   for (const Entry<Key> &entry : entries)
     for (int d = 0; d < digits; ++d)
-      ++counts[d * buckets + digitOf(entry.key, d)];
+      ++counts[d * buckets + D::of(entry.key, d)];
   for (int d = 0; d < digits; ++d) {
     Index *count = counts.data() + d * buckets;
-    if (count[digitOf(entries[0].key, d)] == n)
+    if (isStopped())
+      return;
+    if (count[D::of(entries[0].key, d)] == n)
       continue;
     Index sum = 0;
     for (size_t b = 0; b < buckets; ++b) {
@@ -121,7 +174,7 @@ void radixSort(std::vector<Entry<Key>> &entries, std::vector<Entry<Key>> &other)
       sum += here;
     }
     for (const Entry<Key> &entry : entries)
-      other[count[digitOf(entry.key, d)]++] = entry;
+      other[count[D::of(entry.key, d)]++] = entry;
     std::swap(entries, other);
   }
 }
@@ -134,15 +187,26 @@ bool sortByKeys(const Tensor &keys, KeyOrder order, int64_t rows, int64_t length
       return false;
     } else {
       using Key = decltype(keyOf<type>(Storage<type>{}, order));
-      std::vector<Entry<Key>> entries(static_cast<size_t>(length)), other;
       const auto *data = keys.dataAs<Storage<type>>();
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t i = 0; i < length; ++i)
-          entries[i] = {keyOf<type>(data[r * length + i], order), static_cast<Index>(i)};
-        radixSort(entries, other);
-        for (int64_t i = 0; i < length; ++i)
-          permutation[r * length + i] = entries[i].index;
-      }
+      auto sortRows = [&](int64_t begin, int64_t end) {
+        std::vector<Entry<Key>> entries(static_cast<size_t>(length)), other;
+        for (int64_t r = begin; r < end; ++r) {
+          forBlocks(length, 1, [&](int64_t from, int64_t to) {
+            for (int64_t i = from; i < to; ++i)
+              entries[i] = {keyOf<type>(data[r * length + i], order), static_cast<Index>(i)};
+          });
+          radixSort(entries, other);
+          forBlocks(length, 1, [&](int64_t from, int64_t to) {
+            for (int64_t i = from; i < to; ++i)
+              permutation[r * length + i] = entries[i].index;
+          });
+        }
+      };
+      // Few long rows one by one, with all threads on each; many side by side.
+      if (rows < 8 && length > (1 << 18))
+        sortRows(0, rows);
+      else
+        forBlocks(rows, 20.0 * static_cast<double>(length), sortRows);
       return true;
     }
   });
@@ -154,16 +218,7 @@ class LaneSort {
 public:
   LaneSort(std::span<const Tensor> inputs, const ElementFunction &comparator, int64_t rows,
            int64_t length, std::vector<Index> &permutation)
-      : inputs(inputs), comparator(comparator), rows(rows), length(length), current(permutation) {
-    for (const Tensor &input : inputs) {
-      bytes.push_back(info(input.dtype()).bytes);
-      for (int side = 0; side < 2; ++side)
-        lanes.emplace_back(static_cast<size_t>(bytes.back() * kLanes));
-    }
-    for (auto &lane : lanes)
-      arguments.push_back(lane.data());
-    verdict.resize(kLanes);
-  }
+      : inputs(inputs), comparator(comparator), rows(rows), length(length), current(permutation) {}
 
   /// The permutation must be the identity in each row.
   Status run() {
@@ -197,22 +252,43 @@ private:
       }
   }
 
-  /// Asks for each k < count whether element b[k] must come before element a[k], which was first:
-  /// so equal elements stay in order.
-  Status compare(int64_t count, const int64_t *b, const int64_t *a) {
-    for (size_t i = 0; i < inputs.size(); ++i)
-      dispatchBytes(bytes[i], [&](auto type) {
-        constexpr int64_t size = sizeof(type);
-        const std::byte *data = inputs[i].data();
-        std::byte *left = lanes[2 * i].data(), *right = lanes[2 * i + 1].data();
-        for (int64_t k = 0; k < count; ++k) {
-          std::memcpy(left + k * size, data + b[k] * size, size);
-          std::memcpy(right + k * size, data + a[k] * size, size);
-        }
-      });
-    void *result = verdict.data();
-    return comparator.run(arguments, std::span<void *const>(&result, 1), count);
-  }
+  /// Questions to the comparator, up to kLanes at a time.
+  struct Comparison {
+    std::span<const Tensor> inputs;
+    const ElementFunction &comparator;
+    std::vector<int64_t> bytes;
+    std::vector<std::vector<std::byte>> lanes; // (lhs, rhs) of each operand
+    std::vector<const void *> arguments;
+    std::vector<uint8_t> verdict;
+
+    Comparison(std::span<const Tensor> inputs, const ElementFunction &comparator)
+        : inputs(inputs), comparator(comparator), verdict(kLanes) {
+      for (const Tensor &input : inputs) {
+        bytes.push_back(info(input.dtype()).bytes);
+        for (int side = 0; side < 2; ++side)
+          lanes.emplace_back(static_cast<size_t>(bytes.back() * kLanes));
+      }
+      for (auto &lane : lanes)
+        arguments.push_back(lane.data());
+    }
+
+    /// Asks for each k < count whether element b[k] must come before element a[k], which was
+    /// first: so equal elements stay in order.
+    Status ask(int64_t count, const int64_t *b, const int64_t *a) {
+      for (size_t i = 0; i < inputs.size(); ++i)
+        dispatchBytes(bytes[i], [&](auto type) {
+          constexpr int64_t size = sizeof(type);
+          const std::byte *data = inputs[i].data();
+          std::byte *left = lanes[2 * i].data(), *right = lanes[2 * i + 1].data();
+          for (int64_t k = 0; k < count; ++k) {
+            std::memcpy(left + k * size, data + b[k] * size, size);
+            std::memcpy(right + k * size, data + a[k] * size, size);
+          }
+        });
+      void *result = verdict.data();
+      return comparator.run(arguments, std::span<void *const>(&result, 1), count);
+    }
+  };
 
   /// The element (its number in the input) at a position of the permutation.
   int64_t elementAt(int64_t position, int64_t base) const { return base + current[position]; }
@@ -238,6 +314,7 @@ private:
     }
     if (searches.empty())
       return {};
+    Comparison comparison(inputs, comparator);
     int64_t as[kLanes], bs[kLanes];
     size_t open[kLanes];
     for (size_t first = 0; first < searches.size(); first += kLanes) {
@@ -257,12 +334,12 @@ private:
         }
         if (count == 0)
           break;
-        if (Status status = compare(count, bs, as); !status)
+        if (Status status = comparison.ask(count, bs, as); !status)
           return status;
         for (int64_t k = 0; k < count; ++k) {
           Search &search = searches[open[k]];
           int64_t middle = (search.low + search.high) / 2;
-          if (verdict[k])
+          if (comparison.verdict[k])
             search.high = middle;
           else
             search.low = middle + 1;
@@ -293,11 +370,27 @@ private:
     return {};
   }
 
+  /// Tasks do not depend on one another: groups of them side by side.
   Status mergeTasks() {
+    size_t groups = comparator.isParallel() ? std::clamp<size_t>(tasks.size() / 128, 1, 64) : 1;
+    std::vector<Status> outcomes(groups);
+    double each = 40.0 * static_cast<double>(rows * length) / static_cast<double>(groups);
+    forEach(static_cast<int64_t>(groups), each, [&](int64_t g) {
+      auto group = static_cast<size_t>(g);
+      outcomes[group] =
+          mergeSome(tasks.size() * group / groups, tasks.size() * (group + 1) / groups);
+    });
+    for (const Status &status : outcomes)
+      if (!status)
+        return status;
+    return isStopped() ? Status(stoppedError()) : Status();
+  }
+
+  Status mergeSome(size_t next, size_t end) {
+    Comparison comparison(inputs, comparator);
     Task active[kLanes];
     int64_t as[kLanes], bs[kLanes];
     int64_t count = 0;
-    size_t next = 0;
     // Copies what is left of a task if one run is used up.
     auto finished = [&](Task &task) {
       if (task.a < task.aEnd && task.b < task.bEnd)
@@ -308,7 +401,7 @@ private:
       return true;
     };
     while (true) {
-      while (count < kLanes && next < tasks.size()) {
+      while (count < kLanes && next < end) {
         Task task = tasks[next++];
         if (!finished(task))
           active[count++] = task;
@@ -319,12 +412,12 @@ private:
         as[k] = elementAt(active[k].a, active[k].base);
         bs[k] = elementAt(active[k].b, active[k].base);
       }
-      if (Status status = compare(count, bs, as); !status)
+      if (Status status = comparison.ask(count, bs, as); !status)
         return status;
       int64_t kept = 0;
       for (int64_t k = 0; k < count; ++k) {
         Task task = active[k];
-        bool takeB = verdict[k] != 0;
+        bool takeB = comparison.verdict[k] != 0;
         other[task.out++] = current[takeB ? task.b : task.a];
         task.a += !takeB;
         task.b += takeB;
@@ -341,10 +434,6 @@ private:
   std::vector<Index> &current;
   std::vector<Index> other;
   std::vector<Task> tasks;
-  std::vector<int64_t> bytes;
-  std::vector<std::vector<std::byte>> lanes; // (lhs, rhs) of each operand
-  std::vector<const void *> arguments;
-  std::vector<uint8_t> verdict;
 };
 
 } // namespace
@@ -389,6 +478,11 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
   if (inputs[0].size() == 0 || length == 1)
     return std::vector<Tensor>(inputs.begin(), inputs.end());
   int64_t rows = inputs[0].size() / length;
+  // Keys with positions, twice, and the order.
+  if (Status status = reserveScratch(inputs[0].size() * int64_t{sizeof(Index)} +
+                                     length * 2 * int64_t{sizeof(Entry<uint64_t>)});
+      !status)
+    return Error{status.message()};
   std::vector<Index> order(static_cast<size_t>(inputs[0].size()));
   for (int64_t r = 0; r < rows; ++r)
     std::iota(order.begin() + r * length, order.begin() + (r + 1) * length, Index{0});
@@ -397,6 +491,8 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
   if (!known || !sortByKeys(rowsLast[0], *known, rows, length, order))
     if (Status status = LaneSort(rowsLast, comparator, rows, length, order).run(); !status)
       return Error{status.message()};
+  if (isStopped())
+    return stoppedError();
 
   for (const Tensor &input : rowsLast) {
     Result<Tensor> sorted = Tensor::uninitialized(
@@ -408,13 +504,14 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
     const std::byte *from = input.data();
     dispatchBytes(bytes, [&](auto type) {
       constexpr int64_t size = sizeof(type);
-      for (int64_t r = 0; r < rows; ++r) {
-        const Index *row = order.data() + r * length;
-        std::byte *toRow = to + r * length * size;
-        const std::byte *fromRow = from + r * length * size;
-        for (int64_t i = 0; i < length; ++i)
-          std::memcpy(toRow + i * size, fromRow + int64_t{row[i]} * size, size);
-      }
+      forBlocks(rows * length, 2, [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+          int64_t r = begin / length, stop = std::min(end, (r + 1) * length);
+          const std::byte *fromRow = from + r * length * size;
+          for (; begin < stop; ++begin)
+            std::memcpy(to + begin * size, fromRow + int64_t{order[begin]} * size, size);
+        }
+      });
     });
     if (dimension == rank - 1) {
       results.push_back(std::move(*sorted));

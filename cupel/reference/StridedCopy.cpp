@@ -1,5 +1,7 @@
 #include "cupel/reference/StridedCopy.h"
 
+#include "cupel/reference/Parallel.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +11,9 @@ namespace cupel::reference {
 using tensor::Tensor;
 
 namespace {
+
+/// Copies up to this size are one block.
+constexpr int64_t kBlockBytes = 128 << 10;
 
 template <typename T> T load(const std::byte *address) {
   T value;
@@ -133,7 +138,62 @@ int64_t StridedCopy::contiguousBytes() const { return !empty && dims.empty() ? b
 void StridedCopy::run(std::byte *target, const std::byte *source) const {
   if (empty)
     return;
-  runLevel(0, target, source);
+  int64_t total = bytes;
+  for (const Dim &dim : dims)
+    total *= dim.size;
+  if (total <= kBlockBytes)
+    return runLevel(0, target, source);
+  runBlocks(target, source, total);
+}
+
+void StridedCopy::runBlocks(std::byte *target, const std::byte *source, int64_t total) const {
+  // About what memory gives; a transposition has to wait for it more often.
+  double nanoseconds = plane ? 0.5 : 0.12;
+  if (dims.empty()) {
+    forBlocks(
+        total, nanoseconds,
+        [&](int64_t begin, int64_t end) {
+          std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
+        },
+        4096);
+    return;
+  }
+  // As many outer dimensions as it takes for small enough blocks make a block's number together
+  // with a part of the next dimension.
+  size_t level = 0;
+  int64_t outer = 1, inner = total;
+  for (; level + 1 < dims.size() - plane && inner > kBlockBytes; ++level) {
+    outer *= dims[level].size;
+    inner /= dims[level].size;
+  }
+  const Dim &split = dims[level];
+  // Tiles of a transposition begin at multiples of a cache line on either side.
+  int64_t multiple = plane && level + 2 == dims.size() ? 64 : 1;
+  int64_t each = inner / split.size; // bytes for one step along `split`
+  int64_t rows = std::clamp<int64_t>(kBlockBytes / each / multiple * multiple, multiple,
+                                     (split.size + multiple - 1) / multiple * multiple);
+  int64_t parts = (split.size + rows - 1) / rows;
+  double cost = nanoseconds * static_cast<double>(rows * each);
+  forEach(outer * parts, cost, [&](int64_t number) {
+    int64_t part = number % parts, rest = number / parts;
+    std::byte *to = target;
+    const std::byte *from = source;
+    for (size_t d = level; d-- > 0;) {
+      int64_t at = rest % dims[d].size;
+      rest /= dims[d].size;
+      to += at * dims[d].target;
+      from += at * dims[d].source;
+    }
+    to += part * rows * split.target;
+    from += part * rows * split.source;
+    int64_t count = std::min(rows, split.size - part * rows);
+    if (plane && level + 2 == dims.size())
+      return runPlane(to, from, count);
+    if (level + 1 == dims.size())
+      return runInner(to, from, count);
+    for (int64_t i = 0; i < count; ++i)
+      runLevel(level + 1, to + i * split.target, from + i * split.source);
+  });
 }
 
 void StridedCopy::runLevel(size_t level, std::byte *target, const std::byte *source) const {
@@ -143,19 +203,19 @@ void StridedCopy::runLevel(size_t level, std::byte *target, const std::byte *sou
     return;
   }
   if (plane && left == 2)
-    return runPlane(target, source);
+    return runPlane(target, source, dims[level].size);
   if (left == 1)
-    return runInner(target, source);
+    return runInner(target, source, dims[level].size);
   const Dim &dim = dims[level];
   for (int64_t i = 0; i < dim.size; ++i)
     runLevel(level + 1, target + i * dim.target, source + i * dim.source);
 }
 
-void StridedCopy::runInner(std::byte *target, const std::byte *source) const {
+void StridedCopy::runInner(std::byte *target, const std::byte *source, int64_t size) const {
   const Dim &dim = dims.back();
   if (bytes == element) {
     dispatchBytes(element, [&](auto type) {
-      copyRow<decltype(type)>(target, dim.target, source, dim.source, dim.size);
+      copyRow<decltype(type)>(target, dim.target, source, dim.source, size);
     });
     return;
   }
@@ -164,21 +224,21 @@ void StridedCopy::runInner(std::byte *target, const std::byte *source) const {
     int64_t count = bytes / element;
     dispatchBytes(element, [&](auto type) {
       using T = decltype(type);
-      for (int64_t i = 0; i < dim.size; ++i)
+      for (int64_t i = 0; i < size; ++i)
         for (int64_t k = 0; k < count; ++k)
           store<T>(target + i * dim.target + k * int64_t{sizeof(T)},
                    load<T>(source + i * dim.source + k * int64_t{sizeof(T)}));
     });
     return;
   }
-  for (int64_t i = 0; i < dim.size; ++i)
+  for (int64_t i = 0; i < size; ++i)
     std::memcpy(target + i * dim.target, source + i * dim.source, static_cast<size_t>(bytes));
 }
 
-void StridedCopy::runPlane(std::byte *target, const std::byte *source) const {
+void StridedCopy::runPlane(std::byte *target, const std::byte *source, int64_t size) const {
   const Dim &outer = dims[dims.size() - 2], &inner = dims.back();
   dispatchBytes(element, [&](auto type) {
-    copyPlane<decltype(type)>(target, source, outer.size, outer.target, outer.source, inner.size,
+    copyPlane<decltype(type)>(target, source, size, outer.target, outer.source, inner.size,
                               inner.target, inner.source);
   });
 }
@@ -204,8 +264,15 @@ void copyTo(std::byte *target, const Tensor &source) {
 }
 
 void fillElements(std::byte *target, const std::byte *value, int64_t elementBytes, int64_t count) {
-  dispatchBytes(elementBytes,
-                [&](auto type) { copyRow<decltype(type)>(target, sizeof(type), value, 0, count); });
+  dispatchBytes(elementBytes, [&](auto type) {
+    forBlocks(
+        count, 0.12 * static_cast<double>(elementBytes),
+        [&](int64_t begin, int64_t end) {
+          copyRow<decltype(type)>(target + begin * elementBytes, sizeof(type), value, 0,
+                                  end - begin);
+        },
+        64);
+  });
 }
 
 } // namespace cupel::reference

@@ -29,8 +29,12 @@ private:
     int64_t size, target, source;
   };
   void runLevel(size_t level, std::byte *target, const std::byte *source) const;
-  void runInner(std::byte *target, const std::byte *source) const;
-  void runPlane(std::byte *target, const std::byte *source) const;
+  /// Large copies in blocks, side by side.
+  void runBlocks(std::byte *target, const std::byte *source, int64_t total) const;
+  /// The innermost dimension, of which `size` elements or runs are copied.
+  void runInner(std::byte *target, const std::byte *source, int64_t size) const;
+  /// The two innermost dimensions, of which `size` rows are copied.
+  void runPlane(std::byte *target, const std::byte *source, int64_t size) const;
 
   std::vector<Dim> dims; // outermost first; `run` ends with one (or for a plane two) inner loops
   int64_t bytes;         // of one element; after merging a contiguous inner run, of that run

@@ -2,12 +2,14 @@
 
 #include "cupel/reference/DataMovement.h"
 #include "cupel/reference/LaneUpdates.h"
+#include "cupel/reference/Parallel.h"
 #include "cupel/reference/Reductions.h"
 #include "cupel/reference/StridedCopy.h"
 
 #include <algorithm>
-#include <limits>
 #include <cstring>
+#include <limits>
+#include <mutex>
 
 namespace cupel::reference {
 
@@ -87,8 +89,7 @@ Result<std::vector<Tensor>> reduceWindow(std::span<const Tensor> inputs,
     int64_t size = inputs[0].dim(static_cast<int64_t>(d));
     __int128 left = static_cast<__int128>(size) + window->paddingLow[d] + window->paddingHigh[d] +
                     static_cast<__int128>(std::max<int64_t>(size - 1, 0)) * interior[d];
-    if (left < 0 && -left <= std::numeric_limits<int64_t>::max() / 2 &&
-        window->paddingHigh[d] <= 0)
+    if (left < 0 && -left <= std::numeric_limits<int64_t>::max() / 2 && window->paddingHigh[d] <= 0)
       window->paddingHigh[d] += static_cast<int64_t>(-left);
     else if (left < 0 && -left <= std::numeric_limits<int64_t>::max() / 2)
       window->paddingLow[d] += static_cast<int64_t>(-left);
@@ -207,7 +208,10 @@ Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, con
     }
     // One position of all windows after the other, in row-major order.
     std::fill(offset.begin(), offset.end(), 0);
+    int64_t polls = 0;
     while (true) {
+      if (++polls % 64 == 0 && isStopped())
+        return stoppedError();
       int64_t questions = 0;
       for (int64_t lane = 0; lane < count; ++lane) {
         int64_t place = 0;
@@ -288,17 +292,32 @@ Result<std::vector<Tensor>> map(std::span<const Tensor> inputs, const ElementFun
     results.push_back(std::move(*result));
   }
   constexpr int64_t most = 2048;
-  for (int64_t first = 0; first < inputs[0].size(); first += most) {
-    int64_t count = std::min(most, inputs[0].size() - first);
+  std::vector<std::byte *> targets;
+  for (Tensor &result : results)
+    targets.push_back(result.mutableData());
+  std::mutex mutex;
+  Status failure;
+  auto block = [&](int64_t number) {
+    int64_t first = number * most, count = std::min(most, inputs[0].size() - first);
     std::vector<const void *> arguments;
     std::vector<void *> outputs;
     for (const Tensor &input : flat)
       arguments.push_back(input.data() + first * info(input.dtype()).bytes);
-    for (Tensor &result : results)
-      outputs.push_back(result.mutableData() + first * info(result.dtype()).bytes);
-    if (Status status = body.run(arguments, outputs, count); !status)
-      return Error{status.message()};
-  }
+    for (size_t i = 0; i < results.size(); ++i)
+      outputs.push_back(targets[i] + first * info(results[i].dtype()).bytes);
+    Status status = body.run(arguments, outputs, count);
+    std::lock_guard lock(mutex);
+    if (failure && !status)
+      failure = std::move(status);
+  };
+  int64_t blocks = (inputs[0].size() + most - 1) / most;
+  if (body.isParallel())
+    forEach(blocks, 4.0 * most, block);
+  else
+    for (int64_t i = 0; i < blocks && failure; ++i)
+      block(i);
+  if (!failure)
+    return Error{failure.message()};
   return results;
 }
 

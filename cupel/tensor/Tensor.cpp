@@ -1,7 +1,9 @@
 #include "cupel/tensor/Tensor.h"
 
+#include "cupel/tensor/Allocation.h"
 #include "cupel/tensor/Strided.h"
 
+#include <atomic>
 #include <cassert>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +19,8 @@ constexpr size_t kAlignment = 64;
 constexpr int64_t kAddressable = int64_t{1} << 47;
 /// Above this, huge pages save more than they cost.
 constexpr size_t kHugePagesFrom = size_t{4} << 20;
+
+std::atomic<AllocationGuard> allocationGuard = nullptr;
 
 /// Numbers as MLIR's printer writes them, with more digits where six do not give the number back.
 std::string realText(double value) {
@@ -50,6 +54,8 @@ std::vector<int64_t> contiguousSteps(std::span<const int64_t> shape, int64_t cou
 }
 
 } // namespace
+
+void setAllocationGuard(AllocationGuard guard) { allocationGuard = guard; }
 
 bool ElementType::operator==(const ElementType &other) const {
   if (storage != other.storage || !quantization != !other.quantization)
@@ -117,6 +123,10 @@ Result<Tensor> Tensor::allocate(ElementType type, Shape shape, bool zeroed) {
   std::optional<int64_t> bytes = byteCount(type.storage, shape);
   if (!bytes || *bytes > kAddressable)
     return Error{describe(type, shape) + ": no memory can hold a tensor of this size"};
+  if (*bytes >= kGuardedFrom)
+    if (AllocationGuard guard = allocationGuard)
+      if (Status status = guard(*bytes); !status)
+        return Error{status.message()};
   size_t room = static_cast<size_t>(*bytes) + kAlignment;
   void *block = zeroed ? std::calloc(room, 1) : std::malloc(room);
   if (!block)

@@ -93,6 +93,7 @@ public:
     reference::RunOptions options;
     options.timeoutSeconds = 30;
     options.maxSteps = 2'000'000'000;
+    options.threads = 1; // Files run side by side.
     options.maxMemory = int64_t(4) << 30;
     options.probeFolder = probeFolder;
     options.print = [&](const std::string &text) { printed += text; };

@@ -122,14 +122,17 @@ namespace {
 /// Host memory for a copy, with a pattern in and behind it that shows what the plugin wrote.
 class CopyTarget {
 public:
-  static constexpr size_t kGuard = 64, kProbe = 16;
+  static constexpr size_t kGuard = 64, kProbe = 8;
 
   explicit CopyTarget(size_t size) : size(size) {
     size_t room = (size + kGuard + 63) / 64 * 64;
     bytes.reset(static_cast<std::byte *>(std::aligned_alloc(64, room)), std::free);
     if (!bytes)
       return;
-    static thread_local std::mt19937_64 random(std::random_device{}());
+    // Not std::random_device: it would tie cupel-device to the newest glibc.
+    static thread_local std::mt19937_64 random(
+        static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
+        reinterpret_cast<uintptr_t>(this));
     for (std::byte &byte : pattern)
       byte = static_cast<std::byte>(random());
     for (size_t i = 0; i < kGuard; ++i)
@@ -144,7 +147,7 @@ public:
   /// Whether the end was left as it was. Below 8 bytes a result could look like that by chance.
   bool isShort() const {
     size_t probe = std::min(size, kProbe);
-    return probe >= 8 && std::equal(pattern, pattern + probe, bytes.get() + size - probe);
+    return probe == kProbe && std::equal(pattern, pattern + probe, bytes.get() + size - probe);
   }
 
 private:

@@ -14,6 +14,14 @@ static Failure loadFailure(const std::string &path, std::string message) {
 }
 
 Answer<std::shared_ptr<Plugin>> Plugin::load(const std::string &path) {
+  Answer<std::shared_ptr<Plugin>> plugin = open(path);
+  if (plugin)
+    if (Answer<> initialized = (*plugin)->initialize(); !initialized)
+      return initialized.failure();
+  return plugin;
+}
+
+Answer<std::shared_ptr<Plugin>> Plugin::open(const std::string &path) {
   // One table a library and process: initialising twice is an error in some plugins.
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<Plugin>> loaded;
@@ -49,8 +57,6 @@ Answer<std::shared_ptr<Plugin>> Plugin::load(const std::string &path) {
   plugin->table = reinterpret_cast<PJRT_GetApiFunction>(symbol)();
   if (Answer<> read = plugin->readTable(); !read)
     return read.failure();
-  if (Answer<> initialized = plugin->initialize(); !initialized)
-    return initialized.failure();
   loaded[absolute] = plugin;
   return plugin;
 }
@@ -98,11 +104,15 @@ Answer<> Plugin::readTable() {
 }
 
 Answer<> Plugin::initialize() {
+  std::lock_guard lock(initializing);
+  if (isInitialized)
+    return {};
   if (has(&PJRT_Api::PJRT_Plugin_Initialize)) {
     auto args = arguments<PJRT_Plugin_Initialize_Args>();
     if (Answer<> done = call(&PJRT_Api::PJRT_Plugin_Initialize, args); !done)
       return done.failure();
   }
+  isInitialized = true;
   if (!has(&PJRT_Api::PJRT_Plugin_Attributes))
     return {};
   auto args = arguments<PJRT_Plugin_Attributes_Args>();
@@ -170,8 +180,7 @@ Failure Plugin::missing(std::string_view callName) const {
                       major, minor, tableSize())};
 }
 
-std::vector<std::string> Plugin::missingFunctions() const {
-  // What the host calls; the rest of the table may be empty.
+std::span<const std::string_view> Plugin::usedFunctions() {
   static constexpr std::string_view kUsed[] = {
       "PJRT_Error_Destroy",
       "PJRT_Error_Message",
@@ -221,9 +230,14 @@ std::vector<std::string> Plugin::missingFunctions() const {
       "PJRT_Buffer_ReadyEvent",
       "PJRT_Executable_Fingerprint",
   };
+  return kUsed;
+}
+
+std::vector<std::string> Plugin::missingFunctions() const {
   std::vector<std::string> result;
   for (const Entry &entry : entries())
-    if (std::ranges::find(kUsed, entry.name) != std::end(kUsed) && !hasEntry(table, entry.offset))
+    if (std::ranges::find(usedFunctions(), entry.name) != usedFunctions().end() &&
+        !hasEntry(table, entry.offset))
       result.emplace_back(entry.name);
   return result;
 }

@@ -35,8 +35,11 @@ struct Extension {
 
 class Plugin : public std::enable_shared_from_this<Plugin> {
 public:
-  /// Opens the library, takes its table and initialises it. The same path loaded twice gives one
-  /// table, initialised once.
+  /// Opens the library and takes its table. The same path opened twice gives one plugin.
+  static Answer<std::shared_ptr<Plugin>> open(const std::string &path);
+  /// Lets the plugin set itself up and reads its attributes; the second time it does nothing.
+  Answer<> initialize();
+  /// Opens and initialises.
   static Answer<std::shared_ptr<Plugin>> load(const std::string &path);
 
   const std::string &path() const { return file; }
@@ -50,7 +53,9 @@ public:
   /// "1.13.7" split up, from the attribute; nothing where the plugin does not say.
   std::optional<std::vector<int64_t>> stablehloVersion() const;
 
-  /// Functions that the host uses and the table lacks.
+  /// The functions that the host calls, in the order of the table.
+  static std::span<const std::string_view> usedFunctions();
+  /// Those of them that the table lacks.
   std::vector<std::string> missingFunctions() const;
 
   /// Arguments for a call, of the size this plugin can be given.
@@ -101,7 +106,6 @@ private:
 
   Plugin() = default;
   Answer<> readTable();
-  Answer<> initialize();
 
   std::string file;
   const PJRT_Api *table = nullptr;
@@ -109,6 +113,8 @@ private:
   std::vector<Extension> extensionList;
   std::vector<NamedValue> attributeList;
   std::atomic<bool> isBad = false;
+  std::mutex initializing;
+  bool isInitialized = false;
   mutable std::mutex mutex;
   std::vector<std::string> complaintList;
 };

@@ -1,0 +1,20 @@
+// Threads for work that falls into pieces: one process-wide set of helpers that sleep until a
+// caller has something to share. Used by kernels on large tensors. The caller always works too and
+// never waits for a helper that has not begun, so a pool without helpers (after fork, or where the
+// system has no threads left) is only slower. Pieces must not throw.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace cupel {
+
+/// The cores this process may run on, at least 1.
+int coreCount();
+
+/// Calls `piece(i)` once for each i < count, on the calling thread and up to `threads - 1` helpers,
+/// and returns when all are done. Within a piece it runs the pieces of an inner call one by one.
+void runPieces(int64_t count, int threads, const std::function<void(int64_t)> &piece);
+
+} // namespace cupel

@@ -1,0 +1,50 @@
+"""JAX's entry into Cupel: `jax.devices("cupel")`.
+
+JAX finds this module through the entry point group `jax_plugins` and calls `initialize()`. The platform is registered
+below the CPU's priority, so that installing Cupel changes nobody's default; `JAX_PLATFORMS=cupel,cpu` makes it the default.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+
+PLATFORM = "cupel"
+_PRIORITY = -10  # The CPU has 0.
+
+_logger = logging.getLogger(__name__)
+
+
+def _options() -> dict[str, str | int]:
+    """Client options from the environment; `jax_pjrt_client_create_options` is merged over them by JAX."""
+    options: dict[str, str | int] = {}
+    if arch := os.environ.get("CUPEL_ARCH"):
+        options["arch"] = arch
+    if count := os.environ.get("CUPEL_NUM_DEVICES"):
+        try:
+            options["num_devices"] = int(count)
+        except ValueError:
+            raise ValueError(f"CUPEL_NUM_DEVICES should be a number but is {count!r}") from None
+    return options
+
+
+def initialize() -> None:
+    """Registers the platform `cupel` and what JAX lowers for it."""
+    from jax._src import xla_bridge
+
+    from cupel import _pjrt
+    from cupel._files import plugin_path
+
+    try:
+        path = plugin_path()
+        _pjrt.check_loadable()
+    except (FileNotFoundError, ImportError) as error:
+        # An exception here would only be logged by JAX; the user who asks for cupel must see it.
+        _logger.warning("Cupel is not available: %s", error)
+        return
+    xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options)
+
+    from cupel.jax import callbacks, lowerings
+
+    lowerings.register()
+    callbacks.register()

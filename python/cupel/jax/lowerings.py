@@ -1,0 +1,69 @@
+"""What JAX lowers for the CPU and not for an unknown platform, registered for `cupel` as well.
+
+Cupel answers the CPU's LAPACK calls itself, so the CPU's rules are right here too. Rules of modules that are imported
+later (sparse, for instance) are picked up as they register.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from cupel import _pjrt
+
+# Primitives whose CPU rule Cupel takes over: those without a rule for every platform, and dense linear algebra,
+# where LAPACK is both faster and closer to what users see on the CPU.
+_TAKEN_OVER = frozenset({
+    "check", "csr_spmm", "csr_spmv", "debug_callback", "debug_print", "eig", "eigh", "geqp3", "geqrf", "hessenberg",
+    "householder_product", "lu", "ormqr", "schur", "spsolve", "svd", "tridiagonal", "tridiagonal_solve",
+})  # fmt: skip
+
+
+def register() -> None:
+    from jax._src.interpreters import mlir
+    from jaxlib import xla_client
+
+    from cupel.jax import PLATFORM
+
+    original = mlir.register_lowering
+
+    @functools.wraps(original)
+    def register_lowering(prim: Any, rule: Any, platform: str | None = None, **options: Any) -> Any:
+        result = original(prim, rule, platform=platform, **options)
+        if platform == "cpu" and str(prim) in _TAKEN_OVER:
+            original(prim, rule, platform=PLATFORM, **options)
+        return result
+
+    for prim, entry in list(mlir._platform_specific_lowerings["cpu"].items()):
+        if str(prim) in _TAKEN_OVER:
+            cacheable = getattr(entry, "cacheable", True)
+            original(prim, entry.rule, platform=PLATFORM, cacheable=cacheable)
+    mlir.register_lowering = register_lowering
+
+    if PLATFORM not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(PLATFORM)
+    xla_client.register_custom_call_handler(PLATFORM, _register_custom_call)
+    _register_sparse_kernels()
+
+
+def _register_custom_call(name: str | bytes, fn: Any, platform: str, api_version: int, traits: Any) -> None:
+    """What a user registers with jax.ffi.register_ffi_target(..., platform="cupel")."""
+    name = name.decode() if isinstance(name, bytes) else name
+    if api_version != 1:
+        raise NotImplementedError(f"the custom call {name} has the untyped interface; Cupel calls typed FFI handlers (api_version=1)")
+    if isinstance(fn, dict):
+        if set(fn) != {"execute"}:
+            raise NotImplementedError(f"the FFI handler {name} has stages other than execute, which PJRT cannot hand to a plugin")
+        fn = fn["execute"]
+    _pjrt.register_ffi_handler(name, _pjrt.capsule_address(fn), int(getattr(traits, "value", traits)))
+
+
+def _register_sparse_kernels() -> None:
+    """jaxlib's own CPU handlers of sparse products speak FFI on host memory, which is what Cupel's devices have."""
+    try:
+        from jaxlib import cpu_sparse
+    except ImportError:
+        return
+    for name, handler, api_version in cpu_sparse.registrations().get("cpu", []):
+        if api_version == 1:
+            _register_custom_call(name, handler, "cpu", api_version, 0)

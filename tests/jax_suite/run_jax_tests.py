@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Runs JAX's own test files on the platform `cupel` and compares with XLA's CPU backend.
+
+The files are not part of Cupel: check out jax-ml/jax at the tag of the installed JAX and name its `tests` folder.
+Each file runs in a process of its own; a test that crashes or hangs costs itself, the rest of its file goes on in a new
+process. The denominator is what passes on the CPU; its outcomes are kept, so that it runs once.
+
+Examples:
+  run_jax_tests.py --tests jax/tests lax_test.py fft_test.py
+  run_jax_tests.py --tests jax/tests --group linalg --results /tmp/jax
+  run_jax_tests.py --tests jax/tests --group all -j 2 --timeout 120
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+# What concerns a new backend, by subject. Files about Python-side matters only (documentation, pretty printing, ...) and
+# about particular hardware are left out.
+GROUPS = {
+    "ops": """ann array_api dtypes fft image lax lax_numpy lax_numpy_einsum lax_numpy_indexing lax_numpy_operators lax_numpy_reducers
+        lax_numpy_setops lax_numpy_ufuncs lax_numpy_vectorize lax_scipy lax_scipy_sparse lax_scipy_special_functions lax_vmap lax_vmap_op nn
+        polynomial scipy_fft scipy_interpolate scipy_ndimage scipy_signal scipy_spatial scipy_stats sparse sparse_bcoo_bcsr sparsify
+        unary_ops_accuracy x64_context""",
+    "autodiff": "custom_api jet lax_autodiff ode optimizers scipy_optimize stax generated_fun",
+    "control_flow": "lax_control_flow checkify custom_linear_solve custom_root error_check hijax mutable_array jaxpr_effects control_deps",
+    "random": "random random_lax random_impl key_reuse stateful_rng blocked_sampler",
+    "linalg": "linalg eigh svd qdwh lobpcg cholesky_update lax_scipy_spectral_dac",
+    "runtime": """aot api array array_extensibility array_interoperability batching buffer_callback clear_backends core debug_nans debugger
+        debugging_primitives device errors extend ffi jax_jit layout memories metadata multibackend name_stack pickle
+        python_callback stack transfer_guard xla_interpreter xla_metadata""",
+    "sharding": "custom_partitioning_sharding_rule linalg_sharding mesh_utils multi_device pjit pmap shard_alike shard_map ragged_collective async_collectives",
+    "export": "export export_back_compat shape_poly",
+}  # fmt: skip
+SHARDED = {"pjit", "pmap", "shard_map", "multi_device", "shard_alike", "linalg_sharding", "mesh_utils", "array", "layout", "memories", "export", "custom_partitioning_sharding_rule",
+           "ragged_collective", "async_collectives", "debugging_primitives", "python_callback", "aot", "api", "jaxpr_effects", "checkify", "custom_partitioning", "pickle", "error_check"}
+
+
+@dataclasses.dataclass
+class Outcome:
+    outcome: str  # passed, failed, skipped, crashed, timed out
+    message: str = ""
+    seconds: float = 0.0
+
+
+def environment(platform: str, devices: int, cases: int) -> dict[str, str]:
+    env = dict(os.environ)
+    env.update(JAX_NUM_GENERATED_CASES=str(cases), TF_CPP_MIN_LOG_LEVEL="3", PYTHONFAULTHANDLER="0", OMP_NUM_THREADS="1")
+    env["PYTHONPATH"] = os.pathsep.join([str(HERE), *([env["PYTHONPATH"]] if env.get("PYTHONPATH") else [])])
+    if platform == "cpu":
+        env["JAX_PLATFORMS"] = "cpu"
+        env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
+    else:
+        env["JAX_PLATFORMS"] = f"{platform},cpu"
+        env["JAX_PJRT_CLIENT_CREATE_OPTIONS"] = f"num_devices:{devices}"
+        env["CUPEL_JAX_DUT"] = "cpu"
+    return env
+
+
+class File:
+    """One of JAX's test files on one platform."""
+
+    def __init__(self, path: Path, platform: str, options: argparse.Namespace):
+        self.path, self.platform, self.options = path, platform, options
+        self.outcomes: dict[str, Outcome] = {}
+        self.problem = ""
+
+    def run(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            restarts = 0
+            while self._run_rest(Path(scratch), restarts):
+                restarts += 1
+                if restarts > self.options.restarts:
+                    self.problem = f"gave up after {restarts} restarts"
+                    return
+
+    def _run_rest(self, scratch: Path, number: int) -> bool:
+        """True if the process ended before its tests did."""
+        log, done, output = scratch / f"log-{number}", scratch / "done", scratch / f"output-{number}"
+        log.touch()
+        done.write_text("\n".join(self.outcomes))
+        env = environment(self.platform, 8 if self.path.stem.removesuffix("_test") in SHARDED else 1, self.options.cases)
+        env.update(CUPEL_JAX_LOG=str(log), CUPEL_JAX_DONE=str(done))
+        command = [self.options.python, "-m", "pytest", "-q", "-x" if self.options.exitfirst else "-q", "--no-header", "-p", "report_plugin", "-p", "no:cacheprovider",
+                   "--tb=no", "-W", "ignore", *(["-k", self.options.keyword] if self.options.keyword else []), self.path.name]
+        with open(output, "wb") as sink:
+            process = subprocess.Popen(command, cwd=self.path.parent, env=env, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True)
+        seen, running, since, finished, begun = 0, "", time.time(), False, time.time()
+        verdict = ""
+        while True:
+            ended = process.poll() is not None
+            text = log.read_text()
+            lines = text[seen:].splitlines(keepends=True)
+            for line in lines:
+                if not line.endswith("\n"):
+                    break
+                seen += len(line)
+                entry = json.loads(line)
+                if entry["event"] == "start":
+                    running, since = entry["id"], time.time()
+                elif entry["event"] == "end":
+                    old = self.outcomes.get(entry["id"])
+                    if old is None or old.outcome == "passed":
+                        self.outcomes[entry["id"]] = Outcome(entry["outcome"], entry["message"], entry["seconds"])
+                    running, since = "", time.time()
+                elif entry["event"] == "finished":
+                    finished, running, since = True, "", time.time()
+                elif entry["event"] == "collected":
+                    since = time.time()
+            if ended:
+                break
+            if time.time() - since > self.options.timeout:
+                verdict = "timed out"
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                break
+            time.sleep(0.05)
+        if running and running not in self.outcomes:
+            code = process.returncode
+            text = f"no end within {self.options.timeout} s" if verdict else f"the process ended with {f'signal {-code}' if code < 0 else f'code {code}'}"
+            tail = output.read_bytes()[-1500:].decode(errors="replace")
+            self.outcomes[running] = Outcome(verdict or "crashed", f"{text}; {tail}", time.time() - since)
+            return True
+        if not finished:
+            self.problem = f"ended with {process.returncode} before its tests: " + output.read_bytes()[-400:].decode(errors="replace").replace("\n", " | ")
+        elif process.returncode < 0:
+            self.problem = f"died with signal {-process.returncode} after its last test"
+        return False
+
+
+def run_file(path: Path, platform: str, options: argparse.Namespace) -> File:
+    """Outcomes of a file; those of the CPU are kept from earlier."""
+    kept = options.results / f"{platform}-{options.cases}{'-' + re.sub(r'[^A-Za-z0-9]+', '_', options.keyword) if options.keyword else ''}" / f"{path.stem}.json"
+    file = File(path, platform, options)
+    if platform == "cpu" and kept.exists() and not options.fresh:
+        stored = json.loads(kept.read_text())
+        file.problem = stored["problem"]
+        file.outcomes = {name: Outcome(*values) for name, values in stored["outcomes"].items()}
+        return file
+    file.run()
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    temporary = kept.with_suffix(".new")
+    temporary.write_text(json.dumps({"problem": file.problem, "outcomes": {name: dataclasses.astuple(outcome) for name, outcome in file.outcomes.items()}}))
+    temporary.replace(kept)
+    return file
+
+
+@dataclasses.dataclass
+class Score:
+    wanted: int = 0
+    passed: int = 0
+    failed: list[tuple[str, Outcome]] = dataclasses.field(default_factory=list)
+    problems: list[str] = dataclasses.field(default_factory=list)
+
+    def add(self, other: Score) -> None:
+        self.wanted += other.wanted
+        self.passed += other.passed
+        self.failed += other.failed
+        self.problems += other.problems
+
+    def line(self) -> str:
+        share = 100 * self.passed / self.wanted if self.wanted else 100.0
+        kinds = collections.Counter(outcome.outcome for _, outcome in self.failed)
+        return f"{self.passed:6} of {self.wanted:6} ({share:5.1f} %)" + "".join(f", {count} {kind}" for kind, count in sorted(kinds.items()))
+
+
+def compare(cpu: File, ours: File) -> Score:
+    score = Score()
+    for name, expected in cpu.outcomes.items():
+        if expected.outcome != "passed":
+            continue
+        score.wanted += 1
+        got = ours.outcomes.get(name, Outcome("not run", ours.problem))
+        if got.outcome == "passed":
+            score.passed += 1
+        else:
+            score.failed.append((name, got))
+    if ours.problem:
+        score.problems.append(f"{ours.path.name}: {ours.problem}")
+    return score
+
+
+def summarise(failed: list[tuple[str, Outcome]], most: int) -> None:
+    """The commonest messages, numbers and quoted parts made alike."""
+    groups: dict[str, list[str]] = collections.defaultdict(list)
+    for name, outcome in failed:
+        first = outcome.message.strip().split("\n")[0][:200]
+        groups[re.sub(r"0x[0-9a-f]+|\d+", "N", f"{outcome.outcome}: {first}")].append(name)
+    for message, names in sorted(groups.items(), key=lambda item: -len(item[1]))[:most]:
+        print(f"  {len(names):5}  {message}\n         e.g. {names[0]}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", help="names of test files; or --group")
+    parser.add_argument("--tests", type=Path, required=True, help="the `tests` folder of a checkout of JAX")
+    parser.add_argument("--group", action="append", default=[], choices=[*GROUPS, "all"])
+    parser.add_argument("--platform", default="cupel")
+    parser.add_argument("--python", default=str(ROOT / ".venv/bin/python"))
+    parser.add_argument("--results", type=Path, default=ROOT / "build/jax-suite", help="where outcomes are kept")
+    parser.add_argument("--cases", type=int, default=10, help="generated cases of each parametrised test")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds for one test (and for collecting a file)")
+    parser.add_argument("--restarts", type=int, default=40, help="how often a file may lose its process")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("-k", dest="keyword", default="", help="pytest's -k, for every file")
+    parser.add_argument("--fresh", action="store_true", help="run the CPU again too")
+    parser.add_argument("--exitfirst", action="store_true", help="stop a file at its first failure")
+    parser.add_argument("--show", type=int, default=15, help="how many kinds of failures to show")
+    parser.add_argument("--goal", type=float, default=0.0, help="exit with 1 below this per cent")
+    options = parser.parse_args()
+    options.results = options.results.resolve()
+    names = [(name, "named") for name in options.files]
+    for group, members in GROUPS.items():
+        if group in options.group or "all" in options.group:
+            names += [(f"{member}_test.py", group) for member in members.split()]
+    if not names:
+        parser.error("name files or a --group")
+    work = []
+    for name, group in names:
+        path = (options.tests / Path(name).name).resolve()
+        if path.exists():
+            work.append((path, group))
+        else:
+            print(f"{path.name}: not in {options.tests}", file=sys.stderr)
+    scores: dict[str, Score] = collections.defaultdict(Score)
+    printing = threading.Lock()
+
+    def one(item: tuple[Path, str]) -> None:
+        path, group = item
+        cpu = run_file(path, "cpu", options)
+        score = compare(cpu, run_file(path, options.platform, options))
+        with printing:
+            print(f"{path.name:40} {score.line()}", flush=True)
+            scores[group].add(score)
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(one, work))
+    everything = Score()
+    print()
+    for group, score in scores.items():
+        print(f"{group:40} {score.line()}")
+        everything.add(score)
+    print(f"{'all':40} {everything.line()}")
+    for problem in everything.problems:
+        print(f"  {problem}")
+    summarise(everything.failed, options.show)
+    print(f"{everything.passed} passed, {everything.wanted - everything.passed} failed")
+    return int(bool(everything.wanted) and 100 * everything.passed / everything.wanted < options.goal)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
