@@ -104,14 +104,20 @@ def bitcast(d: Draw) -> Case:
 def chain(d: Draw) -> Case:
     """Several exact operations after one another, with values used more than once."""
     dtype, shape = d.of(INTS + [np.float32, np.float64]), d.shape()
-    pool = [lax.add, lax.sub, lax.mul, lax.max, lax.min] + ([lax.bitwise_xor, lax.bitwise_and] if np.dtype(dtype).kind != "f" else [])
-    steps = [(d.of(pool), d.integer(0, i + 1), d.integer(0, i + 1)) for i in range(d.integer(2, 8))]
+    pool = [(lax.add, np.add), (lax.sub, np.subtract), (lax.mul, np.multiply), (lax.max, np.maximum), (lax.min, np.minimum)]
+    if np.dtype(dtype).kind != "f":
+        pool += [(lax.bitwise_xor, np.bitwise_xor), (lax.bitwise_and, np.bitwise_and)]
+    steps = [(*d.of(pool), d.integer(0, i + 1), d.integer(0, i + 1)) for i in range(d.integer(2, 8))]
 
-    def call(x, y):
-        values = [x, y]
-        for op, a, b in steps:
-            values.append(op(values[a], values[b]))
-        return values[-1]
+    def last(which):
+        def call(x, y):
+            values = [x, y]
+            for *ops, a, b in steps:
+                values.append(ops[which](values[a], values[b]))
+            return values[-1]
 
-    inputs = [d.small(shape, dtype), d.small(shape, dtype)]
-    return Case(call, inputs, zeros=True, close=1e-5 if dtype == np.float32 else 1e-14 if dtype == np.float64 else 0)
+        return call
+
+    floats = np.dtype(dtype).kind == "f" and d.chance(0.5)
+    inputs = [d.values(shape, dtype, 0.0) if floats else d.small(shape, dtype) for _ in range(2)]
+    return Case(last(0), inputs, zeros=True, judge=lambda x, y: [np.asarray(last(1)(x, y))])

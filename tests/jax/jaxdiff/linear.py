@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import jax
 import numpy as np
+import scipy.fft
 from jax import lax
 
 from .case import COMPLEX, FLOATS, HALVES, INTS, Case, is_complex, is_float
 from .draw import Draw
 from .reductions import windows
+from .rounding import dot_in_order
 
 
 def dot(d: Draw) -> Case:
@@ -28,9 +30,8 @@ def dot(d: Draw) -> Case:
         wider = {"i": np.int64, "u": np.uint64, "c": np.complex128}.get(np.dtype(dtype).kind, np.float32 if np.dtype(dtype).itemsize <= 4 else np.float64)
     call = lambda x, y: lax.dot_general(x, y, numbers, preferred_element_type=wider)  # noqa: E731
     if is_float(dtype) and d.chance(0.3):
-        tolerance = {2: 5e-2 if dtype != np.float16 else 6e-3, 4: 3e-6, 8: 1e-14}[np.dtype(dtype).itemsize]
         x, y = d.rng.random(sides[0]).astype(dtype), d.rng.random(sides[1]).astype(dtype)
-        return Case(call, [x, y], close=tolerance, what=f"any floats {numbers}")
+        return Case(call, [x, y], judge=lambda v, w: [dot_in_order(v, w, numbers, wider or dtype)], what=f"any floats {numbers}")  # KNOWN_DIFFERENCES: float sums
     return Case(call, [d.small(sides[0], dtype), d.small(sides[1], dtype)], zeros=True, what=f"{numbers} to {wider}")
 
 
@@ -68,23 +69,49 @@ def fft(d: Draw) -> Case:
     dtype = (np.float64 if double else np.float32) if kind == "RFFT" else (np.complex128 if double else np.complex64)
     if kind == "IRFFT":
         shape[-1] = lengths[-1] // 2 + 1
-    return Case(lambda v: lax.fft(v, lax.FftType[kind], tuple(lengths)), [d.values(shape, dtype, 0.0)], close=1e-13 if double else 3e-6, zeros=True, what=f"{kind} {lengths}")
+    # Relative to the largest: f32 is computed in f64 and rounded once; f64 sums at most 512 terms in a tree, whose roundings come to a few units.
+    transform = {"FFT": scipy.fft.fftn, "IFFT": scipy.fft.ifftn, "RFFT": scipy.fft.rfftn, "IRFFT": scipy.fft.irfftn}[kind]
+    axes = tuple(range(-rank, 0))
+    result = {"RFFT": np.complex128 if double else np.complex64, "IRFFT": np.float64 if double else np.float32}.get(kind, dtype)
+
+    def judge(v):
+        wide = v.astype(np.clongdouble if v.dtype.kind == "c" else np.longdouble)
+        if v.size == 0:
+            out = list(v.shape[:-1]) + [lengths[-1] // 2 + 1 if kind == "RFFT" else lengths[-1]]
+            return [np.zeros(out, result)]
+        return [transform(wide, lengths, axes).astype(result)]
+
+    return Case(lambda v: lax.fft(v, lax.FftType[kind], tuple(lengths)), [d.values(shape, dtype, 0.0)], close=4e-15 if double else 1.2e-7, zeros=True, judge=judge, what=f"{kind} {lengths}")
 
 
 def linear_algebra(d: Draw) -> Case:
     dtype = d.of([np.float32, np.float64, np.complex64, np.complex128])
     batch, n = d.shape(0, 2, 3), d.integer(1, 6)
-    tolerance = 1e-4 if np.dtype(dtype).itemsize // (2 if is_complex(dtype) else 1) == 4 else 1e-12
+    # Six rows, of a condition below 10 by the diagonal that is added: some tens of roundings, relative to the largest.
+    tolerance = 40 * float(np.finfo(dtype).eps)
+    wide = np.complex128 if is_complex(dtype) else np.float64
     a = d.small((*batch, n, n), dtype)
     if d.chance(0.4):
         a = (a @ np.conj(np.swapaxes(a, -1, -2)) + 2 * n * np.eye(n)).astype(dtype)
-        return Case(lambda v: lax.linalg.cholesky(v, symmetrize_input=False), [a], close=tolerance, platform="tpu", what="cholesky")
+        return Case(lambda v: lax.linalg.cholesky(v, symmetrize_input=False), [a], close=tolerance, platform="tpu",
+                    judge=lambda v: [np.tril(np.linalg.cholesky(v.astype(wide))).astype(dtype)], what="cholesky")  # fmt: skip
     a = (a / 8 + 2 * np.eye(n)).astype(dtype)
     left, lower, transpose, conjugate, unit = (d.chance(0.5) for _ in range(5))
     conjugate = conjugate and transpose and is_complex(dtype)
     b = d.small((*batch, n, d.size(4)) if left else (*batch, d.size(4), n), dtype)
     call = lambda v, w: lax.linalg.triangular_solve(v, w, left_side=left, lower=lower, transpose_a=transpose, conjugate_a=conjugate, unit_diagonal=unit)  # noqa: E731
-    return Case(call, [a, b], close=tolerance, zeros=True, platform="tpu", what=f"triangular_solve left {left} lower {lower} transpose {transpose} conjugate {conjugate} unit {unit}")
+
+    def judge(v, w):
+        v, w = v.astype(wide), w.astype(wide)
+        v = np.tril(v) if lower else np.triu(v)
+        if unit:
+            v = v - v * np.eye(n) + np.eye(n)
+        if transpose:
+            v = np.swapaxes(v.conj() if conjugate else v, -1, -2)
+        x = np.linalg.solve(v, w) if left else np.swapaxes(np.linalg.solve(np.swapaxes(v, -1, -2), np.swapaxes(w, -1, -2)), -1, -2)
+        return [x.astype(dtype)]
+
+    return Case(call, [a, b], close=tolerance, zeros=True, platform="tpu", judge=judge, what=f"triangular_solve left {left} lower {lower} transpose {transpose} conjugate {conjugate} unit {unit}")
 
 
 def gradients(d: Draw) -> Case:

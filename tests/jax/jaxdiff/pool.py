@@ -6,6 +6,7 @@ import collections
 import multiprocessing
 import multiprocessing.connection
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,7 +34,10 @@ def serve(connection, cupel: Path, seed: int, only: list[str]) -> None:
         numbers = connection.recv()
         if numbers is None:
             break
-        connection.send(run_bundle(cupel, seed, numbers, only))
+        try:
+            connection.send(run_bundle(cupel, seed, numbers, only))
+        except Exception:  # noqa: BLE001 - a bug of ours, told where it can be seen
+            connection.send(traceback.format_exc())
     connection.close()
 
 
@@ -74,7 +78,10 @@ def outcomes(cupel: Path, seed: int, numbers: list[int], only: list[str], jobs: 
             for connection in multiprocessing.connection.wait(list(busy), timeout=1):
                 worker = busy[connection]
                 try:
-                    yield connection.recv()
+                    outcome = connection.recv()
+                    if isinstance(outcome, str):
+                        raise RuntimeError(f"cases {worker.numbers[0]} to {worker.numbers[-1]}:\n{outcome}")
+                    yield outcome
                 except EOFError:
                     workers.remove(worker)
                     worker.end()

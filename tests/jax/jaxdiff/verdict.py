@@ -21,7 +21,7 @@ def mismatches(case: Case, got: np.ndarray, want: np.ndarray) -> np.ndarray:
         return np.array([True])
     if is_complex(want.dtype):
         scale = np.abs(want[np.isfinite(want)]).max(initial=0.0)
-        near = np.isfinite(want) & np.isfinite(got) & (np.abs(got - want) <= case.norm * np.abs(want)) if case.norm else np.zeros(want.shape, bool)
+        near = np.isfinite(want) & np.isfinite(got) & (np.abs(got - want) <= case.norm * np.abs(want)) if np.any(case.norm) else np.zeros(want.shape, bool)
         parts = [part_mismatches(case, np.ascontiguousarray(f(got)), np.ascontiguousarray(f(want)), scale) for f in (np.real, np.imag)]
         return (parts[0] | parts[1]) & ~near
     if is_float(want.dtype):
@@ -34,7 +34,7 @@ def part_mismatches(case: Case, got: np.ndarray, want: np.ndarray, scale: float)
     with np.errstate(all="ignore"):
         g, w = got.astype(np.float64), want.astype(np.float64)
         equal = (g == w) | (np.isnan(g) & np.isnan(w))
-        tolerant = bool(np.any(case.ulp)) or case.close or case.norm or case.absolute
+        tolerant = bool(np.any(case.ulp)) or case.close or bool(np.any(case.norm)) or case.absolute
         if not (case.zeros or tolerant):
             equal &= ~((g == 0) & (w == 0) & (np.signbit(g) != np.signbit(w)))
         if case.judge is None and (want.dtype.itemsize >= 4 or want.dtype == ml_dtypes.bfloat16):  # KNOWN_DIFFERENCES: subnormals
