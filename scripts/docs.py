@@ -4,7 +4,8 @@
   scripts/docs.py            rewrite what is out of date
   scripts/docs.py --check    only say what is, and exit with 1
 
-Generated: docs/reference/cli.md from the tools' own --help, docs/reference/ops.md from TableGen, and in every page the
+Generated: docs/reference/cli.md from the tools' own --help, docs/reference/ops.md from TableGen,
+docs/reference/config-diagnostics.md from the table of codes, and in every page the
 fenced block after `<!-- source: PATH: TEXT -->`, which is the part of PATH from the line that contains TEXT to the
 line that closes the brackets and braces it opened.
 """
@@ -69,6 +70,14 @@ def cli_page(cupel: Path) -> str:
     return "\n".join(lines)
 
 
+def diagnostics_page(cupel: Path) -> str:
+    """What `cupel config` can find, from the table in the code."""
+    result = subprocess.run([cupel, "config", "explain", "--markdown"], capture_output=True, text=True)
+    if result.returncode != 0:
+        raise SystemExit(f"error: cupel config explain --markdown failed: {result.stderr.strip()}")
+    return result.stdout
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, fail if something is out of date")
@@ -76,7 +85,8 @@ def main() -> int:
     options = parser.parse_args()
 
     wanted = {ROOT / "docs/reference/cli.md": cli_page(options.bin / "cupel"),
-              ROOT / "docs/reference/ops.md": ops_reference.ops_page()}
+              ROOT / "docs/reference/ops.md": ops_reference.ops_page(),
+              ROOT / "docs/reference/config-diagnostics.md": diagnostics_page(options.bin / "cupel")}
     for page in pages():
         if page not in wanted:
             wanted[page] = with_current_excerpts(page.read_text())

@@ -54,6 +54,7 @@ show_progress() {
 # build PRESET FOLDER: configures if that is needed, then builds everything.
 build() {
   local preset="$1" folder="$CUPEL_ROOT/$2" begin=$SECONDS fresh=() log
+  "$CUPEL_ROOT/scripts/fetch-python-grammar"
   if [[ -f "$folder/CMakeCache.txt" ]] &&
     ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$CUPEL_ROOT" "$folder/CMakeCache.txt"; then
     fresh=(--fresh) # The tree was moved since.

@@ -157,6 +157,10 @@ class Suites:
         broken = counted([self.python, folder / "mutate.py", self.bin, "--elements", "1000" if self.mode == "full" else "3"], self.env)
         return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env), broken])
 
+    def device(self) -> Result:
+        """cupel-device and the PJRT host against a plugin that misbehaves."""
+        return counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
+
     def fuzz(self) -> Result:
         folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]
         code, output = execute([self.bin / "cupel_fuzz", *(folder for folder in folders if folder.is_dir()),

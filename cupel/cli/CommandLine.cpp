@@ -23,7 +23,10 @@ std::optional<int> CommandLine::parse(const Arguments &arguments) {
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp &) {
-    fmt::print("{}", app.help());
+    // A verb with actions shows the options of each.
+    bool hasActions = !app.get_subcommands({}).empty();
+    fmt::print("{}",
+               app.help("", hasActions ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal));
     return kExitSuccess;
   } catch (const CLI::ParseError &error) {
     std::string message = error.what();

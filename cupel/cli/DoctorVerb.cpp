@@ -106,6 +106,7 @@ std::vector<Finding> examine() {
        fmt::format("{} ({} build, {}/cupel)", version(), buildKind(), executableFolder()), ""},
       sibling("cupel-worker", {"version"}),
       sibling("cupel-lsp", {"--version"}),
+      sibling("cupel-device", {"--version"}),
       sharedLibrary("libMLIR.so", "libmlir-19-dev"),
       sharedLibrary("libLLVM.so", "llvm-19-dev"),
       tool("compiler", findOnPath("clang++-19"), true, aptInstall("clang-19")),
@@ -147,16 +148,54 @@ void printTable(const std::vector<Finding> &findings, bool healthy) {
                                : "Something is missing: type the commands above.");
 }
 
+/// What a plugin is and can do. `cupel` loads no plugin: cupel-device does, in a process that may
+/// be lost.
+int examineDevice(const std::string &device, const Arguments &options, double timeout,
+                  bool asJson) {
+  fs::path folder = executableFolder();
+  std::string plugin =
+      device == "cupel" ? (folder.parent_path() / "lib/pjrt_plugin_cupel.so").string() : device;
+  if (device == "cupel" && !fs::exists(plugin))
+    return reportError("doctor", plugin + " is not there (./run builds it)", kExitUsage);
+  Arguments forwarded = {"info", plugin, "--timeout", fmt::format("{}", timeout)};
+  for (const std::string &option : options) {
+    forwarded.push_back("--option");
+    forwarded.push_back(option);
+  }
+  if (asJson)
+    forwarded.push_back("--json");
+  Status status = execute((folder / "cupel-device").string(), forwarded);
+  return reportError("doctor", status.message() + " (./run builds it)", kExitUsage);
+}
+
 } // namespace
 
 int runDoctorVerb(const Arguments &arguments) {
-  CommandLine line("doctor", "Say what is installed, what is missing and how to get it.");
+  CommandLine line("doctor", "Say what is installed, what is missing and how to get it; or what a "
+                             "device's plugin is, can do and lacks.");
   line.example("cupel doctor", "a table for people");
   line.example("cupel doctor --json", "the same for programs");
+  line.example("cupel doctor --device plugin.so", "API version, devices, memories, a self-test");
+  line.example("cupel doctor --device cupel", "our own plugin");
   bool asJson = false;
+  std::string device;
+  Arguments options;
+  double timeout = 60;
   line.app.add_flag("--json", asJson, "Print a JSON object");
+  line.app.add_option("--device", device, "A PJRT plugin's .so file, or cupel for our own");
+  line.app
+      .add_option("--option", options,
+                  "NAME=VALUE for the plugin's client, such as "
+                  "preallocate=false")
+      ->allow_extra_args(false)
+      ->needs("--device");
+  line.app.add_option("--timeout", timeout, "Seconds the plugin may take (60)")
+      ->check(CLI::PositiveNumber)
+      ->needs("--device");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
+  if (!device.empty())
+    return examineDevice(device, options, timeout, asJson);
 
   std::vector<Finding> findings = examine();
   bool healthy = true;

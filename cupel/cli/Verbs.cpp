@@ -4,8 +4,15 @@ namespace cupel::cli {
 
 std::span<const Verb> verbs() {
   static constexpr Verb kVerbs[] = {
+      {"list", "List the tests there are: loaders, programs, cases, models", runListVerb},
+      {"run", "Run tests, judge, remember and report them", runRunVerb},
       {"opt", "Read, verify, transform and convert StableHLO programs", runOptVerb},
       {"eval", "Run programs on the golden reference, with their checks", runEvalVerb},
+      {"config", "Check, explain and show the configuration of the tests", runConfigVerb},
+      {"ci-matrix", "Turn presets of CI jobs into a job matrix", runCiMatrixVerb},
+      {"show", "Show a run's summary, or what happened to a test", runShowVerb},
+      {"diff", "Say what is different between two runs", runDiffVerb},
+      {"history", "Show the outcomes of one test in all runs", runHistoryVerb},
       {"lsp", "Language server for .mlir files, to be started by an editor", runLspVerb},
       {"doctor", "Say what is installed, what is missing and how to get it", runDoctorVerb},
       {"version", "Say which Cupel this is", runVersionVerb},

@@ -21,9 +21,16 @@ struct Verb {
 std::span<const Verb> verbs();
 
 // The entry points, one for each row.
+int runListVerb(const Arguments &arguments);
+int runRunVerb(const Arguments &arguments);
 int runOptVerb(const Arguments &arguments);
 int runEvalVerb(const Arguments &arguments);
+int runShowVerb(const Arguments &arguments);
+int runDiffVerb(const Arguments &arguments);
+int runHistoryVerb(const Arguments &arguments);
 int runLspVerb(const Arguments &arguments);
+int runConfigVerb(const Arguments &arguments);
+int runCiMatrixVerb(const Arguments &arguments);
 int runDoctorVerb(const Arguments &arguments);
 int runVersionVerb(const Arguments &arguments);
 

@@ -1,10 +1,12 @@
-// `cupel-worker`: the part of Cupel that links MLIR. Started by `cupel`, one command a process.
+// `cupel-worker`: the part of Cupel that links MLIR. Started by `cupel`, one command a
+// process; `serve` stays and runs tests for `cupel run`.
 
 #include "cupel/cli/Eval.h"
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/Walk.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Version.h"
+#include "cupel/testbench/worker/Programs.h"
 
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Support/raw_ostream.h>
@@ -17,6 +19,8 @@ int main(int argc, char **argv) {
     return cli::runOpt(argc - 1, argv + 1);
   if (command == "eval")
     return cli::runEval(argc - 1, argv + 1);
+  if (command == "serve")
+    return testbench::worker::runServe({argv + 2, argv + argc});
   if (command == "walk")
     return cli::runWalk({argv + 2, argv + argc});
   if (command == "version") {

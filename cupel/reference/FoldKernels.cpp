@@ -493,6 +493,10 @@ bool hasKnownFold(KnownFunction function, DType type, Accumulate accumulate) {
 }
 
 void foldKnown(const KnownFold &fold, const FoldLayout &layout) {
+  bool single =
+      fold.result == DType::C64 || (tensor::isFloat(fold.result) && fold.result != DType::F64);
+  if (fold.function == F::Add && fold.accumulate == Accumulate::Wide && single)
+    return foldSums(fold, layout);
   dispatchKnown(fold.function, [&]<F function>() {
     tensor::dispatch(fold.result, [&]<DType type>() {
       if constexpr (hasKnown(function, type))

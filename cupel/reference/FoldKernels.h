@@ -23,6 +23,10 @@ struct KnownFold {
 /// Whether there is a loop. Narrow floats are then expected widened to f32.
 bool hasKnownFold(KnownFunction function, tensor::DType type, Accumulate accumulate);
 
+/// The sums of elements of f32, rounded once to the fold's result type (any float up to f32, or
+/// complex<f32>, whose parts are summed each for themselves), as ExactSum.h has it.
+void foldSums(const KnownFold &fold, const FoldLayout &layout);
+
 /// Both counts of the layout must be positive.
 void foldKnown(const KnownFold &fold, const FoldLayout &layout);
 

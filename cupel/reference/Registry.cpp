@@ -14,7 +14,7 @@ const Registry &Registry::get() {
     registerQuantized(all);
     registerProbes(all);
     registerCommunication(all);
-    registerSharding(all);
+    registerManual(all);
     return all;
   }();
   return registry;

@@ -72,7 +72,7 @@ void registerLinear(Registry &registry);
 void registerQuantized(Registry &registry);
 void registerProbes(Registry &registry);
 void registerCommunication(Registry &registry);
-void registerSharding(Registry &registry);
+void registerManual(Registry &registry); // computations on the pieces devices hold
 
 // What planners share.
 
@@ -88,10 +88,6 @@ Result<tensor::Tensor> constantTensor(mlir::ElementsAttr value, mlir::Type type)
 /// The scalar's or the elements' values as i64.
 Result<std::vector<int64_t>> integersOf(const tensor::Tensor &tensor);
 std::vector<int64_t> toVector(mlir::ArrayRef<int64_t> values);
-/// Results that are the operands.
-Result<StepFunction> planIdentity(mlir::Operation *op, Planning &planning);
-/// A region that takes the operands and gives the results, such as a named computation.
-Result<StepFunction> planInlineRegion(mlir::Operation *op, Planning &planning);
 /// Dequantizes the operands, runs what `planner` plans on real numbers, and quantizes the results.
 Result<StepFunction> planThroughRealNumbers(mlir::Operation *op, Planning &planning,
                                             Planner planner);
@@ -99,6 +95,8 @@ Result<StepFunction> planThroughRealNumbers(mlir::Operation *op, Planning &plann
 Result<tensor::Tensor> promoted(tensor::Tensor tensor, const tensor::ElementType &type);
 /// An elementwise operation on quantized values.
 Result<StepFunction> planQuantizedElementwise(mlir::Operation *op, const ElementOpOf &element);
+/// The custom calls SPMDFullToShardShape and SPMDShardToFullShape.
+Result<StepFunction> planShardShapeCall(mlir::Operation *op, Planning &planning);
 /// An error if a tensor of this shape is impossible or beyond the limits.
 Status reserveFor(GridProcess &process, tensor::DType type, std::span<const int64_t> shape);
 

@@ -1,0 +1,189 @@
+// `cupel diff`: what is different between two runs.
+
+#include "cupel/cli/CommandLine.h"
+#include "cupel/cli/ResultsStore.h"
+#include "cupel/cli/Verbs.h"
+#include "cupel/results/report/Changes.h"
+#include "cupel/results/report/Text.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cupel::cli {
+namespace {
+
+using namespace cupel::results;
+using Json = nlohmann::ordered_json;
+
+int fail(std::string_view message) { return reportError("diff", message, kExitUsage); }
+
+struct Section {
+  const char *key, *title;
+  const std::vector<Change> &changes;
+  enum { Outcomes, Times, Figures } kind;
+};
+
+std::vector<Section> sections(const RunChanges &changes) {
+  return {{"new_failures", "New failures", changes.newFailures, Section::Outcomes},
+          {"fixed", "Fixed", changes.fixed, Section::Outcomes},
+          {"otherwise", "Otherwise different", changes.otherwise, Section::Outcomes},
+          {"slower", "Slower", changes.slower, Section::Times},
+          {"faster", "Faster", changes.faster, Section::Times},
+          {"figures", "Other figures", changes.figures, Section::Figures},
+          {"added", "Only in the second", changes.added, Section::Outcomes},
+          {"removed", "Only in the first", changes.removed, Section::Outcomes}};
+}
+
+/// NaN and infinity have no JSON number; they are words, as everywhere in Cupel's JSON.
+Json number(std::optional<double> value) {
+  if (!value)
+    return nullptr;
+  if (std::isfinite(*value))
+    return *value;
+  return std::isnan(*value) ? "nan" : *value > 0 ? "inf" : "-inf";
+}
+
+Json rowJson(const OutcomeRow &row) {
+  if (row.id.empty())
+    return nullptr;
+  return {{"outcome", name(row.outcome)},
+          {"last_stage", name(row.lastStage)},
+          {"seconds", row.seconds},
+          {"pcc", number(row.pcc)},
+          {"max_absolute", number(row.maxAbsolute)},
+          {"reason", row.reason},
+          {"message", row.message}};
+}
+
+std::string outcomeText(const OutcomeRow &row) {
+  if (row.id.empty())
+    return "-";
+  std::string text(name(row.outcome));
+  if (!row.reason.empty())
+    text += " (" + oneLine(row.reason) + ")";
+  return text;
+}
+
+std::string figuresText(const OutcomeRow &row) {
+  std::string text;
+  if (row.pcc)
+    text = "pcc " + figure(*row.pcc);
+  if (row.maxAbsolute)
+    text += (text.empty() ? "max abs " : ", max abs ") + figure(*row.maxAbsolute);
+  return text;
+}
+
+void printSection(const Section &section, size_t most) {
+  if (section.changes.empty())
+    return;
+  fmt::print("\n{}: {}\n", section.title, section.changes.size());
+  for (size_t i = 0; i < section.changes.size() && (most == 0 || i < most); ++i) {
+    const Change &change = section.changes[i];
+    std::string difference;
+    switch (section.kind) {
+    case Section::Outcomes:
+      difference = outcomeText(change.before) + " -> " + outcomeText(change.after);
+      if (change.before.id.empty())
+        difference = outcomeText(change.after);
+      if (change.after.id.empty())
+        difference = outcomeText(change.before);
+      break;
+    case Section::Times:
+      difference = fmt::format("{} -> {} ({:.2f}x)", durationText(change.before.seconds),
+                               durationText(change.after.seconds),
+                               change.after.seconds / std::max(change.before.seconds, 1e-9));
+      break;
+    case Section::Figures:
+      difference = figuresText(change.before) + " -> " + figuresText(change.after);
+      break;
+    }
+    fmt::print("  {}: {}\n", oneLine(change.name()), difference);
+  }
+  if (most && section.changes.size() > most)
+    fmt::print("  ... and {} more (--limit 0 lists all)\n", section.changes.size() - most);
+}
+
+} // namespace
+
+int runDiffVerb(const Arguments &arguments) {
+  CommandLine line("diff", "Compare two runs. Exit code 1: the second has new failures.");
+  line.example("cupel diff latest~1 latest", "what the last run changed");
+  line.example("cupel diff 20261115", "that run against the last one");
+  line.example("cupel diff A B --slower 1.2", "count 20 % as slower");
+  std::string before, after = "latest", results;
+  ChangeOptions options;
+  bool asJson = false;
+  size_t limit = 50;
+  line.app.add_option("A", before, "The earlier run (latest~1, an id or its beginning)")
+      ->required();
+  line.app.add_option("B", after, "The later run (default: latest)");
+  addResultsOption(line, results);
+  line.app
+      .add_option("--slower", options.slowerFactor, "Slower means by more than this factor (1.5)")
+      ->type_name("FACTOR")
+      ->check(CLI::Range(1.0, 1e9));
+  line.app
+      .add_option("--noise", options.noiseSeconds, "... and by more than this many seconds (0.5)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9));
+  line.app
+      .add_option("--pcc-step", options.pccStep, "A PCC that moves by less is the same (0.001)")
+      ->type_name("STEP")
+      ->check(CLI::Range(0.0, 2.0));
+  line.app.add_option("--limit", limit, "Most lines of each kind (50; 0: all)")->type_name("N");
+  line.app.add_flag("--json", asJson, "Print a JSON object");
+  if (std::optional<int> exit = line.parse(arguments))
+    return *exit;
+
+  Result<Store> store = openResults(results);
+  if (!store)
+    return fail(store.message());
+  Result<std::string> first = store->resolveRun(before), second = store->resolveRun(after);
+  if (!first)
+    return fail(first.message());
+  if (!second)
+    return fail(second.message());
+  Result<RunInfo> firstRun = store->run(*first), secondRun = store->run(*second);
+  Result<std::vector<OutcomeRow>> a = store->outcomes(*first), b = store->outcomes(*second);
+  if (!firstRun)
+    return fail(firstRun.message());
+  if (!secondRun)
+    return fail(secondRun.message());
+  if (!a)
+    return fail(a.message());
+  if (!b)
+    return fail(b.message());
+  RunChanges changes = compareOutcomes(*a, *b, options);
+  int exitCode = changes.newFailures.empty() ? kExitSuccess : kExitFailure;
+
+  if (asJson) {
+    Json json = {{"schema", "cupel-diff-1"}, {"before", *first}, {"after", *second}};
+    for (const Section &section : sections(changes)) {
+      Json list = Json::array();
+      for (const Change &change : section.changes)
+        list.push_back({{"test", change.name()},
+                        {"before", rowJson(change.before)},
+                        {"after", rowJson(change.after)}});
+      json[section.key] = std::move(list);
+    }
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    return exitCode;
+  }
+  auto describe = [](const RunInfo &run, size_t tests) {
+    return fmt::format("{} ({} UTC, {}{}{})", run.id, peopleTime(run.startedAt),
+                       counted(tests, "test"),
+                       run.device.empty() ? "" : " on " + oneLine(run.device),
+                       run.arch.empty() ? "" : " as " + oneLine(run.arch));
+  };
+  fmt::print("from {}\nto   {}\n", describe(*firstRun, a->size()), describe(*secondRun, b->size()));
+  if (firstRun->device != secondRun->device || firstRun->arch != secondRun->arch)
+    fmt::print("They ran on different devices.\n");
+  if (changes.empty())
+    fmt::print("\nNo difference.\n");
+  for (const Section &section : sections(changes))
+    printSection(section, limit);
+  return exitCode;
+}
+
+} // namespace cupel::cli

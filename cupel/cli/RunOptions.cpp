@@ -1,0 +1,181 @@
+#include "cupel/cli/RunOptions.h"
+
+#include "cupel/cli/ResultsStore.h"
+#include "cupel/support/Process.h"
+#include "cupel/testbench/selection/Shards.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <thread>
+
+namespace cupel::cli {
+
+namespace {
+
+using testbench::matrix::CollectOptions;
+using testbench::runner::DeviceSpec;
+using testbench::runner::RunnerOptions;
+
+std::vector<std::string> splitAtCommas(const std::string &text) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at <= text.size() && !text.empty();) {
+    size_t end = std::min(text.find(',', at), text.size());
+    if (end > at)
+      words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+} // namespace
+
+Result<uint64_t> parseByteCount(const std::string &text) {
+  const char *begin = text.c_str();
+  char *end = nullptr;
+  double number = std::strtod(begin, &end);
+  std::string unit(end);
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return std::tolower(c); });
+  double factor = unit.empty() || unit == "b"                    ? 1
+                  : unit == "k" || unit == "kb" || unit == "kib" ? 0x1p10
+                  : unit == "m" || unit == "mb" || unit == "mib" ? 0x1p20
+                  : unit == "g" || unit == "gb" || unit == "gib" ? 0x1p30
+                  : unit == "t" || unit == "tb" || unit == "tib" ? 0x1p40
+                                                                 : 0;
+  double bytes = number * factor;
+  if (end == begin || !(bytes >= 1) || bytes > 0x1p60)
+    return Error{"'" + text + "' is no amount of memory; write 512M or 4G"};
+  return uint64_t(bytes);
+}
+
+std::optional<int> RunOptions::parse(const Arguments &given) {
+  CommandLine line("run", "Run tests in worker processes, judge, remember and report them.");
+  CLI::App &app = line.app;
+  app.add_option("PATH|ID", arguments,
+                 "Files and folders with tests, or ids (default: the project file cupel.yaml)");
+  app.add_option("-k", keyword, "Run tests whose names match, as pytest does")->type_name("EXPR");
+  app.add_option("-m", markers, "Run tests whose markers match, as pytest does")->type_name("EXPR");
+  app.add_option("--suite", suites, "Run these suites only: programs,models,...")
+      ->type_name("NAMES");
+  app.add_option("-R", repeat,
+                 "Run what failed, did not run or is new since this run: latest, or its id")
+      ->type_name("RUN");
+  app.add_option("--shard", shard, "Run part i of n, balanced by known durations")
+      ->type_name("i/n");
+  app.add_option("--preset", preset, "Run what this job of a CI preset would run")
+      ->type_name("FILE[:NAME]");
+  app.add_option("--frameworks", frameworks, "Frameworks of loaders (pytorch,jax)")
+      ->type_name("NAMES");
+  app.add_option("--zoo", zoo, "Root of a tree of model loaders")->type_name("DIR");
+  app.add_option("--config", config, "Folder of the YAML test configuration")->type_name("DIR");
+  app.add_option("--arch", arch, "Architecture whose overrides apply")->type_name("NAME");
+  app.add_flag("--import", importUndecided, "Import loaders that cannot be read statically");
+  app.add_flag("--no-cache", noCache, "Read everything anew");
+
+  app.add_option("--device", devices,
+                 "Where tests run (reference); several stand in for each other")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->expected(1)
+      ->take_all();
+  app.add_option("-j,--jobs", jobs, "How many workers at once (one a core)")->type_name("N");
+  app.add_option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
+      ->type_name("S");
+  app.add_option("--stage-timeout", stageTimeouts,
+                 "Seconds a stage may take, e.g. compile=60; may be repeated")
+      ->type_name("STAGE=S")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--memory", memory, "Memory one test may hold, e.g. 4G")->type_name("SIZE");
+  app.add_option("--retries", retries, "Try a failing test so many times more; mark it as flaky")
+      ->type_name("N");
+  app.add_option("--seed", seed, "Of inputs that are made up (0)")->type_name("N");
+  app.add_flag("--force-run", forceRun, "Run tests the configuration says to skip");
+  app.add_flag("--runxfail", runXfail, "Report known failures as if they were not known");
+  app.add_flag("--resume", resume,
+               "Go on with the run that was killed or interrupted last, or with the one named");
+
+  addResultsOption(line, results);
+  app.add_option("--junitxml", junit, "Write a JUnit XML report")->type_name("FILE");
+  app.add_option("--json", json, "Write a JSON report")->type_name("FILE");
+  app.add_option("--markdown", markdown, "Write a summary for a pull request")->type_name("FILE");
+  app.add_flag("-q,--quiet", quiet, "No line for tests that went as expected");
+  line.example("cupel run zoo/programs", "run the programs that ship");
+  line.example("cupel run -k 'conv and not train' -j 4", "those of the project that match");
+  line.example("cupel run -R latest --retries 2", "what failed last time, three tries each");
+  line.example("cupel run --resume", "go on where a killed run stopped");
+  return line.parse(given);
+}
+
+Result<CollectOptions> RunOptions::collecting() const {
+  CollectOptions collect;
+  collect.arguments = arguments;
+  collect.zoo = zoo;
+  collect.config = config;
+  collect.arch = arch;
+  collect.keyword = keyword;
+  collect.markers = markers;
+  collect.preset = preset;
+  collect.suites = splitAtCommas(suites);
+  if (!frameworks.empty())
+    collect.frameworks = splitAtCommas(frameworks);
+  collect.importUndecided = importUndecided;
+  collect.useCache = !noCache;
+  if (!shard.empty()) {
+    Result<testbench::selection::Shard> parsed = testbench::selection::parseShard(shard);
+    if (!parsed)
+      return Error{"--shard: " + parsed.message()};
+    collect.shard = parsed->index;
+    collect.shards = parsed->count;
+  }
+  return collect;
+}
+
+Result<RunnerOptions> RunOptions::running() const {
+  RunnerOptions run;
+  run.jobs = jobs ? jobs : std::max(1u, std::thread::hardware_concurrency());
+  if (run.jobs > 1024)
+    return Error{fmt::format("-j {} is more workers than anybody can want", jobs)};
+  if (!(timeout >= 0))
+    return Error{fmt::format("--timeout {}: give seconds, 0 for no limit", timeout)};
+  run.timeoutSeconds = timeout;
+  for (const std::string &text : stageTimeouts) {
+    size_t at = text.find('=');
+    std::optional<results::Stage> stage = results::parseStage(text.substr(0, at));
+    double seconds = at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 1, nullptr);
+    if (!stage || !(seconds > 0))
+      return Error{"--stage-timeout " + text +
+                   ": write STAGE=SECONDS with load, frontend, compile, execute, reference or "
+                   "compare"};
+    run.stageTimeouts[*stage] = seconds;
+  }
+  if (!memory.empty()) {
+    Result<uint64_t> bytes = parseByteCount(memory);
+    if (!bytes)
+      return Error{"--memory: " + bytes.message()};
+    run.memoryLimitBytes = *bytes;
+  }
+  run.retries = retries;
+  run.seed = seed;
+  run.forceRun = forceRun;
+  run.runXfail = runXfail;
+  run.arch = arch;
+  if (!devices.empty()) {
+    run.devices.clear();
+    for (const std::string &name : devices)
+      run.devices.push_back({.name = name});
+  }
+  // For tests of the runner itself.
+  const char *other = std::getenv("CUPEL_WORKER");
+  run.workerCommand = {other ? other : executableFolder() + "/cupel-worker", "serve"};
+  return run;
+}
+
+std::string RunOptions::deviceText() const {
+  return devices.empty() ? "reference" : fmt::format("{}", fmt::join(devices, ","));
+}
+
+} // namespace cupel::cli

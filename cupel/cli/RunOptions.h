@@ -1,0 +1,42 @@
+// The options of `cupel run`, and what they mean for collecting and running. Parsed again from the
+// journal when a run is resumed.
+#pragma once
+
+#include "cupel/cli/CommandLine.h"
+#include "cupel/support/Error.h"
+#include "cupel/testbench/matrix/Collect.h"
+#include "cupel/testbench/runner/Runner.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cupel::cli {
+
+struct RunOptions {
+  std::vector<std::string> arguments; ///< Paths and ids; with --resume at most the run.
+  std::string zoo, config, results, arch, suites, frameworks, keyword, markers, preset, repeat;
+  std::string shard, junit, json, markdown, memory;
+  std::vector<std::string> devices, stageTimeouts;
+  unsigned jobs = 0;
+  double timeout = 300;
+  uint32_t retries = 0;
+  uint64_t seed = 0;
+  bool forceRun = false, runXfail = false, resume = false, quiet = false;
+  bool importUndecided = false, noCache = false;
+
+  /// Parses; an exit code where the verb must not go on.
+  std::optional<int> parse(const Arguments &arguments);
+
+  /// What the options say of selecting; without what only the store knows (-R, durations).
+  Result<testbench::matrix::CollectOptions> collecting() const;
+  /// What the options say of running; without what only the store knows (forecasts).
+  Result<testbench::runner::RunnerOptions> running() const;
+  /// The devices by name, as one text.
+  std::string deviceText() const;
+};
+
+/// `4G`, `512M`, `1.5GiB`, `100000`: bytes.
+Result<uint64_t> parseByteCount(const std::string &text);
+
+} // namespace cupel::cli

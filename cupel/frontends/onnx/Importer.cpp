@@ -1,0 +1,476 @@
+#include "cupel/frontends/onnx/Importer.h"
+
+#include "onnx-ml.pb.h"
+
+#include "mlir/IR/Verifier.h"
+
+#include <fmt/format.h>
+
+namespace cupel::frontends::onnx_import {
+
+using namespace mlir;
+using tensor::Shape;
+using tensor::Tensor;
+
+namespace {
+
+// Known tensors up to this size are written into the program; larger ones are arguments.
+constexpr int64_t kInlineElements = 1024;
+constexpr int kMaxFunctionDepth = 64;
+
+bool isStandard(StringRef domain) { return domain.empty() || domain == "ai.onnx"; }
+StringRef canonical(StringRef domain) { return isStandard(domain) ? StringRef() : domain; }
+
+Opsets opsetsOf(const google::protobuf::RepeatedPtrField<proto::OperatorSetIdProto> &imports) {
+  Opsets opsets;
+  for (const proto::OperatorSetIdProto &import : imports)
+    opsets[canonical(import.domain()).str()] = import.version();
+  return opsets;
+}
+
+} // namespace
+
+std::string_view name(Refusal refusal) {
+  switch (refusal) {
+  case Refusal::None:
+    return "none";
+  case Refusal::Invalid:
+    return "invalid";
+  case Refusal::DataDependent:
+    return "data-dependent shape";
+  case Refusal::Strings:
+    return "strings";
+  case Refusal::Sequences:
+    return "sequences";
+  case Refusal::Random:
+    return "random";
+  case Refusal::Codec:
+    return "image codec";
+  case Refusal::OtherDomain:
+    return "other domain";
+  case Refusal::NotYet:
+    return "not yet";
+  }
+  return "?";
+}
+
+const Item *Scope::find(StringRef name) const {
+  for (const Scope *scope = this; scope; scope = scope->outer)
+    if (auto found = scope->items.find(std::string_view(name)); found != scope->items.end())
+      return &found->second;
+  return nullptr;
+}
+
+Importer::Importer(const Model &model, MLIRContext &context, const ImportOptions &options,
+                   std::set<std::string> bound)
+    : model(model), context(context), options(options), bound(std::move(bound)),
+      opsets(opsetsOf(model.proto().opset_import())) {}
+
+Error Importer::refuse(Refusal refusal, std::string message) {
+  if (failure.refusal == Refusal::None || failure.message.empty())
+    failure = {refusal, message};
+  return Error{std::move(message)};
+}
+
+int64_t Importer::opsetOf(StringRef domain) const {
+  auto found = opsets.find(std::string_view(canonical(domain)));
+  return found == opsets.end() ? 0 : found->second;
+}
+
+bool Importer::run(Imported &result) {
+  failure.refusal = Refusal::None;
+  OpBuilder builder(&context);
+  result.module = ModuleOp::create(builder.getUnknownLoc());
+  builder.setInsertionPointToEnd(result.module->getBody());
+  main = builder.create<func::FuncOp>(builder.getUnknownLoc(), "main",
+                                      builder.getFunctionType({}, {}));
+  main.addEntryBlock();
+  mainBuilder.emplace(main);
+  current = &*mainBuilder;
+
+  const proto::GraphProto &graph = model.proto().graph();
+  Scope top;
+  auto all = [&]() -> Status {
+    if (Status status = importInputs(top, result); !status)
+      return status;
+    if (Status status = importInitializers(graph, top); !status)
+      return status;
+    if (Status status = importNodes(graph.node(), top); !status)
+      return status;
+    SmallVector<Value> outputs;
+    for (const proto::ValueInfoProto &output : graph.output()) {
+      const Item *found = top.find(output.name());
+      if (!found)
+        return refuse(Refusal::Invalid, "output '" + output.name() + "' is computed nowhere");
+      if (!found->isTensor())
+        return refuse(Refusal::Sequences,
+                      "output '" + output.name() + "' is a sequence or an optional, not a tensor");
+      Item item = *found;
+      outputs.push_back(materialize(item));
+      result.outputs.push_back(output.name());
+    }
+    current->builder().create<func::ReturnOp>(current->location(), outputs);
+    main.setFunctionType(
+        builder.getFunctionType(main.getBody().getArgumentTypes(), ValueRange(outputs).getTypes()));
+    return {};
+  };
+  if (Status status = all(); !status) {
+    if (failure.message.empty())
+      failure = {Refusal::Invalid, status.message()};
+    return false;
+  }
+  result.weights = std::move(weights);
+  if (failed(verify(*result.module))) {
+    failure = {Refusal::NotYet,
+               "the module made from this model does not verify: an error in Cupel"};
+    return false;
+  }
+  return true;
+}
+
+Value Importer::materialize(Item &item) {
+  if (item.value)
+    return item.value;
+  const Tensor &tensor = *item.known;
+  if (folding || tensor.size() <= kInlineElements || item.name.empty())
+    return item.value = current->constant(tensor);
+  Value &argument = weightArguments[item.name];
+  if (!argument) {
+    auto type = RankedTensorType::get(ArrayRef(tensor.shape().data(), tensor.shape().size()),
+                                      elementTypeFor(&context, tensor.dtype()));
+    argument = main.getBody().addArgument(type, main.getLoc());
+    weights.emplace_back(item.name, tensor);
+  }
+  return item.value = argument;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs and constants
+//===----------------------------------------------------------------------===//
+
+Result<Shape> Importer::inputShape(const proto::ValueInfoProto &input, Imported &result) {
+  const proto::TypeProto_Tensor &type = input.type().tensor_type();
+  auto given = options.shapes.find(input.name());
+  auto value = options.inputs.find(input.name());
+  if (!type.has_shape() && given == options.shapes.end() && value == options.inputs.end())
+    return refuse(Refusal::Invalid, "input '" + input.name() +
+                                        "' has no shape; give one with --shape " + input.name() +
+                                        "=2x3");
+  Shape shape;
+  if (value != options.inputs.end())
+    shape.assign(value->second.shape().begin(), value->second.shape().end());
+  else if (given != options.shapes.end())
+    shape = given->second;
+  bool isGiven = value != options.inputs.end() || given != options.shapes.end();
+  if (!type.has_shape())
+    return shape;
+  if (isGiven && int(shape.size()) != type.shape().dim_size())
+    return refuse(Refusal::Invalid,
+                  fmt::format("input '{}' has rank {} in the model, but {} was given", input.name(),
+                              type.shape().dim_size(), shape.size()));
+  for (int i = 0; i < type.shape().dim_size(); ++i) {
+    const proto::TensorShapeProto_Dimension &dim = type.shape().dim(i);
+    if (dim.has_dim_value()) {
+      if (dim.dim_value() < 0)
+        return refuse(Refusal::Invalid, fmt::format("input '{}' has a dimension of size {}",
+                                                    input.name(), dim.dim_value()));
+      if (isGiven && shape[i] != dim.dim_value())
+        return refuse(Refusal::Invalid,
+                      fmt::format("dimension {} of input '{}' is {} in the model, but {} was given",
+                                  i, input.name(), dim.dim_value(), shape[i]));
+      if (!isGiven)
+        shape.push_back(dim.dim_value());
+    } else if (!isGiven) {
+      shape.push_back(1);
+      std::string symbol = dim.dim_param().empty() ? "unnamed" : "'" + dim.dim_param() + "'";
+      result.notes.push_back(fmt::format("dimension {} ({}) of input '{}' is taken as 1; --shape "
+                                         "{}=... says otherwise",
+                                         i, symbol, input.name(), input.name()));
+    }
+  }
+  return shape;
+}
+
+Status Importer::importInputs(Scope &scope, Imported &result) {
+  const proto::GraphProto &graph = model.proto().graph();
+  std::set<std::string> constants;
+  for (const proto::TensorProto &tensor : graph.initializer())
+    constants.insert(tensor.name());
+  for (const proto::SparseTensorProto &tensor : graph.sparse_initializer())
+    constants.insert(tensor.values().name());
+  for (const proto::ValueInfoProto &input : graph.input()) {
+    // An initializer that is also an input is a default; callers may feed another value.
+    if (constants.count(input.name()) && !options.inputs.count(input.name()))
+      continue;
+    if (input.name().empty() || scope.items.count(input.name()))
+      return refuse(Refusal::Invalid, "input '" + input.name() + "' is unnamed or stands twice");
+    if (!input.type().has_tensor_type()) {
+      bool sequence = input.type().has_sequence_type() || input.type().has_optional_type();
+      return refuse(sequence ? Refusal::Sequences : Refusal::Invalid,
+                    "input '" + input.name() + "' is not a tensor" +
+                        (sequence ? " but a sequence or an optional" : ""));
+    }
+    int32_t number = input.type().tensor_type().elem_type();
+    Result<tensor::DType> type = elementType(number);
+    if (!type)
+      return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
+                    "input '" + input.name() + "': " + type.message());
+    Result<Shape> shape = inputShape(input, result);
+    if (!shape)
+      return Error{shape.message()};
+    if (!tensor::byteCount(*type, *shape))
+      return refuse(Refusal::Invalid,
+                    fmt::format("input '{}' has an impossible shape", input.name()));
+    Item item;
+    if (bound.count(input.name())) {
+      item.known = options.inputs.at(input.name());
+      if (item.known->dtype() != *type)
+        return refuse(Refusal::Invalid,
+                      "the value given for input '" + input.name() + "' has another element type");
+      result.notes.push_back("input '" + input.name() +
+                             "' decides shapes: its value is taken from the data");
+    } else {
+      auto tensorType = RankedTensorType::get(*shape, elementTypeFor(&context, *type));
+      item.value = main.getBody().addArgument(tensorType, main.getLoc());
+      item.sources.resize(sourceNames.size() + 1);
+      item.sources.set(sourceNames.size());
+      sourceNames.push_back(input.name());
+      result.inputs.push_back({input.name(), *type, std::move(*shape)});
+    }
+    scope.items[input.name()] = std::move(item);
+  }
+  return {};
+}
+
+Status Importer::importInitializers(const proto::GraphProto &graph, Scope &scope) {
+  auto define = [&](const std::string &name, Result<Tensor> value, int32_t number) -> Status {
+    if (name.empty())
+      return refuse(Refusal::Invalid, "an initializer has no name");
+    if (scope.items.count(name))
+      return Status(); // Fed by the caller.
+    if (!value)
+      return refuse(number == proto::TensorProto::STRING ? Refusal::Strings
+                    : elementType(number)                ? Refusal::Invalid
+                                                         : Refusal::NotYet,
+                    value.message());
+    Item item;
+    item.known = std::move(*value);
+    item.name = name;
+    scope.items[name] = std::move(item);
+    return {};
+  };
+  std::set<std::string> seen;
+  for (const proto::TensorProto &tensor : graph.initializer()) {
+    if (!seen.insert(tensor.name()).second)
+      return refuse(Refusal::Invalid, "initializer '" + tensor.name() + "' stands twice");
+    if (Status status = define(tensor.name(), model.tensor(tensor), tensor.data_type()); !status)
+      return status;
+  }
+  for (const proto::SparseTensorProto &tensor : graph.sparse_initializer())
+    if (Status status =
+            define(tensor.values().name(), model.tensor(tensor), tensor.values().data_type());
+        !status)
+      return status;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+Status Importer::importNodes(const google::protobuf::RepeatedPtrField<proto::NodeProto> &nodes,
+                             Scope &scope) {
+  for (const proto::NodeProto &node : nodes)
+    if (Status status = importNode(node, scope); !status)
+      return status;
+  return {};
+}
+
+const proto::FunctionProto *Importer::findFunction(const proto::NodeProto &node) const {
+  for (const proto::FunctionProto &function : model.proto().functions())
+    if (function.name() == node.op_type() &&
+        canonical(function.domain()) == canonical(node.domain()) &&
+        function.overload() == node.overload())
+      return &function;
+  return nullptr;
+}
+
+static std::string describe(const proto::NodeProto &node) {
+  std::string text = "node ";
+  if (!node.name().empty())
+    text += "'" + node.name() + "' ";
+  return text + "(" + (isStandard(node.domain()) ? "" : node.domain() + ".") + node.op_type() + ")";
+}
+
+Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
+  SmallVector<Item> inputs;
+  for (const std::string &name : node.input()) {
+    if (name.empty()) {
+      inputs.emplace_back();
+      continue;
+    }
+    const Item *found = scope.find(name);
+    if (!found)
+      return refuse(Refusal::Invalid,
+                    describe(node) + ": its operand '" + name + "' is computed by no earlier node");
+    inputs.push_back(*found);
+  }
+  Location location =
+      NameLoc::get(StringAttr::get(&context, node.name().empty() ? node.op_type() : node.name()));
+  current->setLocation(location);
+
+  if (const proto::FunctionProto *function = findFunction(node))
+    return importFunctionCall(*function, node, std::move(inputs), scope);
+
+  StringRef domain = canonical(node.domain());
+  int64_t opset = opsetOf(domain);
+  const OpTable &table = OpTable::get();
+  if (!opset)
+    return refuse(Refusal::Invalid, describe(node) +
+                                        ": the model imports no operator set of domain '" +
+                                        node.domain() + "'");
+  const OpEntry *entry = table.find(domain, node.op_type(), opset);
+  if (!entry) {
+    bool known = table.knows(domain, node.op_type());
+    return refuse(isStandard(domain) ? Refusal::NotYet : Refusal::OtherDomain,
+                  describe(node) + (known ? fmt::format(": not lowered at opset {}", opset)
+                                          : fmt::format(": there is no lowering of this operator "
+                                                        "(opset {})",
+                                                        opset)));
+  }
+
+  llvm::SmallBitVector sources;
+  for (const Item &input : inputs) {
+    sources |= input.sources;
+    if (input.elements)
+      for (const Item &element : *input.elements)
+        sources |= element.sources;
+  }
+  Scope *outer = this->scope;
+  this->scope = &scope;
+  SmallVector<Item> results;
+  Result<bool> folded = fold(*entry, node, opset, inputs, results);
+  Status status = folded ? Status() : Status(Error{folded.message()});
+  if (folded && !*folded) {
+    Node context(*this, node, opset, std::move(inputs));
+    status = entry->lower(context);
+    results = std::move(context.results);
+  }
+  this->scope = outer;
+  if (!status)
+    return status;
+  for (int i = 0; i < node.output_size(); ++i) {
+    const std::string &name = node.output(i);
+    if (name.empty())
+      continue;
+    if (size_t(i) >= results.size() || results[i].isAbsent())
+      return refuse(Refusal::NotYet, describe(node) + ": its result " + std::to_string(i) + " ('" +
+                                         name + "') is not computed");
+    if (scope.items.count(name))
+      return refuse(Refusal::Invalid, describe(node) + ": the name '" + name + "' is taken");
+    Item &item = results[i];
+    if (!item.known)
+      item.sources |= sources;
+    scope.items[name] = std::move(item);
+  }
+  return {};
+}
+
+Status Importer::importFunctionCall(const proto::FunctionProto &function,
+                                    const proto::NodeProto &call, SmallVector<Item> inputs,
+                                    Scope &scope) {
+  if (++functionDepth > kMaxFunctionDepth)
+    return refuse(Refusal::Invalid, describe(call) + ": functions call each other without end");
+  std::map<std::string, const proto::AttributeProto *> attributes;
+  for (const proto::AttributeProto &attribute : function.attribute_proto())
+    attributes[attribute.name()] = &attribute;
+  for (const proto::AttributeProto &attribute : call.attribute()) {
+    const proto::AttributeProto *given = &attribute;
+    if (!attribute.ref_attr_name().empty()) {
+      given = nullptr;
+      if (callerAttributes)
+        if (auto found = callerAttributes->find(attribute.ref_attr_name());
+            found != callerAttributes->end())
+          given = found->second;
+    }
+    if (given)
+      attributes[attribute.name()] = given;
+  }
+  Scope body;
+  for (int i = 0; i < function.input_size(); ++i)
+    if (size_t(i) < inputs.size() && !inputs[i].isAbsent())
+      body.items[function.input(i)] = inputs[i];
+    else
+      body.items[function.input(i)] = Item();
+
+  Opsets outerOpsets = std::exchange(opsets, opsetsOf(function.opset_import()));
+  // A function may leave out what its model imports.
+  for (const auto &[domain, version] : outerOpsets)
+    opsets.try_emplace(domain, version);
+  const auto *outerAttributes = std::exchange(callerAttributes, &attributes);
+  Status status = importNodes(function.node(), body);
+  callerAttributes = outerAttributes;
+  opsets = std::move(outerOpsets);
+  --functionDepth;
+  if (!status)
+    return status;
+  for (int i = 0; i < call.output_size(); ++i) {
+    if (call.output(i).empty())
+      continue;
+    const Item *found = i < function.output_size() ? body.find(function.output(i)) : nullptr;
+    if (!found)
+      return refuse(Refusal::Invalid,
+                    describe(call) + ": the function gives no result " + std::to_string(i));
+    scope.items[call.output(i)] = *found;
+  }
+  return {};
+}
+
+Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
+                                                ArrayRef<Item> inputs) {
+  Scope body;
+  body.outer = scope;
+  if (graph.input_size() != int(inputs.size()))
+    return refuse(Refusal::Invalid, fmt::format("subgraph '{}' has {} inputs, but {} are given",
+                                                graph.name(), graph.input_size(), inputs.size()));
+  for (int i = 0; i < graph.input_size(); ++i)
+    body.items[graph.input(i).name()] = inputs[i];
+  if (++functionDepth > kMaxFunctionDepth)
+    return refuse(Refusal::Invalid, "graphs nest without end");
+  Status status = importInitializers(graph, body);
+  if (status)
+    status = importNodes(graph.node(), body);
+  --functionDepth;
+  if (!status)
+    return Error{status.message()};
+  SmallVector<Item> results;
+  for (const proto::ValueInfoProto &output : graph.output()) {
+    const Item *found = body.find(output.name());
+    if (!found)
+      return refuse(Refusal::Invalid,
+                    "subgraph '" + graph.name() + "' computes no '" + output.name() + "'");
+    results.push_back(*found);
+  }
+  return results;
+}
+
+std::optional<Imported> importModel(const Model &model, MLIRContext &context,
+                                    const ImportOptions &options, ImportFailure &failure) {
+  std::set<std::string> bound;
+  // Each round binds at least one more input.
+  for (int round = 0; round <= model.proto().graph().input_size(); ++round) {
+    Imported result;
+    Importer importer(model, context, options, bound);
+    if (importer.run(result))
+      return result;
+    if (importer.rebind.empty()) {
+      failure = std::move(importer.failure);
+      return std::nullopt;
+    }
+    bound.insert(importer.rebind.begin(), importer.rebind.end());
+  }
+  failure = {Refusal::Invalid, "inputs cannot be bound"};
+  return std::nullopt;
+}
+
+} // namespace cupel::frontends::onnx_import

@@ -1,0 +1,77 @@
+// The state of one import: the function being written, names in scope, opsets, weights. Private to
+// the importer's own files; lowerings see a Node.
+#pragma once
+
+#include "cupel/frontends/onnx/Node.h"
+#include "cupel/frontends/onnx/OpTable.h"
+#include "onnx-ml.pb.h"
+
+#include <map>
+#include <set>
+
+namespace cupel::frontends::onnx_import {
+
+/// Names of one graph and those around it.
+struct Scope {
+  std::map<std::string, Item, std::less<>> items;
+  const Scope *outer = nullptr;
+
+  const Item *find(llvm::StringRef name) const;
+};
+
+using Opsets = std::map<std::string, int64_t, std::less<>>;
+
+class Importer {
+public:
+  Importer(const Model &model, mlir::MLIRContext &context, const ImportOptions &options,
+           std::set<std::string> bound);
+
+  /// Imports everything; on failure `failure` says why, or `rebind` names inputs to bind first.
+  bool run(Imported &result);
+
+  ImportFailure failure;
+  std::set<std::string> rebind;
+
+private:
+  friend class Node;
+
+  // ImportGraph.cpp
+  Status importInputs(Scope &scope, Imported &result);
+  Status importInitializers(const proto::GraphProto &graph, Scope &scope);
+  Status importNodes(const google::protobuf::RepeatedPtrField<proto::NodeProto> &nodes,
+                     Scope &scope);
+  Status importNode(const proto::NodeProto &node, Scope &scope);
+  Status importFunctionCall(const proto::FunctionProto &function, const proto::NodeProto &call,
+                            llvm::SmallVector<Item> inputs, Scope &scope);
+  Result<llvm::SmallVector<Item>> inlineGraph(const proto::GraphProto &graph,
+                                              llvm::ArrayRef<Item> inputs);
+  Result<tensor::Shape> inputShape(const proto::ValueInfoProto &input, Imported &result);
+
+  // Fold.cpp: evaluates a node on known values; false where it is better left in the program.
+  Result<bool> fold(const OpEntry &entry, const proto::NodeProto &node, int64_t opset,
+                    const llvm::SmallVector<Item> &inputs, llvm::SmallVector<Item> &results);
+
+  mlir::Value materialize(Item &item);
+  Error refuse(Refusal refusal, std::string message);
+  const proto::FunctionProto *findFunction(const proto::NodeProto &node) const;
+  int64_t opsetOf(llvm::StringRef domain) const;
+
+  const Model &model;
+  mlir::MLIRContext &context;
+  const ImportOptions &options;
+  std::set<std::string> bound;          ///< Graph inputs whose values are used as constants.
+  Opsets opsets;                        ///< Of the graph or function being imported.
+  std::vector<std::string> sourceNames; ///< Graph inputs, by number.
+
+  mlir::func::FuncOp main;
+  std::optional<HloBuilder> mainBuilder;
+  HloBuilder *current = nullptr; ///< The main function's, or a scratch function's while folding.
+  bool folding = false;
+  std::map<std::string, mlir::Value> weightArguments;
+  std::vector<std::pair<std::string, tensor::Tensor>> weights;
+  Scope *scope = nullptr; ///< Of the node being imported.
+  int functionDepth = 0;
+  const std::map<std::string, const proto::AttributeProto *> *callerAttributes = nullptr;
+};
+
+} // namespace cupel::frontends::onnx_import

@@ -1,0 +1,248 @@
+#include "cupel/frontends/onnx/Node.h"
+
+#include "cupel/frontends/onnx/Importer.h"
+#include "cupel/tensor/Convert.h"
+#include "onnx-ml.pb.h"
+
+#include <fmt/format.h>
+
+namespace cupel::frontends::onnx_import {
+
+using namespace mlir;
+using tensor::Tensor;
+
+Node::Node(Importer &importer, const proto::NodeProto &node, int64_t opset,
+           SmallVector<Item> inputs)
+    : b(*importer.current), opset(opset), importer(importer), node(node), items(std::move(inputs)) {
+  results.resize(node.output_size());
+}
+
+StringRef Node::op() const { return node.op_type(); }
+bool Node::composites() const { return importer.options.composites && !importer.folding; }
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+Value Node::materialize(Item &item) { return importer.materialize(item); }
+Value Node::in(size_t i) { return importer.materialize(items[i]); }
+
+Status Node::expect(size_t least, std::optional<size_t> most) {
+  if (most && items.size() > *most)
+    return error(fmt::format("takes at most {} operands, not {}", *most, items.size()));
+  for (size_t i = 0; i < least; ++i)
+    if (!has(i))
+      return error(fmt::format("lacks operand {}", i));
+  for (const Item &item : items)
+    if (item.elements)
+      return refuse(Refusal::Sequences, "takes tensors, not sequences");
+  return {};
+}
+
+Result<Tensor> Node::known(size_t i, StringRef what) {
+  if (!has(i))
+    return error(what.str() + " is missing");
+  const Item &item = items[i];
+  if (item.known)
+    return *item.known;
+  if (item.elements)
+    return refuse(Refusal::Sequences, what.str() + " is a sequence");
+  // It may become known once the inputs it comes from are bound to the data.
+  std::set<std::string> wanted;
+  bool available = item.sources.any();
+  for (unsigned source : item.sources.set_bits()) {
+    const std::string &name = importer.sourceNames[source];
+    available &= importer.options.inputs.count(name) > 0;
+    wanted.insert(name);
+  }
+  if (available) {
+    importer.rebind = std::move(wanted);
+    return Error{"inputs are bound and the import starts again"};
+  }
+  return refuse(Refusal::DataDependent,
+                what.str() + " decides a shape, but is known only when the program runs" +
+                    (wanted.empty() ? std::string()
+                                    : fmt::format(" (it depends on input '{}'; give its value)",
+                                                  *wanted.begin())));
+}
+
+Result<Dims> Node::knownIntegers(size_t i, StringRef what) {
+  Result<Tensor> tensor = known(i, what);
+  if (!tensor)
+    return Error{tensor.message()};
+  Result<Tensor> wide = tensor::convert(*tensor, tensor::DType::I64);
+  Result<Tensor> packed = wide ? wide->contiguous() : Error{wide.message()};
+  if (!packed)
+    return error(what.str() + ": " + packed.message());
+  const int64_t *data = packed->dataAs<int64_t>();
+  return Dims(data, data + packed->size());
+}
+
+Result<double> Node::knownNumber(size_t i, StringRef what) {
+  Result<Tensor> tensor = known(i, what);
+  if (!tensor)
+    return Error{tensor.message()};
+  if (tensor->size() != 1)
+    return error(what.str() + " should be one number");
+  Result<Tensor> wide = tensor::convert(*tensor, tensor::DType::F64);
+  if (!wide)
+    return error(what.str() + ": " + wide.message());
+  return *wide->dataAs<double>();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const proto::AttributeProto *Node::attribute(StringRef name) const {
+  for (const proto::AttributeProto &attribute : node.attribute()) {
+    if (attribute.name() != name)
+      continue;
+    if (attribute.ref_attr_name().empty())
+      return &attribute;
+    if (!importer.callerAttributes)
+      return nullptr;
+    auto found = importer.callerAttributes->find(attribute.ref_attr_name());
+    return found == importer.callerAttributes->end() ? nullptr : found->second;
+  }
+  return nullptr;
+}
+
+int64_t Node::integer(StringRef name, int64_t missing) const {
+  const proto::AttributeProto *found = attribute(name);
+  return found ? found->i() : missing;
+}
+double Node::real(StringRef name, double missing) const {
+  const proto::AttributeProto *found = attribute(name);
+  return found ? found->f() : missing;
+}
+std::string Node::text(StringRef name, StringRef missing) const {
+  const proto::AttributeProto *found = attribute(name);
+  return found ? found->s() : missing.str();
+}
+Dims Node::integers(StringRef name) const {
+  const proto::AttributeProto *found = attribute(name);
+  return found ? Dims(found->ints().begin(), found->ints().end()) : Dims();
+}
+SmallVector<double> Node::reals(StringRef name) const {
+  const proto::AttributeProto *found = attribute(name);
+  return found ? SmallVector<double>(found->floats().begin(), found->floats().end())
+               : SmallVector<double>();
+}
+std::vector<std::string> Node::texts(StringRef name) const {
+  const proto::AttributeProto *found = attribute(name);
+  return found ? std::vector<std::string>(found->strings().begin(), found->strings().end())
+               : std::vector<std::string>();
+}
+Result<Tensor> Node::tensorAttribute(StringRef name) const {
+  const proto::AttributeProto *found = attribute(name);
+  if (!found)
+    return error("lacks the attribute '" + name.str() + "'");
+  Result<Tensor> value = found->has_sparse_tensor() ? importer.model.tensor(found->sparse_tensor())
+                                                    : importer.model.tensor(found->t());
+  if (!value) {
+    bool strings = found->t().data_type() == proto::TensorProto::STRING;
+    return refuse(strings                               ? Refusal::Strings
+                  : elementType(found->t().data_type()) ? Refusal::Invalid
+                                                        : Refusal::NotYet,
+                  "attribute '" + name.str() + "': " + value.message());
+  }
+  return value;
+}
+const proto::GraphProto *Node::graph(StringRef name) const {
+  const proto::AttributeProto *found = attribute(name);
+  return found && found->has_g() ? &found->g() : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+size_t Node::outputCount() const { return node.output_size(); }
+bool Node::wants(size_t i) const {
+  return int(i) < node.output_size() && !node.output(int(i)).empty();
+}
+void Node::out(size_t i, Value value) {
+  if (i >= results.size())
+    return;
+  results[i] = Item();
+  results[i].value = value;
+}
+void Node::outKnown(size_t i, Tensor tensor) {
+  if (i >= results.size())
+    return;
+  results[i] = Item();
+  results[i].known = std::move(tensor);
+}
+void Node::outItem(size_t i, Item item) {
+  if (i < results.size())
+    results[i] = std::move(item);
+}
+
+//===----------------------------------------------------------------------===//
+// Complaints and helpers
+//===----------------------------------------------------------------------===//
+
+static std::string describeItem(const Item &item) {
+  if (item.isAbsent())
+    return "none";
+  if (item.elements)
+    return item.isOptional ? "an optional" : fmt::format("a sequence of {}", item.elements->size());
+  if (item.known)
+    return tensor::describe(item.known->elementType(), item.known->shape());
+  std::string text;
+  llvm::raw_string_ostream(text) << item.value.getType();
+  return text;
+}
+
+Error Node::refuse(Refusal refusal, const std::string &message) const {
+  std::string operands;
+  for (const Item &item : items)
+    operands += (operands.empty() ? "" : ", ") + describeItem(item);
+  std::string name = node.name().empty() ? "" : "'" + node.name() + "' ";
+  std::string domain =
+      node.domain().empty() || node.domain() == "ai.onnx" ? "" : node.domain() + ".";
+  return importer.refuse(refusal, fmt::format("node {}({}{}, opset {}): {}; operands: {}", name,
+                                              domain, node.op_type(), opset, message,
+                                              operands.empty() ? "none" : operands));
+}
+Error Node::error(const std::string &message) const { return refuse(Refusal::Invalid, message); }
+
+Result<int64_t> Node::axis(int64_t axis, int64_t rank) const {
+  if (axis < -rank || axis >= rank)
+    return error(fmt::format("axis {} is out of range for rank {}", axis, rank));
+  return axis < 0 ? axis + rank : axis;
+}
+
+Result<Dims> Node::axes(ArrayRef<int64_t> given, int64_t rank) const {
+  Dims result;
+  for (int64_t one : given) {
+    Result<int64_t> made = axis(one, rank);
+    if (!made)
+      return Error{made.message()};
+    if (llvm::is_contained(result, *made))
+      return error(fmt::format("axis {} is named twice", one));
+    result.push_back(*made);
+  }
+  return result;
+}
+
+Status Node::checkBroadcast(Value x, Value y) const {
+  if (HloBuilder::broadcastShape(HloBuilder::shapeOf(x), HloBuilder::shapeOf(y)))
+    return {};
+  return error("its operands' shapes do not broadcast");
+}
+
+Result<Type> Node::elementTypeNumbered(int64_t number) const {
+  Result<tensor::DType> type = elementType(int32_t(number));
+  if (!type)
+    return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
+                  type.message());
+  return elementTypeFor(b.context(), *type);
+}
+
+Result<SmallVector<Item>> Node::inlineGraph(const proto::GraphProto &graph, ArrayRef<Item> inputs) {
+  return importer.inlineGraph(graph, inputs);
+}
+
+} // namespace cupel::frontends::onnx_import

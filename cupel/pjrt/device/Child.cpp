@@ -1,0 +1,213 @@
+#include "cupel/pjrt/device/Child.h"
+
+#include "cupel/pjrt/host/Judge.h"
+#include "cupel/pjrt/host/PluginReport.h"
+#include "cupel/pjrt/host/RunWorkload.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+using namespace cupel;
+using namespace cupel::pjrt;
+using nlohmann::ordered_json;
+
+namespace {
+
+void reply(const ordered_json &json) {
+  std::fflush(stdout); // What the plugin printed so far belongs before this.
+  std::string line = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::string_view rest = line;
+  while (!rest.empty()) {
+    ssize_t written = ::write(device::kReplyDescriptor, rest.data(), rest.size());
+    if (written <= 0)
+      ::_exit(0); // Whoever asked is gone.
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+class Child {
+public:
+  Child(std::string path, const std::vector<std::string> &options)
+      : path(std::move(path)), optionTexts(options) {}
+
+  ordered_json serve(const ordered_json &request) {
+    std::string what = request.value("do", "");
+    ordered_json answer;
+    if (what == "info")
+      answer = describe(request);
+    else if (what == "run")
+      answer = run(request);
+    else
+      answer = {
+          {"outcome", "failed"},
+          {"failure", {{"class", "usage"}, {"message", fmt::format("cannot do '{}'", what)}}}};
+    if (plugin && !plugin->complaints().empty())
+      answer["warnings"] = plugin->complaints();
+    // After a missed deadline nothing of the plugin can be trusted: ask to be replaced.
+    if (plugin && plugin->isGivenUp())
+      answer["lost"] = true;
+    return answer;
+  }
+
+private:
+  void enter(std::string_view stage) { reply({{"stage", stage}}); }
+
+  static ordered_json failed(const Failure &failure) {
+    return {{"outcome", failure.kind == Failure::Kind::Deadline ? "timed out" : "failed"},
+            {"failure", describeFailure(failure)}};
+  }
+
+  /// Loads the plugin and makes the client, once; later requests find them.
+  Answer<> open() {
+    if (client)
+      return {};
+    std::vector<NamedValue> options;
+    for (const std::string &text : optionTexts) {
+      Result<NamedValue> value = parseNamedValue(text);
+      if (!value)
+        return Failure{Failure::Kind::Host, "", 0, value.message()};
+      options.push_back(std::move(*value));
+    }
+    if (!plugin) {
+      enter("load");
+      Answer<std::shared_ptr<Plugin>> loaded = Plugin::open(path);
+      if (!loaded)
+        return loaded.failure();
+      plugin = *loaded;
+      // Known already should the rest be lost.
+      reply({{"partial", {{"plugin", describePlugin(*plugin)}}}});
+    }
+    enter("initialize");
+    if (Answer<> initialized = plugin->initialize(); !initialized)
+      return initialized.failure();
+    enter("client");
+    Answer<std::shared_ptr<Client>> created = Client::create(plugin, options);
+    if (!created)
+      return created.failure();
+    client = *created;
+    reply(
+        {{"partial", {{"plugin", describePlugin(*plugin)}, {"client", describeClient(*client)}}}});
+    return {};
+  }
+
+  ordered_json describe(const ordered_json &request) {
+    Answer<> opened = open();
+    ordered_json answer = {{"outcome", "passed"}};
+    if (!opened)
+      answer = failed(opened.failure());
+    if (plugin)
+      answer["plugin"] = describePlugin(*plugin);
+    if (!client)
+      return answer;
+    answer["client"] = describeClient(*client);
+    if (client->addressableDevices().empty()) {
+      answer["outcome"] = "failed";
+      answer["failure"] = {{"class", "no_devices"},
+                           {"message", "the plugin has no device that can be used"}};
+      return answer;
+    }
+    enter("self-test");
+    answer["self_test"] = selfTest(*client, request.value("timeout", 60.0),
+                                   [&](std::string_view stage) { enter(stage); });
+    if (!answer["self_test"]["passed"].get<bool>()) {
+      answer["outcome"] = "failed";
+      answer["failure"] = answer["self_test"]["failure"];
+    }
+    return answer;
+  }
+
+  ordered_json run(const ordered_json &request) {
+    if (Answer<> opened = open(); !opened)
+      return failed(opened.failure());
+    enter("read");
+    Result<Workload> workload = readWorkload(request.value("folder", ""));
+    if (!workload)
+      return failed({Failure::Kind::Host, "", 0, workload.message()});
+    RunSettings settings{request.value("timeout", 300.0), request.value("repeat", 1u)};
+    RunReport report =
+        runWorkload(*client, *workload, settings, [&](std::string_view stage) { enter(stage); });
+
+    ordered_json answer = {{"outcome", "ran"}, {"name", workload->name}};
+    if (report.failure)
+      answer = failed(*report.failure);
+    answer["name"] = workload->name;
+    if (report.programVersion)
+      answer["program_version"] = toString(*report.programVersion);
+    for (const RunReport::Stage &stage : report.stages)
+      answer["stages"].push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+    if (!report.executeSeconds.empty())
+      answer["execute_seconds"] = report.executeSeconds;
+    if (!report.executable.name.empty())
+      answer["executable"] = report.executable.name;
+    if (report.failure)
+      return answer;
+    for (const auto &list : report.results) {
+      ordered_json types = ordered_json::array();
+      for (const tensor::Tensor &tensor : list)
+        types.push_back(tensor::describe(tensor.dtype(), tensor.shape()));
+      answer["results"].push_back(std::move(types));
+    }
+    if (std::string out = request.value("out", ""); !out.empty()) {
+      enter("write");
+      std::error_code error;
+      std::filesystem::create_directories(out, error);
+      if (Status written = writeTensors(out + "/results.safetensors", report.results); !written)
+        return failed({Failure::Kind::Host, "", 0, written.message()});
+    }
+    enter("compare");
+    judgeAll(*workload, report, answer);
+    return answer;
+  }
+
+  static void judgeAll(const Workload &workload, const RunReport &report, ordered_json &answer) {
+    if (workload.expected.empty() && workload.checks.empty())
+      return;
+    bool passed = true;
+    for (size_t d = 0; d < report.results.size(); ++d) {
+      std::vector<Judgement> judgements = judgeChecks(report.results[d], workload.checks);
+      if (!workload.expected.empty()) {
+        const auto &expected =
+            workload.expected.size() > 1 ? workload.expected[d] : workload.expected[0];
+        for (Judgement &judgement : judge(report.results[d], expected, workload.tolerance))
+          judgements.push_back(std::move(judgement));
+      }
+      for (const Judgement &judgement : judgements) {
+        passed = passed && judgement.passed;
+        ordered_json row = {{"what", judgement.what},
+                            {"passed", judgement.passed},
+                            {"sentence", judgement.sentence}};
+        if (report.results.size() > 1)
+          row["device"] = d;
+        answer["comparisons"].push_back(std::move(row));
+      }
+    }
+    answer["outcome"] = passed ? "passed" : "incorrect";
+  }
+
+  std::string path;
+  std::vector<std::string> optionTexts;
+  std::shared_ptr<Plugin> plugin;
+  std::shared_ptr<Client> client;
+};
+
+} // namespace
+
+int cupel::device::runChild(const std::string &plugin,
+                            const std::vector<std::string> &clientOptions) {
+  // Into a pipe the C library would keep what a plugin prints until the end, which may never come.
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
+  auto *child = new Child(plugin, clientOptions);
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    ordered_json request = ordered_json::parse(line, nullptr, false);
+    if (!request.is_object())
+      return 2;
+    reply({{"done", child->serve(request)}});
+  }
+  delete child;
+  return 0;
+}

@@ -1,0 +1,226 @@
+// Transfers: tensors to a device and back.
+#include "cupel/pjrt/host/Checked.h"
+#include "cupel/pjrt/host/Client.h"
+#include "cupel/pjrt/host/Types.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <utility>
+
+using namespace cupel;
+using namespace cupel::pjrt;
+using tensor::DType;
+using tensor::Tensor;
+
+Buffer &Buffer::operator=(Buffer &&other) noexcept {
+  if (this != &other) {
+    destroy();
+    client = std::move(other.client);
+    handle = std::exchange(other.handle, nullptr);
+  }
+  return *this;
+}
+
+void Buffer::destroy() {
+  if (handle && !client->library->isGivenUp()) {
+    auto args = client->library->arguments<PJRT_Buffer_Destroy_Args>();
+    args->buffer = handle;
+    if (Answer<> done = client->library->call(&PJRT_Api::PJRT_Buffer_Destroy, args); !done)
+      client->library->complain(done.failure().str());
+  }
+  handle = nullptr;
+}
+
+Answer<Buffer> Client::toDevice(const Tensor &tensor, const Device &device, Deadline deadline) {
+  Result<Tensor> dense = tensor.contiguous();
+  if (!dense)
+    return Failure{Failure::Kind::Host, "", 0, dense.message()};
+  // Tensors without elements may have no address; a plugin may insist on one.
+  static constexpr std::byte kNothing{};
+  auto args = library->arguments<PJRT_Client_BufferFromHostBuffer_Args>();
+  args->client = handle;
+  args->data = dense->data() ? dense->data() : &kNothing;
+  args->type = bufferType(dense->dtype());
+  args->dims = dense->shape().data();
+  args->num_dims = dense->shape().size();
+  args->host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+  if (device.defaultMemory)
+    args->memory = device.defaultMemory;
+  else
+    args->device = device.handle;
+  constexpr std::string_view kCall = "PJRT_Client_BufferFromHostBuffer";
+  if (Answer<> done = library->call(&PJRT_Api::PJRT_Client_BufferFromHostBuffer, args); !done)
+    return done.failure();
+  Event copied(library, args->done_with_host_buffer, std::string(kCall));
+  if (!args->buffer)
+    return Plugin::badAnswer(kCall, "reported success and returned no buffer");
+  Buffer buffer(shared_from_this(), args->buffer);
+  if (Answer<> done = copied.wait(deadline); !done)
+    return done.failure();
+  return buffer;
+}
+
+Answer<DType> Buffer::dtype() const {
+  const auto &library = client->library;
+  auto args = library->arguments<PJRT_Buffer_ElementType_Args>();
+  args->buffer = handle;
+  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_ElementType, args); !done)
+    return done.failure();
+  int number = 0;
+  std::memcpy(&number, &args->type, sizeof(number));
+  if (std::optional<DType> type = dtypeOf(number))
+    return *type;
+  std::string_view name = bufferTypeName(number);
+  if (name.empty() || number == PJRT_Buffer_Type_INVALID)
+    return Plugin::badAnswer("PJRT_Buffer_ElementType",
+                             fmt::format("{} is no element type", number));
+  return Failure{Failure::Kind::Host, "PJRT_Buffer_ElementType", 0,
+                 fmt::format("Cupel has no tensors of the element type {}", name)};
+}
+
+Answer<tensor::Shape> Buffer::shape() const {
+  constexpr std::string_view kCall = "PJRT_Buffer_Dimensions";
+  const auto &library = client->library;
+  auto args = library->arguments<PJRT_Buffer_Dimensions_Args>();
+  args->buffer = handle;
+  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_Dimensions, args); !done)
+    return done.failure();
+  constexpr size_t kHighestRank = 1024;
+  if (args->num_dims > kHighestRank || (args->num_dims > 0 && !args->dims))
+    return Plugin::badAnswer(kCall, fmt::format("answered {} dimensions in {} list", args->num_dims,
+                                                args->dims ? "a" : "a null"));
+  tensor::Shape shape(args->dims, args->dims + args->num_dims);
+  if (std::ranges::any_of(shape, [](int64_t size) { return size < 0; }))
+    return Plugin::badAnswer(kCall, fmt::format("answered the shape [{}], which has a negative "
+                                                "dimension",
+                                                fmt::join(shape, ",")));
+  if (!tensor::elementCount(shape))
+    return Plugin::badAnswer(kCall, fmt::format("answered the shape [{}], which has more elements "
+                                                "than can be counted",
+                                                fmt::join(shape, ",")));
+  return shape;
+}
+
+Answer<> Buffer::waitUntilReady(Deadline deadline) const {
+  const auto &library = client->library;
+  auto args = library->arguments<PJRT_Buffer_ReadyEvent_Args>();
+  args->buffer = handle;
+  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_ReadyEvent, args); !done) {
+    if (isUnimplemented(done.failure()))
+      return {}; // The copy to the host waits as well.
+    return done;
+  }
+  if (!args->event)
+    return Plugin::badAnswer("PJRT_Buffer_ReadyEvent", "returned no event");
+  return Event(library, args->event, "PJRT_Buffer_ReadyEvent").wait(deadline);
+}
+
+namespace {
+
+/// Host memory for a copy, with a pattern in and behind it that shows what the plugin wrote.
+class CopyTarget {
+public:
+  static constexpr size_t kGuard = 64, kProbe = 8;
+
+  explicit CopyTarget(size_t size) : size(size) {
+    size_t room = (size + kGuard + 63) / 64 * 64;
+    bytes.reset(static_cast<std::byte *>(std::aligned_alloc(64, room)), std::free);
+    if (!bytes)
+      return;
+    // Not std::random_device: it would tie cupel-device to the newest glibc.
+    static thread_local std::mt19937_64 random(
+        static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
+        reinterpret_cast<uintptr_t>(this));
+    for (std::byte &byte : pattern)
+      byte = static_cast<std::byte>(random());
+    for (size_t i = 0; i < kGuard; ++i)
+      bytes.get()[size + i] = pattern[i];
+    size_t probe = std::min(size, kProbe);
+    std::copy_n(pattern, probe, bytes.get() + size - probe);
+  }
+
+  std::byte *data() const { return bytes.get(); }
+  const std::shared_ptr<std::byte> &owner() const { return bytes; }
+  bool isOverrun() const { return !std::equal(pattern, pattern + kGuard, bytes.get() + size); }
+  /// Whether the end was left as it was. Below 8 bytes a result could look like that by chance.
+  bool isShort() const {
+    size_t probe = std::min(size, kProbe);
+    return probe == kProbe && std::equal(pattern, pattern + probe, bytes.get() + size - probe);
+  }
+
+private:
+  size_t size;
+  std::shared_ptr<std::byte> bytes;
+  std::byte pattern[kGuard];
+};
+
+} // namespace
+
+Answer<Tensor> Buffer::toHost(Deadline deadline) const {
+  constexpr std::string_view kCall = "PJRT_Buffer_ToHostBuffer";
+  const auto &library = client->library;
+  Answer<DType> type = dtype();
+  if (!type)
+    return type.failure();
+  Answer<tensor::Shape> dims = shape();
+  if (!dims)
+    return dims.failure();
+  std::optional<int64_t> expected = tensor::byteCount(*type, *dims);
+  if (!expected)
+    return Plugin::badAnswer("PJRT_Buffer_Dimensions", fmt::format("a buffer of {} cannot exist",
+                                                                   tensor::describe(*type, *dims)));
+  auto size = static_cast<size_t>(*expected);
+
+  // Row-major, said explicitly: a device may hold it in any order.
+  std::vector<int64_t> minorToMajor(dims->size());
+  std::iota(minorToMajor.rbegin(), minorToMajor.rend(), 0);
+  auto layout = makeStruct<PJRT_Buffer_MemoryLayout>();
+  layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+  layout.tiled.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE;
+  layout.tiled.minor_to_major = minorToMajor.data();
+  layout.tiled.minor_to_major_size = minorToMajor.size();
+
+  auto query = library->arguments<PJRT_Buffer_ToHostBuffer_Args>();
+  query->src = handle;
+  query->host_layout = &layout;
+  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_ToHostBuffer, query); !done)
+    return done.failure();
+  Event unexpected(library, query->event, std::string(kCall));
+  if (query->dst_size != size)
+    return Plugin::badAnswer(kCall,
+                             fmt::format("wants {} bytes for {}, which has {}", query->dst_size,
+                                         tensor::describe(*type, *dims), size));
+
+  CopyTarget target(size);
+  if (!target.data())
+    return Failure{
+        Failure::Kind::Host, std::string(kCall), 0,
+        fmt::format("no host memory for {} bytes of {}", size, tensor::describe(*type, *dims))};
+  auto args = library->arguments<PJRT_Buffer_ToHostBuffer_Args>();
+  args->src = handle;
+  args->host_layout = &layout;
+  args->dst = target.data();
+  args->dst_size = size;
+  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_ToHostBuffer, args); !done)
+    return done.failure();
+  if (!args->event)
+    return Plugin::badAnswer(kCall, "returned no event for the copy");
+  if (Answer<> done = Event(library, args->event, std::string(kCall)).wait(deadline); !done) {
+    // The copy may still come: its memory must stay.
+    if (done.failure().kind == Failure::Kind::Deadline)
+      new std::shared_ptr<std::byte>(target.owner());
+    return done.failure();
+  }
+  if (target.isOverrun())
+    return Plugin::badAnswer(kCall, fmt::format("wrote past the {} bytes it was given", size));
+  if (target.isShort())
+    return Plugin::badAnswer(kCall,
+                             fmt::format("did not write all of the {} bytes it announced", size));
+  normalizeElements(*type, {target.data(), size});
+  Result<Tensor> result = Tensor::borrow(*type, *dims, {target.data(), size}, target.owner());
+  if (!result)
+    return Failure{Failure::Kind::Host, "", 0, result.message()};
+  return *result;
+}

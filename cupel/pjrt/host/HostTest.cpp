@@ -1,0 +1,376 @@
+// The host against the fault plugin (tests/pjrt/fault_plugin), in this process: everything that
+// does not kill it. Crashes and hangs are tested through cupel-device (tests/pjrt/check_device.py).
+#include "cupel/pjrt/host/Client.h"
+#include "cupel/pjrt/host/Types.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <set>
+#include <thread>
+
+using namespace cupel;
+using namespace cupel::pjrt;
+using tensor::DType;
+using tensor::Tensor;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Loads a copy of the plugin, since a process keeps one table a file, under a fault.
+class HostTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "cupel-host-test-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+  }
+  void TearDown() override {
+    ::unsetenv("CUPEL_FAULT");
+    fs::remove_all(folder);
+  }
+
+  static void setFault(const char *fault) { ::setenv("CUPEL_FAULT", fault, 1); }
+
+  Answer<std::shared_ptr<Plugin>> loadCopy(const std::string &of = CUPEL_FAULT_PLUGIN) {
+    fs::path copy = folder / (std::to_string(++copies) + ".so");
+    fs::copy_file(of, copy);
+    return Plugin::load(copy.string());
+  }
+
+  Answer<std::shared_ptr<Client>> makeClient() {
+    Answer<std::shared_ptr<Plugin>> plugin = loadCopy();
+    if (!plugin)
+      return plugin.failure();
+    return Client::create(*plugin);
+  }
+
+  /// Everything that one execution of "return the argument" takes.
+  Answer<Tensor> roundTrip(const Tensor &input, std::string_view program = "echo 1") {
+    Answer<std::shared_ptr<Client>> client = makeClient();
+    if (!client)
+      return client.failure();
+    plugin = (*client)->plugin();
+    return roundTripOn(**client, input, program);
+  }
+  Answer<Tensor> roundTripOn(Client &client, const Tensor &input, std::string_view program) {
+    Answer<Executable> executable = client.compile(program, CompileOptions());
+    if (!executable)
+      return executable.failure();
+    Answer<Buffer> argument = client.toDevice(input, client.devices().front(), soon());
+    if (!argument)
+      return argument.failure();
+    std::vector<std::vector<const Buffer *>> arguments = {{&*argument}};
+    auto results = executable->execute(arguments, soon());
+    if (!results)
+      return results.failure();
+    if (Answer<> ready = results->front().front().waitUntilReady(soon()); !ready)
+      return ready.failure();
+    return results->front().front().toHost(soon());
+  }
+
+  Deadline soon() const { return deadlineIn(seconds); }
+
+  double seconds = 5;
+  fs::path folder;
+  int copies = 0;
+  std::shared_ptr<Plugin> plugin;
+};
+
+Tensor someFloats() { return Tensor::of<DType::F32>({2, 3}, {1, 2, 3, 4, 5, 6}); }
+
+TEST_F(HostTest, RunsAProgram) {
+  Answer<Tensor> result = roundTrip(someFloats());
+  ASSERT_TRUE(result) << result.failure().str();
+  EXPECT_EQ(result->dtype(), DType::F32);
+  EXPECT_TRUE(std::ranges::equal(result->shape(), tensor::Shape{2, 3}));
+  EXPECT_TRUE(std::equal(result->dataAs<float>(), result->dataAs<float>() + 6,
+                         someFloats().dataAs<float>()));
+}
+
+TEST_F(HostTest, DescribesDevicesAndMemories) {
+  Answer<std::shared_ptr<Client>> client = makeClient();
+  ASSERT_TRUE(client) << client.failure().str();
+  EXPECT_EQ((*client)->platformName(), "fault");
+  ASSERT_EQ((*client)->devices().size(), 2u);
+  EXPECT_EQ((*client)->devices()[1].id, 1);
+  EXPECT_EQ((*client)->devices()[1].kind, "fault device");
+  EXPECT_EQ((*client)->devices()[1].memoryIds, std::vector<int>{1});
+  EXPECT_TRUE((*client)->devices()[1].isAddressable);
+  EXPECT_EQ((*client)->memories()[0].kind, "device");
+  EXPECT_EQ((*client)->findDevice(1), &(*client)->devices()[1]);
+  EXPECT_EQ((*client)->findDevice(9), nullptr);
+  EXPECT_EQ((*client)->plugin()->stablehloVersion(), (std::vector<int64_t>{1, 13, 0}));
+  ASSERT_EQ((*client)->plugin()->extensions().size(), 1u);
+  EXPECT_EQ((*client)->plugin()->extensions()[0].name, "Example");
+  EXPECT_TRUE((*client)->plugin()->missingFunctions().empty());
+}
+
+TEST_F(HostTest, TransfersEveryType) {
+  Answer<std::shared_ptr<Client>> client = makeClient();
+  ASSERT_TRUE(client);
+  for (int i = 0; i < tensor::kDTypeCount; ++i) {
+    auto type = static_cast<DType>(i);
+    SCOPED_TRACE(tensor::info(type).name);
+    EXPECT_EQ(dtypeOf(bufferType(type)), type);
+    Result<Tensor> input = Tensor::zeros(type, {5});
+    ASSERT_TRUE(input);
+    auto *bytes = reinterpret_cast<unsigned char *>(input->mutableData());
+    for (int64_t b = 0; b < input->byteSize(); ++b)
+      bytes[b] = static_cast<unsigned char>(b * 7 + 1);
+    normalizeElements(type, {input->mutableData(), static_cast<size_t>(input->byteSize())});
+    Answer<Tensor> result = roundTripOn(**client, *input, "echo 1");
+    ASSERT_TRUE(result) << result.failure().str();
+    EXPECT_EQ(result->dtype(), type);
+    EXPECT_TRUE(std::equal(bytes, bytes + input->byteSize(),
+                           reinterpret_cast<const unsigned char *>(result->data())));
+  }
+}
+
+TEST_F(HostTest, SpareBitsOfSmallIntegersDoNotMatter) {
+  setFault("spare-bits");
+  Answer<Tensor> result = roundTrip(Tensor::of<DType::I4>({4}, {-8, -1, 0, 7}));
+  ASSERT_TRUE(result) << result.failure().str();
+  EXPECT_EQ(std::vector<int8_t>(result->dataAs<int8_t>(), result->dataAs<int8_t>() + 4),
+            (std::vector<int8_t>{-8, -1, 0, 7}));
+}
+
+TEST_F(HostTest, EmptyTensorsAndScalarsTravel) {
+  Answer<std::shared_ptr<Client>> client = makeClient();
+  ASSERT_TRUE(client);
+  Answer<Tensor> empty = roundTripOn(**client, Tensor::of<DType::F32>({0, 3}, {}), "echo 1");
+  ASSERT_TRUE(empty) << empty.failure().str();
+  EXPECT_EQ(empty->size(), 0);
+  Answer<Tensor> scalar = roundTripOn(**client, Tensor::of<DType::F64>({}, {2.5}), "echo 1");
+  ASSERT_TRUE(scalar) << scalar.failure().str();
+  EXPECT_EQ(*scalar->dataAs<double>(), 2.5);
+}
+
+TEST_F(HostTest, RunsOnSeveralDevices) {
+  Answer<std::shared_ptr<Client>> client = makeClient();
+  ASSERT_TRUE(client);
+  CompileOptions options;
+  options.replicas = 2;
+  options.deviceIds = {0, 1};
+  Answer<Executable> executable = (*client)->compile("echo 1 on 2", options);
+  ASSERT_TRUE(executable) << executable.failure().str();
+  std::vector<Buffer> buffers;
+  std::vector<std::vector<const Buffer *>> arguments;
+  for (int d = 0; d < 2; ++d) {
+    Answer<Buffer> buffer =
+        (*client)->toDevice(Tensor::of<DType::I32>({1}, {d}), (*client)->devices()[d], soon());
+    ASSERT_TRUE(buffer);
+    buffers.push_back(std::move(*buffer));
+  }
+  for (const Buffer &buffer : buffers)
+    arguments.push_back({&buffer});
+  auto results = executable->execute(arguments, soon());
+  ASSERT_TRUE(results) << results.failure().str();
+  ASSERT_EQ(results->size(), 2u);
+  for (int d = 0; d < 2; ++d) {
+    Answer<Tensor> value = (*results)[d][0].toHost(soon());
+    ASSERT_TRUE(value);
+    EXPECT_EQ(*value->dataAs<int32_t>(), d);
+  }
+  // Fewer argument lists than devices is our own mistake, said so before the plugin is asked.
+  auto wrong = executable->execute({arguments.data(), 1}, soon());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.failure().kind, Failure::Kind::Host);
+}
+
+TEST_F(HostTest, ManyThreadsShareAClient) {
+  Answer<std::shared_ptr<Client>> client = makeClient();
+  ASSERT_TRUE(client);
+  std::vector<std::thread> threads;
+  std::atomic<int> passed = 0;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        Answer<Tensor> result = roundTripOn(**client, Tensor::of<DType::I32>({1}, {t}), "echo 1");
+        passed += result && *result->dataAs<int32_t>() == t;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(passed, 1600);
+}
+
+struct FaultCase {
+  const char *fault;
+  Failure::Kind kind;
+  const char *call;    ///< Which call the failure names; "" for none.
+  const char *message; ///< Part of it.
+};
+
+class FaultTest : public HostTest, public ::testing::WithParamInterface<FaultCase> {};
+
+TEST_P(FaultTest, IsOneClearFailure) {
+  setFault(GetParam().fault);
+  seconds = 0.2;
+  Answer<Tensor> result = roundTrip(someFloats());
+  ASSERT_FALSE(result);
+  const Failure &failure = result.failure();
+  EXPECT_EQ(static_cast<int>(failure.kind), static_cast<int>(GetParam().kind)) << failure.str();
+  EXPECT_EQ(failure.call, GetParam().call) << failure.str();
+  EXPECT_THAT(failure.str(), HasSubstr(GetParam().message));
+  EXPECT_EQ(failure.str().find('\n'), std::string::npos);
+}
+
+constexpr auto kLoad = Failure::Kind::Load;
+constexpr auto kPlugin = Failure::Kind::Plugin;
+constexpr auto kBad = Failure::Kind::BadAnswer;
+constexpr auto kLate = Failure::Kind::Deadline;
+
+const FaultCase kFaultCases[] = {
+    {"table-null", kLoad, "", "GetPjrtApi returned null"},
+    {"table-tiny", kLoad, "", "16 bytes long"},
+    {"table-huge", kLoad, "", "cannot be"},
+    {"table-short", kLoad, "", "before functions that every host needs"},
+    {"major-wrong", kLoad, "", "speaks PJRT 7.100"},
+    {"minor-old", kLoad, "", "Cupel needs 0.57 or newer"},
+    {"initialize-error", kPlugin, "PJRT_Plugin_Initialize", "FAILED_PRECONDITION: no driver"},
+    {"attributes-null", kBad, "PJRT_Plugin_Attributes", "null"},
+    {"attribute-type", kBad, "PJRT_Plugin_Attributes", "unknown type 99"},
+    {"client-error", kPlugin, "PJRT_Client_Create",
+     "UNAVAILABLE: the device is | in use by process 1"},
+    {"client-null", kBad, "PJRT_Client_Create", "no client"},
+    {"platform-null", kBad, "PJRT_Client_PlatformName", "null string of 5"},
+    {"devices-null", kBad, "PJRT_Client_Devices", "2 devices in a null list"},
+    {"devices-too-many", kBad, "PJRT_Client_Devices", "cannot be"},
+    {"device-null", kBad, "PJRT_Client_Devices", "number 1 of its 2 devices is null"},
+    {"device-ids-equal", kBad, "PJRT_DeviceDescription_Id", "two devices have the id 0"},
+    {"device-stranger", kBad, "PJRT_Client_AddressableDevices", "not among"},
+    {"description-null", kBad, "PJRT_Device_GetDescription", "no description"},
+    {"compile-error", kPlugin, "PJRT_Client_Compile", "INVALID_ARGUMENT: op 'x.y'"},
+    {"compile-null", kBad, "PJRT_Client_Compile", "no executable"},
+    {"compile-missing", Failure::Kind::Missing, "PJRT_Client_Compile", "does not have"},
+    {"error-without-message", kPlugin, "PJRT_Client_Compile",
+     "RESOURCE_EXHAUSTED: (the plugin gave no message)"},
+    {"error-without-code", kPlugin, "PJRT_Client_Compile", "UNKNOWN: too large"},
+    {"error-code-unknown", kPlugin, "PJRT_Client_Compile", "error code 4711 does not exist"},
+    {"executable-null", kBad, "PJRT_LoadedExecutable_GetExecutable", "no executable"},
+    {"executable-no-devices", kBad, "PJRT_LoadedExecutable_AddressableDevices", "0 devices"},
+    {"outputs-too-many", kBad, "PJRT_Executable_NumOutputs", "cannot be"},
+    {"outputs-more", kBad, "PJRT_LoadedExecutable_Execute", "result 1 on device 0 is null"},
+    {"transfer-error", kPlugin, "PJRT_Client_BufferFromHostBuffer", "RESOURCE_EXHAUSTED"},
+    {"buffer-null", kBad, "PJRT_Client_BufferFromHostBuffer", "no buffer"},
+    {"execute-error", kPlugin, "PJRT_LoadedExecutable_Execute", "RESOURCE_EXHAUSTED: out of"},
+    {"result-null", kBad, "PJRT_LoadedExecutable_Execute", "result 0 on device 0 is null"},
+    {"results-overrun", kBad, "PJRT_LoadedExecutable_Execute", "wrote result 2"},
+    {"event-never", kLate, "PJRT_LoadedExecutable_Execute", "deadline"},
+    {"event-error", kPlugin, "PJRT_LoadedExecutable_Execute", "INTERNAL: the kernel failed"},
+    {"ready-error", kPlugin, "PJRT_Buffer_ReadyEvent", "never computed"},
+    {"ready-null", kBad, "PJRT_Buffer_ReadyEvent", "no event"},
+    {"dtype-garbage", kBad, "PJRT_Buffer_ElementType", "123 is no element type"},
+    {"dtype-f4", Failure::Kind::Host, "PJRT_Buffer_ElementType", "F4E2M1FN"},
+    {"dims-negative", kBad, "PJRT_Buffer_Dimensions", "[-3]"},
+    {"dims-huge", kBad, "PJRT_Buffer_Dimensions", "more elements than can be counted"},
+    {"dims-null", kBad, "PJRT_Buffer_Dimensions", "2 dimensions in a null list"},
+    {"rank-huge", kBad, "PJRT_Buffer_Dimensions", "dimensions in a list"},
+    {"size-wrong", kBad, "PJRT_Buffer_ToHostBuffer", "wants 32 bytes for tensor<2x3xf32>"},
+    {"copy-error", kPlugin, "PJRT_Buffer_ToHostBuffer", "DATA_LOSS: parity"},
+    {"copy-short", kBad, "PJRT_Buffer_ToHostBuffer", "did not write all of the 24 bytes"},
+    {"copy-overrun", kBad, "PJRT_Buffer_ToHostBuffer", "wrote past the 24 bytes"},
+    {"copy-never", kLate, "PJRT_Buffer_ToHostBuffer", "deadline"},
+    {"copy-event-null", kBad, "PJRT_Buffer_ToHostBuffer", "no event"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Faults, FaultTest, ::testing::ValuesIn(kFaultCases), [](const auto &info) {
+  std::string name = info.param.fault;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+// What may look odd and still has to work.
+class OddityTest : public HostTest, public ::testing::WithParamInterface<const char *> {};
+TEST_P(OddityTest, Works) {
+  setFault(GetParam());
+  Answer<Tensor> result = roundTrip(someFloats());
+  ASSERT_TRUE(result) << result.failure().str();
+  EXPECT_EQ(result->size(), 6);
+}
+INSTANTIATE_TEST_SUITE_P(Oddities, OddityTest,
+                         ::testing::Values("minor-new", "api-0.57", "extension-loop",
+                                           "callbacks-missing", "only-await", "event-late",
+                                           "event-null", "event-twice"));
+
+TEST_F(HostTest, ACallbackThatComesTwiceIsComplainedAbout) {
+  setFault("event-twice");
+  Answer<Tensor> result = roundTrip(someFloats());
+  ASSERT_TRUE(result) << result.failure().str();
+  ASSERT_EQ(plugin->complaints().size(), 1u);
+  EXPECT_THAT(plugin->complaints()[0], HasSubstr("more than once"));
+}
+
+TEST_F(HostTest, AfterAMissedDeadlineThePluginIsLeftAlone) {
+  setFault("event-never");
+  seconds = 0.1;
+  EXPECT_FALSE(roundTrip(someFloats()));
+  EXPECT_TRUE(plugin->isGivenUp());
+}
+
+TEST_F(HostTest, NoDevicesIsAClientWithoutDevices) {
+  setFault("no-devices");
+  Answer<std::shared_ptr<Client>> client = makeClient();
+  ASSERT_TRUE(client) << client.failure().str();
+  EXPECT_TRUE((*client)->addressableDevices().empty());
+}
+
+TEST_F(HostTest, MissingFunctionsAreNamed) {
+  setFault("compile-missing");
+  Answer<std::shared_ptr<Plugin>> loaded = loadCopy();
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ((*loaded)->missingFunctions(), std::vector<std::string>{"PJRT_Client_Compile"});
+}
+
+TEST_F(HostTest, WhatIsNoPluginSaysSo) {
+  Answer<std::shared_ptr<Plugin>> none = Plugin::load((folder / "missing.so").string());
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.failure().str(), HasSubstr("no such file"));
+  Answer<std::shared_ptr<Plugin>> directory = Plugin::load(folder.string());
+  ASSERT_FALSE(directory);
+  EXPECT_THAT(directory.failure().str(), HasSubstr("is a folder"));
+  Answer<std::shared_ptr<Plugin>> text = loadCopy(__FILE__);
+  ASSERT_FALSE(text);
+  EXPECT_THAT(text.failure().str(), HasSubstr("cannot be loaded"));
+  Answer<std::shared_ptr<Plugin>> other = loadCopy(CUPEL_FAULT_PLUGIN_WITHOUT_ENTRY);
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.failure().str(), HasSubstr("exports no GetPjrtApi"));
+}
+
+TEST_F(HostTest, OptionsReachTheClient) {
+  Answer<std::shared_ptr<Plugin>> loaded = loadCopy();
+  ASSERT_TRUE(loaded);
+  Answer<std::shared_ptr<Client>> unknown = Client::create(*loaded, {{"colour", true}});
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.failure().str(), HasSubstr("INVALID_ARGUMENT: unknown option colour"));
+  Answer<std::shared_ptr<Client>> failing =
+      Client::create(*loaded, {{"fault", std::string("client-null")}});
+  ASSERT_FALSE(failing);
+  EXPECT_EQ(failing.failure().errorClass(), "bad_answer");
+}
+
+TEST_F(HostTest, TheListOfUsedFunctionsIsTrue) {
+  // Every function that the sources call is in the list, and no other.
+  std::set<std::string> used;
+  for (const fs::directory_entry &entry : fs::directory_iterator(CUPEL_HOST_SOURCES)) {
+    std::string name = entry.path().filename().string();
+    if (!name.ends_with(".cpp") || name.ends_with("Test.cpp"))
+      continue;
+    std::ifstream file(entry.path());
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    constexpr std::string_view kMark = "&PJRT_Api::";
+    for (size_t at = 0; (at = text.find(kMark, at)) != std::string::npos;) {
+      at += kMark.size();
+      used.insert(text.substr(
+          at, text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", at) -
+                  at));
+    }
+  }
+  std::set<std::string> listed(Plugin::usedFunctions().begin(), Plugin::usedFunctions().end());
+  EXPECT_EQ(used, listed);
+}
+
+} // namespace

@@ -1,0 +1,78 @@
+#include "cupel/pjrt/host/Judge.h"
+
+#include "cupel/compare/Verdict.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace cupel;
+using namespace cupel::pjrt;
+using tensor::Tensor;
+
+static Judgement compareTensors(std::string what, const Tensor &actual, const Tensor &expected,
+                                const compare::Tolerance &tolerance) {
+  Judgement judgement{false, std::move(what), ""};
+  // A device that answers another type computed another program.
+  if (actual.dtype() != expected.dtype() || !std::ranges::equal(actual.shape(), expected.shape())) {
+    judgement.sentence = fmt::format("is a {} where a {} is expected",
+                                     tensor::describe(actual.dtype(), actual.shape()),
+                                     tensor::describe(expected.dtype(), expected.shape()));
+    return judgement;
+  }
+  Result<compare::Verdict> verdict = compare::check(actual, expected, tolerance);
+  judgement.passed = verdict && verdict->passed;
+  judgement.sentence = verdict ? verdict->sentence : verdict.message();
+  return judgement;
+}
+
+std::vector<Judgement> cupel::pjrt::judge(const std::vector<Tensor> &results,
+                                          const std::vector<Tensor> &expected,
+                                          const WorkloadTolerance &tolerance) {
+  std::vector<Judgement> judgements;
+  if (results.size() != expected.size()) {
+    judgements.push_back(
+        {false, "results",
+         fmt::format("{} results where {} are expected", results.size(), expected.size())});
+    return judgements;
+  }
+  compare::Tolerance bounds;
+  bounds.pcc = tolerance.pcc;
+  bounds.atol = tolerance.atol;
+  bounds.rtol = tolerance.rtol;
+  for (size_t i = 0; i < results.size(); ++i) {
+    compare::Tolerance own = bounds;
+    // Without bounds floats get those that every device should keep; the rest must be equal.
+    bool isApproximate =
+        tensor::isFloat(expected[i].dtype()) || tensor::isComplex(expected[i].dtype());
+    if (tolerance == WorkloadTolerance() && isApproximate)
+      own = {.pcc = 0.99, .atol = 1e-3, .rtol = 1e-2};
+    else if (!isApproximate)
+      own = compare::Tolerance();
+    judgements.push_back(compareTensors(fmt::format("result {}", i), results[i], expected[i], own));
+  }
+  return judgements;
+}
+
+std::vector<Judgement> cupel::pjrt::judgeChecks(const std::vector<Tensor> &results,
+                                                const std::vector<WorkloadCheck> &checks) {
+  std::vector<Judgement> judgements;
+  for (size_t i = 0; i < checks.size(); ++i) {
+    const WorkloadCheck &check = checks[i];
+    std::string what = check.location.empty() ? fmt::format("check {}", i)
+                                              : fmt::format("check {} ({})", i, check.location);
+    if (check.actual >= results.size() || check.expected >= results.size()) {
+      judgements.push_back({false, what,
+                            fmt::format("compares results {} and {}, but there are {}",
+                                        check.actual, check.expected, results.size())});
+      continue;
+    }
+    compare::Tolerance tolerance = check.kind == WorkloadCheck::Kind::Equal
+                                       ? compare::Tolerance::equal()
+                                   : check.kind == WorkloadCheck::Kind::AlmostEqual
+                                       ? compare::Tolerance::almostEqual(check.tolerance)
+                                       : compare::Tolerance::close(check.maxUlps, check.minUlps);
+    judgements.push_back(
+        compareTensors(std::move(what), results[check.actual], results[check.expected], tolerance));
+  }
+  return judgements;
+}

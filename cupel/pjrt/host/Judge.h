@@ -1,0 +1,22 @@
+// Whether the results of a device are what was expected: compared with expected tensors, or with
+// each other by the checks that were taken out of a self-checking program.
+#pragma once
+
+#include "cupel/pjrt/host/Workload.h"
+
+namespace cupel::pjrt {
+
+struct Judgement {
+  bool passed = false;
+  std::string what;     ///< "result 0", "check 2 (file.mlir:7:3)".
+  std::string sentence; ///< The verdict in one line.
+};
+
+/// One for each expected result and each check, in order. Results are those of one device.
+std::vector<Judgement> judge(const std::vector<tensor::Tensor> &results,
+                             const std::vector<tensor::Tensor> &expected,
+                             const WorkloadTolerance &tolerance);
+std::vector<Judgement> judgeChecks(const std::vector<tensor::Tensor> &results,
+                                   const std::vector<WorkloadCheck> &checks);
+
+} // namespace cupel::pjrt

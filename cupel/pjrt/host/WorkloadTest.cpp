@@ -1,0 +1,188 @@
+#include "cupel/pjrt/host/Workload.h"
+
+#include "cupel/pjrt/host/Judge.h"
+#include "cupel/support/Files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace cupel;
+using namespace cupel::pjrt;
+using tensor::DType;
+using tensor::Tensor;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string artifact(const std::string &version) {
+  return std::string("ML\xefR\x0d") + "StableHLO_v" + version + std::string(1, '\0') + "rest";
+}
+
+class WorkloadTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "cupel-workload-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  void write(const char *name, std::string_view text) {
+    ASSERT_TRUE(writeOutput((folder / name).string(), text));
+  }
+  std::string errorOfReading() {
+    Result<Workload> workload = readWorkload(folder.string());
+    return workload ? "" : workload.message();
+  }
+  fs::path folder;
+};
+
+TEST_F(WorkloadTest, ComesBackAsItWasWritten) {
+  Workload workload;
+  workload.name = "two programs";
+  workload.programs = {{ProgramVersion{1, 13, 0}, artifact("1.13.0")},
+                       {ProgramVersion{1, 0, 0}, artifact("1.0.0")}};
+  workload.options.replicas = 2;
+  workload.options.deviceIds = {3, 1};
+  workload.hasDeviceIds = true;
+  workload.options.useShardy = true;
+  workload.options.flags = {{"level", int64_t(2)}, {"fast", true}, {"x", 0.5}, {"s", "t"}};
+  workload.inputs = {{Tensor::of<DType::I4>({2}, {-8, 7})}, {Tensor::of<DType::I4>({2}, {1, 2})}};
+  workload.expected = {{Tensor::of<DType::C128>({1}, {{1.5, -2}})}};
+  workload.checks = {{WorkloadCheck::Kind::Close, 0, 1, 0, 1, 3, "a.mlir:3:4"},
+                     {WorkloadCheck::Kind::AlmostEqual, 2, 3, 1e-4, 0, 0, ""}};
+  workload.tolerance.pcc = 0.98;
+  Status written = writeWorkload((folder / "w").string(), workload);
+  ASSERT_TRUE(written) << written.message();
+  Result<Workload> back = readWorkload((folder / "w").string());
+  ASSERT_TRUE(back) << back.message();
+  EXPECT_EQ(back->name, workload.name);
+  ASSERT_EQ(back->programs.size(), 2u);
+  EXPECT_EQ(back->options.replicas, 2);
+  EXPECT_EQ(back->options.deviceIds, workload.options.deviceIds);
+  EXPECT_EQ(back->options.flags, workload.options.flags);
+  EXPECT_TRUE(back->options.useShardy);
+  EXPECT_EQ(back->checks, workload.checks);
+  EXPECT_EQ(back->tolerance, workload.tolerance);
+  ASSERT_EQ(back->inputs.size(), 2u);
+  EXPECT_EQ(back->inputs[1][0].dtype(), DType::I4);
+  EXPECT_EQ(back->inputs[1][0].dataAs<int8_t>()[1], 2);
+  EXPECT_EQ(*back->expected[0][0].dataAs<std::complex<double>>(), (std::complex<double>{1.5, -2}));
+}
+
+TEST_F(WorkloadTest, EveryElementTypeIsKept) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < tensor::kDTypeCount; ++i) {
+    Result<Tensor> tensor = Tensor::zeros(static_cast<DType>(i), {2, 2});
+    ASSERT_TRUE(tensor);
+    for (int64_t b = 0; b < tensor->byteSize(); ++b)
+      tensor->mutableData()[b] = static_cast<std::byte>(b & 1);
+    tensors.push_back(*tensor);
+  }
+  std::string path = (folder / "all.safetensors").string();
+  Status written = writeTensors(path, {tensors});
+  ASSERT_TRUE(written) << written.message();
+  auto back = readTensors(path);
+  ASSERT_TRUE(back) << back.message();
+  ASSERT_EQ(back->front().size(), tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor &tensor = back->front()[i];
+    EXPECT_EQ(tensor.dtype(), tensors[i].dtype());
+    EXPECT_TRUE(std::ranges::equal(tensor.shape(), tensors[i].shape()));
+    EXPECT_TRUE(std::equal(tensor.data(), tensor.data() + tensor.byteSize(), tensors[i].data()));
+  }
+}
+
+TEST_F(WorkloadTest, TheNewestProgramThatThePluginReadsIsTaken) {
+  Workload workload;
+  workload.programs = {{ProgramVersion{1, 13, 0}, "new"},
+                       {ProgramVersion{1, 0, 0}, "old"},
+                       {ProgramVersion{1, 8, 0}, "middle"}};
+  auto taken = [&](std::optional<std::vector<int64_t>> version) {
+    Result<const ProgramBytes *> program = workload.programFor(version);
+    return program ? (*program)->bytes : program.message();
+  };
+  EXPECT_EQ(taken(std::vector<int64_t>{1, 20, 0}), "new");
+  EXPECT_EQ(taken(std::vector<int64_t>{1, 13, 0}), "new");
+  EXPECT_EQ(taken(std::vector<int64_t>{1, 12, 9}), "middle");
+  EXPECT_EQ(taken(std::nullopt), "old");
+  EXPECT_THAT(taken(std::vector<int64_t>{0, 19, 0}), HasSubstr("save it for an older version"));
+}
+
+TEST_F(WorkloadTest, VersionsOfArtifactsAreRead) {
+  EXPECT_EQ(artifactVersion(artifact("1.13.7")), (ProgramVersion{1, 13, 7}));
+  EXPECT_EQ(artifactVersion("module {}"), std::nullopt);
+  EXPECT_EQ(artifactVersion(artifact("1.x")), std::nullopt);
+  EXPECT_EQ(artifactVersion(""), std::nullopt);
+}
+
+TEST_F(WorkloadTest, AFolderWithoutAProgramIsNone) {
+  EXPECT_THAT(errorOfReading(), HasSubstr("holds no program.mlirbc"));
+  Result<Workload> missing = readWorkload((folder / "nowhere").string());
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.message(), HasSubstr("no such folder"));
+}
+
+TEST_F(WorkloadTest, ProgramAloneIsEnough) {
+  write("program.mlirbc", "module {}");
+  Result<Workload> workload = readWorkload(folder.string());
+  ASSERT_TRUE(workload) << workload.message();
+  ASSERT_EQ(workload->inputs.size(), 1u);
+  EXPECT_TRUE(workload->inputs[0].empty());
+}
+
+TEST_F(WorkloadTest, WrongOptionsAreNamed) {
+  write("program.mlirbc", "module {}");
+  for (auto [json, message] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"{", "is not JSON"},
+           {"[]", "must be an object"},
+           {R"({"replicas": "two"})", "'replicas' has the wrong type"},
+           {R"({"replicas": 0})", "between 1 and 65536"},
+           {R"({"replica": 1})", "'replica' is not an option"},
+           {R"({"device_ids": [1, 2]})", "2 device_ids for 1 replicas"},
+           {R"({"format": 2})", "format 2 is newer"},
+           {R"({"compile_options": {"a": [1]}})", "compile option 'a'"},
+           {R"({"checks": [{"kind": "odd", "actual": 0, "expected": 1}]})", "'odd' is not a kind"},
+           {R"({"checks": [{"kind": "equal", "actual": 0}]})", "'expected' is missing"},
+       }) {
+    write("options.json", json);
+    EXPECT_THAT(errorOfReading(), HasSubstr(message)) << json;
+  }
+}
+
+TEST_F(WorkloadTest, TensorsMustBeNamedByPosition) {
+  write("program.mlirbc", "module {}");
+  std::string path = (folder / "inputs.safetensors").string();
+  Tensor one = Tensor::of<DType::F32>({1}, {1});
+  auto errorOf = [&](tensor::NamedTensors tensors) {
+    tensor::Safetensors contents;
+    contents.tensors = std::move(tensors);
+    EXPECT_TRUE(tensor::writeSafetensors(path, contents));
+    return errorOfReading();
+  };
+  EXPECT_THAT(errorOf({{"x", one}}), HasSubstr("'x' is not named by a position"));
+  EXPECT_THAT(errorOf({{"1", one}}), HasSubstr("tensor 0 of device 0 is missing"));
+  EXPECT_THAT(errorOf({{"0", one}, {"d1/0", one}}), HasSubstr("some tensors name a device"));
+  EXPECT_THAT(errorOf({{"d999999999/0", one}}), HasSubstr("only 1 tensors"));
+  EXPECT_THAT(errorOf({{"d0/0", one}, {"d1/0", one}}), HasSubstr("inputs for 2 devices"));
+}
+
+TEST_F(WorkloadTest, ResultsAreJudged) {
+  Tensor a = Tensor::of<DType::F32>({2}, {1, 2}), b = Tensor::of<DType::F32>({2}, {1, 2.5});
+  Tensor c = Tensor::of<DType::I32>({2}, {1, 2});
+  EXPECT_TRUE(judge({a}, {a}, {}).front().passed);
+  EXPECT_FALSE(judge({b}, {a}, {}).front().passed);
+  EXPECT_TRUE(judge({b}, {a}, {.atol = 1}).front().passed);
+  EXPECT_THAT(judge({c}, {a}, {}).front().sentence, HasSubstr("is a tensor<2xi32> where"));
+  EXPECT_FALSE(judge({}, {a}, {}).front().passed);
+  WorkloadCheck equal{WorkloadCheck::Kind::Equal, 0, 1};
+  EXPECT_FALSE(judgeChecks({a, b}, {equal}).front().passed);
+  EXPECT_TRUE(judgeChecks({a, a}, {equal}).front().passed);
+  WorkloadCheck almost{WorkloadCheck::Kind::AlmostEqual, 0, 1, 0.6};
+  EXPECT_TRUE(judgeChecks({a, b}, {almost}).front().passed);
+  WorkloadCheck outside{WorkloadCheck::Kind::Equal, 0, 7};
+  EXPECT_THAT(judgeChecks({a, b}, {outside}).front().sentence, HasSubstr("but there are 2"));
+}
+
+} // namespace

@@ -1,0 +1,605 @@
+#include "cupel/pjrt/plugin/Buffer.h"
+
+#include "cupel/pjrt/plugin/ElementTypes.h"
+#include "cupel/tensor/Strided.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace cupel::pjrt {
+
+using tensor::DType;
+using tensor::Shape;
+using tensor::Tensor;
+
+std::shared_ptr<BufferData> Buffer::get() const {
+  std::lock_guard lock(mutex);
+  return data;
+}
+
+std::shared_ptr<BufferData> Buffer::take() {
+  std::lock_guard lock(mutex);
+  deleted.store(true, std::memory_order_release);
+  return std::move(data);
+}
+
+MinorToMajor rowMajor(size_t rank) {
+  MinorToMajor order(rank);
+  for (size_t i = 0; i < rank; ++i)
+    order[i] = static_cast<int64_t>(rank - 1 - i);
+  return order;
+}
+
+bool isRowMajor(const MinorToMajor &order) {
+  return order.empty() || order == rowMajor(order.size());
+}
+
+Outcome<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, DType type,
+                                                 std::span<const int64_t> shape,
+                                                 std::shared_ptr<const std::string> origin) {
+  std::optional<int64_t> bytes = tensor::byteCount(type, shape);
+  if (!bytes)
+    return Fault{FaultCode::InvalidArgument,
+                 tensor::describe(type, shape) + " is larger than any memory"};
+  Outcome<Reservation> reservation = memory.pool->reserve(*bytes, type, shape, std::move(origin));
+  if (!reservation)
+    return reservation.fault();
+  auto data = std::make_shared<BufferData>();
+  data->reservation = std::move(*reservation);
+  return data;
+}
+
+Outcome<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory) {
+  if (memory)
+    return &object(memory);
+  if (device)
+    return &object(device).memory(MemoryKind::Device);
+  return Fault{FaultCode::InvalidArgument, "neither a device nor a memory is given"};
+}
+
+Outcome<MinorToMajor> orderOf(const PJRT_Buffer_MemoryLayout *layout,
+                              std::span<const int64_t> shape, int64_t elementBytes) {
+  if (!layout)
+    return MinorToMajor();
+  if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
+    const PJRT_Buffer_MemoryLayout_Tiled &tiled = layout->tiled;
+    if (tiled.num_tiles)
+      return Fault{FaultCode::Unimplemented, "tiled layouts are not supported"};
+    MinorToMajor order(tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size);
+    MinorToMajor sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t i = 0; i < sorted.size(); ++i)
+      if (sorted[i] != static_cast<int64_t>(i) || sorted.size() != shape.size())
+        return Fault{FaultCode::InvalidArgument,
+                     "minor_to_major is no order of the tensor's dimensions"};
+    return order;
+  }
+  // Strides: an order of dimensions, if dense.
+  const PJRT_Buffer_MemoryLayout_Strides &strides = layout->strides;
+  if (strides.num_byte_strides != shape.size())
+    return Fault{FaultCode::InvalidArgument, "there must be a stride for each dimension"};
+  MinorToMajor order = rowMajor(shape.size());
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return std::pair(strides.byte_strides[a], -a) < std::pair(strides.byte_strides[b], -b);
+  });
+  int64_t step = elementBytes;
+  for (int64_t dimension : order) {
+    if (shape[dimension] > 1 && strides.byte_strides[dimension] != step)
+      return Fault{FaultCode::Unimplemented, "strides of a device layout must be dense"};
+    step *= shape[dimension];
+  }
+  return order;
+}
+
+/// Sub-byte values as our tensors keep them: extended to the byte they lie in.
+static void normalise(Tensor &tensor) {
+  int bits = info(tensor.dtype()).bits;
+  if (bits >= 8)
+    return;
+  auto *values = tensor.mutableAs<uint8_t>();
+  int unused = 8 - bits;
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    if (tensor.dtype() == DType::I1)
+      values[i] = values[i] != 0;
+    else if (info(tensor.dtype()).kind == tensor::Kind::Signed)
+      values[i] = static_cast<uint8_t>(
+          static_cast<int8_t>(static_cast<uint8_t>(values[i] << unused)) >> unused);
+    else
+      values[i] &= (1 << bits) - 1;
+  }
+}
+
+Outcome<Tensor> copyIn(const void *source, DType type, std::span<const int64_t> shape,
+                       std::span<const int64_t> steps) {
+  Result<Tensor> tensor = Tensor::uninitialized(type, Shape(shape.begin(), shape.end()));
+  if (!tensor)
+    return Fault{FaultCode::ResourceExhausted, tensor.message()};
+  if (tensor->size() == 0)
+    return std::move(*tensor);
+  int bytes = info(type).bytes;
+  if (!source)
+    return Fault{FaultCode::InvalidArgument, "there is no data to copy"};
+  bool dense = steps.empty();
+  if (!dense) {
+    int64_t step = bytes;
+    dense = true;
+    for (size_t i = shape.size(); i-- > 0; step *= shape[i])
+      dense &= shape[i] == 1 || steps[i] == step;
+  }
+  if (dense)
+    std::memcpy(tensor->mutableData(), source, tensor->byteSize());
+  else
+    tensor::copyStrided(tensor->mutableData(), static_cast<const std::byte *>(source), shape, steps,
+                        bytes);
+  normalise(*tensor);
+  return std::move(*tensor);
+}
+
+namespace {
+
+Fault deletedFault() {
+  return {FaultCode::InvalidArgument, "the buffer has been deleted or donated"};
+}
+
+Outcome<DType> typeOf(PJRT_Buffer_Type type) {
+  if (std::optional<DType> known = elementType(type))
+    return *known;
+  return Fault{FaultCode::Unimplemented, "buffers of element type " +
+                                             std::string(bufferTypeName(type)) +
+                                             " are not supported"};
+}
+
+const std::shared_ptr<const std::string> &origin(const char *text) {
+  static const auto &host =
+      *new std::shared_ptr<const std::string>(std::make_shared<std::string>("from the host"));
+  static const auto &copy =
+      *new std::shared_ptr<const std::string>(std::make_shared<std::string>("a copy"));
+  return text[0] == 'h' ? host : copy;
+}
+
+PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
+  Outcome<DType> type = typeOf(args->type);
+  if (!type)
+    return makeError(type.fault());
+  Outcome<MemorySpace *> place = placeOf(args->device, args->memory);
+  if (!place)
+    return makeError(place.fault());
+  std::span<const int64_t> shape(args->dims, args->num_dims);
+  for (int64_t size : shape)
+    if (size < 0)
+      return invalid("a dimension is negative");
+  std::span<const int64_t> steps;
+  if (args->byte_strides && args->num_byte_strides) {
+    if (args->num_byte_strides != args->num_dims)
+      return invalid("there must be a stride for each dimension");
+    steps = {args->byte_strides, args->num_byte_strides};
+  }
+  Outcome<MinorToMajor> order = orderOf(args->device_layout, shape, info(*type).bytes);
+  if (!order)
+    return makeError(order.fault());
+  Outcome<std::shared_ptr<BufferData>> data = reserveData(**place, *type, shape, origin("host"));
+  if (!data)
+    return makeError(data.fault());
+  // Copied whatever the semantics: nobody has to wait for our use of the host's memory.
+  Outcome<Tensor> tensor = copyIn(args->data, *type, shape, steps);
+  if (!tensor)
+    return makeError(tensor.fault());
+  (*data)->tensor = std::move(*tensor);
+  (*data)->ready = Signal::done();
+  auto *buffer = new Buffer(**place, args->type, {shape.begin(), shape.end()}, std::move(*data));
+  buffer->layout = std::move(*order);
+  args->buffer = handle<PJRT_Buffer>(buffer);
+  args->done_with_host_buffer = makeEvent(Signal::done());
+  return nullptr;
+}
+
+PJRT_Error *uninitialized(PJRT_Client_CreateUninitializedBuffer_Args *args) {
+  Outcome<DType> type = typeOf(args->shape_element_type);
+  if (!type)
+    return makeError(type.fault());
+  Outcome<MemorySpace *> place = placeOf(args->device, args->memory);
+  if (!place)
+    return makeError(place.fault());
+  Shape shape(args->shape_dims, args->shape_dims + args->shape_num_dims);
+  Outcome<std::shared_ptr<BufferData>> data = reserveData(**place, *type, shape, origin("host"));
+  if (!data)
+    return makeError(data.fault());
+  Result<Tensor> tensor = Tensor::zeros(*type, shape);
+  if (!tensor)
+    return makeError(FaultCode::ResourceExhausted, tensor.message());
+  (*data)->tensor = std::move(*tensor);
+  (*data)->ready = Signal::done();
+  args->buffer = handle<PJRT_Buffer>(
+      new Buffer(**place, args->shape_element_type, std::move(shape), std::move(*data)));
+  return nullptr;
+}
+
+PJRT_Error *errorBuffer(PJRT_Client_CreateErrorBuffer_Args *args) {
+  if (!args->memory)
+    return invalid("a memory must be given");
+  auto data = std::make_shared<BufferData>();
+  data->ready = Signal::failed({static_cast<FaultCode>(args->error_code),
+                                std::string(args->error_message, args->error_message_size)});
+  Shape shape(args->shape_dims, args->shape_dims + args->shape_num_dims);
+  args->buffer = handle<PJRT_Buffer>(new Buffer(object(args->memory), args->shape_element_type,
+                                                std::move(shape), std::move(data)));
+  return nullptr;
+}
+
+PJRT_Error *viewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args *args) {
+  Outcome<DType> type = typeOf(args->element_type);
+  if (!type)
+    return makeError(type.fault());
+  Outcome<MemorySpace *> place =
+      placeOf(args->device, getField(args, &PJRT_Client_CreateViewOfDeviceBuffer_Args::memory));
+  if (!place)
+    return makeError(place.fault());
+  Shape shape(args->dims, args->dims + args->num_dims);
+  Outcome<MinorToMajor> order = orderOf(args->layout, shape, info(*type).bytes);
+  if (!order)
+    return makeError(order.fault());
+  if (!isRowMajor(*order))
+    return makeError(FaultCode::Unimplemented, "views of memory must be row-major");
+  std::optional<int64_t> bytes = tensor::byteCount(*type, shape);
+  if (!bytes)
+    return invalid("the view is larger than any memory");
+  struct Owner {
+    void *memory, *user;
+    void (*release)(void *, void *);
+    ~Owner() {
+      if (release)
+        release(memory, user);
+    }
+  };
+  auto owner = std::make_shared<Owner>(
+      Owner{args->device_buffer_ptr, args->on_delete_callback_arg, args->on_delete_callback});
+  Result<Tensor> tensor = Tensor::borrow(
+      *type, shape,
+      {static_cast<const std::byte *>(args->device_buffer_ptr), static_cast<size_t>(*bytes)},
+      std::shared_ptr<const void>(owner, owner.get()));
+  if (!tensor) {
+    // Not aligned as our kernels need it: a copy is.
+    Outcome<Tensor> copy = copyIn(args->device_buffer_ptr, *type, shape, {});
+    if (!copy)
+      return makeError(copy.fault());
+    tensor = std::move(*copy);
+  }
+  auto data = std::make_shared<BufferData>();
+  data->tensor = std::move(*tensor);
+  data->ready = Signal::done();
+  args->buffer = handle<PJRT_Buffer>(
+      new Buffer(**place, args->element_type, std::move(shape), std::move(data)));
+  return nullptr;
+}
+
+PJRT_Error *destroy(PJRT_Buffer_Destroy_Args *args) {
+  if (args->buffer)
+    delete &object(args->buffer);
+  return nullptr;
+}
+
+PJRT_Error *elementTypeOf(PJRT_Buffer_ElementType_Args *args) {
+  args->type = object(args->buffer).type;
+  return nullptr;
+}
+
+PJRT_Error *dimensions(PJRT_Buffer_Dimensions_Args *args) {
+  const Shape &shape = object(args->buffer).shape;
+  args->dims = shape.data();
+  args->num_dims = shape.size();
+  return nullptr;
+}
+
+PJRT_Error *unpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args *args) {
+  const Shape &shape = object(args->buffer).shape;
+  args->unpadded_dims = shape.data();
+  args->num_dims = shape.size();
+  return nullptr;
+}
+
+PJRT_Error *dynamicDimensions(PJRT_Buffer_DynamicDimensionIndices_Args *args) {
+  args->dynamic_dim_indices = nullptr;
+  args->num_dynamic_dims = 0;
+  return nullptr;
+}
+
+PJRT_Error *memoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
+  Buffer &buffer = object(args->buffer);
+  {
+    std::lock_guard lock(buffer.mutex);
+    if (buffer.layout.empty())
+      buffer.layout = rowMajor(buffer.shape.size());
+  }
+  args->layout = makeStruct<PJRT_Buffer_MemoryLayout>();
+  args->layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+  args->layout.tiled = makeStruct<PJRT_Buffer_MemoryLayout_Tiled>();
+  args->layout.tiled.minor_to_major = buffer.layout.data();
+  args->layout.tiled.minor_to_major_size = buffer.layout.size();
+  return nullptr;
+}
+
+PJRT_Error *sizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args *args) {
+  const Buffer &buffer = object(args->buffer);
+  std::optional<DType> type = elementType(buffer.type);
+  args->on_device_size_in_bytes = type ? tensor::byteCount(*type, buffer.shape).value_or(0) : 0;
+  return nullptr;
+}
+
+PJRT_Error *device(PJRT_Buffer_Device_Args *args) {
+  args->device = object(args->buffer).memory.deviceHandle;
+  return nullptr;
+}
+
+PJRT_Error *memory(PJRT_Buffer_Memory_Args *args) {
+  args->memory = handle<PJRT_Memory>(&object(args->buffer).memory);
+  return nullptr;
+}
+
+PJRT_Error *deleteData(PJRT_Buffer_Delete_Args *args) {
+  object(args->buffer).take();
+  return nullptr;
+}
+
+PJRT_Error *isDeleted(PJRT_Buffer_IsDeleted_Args *args) {
+  args->is_deleted = object(args->buffer).isDeleted();
+  return nullptr;
+}
+
+/// True while the tensor is there: hosts then read it in place. One that is still to come is
+/// copied out when it arrives, so that nobody blocks with locks of its own.
+PJRT_Error *isOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
+  std::shared_ptr<BufferData> data = object(args->buffer).get();
+  args->is_on_cpu = data && data->ready->isReady() && !data->ready->fault();
+  return nullptr;
+}
+
+PJRT_Error *readyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
+  std::shared_ptr<BufferData> data = object(args->buffer).get();
+  args->event = makeEvent(data ? data->ready : Signal::failed(deletedFault()));
+  return nullptr;
+}
+
+Outcome<std::shared_ptr<BufferData>> readyData(Buffer &buffer) {
+  std::shared_ptr<BufferData> data = buffer.get();
+  if (!data)
+    return deletedFault();
+  data->ready->wait();
+  if (data->ready->fault())
+    return *data->ready->fault();
+  return data;
+}
+
+PJRT_Error *toHost(PJRT_Buffer_ToHostBuffer_Args *args) {
+  Buffer &buffer = object(args->src);
+  std::shared_ptr<BufferData> data = buffer.get();
+  if (!data)
+    return makeError(deletedFault());
+  std::optional<DType> type = elementType(buffer.type);
+  int64_t bytes = type ? tensor::byteCount(*type, buffer.shape).value_or(0) : 0;
+  if (!args->dst) {
+    args->dst_size = bytes;
+    return nullptr;
+  }
+  if (static_cast<int64_t>(args->dst_size) < bytes)
+    return invalid("the host's buffer has " + std::to_string(args->dst_size) + " bytes; " +
+                   std::to_string(bytes) + " are needed");
+  Outcome<MinorToMajor> order =
+      orderOf(args->host_layout, buffer.shape, type ? info(*type).bytes : 1);
+  if (!order)
+    return makeError(order.fault());
+  auto done = std::make_shared<Signal>();
+  data->ready->onReady(
+      [data, done, dst = args->dst, order = std::move(*order)](const std::optional<Fault> &fault) {
+        if (fault) {
+          done->set(*fault);
+          return;
+        }
+        const Tensor &tensor = data->tensor;
+        if (isRowMajor(order) || tensor.size() == 0) {
+          std::memcpy(dst, tensor.data(), tensor.byteSize());
+        } else {
+          // The host's block in its own order is a transposed view of ours.
+          std::vector<int64_t> permutation(order.rbegin(), order.rend());
+          Tensor view = tensor.transposed(permutation);
+          tensor::copyStrided(static_cast<std::byte *>(dst), view.data(), view.shape(),
+                              view.strides(), info(tensor.dtype()).bytes);
+        }
+        done->set();
+      });
+  args->event = makeEvent(std::move(done));
+  return nullptr;
+}
+
+PJRT_Error *rawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
+  Buffer &buffer = object(args->buffer);
+  std::shared_ptr<BufferData> data = buffer.get();
+  if (!data)
+    return makeError(deletedFault());
+  std::optional<DType> type = elementType(buffer.type);
+  int64_t bytes = type ? tensor::byteCount(*type, buffer.shape).value_or(0) : 0;
+  if (args->offset < 0 || args->transfer_size < 0 || args->offset > bytes ||
+      args->transfer_size > bytes - args->offset)
+    return invalid("bytes " + std::to_string(args->offset) + " to " +
+                   std::to_string(args->offset + args->transfer_size) + " of a buffer of " +
+                   std::to_string(bytes) + " bytes are asked for");
+  auto done = std::make_shared<Signal>();
+  data->ready->onReady([data, done, dst = args->dst, offset = args->offset,
+                        size = args->transfer_size](const std::optional<Fault> &fault) {
+    if (!fault && size)
+      std::memcpy(dst, data->tensor.data() + offset, size);
+    done->set(fault);
+  });
+  args->event = makeEvent(std::move(done));
+  return nullptr;
+}
+
+Outcome<Buffer *> copyTo(Buffer &source, MemorySpace &memory) {
+  std::shared_ptr<BufferData> data = source.get();
+  if (!data)
+    return deletedFault();
+  std::optional<DType> type = elementType(source.type);
+  std::shared_ptr<BufferData> made;
+  if (type) {
+    Outcome<std::shared_ptr<BufferData>> reserved =
+        reserveData(memory, *type, source.shape, origin("copy"));
+    if (!reserved)
+      return reserved.fault();
+    made = std::move(*reserved);
+  } else {
+    made = std::make_shared<BufferData>();
+  }
+  made->ready = std::make_shared<Signal>();
+  data->ready->onReady([data, made](const std::optional<Fault> &fault) {
+    if (fault) {
+      made->ready->set(*fault);
+      return;
+    }
+    Outcome<Tensor> copy =
+        copyIn(data->tensor.data(), data->tensor.dtype(), data->tensor.shape(), {});
+    if (!copy) {
+      made->ready->set(copy.fault());
+      return;
+    }
+    made->tensor = std::move(*copy);
+    made->ready->set();
+  });
+  auto *buffer = new Buffer(memory, source.type, source.shape, std::move(made));
+  buffer->layout = source.layout;
+  return buffer;
+}
+
+PJRT_Error *copyToMemory(PJRT_Buffer_CopyToMemory_Args *args) {
+  Outcome<Buffer *> copy = copyTo(object(args->buffer), object(args->dst_memory));
+  if (!copy)
+    return makeError(copy.fault());
+  args->dst_buffer = handle<PJRT_Buffer>(*copy);
+  return nullptr;
+}
+
+PJRT_Error *copyToDevice(PJRT_Buffer_CopyToDevice_Args *args) {
+  Outcome<Buffer *> copy =
+      copyTo(object(args->buffer), object(args->dst_device).memory(MemoryKind::Device));
+  if (!copy)
+    return makeError(copy.fault());
+  args->dst_buffer = handle<PJRT_Buffer>(*copy);
+  return nullptr;
+}
+
+PJRT_Error *increase(PJRT_Buffer_IncreaseExternalReferenceCount_Args *args) {
+  Buffer &buffer = object(args->buffer);
+  std::shared_ptr<BufferData> data = buffer.get();
+  std::lock_guard lock(buffer.mutex);
+  if (!data && !buffer.externalReferences)
+    return makeError(deletedFault());
+  if (data)
+    buffer.external = std::move(data);
+  ++buffer.externalReferences;
+  return nullptr;
+}
+
+PJRT_Error *decrease(PJRT_Buffer_DecreaseExternalReferenceCount_Args *args) {
+  Buffer &buffer = object(args->buffer);
+  std::shared_ptr<BufferData> last;
+  std::lock_guard lock(buffer.mutex);
+  if (buffer.externalReferences == 0)
+    return makeError(FaultCode::FailedPrecondition, "there is no external reference to give up");
+  if (--buffer.externalReferences == 0)
+    last = std::move(buffer.external);
+  return nullptr;
+}
+
+Outcome<const void *> pointerOf(Buffer &buffer) {
+  std::shared_ptr<BufferData> data;
+  {
+    std::lock_guard lock(buffer.mutex);
+    data = buffer.external;
+  }
+  if (!data) {
+    Outcome<std::shared_ptr<BufferData>> ready = readyData(buffer);
+    if (!ready)
+      return ready.fault();
+    data = std::move(*ready);
+  }
+  data->ready->wait();
+  if (data->ready->fault())
+    return *data->ready->fault();
+  return static_cast<const void *>(data->tensor.data());
+}
+
+PJRT_Error *unsafePointer(PJRT_Buffer_UnsafePointer_Args *args) {
+  Outcome<const void *> pointer = pointerOf(object(args->buffer));
+  if (!pointer)
+    return makeError(pointer.fault());
+  args->buffer_pointer = reinterpret_cast<uintptr_t>(*pointer);
+  return nullptr;
+}
+
+PJRT_Error *opaquePointer(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args *args) {
+  Outcome<const void *> pointer = pointerOf(object(args->buffer));
+  if (!pointer)
+    return makeError(pointer.fault());
+  args->device_memory_ptr = const_cast<void *>(*pointer);
+  return nullptr;
+}
+
+PJRT_Error *bitcast(PJRT_Buffer_Bitcast_Args *args) {
+  Buffer &buffer = object(args->buffer);
+  Outcome<DType> type = typeOf(args->element_type);
+  if (!type)
+    return makeError(type.fault());
+  Shape shape(args->dims, args->dims + args->num_dims);
+  Outcome<std::shared_ptr<BufferData>> data = readyData(buffer);
+  if (!data)
+    return makeError(data.fault());
+  const Tensor &tensor = (*data)->tensor;
+  if (tensor::byteCount(*type, shape) != tensor.byteSize())
+    return invalid("a bitcast must keep the number of bytes");
+  auto keep = *data;
+  Result<Tensor> view =
+      Tensor::borrow(*type, shape, {tensor.data(), static_cast<size_t>(tensor.byteSize())},
+                     std::shared_ptr<const void>(keep, keep.get()));
+  if (!view)
+    return makeError(FaultCode::Unimplemented, view.message());
+  auto made = std::make_shared<BufferData>();
+  made->tensor = std::move(*view);
+  made->ready = Signal::done();
+  args->out_buffer = handle<PJRT_Buffer>(
+      new Buffer(buffer.memory, args->element_type, std::move(shape), std::move(made)));
+  return nullptr;
+}
+
+} // namespace
+
+void bindBuffers(PJRT_Api &api) {
+  bind<fromHost>(api.PJRT_Client_BufferFromHostBuffer);
+  bind<uninitialized>(api.PJRT_Client_CreateUninitializedBuffer);
+  bind<errorBuffer, offsetof(PJRT_Client_CreateErrorBuffer_Args, payload)>(
+      api.PJRT_Client_CreateErrorBuffer);
+  bind<viewOfDeviceBuffer, offsetof(PJRT_Client_CreateViewOfDeviceBuffer_Args, memory)>(
+      api.PJRT_Client_CreateViewOfDeviceBuffer);
+  bind<destroy>(api.PJRT_Buffer_Destroy);
+  bind<elementTypeOf>(api.PJRT_Buffer_ElementType);
+  bind<dimensions>(api.PJRT_Buffer_Dimensions);
+  bind<unpaddedDimensions>(api.PJRT_Buffer_UnpaddedDimensions);
+  bind<dynamicDimensions>(api.PJRT_Buffer_DynamicDimensionIndices);
+  bind<memoryLayout>(api.PJRT_Buffer_GetMemoryLayout);
+  bind<sizeInBytes>(api.PJRT_Buffer_OnDeviceSizeInBytes);
+  bind<device>(api.PJRT_Buffer_Device);
+  bind<memory>(api.PJRT_Buffer_Memory);
+  bind<deleteData>(api.PJRT_Buffer_Delete);
+  bind<isDeleted>(api.PJRT_Buffer_IsDeleted);
+  bind<copyToDevice>(api.PJRT_Buffer_CopyToDevice);
+  bind<copyToMemory>(api.PJRT_Buffer_CopyToMemory);
+  bind<toHost>(api.PJRT_Buffer_ToHostBuffer);
+  bind<rawToHost>(api.PJRT_Buffer_CopyRawToHost);
+  bind<isOnCpu>(api.PJRT_Buffer_IsOnCpu);
+  bind<readyEvent>(api.PJRT_Buffer_ReadyEvent);
+  bind<unsafePointer>(api.PJRT_Buffer_UnsafePointer);
+  bind<increase>(api.PJRT_Buffer_IncreaseExternalReferenceCount);
+  bind<decrease>(api.PJRT_Buffer_DecreaseExternalReferenceCount);
+  bind<opaquePointer>(api.PJRT_Buffer_OpaqueDeviceMemoryDataPointer);
+  bind<bitcast>(api.PJRT_Buffer_Bitcast);
+}
+
+} // namespace cupel::pjrt

@@ -1,0 +1,67 @@
+// Buffers: tensors in the memory of a device, possibly still to come. The data of a buffer is
+// shared by its handle, by executions that use it and by views that hosts hold, so that deletion
+// and donation never pull memory away under anybody.
+
+#pragma once
+
+#include "cupel/pjrt/plugin/Client.h"
+#include "cupel/pjrt/plugin/Event.h"
+
+namespace cupel::pjrt {
+
+/// A tensor that is there once `ready` says so.
+struct BufferData {
+  std::shared_ptr<Signal> ready;
+  tensor::Tensor tensor;
+  Reservation reservation;
+};
+
+/// Order of dimensions in memory as layouts name it, minor first. Elements always lie row-major
+/// here: this is what hosts see, who transfer in this order.
+using MinorToMajor = std::vector<int64_t>;
+MinorToMajor rowMajor(size_t rank);
+bool isRowMajor(const MinorToMajor &order);
+
+class Buffer : public HandleBase {
+public:
+  Buffer(MemorySpace &memory, PJRT_Buffer_Type type, tensor::Shape shape,
+         std::shared_ptr<BufferData> data)
+      : memory(memory), type(type), shape(std::move(shape)), data(std::move(data)) {}
+
+  /// The data, or null once deleted.
+  std::shared_ptr<BufferData> get() const;
+  /// Gives the data away: the buffer is deleted.
+  std::shared_ptr<BufferData> take();
+  bool isDeleted() const { return deleted.load(std::memory_order_acquire); }
+
+  MemorySpace &memory;
+  const PJRT_Buffer_Type type;
+  const tensor::Shape shape;
+  MinorToMajor layout; // Empty: row-major.
+
+  mutable std::mutex mutex;
+  int64_t externalReferences = 0;
+  std::shared_ptr<BufferData> external; // What those references hold on to.
+
+private:
+  std::shared_ptr<BufferData> data;
+  std::atomic<bool> deleted = false;
+};
+
+/// Takes memory for a buffer's data; the tensor is for the caller to fill.
+Outcome<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, tensor::DType type,
+                                                 std::span<const int64_t> shape,
+                                                 std::shared_ptr<const std::string> origin);
+
+/// The memory an argument pair of (device, memory) means.
+Outcome<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory);
+
+/// The order a layout asks for; nothing for null. Tiles and strides that are not dense are refused.
+Outcome<MinorToMajor> orderOf(const PJRT_Buffer_MemoryLayout *layout,
+                              std::span<const int64_t> shape, int64_t elementBytes);
+
+/// A new tensor with the elements that lie at `source` with these steps.
+Outcome<tensor::Tensor> copyIn(const void *source, tensor::DType type,
+                               std::span<const int64_t> shape, std::span<const int64_t> steps);
+
+} // namespace cupel::pjrt

@@ -1,0 +1,48 @@
+// The client: the devices of one architecture, made up on this machine.
+
+#pragma once
+
+#include "cupel/pjrt/plugin/Device.h"
+#include "cupel/pjrt/plugin/Options.h"
+
+namespace cupel::pjrt {
+
+inline constexpr std::string_view kPlatformName = "cupel";
+/// Says the versions of Cupel and of what it speaks.
+const std::string &platformVersion();
+
+/// How many of which devices.
+struct Layout {
+  runtime::Architecture architecture;
+  int64_t devices = 1;
+  int64_t memoryLimit = 0;
+};
+Outcome<Layout> layoutOf(const Options &options);
+Verdict setOption(Options &options, const PJRT_NamedValue &value);
+
+/// What there is, without the devices themselves.
+class Topology : public HandleBase {
+public:
+  explicit Topology(Layout layout);
+
+  const Layout layout;
+  std::vector<std::unique_ptr<DeviceDescription>> descriptions;
+  std::vector<PJRT_DeviceDescription *> handles;
+  NamedValues attributes;
+};
+
+class Client : public HandleBase {
+public:
+  explicit Client(Layout layout, std::string exportPath);
+
+  Device *find(int64_t id);
+
+  const Layout layout;
+  const std::string exportPath;
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<PJRT_Device *> deviceHandles;
+  std::vector<PJRT_Memory *> memoryHandles;
+  Topology topology;
+};
+
+} // namespace cupel::pjrt

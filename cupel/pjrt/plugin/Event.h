@@ -1,0 +1,52 @@
+// Events, and the signals behind them. A signal is set once, with success or a fault, and tells
+// everybody who waits; events are handles on signals that hosts may destroy at any time, also from
+// within a callback. No lock is held while callbacks run.
+
+#pragma once
+
+#include "cupel/pjrt/plugin/Handles.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace cupel::pjrt {
+
+class Signal {
+public:
+  using Callback = std::function<void(const std::optional<Fault> &)>;
+
+  /// One that is set already.
+  static std::shared_ptr<Signal> done();
+  static std::shared_ptr<Signal> failed(Fault fault);
+
+  /// Sets it and runs the callbacks; false if it was set before.
+  bool set(std::optional<Fault> fault = {});
+  bool isReady() const { return ready.load(std::memory_order_acquire); }
+  /// Only once it is ready.
+  const std::optional<Fault> &fault() const { return outcome; }
+  void wait() const;
+  /// Runs at once if ready, else on the thread that sets the signal.
+  void onReady(Callback callback);
+
+private:
+  std::atomic<bool> ready = false;
+  std::optional<Fault> outcome;
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  std::vector<Callback> callbacks;
+};
+
+class Event : public HandleBase {
+public:
+  explicit Event(std::shared_ptr<Signal> signal) : signal(std::move(signal)) {}
+  const std::shared_ptr<Signal> signal;
+};
+
+/// A new event on a signal, which the host destroys.
+PJRT_Event *makeEvent(std::shared_ptr<Signal> signal);
+
+} // namespace cupel::pjrt

@@ -1,0 +1,474 @@
+#include "cupel/pjrt/plugin/Executable.h"
+
+#include "cupel/pjrt/plugin/ElementTypes.h"
+#include "cupel/pjrt/plugin/Layouts.h"
+
+#include <cstring>
+
+namespace cupel::pjrt {
+
+using runtime::ProgramInfo;
+using runtime::ValueInfo;
+
+static void fillShardings(const std::vector<ValueInfo> &values, Compiled::Shardings &list) {
+  for (const ValueInfo &value : values)
+    list.bytes.push_back(serializeSharding(value.shards));
+  if (list.bytes.empty())
+    list.bytes.emplace_back(); // Hosts want one entry even of nothing.
+  for (const std::string &bytes : list.bytes) {
+    list.data.push_back(bytes.data());
+    list.sizes.push_back(bytes.size());
+  }
+}
+
+static void fillKinds(const std::vector<ValueInfo> &values, std::vector<const char *> &kinds,
+                      std::vector<size_t> &sizes) {
+  for (const ValueInfo &value : values) {
+    std::string_view name = value.memoryKind.empty() ? kMemoryKinds[0] : value.memoryKind;
+    kinds.push_back(name.data());
+    sizes.push_back(name.size());
+  }
+}
+
+Compiled::Compiled(std::shared_ptr<const runtime::Executable> made, std::string options)
+    : program(std::move(made)), compileOptions(std::move(options)),
+      origin(std::make_shared<std::string>("a result of " + program->info().name)) {
+  for (const ValueInfo &result : info().results) {
+    resultTypes.push_back(result.isToken ? PJRT_Buffer_Type_TOKEN
+                                         : bufferType(result.type.storage));
+    tensor::Shape shape = result.isToken ? tensor::Shape() : result.shardShape();
+    resultDims.insert(resultDims.end(), shape.begin(), shape.end());
+    resultRanks.push_back(shape.size());
+    resultBytes += result.shardBytes();
+    resultLayouts.push_back(layoutOfMode(result.layoutMode, result.shape.size()));
+  }
+  for (const ValueInfo &argument : info().arguments) {
+    argumentBytes += argument.shardBytes();
+    if (argument.aliasedResult >= 0)
+      aliasBytes += argument.shardBytes();
+    argumentLayouts.push_back(layoutOfMode(argument.layoutMode, argument.shape.size()));
+  }
+  fillKinds(info().results, resultKinds, resultKindSizes);
+  fillKinds(info().arguments, argumentKinds, argumentKindSizes);
+  fillShardings(info().arguments, argumentShardings);
+  fillShardings(info().results, resultShardings);
+  for (MinorToMajor &layout : argumentLayouts)
+    argumentLayoutHandles.push_back(reinterpret_cast<PJRT_Layouts_MemoryLayout *>(&layout));
+  for (MinorToMajor &layout : resultLayouts)
+    resultLayoutHandles.push_back(reinterpret_cast<PJRT_Layouts_MemoryLayout *>(&layout));
+  const runtime::CostEstimate &estimate = info().cost;
+  cost.addFloat("flops", static_cast<float>(estimate.flops));
+  cost.addFloat("transcendentals", static_cast<float>(estimate.transcendentals));
+  cost.addFloat("bytes accessed", static_cast<float>(estimate.bytesAccessed));
+}
+
+LoadedExecutable::LoadedExecutable(Client &client, std::shared_ptr<const Compiled> made,
+                                   DeviceAssignment given, bool isPortable)
+    : client(client), compiled(std::move(made)), assignment(std::move(given)),
+      isPortable(isPortable) {
+  if (isPortable)
+    return;
+  for (size_t i = 0; i < assignment.devices.size(); ++i) {
+    devices.push_back(client.find(assignment.devices[i]));
+    deviceHandles.push_back(handle<PJRT_Device>(devices.back()));
+    logicalIds.push_back(
+        {static_cast<int>(i / assignment.partitions), static_cast<int>(i % assignment.partitions)});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *program,
+                                                        std::string_view options,
+                                                        const CompileRequest &request,
+                                                        const std::string &exportPath) {
+  std::string_view format(program->format, program->format_size);
+  if (format != "mlir")
+    return Fault{FaultCode::Unimplemented,
+                 "programs of format '" + std::string(format) +
+                     "' are not supported, only 'mlir' (StableHLO) is; with PyTorch/XLA set "
+                     "XLA_STABLEHLO_COMPILE=1"};
+  Options given(compileOptions());
+  for (const auto &[name, value] : request.options)
+    if (Verdict verdict = given.set(name, value); !verdict)
+      return verdict.fault();
+  runtime::CompileOptions compile;
+  compile.replicas = request.replicas;
+  compile.partitions = request.partitions;
+  compile.propagateToResults = request.propagateToResults;
+  compile.dumpFolder = given.string("export_path").value_or(exportPath);
+  std::string accumulate = given.string("accumulate").value_or("f64");
+  if (accumulate != "f64" && accumulate != "native")
+    return Fault{FaultCode::InvalidArgument,
+                 "the option 'accumulate' is '" + accumulate + "'; it takes f64 or native"};
+  compile.wideAccumulation = accumulate == "f64";
+  Outcome<std::shared_ptr<const runtime::Executable>> made =
+      runtime::compile({program->code, program->code_size}, compile);
+  if (!made)
+    return made.fault();
+  const ProgramInfo &info = (*made)->info();
+  for (const std::vector<ValueInfo> *values : {&info.arguments, &info.results})
+    for (const ValueInfo &value : *values)
+      if (!parseMemoryKind(value.memoryKind))
+        return Fault{FaultCode::InvalidArgument,
+                     "there is no memory of kind '" + value.memoryKind +
+                         "'; there are device, pinned_host and unpinned_host"};
+  return std::make_shared<const Compiled>(std::move(*made), std::string(options));
+}
+
+static Outcome<LoadedExecutable *> load(Client &client, std::shared_ptr<const Compiled> compiled,
+                                        const CompileRequest &request) {
+  DeviceAssignment assignment;
+  int64_t count = request.replicas * request.partitions;
+  if (request.assignment) {
+    assignment = *request.assignment;
+  } else {
+    assignment.replicas = request.replicas;
+    assignment.partitions = request.partitions;
+    int64_t first = count == 1 && request.deviceOrdinal >= 0 ? request.deviceOrdinal : 0;
+    for (int64_t i = 0; i < count; ++i)
+      assignment.devices.push_back(first + i);
+  }
+  if (assignment.replicas != request.replicas || assignment.partitions != request.partitions)
+    return Fault{FaultCode::InvalidArgument,
+                 "the device assignment is for another number of replicas or partitions"};
+  for (int64_t id : assignment.devices)
+    if (!client.find(id))
+      return Fault{FaultCode::InvalidArgument, "the program is assigned to device " +
+                                                   std::to_string(id) + "; there are " +
+                                                   std::to_string(client.devices.size())};
+  return new LoadedExecutable(client, std::move(compiled), std::move(assignment),
+                              request.isPortable && count == 1);
+}
+
+namespace {
+
+PJRT_Error *compileAndLoad(PJRT_Client_Compile_Args *args) {
+  std::string_view options(args->compile_options, args->compile_options_size);
+  Outcome<CompileRequest> request = parseCompileOptions(options);
+  if (!request)
+    return makeError(request.fault());
+  Client &client = object(args->client);
+  Outcome<std::shared_ptr<const Compiled>> compiled =
+      compileProgram(args->program, options, *request, client.exportPath);
+  if (!compiled)
+    return makeError(compiled.fault());
+  Outcome<LoadedExecutable *> loaded = load(client, std::move(*compiled), *request);
+  if (!loaded)
+    return makeError(loaded.fault());
+  args->executable = handle<PJRT_LoadedExecutable>(*loaded);
+  return nullptr;
+}
+
+PJRT_Error *compileOnly(PJRT_Compile_Args *args) {
+  std::string_view options(args->compile_options, args->compile_options_size);
+  Outcome<CompileRequest> request = parseCompileOptions(options);
+  if (!request)
+    return makeError(request.fault());
+  Outcome<std::shared_ptr<const Compiled>> compiled = compileProgram(
+      args->program, options, *request, args->client ? object(args->client).exportPath : "");
+  if (!compiled)
+    return makeError(compiled.fault());
+  args->executable = handle<PJRT_Executable>(new ExecutableHandle(std::move(*compiled)));
+  return nullptr;
+}
+
+PJRT_Error *clientLoad(PJRT_Client_Load_Args *args) {
+  const Compiled &compiled = *object(args->executable).compiled;
+  std::string_view options(args->compile_options, args->compile_options_size);
+  Outcome<CompileRequest> request =
+      parseCompileOptions(options.empty() ? compiled.compileOptions : options);
+  if (!request)
+    return makeError(request.fault());
+  Outcome<LoadedExecutable *> loaded =
+      load(object(args->client), object(args->executable).compiled, *request);
+  if (!loaded)
+    return makeError(loaded.fault());
+  args->loaded_executable = handle<PJRT_LoadedExecutable>(*loaded);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Saving
+//===----------------------------------------------------------------------===//
+
+/// Size of the options, the options, the program.
+std::string save(const Compiled &compiled) {
+  return std::to_string(compiled.compileOptions.size()) + "\n" + compiled.compileOptions +
+         compiled.program->serialize();
+}
+
+PJRT_Error *serialize(PJRT_Executable_Serialize_Args *args) {
+  auto *bytes = new std::string(save(*object(args->executable).compiled));
+  args->serialized_bytes = bytes->data();
+  args->serialized_bytes_size = bytes->size();
+  args->serialized_executable = reinterpret_cast<PJRT_SerializedExecutable *>(bytes);
+  args->serialized_executable_deleter = [](PJRT_SerializedExecutable *saved) {
+    delete reinterpret_cast<std::string *>(saved);
+  };
+  return nullptr;
+}
+
+PJRT_Error *deserialize(PJRT_Executable_DeserializeAndLoad_Args *args) {
+  using Args = PJRT_Executable_DeserializeAndLoad_Args;
+  std::string_view bytes(args->serialized_executable, args->serialized_executable_size);
+  size_t end = bytes.substr(0, 24).find('\n');
+  size_t size = 0;
+  bool fits = end != std::string_view::npos && end > 0;
+  for (size_t i = 0; fits && i < end; ++i) {
+    fits = bytes[i] >= '0' && bytes[i] <= '9';
+    size = size * 10 + (bytes[i] - '0');
+  }
+  if (!fits || size > bytes.size() - end - 1)
+    return invalid("the bytes are no saved executable of cupel");
+  std::string_view options = bytes.substr(end + 1, size);
+  Outcome<std::shared_ptr<const runtime::Executable>> program =
+      runtime::deserialize(bytes.substr(end + 1 + size));
+  if (!program)
+    return makeError(program.fault());
+  const char *overridden = getField(args, &Args::overridden_serialized_compile_options);
+  size_t overriddenSize = getField(args, &Args::overridden_serialized_compile_options_size);
+  Outcome<CompileRequest> request = parseCompileOptions(
+      overridden && overriddenSize ? std::string_view(overridden, overriddenSize) : options);
+  if (!request)
+    return makeError(request.fault());
+  Outcome<LoadedExecutable *> loaded =
+      load(object(args->client),
+           std::make_shared<const Compiled>(std::move(*program), std::string(options)), *request);
+  if (!loaded)
+    return makeError(loaded.fault());
+  args->loaded_executable = handle<PJRT_LoadedExecutable>(*loaded);
+  return nullptr;
+}
+
+PJRT_Error *getCompileOptions(PJRT_Executable_GetCompileOptions_Args *args) {
+  auto *bytes = new std::string(object(args->executable).compiled->compileOptions);
+  args->serialized_bytes = bytes->data();
+  args->serialized_bytes_size = bytes->size();
+  args->serialized_compile_options = reinterpret_cast<PJRT_SerializedCompileOptions *>(bytes);
+  args->serialized_compile_options_deleter = [](PJRT_SerializedCompileOptions *saved) {
+    delete reinterpret_cast<std::string *>(saved);
+  };
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Properties
+//===----------------------------------------------------------------------===//
+
+PJRT_Error *destroyExecutable(PJRT_Executable_Destroy_Args *args) {
+  if (args->executable)
+    delete &object(args->executable);
+  return nullptr;
+}
+
+PJRT_Error *name(PJRT_Executable_Name_Args *args) {
+  const std::string &text = object(args->executable).compiled->info().name;
+  args->executable_name = text.data();
+  args->executable_name_size = text.size();
+  return nullptr;
+}
+
+PJRT_Error *numReplicas(PJRT_Executable_NumReplicas_Args *args) {
+  args->num_replicas = object(args->executable).compiled->info().replicas;
+  return nullptr;
+}
+
+PJRT_Error *numPartitions(PJRT_Executable_NumPartitions_Args *args) {
+  args->num_partitions = object(args->executable).compiled->info().partitions;
+  return nullptr;
+}
+
+PJRT_Error *numOutputs(PJRT_Executable_NumOutputs_Args *args) {
+  args->num_outputs = object(args->executable).compiled->info().results.size();
+  return nullptr;
+}
+
+PJRT_Error *codeSize(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *args) {
+  args->size_in_bytes = object(args->executable).compiled->info().codeBytes;
+  return nullptr;
+}
+
+PJRT_Error *costAnalysis(PJRT_Executable_GetCostAnalysis_Args *args) {
+  const NamedValues &cost = object(args->executable).compiled->cost;
+  args->properties = cost.data();
+  args->num_properties = cost.size();
+  return nullptr;
+}
+
+PJRT_Error *outputTypes(PJRT_Executable_OutputElementTypes_Args *args) {
+  const Compiled &compiled = *object(args->executable).compiled;
+  args->output_types = const_cast<PJRT_Buffer_Type *>(compiled.resultTypes.data());
+  args->num_output_types = compiled.resultTypes.size();
+  return nullptr;
+}
+
+PJRT_Error *outputDimensions(PJRT_Executable_OutputDimensions_Args *args) {
+  const Compiled &compiled = *object(args->executable).compiled;
+  args->num_outputs = compiled.resultRanks.size();
+  args->dims = compiled.resultDims.data();
+  args->dim_sizes = compiled.resultRanks.data();
+  return nullptr;
+}
+
+PJRT_Error *outputMemoryKinds(PJRT_Executable_OutputMemoryKinds_Args *args) {
+  const Compiled &compiled = *object(args->executable).compiled;
+  args->num_outputs = compiled.resultKinds.size();
+  args->memory_kinds = compiled.resultKinds.data();
+  args->memory_kind_sizes = compiled.resultKindSizes.data();
+  return nullptr;
+}
+
+PJRT_Error *parameterMemoryKinds(PJRT_Executable_ParameterMemoryKinds_Args *args) {
+  const Compiled &compiled = *object(args->executable).compiled;
+  args->num_parameters = compiled.argumentKinds.size();
+  args->memory_kinds = compiled.argumentKinds.data();
+  args->memory_kind_sizes = compiled.argumentKindSizes.data();
+  return nullptr;
+}
+
+PJRT_Error *optimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
+  static constexpr std::string_view kFormat = "mlir";
+  PJRT_Program &program = *args->program;
+  std::string text = object(args->executable).compiled->program->text();
+  program.format = kFormat.data();
+  program.format_size = kFormat.size();
+  if (program.code) {
+    if (program.code_size < text.size())
+      return invalid("the buffer for the program has " + std::to_string(program.code_size) +
+                     " bytes; " + std::to_string(text.size()) + " are needed");
+    std::memcpy(program.code, text.data(), text.size());
+  }
+  program.code_size = text.size();
+  return nullptr;
+}
+
+PJRT_Error *fingerprint(PJRT_Executable_Fingerprint_Args *args) {
+  const std::string &text = object(args->executable).compiled->info().fingerprint;
+  args->executable_fingerprint = text.data();
+  args->executable_fingerprint_size = text.size();
+  return nullptr;
+}
+
+PJRT_Error *memoryStats(PJRT_Executable_GetCompiledMemoryStats_Args *args) {
+  using Args = PJRT_Executable_GetCompiledMemoryStats_Args;
+  const Compiled &compiled = *object(args->executable).compiled;
+  int64_t temporary = compiled.info().cost.temporaryBytes;
+  int64_t total = compiled.argumentBytes + compiled.resultBytes - compiled.aliasBytes + temporary;
+  args->generated_code_size_in_bytes = compiled.info().codeBytes;
+  args->argument_size_in_bytes = compiled.argumentBytes;
+  args->output_size_in_bytes = compiled.resultBytes;
+  args->alias_size_in_bytes = compiled.aliasBytes;
+  args->temp_size_in_bytes = temporary;
+  args->host_generated_code_size_in_bytes = 0;
+  args->host_argument_size_in_bytes = 0;
+  args->host_output_size_in_bytes = 0;
+  args->host_alias_size_in_bytes = 0;
+  args->host_temp_size_in_bytes = 0;
+  setField(args, &Args::peak_memory_in_bytes, total);
+  setField(args, &Args::total_size_in_bytes, total);
+  setField(args, &Args::total_allocation_bytes, total);
+  setField(args, &Args::indefinite_allocations, 0);
+  setField(args, &Args::peak_unpadded_heap_bytes, total);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Loaded executables
+//===----------------------------------------------------------------------===//
+
+PJRT_Error *destroyLoaded(PJRT_LoadedExecutable_Destroy_Args *args) {
+  if (args->executable)
+    delete &object(args->executable);
+  return nullptr;
+}
+
+PJRT_Error *getExecutable(PJRT_LoadedExecutable_GetExecutable_Args *args) {
+  args->executable =
+      handle<PJRT_Executable>(new ExecutableHandle(object(args->loaded_executable).compiled));
+  return nullptr;
+}
+
+PJRT_Error *addressableDevices(PJRT_LoadedExecutable_AddressableDevices_Args *args) {
+  const auto &handles = object(args->executable).deviceHandles;
+  args->addressable_devices = handles.data();
+  args->num_addressable_devices = handles.size();
+  return nullptr;
+}
+
+PJRT_Error *logicalIds(PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args *args) {
+  LoadedExecutable &loaded = object(args->executable);
+  args->addressable_device_logical_ids = loaded.logicalIds.data();
+  args->num_addressable_device_logical_ids = loaded.logicalIds.size();
+  return nullptr;
+}
+
+PJRT_Error *deleteLoaded(PJRT_LoadedExecutable_Delete_Args *args) {
+  object(args->executable).deleted = true;
+  return nullptr;
+}
+
+PJRT_Error *isDeleted(PJRT_LoadedExecutable_IsDeleted_Args *args) {
+  args->is_deleted = object(args->executable).deleted;
+  return nullptr;
+}
+
+PJRT_Error *loadedFingerprint(PJRT_LoadedExecutable_Fingerprint_Args *args) {
+  const std::string &text = object(args->executable).compiled->info().fingerprint;
+  args->executable_fingerprint = text.data();
+  args->executable_fingerprint_size = text.size();
+  return nullptr;
+}
+
+PJRT_Error *deviceAssignment(PJRT_LoadedExecutable_GetDeviceAssignment_Args *args) {
+  LoadedExecutable &loaded = object(args->executable);
+  auto *bytes = new std::string(loaded.isPortable ? std::string() : loaded.assignment.serialize());
+  args->serialized_bytes = bytes->data();
+  args->serialized_bytes_size = bytes->size();
+  args->serialized_device_assignment = reinterpret_cast<PJRT_DeviceAssignmentSerialized *>(bytes);
+  args->serialized_device_assignment_deleter = [](PJRT_DeviceAssignmentSerialized *saved) {
+    delete reinterpret_cast<std::string *>(saved);
+  };
+  return nullptr;
+}
+
+} // namespace
+
+void bindExecutables(PJRT_Api &api) {
+  bind<compileAndLoad>(api.PJRT_Client_Compile);
+  bind<compileOnly>(api.PJRT_Compile);
+  bind<clientLoad>(api.PJRT_Client_Load);
+  bind<serialize>(api.PJRT_Executable_Serialize);
+  bind<deserialize,
+       offsetof(PJRT_Executable_DeserializeAndLoad_Args, overridden_serialized_compile_options)>(
+      api.PJRT_Executable_DeserializeAndLoad);
+  bind<getCompileOptions>(api.PJRT_Executable_GetCompileOptions);
+  bind<destroyExecutable>(api.PJRT_Executable_Destroy);
+  bind<name>(api.PJRT_Executable_Name);
+  bind<numReplicas>(api.PJRT_Executable_NumReplicas);
+  bind<numPartitions>(api.PJRT_Executable_NumPartitions);
+  bind<numOutputs>(api.PJRT_Executable_NumOutputs);
+  bind<codeSize>(api.PJRT_Executable_SizeOfGeneratedCodeInBytes);
+  bind<costAnalysis>(api.PJRT_Executable_GetCostAnalysis);
+  bind<outputTypes>(api.PJRT_Executable_OutputElementTypes);
+  bind<outputDimensions>(api.PJRT_Executable_OutputDimensions);
+  bind<outputMemoryKinds>(api.PJRT_Executable_OutputMemoryKinds);
+  bind<parameterMemoryKinds>(api.PJRT_Executable_ParameterMemoryKinds);
+  bind<optimizedProgram>(api.PJRT_Executable_OptimizedProgram);
+  bind<fingerprint>(api.PJRT_Executable_Fingerprint);
+  bind<memoryStats, offsetof(PJRT_Executable_GetCompiledMemoryStats_Args, peak_memory_in_bytes)>(
+      api.PJRT_Executable_GetCompiledMemoryStats);
+  bind<destroyLoaded>(api.PJRT_LoadedExecutable_Destroy);
+  bind<getExecutable>(api.PJRT_LoadedExecutable_GetExecutable);
+  bind<addressableDevices>(api.PJRT_LoadedExecutable_AddressableDevices);
+  bind<logicalIds>(api.PJRT_LoadedExecutable_AddressableDeviceLogicalIds);
+  bind<deleteLoaded>(api.PJRT_LoadedExecutable_Delete);
+  bind<isDeleted>(api.PJRT_LoadedExecutable_IsDeleted);
+  bind<loadedFingerprint>(api.PJRT_LoadedExecutable_Fingerprint);
+  bind<deviceAssignment>(api.PJRT_LoadedExecutable_GetDeviceAssignment);
+  bind<execute>(api.PJRT_LoadedExecutable_Execute);
+}
+
+} // namespace cupel::pjrt

@@ -1,0 +1,210 @@
+// Running loaded executables: arguments are taken, results promised, and the work is done at once
+// or by the thread of the first device. A run begins when all its arguments are there; who fails
+// makes all results fail with the same words.
+
+#include "cupel/pjrt/plugin/Executable.h"
+
+#include "cupel/pjrt/plugin/ElementTypes.h"
+
+#include <algorithm>
+
+namespace cupel::pjrt {
+
+using runtime::ProcessTensors;
+using runtime::ProgramInfo;
+using runtime::ValueInfo;
+using tensor::Tensor;
+
+namespace {
+
+/// One run, from the moment its arguments are known.
+struct Execution {
+  std::shared_ptr<const Compiled> compiled;
+  /// By device and argument.
+  std::vector<std::vector<std::shared_ptr<BufferData>>> arguments;
+  std::vector<std::vector<std::shared_ptr<BufferData>>> results;
+  std::vector<bool> donated; // By argument.
+  std::shared_ptr<Signal> complete = std::make_shared<Signal>();
+
+  bool isReady() const {
+    for (const auto &own : arguments)
+      for (const auto &data : own)
+        if (!data->ready->isReady())
+          return false;
+    return true;
+  }
+
+  void fail(const Fault &fault) {
+    arguments.clear();
+    for (auto &own : results)
+      for (auto &data : own)
+        data->ready->set(fault);
+    complete->set(fault);
+  }
+
+  void run() {
+    ProcessTensors inputs(arguments.size());
+    for (size_t d = 0; d < arguments.size(); ++d) {
+      inputs[d].reserve(arguments[d].size());
+      for (size_t i = 0; i < arguments[d].size(); ++i) {
+        BufferData &data = *arguments[d][i];
+        data.ready->wait();
+        if (data.ready->fault())
+          return fail(Fault(*data.ready->fault()));
+        // Memory that was given up and that nobody else looks at may be used again.
+        if (donated[i] && arguments[d][i].use_count() == 1)
+          inputs[d].push_back(std::move(data.tensor));
+        else
+          inputs[d].push_back(data.tensor);
+      }
+    }
+    arguments.clear();
+    Outcome<ProcessTensors> outputs = compiled->program->execute(std::move(inputs));
+    if (!outputs)
+      return fail(outputs.fault());
+    for (size_t d = 0; d < results.size(); ++d)
+      for (size_t i = 0; i < results[d].size(); ++i) {
+        results[d][i]->tensor = std::move((*outputs)[d][i]);
+        results[d][i]->ready->set();
+      }
+    complete->set();
+  }
+};
+
+/// Whether an argument of this number is given up in this call.
+bool isDonated(const ValueInfo &argument, size_t number, const PJRT_ExecuteOptions *options) {
+  if (!argument.isDonor)
+    return false;
+  if (!options)
+    return true;
+  for (size_t i = 0; i < options->num_non_donatable_input_indices; ++i)
+    if (options->non_donatable_input_indices[i] == static_cast<int64_t>(number))
+      return false;
+  return true;
+}
+
+} // namespace
+
+PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
+  LoadedExecutable &loaded = object(args->executable);
+  const std::shared_ptr<const Compiled> &compiled = loaded.compiled;
+  const ProgramInfo &info = compiled->info();
+  if (loaded.deleted)
+    return invalid("the executable " + info.name + " has been deleted");
+  std::vector<Device *> devices = loaded.devices;
+  if (args->execute_device && info.processCount() == 1)
+    devices = {&object(args->execute_device)};
+  if (devices.empty())
+    return invalid("the executable " + info.name + " needs a device to run on");
+  if (args->num_devices != devices.size())
+    return invalid(info.name + " runs on " + std::to_string(devices.size()) +
+                   " devices; arguments for " + std::to_string(args->num_devices) + " are given");
+  if (args->num_args != info.arguments.size())
+    return invalid(info.name + " takes " + std::to_string(info.arguments.size()) +
+                   " arguments, not " + std::to_string(args->num_args));
+
+  auto execution = std::make_shared<Execution>();
+  execution->compiled = compiled;
+  for (size_t i = 0; i < info.arguments.size(); ++i)
+    execution->donated.push_back(isDonated(info.arguments[i], i, args->options));
+  bool anyDonated = std::ranges::find(execution->donated, true) != execution->donated.end();
+
+  // Nothing is changed before everything is known to be in order.
+  execution->arguments.resize(devices.size());
+  for (size_t d = 0; d < devices.size(); ++d)
+    for (size_t i = 0; i < args->num_args; ++i) {
+      Buffer &buffer = object(args->argument_lists[d][i]);
+      std::shared_ptr<BufferData> data = buffer.get();
+      if (!data)
+        return invalid("argument " + std::to_string(i) + " of " + info.name +
+                       " has been deleted or donated");
+      if (&buffer.memory.device != devices[d])
+        return invalid("argument " + std::to_string(i) + " of " + info.name + " lies on " +
+                       buffer.memory.device.description.text + " and not on " +
+                       devices[d]->description.text);
+      const ValueInfo &expected = info.arguments[i];
+      PJRT_Buffer_Type type =
+          expected.isToken ? PJRT_Buffer_Type_TOKEN : bufferType(expected.type.storage);
+      if (buffer.type != type ||
+          (!expected.isToken && !expected.isDynamic() && buffer.shape != expected.shardShape()))
+        return invalid("argument " + std::to_string(i) + " of " + info.name + " is a " +
+                       std::string(bufferTypeName(buffer.type)) + " buffer of another type or " +
+                       "shape than " + tensor::describe(expected.type, expected.shardShape()));
+      execution->arguments[d].push_back(std::move(data));
+    }
+
+  // The same buffer must not be given up and used beside that.
+  if (anyDonated)
+    for (size_t d = 0; d < devices.size(); ++d)
+      for (size_t i = 0; i < args->num_args; ++i)
+        for (size_t j = 0; j < args->num_args && execution->donated[i]; ++j)
+          if (j != i && args->argument_lists[d][i] == args->argument_lists[d][j])
+            return invalid("argument " + std::to_string(i) + " of " + info.name +
+                           " is donated and is argument " + std::to_string(j) + " as well");
+
+  bool dynamic = std::ranges::any_of(info.results, &ValueInfo::isDynamic);
+  for (size_t d = 0; d < devices.size(); ++d) {
+    if (info.cost.temporaryBytes)
+      if (Verdict verdict =
+              devices[d]
+                  ->memory(MemoryKind::Device)
+                  .pool->check(info.cost.temporaryBytes / info.partitions, "running " + info.name);
+          !verdict)
+        return makeError(verdict.fault());
+    auto &own = execution->results.emplace_back();
+    for (const ValueInfo &result : info.results) {
+      std::shared_ptr<BufferData> data;
+      if (result.isToken || result.isDynamic()) {
+        data = std::make_shared<BufferData>();
+      } else {
+        MemorySpace &memory = devices[d]->memory(*parseMemoryKind(result.memoryKind));
+        Outcome<std::shared_ptr<BufferData>> reserved =
+            reserveData(memory, result.type.storage, result.shardShape(), compiled->origin);
+        if (!reserved)
+          return makeError(reserved.fault());
+        data = std::move(*reserved);
+      }
+      data->ready = std::make_shared<Signal>();
+      own.push_back(std::move(data));
+    }
+  }
+
+  if (anyDonated)
+    for (size_t d = 0; d < devices.size(); ++d)
+      for (size_t i = 0; i < args->num_args; ++i)
+        if (execution->donated[i])
+          object(args->argument_lists[d][i]).take();
+
+  std::vector<std::vector<std::shared_ptr<BufferData>>> results = execution->results;
+  std::shared_ptr<Signal> complete = execution->complete;
+  if (dynamic || (info.isBrief && execution->isReady())) {
+    execution->run();
+    if (dynamic && complete->fault())
+      return makeError(*complete->fault());
+  } else {
+    devices[0]->worker.add([execution](bool run) {
+      if (run)
+        execution->run();
+      else
+        execution->fail({FaultCode::Cancelled, "the device went away before the run began"});
+    });
+  }
+
+  for (size_t d = 0; d < devices.size(); ++d) {
+    for (size_t i = 0; i < info.results.size(); ++i) {
+      const ValueInfo &result = info.results[i];
+      tensor::Shape shape = result.isToken ? tensor::Shape() : result.shardShape();
+      if (result.isDynamic())
+        shape.assign(results[d][i]->tensor.shape().begin(), results[d][i]->tensor.shape().end());
+      auto *buffer = new Buffer(devices[d]->memory(*parseMemoryKind(result.memoryKind)),
+                                compiled->resultTypes[i], std::move(shape), results[d][i]);
+      buffer->layout = compiled->resultLayouts[i];
+      args->output_lists[d][i] = handle<PJRT_Buffer>(buffer);
+    }
+    if (args->device_complete_events)
+      args->device_complete_events[d] = makeEvent(complete);
+  }
+  return nullptr;
+}
+
+} // namespace cupel::pjrt

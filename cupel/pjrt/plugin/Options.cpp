@@ -1,0 +1,148 @@
+#include "cupel/pjrt/plugin/Options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <numeric>
+
+namespace cupel::pjrt {
+
+using Type = OptionInfo::Type;
+
+static constexpr OptionInfo kClientOptions[] = {
+    {"arch", Type::String, "cpu", "CUPEL_ARCH",
+     "The architecture whose devices are made up: a built-in name (cpu, n150, p150, n300, "
+     "n300-llmbox, galaxy-wh-6u) or the path of a descriptor."},
+    {"num_devices", Type::Integer, "the chips of the architecture", "CUPEL_NUM_DEVICES",
+     "How many devices there are; for cpu any number, for others at most their chips."},
+    {"memory_limit", Type::Integer, "the memory of the architecture", "CUPEL_MEMORY_LIMIT",
+     "Bytes of memory of each device; 0: no limit."},
+    {"export_path", Type::String, "none", "CUPEL_DUMP_DIR",
+     "A folder that gets every stage of every compiled program, under irs/."},
+};
+
+static constexpr OptionInfo kCompileOptions[] = {
+    {"export_path", Type::String, "that of the client", "",
+     "A folder that gets the stages of this program, under irs/."},
+    {"accumulate", Type::String, "f64", "",
+     "How sums and products of floats of 32 bits and below accumulate: f64 (rounded once at the "
+     "end) or native (step by step in the program's own types)."},
+};
+
+std::span<const OptionInfo> clientOptions() { return kClientOptions; }
+std::span<const OptionInfo> compileOptions() { return kCompileOptions; }
+
+static size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t corner = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t next = std::min({row[j + 1] + 1, row[j] + 1, corner + (a[i] != b[j])});
+      corner = std::exchange(row[j + 1], next);
+    }
+  }
+  return row.back();
+}
+
+static std::optional<int64_t> parseInteger(std::string_view text) {
+  int64_t value;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
+
+Verdict Options::set(std::string_view name, OptionValue value) {
+  auto option = std::find_if(table.begin(), table.end(),
+                             [&](const OptionInfo &one) { return one.name == name; });
+  if (option == table.end()) {
+    auto nearest = std::min_element(table.begin(), table.end(), [&](const auto &a, const auto &b) {
+      return distance(a.name, name) < distance(b.name, name);
+    });
+    return Fault{FaultCode::InvalidArgument, "there is no option '" + std::string(name) +
+                                                 "'; the nearest is '" +
+                                                 std::string(nearest->name) + "'"};
+  }
+  bool fits = false;
+  switch (option->type) {
+  case Type::String:
+    fits = std::holds_alternative<std::string>(value);
+    break;
+  case Type::Integer:
+    if (auto *text = std::get_if<std::string>(&value))
+      if (std::optional<int64_t> number = parseInteger(*text))
+        value = *number;
+    fits = std::holds_alternative<int64_t>(value);
+    break;
+  case Type::Boolean:
+    if (auto *text = std::get_if<std::string>(&value); text && (*text == "true" || *text == "1"))
+      value = true;
+    else if (text && (*text == "false" || *text == "0"))
+      value = false;
+    fits = std::holds_alternative<bool>(value);
+    break;
+  }
+  if (!fits)
+    return Fault{FaultCode::InvalidArgument,
+                 "the option '" + std::string(name) + "' takes " +
+                     (option->type == Type::String    ? "text"
+                      : option->type == Type::Integer ? "a whole number"
+                                                      : "true or false")};
+  values[option->name] = std::move(value);
+  return {};
+}
+
+std::optional<std::string> Options::string(std::string_view name) const {
+  if (auto it = values.find(name); it != values.end())
+    return std::get<std::string>(it->second);
+  for (const OptionInfo &option : table)
+    if (option.name == name && !option.environment.empty())
+      if (const char *text = std::getenv(std::string(option.environment).c_str()); text && *text)
+        return text;
+  return std::nullopt;
+}
+
+Outcome<std::optional<int64_t>> Options::integer(std::string_view name) const {
+  if (auto it = values.find(name); it != values.end())
+    return std::optional(std::get<int64_t>(it->second));
+  for (const OptionInfo &option : table)
+    if (option.name == name && !option.environment.empty())
+      if (const char *text = std::getenv(std::string(option.environment).c_str()); text && *text) {
+        std::optional<int64_t> number = parseInteger(text);
+        if (!number)
+          return Fault{FaultCode::InvalidArgument, std::string(option.environment) + " is '" +
+                                                       text + "', which is no whole number"};
+        return number;
+      }
+  return std::optional<int64_t>();
+}
+
+std::string optionsPage() {
+  auto rows = [](std::span<const OptionInfo> table) {
+    std::string text =
+        "| option | type | default | environment | meaning |\n|---|---|---|---|---|\n";
+    for (const OptionInfo &option : table)
+      text += "| `" + std::string(option.name) + "` | " +
+              (option.type == Type::String    ? "text"
+               : option.type == Type::Integer ? "integer"
+                                              : "boolean") +
+              " | " + std::string(option.defaultText) + " | " +
+              (option.environment.empty() ? "" : "`" + std::string(option.environment) + "`") +
+              " | " + std::string(option.help) + " |\n";
+    return text;
+  };
+  return "# Options of the plugin\n\n"
+         "Made from the tables in `cupel/pjrt/plugin/Options.cpp`. An option that is not listed is "
+         "refused, with the nearest name.\n\n"
+         "## When a client is created\n\n"
+         "`register_plugin(..., options={...})`, or `JAX_PJRT_CLIENT_CREATE_OPTIONS=name:value`; "
+         "an "
+         "option wins over its environment variable.\n\n" +
+         rows(kClientOptions) +
+         "\n## When a program is compiled\n\n"
+         "`jax.jit(f, compiler_options={...})` or `lowered.compile(compiler_options={...})`.\n\n" +
+         rows(kCompileOptions);
+}
+
+} // namespace cupel::pjrt

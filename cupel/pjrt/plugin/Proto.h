@@ -1,0 +1,32 @@
+// The few protobuf messages that cross the PJRT boundary, read and written by field number: compile
+// options, device assignments, shardings. Unknown fields are skipped; malformed bytes are an error.
+
+#pragma once
+
+#include "cupel/pjrt/plugin/Options.h"
+#include "cupel/tensor/Shards.h"
+
+namespace cupel::pjrt {
+
+/// Which device runs which replica and partition.
+struct DeviceAssignment {
+  int64_t replicas = 1, partitions = 1;
+  std::vector<int64_t> devices; // Ids, replica-major.
+  std::string serialize() const;
+};
+
+struct CompileRequest {
+  int64_t replicas = 1, partitions = 1;
+  int64_t deviceOrdinal = -1;
+  std::optional<DeviceAssignment> assignment;
+  std::vector<bool> propagateToResults, propagateToParameters;
+  bool isPortable = false; // Runs on any device, named at each execution.
+  std::vector<std::pair<std::string, OptionValue>> options;
+};
+
+Outcome<CompileRequest> parseCompileOptions(std::string_view bytes);
+
+/// A serialized xla.OpSharding.
+std::string serializeSharding(const tensor::Shards &shards);
+
+} // namespace cupel::pjrt

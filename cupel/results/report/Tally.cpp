@@ -1,0 +1,94 @@
+#include "cupel/results/report/Tally.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace cupel::results {
+namespace {
+
+/// Lists are for people; whoever has more of them asks the store.
+constexpr size_t kMostLines = 1000;
+constexpr size_t kMostMessage = 500;
+
+bool isFailure(Outcome outcome) {
+  return outcome == Outcome::Failed || outcome == Outcome::Crashed ||
+         outcome == Outcome::TimedOut || outcome == Outcome::OutOfMemory;
+}
+
+Tally::Line lineOf(const TestRecord &record) {
+  return {record.fullName(),
+          record.outcome,
+          record.lastStage,
+          record.seconds,
+          record.reasons.empty() ? "" : record.reasons.front().name,
+          record.message.substr(0, kMostMessage),
+          triesText(record)};
+}
+
+bool slowerThan(const Tally::Line &a, const Tally::Line &b) {
+  return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
+}
+
+} // namespace
+
+std::string triesText(const TestRecord &record) {
+  if (record.attempts <= 1)
+    return "";
+  auto allowed = record.notes.find("tries_allowed");
+  return fmt::format("{} on try {}{}", name(record.outcome), record.attempts,
+                     allowed == record.notes.end() ? "" : " of " + allowed->second);
+}
+
+void Tally::add(const TestRecord &record) {
+  ++counts[size_t(record.outcome)];
+  totalSeconds += record.seconds;
+  if (isBad(record.outcome) || record.outcome == Outcome::XFailed)
+    if (!record.reasons.empty())
+      ++reasonCounts[record.reasons.front().name];
+  for (const std::string &advice : record.guidance)
+    ++guidanceCounts[advice];
+  if (!record.bringupStatus.empty())
+    ++bringupCounts[record.bringupStatus];
+  if (record.notes.contains("ambiguous"))
+    ++ambiguousCount;
+
+  if (record.seconds > 0 && (slow.size() < kSlowest || record.seconds > slow.back().seconds)) {
+    slow.push_back(lineOf(record));
+    std::sort(slow.begin(), slow.end(), slowerThan);
+    if (slow.size() > kSlowest)
+      slow.pop_back();
+  }
+  auto keep = [&](std::vector<Line> &lines) {
+    if (lines.size() < kMostLines)
+      lines.push_back(lineOf(record));
+  };
+  if (record.flaky)
+    keep(flakyLines);
+  if (record.outcome == Outcome::XPassed)
+    keep(xpassedLines);
+  if (isFailure(record.outcome))
+    keep(failureLines);
+}
+
+uint64_t Tally::total() const { return std::accumulate(counts.begin(), counts.end(), uint64_t(0)); }
+
+uint64_t Tally::bad() const {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (isBad(Outcome(i)))
+      sum += counts[i];
+  return sum;
+}
+
+std::vector<std::pair<std::string, uint64_t>> Tally::reasons() const {
+  std::vector<std::pair<std::string, uint64_t>> sorted(reasonCounts.begin(), reasonCounts.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  return sorted;
+}
+
+std::vector<Tally::Line> Tally::slowest() const { return slow; }
+
+} // namespace cupel::results

@@ -1,0 +1,67 @@
+// What the end of a run says, gathered one record at a time: counts by outcome, reasons, the
+// slowest, the flaky, the unexpected passes. Every report takes its numbers from here, so that they
+// agree. It keeps short texts of what it names and never whole records.
+#pragma once
+
+#include "cupel/results/Record.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cupel::results {
+
+inline constexpr size_t kOutcomeCount = size_t(Outcome::NotRun) + 1;
+
+class Tally {
+public:
+  /// One test, as much of it as a summary line needs.
+  struct Line {
+    std::string name; ///< suite::id
+    Outcome outcome = Outcome::NotRun;
+    Stage lastStage = Stage::None;
+    double seconds = 0;
+    std::string reason, message;
+    std::string tries; ///< `passed on try 2 of 3`
+  };
+
+  void add(const TestRecord &record);
+
+  uint64_t total() const;
+  uint64_t count(Outcome outcome) const { return counts[size_t(outcome)]; }
+  /// Tests whose outcome makes the run fail.
+  uint64_t bad() const;
+  /// Sum of all tests' times.
+  double seconds() const { return totalSeconds; }
+
+  /// Names of first reasons with their counts, most frequent first.
+  std::vector<std::pair<std::string, uint64_t>> reasons() const;
+  /// Longest first, at most kSlowest.
+  std::vector<Line> slowest() const;
+  const std::vector<Line> &flaky() const { return flakyLines; }
+  const std::vector<Line> &unexpectedPasses() const { return xpassedLines; }
+  /// Failed, crashed, timed out, out of memory; in the order they ended.
+  const std::vector<Line> &failures() const { return failureLines; }
+  /// Tests with reasons whose `ambiguous` note is set: more than one reason fits.
+  uint64_t ambiguous() const { return ambiguousCount; }
+  const std::map<std::string, uint64_t> &guidance() const { return guidanceCounts; }
+  const std::map<std::string, uint64_t> &bringup() const { return bringupCounts; }
+
+  static constexpr size_t kSlowest = 5;
+
+private:
+  std::array<uint64_t, kOutcomeCount> counts{};
+  double totalSeconds = 0;
+  uint64_t ambiguousCount = 0;
+  std::map<std::string, uint64_t> reasonCounts, guidanceCounts, bringupCounts;
+  std::vector<Line> slow, flakyLines, xpassedLines, failureLines;
+};
+
+/// `passed on try 2 of 3` from a record's attempts and its note `tries_allowed`; empty where it was
+/// tried once.
+std::string triesText(const TestRecord &record);
+
+} // namespace cupel::results

@@ -1,0 +1,342 @@
+#include "cupel/results/store/Store.h"
+#include "cupel/results/store/Journal.h"
+#include "cupel/results/store/TestFolder.h"
+#include "cupel/support/Sha256.h"
+
+#include <cmath>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <limits>
+#include <sstream>
+
+using namespace cupel;
+using namespace cupel::results;
+
+namespace {
+
+Store openStore(const std::string &folder) {
+  Result<Store> store = Store::open(folder);
+  if (!store) {
+    ADD_FAILURE() << store.message();
+    std::abort();
+  }
+  return std::move(*store);
+}
+
+TestRecord fullRecord() {
+  TestRecord r = simpleRecord("llama/causal_lm/pytorch-3_2_1B-single_device-inference");
+  r.suite = "models";
+  r.framework = "pytorch";
+  r.markers = {"inference", "n150"};
+  r.testStatus = "EXPECTED_PASSING";
+  r.bringupStatus = "INCORRECT_RESULT";
+  r.outcome = Outcome::Failed;
+  r.startedAt = 1763200000.125;
+  r.peakMemoryBytes = uint64_t(1) << 40;
+  r.tryOutcomes = {Outcome::Crashed, Outcome::Failed};
+  r.attempts = 2;
+  r.flaky = true;
+  r.signal = 9;
+  r.errorClass = "AssertionError";
+  r.message = "pcc 0.5 < 0.99 'quoted'";
+  r.output = std::string("line one\nline two \"quoted\"\x1b[0m");
+  ComparisonRecord good, bad;
+  good.passed = true;
+  good.pcc = 0.5;
+  good.maxAbsolute = 3.5;
+  good.pccThreshold = 0.99;
+  good.pccAsserted = true;
+  good.sentence = "pcc 0.5 < 0.99";
+  bad.output = 1;
+  bad.pcc = std::numeric_limits<double>::quiet_NaN();
+  bad.maxAbsolute = std::numeric_limits<double>::infinity();
+  bad.relativeL2 = 1e-300;
+  r.comparisons = {good, bad};
+  r.reasons = {{"PCC", "pcc too low", "compare", "0.5"}, {"OTHER", "", "", ""}};
+  r.guidance = {"RM_XFAIL"};
+  r.artifacts = {{"vhlo.mlir", std::string(64, 'a'), 77}};
+  r.notes = {{"ambiguous", "2"}};
+  return r;
+}
+
+RunInfo begin(Store &store, double startedAt, std::string device = "reference") {
+  RunInfo run;
+  run.startedAt = startedAt;
+  run.device = std::move(device);
+  run.commandLine = {"cupel", "run", "a b"};
+  run.environment = {{"git", "4df0411"}};
+  run.selected = 2;
+  Status status = store.beginRun(run);
+  EXPECT_TRUE(status) << status.message();
+  return run;
+}
+
+TEST(Store, GivesBackWhatItWasGiven) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  RunInfo run = begin(store, 1763200000.5);
+  EXPECT_EQ(run.id, "20251115-094640-8000");
+  TestRecord record = fullRecord();
+  ASSERT_TRUE(store.add(run.id, std::vector{record, simpleRecord("add.mlir")}));
+  run.endedAt = 1763200001;
+  run.exitCode = 1;
+  ASSERT_TRUE(store.endRun(run));
+
+  Result<RunInfo> again = store.run(run.id);
+  ASSERT_TRUE(again) << again.message();
+  EXPECT_EQ(*again, run);
+  auto loaded = store.record(run.id, record.fullName());
+  ASSERT_TRUE(loaded) << loaded.message();
+  ASSERT_TRUE(*loaded);
+  TestRecord &got = **loaded;
+  // NaN is not equal to itself; look at it, then take it away.
+  ASSERT_EQ(got.comparisons.size(), 2u);
+  EXPECT_TRUE(std::isnan(*got.comparisons[1].pcc));
+  got.comparisons[1].pcc = record.comparisons[1].pcc = 0;
+  EXPECT_EQ(got, record);
+
+  auto rows = store.outcomes(run.id);
+  ASSERT_TRUE(rows) << rows.message();
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_EQ((*rows)[0].fullName(), record.fullName());
+  EXPECT_EQ((*rows)[0].reason, "PCC");
+  EXPECT_TRUE((*rows)[0].flaky);
+  EXPECT_TRUE(std::isnan(*(*rows)[0].pcc));
+  EXPECT_TRUE(std::isinf(*(*rows)[0].maxAbsolute));
+  EXPECT_FALSE((*rows)[1].pcc);
+
+  auto missing = store.record(run.id, "programs::none");
+  ASSERT_TRUE(missing);
+  EXPECT_FALSE(*missing);
+}
+
+TEST(Store, KeepsOneOutcomeATestAndTheLaterOneWins) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  RunInfo run = begin(store, 100);
+  ASSERT_TRUE(store.add(run.id, std::vector{simpleRecord("a", Outcome::Interrupted)}));
+  ASSERT_TRUE(store.add(run.id, std::vector{simpleRecord("a", Outcome::Passed)}));
+  auto rows = store.outcomes(run.id);
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ((*rows)[0].outcome, Outcome::Passed);
+  auto record = store.record(run.id, "programs::a");
+  ASSERT_TRUE(record);
+  EXPECT_EQ((*record)->stages.size(), 2u); // None of the replaced one's.
+}
+
+TEST(Store, RefusesOutcomesOfARunItDoesNotKnow) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  Status status = store.add("nope", std::vector{simpleRecord("a")});
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.message().find("no run 'nope'"), std::string::npos) << status.message();
+}
+
+TEST(Store, FindsRunsByAgePrefixAndNearness) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  auto empty = store.resolveRun("latest");
+  ASSERT_FALSE(empty);
+  EXPECT_NE(empty.message().find("no runs yet"), std::string::npos);
+
+  RunInfo first = begin(store, 1763200000), second = begin(store, 1763290000);
+  // Two that begin in the same instant get different names, in order.
+  RunInfo third = begin(store, 1763290000);
+  EXPECT_LT(second.id, third.id);
+  EXPECT_EQ(*store.resolveRun("latest"), third.id);
+  EXPECT_EQ(*store.resolveRun("latest~2"), first.id);
+  EXPECT_EQ(*store.resolveRun("20251115"), first.id);
+  EXPECT_EQ(*store.resolveRun(second.id), second.id);
+  auto text = [&](const char *name) {
+    auto found = store.resolveRun(name);
+    return found ? "found " + *found : found.message();
+  };
+  EXPECT_NE(text("20251116").find("fits more than one run"), std::string::npos);
+  EXPECT_NE(text("latest~3").find("only 3 runs"), std::string::npos);
+  EXPECT_NE(text("latest~x").find("wants a number"), std::string::npos);
+  EXPECT_NE(text("lates").find("did you mean latest?"), std::string::npos);
+  EXPECT_NE(text("").find("no run ''"), std::string::npos);
+  EXPECT_EQ(**store.runBefore(third.id), second.id);
+  EXPECT_FALSE(*store.runBefore(first.id));
+
+  auto runs = store.runs(2);
+  ASSERT_TRUE(runs);
+  ASSERT_EQ(runs->size(), 2u);
+  EXPECT_EQ((*runs)[0].info.id, third.id);
+}
+
+TEST(Store, FindsTestsByNameAndSaysWhatIsNear) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  RunInfo run = begin(store, 100);
+  TestRecord other = simpleRecord("bert/pytorch-base-single_device-inference");
+  other.suite = "models";
+  TestRecord twin = other;
+  twin.suite = "op_by_op";
+  TestRecord deepseek = simpleRecord("deepseek/pytorch-single_device-inference");
+  deepseek.suite = "models";
+  ASSERT_TRUE(store.add(run.id, std::vector{simpleRecord("add.mlir"), other, twin, deepseek}));
+  EXPECT_EQ(*store.resolveTest("add.mlir"), "programs::add.mlir");
+  EXPECT_EQ(*store.resolveTest("op_by_op::" + twin.id), twin.fullName());
+  EXPECT_EQ(*store.resolveTest("tests/runner/test_models.py::test_all_models_torch["
+                               "deepseek/pytorch-single_device-inference]"),
+            deepseek.fullName());
+  auto text = [&](std::string name) {
+    auto found = store.resolveTest(name);
+    return found ? "found " + *found : found.message();
+  };
+  EXPECT_NE(text(other.id).find("more than one suite: models::bert"), std::string::npos);
+  EXPECT_NE(text("ad.mlir").find("did you mean"), std::string::npos) << text("ad.mlir");
+  EXPECT_NE(text("deepseek").find("did you mean models::deepseek/pytorch"), std::string::npos)
+      << text("deepseek");
+}
+
+TEST(Store, LearnsFromTheNewestRunOfTheSameDevice) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  RunInfo first = begin(store, 100), second = begin(store, 200), other = begin(store, 300, "cpu");
+  ASSERT_TRUE(store.add(second.id, std::vector{simpleRecord("a", Outcome::Failed, 4),
+                                               simpleRecord("b", Outcome::Crashed, 7)}));
+  // Imported late: older than what is known.
+  ASSERT_TRUE(store.add(first.id, std::vector{simpleRecord("a", Outcome::Passed, 1),
+                                              simpleRecord("b", Outcome::Passed, 2)}));
+  ASSERT_TRUE(store.add(other.id, std::vector{simpleRecord("a", Outcome::Passed, 9)}));
+  auto known = store.known("", "reference");
+  ASSERT_TRUE(known) << known.message();
+  ASSERT_EQ(known->size(), 2u);
+  EXPECT_EQ((*known)[0].id, "a");
+  EXPECT_EQ((*known)[0].outcome, Outcome::Failed);
+  EXPECT_EQ((*known)[0].run, second.id);
+  EXPECT_EQ((*known)[0].seconds, 4);
+  EXPECT_EQ((*known)[1].outcome, Outcome::Crashed);
+  EXPECT_EQ((*known)[1].seconds, 0); // A crash does not say how long it would have taken.
+
+  RunInfo third = begin(store, 400);
+  ASSERT_TRUE(store.add(third.id, std::vector{simpleRecord("a", Outcome::TimedOut, 60),
+                                              simpleRecord("b", Outcome::Passed, 3)}));
+  known = store.known("", "reference");
+  EXPECT_EQ((*known)[0].seconds, 60);
+  EXPECT_EQ((*known)[1].seconds, 3);
+  RunInfo fourth = begin(store, 500);
+  ASSERT_TRUE(store.add(fourth.id, std::vector{simpleRecord("b", Outcome::NotRun, 0)}));
+  known = store.known("", "reference");
+  EXPECT_EQ((*known)[1].outcome, Outcome::NotRun);
+  EXPECT_EQ((*known)[1].seconds, 3);
+  auto history = store.history("programs::b");
+  ASSERT_TRUE(history);
+  ASSERT_EQ(history->size(), 4u);
+  EXPECT_EQ((*history)[0].run, fourth.id);
+  EXPECT_EQ((*history)[3].run, first.id);
+}
+
+TEST(Store, ImportsAJournalAnyNumberOfTimes) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  RunInfo run;
+  run.id = "20261115-081530-4f2a";
+  run.startedAt = 1000;
+  run.selected = 3;
+  std::string path = store.journalPath(run.id);
+  std::string lines = journalBegin(run) + journalLine(simpleRecord("a")) +
+                      journalLine(simpleRecord("b", Outcome::Interrupted));
+  std::ofstream(path) << lines << "{\"record\":{\"su";
+  // One of them came the direct way already.
+  RunInfo copy = run;
+  ASSERT_TRUE(store.beginRun(copy));
+  ASSERT_TRUE(store.add(run.id, std::vector{simpleRecord("a")}));
+
+  auto imported = store.importPending();
+  ASSERT_TRUE(imported) << imported.message();
+  ASSERT_EQ(imported->size(), 1u);
+  EXPECT_EQ((*imported)[0].added, 1u);
+  EXPECT_EQ((*imported)[0].unchanged, 1u);
+  EXPECT_EQ((*imported)[0].damaged, 0u);
+
+  // The run is resumed: the torn line is overwritten, b runs again, c for the first time.
+  run.endedAt = 1010;
+  run.exitCode = 0;
+  std::ofstream(path) << lines << journalLine(simpleRecord("b")) << journalLine(simpleRecord("c"))
+                      << journalEnd(run);
+  auto again = store.importJournal(path);
+  ASSERT_TRUE(again) << again.message();
+  EXPECT_EQ(again->added, 1u);
+  EXPECT_EQ(again->replaced, 1u);
+  EXPECT_EQ(again->unchanged, 1u);
+  EXPECT_EQ(*store.run(run.id), run);
+  again = store.importJournal(path);
+  EXPECT_EQ(again->added + again->replaced, 0u);
+  EXPECT_EQ(again->unchanged, 3u);
+  EXPECT_TRUE(store.importPending()->empty());
+  auto rows = store.outcomes(run.id);
+  ASSERT_EQ(rows->size(), 3u);
+  for (const OutcomeRow &row : *rows)
+    EXPECT_EQ(row.outcome, Outcome::Passed) << row.id;
+
+  std::ofstream(store.journalPath("x")) << "hello\n";
+  imported = store.importPending();
+  ASSERT_EQ(imported->size(), 1u);
+  EXPECT_NE((*imported)[0].firstDamage.find("no line that says which run"), std::string::npos);
+}
+
+TEST(Store, DoesNotReadTheJournalOfACompleteRunAgain) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  RunInfo run = begin(store, 100);
+  std::vector records = {simpleRecord("a"), simpleRecord("b")};
+  ASSERT_TRUE(store.add(run.id, records));
+  run.endedAt = 110;
+  // Lines that would show if they were read.
+  std::ofstream(store.journalPath(run.id)) << journalBegin(run) << "rubbish\n";
+  ASSERT_TRUE(store.endRun(run));
+  EXPECT_TRUE(store.importPending()->empty());
+}
+
+TEST(Store, KeepsArtifactsOnceByContent) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  auto first = store.keepArtifact("a.mlir", "module {}");
+  auto second = store.keepArtifact("b.mlir", "module {}");
+  ASSERT_TRUE(first) << first.message();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(first->sha256, sha256("module {}"));
+  EXPECT_EQ(first->sha256, second->sha256);
+  EXPECT_EQ(second->name, "b.mlir");
+  std::ifstream in(store.artifactPath(first->sha256));
+  std::stringstream text;
+  text << in.rdbuf();
+  EXPECT_EQ(text.str(), "module {}");
+  size_t files = 0;
+  for (auto &entry : std::filesystem::recursive_directory_iterator(folder / "s/artifacts"))
+    files += entry.is_regular_file();
+  EXPECT_EQ(files, 1u);
+  // One that was cut short by something outside is put right.
+  std::ofstream(store.artifactPath(first->sha256)) << "mod";
+  ASSERT_TRUE(store.keepArtifact("a.mlir", "module {}"));
+  EXPECT_EQ(std::filesystem::file_size(store.artifactPath(first->sha256)), 9u);
+  auto missing = store.keepArtifactFile("x", folder / "none");
+  ASSERT_FALSE(missing);
+}
+
+TEST(Store, CanBeReadWithoutBeingWritten) {
+  TestFolder folder;
+  auto missing = Store::open(folder / "s", Store::Access::ReadOnly);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.message().find("no results store there; `cupel run` makes one"),
+            std::string::npos);
+  {
+    Store store = openStore(folder / "s");
+    RunInfo run = begin(store, 100);
+    ASSERT_TRUE(store.add(run.id, std::vector{simpleRecord("a")}));
+  }
+  auto store = Store::open(folder / "s", Store::Access::ReadOnly);
+  ASSERT_TRUE(store) << store.message();
+  EXPECT_EQ(store->runs(5)->size(), 1u);
+  RunInfo run;
+  Status status = store->beginRun(run);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.message().find("read-only"), std::string::npos) << status.message();
+  EXPECT_FALSE(run.id.empty()); // The run can go on under that name.
+}
+
+} // namespace

@@ -1,0 +1,99 @@
+// The seam between doors to devices and what computes: a program is compiled to an executable, an
+// executable takes arguments and gives results. Used by the PJRT plugin; the compiled backend will
+// stand behind the same interface as the golden reference does now. Nothing of PJRT may appear
+// here, and no MLIR: programs come as bytes.
+
+#pragma once
+
+#include "cupel/runtime/Fault.h"
+#include "cupel/tensor/Shards.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace cupel::runtime {
+
+/// One argument or result of a program.
+struct ValueInfo {
+  bool isToken = false;
+  tensor::ElementType type = tensor::DType::F32;
+  tensor::Shape shape; // Of the whole tensor; -1 where known at run time only.
+  /// How it lies on the devices of one replica.
+  tensor::Shards shards;
+  /// Whether the program or its compiler says so; otherwise it lies whole on every device.
+  bool hasShards = false;
+  std::string memoryKind; // Empty: the device's own.
+  std::string layoutMode; // As the program gives it; empty: row-major.
+  /// Of an argument: the result that takes its place, or -1; whether its memory is given up.
+  int64_t aliasedResult = -1;
+  bool isDonor = false;
+
+  bool isDynamic() const;
+  /// The sizes of what each device holds.
+  tensor::Shape shardShape() const { return shards.shardShape(shape); }
+  int64_t shardBytes() const;
+};
+
+/// What one run of a program takes, estimated from its operations; loops count once.
+struct CostEstimate {
+  double flops = 0, transcendentals = 0, bytesAccessed = 0;
+  int64_t temporaryBytes = 0; // At the worst moment, beside arguments and results.
+  int64_t operations = 0;
+  bool hasLoop = false;
+  bool hasSideEffect = false; // Calls to the outside.
+};
+
+struct ProgramInfo {
+  std::string name;
+  std::string fingerprint;
+  int64_t replicas = 1, partitions = 1;
+  std::vector<ValueInfo> arguments, results;
+  CostEstimate cost;
+  int64_t codeBytes = 0;
+  /// The run is over so soon that handing it to another thread would cost more.
+  bool isBrief = false;
+
+  int64_t processCount() const { return replicas * partitions; }
+};
+
+struct CompileOptions {
+  int64_t replicas = 1, partitions = 1;
+  /// Sums and products of floats of 32 bits and below accumulate in f64.
+  bool wideAccumulation = true;
+  /// Which results may get a sharding that the compiler finds; one entry may stand for all.
+  std::vector<bool> propagateToResults;
+  /// A folder for the stages of compilation; empty: none are written.
+  std::string dumpFolder;
+};
+
+/// The tensors of each process (replica-major), in the order of the program's arguments or results.
+/// What devices hold: pieces where the program's values are split. Tokens are empty tensors.
+using ProcessTensors = std::vector<std::vector<tensor::Tensor>>;
+
+class Executable {
+public:
+  virtual ~Executable() = default;
+
+  virtual const ProgramInfo &info() const = 0;
+
+  /// Runs the program; may be called from many threads at once. The memory of arguments that
+  /// nobody else holds may be used again. Results are contiguous and outlive the executable.
+  virtual Outcome<ProcessTensors> execute(ProcessTensors arguments) const = 0;
+
+  /// The program as text, after what compilation made of it.
+  virtual std::string text() const = 0;
+
+  /// Bytes from which `deserialize` makes this executable again.
+  virtual std::string serialize() const = 0;
+};
+
+/// Compiles a program in any of its forms (portable artifact, bytecode or text).
+Outcome<std::shared_ptr<const Executable>> compile(std::string_view program,
+                                                   const CompileOptions &options);
+
+Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes);
+
+} // namespace cupel::runtime

@@ -1,0 +1,486 @@
+// Executables on the golden reference's plan.
+
+#include "cupel/compiler/passes/LowerChlo.h"
+#include "cupel/ir/portable/ReadProgram.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
+#include "cupel/reference/Grid.h"
+#include "cupel/reference/Plan.h"
+#include "cupel/runtime/Contexts.h"
+#include "cupel/runtime/Cost.h"
+#include "cupel/runtime/Executable.h"
+#include "cupel/runtime/Inspect.h"
+#include "cupel/runtime/Stages.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+
+namespace cupel::runtime {
+
+using namespace mlir;
+using reference::GridProcess;
+using tensor::Shards;
+using tensor::Tensor;
+
+namespace {
+
+/// Below this a run takes less than handing it to another thread and back.
+constexpr double kBriefWork = 1 << 16;
+constexpr int64_t kBriefOperations = 64;
+
+/// How a program for several devices is run.
+enum class View : uint8_t {
+  Global,    // Once for each replica, on whole tensors.
+  PerDevice, // By every device, on whole tensors and on pieces that it takes of them.
+};
+
+/// Memory of an argument.
+using Range = std::span<const std::byte>;
+
+void addRange(const Tensor &tensor, std::vector<Range> &ranges) {
+  if (tensor.size() && tensor.isContiguous())
+    ranges.push_back({tensor.data(), static_cast<size_t>(tensor.byteSize())});
+}
+
+std::string hexHash(std::initializer_list<std::string_view> parts) {
+  llvm::SHA256 hash;
+  for (std::string_view part : parts) {
+    uint64_t size = part.size();
+    hash.update(ArrayRef(reinterpret_cast<const uint8_t *>(&size), sizeof size));
+    hash.update(StringRef(part));
+  }
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+class ReferenceExecutable final : public Executable,
+                                  public std::enable_shared_from_this<ReferenceExecutable> {
+public:
+  ~ReferenceExecutable() override {
+    plan.reset();
+    if (!context)
+      return;
+    std::lock_guard lock(context->use);
+    module = nullptr;
+  }
+
+  const ProgramInfo &info() const override { return about; }
+
+  Outcome<ProcessTensors> execute(ProcessTensors arguments) const override;
+
+  std::string text() const override {
+    std::lock_guard lock(context->use);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    OwningOpRef<ModuleOp> &mutableModule = const_cast<OwningOpRef<ModuleOp> &>(module);
+    mutableModule->print(os);
+    return text;
+  }
+
+  std::string serialize() const override;
+
+  static Outcome<std::shared_ptr<const Executable>> create(std::string_view program,
+                                                           const CompileOptions &options);
+
+private:
+  Verdict check(const ProcessTensors &arguments) const;
+  /// Makes a result that may share memory with arguments or constants stand on its own.
+  Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
+  reference::Value enter(Tensor tensor, size_t argument) const;
+  Outcome<ProcessTensors> runAlone(std::vector<Tensor> arguments) const;
+  Outcome<ProcessTensors> runGrid(ProcessTensors arguments) const;
+  Outcome<std::vector<Tensor>> gather(const ProcessTensors &arguments, int64_t replica) const;
+  Outcome<ProcessTensors> scatter(std::vector<std::vector<Tensor>> wholes,
+                                  std::span<const Range> arguments) const;
+
+  std::shared_ptr<SharedContext> context;
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<reference::Plan> plan;
+  ProgramInfo about;
+  CompileOptions options;
+  std::string program;
+  View view = View::Global;
+};
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+/// What the reference leaves out says so in these words.
+FaultCode codeOf(const std::string &message) {
+  return message.find("not evaluated") != std::string::npos ? FaultCode::Unimplemented
+                                                            : FaultCode::InvalidArgument;
+}
+
+Outcome<std::shared_ptr<const Executable>>
+ReferenceExecutable::create(std::string_view program, const CompileOptions &options) {
+  auto made = std::make_shared<ReferenceExecutable>();
+  made->options = options;
+  made->program = std::string(program);
+  ProgramInfo &about = made->about;
+  about.replicas = options.replicas;
+  about.partitions = options.partitions;
+  about.fingerprint =
+      hexHash({program, std::to_string(options.replicas), std::to_string(options.partitions),
+               options.wideAccumulation ? "wide" : "native"});
+
+  ContextLease lease(static_cast<int64_t>(program.size()));
+  made->context = lease.shared();
+  std::string complaint;
+  ScopedDiagnosticHandler handler(&*lease, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && complaint.empty())
+      complaint = reference::describeLocation(diagnostic.getLocation()) + ": " + diagnostic.str();
+    return success();
+  });
+  auto give = [&](const std::string &message) -> Fault {
+    std::string text = message;
+    return {codeOf(text), text};
+  };
+
+  StageWriter stages(options.dumpFolder);
+  std::unique_ptr<llvm::MemoryBuffer> bytes =
+      llvm::MemoryBuffer::getMemBufferCopy(StringRef(program), "program");
+  if (stages.isOn() && portable::artifactVersion(bytes->getBuffer()))
+    if (OwningOpRef<ModuleOp> raw = portable::readPortable(
+            bytes->getMemBufferRef(), &*lease, {.allowPartial = false, .keepVhlo = true}))
+      stages.write("vhlo", *raw);
+  complaint.clear();
+  ParserConfig config(&*lease);
+  made->module = ir::readProgram(bytes->getMemBufferRef(), config);
+  if (!made->module)
+    return give(complaint.empty() ? "the program cannot be read" : complaint);
+  ModuleOp module = *made->module;
+  about.name = module.getSymName().value_or("program").str();
+  stages.name(about.name);
+  if (stages.isOn())
+    stages.write("shlo", module);
+
+  bool hasChlo = false;
+  module.walk([&](Operation *op) {
+    hasChlo |= op->getName().getDialectNamespace() == "chlo";
+    if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+      if (call.getCallTargetName().starts_with("SPMD"))
+        made->view = View::PerDevice;
+  });
+  if (hasChlo) {
+    if (failed(compiler::lowerChlo(module)))
+      return give(complaint.empty() ? "the program cannot be lowered" : complaint);
+    if (stages.isOn())
+      stages.write("lowered", module);
+  }
+  Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
+  if (!plan)
+    return give(plan.message());
+  made->plan = std::move(*plan);
+
+  func::FuncOp entry = made->plan->entry().op;
+  if (Verdict verdict = inspect(module, entry, about); !verdict)
+    return verdict.fault();
+  about.cost = estimateCost(entry);
+  about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
+  const CostEstimate &cost = about.cost;
+  about.isBrief = about.processCount() == 1 && !cost.hasLoop && !cost.hasSideEffect &&
+                  cost.operations <= kBriefOperations &&
+                  cost.flops + 16 * cost.transcendentals + cost.bytesAccessed / 4 < kBriefWork;
+  if (stages.isOn()) {
+    if (Status status = stages.finish(); !status)
+      return Fault{FaultCode::InvalidArgument, status.message()};
+  }
+  return std::shared_ptr<const Executable>(std::move(made));
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+Verdict ReferenceExecutable::check(const ProcessTensors &arguments) const {
+  if (static_cast<int64_t>(arguments.size()) != about.processCount())
+    return Fault{FaultCode::InvalidArgument, "the program runs on " +
+                                                 std::to_string(about.processCount()) +
+                                                 " devices, and arguments for " +
+                                                 std::to_string(arguments.size()) + " are given"};
+  for (const std::vector<Tensor> &own : arguments) {
+    if (own.size() != about.arguments.size())
+      return Fault{FaultCode::InvalidArgument, "the program takes " +
+                                                   std::to_string(about.arguments.size()) +
+                                                   " arguments, not " + std::to_string(own.size())};
+    for (size_t i = 0; i < own.size(); ++i) {
+      const ValueInfo &expected = about.arguments[i];
+      if (expected.isToken)
+        continue;
+      bool same = own[i].dtype() == expected.type.storage &&
+                  own[i].rank() == static_cast<int64_t>(expected.shape.size());
+      if (same && expected.shards.kind != Shards::Kind::Tiled) {
+        for (int64_t d = 0; d < own[i].rank(); ++d)
+          same &= expected.shape[d] < 0 || expected.shape[d] == own[i].dim(d);
+      } else if (same) {
+        same = std::ranges::equal(own[i].shape(), expected.shardShape());
+      }
+      if (!same)
+        return Fault{FaultCode::InvalidArgument,
+                     "argument " + std::to_string(i) + " is a " +
+                         tensor::describe(own[i].elementType(), own[i].shape()) +
+                         " where the program takes a " +
+                         tensor::describe(expected.type, expected.shardShape())};
+    }
+  }
+  return {};
+}
+
+Outcome<Tensor> ReferenceExecutable::finish(Tensor tensor, std::span<const Range> arguments) const {
+  // Hosts count on results being memory of their own, not that of arguments.
+  bool isArgument =
+      tensor.size() && !tensor.mutableData() && std::ranges::any_of(arguments, [&](Range range) {
+        return tensor.data() >= range.data() && tensor.data() < range.data() + range.size();
+      });
+  if (isArgument && tensor.isContiguous()) {
+    Result<Tensor> copy =
+        Tensor::uninitialized(tensor.elementType(), {tensor.shape().begin(), tensor.shape().end()});
+    if (!copy)
+      return Fault{FaultCode::ResourceExhausted, copy.message()};
+    std::memcpy(copy->mutableData(), tensor.data(), tensor.byteSize());
+    tensor = std::move(*copy);
+  } else if (!tensor.isContiguous()) {
+    Result<Tensor> copy = tensor.contiguous();
+    if (!copy)
+      return Fault{FaultCode::ResourceExhausted, copy.message()};
+    tensor = std::move(*copy);
+  }
+  if (tensor.elementType().quantization)
+    tensor = tensor.withElementType(tensor.dtype());
+  if (tensor.mutableData() || tensor.size() == 0)
+    return tensor;
+  // Shared with an argument, another result or a constant of the program: all of these live on.
+  struct Keep {
+    Tensor tensor;
+    std::shared_ptr<const void> executable;
+  };
+  auto keep = std::make_shared<Keep>(Keep{tensor, shared_from_this()});
+  std::span<const std::byte> bytes(tensor.data(), tensor.byteSize());
+  Result<Tensor> lasting =
+      Tensor::borrow(tensor.elementType(), {tensor.shape().begin(), tensor.shape().end()}, bytes,
+                     std::shared_ptr<const void>(keep, keep.get()));
+  if (!lasting)
+    return Fault{FaultCode::Internal, lasting.message()};
+  return std::move(*lasting);
+}
+
+reference::Value ReferenceExecutable::enter(Tensor tensor, size_t argument) const {
+  const ValueInfo &expected = about.arguments[argument];
+  if (expected.isToken)
+    return reference::Value::Token();
+  if (expected.type.quantization)
+    return tensor.withElementType(expected.type);
+  return tensor;
+}
+
+static Fault failureOf(reference::Run &run, const Status &status) {
+  std::optional<reference::Failure> failure = run.failure();
+  std::string text = failure ? failure->str() : status.message();
+  bool isMemory = text.find("memory") != std::string::npos;
+  return {isMemory ? FaultCode::ResourceExhausted : FaultCode::Internal, text};
+}
+
+static reference::RunOptions runOptionsFor(const CompileOptions &options) {
+  reference::RunOptions run;
+  run.accumulate =
+      options.wideAccumulation ? reference::Accumulate::Wide : reference::Accumulate::Native;
+  return run;
+}
+
+Outcome<ProcessTensors> ReferenceExecutable::runAlone(std::vector<Tensor> arguments) const {
+  std::vector<reference::Value> values, results;
+  std::vector<Range> ranges;
+  for (const Tensor &argument : arguments)
+    addRange(argument, ranges);
+  values.reserve(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    values.push_back(enter(std::move(arguments[i]), i));
+  arguments.clear();
+  reference::Run run(runOptionsFor(options));
+  reference::Grid grid(1, 1);
+  GridProcess process{run, &grid};
+  if (Status status = callFunction(process, plan->entry(), std::move(values), results); !status)
+    return failureOf(run, status);
+  std::vector<Tensor> wholes;
+  wholes.reserve(results.size());
+  for (reference::Value &value : results)
+    wholes.push_back(value.isTensor() ? std::move(value.tensor()) : Tensor());
+  results.clear();
+  std::vector<std::vector<Tensor>> all;
+  all.push_back(std::move(wholes));
+  return scatter(std::move(all), ranges);
+}
+
+Outcome<std::vector<Tensor>> ReferenceExecutable::gather(const ProcessTensors &arguments,
+                                                         int64_t replica) const {
+  std::vector<Tensor> wholes;
+  int64_t first = replica * about.partitions;
+  for (size_t i = 0; i < about.arguments.size(); ++i) {
+    const ValueInfo &value = about.arguments[i];
+    std::vector<Tensor> pieces;
+    for (int64_t partition = 0; partition < about.partitions; ++partition)
+      pieces.push_back(arguments[first + partition][i]);
+    if (value.isToken) {
+      wholes.push_back(pieces[0]);
+      continue;
+    }
+    Result<Tensor> whole = value.shards.assemble(pieces, value.shape);
+    if (!whole)
+      return Fault{FaultCode::Internal, "argument " + std::to_string(i) + ": " + whole.message()};
+    wholes.push_back(std::move(*whole));
+  }
+  return wholes;
+}
+
+Outcome<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Tensor>> wholes,
+                                                     std::span<const Range> arguments) const {
+  ProcessTensors results(about.processCount());
+  if (about.partitions == 1) {
+    for (size_t replica = 0; replica < wholes.size(); ++replica)
+      for (Tensor &whole : wholes[replica]) {
+        Outcome<Tensor> one = finish(std::move(whole), arguments);
+        if (!one)
+          return one.fault();
+        results[replica].push_back(std::move(*one));
+      }
+    return results;
+  }
+  for (size_t replica = 0; replica < wholes.size(); ++replica)
+    for (size_t i = 0; i < about.results.size(); ++i)
+      for (int64_t partition = 0; partition < about.partitions; ++partition) {
+        Tensor &whole = wholes[replica][i];
+        std::vector<Tensor> &own = results[replica * about.partitions + partition];
+        if (about.results[i].isToken) {
+          own.push_back(Tensor());
+          continue;
+        }
+        Result<Tensor> piece = about.results[i].shards.piece(whole, partition);
+        if (!piece)
+          return Fault{FaultCode::Internal, "result " + std::to_string(i) + ": " + piece.message()};
+        // One copy for all who hold the whole.
+        if (partition == 0 && about.results[i].shards.kind != Shards::Kind::Tiled) {
+          Outcome<Tensor> one = finish(std::move(*piece), arguments);
+          if (!one)
+            return one.fault();
+          whole = *one;
+          own.push_back(std::move(*one));
+          continue;
+        }
+        Outcome<Tensor> one = finish(std::move(*piece), arguments);
+        if (!one)
+          return one.fault();
+        own.push_back(std::move(*one));
+      }
+  return results;
+}
+
+Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments) const {
+  bool perDevice = view == View::PerDevice && about.partitions > 1;
+  auto partitions = static_cast<uint32_t>(perDevice ? about.partitions : 1);
+  reference::Grid grid(static_cast<uint32_t>(about.replicas), partitions);
+  // What each replica starts from.
+  std::vector<std::vector<Tensor>> starts;
+  for (int64_t replica = 0; replica < about.replicas; ++replica) {
+    if (about.partitions == 1) {
+      starts.push_back(std::move(arguments[replica]));
+      continue;
+    }
+    Outcome<std::vector<Tensor>> wholes = gather(arguments, replica);
+    if (!wholes)
+      return wholes.fault();
+    starts.push_back(std::move(*wholes));
+  }
+  arguments.clear();
+  std::vector<Range> ranges;
+  for (const std::vector<Tensor> &own : starts)
+    for (const Tensor &tensor : own)
+      addRange(tensor, ranges);
+  reference::Run run(runOptionsFor(options));
+  std::vector<std::vector<reference::Value>> outputs(grid.size());
+  bool done = grid.run(run, [&](GridProcess &process) -> Status {
+    std::vector<reference::Value> values;
+    for (size_t i = 0; i < starts[process.replica].size(); ++i)
+      values.push_back(enter(
+          partitions == 1 ? std::move(starts[process.replica][i]) : starts[process.replica][i], i));
+    return callFunction(process, plan->entry(), std::move(values), outputs[grid.id(process)]);
+  });
+  if (!done)
+    return failureOf(run, Error{"a device failed"});
+  std::vector<std::vector<Tensor>> wholes;
+  for (int64_t replica = 0; replica < about.replicas; ++replica) {
+    std::vector<Tensor> &own = wholes.emplace_back();
+    for (reference::Value &value : outputs[replica * partitions])
+      own.push_back(value.isTensor() ? std::move(value.tensor()) : Tensor());
+  }
+  outputs.clear();
+  return scatter(std::move(wholes), ranges);
+}
+
+Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments) const {
+  if (Verdict verdict = check(arguments); !verdict)
+    return verdict.fault();
+  if (about.processCount() == 1)
+    return runAlone(std::move(arguments[0]));
+  if (about.replicas == 1 && view == View::Global) {
+    Outcome<std::vector<Tensor>> wholes = gather(arguments, 0);
+    if (!wholes)
+      return wholes.fault();
+    arguments.clear();
+    return runAlone(std::move(*wholes));
+  }
+  return runGrid(std::move(arguments));
+}
+
+//===----------------------------------------------------------------------===//
+// Saving
+//===----------------------------------------------------------------------===//
+
+constexpr std::string_view kMagic = "cupel executable 1\n";
+
+std::string ReferenceExecutable::serialize() const {
+  std::string bytes(kMagic);
+  bytes += std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
+           (options.wideAccumulation ? "wide" : "native") + " ";
+  for (bool allowed : options.propagateToResults)
+    bytes += allowed ? '1' : '0';
+  return bytes + "\n" + program;
+}
+
+} // namespace
+
+Outcome<std::shared_ptr<const Executable>> compile(std::string_view program,
+                                                   const CompileOptions &options) {
+  if (options.replicas < 1 || options.partitions < 1 || options.replicas > 4096 ||
+      options.partitions > 4096)
+    return Fault{FaultCode::InvalidArgument,
+                 "a program cannot be compiled for " + std::to_string(options.replicas) +
+                     " replicas and " + std::to_string(options.partitions) + " partitions"};
+  return ReferenceExecutable::create(program, options);
+}
+
+Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
+  Fault malformed{FaultCode::InvalidArgument, "the bytes are no saved executable of this version"};
+  if (!bytes.starts_with(kMagic))
+    return malformed;
+  bytes.remove_prefix(kMagic.size());
+  size_t end = bytes.find('\n');
+  if (end == std::string_view::npos)
+    return malformed;
+  StringRef head(bytes.data(), end);
+  CompileOptions options;
+  SmallVector<StringRef> words;
+  head.split(words, ' ');
+  if (words.size() != 4 || words[0].getAsInteger(10, options.replicas) ||
+      words[1].getAsInteger(10, options.partitions))
+    return malformed;
+  options.wideAccumulation = words[2] == "wide";
+  for (char c : words[3])
+    options.propagateToResults.push_back(c == '1');
+  return compile(bytes.substr(end + 1), options);
+}
+
+} // namespace cupel::runtime

@@ -1,0 +1,438 @@
+#include "cupel/testbench/matrix/Collect.h"
+
+#include "cupel/support/Text.h"
+#include "cupel/testbench/matrix/Project.h"
+#include "cupel/testbench/matrix/Select.h"
+#include "cupel/testbench/matrix/Sources.h"
+#include "cupel/testbench/matrix/Table.h"
+#include "cupel/testbench/selection/Keywords.h"
+#include "cupel/testbench/selection/Names.h"
+#include "cupel/testbench/selection/Preset.h"
+#include "cupel/testbench/selection/Shards.h"
+#include "cupel/testbench/zoo/Zoo.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unordered_set>
+
+namespace cupel::testbench::matrix {
+
+using selection::Expression;
+using selection::ItemSet;
+
+namespace {
+
+std::string cacheFolder(const CollectOptions &options) {
+  if (!options.useCache)
+    return "";
+  if (!options.cache.empty())
+    return options.cache;
+  if (const char *given = getenv("CUPEL_CACHE"); given && *given)
+    return given;
+  if (const char *common = getenv("XDG_CACHE_HOME"); common && *common)
+    return std::string(common) + "/cupel";
+  const char *home = getenv("HOME");
+  return home && *home ? std::string(home) + "/.cache/cupel" : "";
+}
+
+bool existsOnDisk(const std::string &path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0;
+}
+
+} // namespace
+
+Collection::Collection() : tests(std::make_unique<Table>()) {}
+Collection::Collection(Collection &&) noexcept = default;
+Collection &Collection::operator=(Collection &&) noexcept = default;
+Collection::~Collection() = default;
+
+TestItem Collection::item(size_t index) const {
+  return tests->item(selected[index].row, annotation(index));
+}
+
+std::vector<TestItem> Collection::items() const {
+  std::vector<TestItem> all;
+  all.reserve(size());
+  for (size_t i = 0; i < size(); ++i)
+    all.push_back(item(i));
+  return all;
+}
+
+void Collection::appendId(size_t index, std::string &out) const {
+  tests->appendId(selected[index].row, out);
+}
+
+void Collection::appendFullName(size_t index, std::string &out) const {
+  tests->appendFullName(selected[index].row, out);
+}
+
+const Annotation &Collection::annotation(size_t index) const {
+  return annotations[selected[index].annotation];
+}
+
+/// One call of `collect`, step by step.
+class Collector {
+public:
+  explicit Collector(const CollectOptions &options) : options(options) {}
+
+  Result<Collection> run() {
+    for (Status (Collector::*step)() :
+         {&Collector::readArguments, &Collector::find, &Collector::readAll, &Collector::choose,
+          &Collector::narrow})
+      if (Status status = (this->*step)(); !status)
+        return Error{status.message()};
+    return std::move(made);
+  }
+
+private:
+  Status readArguments() {
+    for (const std::string &argument : options.arguments) {
+      // What exists is a path. So is what can only be meant as one.
+      if (existsOnDisk(argument))
+        paths.push_back(argument);
+      else if (argument.starts_with('/') || argument.starts_with("./") ||
+               argument.starts_with("../"))
+        return Error{fmt::format("{}: no such file or folder", argument)};
+      else
+        ids.push_back(argument);
+    }
+    if (options.useProject) {
+      std::string file = options.project.empty() ? findProjectFile(".") : options.project;
+      if (!file.empty()) {
+        Result<Project> read = readProject(file);
+        if (!read)
+          return Error{read.message()};
+        project = std::move(*read);
+        made.projectFile = project.file;
+        made.resultsStore = project.results.value_or("");
+      }
+    }
+    frameworks = options.frameworks;
+    if (!project.frameworks.empty() && frameworks == CollectOptions().frameworks)
+      frameworks = project.frameworks;
+    std::vector<std::string_view> suites(selection::suiteNames().begin(),
+                                         selection::suiteNames().end());
+    for (const std::string &framework : frameworks)
+      if (framework != "pytorch" && framework != "jax" &&
+          std::find(suites.begin(), suites.end(), framework) == suites.end())
+        suites.push_back(framework);
+    for (const std::string &suite : options.suites)
+      if (std::find(suites.begin(), suites.end(), suite) == suites.end()) {
+        std::string_view near = nearestWord(suite, suites);
+        return Error{fmt::format("there is no suite '{}'{}; there are: {}", suite,
+                                 near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                                 fmt::join(suites, ", "))};
+      }
+    for (auto &[text, target, name] : {std::tuple(&options.keyword, &base.keyword, "-k"),
+                                       std::tuple(&options.markers, &base.markers, "-m")}) {
+      Result<Expression> parsed = Expression::parse(*text);
+      if (!parsed)
+        return Error{fmt::format("{} '{}': {}", name, *text, parsed.message())};
+      *target = std::move(*parsed);
+    }
+    base.suites = options.suites;
+    if (!options.arch.empty()) {
+      std::vector<std::string_view> archs(std::begin(config::kKnownArchs),
+                                          std::end(config::kKnownArchs));
+      if (std::find(archs.begin(), archs.end(), options.arch) == archs.end()) {
+        std::string_view near = nearestWord(options.arch, archs);
+        made.warnings.push_back(
+            {"", 0, 0,
+             fmt::format("--arch {}: the configuration knows no such architecture{}", options.arch,
+                         near.empty() ? "" : fmt::format("; did you mean {}?", near))});
+      }
+    }
+    return {};
+  }
+
+  Status find() {
+    SourceOptions wanted;
+    wanted.frameworks = frameworks;
+    wanted.paths = paths;
+    if (!options.zoo.empty())
+      wanted.zoos = {options.zoo};
+    if (paths.empty()) {
+      if (options.zoo.empty())
+        wanted.zoos = project.zoo;
+      wanted.opCases = project.opCases;
+      wanted.paths = project.programs;
+      bool isNothing = wanted.zoos.empty() && wanted.opCases.empty() && wanted.paths.empty() &&
+                       options.config.empty() && project.config.empty();
+      if (isNothing)
+        return Error{project.file.empty()
+                         ? "no path is given, no --zoo, and there is no cupel.yaml here or above; "
+                           "name a file or folder, or see `cupel list --help`"
+                         : fmt::format("{}: names no zoo, programs or op_cases; name a file or "
+                                       "folder",
+                                       project.file)};
+    } else {
+      // Loaders below a path are named from the zoo they belong to.
+      wanted.knownZoos = project.zoo;
+    }
+    Result<Sources> found = findSources(wanted);
+    if (!found)
+      return Error{found.message()};
+    sources = std::move(*found);
+    for (Remark &remark : sources.errors)
+      made.errors.push_back(std::move(remark));
+    return {};
+  }
+
+  Status readAll() {
+    std::vector<std::string> configPaths = project.config;
+    if (!options.config.empty())
+      configPaths = {options.config};
+    for (const std::string &path : configPaths)
+      if (!existsOnDisk(path))
+        return Error{fmt::format("--config {}: no such file or folder", path)};
+    // The configuration is parsed while the loaders are.
+    config::Configuration configuration;
+    std::thread configReader;
+    if (!configPaths.empty())
+      configReader = std::thread([&] { configuration = config::Configuration::load(configPaths); });
+    std::vector<zoo::Loader> loaders = readLoaders();
+    if (configReader.joinable())
+      configReader.join();
+
+    for (const config::Diagnostic &diagnostic : configuration.diagnostics())
+      if (diagnostic.severity != config::Severity::Note)
+        (diagnostic.severity == config::Severity::Error ? made.errors : made.warnings)
+            .push_back(
+                {diagnostic.file, diagnostic.line, diagnostic.column,
+                 fmt::format("{} [{}]", diagnostic.message, config::info(diagnostic.code).id)});
+    for (const zoo::Loader &loader : loaders) {
+      if (loader.state == zoo::Loader::Undecided)
+        made.undecided.push_back({loader.modelPath, loader.why});
+      else if (loader.state == zoo::Loader::Broken)
+        made.errors.push_back(loader.why);
+      made.doubts.insert(made.doubts.end(), loader.doubts.begin(), loader.doubts.end());
+    }
+    made.tests->build(std::move(loaders), std::move(sources.files), std::move(configuration),
+                      made.errors);
+    made.found = made.tests->size();
+    return {};
+  }
+
+  std::vector<zoo::Loader> readLoaders() {
+    zoo::ReadOptions read;
+    read.threads = options.threads;
+    read.cacheFolder = cacheFolder(options);
+    read.importUndecided = options.importUndecided;
+    read.python = options.python;
+    std::vector<zoo::Loader> loaders;
+    const std::vector<LoaderSource> &from = sources.loaders;
+    // One zoo after the other; nearly always there is one.
+    for (size_t begin = 0, end = 0; begin < from.size(); begin = end) {
+      std::vector<zoo::LoaderFile> files;
+      for (; end < from.size() && from[end].root == from[begin].root; ++end)
+        files.push_back({from[end].file, from[end].modelPath});
+      read.root = from[begin].root;
+      zoo::ReadLoaders result = zoo::readLoaders(files, read);
+      std::move(result.loaders.begin(), result.loaders.end(), std::back_inserter(loaders));
+      std::move(result.warnings.begin(), result.warnings.end(), std::back_inserter(made.warnings));
+    }
+    std::sort(loaders.begin(), loaders.end(), [](const zoo::Loader &a, const zoo::Loader &b) {
+      return std::tie(a.modelPath, a.file) < std::tie(b.modelPath, b.file);
+    });
+    return loaders;
+  }
+
+  /// -k, -m, --suite and --preset.
+  Status choose() {
+    Table &table = *made.tests;
+    if (options.preset.empty()) {
+      made.annotations.push_back(table.annotate(options.arch));
+      made.excluded = made.annotations[0].excludedCount;
+      warnOfMarkers(base.markers);
+      select(table, made.annotations[0], base).forEach([&](size_t row) {
+        made.selected.push_back({static_cast<uint32_t>(row), 0});
+      });
+      return {};
+    }
+    Result<selection::PresetJobs> jobs = selection::findPresetJobs(options.preset);
+    if (!jobs)
+      return Error{jobs.message()};
+    for (const std::string &warning : jobs->warnings)
+      made.warnings.push_back({"", 0, 0, warning});
+    // Each job sees the configuration of its own architecture; a test that several jobs run is
+    // listed as the first of them sees it.
+    std::vector<uint32_t> of(table.size(), kNone);
+    for (const selection::PresetJob &job : jobs->jobs)
+      if (Status status = chooseJob(job, of); !status)
+        return status;
+    for (uint32_t row = 0; row < table.size(); ++row)
+      if (of[row] != kNone)
+        made.selected.push_back({row, of[row]});
+    if (!made.annotations.empty())
+      made.excluded = made.annotations[0].excludedCount;
+    return {};
+  }
+
+  Status chooseJob(const selection::PresetJob &job, std::vector<uint32_t> &of) {
+    Table &table = *made.tests;
+    std::string_view path = job.path;
+    if (path.starts_with("./"))
+      path.remove_prefix(2);
+    selection::ItemName name = selection::parseItemName(path);
+    // A job may also name the whole folder of these tests, or a single one of them.
+    bool isOurs = name.file == selection::kPytestFile ||
+                  selection::kPytestFile.starts_with(fmt::format("{}/", path)) || path == ".";
+    if (!isOurs || (!name.function.empty() && name.suite.empty())) {
+      made.warnings.push_back(
+          {"", 0, 0,
+           fmt::format("{}: runs {}, which is no test made from a zoo", job.where(), path)});
+      return {};
+    }
+    Selection wanted = base;
+    if (!name.suite.empty()) {
+      if (!base.suites.empty() &&
+          std::find(base.suites.begin(), base.suites.end(), name.suite) == base.suites.end())
+        return {};
+      wanted.suites = {std::string(name.suite)};
+    } else if (base.suites.empty()) {
+      wanted.suites = {"models", "llm", "op_by_op", "placeholder"};
+    }
+    wanted.framework = name.framework;
+    for (auto &[text, target, given] :
+         {std::tuple(&job.keyword, &wanted.keyword, &options.keyword),
+          std::tuple(&job.markers, &wanted.markers, &options.markers)}) {
+      if (text->empty())
+        continue;
+      Result<Expression> parsed =
+          Expression::parse(given->empty() ? *text : fmt::format("({}) and ({})", *text, *given));
+      if (!parsed)
+        return Error{fmt::format("{}: '{}': {}", job.where(), *text, parsed.message())};
+      *target = std::move(*parsed);
+    }
+    std::string arch = options.arch.empty() ? job.arch : options.arch;
+    uint32_t annotation = 0;
+    while (annotation < made.annotations.size() && made.annotations[annotation].arch != arch)
+      ++annotation;
+    if (annotation == made.annotations.size())
+      made.annotations.push_back(table.annotate(arch));
+    warnOfMarkers(wanted.markers);
+    select(table, made.annotations[annotation], wanted).forEach([&](size_t row) {
+      if (of[row] == kNone)
+        of[row] = annotation;
+    });
+    return {};
+  }
+
+  void warnOfMarkers(const Expression &expression) {
+    std::vector<std::string_view> present(made.tests->markerNames.begin(),
+                                          made.tests->markerNames.end());
+    for (std::string &warning : selection::unknownMarkers(expression, present)) {
+      Remark remark{"", 0, 0, std::move(warning)};
+      if (std::find(made.warnings.begin(), made.warnings.end(), remark) == made.warnings.end())
+        made.warnings.push_back(std::move(remark));
+    }
+  }
+
+  /// Ids, -R, --resume and --shard.
+  Status narrow() {
+    Table &table = *made.tests;
+    if (!ids.empty()) {
+      std::vector<bool> named(table.size());
+      for (const std::string &text : ids)
+        if (Status status = nameTests(text, named); !status)
+          return status;
+      std::erase_if(made.selected, [&](const auto &chosen) { return !named[chosen.row]; });
+    }
+    std::string name;
+    auto nameOf = [&](uint32_t row) -> const std::string & {
+      name.clear();
+      table.appendFullName(row, name);
+      return name;
+    };
+    if (options.only) {
+      std::unordered_set<std::string_view> wanted(options.only->begin(), options.only->end());
+      std::erase_if(made.selected,
+                    [&](const auto &chosen) { return !wanted.contains(nameOf(chosen.row)); });
+    }
+    if (options.succeededBefore)
+      std::erase_if(made.selected, [&](const auto &chosen) {
+        auto before = options.succeededBefore->find(nameOf(chosen.row));
+        return before != options.succeededBefore->end() && before->second;
+      });
+    if (options.shards > 1) {
+      std::vector<std::optional<double>> seconds(made.selected.size());
+      if (options.knownSeconds)
+        for (size_t i = 0; i < seconds.size(); ++i)
+          seconds[i] = options.knownSeconds(nameOf(made.selected[i].row));
+      std::vector<uint32_t> shardOf = selection::assignShards(seconds, options.shards);
+      size_t kept = 0;
+      for (size_t i = 0; i < made.selected.size(); ++i)
+        if (shardOf[i] == options.shard)
+          made.selected[kept++] = made.selected[i];
+      made.selected.resize(kept);
+    }
+    return {};
+  }
+
+  /// Marks the rows that a name on the command line means.
+  Status nameTests(const std::string &text, std::vector<bool> &named) {
+    Table &table = *made.tests;
+    selection::ItemName name = selection::parseItemName(text);
+    // Frameworks beyond those of upstream are suites of their own.
+    if (size_t colons = text.find("::"); name.suite.empty() && colons != std::string::npos &&
+                                         std::find(table.suites.begin(), table.suites.end(),
+                                                   text.substr(0, colons)) != table.suites.end()) {
+      name.suite = std::string_view(text).substr(0, colons);
+      name.id = std::string_view(text).substr(colons + 2);
+    }
+    if (name.id.empty() && (!name.suite.empty() || !name.file.empty())) {
+      // A whole function or file of pytest's, or a whole suite.
+      for (uint32_t row = 0; row < table.size(); ++row)
+        if ((name.suite.empty() || table.suiteOf(row) == name.suite) &&
+            (name.framework.empty() || table.frameworkOf(row) == name.framework))
+          named[row] = true;
+      return {};
+    }
+    bool any = false;
+    if (!name.suite.empty()) {
+      if (uint32_t row = table.find(name.suite, name.id); row != kNone)
+        named[row] = any = true;
+    } else {
+      // An id alone means the model's test; its op-by-op twin has the same and must be spelt out.
+      for (const std::string &suite : table.suites) {
+        uint32_t row =
+            suite == "op_by_op" && options.suites.empty() ? kNone : table.find(suite, name.id);
+        if (row != kNone)
+          named[row] = any = true;
+      }
+    }
+    if (any)
+      return {};
+    std::vector<std::string> known;
+    std::vector<std::string_view> views;
+    size_t length = name.id.size();
+    for (uint32_t row = 0; row < table.size(); ++row) {
+      std::string id;
+      table.appendId(row, id);
+      // Distances are dear; only ids of about this length can be near.
+      if (id.size() + 3 >= length && id.size() <= length + 3)
+        known.push_back(std::move(id));
+    }
+    views.assign(known.begin(), known.end());
+    std::string_view near = nearestWord(name.id, views);
+    return Error{fmt::format("there is no test '{}' and no such file{}", text,
+                             near.empty() ? "; `cupel list` shows all"
+                                          : fmt::format("; did you mean '{}'?", near))};
+  }
+
+  const CollectOptions &options;
+  Collection made;
+  Project project;
+  std::vector<std::string> paths, ids, frameworks;
+  Sources sources;
+  Selection base;
+};
+
+Result<Collection> collect(const CollectOptions &options) { return Collector(options).run(); }
+
+} // namespace cupel::testbench::matrix

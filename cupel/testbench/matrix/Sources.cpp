@@ -1,0 +1,345 @@
+#include "cupel/testbench/matrix/Sources.h"
+
+#include "cupel/support/Files.h"
+#include "cupel/testbench/config/Yaml.h"
+#include "cupel/testbench/zoo/FolderWalk.h"
+#include "cupel/testbench/zoo/Zoo.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <sys/stat.h>
+
+namespace cupel::testbench::matrix {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What separates the programs of one text, as MLIR's tools have it.
+constexpr std::string_view kSeparator = "// -----";
+constexpr std::string_view kBytecodeMagic = "ML\xEFR";
+constexpr uint64_t kMaxCaseFileBytes = config::YamlFile::kMaxBytes;
+
+std::string absolute(const std::string &path) {
+  std::error_code error;
+  std::string full = fs::absolute(path, error).lexically_normal().string();
+  while (full.size() > 1 && full.ends_with('/'))
+    full.pop_back();
+  return full;
+}
+
+std::string parentOf(const std::string &path) { return path.substr(0, path.rfind('/')); }
+
+bool isBelow(std::string_view path, std::string_view folder) {
+  return path == folder ||
+         (path.starts_with(folder) && (folder.ends_with('/') || path[folder.size()] == '/'));
+}
+
+/// Whether a chunk of text is a program: has anything but blanks and comments.
+bool hasCode(std::string_view chunk) {
+  while (!chunk.empty()) {
+    size_t end = std::min(chunk.find('\n'), chunk.size() - 1) + 1;
+    std::string_view line = chunk.substr(0, end);
+    chunk.remove_prefix(end);
+    size_t first = line.find_first_not_of(" \t\r\n");
+    if (first != std::string_view::npos && !line.substr(first).starts_with("//"))
+      return true;
+  }
+  return false;
+}
+
+std::vector<TestFile::Part> programParts(std::string_view text) {
+  std::vector<TestFile::Part> parts;
+  uint32_t number = 0;
+  size_t begin = 0;
+  auto add = [&](size_t end) {
+    if (hasCode(text.substr(begin, end - begin)))
+      parts.push_back({number, number ? fmt::format("#{}", number + 1) : "", {}, {}});
+    ++number;
+  };
+  // The worker counts chunks the same way: every line with the separator in it ends one.
+  for (size_t at; (at = text.find(kSeparator, begin)) != std::string_view::npos;) {
+    size_t lineEnd = text.find('\n', at);
+    add(at);
+    begin = lineEnd == std::string_view::npos ? text.size() : lineEnd + 1;
+  }
+  add(text.size());
+  // A file of nothing but comments is still listed: running it says what is wrong.
+  if (parts.empty())
+    parts.push_back({});
+  return parts;
+}
+
+class Finder {
+public:
+  Finder(const SourceOptions &options, Sources &out) : options(options), out(out) {}
+
+  Status run() {
+    for (const std::string &zoo : options.zoos)
+      if (Status status = loadersBelow(absolute(zoo)); !status)
+        return status;
+    std::vector<std::string> given;
+    for (const std::string &path : options.paths)
+      given.push_back(absolute(path));
+    if (Status status = testsBelow(given, true); !status)
+      return status;
+    std::vector<std::string> cases;
+    for (const std::string &path : options.opCases)
+      cases.push_back(absolute(path));
+    return testsBelow(cases, false);
+  }
+
+private:
+  Status loadersBelow(const std::string &root) {
+    struct stat info = {};
+    if (stat(root.c_str(), &info) != 0)
+      return Error{fmt::format("{}: {}", root, strerror(errno))};
+    if (!S_ISDIR(info.st_mode))
+      return Error{fmt::format("{}: a zoo is a folder", root)};
+    zoo::walkFolder(
+        root,
+        [&](const zoo::WalkedFile &file) {
+          if (file.name == "loader.py")
+            loader(root, std::string(file.folder));
+        },
+        out.errors);
+    return {};
+  }
+
+  void loader(const std::string &root, const std::string &folder) {
+    if (folder.size() <= root.size())
+      return;
+    std::string_view framework = std::string_view(folder).substr(folder.rfind('/') + 1);
+    if (std::find(options.frameworks.begin(), options.frameworks.end(), framework) ==
+        options.frameworks.end())
+      return;
+    std::string modelPath = folder.substr(root.size() + (root == "/" ? 0 : 1));
+    if (zoo::isExcludedLoader(modelPath)) {
+      out.excludedLoaders.push_back(modelPath);
+      return;
+    }
+    std::string file = folder + "/loader.py";
+    if (seen.insert(file).second)
+      out.loaders.push_back({root, std::move(file), std::move(modelPath)});
+  }
+
+  /// The root of the zoo that a loader's folder belongs to: a named one that contains it, else the
+  /// nearest folder above with the loaders' base module, else what was given.
+  std::string rootOf(const std::string &folder, const std::string &given) {
+    for (const auto *list : {&options.zoos, &options.knownZoos})
+      for (const std::string &zoo : *list)
+        if (std::string root = absolute(zoo); isBelow(folder, root) && folder != root)
+          return root;
+    auto [place, isNew] = roots.try_emplace(given);
+    if (isNew) {
+      place->second = given;
+      for (std::string current = given; current.size() > 1; current = parentOf(current)) {
+        struct stat info = {};
+        if (stat((current + "/base.py").c_str(), &info) == 0 &&
+            stat((current + "/config.py").c_str(), &info) == 0) {
+          place->second = current;
+          break;
+        }
+        if (current.find('/', 1) == std::string::npos)
+          break;
+      }
+    }
+    return place->second;
+  }
+
+  Status testsBelow(const std::vector<std::string> &given, bool all) {
+    if (given.empty())
+      return {};
+    // Ids are relative to the deepest folder that holds everything given.
+    std::string common;
+    std::vector<bool> isFolder;
+    for (const std::string &path : given) {
+      struct stat info = {};
+      if (stat(path.c_str(), &info) != 0)
+        return Error{fmt::format("{}: {}", path, strerror(errno))};
+      isFolder.push_back(S_ISDIR(info.st_mode));
+      std::string folder = isFolder.back() ? path : parentOf(path);
+      if (folder.empty())
+        folder = "/";
+      if (common.empty())
+        common = folder;
+      while (!isBelow(folder, common))
+        common = parentOf(common).empty() ? "/" : parentOf(common);
+    }
+    for (size_t i = 0; i < given.size(); ++i) {
+      const std::string &path = given[i];
+      if (!isFolder[i]) {
+        size_t before = out.files.size() + out.loaders.size() + out.excludedLoaders.size();
+        size_t errors = out.errors.size();
+        file(parentOf(path), path.substr(path.rfind('/') + 1), parentOf(path), common, all);
+        if (out.files.size() + out.loaders.size() + out.excludedLoaders.size() == before &&
+            out.errors.size() == errors && !seen.contains(path))
+          return Error{
+              fmt::format("{}: this is no test: not a program, model, archive, loader of a "
+                          "chosen framework or file of operator cases",
+                          path)};
+        continue;
+      }
+      zoo::walkFolder(
+          path,
+          [&](const zoo::WalkedFile &walked) {
+            file(std::string(walked.folder), walked.name, path, common, all);
+          },
+          out.errors);
+    }
+    return {};
+  }
+
+  void file(const std::string &folder, std::string_view name, const std::string &given,
+            const std::string &common, bool all) {
+    auto full = [&] { return folder + "/" + std::string(name); };
+    auto idOf = [&](const std::string &path) {
+      return path.size() > common.size() ? path.substr(common.size() + (common == "/" ? 0 : 1))
+                                         : path.substr(path.rfind('/') + 1);
+    };
+    if (name.ends_with(".yaml") || name.ends_with(".yml")) {
+      opCases(full(), idOf(full()));
+      return;
+    }
+    if (!all)
+      return;
+    if (name == "loader.py") {
+      loader(rootOf(folder, given), folder);
+    } else if (name.ends_with(".mlir")) {
+      add({TestFile::Program, full(), idOf(full()), {}});
+    } else if (name.ends_with(".mlirbc") || name.ends_with(".mlir.bc")) {
+      add({TestFile::Program, full(), idOf(full()), {{}}});
+    } else if (name.ends_with(".onnx")) {
+      onnx(folder, full(), idOf);
+    } else if (name.ends_with(".pt2")) {
+      add({TestFile::Pt2, full(), idOf(full()), {{}}});
+    } else if (name == "workload.json") {
+      add({TestFile::Workload, folder, idOf(folder), {{}}});
+    }
+  }
+
+  void add(TestFile file) {
+    if (!seen.insert(file.file).second)
+      return;
+    if (file.kind == TestFile::Program && file.parts.empty()) {
+      Result<FileContents> contents = readInput(file.file);
+      if (!contents) {
+        out.errors.push_back({"", 0, 0, contents.message()});
+        return;
+      }
+      std::string_view text = contents->bytes();
+      file.parts =
+          text.starts_with(kBytecodeMagic) ? std::vector<TestFile::Part>{{}} : programParts(text);
+    }
+    out.files.push_back(std::move(file));
+  }
+
+  template <typename IdOf>
+  void onnx(const std::string &folder, const std::string &path, const IdOf &idOf) {
+    if (!path.ends_with("/model.onnx")) {
+      add({TestFile::Onnx, path, idOf(path), {{}}});
+      return;
+    }
+    // In ONNX's own layout the folder is the test and each data set a case of it.
+    uint32_t sets = 0;
+    struct stat info = {};
+    while (sets < 10000 &&
+           stat(fmt::format("{}/test_data_set_{}", folder, sets).c_str(), &info) == 0)
+      ++sets;
+    TestFile file{TestFile::Onnx, path, idOf(folder), {}};
+    for (uint32_t i = 0; i < std::max(sets, 1u); ++i)
+      file.parts.push_back({i, i ? fmt::format("#{}", i + 1) : "", {}, {}});
+    add(std::move(file));
+  }
+
+  void opCases(const std::string &path, std::string id) {
+    struct stat info = {};
+    if (stat(path.c_str(), &info) != 0 || static_cast<uint64_t>(info.st_size) > kMaxCaseFileBytes)
+      return;
+    Result<FileContents> contents = readInput(path, kMaxCaseFileBytes);
+    if (!contents) {
+      out.errors.push_back({"", 0, 0, contents.message()});
+      return;
+    }
+    // Most YAML files are something else: only one with the key at the left margin is parsed.
+    std::string_view text = contents->bytes();
+    bool has = text.starts_with("cases:") || text.find("\ncases:") != std::string_view::npos;
+    if (!has || !seen.insert(path).second)
+      return;
+    std::vector<config::Diagnostic> diagnostics;
+    config::YamlFile yaml(path, std::string(text), diagnostics);
+    const config::YamlNode *root = yaml.root();
+    if (!diagnostics.empty() || !root || !root->isMapping()) {
+      Remark remark{path, 1, 1, "the file of operator cases is no mapping"};
+      if (!diagnostics.empty())
+        remark = {path, diagnostics[0].line, diagnostics[0].column, diagnostics[0].message};
+      out.errors.push_back(std::move(remark));
+      return;
+    }
+    const config::YamlNode *cases = root->find("cases");
+    if (!cases || !cases->isSequence()) {
+      if (cases && !cases->isNull())
+        out.errors.push_back({path, cases->line, cases->column, "'cases' wants a list of cases"});
+      return;
+    }
+    TestFile file{TestFile::OpCases, path, std::move(id), {}};
+    const config::YamlNode *model = root->find("model");
+    std::set<std::string> names;
+    for (size_t i = 0; i < cases->items.size(); ++i) {
+      const config::YamlNode &node = cases->items[i];
+      const config::YamlNode *name = node.isMapping() ? node.find("name") : nullptr;
+      if (!name || !name->isScalar() || name->text.empty()) {
+        out.errors.push_back({path, node.line, node.column, "a case wants a 'name'"});
+        continue;
+      }
+      std::string suffix = fmt::format("#{}", name->text);
+      if (!names.insert(suffix).second) {
+        out.errors.push_back({path, name->line, name->column,
+                              fmt::format("a second case is called '{}'", name->text)});
+        continue;
+      }
+      TestFile::Part part{static_cast<uint32_t>(i), std::move(suffix), {}, {}};
+      if (const config::YamlNode *op = node.find("op"); op && op->isScalar())
+        part.names.emplace_back(op->text);
+      if (model && model->isScalar())
+        part.names.emplace_back(model->text);
+      if (const config::YamlNode *mark = node.find("mark")) {
+        if (mark->isScalar() && !mark->isNull())
+          part.markers.emplace_back(mark->text);
+        else
+          for (const config::YamlNode &item : mark->items)
+            if (item.isScalar())
+              part.markers.emplace_back(item.text);
+      }
+      file.parts.push_back(std::move(part));
+    }
+    if (!file.parts.empty())
+      out.files.push_back(std::move(file));
+  }
+
+  const SourceOptions &options;
+  Sources &out;
+  std::set<std::string> seen;
+  std::map<std::string, std::string> roots;
+};
+
+} // namespace
+
+Result<Sources> findSources(const SourceOptions &options) {
+  Sources sources;
+  if (Status status = Finder(options, sources).run(); !status)
+    return Error{status.message()};
+  std::sort(sources.loaders.begin(), sources.loaders.end(),
+            [](const LoaderSource &a, const LoaderSource &b) {
+              return std::tie(a.root, a.modelPath) < std::tie(b.root, b.modelPath);
+            });
+  std::sort(sources.files.begin(), sources.files.end(), [](const TestFile &a, const TestFile &b) {
+    return std::tie(a.kind, a.id) < std::tie(b.kind, b.id);
+  });
+  return sources;
+}
+
+} // namespace cupel::testbench::matrix

@@ -1,0 +1,207 @@
+// Tests that misbehave in every way we know: each ends in one outcome with the right stage, and the
+// tests after it are unharmed.
+
+#include "cupel/testbench/runner/RunnerTesting.h"
+
+#include <csignal>
+
+namespace cupel::testbench::runner {
+namespace {
+
+using results::Outcome;
+using results::Stage;
+using results::TestRecord;
+
+class Faults : public RunnerTesting {};
+
+TEST_F(Faults, Segfault) {
+  TestRecord record = between("execute segfault");
+  EXPECT_EQ(record.outcome, Outcome::Crashed);
+  EXPECT_EQ(record.lastStage, Stage::Execute);
+  EXPECT_EQ(record.signal, SIGSEGV);
+  EXPECT_EQ(record.errorClass, "SIGSEGV");
+  EXPECT_EQ(record.message, "crashed in stage execute: signal 11 (Segmentation fault)");
+  EXPECT_EQ(record.stages.size(), 4u);
+}
+
+TEST_F(Faults, Abort) {
+  TestRecord record = between("compile abort");
+  EXPECT_EQ(record.outcome, Outcome::Crashed);
+  EXPECT_EQ(record.lastStage, Stage::Compile);
+  EXPECT_EQ(record.signal, SIGABRT);
+}
+
+TEST_F(Faults, Exit) {
+  TestRecord record = between("load exit 3");
+  EXPECT_EQ(record.outcome, Outcome::Crashed);
+  EXPECT_EQ(record.lastStage, Stage::Load);
+  EXPECT_EQ(record.exitCode, 3);
+}
+
+TEST_F(Faults, EndlessLoop) {
+  options.timeoutSeconds = 0.5;
+  TestRecord record = between("execute loop");
+  EXPECT_EQ(record.outcome, Outcome::TimedOut);
+  EXPECT_EQ(record.lastStage, Stage::Execute);
+  EXPECT_LT(record.seconds, 5);
+}
+
+TEST_F(Faults, StageTimeout) {
+  options.stageTimeouts[Stage::Frontend] = 0.3;
+  TestRecord record = between("frontend loop");
+  EXPECT_EQ(record.outcome, Outcome::TimedOut);
+  EXPECT_EQ(record.lastStage, Stage::Frontend);
+  EXPECT_NE(record.message.find("stage frontend took longer than 0.3 s"), std::string::npos);
+}
+
+TEST_F(Faults, IgnoresSigterm) {
+  options.timeoutSeconds = 0.3;
+  TestRecord record = between("execute ignore-term");
+  EXPECT_EQ(record.outcome, Outcome::TimedOut);
+  EXPECT_EQ(record.lastStage, Stage::Execute);
+  EXPECT_EQ(record.signal, SIGKILL);
+}
+
+TEST_F(Faults, AllocatesWithoutEnd) {
+  options.memoryLimitBytes = 300 << 20;
+  TestRecord record = between("execute allocate");
+  EXPECT_EQ(record.outcome, Outcome::OutOfMemory);
+  EXPECT_EQ(record.lastStage, Stage::Execute);
+  EXPECT_GT(record.peakMemoryBytes, 300u << 20);
+}
+
+TEST_F(Faults, AllTogetherPassTheBudget) {
+  options.memoryBudgetBytes = 400 << 20;
+  options.jobs = 2;
+  add("execute sleep 1");
+  size_t greedy = add("execute allocate");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::Passed);
+  EXPECT_EQ(outcome.records[greedy].outcome, Outcome::OutOfMemory);
+}
+
+TEST_F(Faults, ChildHoldsThePipe) {
+  std::string mark = folder + "/mark";
+  TestRecord record = between("execute child " + mark);
+  EXPECT_EQ(record.outcome, Outcome::Passed);
+  EXPECT_EQ(record.notes.at("left_running").substr(0, 1), "1");
+  EXPECT_TRUE(isGone(mark));
+}
+
+TEST_F(Faults, DaemonHoldsThePipe) {
+  std::string mark = folder + "/mark";
+  TestRecord record = between("execute daemon " + mark);
+  EXPECT_EQ(record.outcome, Outcome::Passed);
+  EXPECT_TRUE(isGone(mark));
+}
+
+TEST_F(Faults, ChildOutlivesTheWorker) {
+  std::string mark = folder + "/mark";
+  TestRecord record = between("execute child-and-die " + mark);
+  EXPECT_EQ(record.outcome, Outcome::Crashed);
+  EXPECT_EQ(record.lastStage, Stage::Execute);
+  EXPECT_TRUE(isGone(mark));
+}
+
+TEST_F(Faults, GrandchildrenAreEndedAtATimeout) {
+  options.timeoutSeconds = 0.4;
+  std::string mark = folder + "/mark";
+  TestRecord record = between("execute child-and-loop " + mark);
+  EXPECT_EQ(record.outcome, Outcome::TimedOut);
+  EXPECT_TRUE(isGone(mark));
+}
+
+TEST_F(Faults, PrintsAGigabyte) {
+  TestRecord record = between("execute print 1073741824");
+  EXPECT_EQ(record.outcome, Outcome::Passed);
+  EXPECT_LT(record.output.size(), options.outputCapBytes + 200);
+  EXPECT_GT(record.output.size(), options.outputCapBytes - 200);
+  EXPECT_NE(record.output.find("of 1073741824 bytes of output left out"), std::string::npos);
+}
+
+TEST_F(Faults, ClosesItsStandardStreams) {
+  TestRecord record = between("execute close-standard");
+  EXPECT_EQ(record.outcome, Outcome::Passed);
+}
+
+TEST_F(Faults, ClosesAllDescriptors) {
+  TestRecord record = between("execute close-all");
+  EXPECT_EQ(record.outcome, Outcome::Crashed);
+  EXPECT_EQ(record.lastStage, Stage::Execute);
+  EXPECT_NE(record.message.find("closed its connection"), std::string::npos) << record.message;
+}
+
+TEST_F(Faults, ClosesAllDescriptorsAndStays) {
+  TestRecord record = between("execute close-and-loop");
+  EXPECT_EQ(record.outcome, Outcome::Crashed);
+  EXPECT_EQ(record.lastStage, Stage::Execute);
+  EXPECT_EQ(record.errorClass, "lost_connection");
+}
+
+TEST_F(Faults, KillsItsParentsGroup) {
+  TestRecord record = between("execute kill-parents-group");
+  EXPECT_EQ(record.outcome, Outcome::Crashed);
+  EXPECT_EQ(record.lastStage, Stage::Execute);
+}
+
+TEST_F(Faults, KillsItsOwnGroup) {
+  TestRecord record = between("execute kill-own-group");
+  EXPECT_EQ(record.outcome, Outcome::Crashed);
+  EXPECT_EQ(record.signal, SIGKILL);
+}
+
+TEST_F(Faults, BreaksTheProtocol) {
+  TestRecord record = between("execute garbage");
+  EXPECT_EQ(record.outcome, Outcome::Crashed);
+  EXPECT_EQ(record.errorClass, "protocol_error");
+}
+
+TEST_F(Faults, CrashesAfterItsResult) {
+  // Whoever comes next is tried again rather than blamed, if it had not begun.
+  for (int i = 0; i < 3; ++i) {
+    TestRecord record = between("execute crash-later");
+    EXPECT_EQ(record.outcome, Outcome::Passed);
+  }
+}
+
+TEST_F(Faults, LeavesNoSurroundings) {
+  add("compare change-surroundings");
+  for (int i = 0; i < 3; ++i)
+    add("compare expect-surroundings");
+  for (const TestRecord &record : go().records)
+    EXPECT_EQ(record.outcome, Outcome::Passed) << record.message;
+}
+
+TEST_F(Faults, OutputGoesToItsTest) {
+  for (int i = 0; i < 50; ++i)
+    add("execute say word" + std::to_string(i));
+  options.jobs = 2;
+  RunOutcome outcome = go();
+  for (size_t i = 0; i < outcome.records.size(); ++i)
+    EXPECT_EQ(outcome.records[i].output, "word" + std::to_string(i) + "\n");
+}
+
+TEST_F(Faults, AllAtOnce) {
+  options.jobs = 2;
+  options.timeoutSeconds = 0.5;
+  options.memoryLimitBytes = 300 << 20;
+  std::vector<std::pair<const char *, Outcome>> all = {
+      {"execute segfault", Outcome::Crashed},      {"load abort", Outcome::Crashed},
+      {"compile loop", Outcome::TimedOut},         {"execute allocate", Outcome::OutOfMemory},
+      {"execute close-all", Outcome::Crashed},     {"execute kill-parents-group", Outcome::Crashed},
+      {"execute ignore-term", Outcome::TimedOut},  {"execute print 100000000", Outcome::Passed},
+      {"execute close-standard", Outcome::Passed}, {"compare fail", Outcome::Failed}};
+  std::vector<Outcome> expected;
+  for (const auto &[line, result] : all) {
+    add(line);
+    add("compare pass");
+    expected.push_back(result);
+    expected.push_back(Outcome::Passed);
+  }
+  RunOutcome outcome = go();
+  for (size_t i = 0; i < outcome.records.size(); ++i)
+    EXPECT_EQ(outcome.records[i].outcome, expected[i]) << i << ": " << outcome.records[i].message;
+}
+
+} // namespace
+} // namespace cupel::testbench::runner

@@ -1,0 +1,15 @@
+// What the machine gives: how much memory tests may take together, and whether the kernel ended
+// something because there was none left. Used by the runner.
+#pragma once
+
+#include <cstdint>
+
+namespace cupel::testbench::runner {
+
+/// Four fifths of the memory of this machine, or of what our control group may use.
+uint64_t machineMemoryBudget();
+
+/// How many processes the kernel has killed so far for want of memory; 0 where it does not tell.
+uint64_t kernelMemoryKills();
+
+} // namespace cupel::testbench::runner

@@ -1,0 +1,116 @@
+#include "cupel/testbench/runner/Outcomes.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cupel::testbench::runner {
+
+namespace {
+
+using config::TestStatus;
+using results::Outcome;
+using results::TestRecord;
+
+bool isFailure(Outcome outcome) {
+  return outcome == Outcome::Failed || outcome == Outcome::Crashed ||
+         outcome == Outcome::TimedOut || outcome == Outcome::OutOfMemory;
+}
+
+bool isKnownFailure(const TestItem &item, const RunnerOptions &options) {
+  return item.expectation.status == TestStatus::KnownFailureXfail && !options.runXfail;
+}
+
+/// What a kind of test needs that no worker has yet; empty for those that run.
+std::string_view needs(const std::string &suite) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNeeds = {{
+      {"models", "the Python worker, which this version does not have"},
+      {"llm", "the Python worker, which this version does not have"},
+      {"op_by_op", "the Python worker, which this version does not have"},
+      {"opcases", "the operator case frontend, which this version does not have"},
+      {"onnx", "the ONNX frontend, which this version does not have"},
+      {"pt2", "the torch.export frontend, which this version does not have"},
+      {"workloads", "the workload reader, which this version does not have"},
+  }};
+  for (const auto &[name, what] : kNeeds)
+    if (name == suite)
+      return what;
+  return {};
+}
+
+} // namespace
+
+TestRecord recordFor(const TestItem &item, const RunnerOptions &options) {
+  TestRecord record;
+  record.suite = item.suite;
+  record.id = item.id;
+  record.file = item.file;
+  record.part = item.part;
+  record.framework = item.framework;
+  record.modelPath = item.modelPath;
+  record.variant = item.variant;
+  record.parallelism = item.parallelism;
+  record.runMode = item.runMode;
+  record.modelName = item.modelName;
+  record.group = item.group;
+  record.task = item.task;
+  record.source = item.source;
+  record.phase = item.phase;
+  record.arch = options.arch;
+  record.sequenceLength = item.sequenceLength;
+  record.batchSize = item.batchSize;
+  record.markers = item.markers;
+  record.testStatus = config::name(item.expectation.status);
+  return record;
+}
+
+std::optional<Unstarted> withoutRunning(const TestItem &item, const RunnerOptions &options) {
+  const config::Expectation &expectation = item.expectation;
+  if (item.suite == "placeholder") {
+    std::string reason = "needs a model loader; this is a placeholder";
+    if (!expectation.reason.empty())
+      reason += ": " + expectation.reason;
+    return Unstarted{Outcome::NotRun, reason};
+  }
+  if (expectation.status == TestStatus::NotSupportedSkip && !options.forceRun)
+    return Unstarted{Outcome::Skipped, expectation.reason.empty()
+                                           ? "the configuration says NOT_SUPPORTED_SKIP"
+                                           : expectation.reason};
+  if (std::string_view what = needs(item.suite); !what.empty())
+    return Unstarted{Outcome::NotRun, "needs " + std::string(what)};
+  return std::nullopt;
+}
+
+bool isWorthRetry(Outcome outcome, const TestItem &item, const RunnerOptions &options) {
+  return isFailure(outcome) && !isKnownFailure(item, options);
+}
+
+void conclude(TestRecord &record, const std::vector<Outcome> &tries, const TestItem &item,
+              const RunnerOptions &options) {
+  record.attempts = uint32_t(tries.size());
+  record.tryOutcomes = tries;
+  record.flaky = std::ranges::adjacent_find(tries, std::not_equal_to<>()) != tries.end();
+  if (tries.size() > 1)
+    record.notes["tries_allowed"] = std::to_string(options.retries + 1);
+  if (record.flaky && record.outcome == Outcome::Passed) {
+    std::string text = "flaky: passed on try " + std::to_string(tries.size()) + " of " +
+                       std::to_string(options.retries + 1);
+    record.message = record.message.empty() ? text : text + "; " + record.message;
+  } else if (record.flaky) {
+    record.notes["flaky"] =
+        "no try of " + std::to_string(tries.size()) + " passed, but they did not fail alike";
+  }
+  if (!isKnownFailure(item, options))
+    return;
+  const std::string &reason = item.expectation.reason;
+  if (!reason.empty())
+    record.notes["known_failure"] = reason;
+  if (isFailure(record.outcome)) {
+    record.outcome = Outcome::XFailed;
+  } else if (record.outcome == Outcome::Passed) {
+    record.outcome = Outcome::XPassed;
+    record.message = "XPASS: passed although the configuration says KNOWN_FAILURE_XFAIL" +
+                     (reason.empty() ? std::string() : " (" + reason + ")");
+  }
+}
+
+} // namespace cupel::testbench::runner

@@ -1,0 +1,29 @@
+// Processes below a process, read from /proc: who they are, how much memory they hold, and ending
+// them all, also those that left their group or session. Used by the runner and by the guards of
+// its workers; everything works without allocating, because a guard is a fork of a process with
+// threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <sys/types.h>
+
+namespace cupel::testbench::runner {
+
+/// Children of `process`, of all its threads, at most as many as `into` takes; how many were found.
+size_t childrenOf(pid_t process, std::span<pid_t> into);
+
+/// All processes below `process`, nearest first, likewise.
+size_t descendantsOf(pid_t process, std::span<pid_t> into);
+
+/// Ends all processes below `process` (not itself) with SIGKILL, again and again until none is
+/// left or `patienceMilliseconds` have passed; whether none is left. `spare` is let live.
+bool killDescendants(pid_t process, int patienceMilliseconds, pid_t spare = 0);
+
+/// Bytes in memory of one process; `shared` pages count or do not. 0 where it is gone.
+uint64_t residentBytes(pid_t process, bool shared);
+
+/// Bytes in memory of a process and of what its descendants hold for themselves.
+uint64_t residentBytesOfTree(pid_t process);
+
+} // namespace cupel::testbench::runner

@@ -1,0 +1,95 @@
+// Runs a selection: feeds workers one test at a time, watches time, memory and devices, and sees to
+// it that every selected test ends in exactly one outcome. Used by `cupel run`. It links no MLIR,
+// loads no plugin, and never shows an outcome that the journal does not hold yet.
+#pragma once
+
+#include "cupel/results/Record.h"
+#include "cupel/support/Error.h"
+#include "cupel/testbench/TestItem.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace cupel::testbench::runner {
+
+class Journal;
+
+/// A device that tests can go to. Several stand for each other: a test goes to any that is free.
+struct DeviceSpec {
+  std::string name = "reference"; ///< As the worker knows it.
+  uint32_t chips = 0;             ///< How many there are to share; 0: as many as are asked for.
+};
+
+/// What is known of a test beforehand: from earlier runs, or declared.
+struct Forecast {
+  double seconds = -1;      ///< Negative: unknown.
+  uint64_t memoryBytes = 0; ///< 0: unknown.
+  uint32_t chips = 1;
+};
+
+struct RunnerOptions {
+  unsigned jobs = 1;
+  /// Program and arguments of a worker; the descriptors of the protocol are added to them.
+  std::vector<std::string> workerCommand;
+  std::vector<DeviceSpec> devices = {DeviceSpec{}};
+  std::string arch; ///< For the records.
+
+  double timeoutSeconds = 300;                    ///< Of one try of a test; 0: none.
+  std::map<results::Stage, double> stageTimeouts; ///< Of single stages.
+  double terminateGraceSeconds = 1;               ///< Between SIGTERM and SIGKILL.
+  double startTimeoutSeconds = 30;                ///< Until a worker has said hello.
+  double healthTimeoutSeconds = 30;
+  uint64_t memoryLimitBytes = 0;       ///< Of one test; 0: only the budget of all.
+  uint64_t memoryBudgetBytes = 0;      ///< Of all workers together; 0: four fifths of the machine.
+  uint64_t outputCapBytes = 256 << 10; ///< Of what is kept of a test's output.
+
+  uint32_t retries = 0;
+  bool forceRun = false; ///< Run what the configuration says to skip.
+  bool runXfail = false; ///< Report known failures as if they were not known.
+  uint64_t seed = 0;
+
+  std::string scratchFolder; ///< Workers get folders of their own below it.
+  std::unordered_map<std::string, Forecast> forecasts; ///< By full name.
+  /// Called once on every record before it is written: reasons, guidance, bring-up status.
+  std::function<void(results::TestRecord &, const TestItem &)> complete;
+  /// False: devices other than the reference are checked before they get their first test.
+  bool trustDevices = false;
+  /// Whether SIGINT, SIGTERM and SIGHUP end the run in order.
+  bool handleSignals = true;
+};
+
+/// Is told what happens, in the runner's thread. Outcomes come after they are safe on disk.
+class Observer {
+public:
+  virtual ~Observer() = default;
+  /// `slot` is the worker that runs it, from 0; `attempt` counts from 1.
+  virtual void started(size_t index, const TestItem &item, uint32_t slot, uint32_t attempt) {}
+  virtual void stage(size_t index, const TestItem &item, uint32_t slot, results::Stage stage) {}
+  /// Once for each test of the selection that a resumed journal did not hold already, in the order
+  /// in which they ended.
+  virtual void finished(size_t index, const TestItem &item, const results::TestRecord &record) {}
+  /// Something the user should know that belongs to no test: a device that went bad.
+  virtual void notice(const std::string &text) {}
+  /// Several times a second, for clocks and progress bars.
+  virtual void tick() {}
+};
+
+struct RunOutcome {
+  std::vector<results::TestRecord> records; ///< One for each selected test, in their order.
+  bool interrupted = false;                 ///< By a signal.
+  bool stoppedAtOnce = false; ///< By a second one: records lack what was running or waiting.
+  std::map<std::string, std::string> badDevices; ///< Name and why.
+};
+
+/// Runs `items`. Those that `done` holds (by full name, from a resumed journal) are not run again;
+/// their records are taken over. An error means that the run could not be held at all, or that the
+/// journal could not be written any more.
+Result<RunOutcome> run(const std::vector<TestItem> &items, const RunnerOptions &options,
+                       Journal &journal, Observer &observer,
+                       const std::unordered_map<std::string, results::TestRecord> &done = {});
+
+} // namespace cupel::testbench::runner

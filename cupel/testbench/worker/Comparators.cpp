@@ -1,0 +1,82 @@
+#include "cupel/testbench/worker/Comparators.h"
+
+#include "cupel/compare/Verdict.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace cupel::testbench::worker {
+
+Comparators Comparators::of(const config::Expectation &expectation) {
+  Comparators c;
+  c.assertPcc = expectation.assertPcc.value_or(c.assertPcc);
+  c.assertAtol = expectation.assertAtol.value_or(c.assertAtol);
+  c.assertAllclose = expectation.assertAllclose.value_or(c.assertAllclose);
+  c.pcc = expectation.requiredPcc.value_or(c.pcc);
+  c.atol = expectation.requiredAtol.value_or(c.atol);
+  c.allcloseRtol = expectation.allcloseRtol.value_or(c.allcloseRtol);
+  c.allcloseAtol = expectation.allcloseAtol.value_or(c.allcloseAtol);
+  return c;
+}
+
+compare::Tolerance Comparators::tolerance() const {
+  compare::Tolerance tolerance;
+  if (assertPcc || !assertsAnything())
+    tolerance.pcc = pcc;
+  if (assertAllclose) {
+    tolerance.rtol = allcloseRtol;
+    tolerance.atol = allcloseAtol;
+  } else if (assertAtol) {
+    tolerance.atol = atol;
+  }
+  return tolerance;
+}
+
+Result<results::ComparisonRecord> compareOutput(uint32_t output, const tensor::Tensor &actual,
+                                                const tensor::Tensor &expected,
+                                                const Comparators &comparators) {
+  Result<compare::Verdict> verdict =
+      compare::check(actual, expected, comparators.tolerance(), {.threads = 1});
+  if (!verdict)
+    return Error{verdict.message()};
+  const compare::Statistics &statistics = verdict->statistics;
+  results::ComparisonRecord record;
+  record.output = output;
+  record.passed = verdict->passed;
+  record.sentence = verdict->sentence;
+  record.pccAsserted = comparators.assertPcc;
+  record.atolAsserted = comparators.assertAtol;
+  record.allcloseAsserted = comparators.assertAllclose;
+  record.pccThreshold = comparators.pcc;
+  if (comparators.assertAtol || comparators.assertAllclose)
+    record.atolThreshold = comparators.assertAtol ? comparators.atol : comparators.allcloseAtol;
+  if (comparators.assertAllclose)
+    record.rtolThreshold = comparators.allcloseRtol;
+  if (!statistics.sameShape())
+    return record;
+  record.maxAbsolute = statistics.maxError;
+  record.maxRelative = statistics.maxRelativeError;
+  record.relativeL2 = statistics.relativeL2;
+  // Where a correlation has no meaning there is none, rather than NaN; but one that NaNs in the
+  // result spoilt is a fact worth keeping.
+  bool measured = statistics.pccState == compare::PccState::Measured ||
+                  statistics.pccState == compare::PccState::Equal ||
+                  statistics.pccState == compare::PccState::ActualConstant;
+  if (measured)
+    record.pcc = statistics.nonFiniteMismatches && statistics.nonFiniteActual.nans ? std::nan("")
+                                                                                   : statistics.pcc;
+  if (!comparators.assertsAnything()) {
+    record.passed = true;
+    record.sentence = "nothing is asserted; " + record.sentence;
+  } else if (comparators.assertAtol && comparators.assertAllclose &&
+             !(statistics.maxError <= comparators.atol)) {
+    char text[96];
+    std::snprintf(text, sizeof text, "largest difference %.6g > %.6g; ", statistics.maxError,
+                  comparators.atol);
+    record.passed = false;
+    record.sentence = text + record.sentence;
+  }
+  return record;
+}
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,114 @@
+// Where a program meets a device: compile once, run with inputs, get outputs or an error that says
+// what kind it is. The golden reference is one device, plugins behind the PJRT C API are others;
+// the worker knows them through this interface only. An implementation must never throw, and never
+// end the process where it can return an error instead. This header needs no MLIR.
+#pragma once
+
+#include "cupel/support/Error.h"
+#include "cupel/tensor/Tensor.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace mlir {
+class Operation;
+} // namespace mlir
+
+namespace cupel::testbench::worker {
+
+/// What kind of error; its name becomes the record's error class.
+enum class ErrorCode : uint8_t {
+  InvalidProgram,  ///< The program is not valid or the device refuses it.
+  Unsupported,     ///< Valid, but the device does not implement it.
+  InvalidArgument, ///< The inputs do not fit the program.
+  CheckFailed,     ///< A check inside the program did not hold.
+  RuntimeError,    ///< It failed while it ran.
+  TimedOut,        ///< The deadline passed and the device gave up.
+  OutOfMemory,     ///< Of the device or of the host.
+  DeviceLost,      ///< The device cannot be used any more; the worker must be replaced.
+  Internal,
+};
+std::string_view name(ErrorCode code);
+
+struct DeviceError {
+  ErrorCode code = ErrorCode::Internal;
+  std::string message; ///< One line.
+};
+
+/// A value or a device error.
+template <typename T> class [[nodiscard]] Answer {
+public:
+  Answer(T value) : state(std::move(value)) {}
+  Answer(DeviceError error) : state(std::move(error)) {}
+  explicit operator bool() const { return state.index() == 0; }
+  T &operator*() { return *std::get_if<0>(&state); }
+  T *operator->() { return std::get_if<0>(&state); }
+  const DeviceError &error() const { return *std::get_if<1>(&state); }
+
+private:
+  std::variant<T, DeviceError> state;
+};
+
+/// A size that is known at run time only, in a ValueType's shape.
+inline constexpr int64_t kDynamicSize = -1;
+
+/// What a program takes or gives at one position.
+struct ValueType {
+  bool isTensor = true; ///< Tokens and tuples are not.
+  tensor::ElementType element;
+  tensor::Shape shape;
+  std::string name; ///< Of an argument, where the program has one.
+};
+
+/// A program that has been read and verified.
+struct Program {
+  std::string name;                  ///< For messages: file, and chunk where it has several.
+  mlir::Operation *module = nullptr; ///< In StableHLO; lives longer than what is compiled from it.
+  /// The program as bytes of a portable artifact, for devices that take nothing else. Made on
+  /// demand.
+  std::function<Result<std::string>()> portable;
+  std::vector<ValueType> arguments, results; ///< Of its entry function.
+  bool selfChecking = false;                 ///< It holds `check` operations.
+  uint32_t replicas = 1, partitions = 1;
+};
+
+/// What one test may use.
+struct Budget {
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  uint64_t memoryBytes = 0; ///< 0: no limit.
+  uint64_t seed = 0;        ///< Of random operations whose values the specification leaves open.
+  /// Seconds left, never below a small positive number; 0 where there is no deadline.
+  double secondsLeft() const;
+};
+
+/// A program that one device has compiled. It must not outlive the device.
+class Executable {
+public:
+  virtual ~Executable() = default;
+  /// The outputs of the entry function by position; those of several processes lie one after
+  /// another.
+  virtual Answer<std::vector<tensor::Tensor>> run(std::vector<tensor::Tensor> inputs,
+                                                  const Budget &budget) = 0;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+  /// As --device names it.
+  virtual std::string name() const = 0;
+  /// Whether its results are the golden ones, so that comparing them to the reference is idle.
+  virtual bool isReference() const { return false; }
+  virtual Answer<std::unique_ptr<Executable>> compile(const Program &program,
+                                                      const Budget &budget) = 0;
+};
+
+/// Opens the device that --device names; an error says what is missing.
+Result<std::unique_ptr<Device>> openDevice(const std::string &name);
+
+} // namespace cupel::testbench::worker

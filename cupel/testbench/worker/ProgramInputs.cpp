@@ -1,0 +1,111 @@
+#include "cupel/testbench/worker/ProgramInputs.h"
+
+#include "cupel/tensor/Fill.h"
+#include "cupel/tensor/Print.h"
+#include "cupel/tensor/Safetensors.h"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace cupel::testbench::worker {
+
+namespace {
+
+using tensor::Tensor;
+
+std::string stemOf(const std::string &file) {
+  for (std::string_view ending : {".mlir.bc", ".mlirbc", ".mlir", ".bc"})
+    if (file.ends_with(ending))
+      return file.substr(0, file.size() - ending.size());
+  return file;
+}
+
+/// Whether a tensor can stand where `type` is asked for; sizes known at run time match any.
+bool fits(const Tensor &tensor, const ValueType &type) {
+  if (tensor.dtype() != type.element.storage || tensor.shape().size() != type.shape.size())
+    return false;
+  for (size_t i = 0; i < type.shape.size(); ++i)
+    if (type.shape[i] != kDynamicSize && type.shape[i] != tensor.shape()[i])
+      return false;
+  return true;
+}
+
+/// Picks the tensors of a file for `types` by position or name.
+Result<std::vector<Tensor>> pick(const std::string &path, const std::vector<ValueType> &types,
+                                 std::string_view what) {
+  Result<tensor::Safetensors> read = tensor::readSafetensors(path);
+  if (!read)
+    return Error{read.message()};
+  std::vector<Tensor> picked;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!types[i].isTensor)
+      continue;
+    std::string position = std::to_string(i);
+    auto found = std::ranges::find_if(read->tensors, [&](const auto &entry) {
+      return entry.first == position || (!types[i].name.empty() && entry.first == types[i].name);
+    });
+    if (found == read->tensors.end())
+      return Error{path + ": holds no tensor '" + position + "'" +
+                   (types[i].name.empty() ? "" : " or '" + types[i].name + "'") + " for " +
+                   std::string(what) + " " + position};
+    Tensor value = found->second;
+    if (types[i].element.quantization && value.dtype() == types[i].element.storage)
+      value = value.withElementType(types[i].element);
+    if (!fits(value, types[i]))
+      return Error{path + ": tensor '" + found->first + "' is " +
+                   tensor::describe(value.elementType(), value.shape()) + ", but " +
+                   std::string(what) + " " + position + " is " +
+                   tensor::describe(types[i].element, types[i].shape)};
+    picked.push_back(std::move(value));
+  }
+  if (picked.size() != read->tensors.size())
+    return Error{path + ": holds " + std::to_string(read->tensors.size()) + " tensors for " +
+                 std::to_string(picked.size()) + " of the program's " + std::string(what) + "s"};
+  return picked;
+}
+
+} // namespace
+
+std::string companionFile(const std::string &file, uint32_t part, std::string_view kind) {
+  std::string path = stemOf(file) + (part ? "." + std::to_string(part) : "") + "." +
+                     std::string(kind) + ".safetensors";
+  return access(path.c_str(), F_OK) == 0 ? path : std::string();
+}
+
+Result<std::vector<Tensor>> inputsFor(const Program &program, const std::string &file,
+                                      uint32_t part, uint64_t seed) {
+  if (program.arguments.empty())
+    return std::vector<Tensor>();
+  if (std::string path = companionFile(file, part, "inputs"); !path.empty())
+    return pick(path, program.arguments, "argument");
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < program.arguments.size(); ++i) {
+    const ValueType &type = program.arguments[i];
+    std::string position = "argument " + std::to_string(i);
+    if (!type.isTensor)
+      return Error{program.name + ": " + position + " is no tensor and cannot be made up"};
+    if (std::ranges::count(type.shape, kDynamicSize))
+      return Error{program.name + ": " + position +
+                   " has a size that is known at run time only; put inputs beside the program as "
+                   "NAME.inputs.safetensors"};
+    Result<Tensor> made = tensor::randomTensor(type.element, type.shape,
+                                               tensor::defaultFill(type.element), {seed, i});
+    if (!made)
+      return Error{program.name + ": " + position + ": " + made.message()};
+    inputs.push_back(std::move(*made));
+  }
+  return inputs;
+}
+
+Result<std::optional<std::vector<Tensor>>> expectedFor(const Program &program,
+                                                       const std::string &file, uint32_t part) {
+  std::string path = companionFile(file, part, "expected");
+  if (path.empty())
+    return std::optional<std::vector<Tensor>>();
+  Result<std::vector<Tensor>> picked = pick(path, program.results, "result");
+  if (!picked)
+    return Error{picked.message()};
+  return std::optional(std::move(*picked));
+}
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,23 @@
+// What a program is run with and what is expected of it: tensors from the files beside it, else
+// made from a seed. Used by the worker. Links no MLIR.
+#pragma once
+
+#include "cupel/testbench/worker/Device.h"
+
+#include <optional>
+
+namespace cupel::testbench::worker {
+
+/// `NAME.inputs.safetensors` beside `file`, `NAME.N.inputs.safetensors` for part N of several;
+/// empty where there is none. `kind` is `inputs` or `expected`.
+std::string companionFile(const std::string &file, uint32_t part, std::string_view kind);
+
+/// The program's arguments: from its companion, by name or position, else random from `seed`.
+Result<std::vector<tensor::Tensor>> inputsFor(const Program &program, const std::string &file,
+                                              uint32_t part, uint64_t seed);
+
+/// The expected outputs from the program's companion; nothing where it has none.
+Result<std::optional<std::vector<tensor::Tensor>>>
+expectedFor(const Program &program, const std::string &file, uint32_t part);
+
+} // namespace cupel::testbench::worker

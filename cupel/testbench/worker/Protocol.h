@@ -1,0 +1,90 @@
+// How the runner and its workers talk: frames over two pipes of their own, never over the test's
+// standard streams. A frame is its length (4 bytes, little endian) and a payload; a payload is one
+// line of words and, after the line break, a JSON object. The runner asks for one test at a time;
+// the worker says hello, names each stage as it enters it and ends with a result. Knows neither
+// MLIR nor processes, so that workers of any kind and tests can speak it. Described for those who
+// write a worker in docs/reference/worker-protocol.md.
+#pragma once
+
+#include "cupel/results/Record.h"
+#include "cupel/support/Error.h"
+#include "cupel/testbench/TestItem.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace cupel::testbench::worker {
+
+/// Runner and worker must agree on it exactly; the worker's hello names its own.
+inline constexpr int kProtocolVersion = 1;
+
+/// A longer frame is taken for garbage.
+inline constexpr uint32_t kMaxFrameBytes = 64u << 20;
+
+/// Exit code of a worker that can no longer reach its runner.
+inline constexpr int kExitLostConnection = 97;
+
+/// What the runner asks of a worker. `test`: run this item. `health`: run a small program that is
+/// known to be good, to learn whether the device still works.
+struct Request {
+  enum class Kind : uint8_t { Test, Health };
+  Kind kind = Kind::Test;
+  uint64_t number = 0;           ///< Of this request; replies repeat it.
+  TestItem item;                 ///< Empty for health.
+  std::string device;            ///< `reference`, or what --device names.
+  uint64_t seed = 0;             ///< Of inputs that are made up.
+  double timeoutSeconds = 0;     ///< After which the worker should give up by itself; 0: never.
+  uint64_t memoryLimitBytes = 0; ///< Likewise; 0: no limit.
+};
+
+/// The first thing a worker says.
+struct Hello {
+  int protocol = 0;
+  std::string worker; ///< Name and version, for messages.
+};
+
+/// The worker enters a stage of a test.
+struct StageEntered {
+  uint64_t number = 0;
+  results::Stage stage = results::Stage::None;
+};
+
+/// The test is over. Of the record only what the test itself found out is filled: outcome (before
+/// statuses of the configuration act), stages, comparisons, error class, message, notes.
+struct Finished {
+  uint64_t number = 0;
+  results::TestRecord record;
+};
+
+using Reply = std::variant<Hello, StageEntered, Finished>;
+
+// Payloads, without the length.
+std::string encode(const Request &request);
+std::string encode(const Hello &hello);
+std::string encode(const StageEntered &stage);
+std::string encode(const Finished &finished);
+
+Result<Request> decodeRequest(std::string_view payload);
+Result<Reply> decodeReply(std::string_view payload);
+
+/// The payload with its length before it.
+std::string framed(std::string_view payload);
+
+/// Takes bytes as they come and gives payloads back.
+class FrameReader {
+public:
+  void append(std::string_view bytes) { buffer.append(bytes); }
+  /// The next payload, valid until the next call; nothing if it is not complete.
+  Result<std::optional<std::string_view>> next();
+  /// Whether part of a frame is left over.
+  bool hasRest() const { return consumed < buffer.size(); }
+
+private:
+  std::string buffer;
+  size_t consumed = 0;
+};
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,77 @@
+#include "cupel/testbench/worker/ReferenceDevice.h"
+
+#include "cupel/reference/Plan.h"
+
+#include <mlir/IR/BuiltinOps.h>
+
+namespace cupel::testbench::worker {
+
+namespace {
+
+using tensor::Tensor;
+
+/// Limits of a run have no kind of their own; their messages name the option that sets them.
+ErrorCode codeOf(const std::optional<reference::Failure> &failure, const std::string &message,
+                 bool late) {
+  if (failure && failure->isCheck)
+    return ErrorCode::CheckFailed;
+  if (message.find("--max-memory sets the limit") != std::string::npos)
+    return ErrorCode::OutOfMemory;
+  if (late && message.find("--timeout sets the limit") != std::string::npos)
+    return ErrorCode::TimedOut;
+  return ErrorCode::RuntimeError;
+}
+
+class ReferenceExecutable : public Executable {
+public:
+  ReferenceExecutable(std::unique_ptr<reference::Plan> plan, uint32_t replicas, uint32_t partitions)
+      : plan(std::move(plan)), replicas(replicas), partitions(partitions) {}
+
+  Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
+    reference::RunOptions options;
+    options.maxMemory = int64_t(budget.memoryBytes);
+    options.timeoutSeconds = budget.secondsLeft();
+    options.seed = budget.seed;
+    options.probeFolder = "."; // The test's own folder.
+    reference::Run run(std::move(options));
+    std::vector<reference::Value> arguments;
+    for (Tensor &input : inputs)
+      arguments.emplace_back(std::move(input));
+    Result<std::vector<reference::Value>> results =
+        plan->run(run, std::move(arguments), replicas, partitions);
+    if (!results) {
+      bool late = std::chrono::steady_clock::now() >= budget.deadline;
+      return DeviceError{codeOf(run.failure(), results.message(), late), results.message()};
+    }
+    std::vector<Tensor> outputs;
+    for (reference::Value &value : *results)
+      if (value.isTensor())
+        outputs.push_back(std::move(value.tensor()));
+    return outputs;
+  }
+
+private:
+  std::unique_ptr<reference::Plan> plan;
+  uint32_t replicas, partitions;
+};
+
+class ReferenceDevice : public Device {
+public:
+  std::string name() const override { return "reference"; }
+  bool isReference() const override { return true; }
+
+  Answer<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
+    auto module = mlir::cast<mlir::ModuleOp>(program.module);
+    Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
+    if (!plan)
+      return DeviceError{ErrorCode::Unsupported, plan.message()};
+    return std::unique_ptr<Executable>(std::make_unique<ReferenceExecutable>(
+        std::move(*plan), program.replicas, program.partitions));
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Device> makeReferenceDevice() { return std::make_unique<ReferenceDevice>(); }
+
+} // namespace cupel::testbench::worker

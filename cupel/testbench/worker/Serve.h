@@ -1,0 +1,49 @@
+// The serving side of the protocol, for a worker written in C++: reads requests, hands each to a
+// handler, names stages, sends the result, and puts back what a test may have changed in the
+// process (descriptors, folder, environment, signals) before the next one. Used by cupel-worker and
+// by the worker that misbehaves in tests. Links no MLIR.
+#pragma once
+
+#include "cupel/testbench/worker/Protocol.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cupel::testbench::worker {
+
+/// Names the stages of one test as it enters them, and keeps their times.
+class Progress {
+public:
+  Progress(int replies, uint64_t number) : replies(replies), number(number) {}
+
+  void enter(results::Stage stage);
+  results::Stage stage() const { return current; }
+  /// The stages entered so far with the time spent in them; the last one ends now.
+  std::vector<results::StageTime> times() const;
+
+private:
+  int replies;
+  uint64_t number;
+  results::Stage current = results::Stage::None;
+  std::chrono::steady_clock::time_point since;
+  std::vector<results::StageTime> passed;
+};
+
+/// Runs one test or check of health. Stage Load has been entered. What it returns is completed with
+/// stages and memory.
+using Handler = std::function<results::TestRecord(const Request &, Progress &)>;
+
+struct ServeOptions {
+  int requests = -1, replies = -1;
+  std::string name; ///< Of the worker, for its hello.
+
+  /// `--requests=N --replies=N`.
+  static Result<ServeOptions> parse(const std::vector<std::string> &arguments);
+};
+
+/// Serves until the runner closes its end; the exit code of the worker.
+int serve(const ServeOptions &options, const Handler &handler);
+
+} // namespace cupel::testbench::worker

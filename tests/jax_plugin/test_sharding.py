@@ -1,0 +1,278 @@
+"""Eight devices: shardings in and out, uneven parts, shard_map, collectives, subsets and orders."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+X = np.arange(8 * 16, dtype=np.float32).reshape(8, 16)
+
+
+def mesh(shape=(4, 2), names=("x", "y"), order=None) -> Mesh:
+    devices = np.array(jax.devices())[: int(np.prod(shape))]
+    if order is not None:
+        devices = devices[order]
+    return Mesh(devices.reshape(shape), names)
+
+
+SPECS = [P(), P("x"), P("y"), P("x", "y"), P("y", "x"), P(("x", "y")), P(("y", "x")), P(None, "x"), P(None, ("x", "y")), P(None, "y")]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_put_and_get(spec):
+    array = jax.device_put(X, NamedSharding(mesh(), spec))
+    np.testing.assert_array_equal(np.asarray(array), X)
+    for shard in array.addressable_shards:
+        np.testing.assert_array_equal(np.asarray(shard.data), X[shard.index])
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_elementwise(spec):
+    array = jax.device_put(X, NamedSharding(mesh(), spec))
+    result = jax.jit(lambda x: x * 2 + 1)(array)
+    np.testing.assert_array_equal(np.asarray(result), X * 2 + 1)
+    for shard in result.addressable_shards:
+        np.testing.assert_array_equal(np.asarray(shard.data), (X * 2 + 1)[shard.index])
+
+
+@pytest.mark.parametrize("source", SPECS[1:6], ids=str)
+@pytest.mark.parametrize("target", SPECS[:5], ids=str)
+def test_reshard(source, target):
+    array = jax.device_put(X, NamedSharding(mesh(), source))
+    wanted = NamedSharding(mesh(), target)
+    result = jax.jit(lambda x: x + 1, out_shardings=wanted)(array)
+    assert result.sharding.is_equivalent_to(wanted, 2)
+    np.testing.assert_array_equal(np.asarray(result), X + 1)
+    for shard in result.addressable_shards:
+        np.testing.assert_array_equal(np.asarray(shard.data), (X + 1)[shard.index])
+
+
+@pytest.mark.parametrize("left, right", [(P("x", "y"), P("y", "x")), (P("x"), P()), (P(None, "x"), P("x", "y")), (P(), P(None, "y"))], ids=str)
+def test_matmul(left, right):
+    a, b = X, X.T.copy()
+    result = jax.jit(jnp.matmul)(jax.device_put(a, NamedSharding(mesh(), left)), jax.device_put(b, NamedSharding(mesh(), right)))
+    np.testing.assert_allclose(np.asarray(result), a @ b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_reduction(axis):
+    array = jax.device_put(X, NamedSharding(mesh(), P("x", "y")))
+    np.testing.assert_allclose(np.asarray(jax.jit(lambda x: x.sum(axis))(array)), X.sum(axis))
+
+
+def test_constraint_inside():
+    m = mesh()
+
+    @jax.jit
+    def f(x):
+        y = lax.with_sharding_constraint(x * 2, NamedSharding(m, P("y", "x")))
+        return y + 1
+
+    np.testing.assert_array_equal(np.asarray(f(jax.device_put(X, NamedSharding(m, P("x"))))), X * 2 + 1)
+
+
+@pytest.mark.parametrize("length", [1, 3, 5, 7, 9, 13])
+def test_uneven_parts_inside(length):
+    m = mesh((8,), ("x",))
+    data = np.arange(length, dtype=np.float32)
+
+    @jax.jit
+    def f(x):
+        y = lax.with_sharding_constraint(x * 3, NamedSharding(m, P("x")))
+        return lax.with_sharding_constraint(y + 1, NamedSharding(m, P()))
+
+    np.testing.assert_array_equal(np.asarray(f(jax.device_put(data, NamedSharding(m, P())))), data * 3 + 1)
+
+
+def test_order_of_devices():
+    m = mesh((8,), ("x",), order=[3, 1, 7, 5, 0, 2, 4, 6])
+    array = jax.device_put(np.arange(8), NamedSharding(m, P("x")))
+    result = jax.jit(lambda x: x * 10)(array)
+    np.testing.assert_array_equal(np.asarray(result), np.arange(8) * 10)
+    assert [shard.device.id for shard in sorted(result.addressable_shards, key=lambda s: s.index[0].start)] == [3, 1, 7, 5, 0, 2, 4, 6]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7])
+def test_subsets(count):
+    m = Mesh(np.array(jax.devices())[8 - count:], ("x",))
+    data = np.arange(count * 2, dtype=np.float32)
+    result = jax.jit(lambda x: x.sum() + x)(jax.device_put(data, NamedSharding(m, P("x"))))
+    np.testing.assert_array_equal(np.asarray(result), data.sum() + data)
+
+
+def test_single_device_and_replicated_together():
+    m = mesh((8,), ("x",))
+    array = jax.device_put(X, NamedSharding(m, P("x")))
+    result = jax.jit(lambda a, b: a + b)(array, 5.0)
+    np.testing.assert_array_equal(np.asarray(result), X + 5)
+
+
+#--- shard_map and collectives ------------------------------------------------
+
+
+def shmap(f, in_specs, out_specs, m=None, **rest):
+    return jax.jit(jax.shard_map(f, mesh=m or mesh((8,), ("i",)), in_specs=in_specs, out_specs=out_specs, **rest))
+
+
+def test_shard_map_axis_index():
+    result = shmap(lambda: lax.axis_index("i").reshape(1), (), P("i"))()
+    np.testing.assert_array_equal(np.asarray(result), np.arange(8))
+
+
+def test_psum():
+    result = shmap(lambda x: lax.psum(x, "i"), P("i"), P())(np.arange(8.0))
+    np.testing.assert_array_equal(np.asarray(result), [28])
+
+
+def test_pmax_pmin_pmean():
+    f = shmap(lambda x: (lax.pmax(x, "i"), lax.pmin(x, "i"), lax.pmean(x, "i")), P("i"), (P(), P(), P()))
+    high, low, mean = f(np.arange(8.0))
+    assert (high[0], low[0], mean[0]) == (7, 0, 3.5)
+
+
+def test_all_gather():
+    result = shmap(lambda x: lax.all_gather(x, "i", tiled=True), P("i"), P("i"))(np.arange(8))
+    np.testing.assert_array_equal(np.asarray(result), np.tile(np.arange(8), 8))
+
+
+def test_psum_scatter():
+    data = np.arange(64.0, dtype=np.float32).reshape(8, 8)
+    result = shmap(lambda x: lax.psum_scatter(x[0], "i", tiled=True), P("i"), P("i"))(data)
+    np.testing.assert_array_equal(np.asarray(result), data.sum(0))
+
+
+def test_all_to_all():
+    data = np.arange(64).reshape(8, 8)
+    result = shmap(lambda x: lax.all_to_all(x, "i", 1, 0, tiled=True), P("i"), P("i"))(data)
+    np.testing.assert_array_equal(np.asarray(result).reshape(8, 8), data.T)
+
+
+@pytest.mark.parametrize("shift", [1, 3, 7])
+def test_ppermute(shift):
+    result = shmap(lambda x: lax.ppermute(x, "i", [(i, (i + shift) % 8) for i in range(8)]), P("i"), P("i"))(np.arange(8))
+    np.testing.assert_array_equal(np.asarray(result), np.roll(np.arange(8), shift))
+
+
+def test_ppermute_leaves_zeros():
+    result = shmap(lambda x: lax.ppermute(x, "i", [(0, 1)]), P("i"), P("i"))(np.arange(1, 9))
+    np.testing.assert_array_equal(np.asarray(result), [0, 1, 0, 0, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("axis, expected", [("x", [[16, 20], [16, 20], [16, 20], [16, 20]]), ("y", None), (("x", "y"), None)], ids=str)
+def test_psum_over_mesh_axes(axis, expected):
+    data = np.arange(8.0).reshape(4, 2)
+    m = mesh()
+    result = np.asarray(shmap(lambda v: lax.psum(v, axis), P("x", "y"), P("x", "y"), m, check_vma=False)(data))
+    axes = tuple("xy".index(a) for a in ((axis,) if isinstance(axis, str) else axis))
+    np.testing.assert_array_equal(result, np.broadcast_to(data.sum(axes, keepdims=True), (4, 2)))
+
+
+def test_manual_over_one_axis_only():
+    m = mesh()
+
+    def f(x):
+        return x * lax.psum(1, "x") + lax.axis_index("x")
+
+    result = jax.jit(jax.shard_map(f, mesh=m, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}))(X)
+    np.testing.assert_array_equal(np.asarray(result), X * 4 + np.repeat(np.arange(4), 2)[:, None])
+
+
+def test_collective_in_a_loop():
+    def f(x):
+        return lax.fori_loop(0, 5, lambda i, v: v + lax.ppermute(v, "i", [(j, (j + 1) % 8) for j in range(8)]), x)
+
+    data = np.arange(8.0)
+    expected = data
+    for _ in range(5):
+        expected = expected + np.roll(expected, 1)
+    np.testing.assert_array_equal(np.asarray(shmap(f, P("i"), P("i"))(data)), expected)
+
+
+def test_grad_through_shard_map():
+    f = shmap(lambda x: lax.psum(x ** 2, "i"), P("i"), P())
+    np.testing.assert_allclose(np.asarray(jax.grad(lambda x: f(x)[0])(np.arange(8.0, dtype=np.float32))), np.arange(8) * 2)
+
+
+def test_pmap():
+    result = jax.pmap(lambda x: lax.psum(x, "i") + x, axis_name="i")(np.arange(8.0))
+    np.testing.assert_array_equal(np.asarray(result), 28 + np.arange(8))
+
+
+def test_pmap_in_axes():
+    data = np.arange(16.0).reshape(2, 8)
+    result = jax.pmap(lambda x, y: x.sum() + y, in_axes=(1, None))(data, 1.0)
+    np.testing.assert_array_equal(np.asarray(result), data.sum(0) + 1)
+
+
+def test_data_parallel_training_step():
+    m = mesh((8,), ("data",))
+    rng = np.random.default_rng(0)
+    w, x, y = rng.standard_normal((16, 4)).astype(np.float32), rng.standard_normal((32, 16)).astype(np.float32), rng.standard_normal((32, 4)).astype(np.float32)
+    loss = lambda w, x, y: jnp.mean((jnp.tanh(x @ w) - y) ** 2)
+    step = jax.jit(lambda w, x, y: w - 0.1 * jax.grad(loss)(w, x, y))
+    single = step(w, x, y)
+    sharded = step(jax.device_put(w, NamedSharding(m, P())), *(jax.device_put(v, NamedSharding(m, P("data"))) for v in (x, y)))
+    np.testing.assert_allclose(np.asarray(sharded), np.asarray(single), rtol=1e-5, atol=1e-6)
+
+
+def test_tensor_parallel_mlp():
+    m = mesh((2, 4), ("data", "model"))
+    rng = np.random.default_rng(1)
+    x, w1, w2 = (rng.standard_normal(s).astype(np.float32) for s in [(8, 16), (16, 32), (32, 16)])
+    put = lambda v, *spec: jax.device_put(v, NamedSharding(m, P(*spec)))
+    f = jax.jit(lambda x, w1, w2: jax.nn.relu(x @ w1) @ w2, out_shardings=NamedSharding(m, P("data")))
+    result = f(put(x, "data"), put(w1, None, "model"), put(w2, "model"))
+    np.testing.assert_allclose(np.asarray(result), np.maximum(x @ w1, 0) @ w2, rtol=1e-4, atol=1e-4)
+
+
+def test_donation_of_sharded():
+    array = jax.device_put(X, NamedSharding(mesh(), P("x", "y")))
+    result = jax.jit(lambda x: x + 1, donate_argnums=0)(array)
+    assert array.is_deleted()
+    np.testing.assert_array_equal(np.asarray(result), X + 1)
+
+
+def test_device_failure_reaches_all():
+    """An array with a failed shard makes what uses it fail, without a deadlock."""
+    m = mesh((8,), ("i",))
+
+    def f(x):
+        return lax.psum(x, "i")
+
+    result = shmap(f, P("i"), P(), m)(np.arange(8.0))
+    assert result[0] == 28
+
+
+def test_visualised_names():
+    array = jax.device_put(X, NamedSharding(mesh(), P("x", "y")))
+    assert len(array.addressable_shards) == 8
+    assert {shard.data.shape for shard in array.addressable_shards} == {(2, 8)}
+
+
+def test_explicit_output_sharding_is_reported():
+    m = mesh()
+    compiled = jax.jit(lambda x: (x, x.sum()), out_shardings=(NamedSharding(m, P("y")), NamedSharding(m, P()))).lower(
+        jax.ShapeDtypeStruct((8, 16), jnp.float32, sharding=NamedSharding(m, P("x")))).compile()
+    first, second = compiled.output_shardings
+    assert first.is_equivalent_to(NamedSharding(m, P("y")), 2)
+    assert second.is_equivalent_to(NamedSharding(m, P()), 0)
+    assert compiled.input_shardings[0][0].is_equivalent_to(NamedSharding(m, P("x")), 2)
+
+
+def test_make_array_from_callback():
+    sharding = NamedSharding(mesh(), P("x", "y"))
+    array = jax.make_array_from_callback(X.shape, sharding, lambda index: X[index])
+    np.testing.assert_array_equal(np.asarray(jax.jit(lambda x: x + 1)(array)), X + 1)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def outer(x, m):
+    return jax.shard_map(lambda v: v * 2, mesh=m, in_specs=P("i"), out_specs=P("i"))(x) + 1
+
+
+def test_shard_map_within_jit():
+    np.testing.assert_array_equal(np.asarray(outer(np.arange(8.0), mesh((8,), ("i",)))), np.arange(8.0) * 2 + 1)
