@@ -161,6 +161,13 @@ class Suites:
         """cupel-device and the PJRT host against a plugin that misbehaves."""
         return counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
 
+    def plugin(self) -> Result:
+        """The PJRT plugin, through JAX."""
+        if self.no_jax:
+            return skipped(f"the plugin was NOT run from JAX: {self.no_jax}")
+        env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"))
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/jax_plugin/run_tests.py"], env)
+
     def fuzz(self) -> Result:
         folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]
         code, output = execute([self.bin / "cupel_fuzz", *(folder for folder in folders if folder.is_dir()),

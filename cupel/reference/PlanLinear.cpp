@@ -396,8 +396,9 @@ Result<StepFunction> planFft(Operation *op, Planning &) {
                  : transform.getFftType() == stablehlo::FftType::RFFT ? FftType::Rfft
                                                                       : FftType::Irfft;
   std::vector<int64_t> lengths = toVector(transform.getFftLength());
-  return StepFunction([=](GridProcess &, StepArguments &arguments) -> Status {
-    return setOne(arguments, fft(arguments.tensor(0), type, lengths));
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
+    return setOne(arguments,
+                  fft(arguments.tensor(0), type, lengths, process.run.options.accumulate));
   });
 }
 
