@@ -991,6 +991,9 @@ Value Evaluator::sequenceMethod(Sequence &self, std::string_view name, Arguments
     auto all = iterate(given[0], at, in, &why);
     if (!all)
       return Value::unknown(why);
+    steps += all->size();
+    if (isExhausted())
+      return unknown(at, in, "evaluating this takes too many steps");
     Sequence *target = name == "union" ? heap.make<Sequence>(self) : &self;
     for (Value value : *all)
       if (self.form != SequenceForm::Set ||

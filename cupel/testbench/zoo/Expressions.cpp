@@ -13,6 +13,9 @@ namespace {
 /// Loaders need a few thousand; a runaway loop is stopped within a tenth of a second.
 constexpr uint64_t kMaxSteps = 1'000'000;
 constexpr int kMaxDepth = 250;
+/// No text or list of a loader comes near these.
+constexpr size_t kMaxText = size_t{1} << 20;
+constexpr size_t kMaxItems = 200'000;
 
 bool isNumber(Value value) {
   return value.kind == ValueKind::Int || value.kind == ValueKind::Float ||
@@ -37,6 +40,15 @@ Value unwrapped(Value value) {
 }
 
 } // namespace
+
+bool Evaluator::isExhausted() const { return steps > kMaxSteps; }
+
+Value Evaluator::string(std::string text) {
+  if (text.size() > kMaxText)
+    return unknown(nullptr, nullptr, "a text grows beyond all bounds");
+  steps += text.size() / 64;
+  return Value::string(heap.keep(std::move(text)));
+}
 
 Value Evaluator::eval(const Node *node, Frame &frame) {
   if (!node)
@@ -527,6 +539,10 @@ Value Evaluator::evalBinary(std::string_view op, Value left, Value right, const 
     return string(std::string(left.text()) + std::string(right.text()));
   if (op == "+" && left.kind == ValueKind::Sequence && right.kind == ValueKind::Sequence &&
       left.sequence->form == right.sequence->form) {
+    size_t total = left.sequence->items.size() + right.sequence->items.size();
+    if (total > kMaxItems)
+      return unknown(at, frame.module, "a list grows beyond all bounds");
+    steps += total / 8;
     Value joined = sequence(left.sequence->form, left.sequence->items);
     joined.sequence->items.insert(joined.sequence->items.end(), right.sequence->items.begin(),
                                   right.sequence->items.end());
@@ -792,6 +808,8 @@ const Why *Evaluator::runClauses(const Node *node, size_t clause, Frame &frame,
   if (!items)
     return why;
   for (Value item : *items) {
+    if (++steps, isExhausted())
+      return unknown(current, frame.module, "evaluating this takes too many steps").why;
     assign(current->child(0), item, frame);
     if (const Why *failed = runClauses(node, clause + 1, frame, leaf))
       return failed;

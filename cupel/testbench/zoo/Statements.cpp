@@ -142,7 +142,9 @@ Evaluator::Flow Evaluator::runStatement(const Node *node, Frame &frame) {
       return Flow::Next;
     }
     if (node->text == "+" && old.kind == ValueKind::Sequence &&
-        old.sequence->form == SequenceForm::List && added.kind == ValueKind::Sequence) {
+        old.sequence->form == SequenceForm::List && added.kind == ValueKind::Sequence &&
+        !isExhausted()) {
+      steps += added.sequence->items.size();
       if (added.sequence->tainted)
         old.sequence->tainted = added.sequence->tainted;
       old.sequence->items.insert(old.sequence->items.end(), added.sequence->items.begin(),
@@ -222,6 +224,14 @@ Evaluator::Flow Evaluator::runFor(const Node *node, Frame &frame) {
     return Flow::Lost;
   }
   for (Value item : *items) {
+    if (++steps, isExhausted()) {
+      why = unknown(node, frame.module, "evaluating this takes too many steps").why;
+      if (inFunction)
+        frame.result = Value::unknown(why);
+      else
+        loseTrack(node, frame, why);
+      return Flow::Lost;
+    }
     assign(node->child(0), item, frame);
     Flow flow = run(node->child(2), frame);
     if (flow == Flow::Break)
