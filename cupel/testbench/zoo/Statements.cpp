@@ -147,8 +147,8 @@ Evaluator::Flow Evaluator::runStatement(const Node *node, Frame &frame) {
       steps += added.sequence->items.size();
       if (added.sequence->tainted)
         old.sequence->tainted = added.sequence->tainted;
-      old.sequence->items.insert(old.sequence->items.end(), added.sequence->items.begin(),
-                                 added.sequence->items.end());
+      std::vector<Value> items = added.sequence->items; // It may be the same list.
+      old.sequence->items.insert(old.sequence->items.end(), items.begin(), items.end());
       return Flow::Next;
     }
     if (added.isUnknown())
