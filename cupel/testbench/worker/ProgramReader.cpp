@@ -97,7 +97,8 @@ void ProgramReader::renewContext() {
   });
 }
 
-Result<std::string> ProgramReader::load(const std::string &file, uint32_t part) {
+Result<std::string> ProgramReader::load(const std::string &file, const std::string &shown,
+                                        uint32_t part) {
   struct stat status = {};
   stat(file.c_str(), &status);
   int64_t modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
@@ -107,7 +108,7 @@ Result<std::string> ProgramReader::load(const std::string &file, uint32_t part) 
     if (!contents)
       return Error{contents.message()};
     std::string_view bytes = contents->bytes();
-    if (Status checked = cli::checkIsProgram(file, bytes); !checked)
+    if (Status checked = cli::checkIsProgram(shown, bytes); !checked)
       return Error{checked.message()};
     Kept now{file, modified, status.st_size, {}};
     if (!cli::isBytecode(bytes) && bytes.find(cli::kProgramSeparator) != std::string_view::npos)
@@ -120,7 +121,7 @@ Result<std::string> ProgramReader::load(const std::string &file, uint32_t part) 
     kept = std::move(now);
   }
   if (part >= kept->parts.size())
-    return Error{file + ": has " + std::to_string(kept->parts.size()) + " programs; number " +
+    return Error{shown + ": has " + std::to_string(kept->parts.size()) + " programs; number " +
                  std::to_string(part) + " (from 0) was asked for"};
   return kept->parts[part];
 }
