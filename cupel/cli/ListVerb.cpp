@@ -18,7 +18,10 @@ using testbench::matrix::Collection;
 /// Collects output and hands it on in large pieces: a hundred thousand lines in a few writes.
 class Output {
 public:
-  ~Output() { flush(); }
+  ~Output() {
+    flush();
+    fflush(stdout); // Before anything is said on standard error.
+  }
   std::string text;
   void maybeFlush() {
     if (text.size() > (size_t{1} << 16))

@@ -703,6 +703,39 @@ class ModelLoader(ForgeModel):
 
 
 @check
+def presets_select_what_their_jobs_run(folder: Path) -> None:
+    text = "{HEAD}\nclass ModelLoader(ForgeModel):{INFO:RED}"
+    root = zoo(folder, {"m/pytorch": text, "m/jax": text})
+    write(folder / "config" / "test_config_x.yaml", """\
+        test_config:
+          m/jax-single_device-inference:
+            status: EXPECTED_PASSING
+            arch_overrides:
+              n150: {status: KNOWN_FAILURE_XFAIL, reason: too slow}
+          m/pytorch-single_device-inference:
+            status: EXPECTED_PASSING
+        """)
+    runner = "./tests/runner/test_models.py"
+    write(folder / "inner.json", json.dumps([
+        {"runs-on": "n150", "name": "jobs", "dir": f"{runner}::test_all_models_jax", "test-mark": "expected_passing", "forge-models": True},
+        {"runs-on": "p150", "name": "jobs", "dir": f"{runner}::test_all_models_jax", "test-mark": "expected_passing", "forge-models": True}]))
+    write(folder / "outer.json", json.dumps([
+        {"include": ["inner.json"]}, {"runs-on": "n150", "name": "torch", "dir": f"{runner}::test_all_models_torch", "test-mark": "expected_passing"},
+        {"runs-on": "n150", "name": "other", "dir": "tests/torch/ops"}]))
+
+    def chosen(preset: str, *more: str) -> list[str]:
+        return ids(run(folder, "--zoo", root, "--config", folder / "config", "--format", "ids", "--preset", folder / preset, *more))
+
+    jax, torch = "models::m/jax-single_device-inference", "models::m/pytorch-single_device-inference"
+    expect(chosen("inner.json:jobs@n150") == [] and chosen("inner.json:jobs@p150") == [jax], "its own architecture")
+    expect(chosen("outer.json:torch") == [torch], "one job")
+    expect(sorted(chosen("outer.json")) == sorted([jax, torch]), chosen("outer.json"))
+    expect(chosen("outer.json", "-k", "jax") == [jax], "narrowed further")
+    result = run(folder, "--zoo", root, "--preset", f"{folder}/outer.json:other")
+    expect(result.returncode == 4 and "tests/torch/ops" in result.stderr, result.stderr)
+
+
+@check
 def one_hundred_thousand(folder: Path) -> None:
     """Items beyond the real zoo's number, listed and filtered: time is measured in bench/collect, here only bounds."""
     text = '''{HEAD}
