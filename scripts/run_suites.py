@@ -129,6 +129,16 @@ class Suites:
     def cli(self) -> Result:
         return counted([self.python, ROOT / "tests/cli/check_cli.py", self.bin], self.env)
 
+    def zoo(self) -> Result:
+        """Discovery, on zoos made for it and on the real one where CUPEL_REAL_ZOO names a checkout of it."""
+        made = counted([self.python, ROOT / "tests/zoo/check_zoo.py", self.bin], self.env)
+        real = os.environ.get("CUPEL_REAL_ZOO")
+        if not real:
+            return made
+        config = ROOT.parent / "shared/realworld/tt-xla/test_config"
+        return total_of([made, counted([self.python, ROOT / "tests/zoo/check_real_zoo.py", self.bin, real,
+                                        *([config] if config.is_dir() else [])], self.env)])
+
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
 
