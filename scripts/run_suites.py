@@ -129,6 +129,10 @@ class Suites:
     def cli(self) -> Result:
         return counted([self.python, ROOT / "tests/cli/check_cli.py", self.bin], self.env)
 
+    def config(self) -> Result:
+        """The configuration of the tests and the presets of CI jobs, from outside."""
+        return counted([self.python, ROOT / "tests/config/check_config.py", self.bin], self.env)
+
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
 

@@ -360,8 +360,11 @@ std::vector<std::string_view> closestIds(std::string_view id, std::span<const st
   struct Candidate {
     size_t distance;
     std::string_view id;
+    size_t inCommon = 0; ///< At the beginning: names get longer more often than they change.
     bool operator<(const Candidate &other) const {
-      return distance != other.distance ? distance < other.distance : id < other.id;
+      if (distance != other.distance)
+        return distance < other.distance;
+      return inCommon != other.inCommon ? inCommon > other.inCommon : id < other.id;
     }
   };
   // First the model's folder, or the folders most like it; then within these.
@@ -385,7 +388,9 @@ std::vector<std::string_view> closestIds(std::string_view id, std::span<const st
   std::vector<Candidate> best;
   for (const std::string &known : ids)
     if (contains(wanted, modelPathOf(known)))
-      best.push_back({editDistance(id, known), known});
+      best.push_back({editDistance(id, known), known,
+                      size_t(std::mismatch(id.begin(), id.end(), known.begin(), known.end()).first -
+                             id.begin())});
   std::sort(best.begin(), best.end());
   std::vector<std::string_view> result;
   for (const Candidate &candidate : best)
