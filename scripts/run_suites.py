@@ -139,6 +139,10 @@ class Suites:
         return total_of([made, counted([self.python, ROOT / "tests/zoo/check_real_zoo.py", self.bin, real,
                                         *([config] if config.is_dir() else [])], self.env)])
 
+    def config(self) -> Result:
+        """The configuration of the tests and the presets of CI jobs, from outside."""
+        return counted([self.python, ROOT / "tests/config/check_config.py", self.bin], self.env)
+
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
 
