@@ -129,6 +129,9 @@ class Suites:
     def cli(self) -> Result:
         return counted([self.python, ROOT / "tests/cli/check_cli.py", self.bin], self.env)
 
+    def results(self) -> Result:
+        return counted([self.python, ROOT / "tests/results/check_results.py", self.bin], self.env)
+
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
 
