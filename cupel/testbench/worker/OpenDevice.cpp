@@ -1,6 +1,7 @@
 // Which devices there are: the one place that knows them all.
 
 #include "cupel/testbench/worker/Device.h"
+#include "cupel/testbench/worker/PjrtDevice.h"
 #include "cupel/testbench/worker/ReferenceDevice.h"
 
 namespace cupel::testbench::worker {
@@ -8,9 +9,11 @@ namespace cupel::testbench::worker {
 Result<std::unique_ptr<Device>> openDevice(const std::string &name) {
   if (name == "reference" || name.empty())
     return makeReferenceDevice();
+  if (namesPjrtDevice(name))
+    return openPjrtDevice(name);
   return Error{"device '" + name +
-               "': this version runs tests on the device 'reference' only; plugins come through "
-               "the PJRT host"};
+               "' is not known; there are 'reference', 'cupel' (our own plugin) and any PJRT "
+               "plugin by the path of its .so file"};
 }
 
 } // namespace cupel::testbench::worker
