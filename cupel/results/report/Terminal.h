@@ -37,7 +37,7 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
                         const TerminalOptions &options);
 
 /// One line of a test as a pipe gets it, without the line break:
-/// `PASSED   programs::add.mlir (0.01 s)`.
+/// `PASSED        programs::add.mlir (12 ms)`.
 std::string testLine(const TestRecord &record, bool colour);
 
 } // namespace cupel::results
