@@ -265,6 +265,8 @@ private:
     workload.options.partitions = program.partitions;
     workload.options.useSpmd = program.partitions > 1;
     workload.inputs = {inputs};
+    workload.inputs[0].insert(workload.inputs[0].end(), prepared->inputs.begin(),
+                              prepared->inputs.end());
     workload.checks = std::move(prepared->checks);
     workload.constants = std::move(prepared->constants);
     // Where checks judge, results of the program's own need not be known.
