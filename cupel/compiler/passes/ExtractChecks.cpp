@@ -86,6 +86,13 @@ private:
         probe->erase();
       } else if (isa<interpreter::PrintOp>(op)) {
         op.erase();
+      } else if (isCheckEq(&op)) {
+        // It says whether the check holds: where it does not, the result does not matter.
+        OpBuilder builder(&op);
+        auto type = cast<ShapedType>(op.getResult(0).getType());
+        Value truth =
+            builder.create<stablehlo::ConstantOp>(op.getLoc(), DenseElementsAttr::get(type, true));
+        op.getResult(0).replaceAllUsesWith(truth);
       }
     }
     std::vector<ExtractedCheck> checks;
@@ -116,6 +123,16 @@ private:
     done[function] = std::move(checks);
     active.erase(function);
     return success();
+  }
+
+  /// A custom call @check.eq(expected, actual) that gives one truth value.
+  static bool isCheckEq(Operation *op) {
+    auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+    if (!call || call.getCallTargetName() != "check.eq" || op->getNumOperands() != 2 ||
+        op->getNumResults() != 1)
+      return false;
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    return type && type.hasStaticShape() && type.getElementType().isInteger(1);
   }
 
   func::FuncOp calleeOf(func::CallOp call) {
@@ -186,6 +203,18 @@ private:
         .Case([&](stablehlo::CustomCallOp op) -> std::optional<ExtractedCheck> {
           // What tests that went through JAX's export are written with.
           StringRef target = op.getCallTargetName();
+          if (isCheckEq(op)) {
+            auto type = dyn_cast<RankedTensorType>(op->getOperand(1).getType());
+            if (!type)
+              return std::nullopt;
+            if (isa<FloatType, ComplexType>(type.getElementType())) {
+              check.kind = Kind::AlmostEqual;
+              check.tolerance = 1e-4;
+            }
+            check.actual = indexOf(op->getOperand(1));
+            expect(op->getOperand(0));
+            return check;
+          }
           if (op->getNumOperands() != 2 || op->getNumResults() != 0)
             return std::nullopt;
           if (target == "check.expect_close") {
