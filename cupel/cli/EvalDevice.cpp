@@ -258,7 +258,9 @@ private:
       return Error{prepared.error().message};
     pjrt::Workload workload;
     std::string stem = fs::path(path).filename().string();
-    stem = stem.substr(0, stem.find('.'));
+    for (std::string_view extension : {".bc", ".mlirbc", ".mlir"})
+      if (stem.ends_with(extension) && stem.size() > extension.size())
+        stem.resize(stem.size() - extension.size());
     workload.name = part == 0 && !hasPart(path, 1) ? stem : stem + "-" + std::to_string(part);
     workload.programs = std::move(prepared->artifacts);
     workload.options.replicas = program.replicas;

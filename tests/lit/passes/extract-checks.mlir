@@ -105,7 +105,9 @@ func.func private @main()
 // CHECK: {actual = 0 : i64, kind = "close", max_ulps = 3 : i64, min_ulps = 0 : i64, value = dense<1.000000e+00> : tensor<f32>}
 // CHECK-SAME: {actual = 0 : i64, expected = 1 : i64, kind = "almost_equal", tolerance = 1.000000e-03 : f64}
 // CHECK-SAME: {actual = 0 : i64, expected = 0 : i64, kind = "equal"}
+// CHECK-LABEL: func.func @main
 // CHECK-NOT: custom_call
+// CHECK: return %{{.*}}, %arg0
 func.func @main(%a: tensor<f32>) -> tensor<f32> {
   %0 = func.call @expected() : () -> tensor<f32>
   %1 = stablehlo.abs %a : tensor<f32>
