@@ -5,7 +5,8 @@
   scripts/docs.py --check    only say what is, and exit with 1
 
 Generated: docs/reference/cli.md from the tools' own --help, docs/reference/ops.md from TableGen,
-docs/reference/config-diagnostics.md from the table of codes, and in every page the
+docs/reference/config-diagnostics.md from the table of codes,
+docs/reference/plugin-options.md from the plugin's table of options, and in every page the
 fenced block after `<!-- source: PATH: TEXT -->`, which is the part of PATH from the line that contains TEXT to the
 line that closes the brackets and braces it opened.
 """
@@ -89,6 +90,7 @@ def main() -> int:
 
     wanted = {ROOT / "docs/reference/cli.md": cli_page(options.bin / "cupel"),
               ROOT / "docs/reference/ops.md": ops_reference.ops_page(),
+              ROOT / "docs/reference/plugin-options.md": subprocess.run([options.bin / "cupel_plugin_options"], capture_output=True, text=True, check=True).stdout,
               ROOT / "docs/reference/config-diagnostics.md": diagnostics_page(options.bin / "cupel")}
     for page in pages():
         if page not in wanted:

@@ -151,14 +151,22 @@ class Suites:
         return result
 
     def reference(self) -> Result:
-        """Programs of our own that check themselves, one an operation and one a trap, and that none is missing."""
+        """Programs of our own that check themselves, one an operation and one a trap, that none is missing, and that they notice errors."""
         folder = ROOT / "tests/reference"
         programs = counted([self.bin / "cupel", "eval", folder / "ops", folder / "traps", folder / "calls"], self.env)
-        return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env)])
+        broken = counted([self.python, folder / "mutate.py", self.bin, "--elements", "1000" if self.mode == "full" else "3"], self.env)
+        return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env), broken])
 
     def device(self) -> Result:
         """cupel-device and the PJRT host against a plugin that misbehaves."""
         return counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
+
+    def plugin(self) -> Result:
+        """The PJRT plugin, through JAX."""
+        if self.no_jax:
+            return skipped(f"the plugin was NOT run from JAX: {self.no_jax}")
+        env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"))
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/jax_plugin/run_tests.py"], env)
 
     def fuzz(self) -> Result:
         folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]

@@ -96,6 +96,7 @@ struct GridProcess {
   uint32_t replica = 0, partition = 0;
   int depth = 0;            // Of calls.
   uint32_t randomCount = 0; // Of rng operations so far.
+  uint32_t meshDevices = 0; // Of the manual computation that this process is a device of.
   bool located = false;     // The failure under way has been told.
 };
 

@@ -20,8 +20,10 @@ using tensor::Tensor;
 namespace {
 
 Result<StepFunction> planConstant(Operation *op, Planning &) {
-  auto constant = cast<stablehlo::ConstantOp>(op);
-  Result<Tensor> value = constantTensor(constant.getValue(), constant.getType());
+  auto elements = op->getAttrOfType<ElementsAttr>("value");
+  if (!elements)
+    return Error{"the constant has no elements that could be read"};
+  Result<Tensor> value = constantTensor(elements, op->getResult(0).getType());
   if (!value)
     return Error{value.message()};
   return StepFunction(
@@ -31,6 +33,8 @@ Result<StepFunction> planConstant(Operation *op, Planning &) {
       });
 }
 
+} // namespace
+
 /// Results are the operands: optimization_barrier and what has no meaning on one device.
 Result<StepFunction> planIdentity(Operation *, Planning &) {
   return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
@@ -39,6 +43,8 @@ Result<StepFunction> planIdentity(Operation *, Planning &) {
     return {};
   });
 }
+
+namespace {
 
 Result<StepFunction> planToken(Operation *, Planning &) {
   return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
@@ -93,11 +99,13 @@ Result<StepFunction> planComposite(Operation *op, Planning &planning) {
   return callStep(*callee);
 }
 
+} // namespace
+
 /// A region that takes the operands and gives the results, such as a named computation.
 Result<StepFunction> planInlineRegion(Operation *op, Planning &planning) {
   Region &region = op->getRegion(0);
   if (region.getArgumentTypes() != op->getOperandTypes())
-    return Error{"a computation on the parts of tensors that devices hold is not evaluated"};
+    return Error{"the region takes other types than the operation"};
   Result<const BlockPlan *> body = planning.region(region);
   if (!body)
     return Error{body.message()};
@@ -112,6 +120,8 @@ Result<StepFunction> planInlineRegion(Operation *op, Planning &planning) {
     return {};
   });
 }
+
+namespace {
 
 StepFunction checkStep(std::function<Status(const Tensor &, const Tensor &)> check) {
   return [check = std::move(check)](GridProcess &, StepArguments &arguments) -> Status {
@@ -242,6 +252,7 @@ Result<StepFunction> planPrint(Operation *op, Planning &) {
 
 void registerBasics(Registry &registry) {
   registry.add("stablehlo.constant", planConstant);
+  registry.add("sdy.constant", planConstant);
   registry.add("stablehlo.optimization_barrier", planIdentity);
   registry.add("stablehlo.after_all", planToken);
   registry.add("stablehlo.create_token", planToken);
@@ -256,12 +267,13 @@ void registerBasics(Registry &registry) {
   registry.add("check.expect_almost_eq_const", planExpectAlmostEqConst);
   registry.add("check.expect_close", planExpectClose);
   registry.add("interpreter.print", planPrint);
-  // Sharding means nothing to the values on one device.
-  registry.add("sdy.sharding_constraint", planIdentity);
-  registry.add("sdy.reshard", planIdentity);
-  registry.add("sdy.propagation_barrier", planIdentity);
-  registry.add("sdy.data_flow_edge", planIdentity);
-  registry.add("sdy.sharding_group", planIdentity);
+  // The value of a whole tensor does not depend on how it is split. Shardy's collectives move pieces
+  // (or add up what is still to be added up) so that the whole stays what it is.
+  for (const char *name :
+       {"sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge", "sharding_group",
+        "all_gather", "all_slice", "all_to_all", "collective_permute", "all_reduce",
+        "reduce_scatter", "sharded_to_unreduced", "replicated_to_unreduced"})
+    registry.add(std::string("sdy.") + name, planIdentity);
   registry.add("sdy.named_computation", planInlineRegion);
 }
 

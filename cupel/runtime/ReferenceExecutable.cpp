@@ -9,6 +9,7 @@
 #include "cupel/runtime/Cost.h"
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
+#include "cupel/runtime/Propagate.h"
 #include "cupel/runtime/Stages.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -179,6 +180,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   func::FuncOp entry = made->plan->entry().op;
   if (Verdict verdict = inspect(module, entry, about); !verdict)
     return verdict.fault();
+  propagateShardings(module, entry, options.propagateToResults, about);
   about.cost = estimateCost(entry);
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
   const CostEstimate &cost = about.cost;

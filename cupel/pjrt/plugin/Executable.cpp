@@ -13,8 +13,6 @@ using runtime::ValueInfo;
 static void fillShardings(const std::vector<ValueInfo> &values, Compiled::Shardings &list) {
   for (const ValueInfo &value : values)
     list.bytes.push_back(serializeSharding(value.shards));
-  if (list.bytes.empty())
-    list.bytes.emplace_back(); // Hosts want one entry even of nothing.
   for (const std::string &bytes : list.bytes) {
     list.data.push_back(bytes.data());
     list.sizes.push_back(bytes.size());
@@ -52,6 +50,11 @@ Compiled::Compiled(std::shared_ptr<const runtime::Executable> made, std::string 
   fillKinds(info().arguments, argumentKinds, argumentKindSizes);
   fillShardings(info().arguments, argumentShardings);
   fillShardings(info().results, resultShardings);
+  if (info().results.empty()) { // Hosts want an entry even of no results.
+    static constexpr const char *kNothing = "";
+    resultShardings.data.push_back(kNothing);
+    resultShardings.sizes.push_back(0);
+  }
   for (MinorToMajor &layout : argumentLayouts)
     argumentLayoutHandles.push_back(reinterpret_cast<PJRT_Layouts_MemoryLayout *>(&layout));
   for (MinorToMajor &layout : resultLayouts)

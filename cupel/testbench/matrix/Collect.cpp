@@ -199,12 +199,12 @@ private:
     if (configReader.joinable())
       configReader.join();
 
+    // What is wrong with the configuration is judged by `cupel config check`; here it is a hint.
     for (const config::Diagnostic &diagnostic : configuration.diagnostics())
       if (diagnostic.severity != config::Severity::Note)
-        (diagnostic.severity == config::Severity::Error ? made.errors : made.warnings)
-            .push_back(
-                {diagnostic.file, diagnostic.line, diagnostic.column,
-                 fmt::format("{} [{}]", diagnostic.message, config::info(diagnostic.code).id)});
+        made.warnings.push_back({diagnostic.file, diagnostic.line, diagnostic.column,
+                                 fmt::format("{} [{}]", diagnostic.message,
+                                             config::info(diagnostic.code).id)});
     for (const zoo::Loader &loader : loaders) {
       if (loader.state == zoo::Loader::Undecided)
         made.undecided.push_back({loader.modelPath, loader.why});

@@ -165,7 +165,8 @@ Result<std::optional<worker::Reply>> WorkerProcess::nextReply() {
         return Error{reply.message()};
       return std::optional(std::move(*reply));
     }
-    if (replies < 0)
+    // A read that did not fill the buffer took everything there was.
+    if (replies < 0 || std::exchange(repliesTaken, false))
       return std::optional<worker::Reply>();
     char buffer[16 << 10];
     ssize_t got = read(replies, buffer, sizeof buffer);
@@ -178,6 +179,7 @@ Result<std::optional<worker::Reply>> WorkerProcess::nextReply() {
     if (got <= 0)
       return std::optional<worker::Reply>();
     frames.append({buffer, size_t(got)});
+    repliesTaken = size_t(got) < sizeof buffer;
   }
 }
 

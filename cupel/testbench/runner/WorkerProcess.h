@@ -79,7 +79,7 @@ private:
   int requests = -1, replies = -1, output = -1, status = -1;
   std::string toSend, folder;
   worker::FrameReader frames;
-  bool sawEndOfReplies = false;
+  bool sawEndOfReplies = false, repliesTaken = false;
   std::optional<WorkerEnd> end;
 };
 

@@ -50,7 +50,7 @@ ReadLoaders readLoaders(const std::vector<LoaderFile> &files, const ReadOptions 
       helper.join();
   }
 
-  bool learnt = !missing.empty();
+  bool learnt = !missing.empty() || cache.isStale();
   if (options.importUndecided)
     learnt |= importUndecided(result, options);
   if (learnt)

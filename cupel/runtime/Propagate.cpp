@@ -1,0 +1,355 @@
+#include "cupel/runtime/Propagate.h"
+
+#include "cupel/ir/sdy/SdyAxes.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
+#include "cupel/reference/ShardsOf.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+#include <numeric>
+
+namespace cupel::runtime {
+
+using namespace mlir;
+using Axes = SmallVector<sdy::AxisRefAttr, 2>;
+
+namespace {
+
+/// What is known of one value.
+struct State {
+  SmallVector<Axes, 4> dims;
+  SmallVector<bool, 4> fixed; // No more axes may be added.
+  Axes forbidden;             // Must stay unused.
+};
+
+/// Two dimensions that are split alike. `outer`: the size up to which they agree, where one of them
+/// is the outermost part of the other.
+struct Link {
+  mlir::Value from, to;
+  int64_t fromDim, toDim;
+  int64_t outer;
+};
+
+int64_t rankOf(mlir::Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() ? type.getRank() : -1;
+}
+int64_t sizeOf(mlir::Value value, int64_t dim) {
+  return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+}
+
+class Propagation {
+public:
+  Propagation(ModuleOp module, func::FuncOp entry) : module(module), entry(entry) {}
+
+  void run() {
+    seedFunction(entry);
+    visit(entry);
+    if (!mesh)
+      return;
+    for (int round = 0; round < 16; ++round) {
+      bool changed = false;
+      for (const Link &link : links)
+        changed |= flow(link.from, link.fromDim, link.to, link.toDim, link.outer);
+      if (changed && round < 8)
+        continue; // Forwards first.
+      for (const Link &link : llvm::reverse(links))
+        changed |= flow(link.to, link.toDim, link.from, link.fromDim, link.outer);
+      if (!changed)
+        break;
+    }
+  }
+
+  sdy::MeshAttr getMesh() const { return mesh; }
+  const State *find(mlir::Value value) const {
+    auto it = states.find(value);
+    return it == states.end() ? nullptr : &it->second;
+  }
+
+private:
+  State *stateOf(mlir::Value value) {
+    int64_t rank = rankOf(value);
+    if (rank < 0)
+      return nullptr;
+    State &state = states[value];
+    if (state.dims.empty() && rank) {
+      state.dims.resize(rank);
+      state.fixed.resize(rank, false);
+    }
+    return &state;
+  }
+
+  void seed(mlir::Value value, sdy::TensorShardingAttr sharding) {
+    sdy::MeshAttr its = reference::meshOf(sharding, module);
+    if (!its || its.isMaximal() || its.getAxes().empty())
+      return;
+    if (!mesh)
+      mesh = its;
+    State *state = stateOf(value);
+    if (!state || its != mesh || sharding.getDimShardings().size() != state->dims.size())
+      return;
+    for (auto [i, dim] : llvm::enumerate(sharding.getDimShardings())) {
+      state->dims[i].assign(dim.getAxes().begin(), dim.getAxes().end());
+      state->fixed[i] = dim.getIsClosed() || !dim.getAxes().empty();
+    }
+    state->forbidden.assign(sharding.getReplicatedAxes().begin(),
+                            sharding.getReplicatedAxes().end());
+  }
+
+  void seedFunction(func::FuncOp function) {
+    for (BlockArgument argument : function.getArguments())
+      if (auto sharding = function.getArgAttrOfType<sdy::TensorShardingAttr>(
+              argument.getArgNumber(), "sdy.sharding"))
+        seed(argument, sharding);
+  }
+
+  bool overlaps(const State &state, sdy::AxisRefAttr axis) const {
+    sdy::AxisSpan span = sdy::AxisSpan::get(axis, mesh);
+    auto clashes = [&](sdy::AxisRefAttr other) {
+      return other.getName() == axis.getName() && span.overlaps(sdy::AxisSpan::get(other, mesh));
+    };
+    return llvm::any_of(state.forbidden, clashes) ||
+           llvm::any_of(state.dims, [&](const Axes &axes) { return llvm::any_of(axes, clashes); });
+  }
+
+  bool flow(mlir::Value from, int64_t fromDim, mlir::Value to, int64_t toDim, int64_t outer) {
+    State *source = stateOf(from), *target = stateOf(to);
+    if (!source || !target)
+      return false;
+    source = stateOf(from); // The map may have moved.
+    const Axes axes = source->dims[fromDim];
+    if (axes.empty() || target->fixed[toDim] || !target->dims[toDim].empty())
+      return false;
+    std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
+    if (!parts || *parts <= 1 || outer % *parts)
+      return false;
+    for (sdy::AxisRefAttr axis : axes)
+      if (overlaps(*target, axis))
+        return false;
+    target->dims[toDim] = axes;
+    return true;
+  }
+
+  void link(mlir::Value from, int64_t fromDim, mlir::Value to, int64_t toDim, int64_t outer = 0) {
+    if (rankOf(from) < 0 || rankOf(to) < 0)
+      return;
+    if (!outer) {
+      if (sizeOf(from, fromDim) != sizeOf(to, toDim))
+        return;
+      outer = sizeOf(from, fromDim);
+    }
+    links.push_back({from, to, fromDim, toDim, outer});
+  }
+
+  void linkAll(mlir::Value from, mlir::Value to) {
+    if (rankOf(from) >= 0 && rankOf(from) == rankOf(to))
+      for (int64_t i = 0; i < rankOf(from); ++i)
+        link(from, i, to, i);
+  }
+  void linkLists(ValueRange from, ValueRange to) {
+    for (auto [a, b] : llvm::zip(from, to))
+      linkAll(a, b);
+  }
+
+  void linkReshape(mlir::Value from, mlir::Value to) {
+    if (rankOf(from) < 0 || rankOf(to) < 0)
+      return;
+    // Walk both shapes; where products agree a new group begins, and the outermost dimensions of a
+    // group that are not of size 1 go together.
+    int64_t i = 0, j = 0, ranks[2] = {rankOf(from), rankOf(to)};
+    while (i < ranks[0] && j < ranks[1]) {
+      if (sizeOf(from, i) == 1) {
+        ++i;
+        continue;
+      }
+      if (sizeOf(to, j) == 1) {
+        ++j;
+        continue;
+      }
+      int64_t a = sizeOf(from, i), b = sizeOf(to, j);
+      link(from, i++, to, j++, std::gcd(a, b));
+      while (a != b) {
+        if (a < b) {
+          if (i == ranks[0])
+            return;
+          a *= sizeOf(from, i++);
+        } else {
+          if (j == ranks[1])
+            return;
+          b *= sizeOf(to, j++);
+        }
+      }
+    }
+  }
+
+  void visit(func::FuncOp function) {
+    if (function.isExternal() || !seen.insert(function).second)
+      return;
+    for (Operation &op : function.getBody().front())
+      visit(op);
+  }
+
+  void visit(Operation &op) {
+    if (auto sharding = op.getAttrOfType<sdy::TensorShardingPerValueAttr>("sdy.sharding"))
+      for (auto [result, one] : llvm::zip(op.getResults(), sharding.getShardings()))
+        seed(result, one);
+    if (auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op)) {
+      seed(constraint.getResult(), constraint.getSharding());
+      linkAll(constraint.getInput(), constraint.getResult());
+    } else if (auto reshard = dyn_cast<sdy::ReshardOp>(op)) {
+      seed(reshard.getResult(), reshard.getSharding());
+    } else if (auto manual = dyn_cast<sdy::ManualComputationOp>(op)) {
+      for (auto [result, sharding] :
+           llvm::zip(op.getResults(), manual.getOutShardingsAttr().getShardings()))
+        seed(result, sharding);
+    } else if (isa<sdy::PropagationBarrierOp>(op)) {
+      // Nothing passes.
+    } else if (auto call = dyn_cast<func::CallOp>(op)) {
+      visitCall(op, SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(&op, call.getCalleeAttr()));
+    } else if (auto composite = dyn_cast<stablehlo::CompositeOp>(op)) {
+      visitCall(op, module.lookupSymbol<func::FuncOp>(composite.getDecomposition()));
+    } else if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
+      for (auto [i, dim] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+        link(op.getOperand(0), i, op.getResult(0), dim);
+    } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
+      for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
+        link(op.getOperand(0), dim, op.getResult(0), i);
+    } else if (isa<stablehlo::ReshapeOp>(op)) {
+      linkReshape(op.getOperand(0), op.getResult(0));
+    } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
+      unsigned count = op.getNumOperands() / 2;
+      for (unsigned i = 0; i < count; ++i) {
+        int64_t kept = 0;
+        for (int64_t dim = 0; dim < rankOf(op.getOperand(i)); ++dim)
+          if (!llvm::is_contained(reduce.getDimensions(), dim))
+            link(op.getOperand(i), dim, op.getResult(i), kept++);
+      }
+    } else if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
+      auto numbers = dot.getDotDimensionNumbers();
+      int64_t at = 0;
+      for (auto [l, r] :
+           llvm::zip(numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions())) {
+        link(op.getOperand(0), l, op.getResult(0), at);
+        link(op.getOperand(1), r, op.getResult(0), at++);
+      }
+      auto free = [&](unsigned operand, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracted) {
+        for (int64_t dim = 0; dim < rankOf(op.getOperand(operand)); ++dim)
+          if (!llvm::is_contained(batch, dim) && !llvm::is_contained(contracted, dim))
+            link(op.getOperand(operand), dim, op.getResult(0), at++);
+      };
+      free(0, numbers.getLhsBatchingDimensions(), numbers.getLhsContractingDimensions());
+      free(1, numbers.getRhsBatchingDimensions(), numbers.getRhsContractingDimensions());
+    } else if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
+      auto numbers = convolution.getDimensionNumbers();
+      link(op.getOperand(0), numbers.getInputBatchDimension(), op.getResult(0),
+           numbers.getOutputBatchDimension());
+      link(op.getOperand(1), numbers.getKernelOutputFeatureDimension(), op.getResult(0),
+           numbers.getOutputFeatureDimension());
+    } else if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op)) {
+      for (mlir::Value operand : op.getOperands())
+        for (int64_t dim = 0; dim < rankOf(operand); ++dim)
+          if (dim != static_cast<int64_t>(concatenate.getDimension()))
+            link(operand, dim, op.getResult(0), dim);
+    } else if (isa<stablehlo::WhileOp>(op)) {
+      Region &body = op.getRegion(1);
+      linkLists(op.getOperands(), body.getArguments());
+      linkLists(op.getOperands(), op.getResults());
+      visitBlock(body.front());
+      linkLists(body.front().getTerminator()->getOperands(), op.getResults());
+    } else if (op.getNumRegions() && isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
+      for (Region &region : op.getRegions()) {
+        visitBlock(region.front());
+        linkLists(region.front().getTerminator()->getOperands(), op.getResults());
+      }
+    } else if (isa<sdy::NamedComputationOp>(op)) {
+      linkLists(op.getOperands(), op.getRegion(0).getArguments());
+      visitBlock(op.getRegion(0).front());
+      linkLists(op.getRegion(0).front().getTerminator()->getOperands(), op.getResults());
+    } else if (isa<stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::PadOp,
+                   stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp,
+                   stablehlo::ReduceWindowOp>(op)) {
+      // Dimensions that keep their size.
+      linkAll(op.getOperand(0), op.getResult(0));
+    } else if (isa<stablehlo::GatherOp>(op)) {
+      // Where slices go is left open.
+    } else if (op.getNumResults()) {
+      // Elementwise and what else keeps shapes (sort, reverse, convert, ...).
+      for (mlir::Value operand : op.getOperands())
+        for (mlir::Value result : op.getResults())
+          if (rankOf(operand) > 0 && rankOf(operand) == rankOf(result) &&
+              cast<RankedTensorType>(operand.getType()).getShape() ==
+                  cast<RankedTensorType>(result.getType()).getShape())
+            linkAll(operand, result);
+    }
+  }
+
+  void visitBlock(Block &block) {
+    for (Operation &op : block)
+      visit(op);
+  }
+
+  void visitCall(Operation &op, func::FuncOp callee) {
+    if (!callee || callee.isExternal())
+      return;
+    linkLists(op.getOperands(), callee.getArguments());
+    visit(callee);
+    linkLists(callee.getBody().front().getTerminator()->getOperands(), op.getResults());
+  }
+
+  ModuleOp module;
+  func::FuncOp entry;
+  sdy::MeshAttr mesh;
+  llvm::DenseMap<mlir::Value, State> states;
+  llvm::DenseSet<Operation *> seen;
+  std::vector<Link> links;
+};
+
+} // namespace
+
+void propagateShardings(ModuleOp module, func::FuncOp entry, const std::vector<bool> &mayGet,
+                        ProgramInfo &info) {
+  if (info.partitions == 1)
+    return;
+  auto allowed = [&](size_t i) {
+    return mayGet.empty() ? false : mayGet.size() == 1 ? mayGet[0] : i < mayGet.size() && mayGet[i];
+  };
+  bool any = false;
+  for (size_t i = 0; i < info.results.size(); ++i)
+    any |= !info.results[i].hasShards && !info.results[i].isToken && allowed(i);
+  if (!any)
+    return;
+  Propagation propagation(module, entry);
+  propagation.run();
+  sdy::MeshAttr mesh = propagation.getMesh();
+  if (!mesh)
+    return;
+  MLIRContext *context = module.getContext();
+  for (auto [i, value] : llvm::enumerate(entry.getBody().front().getTerminator()->getOperands())) {
+    ValueInfo &result = info.results[i];
+    const State *state = propagation.find(value);
+    if (result.hasShards || result.isToken || !allowed(i) || !state ||
+        state->dims.size() != result.shape.size())
+      continue;
+    SmallVector<sdy::DimensionShardingAttr> dims;
+    for (auto [size, axes] : llvm::zip(result.shape, state->dims)) {
+      std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
+      bool even = parts && *parts && size % *parts == 0;
+      dims.push_back(sdy::DimensionShardingAttr::get(
+          context, even ? ArrayRef<sdy::AxisRefAttr>(axes) : ArrayRef<sdy::AxisRefAttr>(),
+          /*is_closed=*/true, std::nullopt));
+    }
+    auto sharding =
+        sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum);
+    Result<tensor::Shards> shards = reference::shardsOf(sharding, mesh);
+    if (!shards || !shards->isEven(result.shape))
+      continue;
+    bool fits = llvm::all_of(
+        shards->devices, [&](int64_t device) { return device >= 0 && device < info.partitions; });
+    if (!fits)
+      continue;
+    result.shards = std::move(*shards);
+    result.hasShards = true;
+  }
+}
+
+} // namespace cupel::runtime

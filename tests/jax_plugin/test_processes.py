@@ -1,0 +1,182 @@
+"""What needs a process of its own: architectures, dumps, growth, exits, loading order."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+import children
+from conftest import PLUGIN, ROOT
+
+
+@pytest.mark.parametrize("arch, count, gigabytes", [("n150", 1, 12), ("p150", 1, 32), ("n300", 2, 12), ("n300-llmbox", 8, 12), ("galaxy-wh-6u", 32, 12)])
+def test_architectures(arch, count, gigabytes):
+    out = children.check("""
+        devices = jax.devices()
+        print(len(devices), devices[0].device_kind, devices[-1].coords, devices[0].memory_stats()["bytes_limit"] >> 30)
+        print(sum(float(jax.device_put(np.float32(i), d) + 1) for i, d in enumerate(devices)))
+    """, arch=arch)
+    first, second = out.splitlines()
+    assert first.split()[:2] == [str(count), arch] and first.endswith(f" {gigabytes}")
+    assert float(second) == sum(i + 1 for i in range(count))
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 32])
+def test_number_of_devices(count):
+    out = children.check("print(len(jax.devices()))", num_devices=count)
+    assert out.strip() == str(count)
+    assert children.check("print(len(jax.devices()))", env={"CUPEL_NUM_DEVICES": str(count)}).strip() == str(count)
+
+
+def test_architecture_from_environment():
+    assert children.check("print(len(jax.devices()))", env={"CUPEL_ARCH": "n300"}).strip() == "2"
+
+
+def test_option_wins_over_environment():
+    assert children.check("print(len(jax.devices()))", env={"CUPEL_ARCH": "n300"}, arch="n300-llmbox").strip() == "8"
+
+
+def test_jax_client_create_options():
+    assert children.check("print(len(jax.devices()))", env={"JAX_PJRT_CLIENT_CREATE_OPTIONS": "num_devices:8"}).strip() == "8"
+
+
+def test_descriptor_of_ones_own(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\nchips: 6\nmesh: [2, 3]\ndram_bytes: 1_000_000\n")
+    out = children.check("d = jax.devices(); print(len(d), d[5].coords, d[0].memory_stats()['bytes_limit'])", arch=str(path))
+    assert out.strip() == "6 [1, 2] 1000000"
+
+
+def test_stages_are_written(tmp_path):
+    children.check("jax.jit(lambda x: jnp.sin(x) + 1)(1.0)", env={"CUPEL_DUMP_DIR": str(tmp_path)})
+    folders = sorted((tmp_path / "irs").iterdir())
+    assert folders and folders[0].name.startswith("0000-jit_")
+    assert "vhlo.func_v1" in (folders[-1] / "vhlo.mlir").read_text()
+    assert "stablehlo.sine" in (folders[-1] / "shlo.mlir").read_text()
+
+
+def test_stages_by_compile_option(tmp_path):
+    children.check(f"jax.jit(lambda x: x * 3, compiler_options={{'export_path': {str(tmp_path)!r}}})(jnp.ones(2))")
+    assert any(path.name == "shlo.mlir" for path in tmp_path.rglob("*.mlir"))
+
+
+def test_ten_thousand_cycles_without_growth():
+    out = children.check("""
+        import gc, os
+        def rss():
+            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        f = jax.jit(lambda x: x + 1)
+        data = np.zeros(10_000, np.float32)
+        def cycles(count):
+            for _ in range(count):
+                array = jax.device_put(data)
+                result = f(array)
+                np.asarray(result)
+                del array, result
+            gc.collect()
+        cycles(1000)
+        before = rss()
+        cycles(10_000)
+        print(rss() - before)
+    """)
+    assert float(out) < 20, out
+
+
+def test_compiling_again_and_again_does_not_grow():
+    out = children.check("""
+        import gc, os
+        def rss():
+            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        low = jax.jit(lambda x: jnp.sin(x) @ jnp.cos(x) + 1).lower(jnp.ones(4))
+        def cycles(count):
+            for _ in range(count):
+                low.compile()
+            gc.collect()
+        cycles(300)
+        before = rss()
+        cycles(1500)
+        print(rss() - before)
+    """, timeout=300)
+    assert float(out) < 60, out
+
+
+def test_exit_with_work_in_flight():
+    done = children.run("""
+        import sys
+        f = jax.jit(lambda x: jax.lax.fori_loop(0, 200_000, lambda i, v: v * 0.99 + 1, x))
+        results = [f(jnp.full(4, float(i))) for i in range(20)]
+        print("leaving")
+        sys.exit(3)
+    """, timeout=60)
+    assert done.returncode == 3, done.stderr
+    assert "leaving" in done.stdout
+
+
+def test_uncaught_exception_with_work_in_flight():
+    done = children.run("""
+        f = jax.jit(lambda x: jax.lax.fori_loop(0, 200_000, lambda i, v: v * 0.99 + 1, x))
+        results = [f(jnp.full(4, float(i))) for i in range(20)]
+        raise RuntimeError("enough")
+    """, timeout=60)
+    assert done.returncode == 1 and done.stderr.rstrip().endswith("RuntimeError: enough"), done.stderr
+
+
+def test_only_one_symbol_is_exported():
+    out = subprocess.run(["nm", "-D", "--defined-only", PLUGIN], capture_output=True, text=True, check=True).stdout
+    assert [line.split()[-1] for line in out.splitlines()] == ["GetPjrtApi"]
+
+
+def test_named_libraries_only():
+    out = subprocess.run(["readelf", "-d", PLUGIN], capture_output=True, text=True, check=True).stdout
+    needed = [line.split("[")[1].rstrip("]") for line in out.splitlines() if "NEEDED" in line]
+    assert not [name for name in needed if "protobuf" in name or "python" in name], needed
+
+
+def test_loads_without_a_python_package():
+    out = subprocess.run([children.sys.executable, "-c", "import jax; print(jax.numpy.ones(3) + 1)"], capture_output=True, text=True, timeout=120,
+                         env={**children.os.environ, "JAX_PLATFORMS": "cupel", "PJRT_NAMES_AND_LIBRARY_PATHS": f"cupel:{PLUGIN}"})
+    assert "[2. 2. 2.]" in out.stdout, out.stderr
+
+
+def test_after_fork_and_exec():
+    out = children.check("""
+        import os, subprocess, sys
+        print((jnp.ones(2) + 1).tolist(), flush=True)
+        if len(sys.argv) < 2 and not os.environ.get("CHILD"):
+            pid = os.fork()
+            if pid == 0:
+                os.environ["CHILD"] = "1"
+                os.execv(sys.executable, [sys.executable, "-c", "print('child is fine')"])
+            os.waitpid(pid, 0)
+        print((jnp.ones(2) + 2).tolist())
+    """)
+    assert "[2.0, 2.0]" in out and "child is fine" in out and "[3.0, 3.0]" in out
+
+
+def test_beside_the_cpu_backend():
+    out = children.check("""
+        cpu, ours = jax.devices("cpu")[0], jax.devices("cupel")[0]
+        x = jax.device_put(np.arange(4.0), cpu)
+        y = jax.device_put(x, ours)
+        print((y + 1).tolist(), jax.device_put(y * 2, cpu).tolist())
+    """, env={"JAX_PLATFORMS": "cupel,cpu"})
+    assert out.strip() == "[1.0, 2.0, 3.0, 4.0] [0.0, 2.0, 4.0, 6.0]"
+
+
+def test_twenty_threads_load_and_use():
+    out = children.check("""
+        import concurrent.futures
+        def work(i):
+            return float((jnp.full(3, float(i)) + 1).sum())
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            print(sorted(pool.map(work, range(20))) == [3.0 * (i + 1) for i in range(20)])
+    """)
+    assert out.strip() == "True"
+
+
+def test_descriptors_are_those_of_the_repository():
+    names = {path.stem for path in (ROOT / "zoo/archs").glob("*.yaml")}
+    assert names == {"cpu", "n150", "p150", "n300", "n300-llmbox", "galaxy-wh-6u"}
+    done = children.run("jax.devices()", arch="nothing")
+    assert all(name in done.stderr for name in names)
+    assert isinstance(ROOT, pathlib.Path)
