@@ -16,7 +16,7 @@ namespace cupel::cli {
 struct RunOptions {
   std::vector<std::string> arguments; ///< Paths and ids; with --resume at most the run.
   std::string zoo, config, results, arch, suites, frameworks, keyword, markers, preset, repeat;
-  std::string shard, junit, json, markdown, memory;
+  std::string shard, junit, json, markdown, memory, deviceLauncher;
   std::vector<std::string> devices, stageTimeouts;
   unsigned jobs = 0;
   double timeout = 300;
@@ -34,6 +34,10 @@ struct RunOptions {
   Result<testbench::runner::RunnerOptions> running() const;
   /// The devices by name, as one text.
   std::string deviceText() const;
+  /// A device as a worker is told of it: with the command it is reached through.
+  std::string launched(const std::string &device) const {
+    return deviceLauncher.empty() ? device : device + "@" + deviceLauncher;
+  }
 };
 
 /// `4G`, `512M`, `1.5GiB`, `100000`: bytes.
