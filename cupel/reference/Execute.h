@@ -35,6 +35,8 @@ struct RunOptions {
   std::string probeFolder;
   /// Receives what interpreter.print prints, with a line break; null: standard output.
   std::function<void(const std::string &)> print;
+  /// Ends the run soon after it becomes true; null: nobody will.
+  const std::atomic<bool> *stop = nullptr;
   /// Sees the results of every operation if set.
   std::function<void(const Step &, std::span<const Value>)> trace;
 };
