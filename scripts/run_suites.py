@@ -167,6 +167,10 @@ class Suites:
         broken = counted([self.python, folder / "mutate.py", self.bin, "--elements", "1000" if self.mode == "full" else "3"], self.env)
         return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env), broken])
 
+    def runner(self) -> Result:
+        """`cupel run`: outcomes, kills at random moments, resumed runs, Ctrl-C."""
+        return counted([self.python, ROOT / "tests/runner/check_runner.py", self.bin, "--mode", self.mode], self.env)
+
     def device(self) -> Result:
         """cupel-device and the PJRT host against a plugin that misbehaves."""
         return counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -439,6 +440,8 @@ int runRunVerb(const Arguments &arguments) {
   RunOptions options;
   if (std::optional<int> exit = options.parse(arguments))
     return *exit;
+  // Somebody who closed our output is no reason to lose outcomes.
+  std::signal(SIGPIPE, SIG_IGN);
   TestRun run;
   return options.resume ? run.resume(options) : run.begin(options, arguments);
 }
