@@ -258,13 +258,17 @@ private:
       return Error{prepared.error().message};
     pjrt::Workload workload;
     std::string stem = fs::path(path).filename().string();
-    stem = stem.substr(0, stem.find('.'));
+    for (std::string_view extension : {".bc", ".mlirbc", ".mlir"})
+      if (stem.ends_with(extension) && stem.size() > extension.size())
+        stem.resize(stem.size() - extension.size());
     workload.name = part == 0 && !hasPart(path, 1) ? stem : stem + "-" + std::to_string(part);
     workload.programs = std::move(prepared->artifacts);
     workload.options.replicas = program.replicas;
     workload.options.partitions = program.partitions;
     workload.options.useSpmd = program.partitions > 1;
     workload.inputs = {inputs};
+    workload.inputs[0].insert(workload.inputs[0].end(), prepared->inputs.begin(),
+                              prepared->inputs.end());
     workload.checks = std::move(prepared->checks);
     workload.constants = std::move(prepared->constants);
     // Where checks judge, results of the program's own need not be known.

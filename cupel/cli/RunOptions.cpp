@@ -39,11 +39,16 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   CLI::App &app = line.app;
   CollectArguments selection(line);
   app.add_option("--device", devices,
-                 "Where tests run (reference); several stand in for each other")
+                 "Where tests run: reference (the default), cupel, or a PJRT plugin's .so file; "
+                 "several stand in for each other")
       ->type_name("NAME")
       ->delimiter(',')
       ->expected(1)
       ->take_all();
+  app.add_option("--device-launcher", deviceLauncher,
+                 "Reach the devices through this command and cupel-device there, e.g. 'ssh lab'")
+      ->type_name("COMMAND")
+      ->needs("--device");
   app.add_option("-j,--jobs", jobs, "How many workers at once (one a core)")->type_name("N");
   app.add_option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
       ->type_name("S");
@@ -117,7 +122,7 @@ Result<RunnerOptions> RunOptions::running() const {
   if (!devices.empty()) {
     run.devices.clear();
     for (const std::string &name : devices)
-      run.devices.push_back({.name = name});
+      run.devices.push_back({.name = launched(name)});
   }
   // For tests of the runner itself.
   const char *other = std::getenv("CUPEL_WORKER");
@@ -126,7 +131,10 @@ Result<RunnerOptions> RunOptions::running() const {
 }
 
 std::string RunOptions::deviceText() const {
-  return devices.empty() ? "reference" : fmt::format("{}", fmt::join(devices, ","));
+  std::vector<std::string> names;
+  for (const std::string &name : devices)
+    names.push_back(launched(name));
+  return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
 }
 
 } // namespace cupel::cli
