@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <thread>
 
@@ -116,8 +117,16 @@ Result<RunnerOptions> RunOptions::running() const {
   run.arch = collect.arch;
   if (!devices.empty()) {
     run.devices.clear();
-    for (const std::string &name : devices)
-      run.devices.push_back({.name = name});
+    for (const std::string &name : devices) {
+      // A plugin by its path; workers run in folders of their own.
+      size_t end = std::min(name.find('?'), name.size());
+      std::error_code error;
+      bool isFile = std::filesystem::is_regular_file(name.substr(0, end), error);
+      run.devices.push_back(
+          {.name = isFile
+                       ? std::filesystem::absolute(name.substr(0, end)).string() + name.substr(end)
+                       : name});
+    }
   }
   // For tests of the runner itself.
   const char *other = std::getenv("CUPEL_WORKER");

@@ -33,6 +33,7 @@ Budget budgetOf(const Request &request) {
                       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                           std::chrono::duration<double>(request.timeoutSeconds));
   budget.memoryBytes = request.memoryLimitBytes;
+  budget.threads = request.threads;
   budget.seed = request.seed;
   return budget;
 }
@@ -69,7 +70,7 @@ TestRecord ProgramTest::run(const Request &request, Progress &progress) {
   const std::string file =
       shown.starts_with('/') || request.folder.empty() ? shown : request.folder + "/" + shown;
   Budget budget = budgetOf(request);
-  Result<std::string> bytes = reader.load(file, shown, request.item.part);
+  Result<std::string> bytes = reader.load(file, request.item.part, shown);
   if (!bytes) {
     fail(record, "unreadable_file", bytes.message());
     return record;

@@ -57,6 +57,7 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("device", r.device);
   visit("seed", r.seed);
   visit("timeout_seconds", r.timeoutSeconds);
+  visit("threads", r.threads);
   visit("memory_limit_bytes", r.memoryLimitBytes);
   itemFields(r.item, visit);
 }

@@ -38,6 +38,7 @@ struct Request {
   std::string device;            ///< `reference`, or what --device names.
   uint64_t seed = 0;             ///< Of inputs that are made up.
   double timeoutSeconds = 0;     ///< After which the worker should give up by itself; 0: never.
+  uint32_t threads = 0;          ///< For the work of one test; 0: as many as there are cores.
   uint64_t memoryLimitBytes = 0; ///< Likewise; 0: no limit.
 };
 
