@@ -169,12 +169,16 @@ void Loop::handle(Slot &slot, Reply reply) {
                    stage->stage);
   } else if (auto *finished = std::get_if<Finished>(&reply)) {
     if (slot.state == Slot::State::Checking && finished->number == slot.checkRequest) {
-      bool passed = finished->record.outcome == Outcome::Passed;
+      const TestRecord &record = finished->record;
+      bool passed = record.outcome == Outcome::Passed;
       slot.state = Slot::State::Ready;
       slot.deadline = kNever;
-      healthAnswer(slot, passed                             ? ""
-                         : finished->record.message.empty() ? "it did not pass"
-                                                            : finished->record.message);
+      if (record.errorClass == worker::kNoDevice)
+        markBad(slot.device, record.message);
+      else
+        healthAnswer(slot, passed                   ? ""
+                           : record.message.empty() ? "it did not pass"
+                                                    : record.message);
       if (!passed) {
         slot.worker.reset();
         slot.state = Slot::State::Empty;

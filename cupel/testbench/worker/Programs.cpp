@@ -176,9 +176,12 @@ TestRecord ProgramTest::checkHealth(const Request &request, Progress &progress) 
   Budget budget = budgetOf(request);
   auto read = reader.read(kHealthyProgram, "the known-good program");
   Result<Device *> device = this->device(request.device);
-  if (!read || !device) {
-    fail(record, name(ErrorCode::Internal),
-         !device ? device.message() : "the known-good program cannot be prepared");
+  if (!device) {
+    fail(record, kNoDevice, device.message());
+    return record;
+  }
+  if (!read) {
+    fail(record, name(ErrorCode::Internal), "the known-good program cannot be read");
     return record;
   }
   progress.enter(Stage::Compile);

@@ -27,6 +27,9 @@ inline constexpr uint32_t kMaxFrameBytes = 64u << 20;
 /// Exit code of a worker that can no longer reach its runner.
 inline constexpr int kExitLostConnection = 97;
 
+/// Error class of a check of health where the device cannot be opened at all.
+inline constexpr std::string_view kNoDevice = "no_device";
+
 /// What the runner asks of a worker. `test`: run this item. `health`: run a small program that is
 /// known to be good, to learn whether the device still works.
 struct Request {
