@@ -163,7 +163,7 @@ public:
   /// Every program of a file.
   void file(const std::string &path) {
     for (uint32_t part = 0;; ++part) {
-      Result<std::string> bytes = reader.load(path, part);
+      Result<std::string> bytes = reader.load(path, path, part);
       if (!bytes) {
         // Past the last of several; a file that cannot be read fails at its first.
         if (part == 0)
@@ -178,7 +178,7 @@ public:
 
 private:
   bool hasPart(const std::string &path, uint32_t part) {
-    return static_cast<bool>(reader.load(path, part));
+    return static_cast<bool>(reader.load(path, path, part));
   }
 
   void tell(const std::string &path, const Status &status) {
@@ -258,13 +258,17 @@ private:
       return Error{prepared.error().message};
     pjrt::Workload workload;
     std::string stem = fs::path(path).filename().string();
-    stem = stem.substr(0, stem.find('.'));
+    for (std::string_view extension : {".bc", ".mlirbc", ".mlir"})
+      if (stem.ends_with(extension) && stem.size() > extension.size())
+        stem.resize(stem.size() - extension.size());
     workload.name = part == 0 && !hasPart(path, 1) ? stem : stem + "-" + std::to_string(part);
     workload.programs = std::move(prepared->artifacts);
     workload.options.replicas = program.replicas;
     workload.options.partitions = program.partitions;
     workload.options.useSpmd = program.partitions > 1;
     workload.inputs = {inputs};
+    workload.inputs[0].insert(workload.inputs[0].end(), prepared->inputs.begin(),
+                              prepared->inputs.end());
     workload.checks = std::move(prepared->checks);
     workload.constants = std::move(prepared->constants);
     // Where checks judge, results of the program's own need not be known.

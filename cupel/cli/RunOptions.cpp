@@ -17,6 +17,19 @@ namespace cupel::cli {
 
 using testbench::runner::RunnerOptions;
 
+namespace {
+
+/// A plugin here is named by its whole path, because workers run in folders of their own.
+std::string withWholePath(const std::string &device) {
+  size_t end = std::min(device.find('?'), device.size());
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(device.substr(0, end), error))
+    return device;
+  return std::filesystem::absolute(device.substr(0, end)).string() + device.substr(end);
+}
+
+} // namespace
+
 Result<uint64_t> parseByteCount(const std::string &text) {
   const char *begin = text.c_str();
   char *end = nullptr;
@@ -40,11 +53,16 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   CLI::App &app = line.app;
   CollectArguments selection(line);
   app.add_option("--device", devices,
-                 "Where tests run (reference); several stand in for each other")
+                 "Where tests run: reference (the default), cupel, or a PJRT plugin's .so file; "
+                 "several stand in for each other")
       ->type_name("NAME")
       ->delimiter(',')
       ->expected(1)
       ->take_all();
+  app.add_option("--device-launcher", deviceLauncher,
+                 "Reach the devices through this command and cupel-device there, e.g. 'ssh lab'")
+      ->type_name("COMMAND")
+      ->needs("--device");
   app.add_option("-j,--jobs", jobs, "How many workers at once (one a core)")->type_name("N");
   app.add_option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
       ->type_name("S");
@@ -117,16 +135,9 @@ Result<RunnerOptions> RunOptions::running() const {
   run.arch = collect.arch;
   if (!devices.empty()) {
     run.devices.clear();
-    for (const std::string &name : devices) {
-      // A plugin by its path; workers run in folders of their own.
-      size_t end = std::min(name.find('?'), name.size());
-      std::error_code error;
-      bool isFile = std::filesystem::is_regular_file(name.substr(0, end), error);
+    for (const std::string &name : devices)
       run.devices.push_back(
-          {.name = isFile
-                       ? std::filesystem::absolute(name.substr(0, end)).string() + name.substr(end)
-                       : name});
-    }
+          {.name = launched(deviceLauncher.empty() ? withWholePath(name) : name)});
   }
   // For tests of the runner itself.
   const char *other = std::getenv("CUPEL_WORKER");
@@ -135,7 +146,10 @@ Result<RunnerOptions> RunOptions::running() const {
 }
 
 std::string RunOptions::deviceText() const {
-  return devices.empty() ? "reference" : fmt::format("{}", fmt::join(devices, ","));
+  std::vector<std::string> names;
+  for (const std::string &name : devices)
+    names.push_back(launched(name));
+  return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
 }
 
 } // namespace cupel::cli

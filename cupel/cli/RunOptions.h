@@ -17,7 +17,7 @@ struct RunOptions {
   /// Which tests; without what only the store knows. With --resume its arguments are the run.
   testbench::matrix::CollectOptions collect;
   std::string repeat; ///< -R
-  std::string results, junit, json, markdown, memory;
+  std::string results, junit, json, markdown, memory, deviceLauncher;
   std::vector<std::string> reasons; ///< Files of failure reasons besides those that ship.
   std::vector<std::string> devices, stageTimeouts;
   unsigned jobs = 0;
@@ -33,6 +33,10 @@ struct RunOptions {
   Result<testbench::runner::RunnerOptions> running() const;
   /// The devices by name, as one text.
   std::string deviceText() const;
+  /// A device as a worker is told of it: with the command it is reached through.
+  std::string launched(const std::string &device) const {
+    return deviceLauncher.empty() ? device : device + "@" + deviceLauncher;
+  }
 };
 
 /// `4G`, `512M`, `1.5GiB`, `100000`: bytes.

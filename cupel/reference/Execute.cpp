@@ -40,6 +40,8 @@ Status Run::stopped() {
     return checkTime();
   if (failed())
     return Error{"another process failed"};
+  if (options.stop && options.stop->load(std::memory_order_relaxed))
+    return Error{"the run was stopped"};
   return {};
 }
 

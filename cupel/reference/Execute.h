@@ -35,6 +35,8 @@ struct RunOptions {
   std::string probeFolder;
   /// Receives what interpreter.print prints, with a line break; null: standard output.
   std::function<void(const std::string &)> print;
+  /// Ends the run soon after it becomes true; null: nobody will.
+  const std::atomic<bool> *stop = nullptr;
   /// Sees the results of every operation if set.
   std::function<void(const Step &, std::span<const Value>)> trace;
 };
@@ -96,7 +98,6 @@ struct GridProcess {
   uint32_t replica = 0, partition = 0;
   int depth = 0;            // Of calls.
   uint32_t randomCount = 0; // Of rng operations so far.
-  uint32_t meshDevices = 0; // Of the manual computation that this process is a device of.
   bool located = false;     // The failure under way has been told.
 };
 

@@ -33,8 +33,6 @@ Result<StepFunction> planConstant(Operation *op, Planning &) {
       });
 }
 
-} // namespace
-
 /// Results are the operands: optimization_barrier and what has no meaning on one device.
 Result<StepFunction> planIdentity(Operation *, Planning &) {
   return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
@@ -43,8 +41,6 @@ Result<StepFunction> planIdentity(Operation *, Planning &) {
     return {};
   });
 }
-
-namespace {
 
 Result<StepFunction> planToken(Operation *, Planning &) {
   return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
@@ -99,8 +95,6 @@ Result<StepFunction> planComposite(Operation *op, Planning &planning) {
   return callStep(*callee);
 }
 
-} // namespace
-
 /// A region that takes the operands and gives the results, such as a named computation.
 Result<StepFunction> planInlineRegion(Operation *op, Planning &planning) {
   Region &region = op->getRegion(0);
@@ -120,8 +114,6 @@ Result<StepFunction> planInlineRegion(Operation *op, Planning &planning) {
     return {};
   });
 }
-
-namespace {
 
 StepFunction checkStep(std::function<Status(const Tensor &, const Tensor &)> check) {
   return [check = std::move(check)](GridProcess &, StepArguments &arguments) -> Status {
@@ -267,8 +259,8 @@ void registerBasics(Registry &registry) {
   registry.add("check.expect_almost_eq_const", planExpectAlmostEqConst);
   registry.add("check.expect_close", planExpectClose);
   registry.add("interpreter.print", planPrint);
-  // The value of a whole tensor does not depend on how it is split. Shardy's collectives move pieces
-  // (or add up what is still to be added up) so that the whole stays what it is.
+  // The value of a whole tensor does not depend on how it is split. Shardy's collectives move
+  // pieces (or add up what is still to be added up) so that the whole stays what it is.
   for (const char *name :
        {"sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge", "sharding_group",
         "all_gather", "all_slice", "all_to_all", "collective_permute", "all_reduce",

@@ -24,7 +24,7 @@ namespace {
 Process processOf(const GridProcess &process) { return {process.replica, process.partition}; }
 
 Result<IdGroups> groupsOf(stablehlo::ReplicaGroupMeshAxesAttr attr, ModuleOp module) {
-  Result<NamedMesh> mesh = meshOf(attr.getMesh(), module);
+  Result<NamedMesh> mesh = namedMesh(attr.getMesh(), module);
   if (!mesh)
     return Error{mesh.message()};
   std::vector<MeshAxisRef> axes;

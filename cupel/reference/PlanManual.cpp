@@ -1,6 +1,7 @@
 // Computations on the pieces that devices hold: sdy.manual_computation, and the custom calls that
 // said the same before it.
 
+#include "cupel/reference/Elementwise.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/reference/ShardsOf.h"
@@ -76,6 +77,23 @@ Result<Shards> shardsOf(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh,
     }
     tiles.push_back(pieces);
   }
+  // Then the axes that are still to be summed over.
+  int64_t summands = 1;
+  for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes()) {
+    std::optional<int64_t> size = mesh.getAxisSize(axis.getName());
+    if (!size)
+      return Error{"the mesh has no axis " + axis.getName().str()};
+    if (counts && !counts(axis.getName()))
+      continue;
+    sdy::AxisSpan span = sdy::AxisSpan::get(axis, mesh);
+    if (span.begin <= 0 || span.end <= 0 || *size % span.end || span.end % span.begin)
+      return Error{"a part of the axis " + axis.getName().str() + " is impossible"};
+    if (sharding.getReductionOp() != sdy::ReductionOp::Sum)
+      return Error{"axes still to be reduced by anything but a sum are not evaluated"};
+    parts.push_back({span.size(), axisStep[axis.getName()] * (*size / span.end)});
+    used[axis.getName()].push_back({span.begin, span.end});
+    summands *= span.size();
+  }
   for (sdy::MeshAxisAttr axis : mesh.getAxes()) {
     auto &spans = used[axis.getName()];
     llvm::sort(spans);
@@ -101,7 +119,22 @@ Result<Shards> shardsOf(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh,
     }
     devices.push_back(mesh.getDeviceIds().empty() ? device : mesh.getDeviceIds()[device]);
   }
-  return Shards::tiled(std::move(tiles), std::move(devices));
+  return Shards::tiled(std::move(tiles), std::move(devices), summands);
+}
+
+Result<Tensor> assembleSum(const Shards &shards, std::span<const Tensor> pieces,
+                           std::span<const int64_t> shape) {
+  Result<Tensor> sum = shards.assemble(pieces, shape);
+  for (int64_t i = 1; sum && i < shards.summands; ++i) {
+    Result<Tensor> next = shards.assemble(pieces, shape, i);
+    if (!next)
+      return next;
+    Result<ElementwiseOp> add = findElementwise(ElementOp::Add, sum->dtype(), sum->dtype());
+    if (!add)
+      return Error{add.message()};
+    sum = elementwise(*add, {&*sum, &*next});
+  }
+  return sum;
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,8 +158,8 @@ Result<Tensor> assembled(GridProcess &process, const std::string &name, const Sh
     for (int64_t i = 0; i < process.grid->partitions; ++i)
       ids.push_back(i);
   } else {
-    for (int64_t tile = 0; tile < shards.tileCount(); ++tile)
-      ids.push_back(shards.devices[tile * copies + place % copies]);
+    for (int64_t part = 0; part < shards.tileCount() * shards.summands; ++part)
+      ids.push_back(shards.devices[part * copies + place % copies]);
   }
   for (int64_t id : ids) {
     if (id < 0 || id >= process.grid->partitions)
@@ -144,7 +177,7 @@ Result<Tensor> assembled(GridProcess &process, const std::string &name, const Sh
   Shards own = shards;
   if (shards.kind == Shards::Kind::Tiled)
     own.devices = ids;
-  return own.assemble(pieces, shape);
+  return assembleSum(own, pieces, shape);
 }
 
 struct ManualStep {
@@ -218,7 +251,7 @@ struct ManualStep {
       std::vector<Tensor> pieces;
       for (std::vector<Value> &one : results)
         pieces.push_back(std::move(one[i].tensor()));
-      Result<Tensor> whole = out[i].assemble(pieces, shapes[i]);
+      Result<Tensor> whole = assembleSum(out[i], pieces, shapes[i]);
       if (!whole)
         return Error{whole.message()};
       arguments.set(i, std::move(*whole));

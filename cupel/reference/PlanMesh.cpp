@@ -14,14 +14,6 @@ std::optional<int64_t> NamedMesh::find(StringRef axis) const {
   return found == axes.end() ? std::nullopt : std::optional<int64_t>(found - axes.begin());
 }
 
-int64_t NamedMesh::devices() const {
-  int64_t count = 1;
-  for (int64_t size : mesh.axisSizes)
-    if (size < 0 || __builtin_mul_overflow(count, size, &count))
-      return -1;
-  return count;
-}
-
 namespace {
 
 Result<NamedMesh> meshOfDictionary(DictionaryAttr dictionary) {
@@ -47,15 +39,15 @@ Result<NamedMesh> meshOfDictionary(DictionaryAttr dictionary) {
 
 } // namespace
 
-Result<NamedMesh> meshOf(Attribute meshOrSymbol, ModuleOp module) {
+Result<NamedMesh> namedMesh(Attribute meshOrSymbol, ModuleOp module) {
   if (auto symbol = dyn_cast<FlatSymbolRefAttr>(meshOrSymbol)) {
     Operation *op = SymbolTable::lookupSymbolIn(module, symbol);
     if (!op)
       return Error{"the module has no mesh @" + symbol.getValue().str()};
     if (auto mesh = dyn_cast<sdy::MeshOp>(op))
-      return meshOf(mesh.getMesh(), module);
+      return namedMesh(mesh.getMesh(), module);
     if (Attribute mesh = op->getAttr("stablehlo.mesh"); mesh && !isa<FlatSymbolRefAttr>(mesh))
-      return meshOf(mesh, module);
+      return namedMesh(mesh, module);
     return Error{"@" + symbol.getValue().str() +
                  " is no mesh: neither an sdy.mesh nor an operation with the attribute "
                  "stablehlo.mesh"};

@@ -1,5 +1,5 @@
 // Meshes as programs name them: written out, or by the symbol of one in the module. Used by the
-// planners of collectives and of manual computations.
+// planners of collectives.
 
 #pragma once
 
@@ -16,11 +16,10 @@ struct NamedMesh {
   std::vector<std::string> axes;
 
   std::optional<int64_t> find(llvm::StringRef axis) const;
-  int64_t devices() const;
 };
 
 /// `meshOrSymbol`: a mesh of stablehlo or sdy, or a symbol, which names an sdy.mesh or any
 /// operation with the attribute stablehlo.mesh.
-Result<NamedMesh> meshOf(mlir::Attribute meshOrSymbol, mlir::ModuleOp module);
+Result<NamedMesh> namedMesh(mlir::Attribute meshOrSymbol, mlir::ModuleOp module);
 
 } // namespace cupel::reference

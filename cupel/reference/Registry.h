@@ -88,10 +88,6 @@ Result<tensor::Tensor> constantTensor(mlir::ElementsAttr value, mlir::Type type)
 /// The scalar's or the elements' values as i64.
 Result<std::vector<int64_t>> integersOf(const tensor::Tensor &tensor);
 std::vector<int64_t> toVector(mlir::ArrayRef<int64_t> values);
-/// Results that are the operands.
-Result<StepFunction> planIdentity(mlir::Operation *op, Planning &planning);
-/// A region that takes the operands and gives the results, such as a named computation.
-Result<StepFunction> planInlineRegion(mlir::Operation *op, Planning &planning);
 /// Dequantizes the operands, runs what `planner` plans on real numbers, and quantizes the results.
 Result<StepFunction> planThroughRealNumbers(mlir::Operation *op, Planning &planning,
                                             Planner planner);

@@ -21,4 +21,9 @@ Result<int64_t> deviceCount(sdy::MeshAttr mesh);
 Result<tensor::Shards> shardsOf(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh,
                                 const std::function<bool(llvm::StringRef)> &counts = nullptr);
 
+/// The whole of a tensor from `pieces[device]`, with its summands added up.
+Result<tensor::Tensor> assembleSum(const tensor::Shards &shards,
+                                   std::span<const tensor::Tensor> pieces,
+                                   std::span<const int64_t> shape);
+
 } // namespace cupel::reference

@@ -8,6 +8,7 @@
 #include "cupel/runtime/Fault.h"
 #include "cupel/tensor/Shards.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -80,8 +81,10 @@ public:
   virtual const ProgramInfo &info() const = 0;
 
   /// Runs the program; may be called from many threads at once. The memory of arguments that
-  /// nobody else holds may be used again. Results are contiguous and outlive the executable.
-  virtual Outcome<ProcessTensors> execute(ProcessTensors arguments) const = 0;
+  /// nobody else holds may be used again. Results are contiguous and outlive the executable. A run
+  /// ends soon after `stop` (if given) becomes true.
+  virtual Outcome<ProcessTensors> execute(ProcessTensors arguments,
+                                          const std::atomic<bool> *stop = nullptr) const = 0;
 
   /// The program as text, after what compilation made of it.
   virtual std::string text() const = 0;

@@ -211,8 +211,7 @@ TEST(ExecutableTest, PlansFiveThousandOperationsSoon) {
   text += "return %v5000 : tensor<2xf32>\n}";
   auto start = std::chrono::steady_clock::now();
   ASSERT_TRUE(made(text));
-  double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("5000 operations: %.3f s\n", seconds);
   EXPECT_LT(seconds, 0.5 * 4); // The goal is 0.5 s; machines that run tests are loaded.
 }

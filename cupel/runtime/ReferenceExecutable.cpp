@@ -5,6 +5,7 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/Plan.h"
+#include "cupel/reference/ShardsOf.h"
 #include "cupel/runtime/Contexts.h"
 #include "cupel/runtime/Cost.h"
 #include "cupel/runtime/Executable.h"
@@ -70,16 +71,10 @@ public:
 
   const ProgramInfo &info() const override { return about; }
 
-  Outcome<ProcessTensors> execute(ProcessTensors arguments) const override;
+  Outcome<ProcessTensors> execute(ProcessTensors arguments,
+                                  const std::atomic<bool> *stop) const override;
 
-  std::string text() const override {
-    std::lock_guard lock(context->use);
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    OwningOpRef<ModuleOp> &mutableModule = const_cast<OwningOpRef<ModuleOp> &>(module);
-    mutableModule->print(os);
-    return text;
-  }
+  std::string text() const override;
 
   std::string serialize() const override;
 
@@ -91,8 +86,9 @@ private:
   /// Makes a result that may share memory with arguments or constants stand on its own.
   Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
   reference::Value enter(Tensor tensor, size_t argument) const;
-  Outcome<ProcessTensors> runAlone(std::vector<Tensor> arguments) const;
-  Outcome<ProcessTensors> runGrid(ProcessTensors arguments) const;
+  Outcome<ProcessTensors> runAlone(std::vector<Tensor> arguments,
+                                   const std::atomic<bool> *stop) const;
+  Outcome<ProcessTensors> runGrid(ProcessTensors arguments, const std::atomic<bool> *stop) const;
   Outcome<std::vector<Tensor>> gather(const ProcessTensors &arguments, int64_t replica) const;
   Outcome<ProcessTensors> scatter(std::vector<std::vector<Tensor>> wholes,
                                   std::span<const Range> arguments) const;
@@ -286,14 +282,17 @@ static Fault failureOf(reference::Run &run, const Status &status) {
   return {isMemory ? FaultCode::ResourceExhausted : FaultCode::Internal, text};
 }
 
-static reference::RunOptions runOptionsFor(const CompileOptions &options) {
+static reference::RunOptions runOptionsFor(const CompileOptions &options,
+                                           const std::atomic<bool> *stop) {
   reference::RunOptions run;
+  run.stop = stop;
   run.accumulate =
       options.wideAccumulation ? reference::Accumulate::Wide : reference::Accumulate::Native;
   return run;
 }
 
-Outcome<ProcessTensors> ReferenceExecutable::runAlone(std::vector<Tensor> arguments) const {
+Outcome<ProcessTensors> ReferenceExecutable::runAlone(std::vector<Tensor> arguments,
+                                                      const std::atomic<bool> *stop) const {
   std::vector<reference::Value> values, results;
   std::vector<Range> ranges;
   for (const Tensor &argument : arguments)
@@ -302,7 +301,7 @@ Outcome<ProcessTensors> ReferenceExecutable::runAlone(std::vector<Tensor> argume
   for (size_t i = 0; i < arguments.size(); ++i)
     values.push_back(enter(std::move(arguments[i]), i));
   arguments.clear();
-  reference::Run run(runOptionsFor(options));
+  reference::Run run(runOptionsFor(options, stop));
   reference::Grid grid(1, 1);
   GridProcess process{run, &grid};
   if (Status status = callFunction(process, plan->entry(), std::move(values), results); !status)
@@ -330,7 +329,7 @@ Outcome<std::vector<Tensor>> ReferenceExecutable::gather(const ProcessTensors &a
       wholes.push_back(pieces[0]);
       continue;
     }
-    Result<Tensor> whole = value.shards.assemble(pieces, value.shape);
+    Result<Tensor> whole = reference::assembleSum(value.shards, pieces, value.shape);
     if (!whole)
       return Fault{FaultCode::Internal, "argument " + std::to_string(i) + ": " + whole.message()};
     wholes.push_back(std::move(*whole));
@@ -380,7 +379,8 @@ Outcome<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Ten
   return results;
 }
 
-Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments) const {
+Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
+                                                     const std::atomic<bool> *stop) const {
   bool perDevice = view == View::PerDevice && about.partitions > 1;
   auto partitions = static_cast<uint32_t>(perDevice ? about.partitions : 1);
   reference::Grid grid(static_cast<uint32_t>(about.replicas), partitions);
@@ -401,7 +401,7 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments) c
   for (const std::vector<Tensor> &own : starts)
     for (const Tensor &tensor : own)
       addRange(tensor, ranges);
-  reference::Run run(runOptionsFor(options));
+  reference::Run run(runOptionsFor(options, stop));
   std::vector<std::vector<reference::Value>> outputs(grid.size());
   bool done = grid.run(run, [&](GridProcess &process) -> Status {
     std::vector<reference::Value> values;
@@ -422,24 +422,55 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments) c
   return scatter(std::move(wholes), ranges);
 }
 
-Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments) const {
+Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments,
+                                                     const std::atomic<bool> *stop) const {
   if (Verdict verdict = check(arguments); !verdict)
     return verdict.fault();
   if (about.processCount() == 1)
-    return runAlone(std::move(arguments[0]));
+    return runAlone(std::move(arguments[0]), stop);
   if (about.replicas == 1 && view == View::Global) {
     Outcome<std::vector<Tensor>> wholes = gather(arguments, 0);
     if (!wholes)
       return wholes.fault();
     arguments.clear();
-    return runAlone(std::move(*wholes));
+    return runAlone(std::move(*wholes), stop);
   }
-  return runGrid(std::move(arguments));
+  return runGrid(std::move(arguments), stop);
 }
 
 //===----------------------------------------------------------------------===//
 // Saving
 //===----------------------------------------------------------------------===//
+
+std::string ReferenceExecutable::text() const {
+  std::lock_guard lock(context->use);
+  OwningOpRef<ModuleOp> copy = const_cast<OwningOpRef<ModuleOp> &>(module)->clone();
+  // Readers of the text know stablehlo: what only says where values lie is left out.
+  copy->walk([](Operation *op) {
+    op->removeDiscardableAttr("sdy.sharding");
+    if (auto function = dyn_cast<func::FuncOp>(op)) {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        function.removeArgAttr(i, "sdy.sharding");
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        function.removeResultAttr(i, StringAttr::get(op->getContext(), "sdy.sharding"));
+    } else if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp,
+                   sdy::DataFlowEdgeOp>(op)) {
+      op->replaceAllUsesWith(op->getOperands());
+      op->erase();
+    } else if (isa<sdy::ShardingGroupOp>(op)) {
+      op->erase();
+    }
+  });
+  bool usesMesh = false;
+  copy->walk([&](sdy::ManualComputationOp) { usesMesh = true; });
+  if (!usesMesh)
+    for (sdy::MeshOp mesh : llvm::make_early_inc_range(copy->getOps<sdy::MeshOp>()))
+      mesh.erase();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  copy->print(os);
+  return text;
+}
 
 constexpr std::string_view kMagic = "cupel executable 1\n";
 

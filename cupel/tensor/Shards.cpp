@@ -8,9 +8,9 @@
 
 namespace cupel::tensor {
 
-Shards Shards::tiled(std::vector<int64_t> tiles, std::vector<int64_t> devices) {
-  Shards shards{Kind::Tiled, std::move(tiles), std::move(devices)};
-  return shards.tileCount() == 1 ? replicated() : shards;
+Shards Shards::tiled(std::vector<int64_t> tiles, std::vector<int64_t> devices, int64_t summands) {
+  Shards shards{Kind::Tiled, std::move(tiles), std::move(devices), summands};
+  return shards.tileCount() == 1 && summands == 1 ? replicated() : shards;
 }
 
 int64_t Shards::tileCount() const {
@@ -18,7 +18,7 @@ int64_t Shards::tileCount() const {
 }
 
 int64_t Shards::copies() const {
-  return kind == Kind::Tiled ? static_cast<int64_t>(devices.size()) / tileCount() : 1;
+  return kind == Kind::Tiled ? static_cast<int64_t>(devices.size()) / (tileCount() * summands) : 1;
 }
 
 Shape Shards::shardShape(std::span<const int64_t> shape) const {
@@ -116,7 +116,9 @@ Result<Tensor> Shards::piece(const Tensor &whole, int64_t device) const {
   int64_t at = place(device);
   if (at < 0)
     return Error{"device " + std::to_string(device) + " holds no part of " + str()};
-  Window window = windowOf(*this, whole.shape(), at / copies());
+  Window window = windowOf(*this, whole.shape(), at / copies() / summands);
+  if (at / copies() % summands)
+    return Tensor::zeros(whole.elementType(), window.sizes);
   Shape strides(whole.rank(), 1);
   Tensor part = whole.sliced(window.start, window.limit, strides);
   if (window.isWhole)
@@ -129,8 +131,8 @@ Result<Tensor> Shards::piece(const Tensor &whole, int64_t device) const {
   return padded;
 }
 
-Result<Tensor> Shards::assemble(std::span<const Tensor> pieces,
-                                std::span<const int64_t> shape) const {
+Result<Tensor> Shards::assemble(std::span<const Tensor> pieces, std::span<const int64_t> shape,
+                                int64_t summand) const {
   auto of = [&](int64_t device) -> const Tensor * {
     return device >= 0 && device < static_cast<int64_t>(pieces.size()) ? &pieces[device] : nullptr;
   };
@@ -150,7 +152,7 @@ Result<Tensor> Shards::assemble(std::span<const Tensor> pieces,
   std::byte *target = whole->mutableData();
   Shape strides(shape.size(), 1), origin(shape.size(), 0);
   for (int64_t tile = 0, count = tileCount(); tile < count; ++tile) {
-    const Tensor *part = of(devices[tile * copies()]);
+    const Tensor *part = of(devices[(tile * summands + summand) * copies()]);
     if (!part)
       return Error{"the sharding names a device that is not there: " + str()};
     Window window = windowOf(*this, shape, tile);
@@ -189,8 +191,13 @@ std::string Shards::str() const {
     break;
   }
   std::vector<int64_t> dims = tiles;
+  if (summands > 1)
+    dims.push_back(summands);
   if (copies() > 1)
     dims.push_back(copies());
+  if (summands > 1)
+    return "{devices=[" + list(dims) + "]" + list(devices) + " last_tile_dims={unreduced" +
+           (copies() > 1 ? ", replicated}}" : "}}");
   return "{devices=[" + list(dims) + "]" + list(devices) +
          (copies() > 1 ? " last_tile_dim_replicate}" : "}");
 }
@@ -295,12 +302,14 @@ Result<Shards> Shards::parse(std::string_view text, int64_t rank, int64_t device
     return malformed;
   // What follows the dimensions of the tensor are copies, or axes that are manual.
   bool manual = false;
-  int64_t extra = 0;
+  int64_t extra = 0, summands = 1;
   if (reader.eat("last_tile_dims={")) {
     do {
       ++extra;
       if (reader.eat("manual"))
         manual = true;
+      else if (extra == 1 && reader.eat("unreduced"))
+        summands = -1; // Known below.
       else if (!reader.eat("replicated"))
         return malformed;
     } while (reader.eat(","));
@@ -315,10 +324,12 @@ Result<Shards> Shards::parse(std::string_view text, int64_t rank, int64_t device
     if (device >= deviceCount)
       return Error{"'" + std::string(text) + "' names device " + std::to_string(device) + " of " +
                    std::to_string(deviceCount)};
+  if (summands < 0)
+    summands = dims[rank];
   dims.resize(rank);
   if (manual && std::ranges::all_of(dims, [](int64_t n) { return n == 1; }))
     return Shards{Kind::Manual, {}, {}};
-  return tiled(std::move(dims), std::move(devices));
+  return tiled(std::move(dims), std::move(devices), summands);
 }
 
 } // namespace cupel::tensor

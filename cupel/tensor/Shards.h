@@ -19,15 +19,18 @@ struct Shards {
   /// Parts of each dimension. A dimension that the number does not divide is cut into pieces of
   /// the size rounded up, the last ones padded with zeros.
   std::vector<int64_t> tiles;
-  /// The devices that hold each tile, tiles row-major, the copies of one tile together.
+  /// The devices that hold each tile, tiles row-major; then by summand, the copies together.
   std::vector<int64_t> devices;
+  /// Each tile is the sum of so many summands, which different devices hold.
+  int64_t summands = 1;
 
   bool operator==(const Shards &) const = default;
 
   static Shards replicated() { return {}; }
   static Shards maximal(int64_t device) { return {Kind::Maximal, {}, {device}}; }
-  /// Tiles as given; replicated if there is one tile only.
-  static Shards tiled(std::vector<int64_t> tiles, std::vector<int64_t> devices);
+  /// Tiles as given; replicated if there is one tile only, of one summand.
+  static Shards tiled(std::vector<int64_t> tiles, std::vector<int64_t> devices,
+                      int64_t summands = 1);
 
   int64_t tileCount() const;
   int64_t copies() const;
@@ -38,10 +41,12 @@ struct Shards {
   /// Where `device` stands in `devices`; -1 if it holds nothing.
   int64_t place(int64_t device) const;
 
-  /// The piece that `device` holds; a view where no padding is needed.
+  /// The piece that `device` holds; a view where no padding is needed. Of several summands the
+  /// first is the whole and the others are zero.
   Result<Tensor> piece(const Tensor &whole, int64_t device) const;
-  /// The whole of it, from `pieces[device]`.
-  Result<Tensor> assemble(std::span<const Tensor> pieces, std::span<const int64_t> shape) const;
+  /// The whole of it, or of one of its summands, from `pieces[device]`.
+  Result<Tensor> assemble(std::span<const Tensor> pieces, std::span<const int64_t> shape,
+                          int64_t summand = 0) const;
 
   /// "{devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dim_replicate}", the customary text.
   std::string str() const;

@@ -58,6 +58,20 @@ TEST(ShardsTest, CopiesHoldTheSame) {
   EXPECT_EQ(valuesOf(*shards.piece(counting({4}), 3)), (std::vector<int32_t>{2, 3}));
 }
 
+TEST(ShardsTest, SummandsAddUp) {
+  Shards shards = Shards::tiled({2}, {0, 1, 2, 3, 4, 5, 6, 7}, 2);
+  EXPECT_EQ(shards.copies(), 2);
+  EXPECT_EQ(valuesOf(*shards.piece(counting({4}), 5)), (std::vector<int32_t>{2, 3}));
+  EXPECT_EQ(valuesOf(*shards.piece(counting({4}), 6)), (std::vector<int32_t>{0, 0}));
+  std::vector<Tensor> pieces;
+  for (int64_t device = 0; device < 8; ++device)
+    pieces.push_back(counting({2}));
+  EXPECT_EQ(valuesOf(*shards.assemble(pieces, Shape{4}, 1)), (std::vector<int32_t>{0, 1, 0, 1}));
+  EXPECT_EQ(shards.str(),
+            "{devices=[2,2,2]0,1,2,3,4,5,6,7 last_tile_dims={unreduced, replicated}}");
+  EXPECT_EQ(Shards::parse(shards.str(), 1, 8)->str(), shards.str());
+}
+
 TEST(ShardsTest, ReadsAndWritesText) {
   auto same = [](const char *text, int64_t rank) {
     Result<Shards> shards = Shards::parse(text, rank, 8);

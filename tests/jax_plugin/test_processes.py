@@ -112,6 +112,14 @@ def test_exit_with_work_in_flight():
     assert "leaving" in done.stdout
 
 
+def test_exit_from_an_endless_loop():
+    done = children.run("""
+        result = jax.jit(lambda x: jax.lax.while_loop(lambda v: v[0] >= 0, lambda v: v * 0.5, x))(jnp.ones(4))
+        print("leaving")
+    """, timeout=60)
+    assert done.returncode == 0 and "leaving" in done.stdout, done.stderr
+
+
 def test_uncaught_exception_with_work_in_flight():
     done = children.run("""
         f = jax.jit(lambda x: jax.lax.fori_loop(0, 200_000, lambda i, v: v * 0.99 + 1, x))

@@ -49,7 +49,7 @@ RUNS = {"20261114-081530-0000": (1763100000.0, FIRST), "20261115-081530-4f2a": (
 
 
 def write_journal(folder: Path, run: str, started: float, records: list[dict], *, ended: bool = True, tail: str = "") -> Path:
-    info = {"id": run, "started_at": started, "selected": len(records), "device": "reference", "command_line": ["cupel", "run", "a b"],
+    info = {"id": run, "started_at": started, "selected": len(records), "device": "reference", "command_line": ["cupel", "run", "a b", "-R", "latest", "-j2", "programs::x", "--json=r.json"],
             "environment": {"git": "4df0411"}, "exit_code": -1}
     lines = [{"cupel_journal": 1, "run": info}, {"selected": len(records)}]
     lines += [{"record": line} for line in records]
@@ -116,7 +116,7 @@ def shows_a_test():
     text = project.cupel("show", "add.mlir").stdout
     for part in ("FAILED        programs::add.mlir", "reason       DATA_MISMATCH_WRONG_PCC: too low", "stages       load 0.10 s, execute 0.15 s",
                  "output 0     NOT OK: pcc 0.5 (required 0.99)", "pcc 0.5 < 0.99", "history      failed, passed (newest first)",
-                 "last 20 of 60 lines", "cupel run programs::add.mlir --device reference --results"):
+                 "last 20 of 60 lines", "\n  cupel run 'a b' -j2 programs::add.mlir --results"):
         expect(part in text, f"{part!r} is not in:\n{text}")
     expect("\x1b" not in text, "escape sequences of the test's own")
     expect(len(project.cupel("show", "add.mlir", "--output").stdout.splitlines()) > 60, "--output")

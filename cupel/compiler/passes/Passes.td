@@ -42,4 +42,15 @@ def ExtractChecks : Pass<"extract-checks", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def HoistConstants : Pass<"hoist-constants", "mlir::ModuleOp"> {
+  let summary = "Turn constants of main into arguments, so that a device computes with them";
+  let description = [{
+    A program whose inputs are constants is computed by the device's compiler while it folds them, and
+    never by the device. Constants of `main`, and calls of functions that return nothing else, become
+    arguments behind those it has; the module's attribute `cupel.hoisted_constants` holds their
+    values. Constants that decide a shape, or that are passed to calls and custom calls, stay.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 #endif // CUPEL_COMPILER_PASSES_TD

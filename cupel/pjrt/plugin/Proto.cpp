@@ -291,12 +291,20 @@ std::string serializeSharding(const tensor::Shards &shards) {
     break;
   case Kind::Tiled: {
     writer.number(1, 3);
-    std::vector<int64_t> dims = shards.tiles;
-    if (shards.copies() > 1)
+    std::vector<int64_t> dims = shards.tiles, last;
+    if (shards.summands > 1) {
+      dims.push_back(shards.summands);
+      last.push_back(6); // UNREDUCED
+    }
+    if (shards.copies() > 1) {
       dims.push_back(shards.copies());
+      last.push_back(0); // REPLICATED
+    }
     writer.numbers(3, dims);
     writer.numbers(4, shards.devices);
-    if (shards.copies() > 1)
+    if (shards.summands > 1)
+      writer.numbers(8, last);
+    else if (shards.copies() > 1)
       writer.number(6, 1);
     break;
   }

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -17,12 +18,15 @@ public:
   using Task = std::function<void(bool run)>;
 
   Worker() = default;
-  /// Waits for the task under way, if any; the others are turned away.
+  /// Asks the task under way, if any, to stop, and waits for it; the others are turned away.
   ~Worker();
   Worker(const Worker &) = delete;
   Worker &operator=(const Worker &) = delete;
 
   void add(Task task);
+
+  /// True once the task under way had better come to an end.
+  const std::atomic<bool> &stopped() const { return stops; }
 
 private:
   void work();
@@ -30,7 +34,7 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Task> tasks;
-  bool stops = false;
+  std::atomic<bool> stops = false;
   std::thread thread; // Started with the first task.
 };
 

@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/DeviceProgram.h"
 
 #include "cupel/compiler/passes/ExtractChecks.h"
+#include "cupel/compiler/passes/HoistConstants.h"
 #include "cupel/ir/portable/Portable.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
@@ -23,6 +24,14 @@ static vhlo::Version toVhlo(const pjrt::ProgramVersion &version) {
           static_cast<uint32_t>(version[2])};
 }
 
+/// Devices know the stored integers of quantized types alone.
+static Result<tensor::Tensor> storedTensor(ElementsAttr value) {
+  Result<tensor::Tensor> tensor = reference::constantTensor(value, value.getType());
+  if (tensor && tensor->elementType().quantization)
+    return tensor->withElementType(tensor->dtype());
+  return tensor;
+}
+
 static Answer<DeviceProgram> describeChecks(const compiler::ExtractedChecks &extracted) {
   using Kind = compiler::ExtractedCheck::Kind;
   DeviceProgram result;
@@ -40,15 +49,12 @@ static Answer<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
     if (check.expected) {
       out.expected = *check.expected;
     } else {
-      Result<tensor::Tensor> value = reference::constantTensor(check.value, check.value.getType());
+      Result<tensor::Tensor> value = storedTensor(check.value);
       if (!value)
         return DeviceError{ErrorCode::Unsupported, out.location + ": " + value.message()};
-      // Devices know the stored integers of quantized types alone.
-      tensor::Tensor stored =
-          value->elementType().quantization ? value->withElementType(value->dtype()) : *value;
       out.isConstant = true;
       out.expected = static_cast<uint32_t>(result.constants.size());
-      result.constants.push_back(std::move(stored));
+      result.constants.push_back(std::move(*value));
     }
     result.checks.push_back(std::move(out));
   }
@@ -70,6 +76,13 @@ Answer<DeviceProgram> prepareForDevice(const Program &program,
   Answer<DeviceProgram> result = describeChecks(*extracted);
   if (!result)
     return result;
+
+  for (ElementsAttr value : compiler::hoistConstants(*module)) {
+    Result<tensor::Tensor> input = storedTensor(value);
+    if (!input)
+      return DeviceError{ErrorCode::Unsupported, input.message()};
+    result->inputs.push_back(std::move(*input));
+  }
 
   std::vector<pjrt::ProgramVersion> targets = versions;
   if (targets.empty())

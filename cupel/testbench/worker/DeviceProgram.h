@@ -12,6 +12,8 @@ struct DeviceProgram {
   std::vector<pjrt::ProgramBytes> artifacts; ///< At least one, in the order asked for.
   std::vector<pjrt::WorkloadCheck> checks;
   std::vector<tensor::Tensor> constants;
+  /// Arguments behind the program's own: constants that the device is to compute with.
+  std::vector<tensor::Tensor> inputs;
   /// The program's own results; what checks compare stands behind them.
   uint32_t ownResults = 0;
 };

@@ -3,17 +3,20 @@
 #include "cupel/testbench/worker/Device.h"
 #include "cupel/testbench/worker/PjrtDevice.h"
 #include "cupel/testbench/worker/ReferenceDevice.h"
+#include "cupel/testbench/worker/RemoteDevice.h"
 
 namespace cupel::testbench::worker {
 
 Result<std::unique_ptr<Device>> openDevice(const std::string &name) {
   if (name == "reference" || name.empty())
     return makeReferenceDevice();
+  if (namesRemoteDevice(name))
+    return openRemoteDevice(name);
   if (namesPjrtDevice(name))
     return openPjrtDevice(name);
   return Error{"device '" + name +
                "' is not known; there are 'reference', 'cupel' (our own plugin) and any PJRT "
-               "plugin by the path of its .so file"};
+               "plugin by the path of its .so file, elsewhere as 'plugin.so@ssh lab'"};
 }
 
 } // namespace cupel::testbench::worker

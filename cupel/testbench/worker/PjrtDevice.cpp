@@ -70,6 +70,7 @@ public:
 
   Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
     pjrt::Deadline deadline = deadlineOf(budget);
+    inputs.insert(inputs.end(), program.inputs.begin(), program.inputs.end());
     std::vector<std::vector<pjrt::Buffer>> buffers(devices.size());
     std::vector<std::vector<const pjrt::Buffer *>> arguments(devices.size());
     for (size_t d = 0; d < devices.size(); ++d) {

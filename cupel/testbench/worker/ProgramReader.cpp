@@ -4,6 +4,7 @@
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
 
@@ -164,6 +165,9 @@ Result<std::unique_ptr<ProgramReader::Read>> ProgramReader::read(const std::stri
   bool several = false;
   module->walk([&](Operation *op) {
     program.selfChecking |= op->getName().getDialectNamespace() == "check";
+    // Programs that went through JAX's export check themselves with custom calls.
+    if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+      program.selfChecking |= call.getCallTargetName().starts_with("check.");
     several |= communicates(op);
   });
   // A program on whole tensors, with shardings only, is run once.

@@ -1,7 +1,7 @@
 #include "cupel/testbench/zoo/Zoo.h"
 
 #include "cupel/testbench/zoo/Evaluator.h"
-#include "cupel/testbench/zoo/Import.h"
+#include "cupel/testbench/zoo/ImportUndecided.h"
 #include "cupel/testbench/zoo/LoaderCache.h"
 
 #include <algorithm>

@@ -10,7 +10,8 @@ import os
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = (
     "--xla_backend_optimization_level=0 --xla_allow_excess_precision=false "
-    "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_enable_fast_math=false --xla_cpu_multi_thread_eigen=false"
+    "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_enable_fast_math=false --xla_cpu_multi_thread_eigen=false "
+    "--xla_disable_hlo_passes=algsimp"  # KNOWN_DIFFERENCES: the simplifier
 )
 
 import jax  # noqa: E402 - reads the environment when it is imported

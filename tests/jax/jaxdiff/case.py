@@ -17,8 +17,9 @@ KNOWN_DIFFERENCES = {
     "last update where no dimension is indexed; the specification decides element by element. NumPy judges these.",
     "start values": "XLA takes the start value of a reduction for neutral: it leaves it out over no or one-element dimensions "
     "and does not combine the padding of windows. NumPy judges reduce and reduce_window with other start values.",
-    "windows of nothing": "XLA's simplifier ends the process (RET_CHECK in hlo_computation.cc, reduce-window replaced by another shape) on some "
-    "reduce_window with negative padding. NumPy judges all with negative padding.",
+    "the simplifier": "XLA's algebraic simplifier ends the process on some programs: reduce_window with negative padding (RET_CHECK in "
+    "hlo_computation.cc), gradients of convolutions with windows of one element (window dimensions do not match). It is switched off, and NumPy "
+    "judges reduce_window with negative padding.",
     "NaN without mantissa": "reduce_precision to 0 mantissa bits makes NaN infinite, as no format without mantissa holds a NaN; XLA "
     "keeps it. Such cases get no NaN.",
     "functions": "XLA's functions are a few units off in f32 and f64, more for complex numbers. NumPy in extended precision (or SciPy in f64, for "

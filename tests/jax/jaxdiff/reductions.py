@@ -114,7 +114,7 @@ def reduce_window(d: Draw) -> Case:
     combine = (lambda a, b: op(b, a)) if custom else op
     judge = None
     negative = any(n < 0 for pair in padding for n in pair)
-    if negative or d.chance(0.4):  # KNOWN_DIFFERENCES: start values, windows of nothing
+    if negative or d.chance(0.4):  # KNOWN_DIFFERENCES: start values, the simplifier
         if d.chance(0.7):
             init = d.small((), dtype, 1 if name == "mul" else 2)
         ufunc = UFUNCS[name]

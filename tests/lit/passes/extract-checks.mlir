@@ -20,13 +20,13 @@ func.func @main(%a: tensor<2xi32>, %b: tensor<2xi32>) -> tensor<2xi32> {
 
 // The only function that nobody calls is the entry, and is called main afterwards.
 // CHECK: {actual = 0 : i64, kind = "almost_equal", tolerance = 1.000000e-01 : f64, value = dense<1.000000e+00> : tensor<f32>}
-// CHECK-SAME: {actual = 0 : i64, expected = 1 : i64, kind = "close", max_ulps = 3 : i64, min_ulps = 0 : i64}
+// CHECK-SAME: {actual = 0 : i64, kind = "close", max_ulps = 3 : i64, min_ulps = 0 : i64, value = dense<2.000000e+00> : tensor<f32>}
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: (tensor<f32>, tensor<f32>)
+// CHECK-SAME: () -> tensor<f32>
 // CHECK-NOT: check.
 func.func @abs_test() {
   %a = stablehlo.constant dense<-1.0> : tensor<f32>
-  %b = stablehlo.constant dense<1.0> : tensor<f32>
+  %b = stablehlo.constant dense<2.0> : tensor<f32>
   %0 = stablehlo.abs %a : tensor<f32>
   check.expect_almost_eq_const %0, dense<1.0> : tensor<f32>, tolerance = 0.1
   check.expect_close %0, %b, max_ulp_difference = 3 : tensor<f32>, tensor<f32>
@@ -98,3 +98,36 @@ func.func @main() {
 
 // expected-error @below {{has no body}}
 func.func private @main()
+
+// -----
+
+// The form that JAX's export writes; a constant that a function returns is taken from there.
+// CHECK: {actual = 0 : i64, kind = "close", max_ulps = 3 : i64, min_ulps = 0 : i64, value = dense<1.000000e+00> : tensor<f32>}
+// CHECK-SAME: {actual = 0 : i64, expected = 1 : i64, kind = "almost_equal", tolerance = 1.000000e-03 : f64}
+// CHECK-SAME: {actual = 0 : i64, expected = 0 : i64, kind = "equal"}
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: custom_call
+// CHECK: return %{{.*}}, %arg0
+func.func @main(%a: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @expected() : () -> tensor<f32>
+  %1 = stablehlo.abs %a : tensor<f32>
+  stablehlo.custom_call @check.expect_close(%1, %0) {has_side_effect = true} : (tensor<f32>, tensor<f32>) -> ()
+  stablehlo.custom_call @check.expect_almost_eq(%1, %a) {has_side_effect = true} : (tensor<f32>, tensor<f32>) -> ()
+  stablehlo.custom_call @check.expect_eq(%1, %1) {has_side_effect = true} : (tensor<f32>, tensor<f32>) -> ()
+  return %1 : tensor<f32>
+}
+func.func private @expected() -> tensor<f32> {
+  %0 = stablehlo.constant dense<1.0> : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// CHECK: {actual = 1 : i64, expected = 2 : i64, kind = "almost_equal", tolerance = 1.000000e-04 : f64}
+// CHECK-LABEL: func.func @main
+// CHECK: %[[TRUE:.*]] = stablehlo.constant dense<true>
+// CHECK: return %[[TRUE]], %arg1, %arg0
+func.func @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {
+  %0 = stablehlo.custom_call @check.eq(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %0 : tensor<i1>
+}

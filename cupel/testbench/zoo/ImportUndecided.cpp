@@ -1,4 +1,4 @@
-#include "cupel/testbench/zoo/Import.h"
+#include "cupel/testbench/zoo/ImportUndecided.h"
 
 #include "cupel/support/Files.h"
 #include "cupel/support/Process.h"
