@@ -65,7 +65,7 @@ private:
 
   void readReplies(Slot &slot);
   void handle(Slot &slot, worker::Reply reply);
-  void finish(Slot &slot, results::TestRecord found);
+  void finish(Slot &slot, results::TestRecord found, const std::vector<pid_t> &kept);
   void endAttempt(Slot &slot, results::TestRecord record);
   void condemn(Slot &slot, Sentence sentence, bool politely);
   void workerEnded(Slot &slot, const WorkerEnd &end);

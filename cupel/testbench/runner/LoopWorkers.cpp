@@ -185,14 +185,14 @@ void Loop::handle(Slot &slot, Reply reply) {
       }
     } else if (slot.attempt && slot.attempt->request == finished->number &&
                !slot.attempt->sentence) {
-      finish(slot, std::move(finished->record));
+      finish(slot, std::move(finished->record), finished->kept);
     }
   }
 }
 
-void Loop::finish(Slot &slot, TestRecord found) {
+void Loop::finish(Slot &slot, TestRecord found, const std::vector<pid_t> &kept) {
   Attempt &attempt = *slot.attempt;
-  attempt.stragglers = uint32_t(slot.worker->endStragglers());
+  attempt.stragglers = uint32_t(slot.worker->endStragglers(kept));
   slot.worker->drainOutput();
   if (found.stages.empty()) {
     attempt.enter(Stage::Done, Clock::now());

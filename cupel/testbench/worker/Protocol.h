@@ -14,7 +14,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <variant>
+#include <vector>
 
 namespace cupel::testbench::worker {
 
@@ -62,6 +64,8 @@ struct StageEntered {
 struct Finished {
   uint64_t number = 0;
   results::TestRecord record;
+  /// Processes that the worker keeps for itself; all others below it are the test's and are ended.
+  std::vector<pid_t> kept = {};
 };
 
 using Reply = std::variant<Hello, StageEntered, Finished>;
