@@ -163,7 +163,7 @@ public:
   /// Every program of a file.
   void file(const std::string &path) {
     for (uint32_t part = 0;; ++part) {
-      Result<std::string> bytes = reader.load(path, path, part);
+      Result<std::string> bytes = reader.load(path, part);
       if (!bytes) {
         // Past the last of several; a file that cannot be read fails at its first.
         if (part == 0)
@@ -178,7 +178,7 @@ public:
 
 private:
   bool hasPart(const std::string &path, uint32_t part) {
-    return static_cast<bool>(reader.load(path, path, part));
+    return static_cast<bool>(reader.load(path, part));
   }
 
   void tell(const std::string &path, const Status &status) {

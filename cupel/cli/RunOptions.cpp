@@ -9,12 +9,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <thread>
 
 namespace cupel::cli {
 
 using testbench::runner::RunnerOptions;
+
+namespace {
+
+/// A plugin here is named by its whole path, because workers run in folders of their own.
+std::string withWholePath(const std::string &device) {
+  size_t end = std::min(device.find('?'), device.size());
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(device.substr(0, end), error))
+    return device;
+  return std::filesystem::absolute(device.substr(0, end)).string() + device.substr(end);
+}
+
+} // namespace
 
 Result<uint64_t> parseByteCount(const std::string &text) {
   const char *begin = text.c_str();
@@ -122,7 +136,8 @@ Result<RunnerOptions> RunOptions::running() const {
   if (!devices.empty()) {
     run.devices.clear();
     for (const std::string &name : devices)
-      run.devices.push_back({.name = launched(name)});
+      run.devices.push_back(
+          {.name = launched(deviceLauncher.empty() ? withWholePath(name) : name)});
   }
   // For tests of the runner itself.
   const char *other = std::getenv("CUPEL_WORKER");

@@ -12,6 +12,7 @@
 #include "cupel/support/Version.h"
 #include "cupel/testbench/runner/Journal.h"
 #include "cupel/testbench/runner/JournalReader.h"
+#include "cupel/testbench/runner/KilledRuns.h"
 #include "cupel/testbench/triage/Explain.h"
 
 #include <algorithm>
@@ -106,7 +107,8 @@ public:
   int resume(const RunOptions &given);
 
 private:
-  Status openStore(const std::string &option);
+  Status findResults(const std::string &option);
+  void openStore();
   void learn();
   Status repeatAfter(testbench::matrix::CollectOptions &collect);
   Result<std::vector<TestItem>> select();
@@ -126,8 +128,7 @@ private:
   std::unique_ptr<results::Reporter> reporter;
 };
 
-/// A store that cannot be used costs its memory of this run, never the run: the journal stays.
-Status TestRun::openStore(const std::string &option) {
+Status TestRun::findResults(const std::string &option) {
   Result<std::string> where = resultsFolder(option);
   if (!where)
     return Error{where.message()};
@@ -136,16 +137,19 @@ Status TestRun::openStore(const std::string &option) {
   fs::create_directories(folder + "/journals", error);
   if (error)
     return Error{folder + ": " + error.message() + " (--results names another folder)"};
+  return {};
+}
+
+/// A store that cannot be used costs its memory of this run, never the run: the journal stays.
+void TestRun::openStore() {
   Result<Store> opened = Store::open(folder);
-  if (!opened) {
-    say("the results store cannot be used, outcomes go to the journal only: " + opened.message());
-    return {};
-  }
+  if (!opened)
+    return say("the results store cannot be used, outcomes go to the journal only: " +
+               opened.message());
   store = std::move(*opened);
   // Runs that were killed are part of what is known.
   if (auto imported = store->importPending(); !imported)
     say(imported.message());
-  return {};
 }
 
 void TestRun::learn() {
@@ -209,8 +213,14 @@ Result<std::vector<TestItem>> TestRun::select() {
 
 int TestRun::begin(const RunOptions &given, const Arguments &arguments) {
   options = given;
-  if (Status status = openStore(options.results); !status)
+  if (Status status = findResults(options.results); !status)
     return fail(status.message());
+  for (const testbench::runner::KilledRun &run :
+       testbench::runner::closeKilledRuns(folder + "/journals"))
+    say(fmt::format("run {} was killed: {} of its tests count as interrupted, {} as not run "
+                    "(cupel run --resume {} goes on with it)",
+                    run.id, run.interrupted, run.notRun, run.id));
+  openStore();
   learn();
   Result<std::vector<TestItem>> items = select();
   if (!items)
@@ -267,13 +277,23 @@ Result<std::pair<std::string, JournalContents>> findJournal(const std::string &f
 int TestRun::resume(const RunOptions &given) {
   if (given.collect.arguments.size() > 1)
     return fail("--resume goes on with one run as it was begun; it takes its id and no more");
-  if (Status status = openStore(given.results); !status)
+  if (Status status = findResults(given.results); !status)
     return fail(status.message());
+  openStore();
   auto found =
       findJournal(folder, given.collect.arguments.empty() ? "" : given.collect.arguments[0]);
   if (!found)
     return fail(found.message());
-  auto &[path, contents] = *found;
+  std::string path = fs::absolute(found->first);
+  Result<std::unique_ptr<Journal>> reopened = Journal::reopen(path);
+  if (!reopened)
+    return fail(reopened.message());
+  journal = std::move(*reopened);
+  // Once more, now that nobody else can go on with it.
+  Result<JournalContents> read = testbench::runner::readJournal(path);
+  if (!read || !read->canResume())
+    return fail(read ? "run " + read->run.id + " has ended meanwhile" : read.message());
+  JournalContents &contents = *read;
   // As it was begun, from where it was begun.
   info = std::move(contents.run);
   info.endedAt = 0;
@@ -292,7 +312,6 @@ int TestRun::resume(const RunOptions &given) {
     if (!of->empty())
       *to = fs::absolute(*of);
   folder = fs::absolute(folder);
-  path = fs::absolute(path);
   if (auto begun = info.environment.find("folder"); begun != info.environment.end())
     if (chdir(begun->second.c_str()) != 0)
       return fail(begun->second + ": the folder the run was begun in cannot be entered any more");
@@ -301,10 +320,9 @@ int TestRun::resume(const RunOptions &given) {
   Result<std::vector<TestItem>> present = select();
   if (!present)
     return fail(present.message());
-  Result<std::unique_ptr<Journal>> reopened = Journal::reopen(path, contents.validBytes);
-  if (!reopened)
-    return fail(reopened.message());
-  journal = std::move(*reopened);
+  if (Status status = journal->cutAt(contents.validBytes); !status)
+    return fail(status.message());
+  journal->resumed();
 
   // In the order of the selection; what is gone from the disk is still accounted for.
   std::unordered_map<std::string, size_t> at;

@@ -2,6 +2,7 @@
 // line how far to go and what to do there ("execute segfault"). With what it does well it takes the
 // same code as the real worker (serve), so that the faults are the only difference.
 
+#include "cupel/testbench/worker/OwnProcesses.h"
 #include "cupel/testbench/worker/Serve.h"
 
 #include <csignal>
@@ -33,8 +34,10 @@ ServeOptions options;
 }
 
 /// A process that nobody waits for and that holds every pipe; in a session of its own if `far`.
-void leaveProcess(bool far, const std::string &mark) {
-  if (fork() != 0) {
+void leaveProcess(bool far, const std::string &mark, bool keep = false) {
+  if (pid_t child = fork(); child != 0) {
+    if (keep)
+      keepProcess(child);
     // Not before it is really there.
     for (int number = 0, i = 0; i < 1000 && !(std::ifstream(mark) >> number); ++i)
       usleep(1000);
@@ -106,6 +109,13 @@ TestRecord act(const std::string &action, const std::string &argument) {
     allocate();
   } else if (action == "child") {
     leaveProcess(false, argument);
+  } else if (action == "keep") {
+    leaveProcess(false, argument, true);
+  } else if (action == "expect-kept") {
+    int process = 0;
+    std::ifstream(argument) >> process;
+    if (kill(process, 0) != 0)
+      return failed("the process that the worker keeps is gone");
   } else if (action == "daemon") {
     leaveProcess(true, argument);
   } else if (action == "child-and-die") {

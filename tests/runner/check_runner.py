@@ -1,6 +1,6 @@
 """Checks of `cupel run` from outside: outcomes and exit codes of real programs, runs that are killed and resumed, Ctrl-C.
 
-usage: check_runner.py BUILD/bin [--mode quick|default|full] [--only WORD]. Ends with `N passed, N failed`.
+usage: check_runner.py BUILD/bin [--mode quick|default|full] [--only WORD]. Ends with `N passed, N failed[, N skipped]`.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ def check(function):
 def expect(condition: bool, message: object) -> None:
     if not condition:
         raise AssertionError(str(message))
+
+
+class Skip(Exception):
+    pass
 
 
 class Place:
@@ -357,8 +361,58 @@ def flaky_tests_are_told(place: Place) -> None:
     expect("flaky" in result.stdout.lower() and "try 2 of 3" in result.stdout, result.stdout)
 
 
+def plugin(name: str) -> Path:
+    path = BIN.parent / "lib" / name
+    if not path.exists():
+        raise Skip(f"{path} is not built")
+    return path
+
+
+@check
+def a_plugin_that_lies_gets_no_tests(place: Place) -> None:
+    """The fault plugin gives every program its arguments back: the known-good program shows it."""
+    place.program("pass.mlir", PASSING)
+    result, tests = report(place, place.programs, "--device", plugin("fault_plugin.so"))
+    test = next(iter(tests.values()))
+    expect(result.returncode == 1 and test.get("outcome") == "not run" and "known to be good" in test["message"], test)
+
+
+@check
+def programs_run_on_our_plugin(place: Place) -> None:
+    plugin("pjrt_plugin_cupel.so")
+    place.program("a_pass.mlir", PASSING)
+    place.program("b_fail.mlir", FAILING)
+    place.program("c_double.mlir", DOUBLE)
+    result, tests = report(place, place.programs, "--device", "cupel")
+    got = {Path(id).stem: test.get("outcome") for id, test in tests.items()}
+    expect(got == {"a_pass": "passed", "b_fail": "failed", "c_double": "passed"}, f"{got}: {result.stdout}")
+    double = next(test for id, test in tests.items() if "c_double" in id)
+    expect(double["comparisons"][0]["pcc"] > 0.999 and "reference" in double["notes"]["expectation"], double)
+
+
+@check
+def a_killed_run_is_accounted_for_by_the_next(place: Place) -> None:
+    place.fake(20, "execute sleep 0.2")
+    process = place.start(place.programs, "-j", 2)
+    for _ in range(400):
+        if place.journals() and len(outcomes(place.journals()[0])) >= 2:
+            break
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    place.fake(20)
+    second = place.run(place.programs, fake=True)
+    expect(second.returncode == 0 and "was killed" in second.stderr, second.stderr)
+    counted = collections.Counter(outcome for all_of_it in outcomes(place.journals()[0]).values() for outcome in all_of_it)
+    expect(sum(counted.values()) == 20 and counted["interrupted"] >= 1 and counted["not run"] >= 1, counted)
+    again = place.run("--resume", fake=True)
+    expect(again.returncode == 0, f"{again.stdout}{again.stderr}")
+    finals = [[o for o in all_of_it if o in FINAL] for all_of_it in outcomes(place.journals()[0]).values()]
+    expect(all(final == ["passed"] for final in finals), finals)
+
+
 def main() -> int:
-    passed = failed = 0
+    passed = failed = skipped = 0
     for function in CHECKS:
         if OPTIONS.only not in function.__name__:
             continue
@@ -368,12 +422,15 @@ def main() -> int:
             function(Place(folder))
             print(f"ok   {function.__name__} ({time.time() - began:.1f} s)", flush=True)
             passed += 1
+        except Skip as reason:
+            print(f"SKIPPED {function.__name__}: {reason}", flush=True)
+            skipped += 1
         except Exception as error:  # noqa: BLE001 - one check must not end the others.
             print(f"FAIL {function.__name__}: {type(error).__name__}: {str(error)[:2000]}", flush=True)
             failed += 1
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 0
 
 

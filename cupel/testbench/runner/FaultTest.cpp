@@ -95,6 +95,21 @@ TEST_F(Faults, DaemonHoldsThePipe) {
   EXPECT_TRUE(isGone(mark));
 }
 
+TEST_F(Faults, WhatTheWorkerKeepsIsNoLeftover) {
+  std::string mark = folder + "/mark", other = folder + "/other";
+  add("execute keep " + mark);
+  add("execute expect-kept " + mark);
+  add("execute child " + other);
+  add("execute expect-kept " + mark);
+  RunOutcome outcome = go();
+  for (const TestRecord &record : outcome.records)
+    EXPECT_EQ(record.outcome, Outcome::Passed) << record.message;
+  EXPECT_FALSE(outcome.records[0].notes.contains("left_running"));
+  EXPECT_TRUE(outcome.records[2].notes.contains("left_running"));
+  EXPECT_TRUE(isGone(other));
+  EXPECT_TRUE(isGone(mark)) << "it goes with its worker";
+}
+
 TEST_F(Faults, ChildOutlivesTheWorker) {
   std::string mark = folder + "/mark";
   TestRecord record = between("execute child-and-die " + mark);

@@ -96,22 +96,25 @@ Result<std::unique_ptr<Journal>> Journal::create(const std::string &path,
   return journal;
 }
 
-Result<std::unique_ptr<Journal>> Journal::reopen(const std::string &path, uint64_t validBytes) {
+Result<std::unique_ptr<Journal>> Journal::reopen(const std::string &path) {
   int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0)
     return failed(path, "cannot be opened");
-  Status status = lock(file, path);
-  if (status && ftruncate(file, off_t(validBytes)) != 0)
-    status = failed(path, "cannot be cut at its last whole line");
-  if (!status) {
+  if (Status status = lock(file, path); !status) {
     close(file);
     return Error{status.message()};
   }
   int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  std::unique_ptr<Journal> journal(new Journal(path, file, event));
-  journal->append(lineOf({{"resume", now()}}), false);
-  return journal;
+  return std::unique_ptr<Journal>(new Journal(path, file, event));
 }
+
+Status Journal::cutAt(uint64_t validBytes) {
+  if (ftruncate(file, off_t(validBytes)) != 0)
+    return failed(name, "cannot be cut at its last whole line");
+  return {};
+}
+
+void Journal::resumed() { append(lineOf({{"resume", now()}}), false); }
 
 Journal::~Journal() {
   {

@@ -25,8 +25,13 @@ public:
   static Result<std::unique_ptr<Journal>> create(const std::string &path,
                                                  const results::RunInfo &run,
                                                  const std::vector<std::string> &selection);
-  /// Goes on with one that was read up to `validBytes`. An error where another run holds it.
-  static Result<std::unique_ptr<Journal>> reopen(const std::string &path, uint64_t validBytes);
+  /// Takes hold of one that exists; an error where a run holds it. Read it after that, not before:
+  /// somebody else may have gone on with it.
+  static Result<std::unique_ptr<Journal>> reopen(const std::string &path);
+  /// Removes what a crash left behind the last whole line.
+  Status cutAt(uint64_t validBytes);
+  /// The run goes on from here.
+  void resumed();
   /// Writes what is left.
   ~Journal();
   Journal(const Journal &) = delete;

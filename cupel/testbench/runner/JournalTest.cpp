@@ -1,6 +1,7 @@
 #include "cupel/testbench/runner/Journal.h"
 
 #include "cupel/testbench/runner/JournalReader.h"
+#include "cupel/testbench/runner/KilledRuns.h"
 #include "cupel/testbench/runner/OutputCapture.h"
 
 #include <filesystem>
@@ -90,9 +91,11 @@ TEST_F(Journals, AResumedRunGoesOnBehindTheLastWholeLine) {
   EXPECT_EQ(contents->killedWhileRunning.at("programs::b"), 1u);
   EXPECT_FALSE(contents->killedWhileRunning.contains("programs::a"));
   {
-    auto journal = Journal::reopen(path, contents->validBytes);
+    auto journal = Journal::reopen(path);
     ASSERT_TRUE(journal);
-    auto second = Journal::reopen(path, contents->validBytes);
+    ASSERT_TRUE((*journal)->cutAt(contents->validBytes));
+    (*journal)->resumed();
+    auto second = Journal::reopen(path);
     ASSERT_FALSE(second);
     EXPECT_NE(second.message().find("still going on"), std::string::npos);
     (*journal)->started("programs::b", 1);
@@ -122,6 +125,40 @@ TEST_F(Journals, OutcomesAreFinalUnlessInterrupted) {
   EXPECT_EQ(contents->records.at("programs::a").outcome, Outcome::Passed);
   EXPECT_EQ(contents->records.at("programs::b").outcome, Outcome::Failed);
   EXPECT_EQ(contents->doubled, 1u);
+}
+
+TEST_F(Journals, KilledRunsAreAccountedFor) {
+  std::string folder = path + ".d";
+  std::filesystem::create_directories(folder);
+  results::RunInfo run;
+  run.id = "r";
+  run.startedAt = 5;
+  std::string killed = folder + "/r.jsonl", running = folder + "/s.jsonl";
+  auto other = Journal::create(running, run, {"programs::a"});
+  ASSERT_TRUE(other);
+  {
+    auto journal = Journal::create(killed, run, {"programs::a", "programs::b", "programs::c"});
+    ASSERT_TRUE(journal);
+    (*journal)->started("programs::a", 1);
+    (*journal)->record(record("a", Outcome::Passed));
+    (*journal)->started("programs::b", 1);
+    ASSERT_TRUE((*journal)->flush());
+  }
+  std::ofstream(killed, std::ios::app) << "{\"record\":{";
+  std::vector<KilledRun> closed = closeKilledRuns(folder);
+  ASSERT_EQ(closed.size(), 1u) << "the one that is still going on is left alone";
+  EXPECT_EQ(closed[0].interrupted, 1u);
+  EXPECT_EQ(closed[0].notRun, 1u);
+  EXPECT_TRUE(closeKilledRuns(folder).empty());
+  Result<JournalContents> contents = readJournal(killed);
+  ASSERT_TRUE(contents);
+  EXPECT_TRUE(contents->ended);
+  EXPECT_EQ(contents->damaged, 0u);
+  EXPECT_EQ(contents->records.at("programs::a").outcome, Outcome::Passed);
+  EXPECT_EQ(contents->records.at("programs::b").outcome, Outcome::Interrupted);
+  EXPECT_EQ(contents->records.at("programs::c").outcome, Outcome::NotRun);
+  EXPECT_TRUE(contents->canResume());
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(Journals, SomethingElseIsNoJournal) {

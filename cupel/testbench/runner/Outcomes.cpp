@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 namespace cupel::testbench::runner {
 
@@ -78,6 +79,14 @@ std::optional<Unstarted> withoutRunning(const TestItem &item, const RunnerOption
   if (std::string_view what = needs(item.suite); !what.empty())
     return Unstarted{Outcome::NotRun, "needs " + std::string(what)};
   return std::nullopt;
+}
+
+uint32_t declaredChips(const TestItem &item) {
+  unsigned rows = 0, columns = 0;
+  if (std::sscanf(item.mesh.c_str(), "mesh_%ux%u", &rows, &columns) != 2 || rows > 1024 ||
+      columns > 1024)
+    return 1;
+  return std::max(1u, rows * columns);
 }
 
 bool isWorthRetry(Outcome outcome, const TestItem &item, const RunnerOptions &options) {

@@ -22,6 +22,9 @@ struct Unstarted {
 };
 std::optional<Unstarted> withoutRunning(const TestItem &item, const RunnerOptions &options);
 
+/// How many chips a test says it needs: those of its mesh (`mesh_2x4`), else one.
+uint32_t declaredChips(const TestItem &item);
+
 /// Whether an outcome of a try is worth another one.
 bool isWorthRetry(results::Outcome outcome, const TestItem &item, const RunnerOptions &options);
 

@@ -108,17 +108,25 @@ size_t childrenOf(pid_t process, std::span<pid_t> into) {
   return count;
 }
 
-size_t descendantsOf(pid_t process, std::span<pid_t> into) {
-  size_t count = childrenOf(process, into);
+size_t descendantsOf(pid_t process, std::span<pid_t> into, std::span<const pid_t> leftOut) {
+  auto childrenLeftIn = [&](pid_t parent, std::span<pid_t> where) {
+    size_t found = childrenOf(parent, where), count = 0;
+    for (size_t i = 0; i < found; ++i)
+      if (std::ranges::find(leftOut, where[i]) == leftOut.end())
+        where[count++] = where[i];
+    return count;
+  };
+  size_t count = childrenLeftIn(process, into);
   for (size_t next = 0; next < count; ++next)
-    count += childrenOf(into[next], into.subspan(count));
+    count += childrenLeftIn(into[next], into.subspan(count));
   return count;
 }
 
-bool killDescendants(pid_t process, int patienceMilliseconds, pid_t spare) {
+bool killDescendants(pid_t process, int patienceMilliseconds, pid_t spare,
+                     std::span<const pid_t> leftOut) {
   static thread_local std::array<pid_t, kMaxProcesses> found;
   for (int waited = 0;; ++waited) {
-    size_t count = descendantsOf(process, found), alive = 0;
+    size_t count = descendantsOf(process, found, leftOut), alive = 0;
     // Stopped first, so that none forks while the others die.
     for (int signal : {SIGSTOP, SIGKILL})
       for (size_t i = 0; i < count; ++i)

@@ -13,12 +13,15 @@ namespace cupel::testbench::runner {
 /// Children of `process`, of all its threads, at most as many as `into` takes; how many were found.
 size_t childrenOf(pid_t process, std::span<pid_t> into);
 
-/// All processes below `process`, nearest first, likewise.
-size_t descendantsOf(pid_t process, std::span<pid_t> into);
+/// All processes below `process`, nearest first, likewise; without those in `leftOut` and what is
+/// below them.
+size_t descendantsOf(pid_t process, std::span<pid_t> into, std::span<const pid_t> leftOut = {});
 
 /// Ends all processes below `process` (not itself) with SIGKILL, again and again until none is
-/// left or `patienceMilliseconds` have passed; whether none is left. `spare` is let live.
-bool killDescendants(pid_t process, int patienceMilliseconds, pid_t spare = 0);
+/// left or `patienceMilliseconds` have passed; whether none is left. `spare` itself is let live,
+/// and so is everything in and below `leftOut`.
+bool killDescendants(pid_t process, int patienceMilliseconds, pid_t spare = 0,
+                     std::span<const pid_t> leftOut = {});
 
 /// Bytes in memory of one process; `shared` pages count or do not. 0 where it is gone.
 uint64_t residentBytes(pid_t process, bool shared);

@@ -45,6 +45,7 @@ struct RunnerOptions {
   double healthTimeoutSeconds = 30;
   uint64_t memoryLimitBytes = 0;       ///< Of one test; 0: only the budget of all.
   uint64_t memoryBudgetBytes = 0;      ///< Of all workers together; 0: four fifths of the machine.
+  uint32_t threadsPerTest = 0;         ///< 0: the cores, shared by the workers.
   uint64_t outputCapBytes = 256 << 10; ///< Of what is kept of a test's output.
 
   uint32_t retries = 0;

@@ -246,15 +246,16 @@ void WorkerProcess::destroy() {
   killDescendants(guard, 0);
 }
 
-size_t WorkerProcess::endStragglers() {
+size_t WorkerProcess::endStragglers(const std::vector<pid_t> &kept) {
   std::array<pid_t, 64> found;
   size_t count = 0;
-  size_t ofGuard = childrenOf(guard, found);
-  for (size_t i = 0; i < ofGuard; ++i)
-    count += found[i] != workerProcess;
-  count += childrenOf(workerProcess, found);
+  for (pid_t parent : {guard, workerProcess}) {
+    size_t children = childrenOf(parent, found);
+    for (size_t i = 0; i < children; ++i)
+      count += found[i] != workerProcess && !std::ranges::count(kept, found[i]);
+  }
   if (count)
-    killDescendants(guard, 200, workerProcess);
+    killDescendants(guard, 200, workerProcess, kept);
   return count;
 }
 

@@ -63,8 +63,9 @@ public:
   void terminate();
   /// Ends it and everything below it.
   void destroy();
-  /// Ends what the test left running below the worker; how many processes that were.
-  size_t endStragglers();
+  /// Ends what the test left running below the worker; how many processes that were. The worker
+  /// itself keeps those in `kept`.
+  size_t endStragglers(const std::vector<pid_t> &kept);
 
   pid_t process() const { return workerProcess; }
   pid_t guardProcess() const { return guard; }

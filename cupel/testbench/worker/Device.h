@@ -82,6 +82,7 @@ struct Program {
 struct Budget {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   uint64_t memoryBytes = 0; ///< 0: no limit.
+  uint32_t threads = 0;     ///< 0: as many as there are cores.
   uint64_t seed = 0;        ///< Of random operations whose values the specification leaves open.
   /// Seconds left, never below a small positive number; 0 where there is no deadline.
   double secondsLeft() const;

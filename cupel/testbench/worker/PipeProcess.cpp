@@ -1,5 +1,7 @@
 #include "cupel/testbench/worker/PipeProcess.h"
 
+#include "cupel/testbench/worker/OwnProcesses.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -45,6 +47,7 @@ Status PipeProcess::start(const std::vector<std::string> &command) {
     process = -1;
     return Error{command.front() + ": cannot start: " + std::strerror(failure)};
   }
+  keepProcess(process);
   input = in[1];
   output = out[0];
   ::fcntl(input, F_SETFL, O_NONBLOCK);
@@ -56,6 +59,7 @@ Status PipeProcess::start(const std::vector<std::string> &command) {
 void PipeProcess::stop() {
   if (process <= 0)
     return;
+  forgetProcess(process);
   ::close(input);
   ::close(output);
   auto limit = Clock::now() + std::chrono::seconds(3);

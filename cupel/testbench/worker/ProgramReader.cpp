@@ -98,8 +98,9 @@ void ProgramReader::renewContext() {
   });
 }
 
-Result<std::string> ProgramReader::load(const std::string &file, const std::string &shown,
-                                        uint32_t part) {
+Result<std::string> ProgramReader::load(const std::string &file, uint32_t part,
+                                        const std::string &given) {
+  const std::string &shown = given.empty() ? file : given;
   struct stat status = {};
   stat(file.c_str(), &status);
   int64_t modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;

@@ -20,8 +20,8 @@ public:
   ProgramReader();
 
   /// The text or bytes of chunk `part` of a file; the file is kept for its next chunk. Messages
-  /// call it `shown`.
-  Result<std::string> load(const std::string &file, const std::string &shown, uint32_t part);
+  /// call it `shown`, where that is given.
+  Result<std::string> load(const std::string &file, uint32_t part, const std::string &shown = {});
 
   /// A program that has been read, verified and had chlo lowered.
   struct Read {

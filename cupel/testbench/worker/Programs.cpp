@@ -33,6 +33,7 @@ Budget budgetOf(const Request &request) {
                       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                           std::chrono::duration<double>(request.timeoutSeconds));
   budget.memoryBytes = request.memoryLimitBytes;
+  budget.threads = request.threads;
   budget.seed = request.seed;
   return budget;
 }
@@ -69,7 +70,7 @@ TestRecord ProgramTest::run(const Request &request, Progress &progress) {
   const std::string file =
       shown.starts_with('/') || request.folder.empty() ? shown : request.folder + "/" + shown;
   Budget budget = budgetOf(request);
-  Result<std::string> bytes = reader.load(file, shown, request.item.part);
+  Result<std::string> bytes = reader.load(file, request.item.part, shown);
   if (!bytes) {
     fail(record, "unreadable_file", bytes.message());
     return record;
@@ -175,9 +176,12 @@ TestRecord ProgramTest::checkHealth(const Request &request, Progress &progress) 
   Budget budget = budgetOf(request);
   auto read = reader.read(kHealthyProgram, "the known-good program");
   Result<Device *> device = this->device(request.device);
-  if (!read || !device) {
-    fail(record, name(ErrorCode::Internal),
-         !device ? device.message() : "the known-good program cannot be prepared");
+  if (!device) {
+    fail(record, kNoDevice, device.message());
+    return record;
+  }
+  if (!read) {
+    fail(record, name(ErrorCode::Internal), "the known-good program cannot be read");
     return record;
   }
   progress.enter(Stage::Compile);

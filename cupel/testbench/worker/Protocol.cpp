@@ -57,6 +57,7 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("device", r.device);
   visit("seed", r.seed);
   visit("timeout_seconds", r.timeoutSeconds);
+  visit("threads", r.threads);
   visit("memory_limit_bytes", r.memoryLimitBytes);
   itemFields(r.item, visit);
 }
@@ -122,7 +123,7 @@ std::string dump(const Json &json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// The words of a payload's first line, at most three, and what follows the line.
+/// The first three words of a payload's first line, and what follows the line.
 struct Parts {
   std::string_view words[3];
   std::string_view body;
@@ -181,7 +182,10 @@ std::string encode(const StageEntered &stage) {
 }
 
 std::string encode(const Finished &finished) {
-  return "result " + std::to_string(finished.number) + "\n" + results::toJson(finished.record);
+  std::string payload = "result " + std::to_string(finished.number);
+  for (pid_t process : finished.kept)
+    payload += " " + std::to_string(process);
+  return payload + "\n" + results::toJson(finished.record);
 }
 
 Result<Request> decodeRequest(std::string_view payload) {
@@ -233,7 +237,21 @@ Result<Reply> decodeReply(std::string_view payload) {
     Result<results::TestRecord> record = results::testRecordFromJson(parts.body);
     if (!record)
       return Error{"the worker's result: " + record.message()};
-    return Reply(Finished{*of, std::move(*record)});
+    Finished finished{*of, std::move(*record)};
+    std::string_view rest = payload.substr(0, payload.find('\n'));
+    rest.remove_prefix(
+        std::min(rest.size(), std::string_view("result ").size() + parts.words[1].size()));
+    while (!rest.empty()) {
+      rest.remove_prefix(1);
+      size_t end = std::min(rest.find(' '), rest.size());
+      Result<uint64_t> process = number(rest.substr(0, end));
+      if (!process || *process > 0x7fffffff)
+        return Error{"the worker keeps '" + excerpt(rest.substr(0, end)) +
+                     "', which is no process"};
+      finished.kept.push_back(pid_t(*process));
+      rest.remove_prefix(end);
+    }
+    return Reply(std::move(finished));
   }
   return Error{"the worker sent '" + excerpt(payload) + "', which is no reply of the protocol"};
 }

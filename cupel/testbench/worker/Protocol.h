@@ -14,7 +14,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <variant>
+#include <vector>
 
 namespace cupel::testbench::worker {
 
@@ -27,6 +29,9 @@ inline constexpr uint32_t kMaxFrameBytes = 64u << 20;
 /// Exit code of a worker that can no longer reach its runner.
 inline constexpr int kExitLostConnection = 97;
 
+/// Error class of a check of health where the device cannot be opened at all.
+inline constexpr std::string_view kNoDevice = "no_device";
+
 /// What the runner asks of a worker. `test`: run this item. `health`: run a small program that is
 /// known to be good, to learn whether the device still works.
 struct Request {
@@ -38,6 +43,7 @@ struct Request {
   std::string device;            ///< `reference`, or what --device names.
   uint64_t seed = 0;             ///< Of inputs that are made up.
   double timeoutSeconds = 0;     ///< After which the worker should give up by itself; 0: never.
+  uint32_t threads = 0;          ///< For the work of one test; 0: as many as there are cores.
   uint64_t memoryLimitBytes = 0; ///< Likewise; 0: no limit.
 };
 
@@ -58,6 +64,8 @@ struct StageEntered {
 struct Finished {
   uint64_t number = 0;
   results::TestRecord record;
+  /// Processes that the worker keeps for itself; all others below it are the test's and are ended.
+  std::vector<pid_t> kept = {};
 };
 
 using Reply = std::variant<Hello, StageEntered, Finished>;

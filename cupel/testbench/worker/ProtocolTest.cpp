@@ -42,19 +42,21 @@ TEST(Protocol, RepliesSurvive) {
   ASSERT_TRUE(stage);
   EXPECT_EQ(std::get<StageEntered>(*stage).number, 5u);
   EXPECT_EQ(std::get<StageEntered>(*stage).stage, results::Stage::Compile);
-  Finished finished{6, {}};
+  Finished finished{6, {}, {12, 345}};
   finished.record.outcome = results::Outcome::Failed;
   finished.record.message = "line\nbreak \xff";
   Result<Reply> back = decodeReply(encode(finished));
   ASSERT_TRUE(back);
   EXPECT_EQ(std::get<Finished>(*back).number, 6u);
+  EXPECT_EQ(std::get<Finished>(*back).kept, (std::vector<pid_t>{12, 345}));
   EXPECT_EQ(std::get<Finished>(*back).record.outcome, results::Outcome::Failed);
 }
 
 TEST(Protocol, GarbageIsAnError) {
-  for (const char *text : {"", "x", "stage", "stage 1", "stage 1 nowhere", "stage x load", "result",
-                           "result 1\n", "result 1\n[]", "result 1\n{\"outcome\":3}", "hello",
-                           "hello\n{\"protocol\":\"a\"}", "test 1\n{}"})
+  for (const char *text :
+       {"", "x", "stage", "stage 1", "stage 1 nowhere", "stage x load", "result", "result 1\n",
+        "result 1\n[]", "result 1 x\n{}", "result 1 \n{}", "result 1 1 99999999999\n{}",
+        "result 1\n{\"outcome\":3}", "hello", "hello\n{\"protocol\":\"a\"}", "test 1\n{}"})
     EXPECT_FALSE(decodeReply(text)) << text;
   for (const char *text : {"", "stage 1 load", "test", "test 1", "test 1\n{\"part\":\"x\"}",
                            "test 1\n{\"filechecks\":[1]}", "test -1\n{}"})

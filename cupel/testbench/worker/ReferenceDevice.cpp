@@ -31,6 +31,7 @@ public:
     reference::RunOptions options;
     options.maxMemory = int64_t(budget.memoryBytes);
     options.timeoutSeconds = budget.secondsLeft();
+    options.threads = int(budget.threads);
     options.seed = budget.seed;
     options.probeFolder = "."; // The test's own folder.
     reference::Run run(std::move(options));

@@ -1,5 +1,7 @@
 #include "cupel/testbench/worker/Serve.h"
 
+#include "cupel/testbench/worker/OwnProcesses.h"
+
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -147,7 +149,8 @@ int serve(const ServeOptions &options, const Handler &handler) {
     surroundings.resetPeak();
     Progress progress(options.replies, request->number);
     progress.enter(results::Stage::Load);
-    Finished finished{request->number, handler(*request, progress)};
+    Finished finished{request->number, handler(*request, progress), {}};
+    finished.kept = keptProcesses();
     results::TestRecord &record = finished.record;
     record.stages = progress.times();
     if (record.lastStage == results::Stage::None)

@@ -1,0 +1,96 @@
+// The loop of a run: what it knows of its tests, workers and devices, and what it does when
+// something happens. Inside the runner only; its parts are in Loop.cpp (the loop itself, records,
+// signals), LoopWorkers.cpp (giving tests to workers, hearing from them, ending them),
+// LoopDevices.cpp (which devices are good) and LoopLimits.cpp (time and memory).
+#pragma once
+
+#include "cupel/testbench/runner/Journal.h"
+#include "cupel/testbench/runner/Limits.h"
+#include "cupel/testbench/runner/Runner.h"
+#include "cupel/testbench/runner/Schedule.h"
+#include "cupel/testbench/runner/Signals.h"
+#include "cupel/testbench/runner/Slot.h"
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cupel::testbench::runner {
+
+/// How much later than the worker itself the runner ends a test that takes too long.
+inline constexpr double kTimeoutSlack = 0.25;
+
+enum class Health : uint8_t { Good, Suspect, Checking, Bad };
+
+struct DeviceHealth {
+  Health health = Health::Good;
+  uint32_t startFailures = 0, checkFailures = 0;
+};
+
+class Loop {
+public:
+  Loop(const std::vector<TestItem> &items, const RunnerOptions &options, Journal &journal,
+       Observer &observer)
+      : items(items), options(options), journal(journal), observer(observer),
+        memoryBudget(options.memoryBudgetBytes ? options.memoryBudgetBytes : machineMemoryBudget()),
+        health(options.devices.size()), tests(items.size()) {
+    outcome.records.resize(items.size());
+  }
+
+  Result<RunOutcome> run(const std::unordered_map<std::string, results::TestRecord> &done);
+
+private:
+  struct TestState {
+    std::vector<results::Outcome> tries;
+    uint32_t putBacks = 0;
+    bool recorded = false;
+  };
+
+  void recordUnstarted(const std::unordered_map<std::string, results::TestRecord> &done,
+                       std::vector<size_t> &waiting);
+  void record(size_t test, results::TestRecord record);
+  void showDurable();
+  bool isOver() const;
+
+  void startWorker(Slot &slot);
+  void startFailed(Slot &slot, const std::string &why);
+  void advance(Slot &slot);
+  bool dispatch(Slot &slot);
+  void checkHealth(Slot &slot);
+  void healthAnswer(Slot &slot, const std::string &failure);
+  void markBad(size_t device, const std::string &why);
+  void clearHopeless();
+
+  void readReplies(Slot &slot);
+  void handle(Slot &slot, worker::Reply reply);
+  void finish(Slot &slot, results::TestRecord found, const std::vector<pid_t> &kept);
+  void endAttempt(Slot &slot, results::TestRecord record);
+  void condemn(Slot &slot, Sentence sentence, bool politely);
+  void workerEnded(Slot &slot, const WorkerEnd &end);
+  void watchTimes(Slot &slot, Clock::time_point time);
+  void watchMemory();
+  void interrupt();
+  void wait(Clock::time_point until);
+  Clock::time_point nextDeadline(Clock::time_point time) const;
+
+  const std::vector<TestItem> &items;
+  const RunnerOptions &options;
+  Journal &journal;
+  Observer &observer;
+  uint64_t memoryBudget;
+  std::vector<DeviceHealth> health;
+  std::vector<TestState> tests;
+  std::optional<Schedule> schedule;
+  std::vector<Slot> slots;
+  std::vector<pid_t> presentBefore;
+  std::deque<std::pair<uint64_t, size_t>> unshown; ///< Number in the journal, test.
+  uint64_t nextRequest = 1, memoryKills = 0;
+  size_t recorded = 0;
+  std::string folder; ///< Our own.
+  RunOutcome outcome;
+  Signals *signals = nullptr;
+};
+
+} // namespace cupel::testbench::runner

@@ -1,0 +1,361 @@
+#include "cupel/testbench/runner/Loop.h"
+
+#include "cupel/testbench/runner/Outcomes.h"
+#include "cupel/testbench/runner/Scratch.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <fmt/format.h>
+#include <thread>
+
+namespace cupel::testbench::runner {
+
+using results::Outcome;
+using results::Stage;
+using results::TestRecord;
+using worker::Finished;
+using worker::Hello;
+using worker::Reply;
+using worker::Request;
+using worker::StageEntered;
+
+namespace {
+
+/// How long a worker may live with its end of the pipe closed.
+constexpr double kClosedPatience = 0.3;
+/// Workers that end before they begin a test, before the test is blamed.
+constexpr uint32_t kMaxPutBacks = 2;
+constexpr uint32_t kMaxStartFailures = 3;
+/// A worker that holds this much between tests is replaced.
+constexpr uint64_t kIdleMemory = uint64_t{2} << 30;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+} // namespace
+
+void Loop::startWorker(Slot &slot) {
+  slot.checkFailure.clear();
+  slot.killAt = kNever;
+  slot.deadline = after(Clock::now(), options.startTimeoutSeconds);
+  Status status = makeEmptyFolder(slot.folder);
+  if (!status)
+    return startFailed(slot, status.message());
+  auto worker = WorkerProcess::start({options.workerCommand, slot.folder, options.outputCapBytes});
+  if (!worker)
+    return startFailed(slot, worker.message());
+  slot.worker = std::move(*worker);
+  slot.state = Slot::State::Starting;
+}
+
+void Loop::startFailed(Slot &slot, const std::string &why) {
+  slot.worker.reset();
+  slot.state = Slot::State::Empty;
+  if (++health[slot.device].startFailures >= kMaxStartFailures)
+    markBad(slot.device, "its worker does not start: " + why);
+}
+
+// --- Giving work -------------------------------------------------------------------------------
+
+void Loop::advance(Slot &slot) {
+  if (outcome.interrupted || !schedule->waiting())
+    return;
+  if (slot.state == Slot::State::Empty) {
+    if (schedule->isBad(slot.device)) {
+      // Another device may have room for one more.
+      for (size_t i = 0; i < health.size() && schedule->isBad(slot.device); ++i)
+        slot.device = (slot.device + 1) % health.size();
+      if (schedule->isBad(slot.device))
+        return;
+    }
+    // No more workers than there are tests to give.
+    size_t coming = 0;
+    for (const Slot &other : slots)
+      coming += other.state == Slot::State::Starting || other.state == Slot::State::Ready;
+    if (coming < schedule->waiting())
+      startWorker(slot);
+    return;
+  }
+  if (slot.state != Slot::State::Ready)
+    return;
+  switch (health[slot.device].health) {
+  case Health::Good:
+    dispatch(slot);
+    break;
+  case Health::Suspect:
+    checkHealth(slot);
+    break;
+  case Health::Checking:
+    break;
+  case Health::Bad:
+    slot.worker.reset();
+    slot.state = Slot::State::Empty;
+    break;
+  }
+}
+
+bool Loop::dispatch(Slot &slot) {
+  std::optional<size_t> test = schedule->take(slot.device);
+  if (!test)
+    return false;
+  const TestItem &item = items[*test];
+  slot.worker->drainOutput(); // What came late belongs to nobody.
+  slot.worker->printed.clear();
+  Attempt &attempt = slot.attempt.emplace();
+  attempt.test = *test;
+  attempt.request = nextRequest++;
+  attempt.began = attempt.stageBegan = Clock::now();
+  attempt.beganAt = now();
+  slot.state = Slot::State::Testing;
+  journal.started(item.fullName(), uint32_t(tests[*test].tries.size() + 1));
+  Request request;
+  request.number = attempt.request;
+  request.item = item;
+  request.folder = folder;
+  request.device = options.devices[slot.device].name;
+  request.seed = options.seed;
+  request.timeoutSeconds = options.timeoutSeconds;
+  request.threads =
+      options.threadsPerTest
+          ? options.threadsPerTest
+          : std::max<uint32_t>(1, std::thread::hardware_concurrency() / uint32_t(slots.size()));
+  request.memoryLimitBytes = options.memoryLimitBytes ? options.memoryLimitBytes : memoryBudget;
+  slot.worker->send(worker::encode(request));
+  observer.started(*test, item, uint32_t(slot.number), uint32_t(tests[*test].tries.size() + 1));
+  return true;
+}
+
+// --- What workers say --------------------------------------------------------------------------
+
+void Loop::readReplies(Slot &slot) {
+  while (slot.worker) {
+    Result<std::optional<Reply>> reply = slot.worker->nextReply();
+    if (!reply) {
+      condemn(
+          slot,
+          {Outcome::Crashed, "protocol_error", "broke the worker's protocol: " + reply.message()},
+          false);
+      return;
+    }
+    if (!*reply)
+      break;
+    handle(slot, std::move(**reply));
+  }
+  if (slot.worker && slot.worker->repliesClosed() && slot.killAt == kNever)
+    slot.killAt = after(Clock::now(), kClosedPatience);
+}
+
+void Loop::handle(Slot &slot, Reply reply) {
+  if (auto *hello = std::get_if<Hello>(&reply)) {
+    if (slot.state != Slot::State::Starting)
+      return;
+    if (hello->protocol != worker::kProtocolVersion) {
+      std::string why = fmt::format("{} speaks version {} of the protocol, this cupel version {}; "
+                                    "build both together",
+                                    hello->worker, hello->protocol, worker::kProtocolVersion);
+      health[slot.device].startFailures = kMaxStartFailures;
+      return startFailed(slot, why);
+    }
+    health[slot.device].startFailures = 0;
+    slot.state = Slot::State::Ready;
+    slot.deadline = kNever;
+  } else if (auto *stage = std::get_if<StageEntered>(&reply)) {
+    if (!slot.attempt || slot.attempt->request != stage->number || slot.attempt->sentence)
+      return;
+    slot.attempt->enter(stage->stage, Clock::now());
+    observer.stage(slot.attempt->test, items[slot.attempt->test], uint32_t(slot.number),
+                   stage->stage);
+  } else if (auto *finished = std::get_if<Finished>(&reply)) {
+    if (slot.state == Slot::State::Checking && finished->number == slot.checkRequest) {
+      const TestRecord &record = finished->record;
+      bool passed = record.outcome == Outcome::Passed;
+      slot.state = Slot::State::Ready;
+      slot.deadline = kNever;
+      if (record.errorClass == worker::kNoDevice)
+        markBad(slot.device, record.message);
+      else
+        healthAnswer(slot, passed                   ? ""
+                           : record.message.empty() ? "it did not pass"
+                                                    : record.message);
+      if (!passed) {
+        slot.worker.reset();
+        slot.state = Slot::State::Empty;
+      }
+    } else if (slot.attempt && slot.attempt->request == finished->number &&
+               !slot.attempt->sentence) {
+      finish(slot, std::move(finished->record), finished->kept);
+    }
+  }
+}
+
+void Loop::finish(Slot &slot, TestRecord found, const std::vector<pid_t> &kept) {
+  Attempt &attempt = *slot.attempt;
+  attempt.stragglers = uint32_t(slot.worker->endStragglers(kept));
+  slot.worker->drainOutput();
+  if (found.stages.empty()) {
+    attempt.enter(Stage::Done, Clock::now());
+    found.stages = attempt.stages;
+  }
+  if (found.outcome == Outcome::Passed)
+    found.lastStage = Stage::Done;
+  else if (found.lastStage == Stage::None)
+    found.lastStage = attempt.stage == Stage::Done && !attempt.stages.empty()
+                          ? attempt.stages.back().stage
+                          : attempt.stage;
+  uint64_t idle = found.peakMemoryBytes > kIdleMemory ? slot.worker->memoryBytes() : 0;
+  bool timedOut = found.outcome == Outcome::TimedOut || found.outcome == Outcome::OutOfMemory;
+  bool lost = found.errorClass == "device_lost";
+  if ((timedOut || lost) && health[slot.device].health == Health::Good)
+    health[slot.device].health = Health::Suspect;
+  slot.state = Slot::State::Ready;
+  endAttempt(slot, std::move(found));
+  emptyFolder(slot.folder);
+  if (idle > kIdleMemory || lost) {
+    slot.worker.reset();
+    slot.state = Slot::State::Empty;
+  }
+}
+
+/// Takes what a try came to; what the runner knows better is added.
+void Loop::endAttempt(Slot &slot, TestRecord found) {
+  Attempt attempt = std::move(*slot.attempt);
+  slot.attempt.reset();
+  const TestItem &item = items[attempt.test];
+  schedule->release(attempt.test, slot.device);
+
+  TestRecord record = recordFor(item, options);
+  record.outcome = found.outcome;
+  record.lastStage = found.lastStage;
+  record.stages = std::move(found.stages);
+  record.exitCode = found.exitCode;
+  record.signal = found.signal;
+  record.errorClass = std::move(found.errorClass);
+  record.message = std::move(found.message);
+  record.comparisons = std::move(found.comparisons);
+  record.artifacts = std::move(found.artifacts);
+  record.notes = std::move(found.notes);
+  record.startedAt = attempt.beganAt;
+  record.seconds = secondsBetween(attempt.began, Clock::now());
+  record.peakMemoryBytes = std::max(found.peakMemoryBytes, attempt.peakMemory);
+  record.device = options.devices[slot.device].name;
+  record.output = slot.worker ? slot.worker->printed.text() : std::string();
+  if (attempt.stragglers)
+    record.notes["left_running"] =
+        std::to_string(attempt.stragglers) + " processes were left running and have been ended";
+
+  TestState &state = tests[attempt.test];
+  state.tries.push_back(record.outcome);
+  if (!outcome.interrupted && state.tries.size() <= options.retries &&
+      isWorthRetry(record.outcome, item, options) && !schedule->isBad(slot.device)) {
+    schedule->putBack(attempt.test, /*first=*/false);
+    return;
+  }
+  conclude(record, state.tries, item, options);
+  this->record(attempt.test, std::move(record));
+}
+
+// --- Ending workers ----------------------------------------------------------------------------
+
+/// Ends the worker, and with it the test that it runs, in an outcome that is certain already.
+void Loop::condemn(Slot &slot, Sentence sentence, bool politely) {
+  if (slot.state == Slot::State::Checking || slot.state == Slot::State::Starting)
+    slot.checkFailure = sentence.message;
+  if (slot.attempt && !slot.attempt->sentence)
+    slot.attempt->sentence = std::move(sentence);
+  if (politely) {
+    slot.worker->terminate();
+    slot.killAt = after(Clock::now(), options.terminateGraceSeconds);
+  } else {
+    slot.worker->destroy();
+    // Should it not die, it is asked again.
+    slot.killAt = after(Clock::now(), 1);
+  }
+  if (slot.state == Slot::State::Testing || slot.state == Slot::State::Ready)
+    slot.state = Slot::State::Ending;
+}
+
+void Loop::workerEnded(Slot &slot, const WorkerEnd &end) {
+  // A result may have been on its way when it died.
+  if (!slot.attempt || !slot.attempt->sentence)
+    while (slot.worker) {
+      Result<std::optional<Reply>> reply = slot.worker->nextReply();
+      if (!reply || !*reply)
+        break;
+      handle(slot, std::move(**reply));
+    }
+  if (!slot.worker)
+    return;
+  slot.worker->drainOutput();
+
+  if (slot.attempt) {
+    Attempt &attempt = *slot.attempt;
+    TestRecord found;
+    found.lastStage = attempt.stage;
+    attempt.enter(Stage::Done, Clock::now());
+    found.stages = attempt.stages;
+    found.exitCode = end.exitCode;
+    found.signal = end.signal;
+    bool never = found.lastStage == Stage::None;
+    bool memoryKill = false;
+    if (!attempt.sentence && end.signal == SIGKILL)
+      if (uint64_t kills = kernelMemoryKills(); kills > memoryKills) {
+        memoryKills = kills;
+        memoryKill = true;
+      }
+    std::string where =
+        never ? "before it began" : "in stage " + std::string(results::name(found.lastStage));
+    std::string tail = slot.worker->printed.lastLine();
+    if (attempt.sentence) {
+      found.outcome = attempt.sentence->outcome;
+      found.errorClass = attempt.sentence->errorClass;
+      found.message = attempt.sentence->message;
+    } else if (memoryKill) {
+      found.outcome = Outcome::OutOfMemory;
+      found.errorClass = "out_of_memory";
+      found.message = "the machine ran out of memory " + where + ", and the kernel ended the test";
+    } else if (end.signal == SIGABRT && (tail.find("bad_alloc") != std::string::npos ||
+                                         tail.find("out of memory") != std::string::npos)) {
+      found.outcome = Outcome::OutOfMemory;
+      found.errorClass = "out_of_memory";
+      found.message = "no memory was left " + where + ": " + tail;
+    } else if (never && !end.guardLost && tests[attempt.test].putBacks < kMaxPutBacks &&
+               !outcome.interrupted) {
+      // The worker died of something older than this test, which gets another one.
+      ++tests[attempt.test].putBacks;
+      schedule->release(attempt.test, slot.device);
+      schedule->putBack(attempt.test, /*first=*/true);
+      slot.attempt.reset();
+    } else {
+      found.outcome = Outcome::Crashed;
+      found.errorClass = end.signal ? std::string("SIG") + sigabbrev_np(*end.signal) : "crash";
+      found.message = "crashed " + where + ": " + end.text();
+    }
+    if (slot.attempt) {
+      bool suspect = found.outcome != Outcome::Interrupted;
+      if (suspect && health[slot.device].health == Health::Good)
+        health[slot.device].health = Health::Suspect;
+      endAttempt(slot, std::move(found));
+    }
+  } else if (slot.state == Slot::State::Checking) {
+    healthAnswer(slot,
+                 slot.checkFailure.empty() ? "its worker ended: " + end.text() : slot.checkFailure);
+  } else if (slot.state == Slot::State::Starting) {
+    std::string tail = slot.worker->printed.lastLine();
+    std::string why = slot.checkFailure.empty() ? end.text() : slot.checkFailure;
+    startFailed(slot, tail.empty() ? why : why + ": " + tail);
+  }
+  slot.worker.reset();
+  slot.state = Slot::State::Empty;
+  slot.killAt = slot.deadline = kNever;
+  if (end.guardLost) {
+    std::vector<pid_t> guards;
+    for (const Slot &other : slots)
+      if (other.worker)
+        guards.push_back(other.worker->guardProcess());
+    endStrays(guards, presentBefore);
+  }
+}
+
+} // namespace cupel::testbench::runner
