@@ -68,6 +68,9 @@ def cli_page(cupel: Path) -> str:
              "## cupel", "", "```", top, "```", ""]
     for verb in verbs:
         lines += [f"## cupel {verb}", "", "```", help_of(cupel, verb), "```", ""]
+    device = cupel.parent / "cupel-device"
+    for verb in ([], ["run"], ["info"], ["serve"]):
+        lines += [" ".join(["## cupel-device", *verb]), "", "```", help_of(device, *verb), "```", ""]
     return "\n".join(lines)
 
 

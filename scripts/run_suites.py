@@ -85,6 +85,8 @@ class Suites:
         sanitizer = "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1"
         self.env = dict(os.environ, CUPEL_BUILD=str(build), ASAN_OPTIONS=sanitizer,
                         ASAN_SYMBOLIZER_PATH=str(LLVM / "bin/llvm-symbolizer"), UBSAN_OPTIONS="print_stacktrace=1")
+        if mode == "full":
+            self.env["CUPEL_LONG_TESTS"] = "1"
 
     def unit(self) -> Result:
         tests = sorted((self.bin / "unit").glob("*_test"))
@@ -129,6 +131,23 @@ class Suites:
     def cli(self) -> Result:
         return counted([self.python, ROOT / "tests/cli/check_cli.py", self.bin], self.env)
 
+    def zoo(self) -> Result:
+        """Discovery, on zoos made for it and on the real one where CUPEL_REAL_ZOO names a checkout of it."""
+        made = counted([self.python, ROOT / "tests/zoo/check_zoo.py", self.bin], self.env)
+        real = os.environ.get("CUPEL_REAL_ZOO")
+        if not real:
+            return made
+        config = ROOT.parent / "shared/realworld/tt-xla/test_config"
+        return total_of([made, counted([self.python, ROOT / "tests/zoo/check_real_zoo.py", self.bin, real,
+                                        *([config] if config.is_dir() else [])], self.env)])
+
+    def config(self) -> Result:
+        """The configuration of the tests and the presets of CI jobs, from outside."""
+        return counted([self.python, ROOT / "tests/config/check_config.py", self.bin], self.env)
+
+    def results(self) -> Result:
+        return counted([self.python, ROOT / "tests/results/check_results.py", self.bin], self.env)
+
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
 
@@ -151,10 +170,15 @@ class Suites:
         return result
 
     def reference(self) -> Result:
-        """Programs of our own that check themselves, one an operation and one a trap, and that none is missing."""
+        """Programs of our own that check themselves, one an operation and one a trap, that none is missing, and that they notice errors."""
         folder = ROOT / "tests/reference"
         programs = counted([self.bin / "cupel", "eval", folder / "ops", folder / "traps", folder / "calls"], self.env)
-        return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env)])
+        broken = counted([self.python, folder / "mutate.py", self.bin, "--elements", "1000" if self.mode == "full" else "3"], self.env)
+        return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env), broken])
+
+    def runner(self) -> Result:
+        """`cupel run`: outcomes, kills at random moments, resumed runs, Ctrl-C."""
+        return counted([self.python, ROOT / "tests/runner/check_runner.py", self.bin, "--mode", self.mode], self.env)
 
     def device(self) -> Result:
         """cupel-device and the PJRT host against a plugin that misbehaves."""

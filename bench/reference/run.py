@@ -89,6 +89,15 @@ def convolution(a, b):
     return (b.reshape(64, 64 * 9) @ patches(a)).reshape(1, 64, 56, 56)
 
 
+def depthwise(a, k):
+    padded = np.pad(a[0], ((0, 0), (1, 1), (1, 1)))
+    result = np.zeros((64, 56, 56), np.float32)
+    for y in range(3):
+        for x in range(3):
+            result += padded[:, y : y + 56, x : x + 56] * k[:, 0, y, x, None, None]
+    return result[None]
+
+
 def count(n):
     i, x = 0, 0.0
     while i < n:
@@ -129,10 +138,17 @@ def cases():
     yield Case("sort_known", 3, [keys, payload], sort(lambda k: k))
     yield Case("dot_512", 6, [normal(512, 512), normal(512, 512)], np.matmul, atol=1e-3)
     yield Case("dot_batched", 6, [normal(16, 256, 128), normal(16, 128, 256)], np.matmul, atol=1e-3)
+    yield Case("matrix_vector", None, [normal(2048, 2048), normal(2048)], np.matmul, atol=1e-3)
+    yield Case("vector_matrix", None, [normal(2048), normal(2048, 2048)], np.matmul, atol=1e-3)
+    yield Case("matrix_vector", None, [normal(2048, 2048), normal(2048)], np.matmul, atol=1e-3,
+               accumulate="f64", note="correctly rounded")
+    yield Case("dot_512", None, [normal(512, 512), normal(512, 512)], np.matmul, atol=1e-3,
+               accumulate="f64", note="correctly rounded")
     image, kernel = normal(1, 64, 56, 56), normal(64, 64, 3, 3)
     flat, columns = kernel.reshape(64, 64 * 9), patches(image)
     yield Case("convolution", 6, [image, kernel], convolution, judge=lambda a, b: flat @ columns,
                atol=1e-3, note="NumPy: the matrix product alone")
+    yield Case("convolution_depthwise", None, [image, normal(64, 1, 3, 3)], depthwise, atol=1e-3)
     yield Case("while", None, [np.int32(100_000)], count)
     yield Case("reduce_unknown_rows", None, [normal(*matrix)],
                lambda a: np.sum(np.abs(a), axis=1), atol=1e-1)
@@ -255,6 +271,8 @@ def main():
             steps = int(case.arguments[0]) / ours
             row(case.name, *times, f"{STEPS_A_SECOND / 1e6:g} M steps/s", steps >= STEPS_A_SECOND,
                 f"{steps / 1e6:.2f} M steps/s (Python's loop beside it)")
+        elif case.bar is None:
+            row(case.name, *times, "-", True, case.note)
         else:
             row(case.name, *times, f"{case.bar}x", ours / numpy <= case.bar, case.note)
     if options.only in "memory_chain":

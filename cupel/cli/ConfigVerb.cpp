@@ -7,6 +7,9 @@
 #include "cupel/support/Text.h"
 #include "cupel/testbench/config/Check.h"
 #include "cupel/testbench/config/Configuration.h"
+#include "cupel/testbench/matrix/Collect.h"
+#include "cupel/testbench/matrix/Project.h"
+#include "cupel/testbench/matrix/Table.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -15,6 +18,8 @@
 namespace cupel::cli {
 
 using namespace testbench::config;
+namespace matrix = testbench::matrix;
+namespace zoo = testbench::zoo;
 
 namespace {
 
@@ -67,17 +72,67 @@ void printJson(const Configuration &configuration, const std::vector<Diagnostic>
   fmt::print("{}\n", dumped(root));
 }
 
-int checkConfiguration(const std::vector<std::string> &paths, const CheckOptions &options,
-                       bool strict, bool json, bool quiet) {
-  Configuration configuration = Configuration::load(paths);
-  std::vector<Diagnostic> diagnostics = check(configuration, options);
+/// What `cupel config check` was asked for.
+struct CheckRequest {
+  std::vector<std::string> paths;
+  CheckOptions options;
+  matrix::CollectOptions collect;
+  bool againstZoo = false;
+  bool strict = false, json = false, quiet = false, listMissing = false;
+};
+
+/// The tests of the zoo and the names of its models.
+KnownTests knownTests(const matrix::Collection &collection) {
+  const matrix::Table &table = collection.table();
+  KnownTests tests;
+  for (uint32_t row = 0; row < table.size(); ++row)
+    if (table.suiteOf(row) == "models" || table.suiteOf(row) == "llm")
+      table.appendId(row, tests.ids.emplace_back());
+  for (const zoo::Loader &loader : table.loaders) {
+    if (loader.state != zoo::Loader::Decided) {
+      tests.undecidedModels.push_back(loader.modelPath);
+      continue;
+    }
+    std::string folder = loader.modelPath.substr(0, loader.modelPath.rfind('/'));
+    tests.modelNames.push_back(folder);
+    // A placeholder is called what people call the model, which may be any of these.
+    for (const std::vector<zoo::Variant> *variants : {&loader.variants, &loader.prefillVariants})
+      for (const zoo::Variant &variant : *variants)
+        for (const std::string &name :
+             {variant.model, variant.name, variant.model + variant.name, folder + variant.name})
+          if (!name.empty())
+            tests.modelNames.push_back(name);
+  }
+  for (const matrix::UndecidedLoader &loader : collection.undecided)
+    tests.undecidedModels.push_back(loader.modelPath);
+  return tests;
+}
+
+int checkConfiguration(const CheckRequest &request) {
+  Configuration configuration = Configuration::load(request.paths);
+  std::vector<Diagnostic> diagnostics = check(configuration, request.options);
+  if (request.againstZoo) {
+    Result<matrix::Collection> collection = matrix::collect(request.collect);
+    if (!collection)
+      return failUsage(collection.message());
+    for (const testbench::Remark &error : collection->errors)
+      fmt::print(stderr, "{}\n", error.text());
+    KnownTests tests = knownTests(*collection);
+    if (tests.ids.empty())
+      return failUsage("no model loader was found to compare with; --zoo names the root of a tree "
+                       "of loaders, --no-zoo leaves the comparison out");
+    std::vector<Diagnostic> more =
+        checkAgainst(tests, configuration, request.paths.front(), request.listMissing);
+    diagnostics.insert(diagnostics.end(), more.begin(), more.end());
+    sortDiagnostics(diagnostics);
+  }
   Counts counts(diagnostics);
-  bool passed = counts.errors == 0 && !(strict && counts.warnings != 0);
-  if (json) {
+  bool passed = counts.errors == 0 && !(request.strict && counts.warnings != 0);
+  if (request.json) {
     printJson(configuration, diagnostics, counts, passed);
   } else {
     for (const Diagnostic &diagnostic : diagnostics)
-      if (!quiet || diagnostic.severity != Severity::Note)
+      if (!request.quiet || diagnostic.severity != Severity::Note)
         fmt::print("{}\n", render(diagnostic));
     fmt::print("{} in {}, {}: {}, {}, {}\n", entryCount(configuration.entries().size()),
                plural(configuration.files().size(), "file"),
@@ -178,16 +233,24 @@ int show(const std::vector<std::string> &paths, const std::vector<std::string> &
 int runConfigVerb(const Arguments &arguments) {
   CommandLine line("config", "Checks, explains and shows the configuration of the tests: YAML "
                              "files that say what is expected of each.");
-  std::vector<std::string> paths, shownPaths, furtherArchs, explained, shown;
+  CheckRequest request;
+  std::vector<std::string> shownPaths, explained, shown;
   std::string arch;
-  bool strict = false, json = false, quiet = false, markdown = false;
+  bool markdown = false, noZoo = false;
 
   CLI::App *checkAction = line.app.add_subcommand("check", "Find what is wrong or out of date");
-  checkAction->add_option("PATHS", paths, "Folders or files of the configuration")->required();
-  checkAction->add_flag("--strict", strict, "Fail for warnings too");
-  checkAction->add_flag("--json", json, "Machine-readable output");
-  checkAction->add_flag("-q,--quiet", quiet, "Leave notes out");
-  checkAction->add_option("--known-arch", furtherArchs,
+  checkAction->add_option("PATHS", request.paths,
+                          "Folders or files of the configuration (those of the project)");
+  checkAction->add_option("--zoo", request.collect.zoo,
+                          "Compare with the tests of this tree of loaders (that of the project)");
+  checkAction->add_flag("--no-zoo", noZoo, "Do not compare with any tests");
+  checkAction->add_flag("--import", request.collect.importUndecided,
+                        "Let Python import loaders whose text does not tell");
+  checkAction->add_flag("--missing", request.listMissing, "List each test without an entry");
+  checkAction->add_flag("--strict", request.strict, "Fail for warnings too");
+  checkAction->add_flag("--json", request.json, "Machine-readable output");
+  checkAction->add_flag("-q,--quiet", request.quiet, "Leave notes out");
+  checkAction->add_option("--known-arch", request.options.furtherArchs,
                           "An architecture besides those that are known (repeatable)");
 
   CLI::App *explainAction = line.app.add_subcommand("explain", "Say what a diagnostic means");
@@ -196,23 +259,39 @@ int runConfigVerb(const Arguments &arguments) {
 
   CLI::App *showAction = line.app.add_subcommand("show", "Print as JSON what holds for tests");
   showAction->add_option("IDS", shown, "Ids of tests")->required();
-  showAction->add_option("--config", shownPaths, "Folders or files of the configuration")
-      ->required();
+  showAction->add_option("--config", shownPaths,
+                         "Folders or files of the configuration (those of the project)");
   showAction->add_option("--arch", arch, "Apply the overrides of this architecture");
 
   line.app.require_subcommand(1);
-  line.example("cupel config check test_config", "check a folder");
-  line.example("cupel config check test_config --strict", "... and fail for warnings");
+  line.example("cupel config check", "the project's configuration");
+  line.example("cupel config check test_config --strict", "a folder; fail for warnings too");
+  line.example("cupel config check test_config --zoo DIR", "find what is out of date, too");
   line.example("cupel config explain C033", "what this code means");
-  line.example("cupel config show ID --config test_config --arch n150", "what holds for a test");
+  line.example("cupel config show ID --arch n150", "what holds for a test");
   if (std::optional<int> code = line.parse(arguments))
     return *code;
 
-  if (checkAction->parsed())
-    return checkConfiguration(paths, CheckOptions{furtherArchs}, strict, json, quiet);
   if (explainAction->parsed())
     return explain(explained, markdown);
-  return show(shownPaths, shown, arch);
+  Result<std::optional<matrix::Project>> project = matrix::currentProject();
+  if (!project)
+    return failUsage(project.message());
+  std::vector<std::string> &paths = checkAction->parsed() ? request.paths : shownPaths;
+  bool isProjects = paths.empty();
+  if (isProjects && *project)
+    paths = (*project)->config;
+  if (paths.empty())
+    return failUsage("name the folder of the configuration; there is no project file here that "
+                     "does");
+  if (showAction->parsed())
+    return show(paths, shown, arch);
+  // Another configuration than the project's has nothing to do with the project's zoo.
+  bool ofProject = isProjects && *project && !(*project)->zoo.empty();
+  request.againstZoo = !noZoo && (!request.collect.zoo.empty() || ofProject);
+  request.collect.useProject = request.collect.zoo.empty();
+  request.collect.suites = {"models", "llm"};
+  return checkConfiguration(request);
 }
 
 } // namespace cupel::cli

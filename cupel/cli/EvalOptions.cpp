@@ -13,14 +13,17 @@ const char *EvalOptions::help() {
          "the first check that fails is told with its location and values. Files may hold several\n"
          "programs, separated by '// -----'; of a folder every .mlir, .mlirbc and .bc file below "
          "it\n"
-         "is run. Ends with the number of files that passed and failed.\n"
+         "is run, in processes of their own: one that crashes costs itself alone. Ends with the\n"
+         "number of programs that passed and failed.\n"
          "\n"
          "usage: cupel eval FILE|DIR... [OPTIONS]\n"
          "\n"
          "Options:\n"
          "  --entry NAME            the function to run (main, or the only one)\n"
          "  --args VALUE...         its arguments: random, zeros, FILE.npy or 'dense<...>'; one\n"
-         "                          value alone stands for all arguments\n"
+         "                          value alone stands for all arguments. random:2x3 says the\n"
+         "                          shape where the type leaves it open, random:?=2 each open\n"
+         "                          size\n"
          "  --seed N                of random arguments and of stablehlo.rng (0)\n"
          "  --print                 print the results\n"
          "  --save DIR              write the results there as resultN.npy\n"
@@ -31,10 +34,12 @@ const char *EvalOptions::help() {
          "                          (stablehlo.add), line:N, or its number #N; at most 1024\n"
          "                          elements of each\n"
          "  --probes DIR            where interpreter.probe writes\n"
-         "  --max-memory SIZE       of the whole process, such as 4G (80 % of the machine's)\n"
+         "  --max-memory SIZE       of a process, such as 4G (80 % of the machine's, divided by "
+         "the\n"
+         "                          number of files at a time)\n"
          "  --max-steps N           operations a program may execute (no limit)\n"
          "  --timeout SECONDS       for each program (no limit)\n"
-         "  --jobs N                files at a time (all cores)\n"
+         "  -j, --jobs N            files at a time, each in a process of its own (all cores)\n"
          "  --threads N             for the operations of one program (all cores; 1 where several\n"
          "                          files run side by side); results do not depend on it\n"
          "  --help                  this text\n"
@@ -57,6 +62,9 @@ template <typename T> bool parseNumber(std::string_view text, T &value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+/// Where the values of --args end.
+bool isOption(const std::string &word) { return word.starts_with("--") || word.starts_with("-j"); }
+
 bool parseSize(std::string_view text, int64_t &value) {
   int shift = 0;
   if (!text.empty()) {
@@ -73,12 +81,16 @@ bool parseSize(std::string_view text, int64_t &value) {
 } // namespace
 
 Status EvalOptions::parse(int argc, char **argv) {
-  run.maxMemory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 5 * 4;
   jobs = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::string> words(argv + 1, argv + argc);
   for (size_t i = 0; i < words.size(); ++i) {
     std::string name = words[i], value;
     bool hasValue = false;
+    if (name.starts_with("-j") && !name.starts_with("--")) { // -j 4, -j4, -j=4
+      value = name.substr(std::min<size_t>(name.size(), name.starts_with("-j=") ? 3 : 2));
+      hasValue = name.size() > 2;
+      name = "--jobs";
+    }
     if (!name.starts_with("--")) {
       if (name.starts_with("-") && name != "-" && name != "-h")
         return Error{"unknown option " + name + " (cupel eval --help explains)"};
@@ -88,7 +100,7 @@ Status EvalOptions::parse(int argc, char **argv) {
         inputs.push_back(name);
       continue;
     }
-    if (size_t equals = name.find('='); equals != std::string::npos) {
+    if (size_t equals = name.find('='); !hasValue && equals != std::string::npos) {
       value = name.substr(equals + 1);
       name.resize(equals);
       hasValue = true;
@@ -105,7 +117,7 @@ Status EvalOptions::parse(int argc, char **argv) {
       if (hasValue)
         args.push_back(value);
       else
-        while (i + 1 < words.size() && !words[i + 1].starts_with("--"))
+        while (i + 1 < words.size() && !isOption(words[i + 1]))
           args.push_back(words[++i]);
       continue;
     }
@@ -152,6 +164,12 @@ Status EvalOptions::parse(int argc, char **argv) {
   if (inputs.empty() && !showHelp)
     return Error{"no FILE or DIR was given (cupel eval --help explains)"};
   return {};
+}
+
+void EvalOptions::divideMemory(unsigned processes) {
+  if (!run.maxMemory)
+    run.maxMemory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 5 * 4 /
+                    std::max(1u, processes);
 }
 
 } // namespace cupel::cli

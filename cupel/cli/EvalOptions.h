@@ -11,7 +11,7 @@ namespace cupel::cli {
 struct EvalOptions {
   std::vector<std::string> inputs;
   std::string entry;
-  std::vector<std::string> args; ///< "random", "zeros", a .npy file or `dense<...>`.
+  std::vector<std::string> args; ///< "random", "zeros", either with ":SHAPE", a .npy file or `dense<...>`.
   std::string saveFolder;
   std::string trace; ///< Which operations; empty: none.
   reference::RunOptions run;
@@ -22,6 +22,8 @@ struct EvalOptions {
 
   /// What is wrong with the command line, or nothing.
   Status parse(int argc, char **argv);
+  /// Sets the limit of memory for each of so many processes, unless the command line did.
+  void divideMemory(unsigned processes);
   static const char *help();
 };
 

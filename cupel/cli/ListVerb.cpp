@@ -2,6 +2,7 @@
 
 #include "cupel/cli/CollectArguments.h"
 #include "cupel/cli/CommandLine.h"
+#include "cupel/cli/ResultsStore.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/testbench/matrix/Table.h"
 
@@ -17,7 +18,10 @@ using testbench::matrix::Collection;
 /// Collects output and hands it on in large pieces: a hundred thousand lines in a few writes.
 class Output {
 public:
-  ~Output() { flush(); }
+  ~Output() {
+    flush();
+    fflush(stdout); // Before anything is said on standard error.
+  }
   std::string text;
   void maybeFlush() {
     if (text.size() > (size_t{1} << 16))
@@ -192,6 +196,39 @@ void printTable(const Collection &collection) {
   output.text += '\n';
 }
 
+/// What earlier runs have to say: -R, and durations that balance the shards as `cupel run` does.
+Status useResults(const CollectArguments &selection, const std::string &folder,
+                  const std::string &device, testbench::matrix::CollectOptions &options) {
+  if (selection.repeat.empty() && options.shards < 2)
+    return {};
+  Result<results::Store> store = openResults(folder);
+  if (!store)
+    return selection.repeat.empty() ? Status() : Error{"-R: " + store.message()};
+  if (!selection.repeat.empty()) {
+    Result<std::string> run = store->resolveRun(selection.repeat);
+    if (!run)
+      return Error{"-R: " + run.message()};
+    Result<std::vector<results::OutcomeRow>> rows = store->outcomes(*run);
+    if (!rows)
+      return Error{"-R: " + rows.message()};
+    auto &succeeded = options.succeededBefore.emplace();
+    for (const results::OutcomeRow &row : *rows)
+      succeeded[row.fullName()] = !results::isBad(row.outcome);
+  }
+  if (options.shards > 1) {
+    auto seconds = std::make_shared<std::unordered_map<std::string, double>>();
+    if (Result<std::vector<results::KnownTest>> known = store->known(options.arch, device))
+      for (const results::KnownTest &test : *known)
+        if (test.seconds > 0)
+          (*seconds)[test.fullName()] = test.seconds;
+    options.knownSeconds = [seconds](const std::string &name) -> std::optional<double> {
+      auto found = seconds->find(name);
+      return found == seconds->end() ? std::nullopt : std::optional(found->second);
+    };
+  }
+  return {};
+}
+
 } // namespace
 
 int runListVerb(const Arguments &arguments) {
@@ -200,7 +237,9 @@ int runListVerb(const Arguments &arguments) {
                    "zoo, programs, operator\ncases, ONNX models and archives below the given "
                    "paths or in the project (cupel.yaml).");
   CollectArguments selection(line);
-  std::string format = "table";
+  std::string format = "table", resultsFolder, device = "reference";
+  addResultsOption(line, resultsFolder);
+  line.app.add_option("--device", device, "Whose durations balance --shard (reference)");
   line.app.add_option("--format", format, "table, ids (one suite::id a line) or json")
       ->check(CLI::IsMember({"table", "ids", "json"}));
   line.example("cupel list", "everything the project file names");
@@ -216,8 +255,8 @@ int runListVerb(const Arguments &arguments) {
   Result<testbench::matrix::CollectOptions> options = selection.options();
   if (!options)
     return reportError("list", options.message(), kExitUsage);
-  if (!selection.repeat.empty())
-    return reportError("list", "-R needs the results of a run", kExitUsage);
+  if (Status status = useResults(selection, resultsFolder, device, *options); !status)
+    return reportError("list", status.message(), kExitUsage);
   Result<Collection> collection = testbench::matrix::collect(*options);
   if (!collection)
     return reportError("list", collection.message(), kExitUsage);

@@ -1,4 +1,5 @@
 #include "cupel/cli/ResultsStore.h"
+#include "cupel/testbench/matrix/Project.h"
 
 #include <algorithm>
 #include <cctype>
@@ -21,7 +22,12 @@ void addResultsOption(CommandLine &line, std::string &folder) {
 Result<std::string> resultsFolder(const std::string &option) {
   if (!option.empty())
     return option;
-  return std::string(".cupel/results");
+  Result<std::optional<testbench::matrix::Project>> project = testbench::matrix::currentProject();
+  if (!project)
+    return Error{project.message()};
+  if (!*project)
+    return std::string(".cupel/results");
+  return (*project)->results.value_or((*project)->folder + "/.cupel/results");
 }
 
 Result<Store> openResults(const std::string &option) {

@@ -1,8 +1,8 @@
 #include "cupel/cli/RunOptions.h"
 
+#include "cupel/cli/CollectArguments.h"
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/support/Process.h"
-#include "cupel/testbench/selection/Shards.h"
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -14,24 +14,7 @@
 
 namespace cupel::cli {
 
-namespace {
-
-using testbench::matrix::CollectOptions;
-using testbench::runner::DeviceSpec;
 using testbench::runner::RunnerOptions;
-
-std::vector<std::string> splitAtCommas(const std::string &text) {
-  std::vector<std::string> words;
-  for (size_t at = 0; at <= text.size() && !text.empty();) {
-    size_t end = std::min(text.find(',', at), text.size());
-    if (end > at)
-      words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
-
-} // namespace
 
 Result<uint64_t> parseByteCount(const std::string &text) {
   const char *begin = text.c_str();
@@ -54,33 +37,18 @@ Result<uint64_t> parseByteCount(const std::string &text) {
 std::optional<int> RunOptions::parse(const Arguments &given) {
   CommandLine line("run", "Run tests in worker processes, judge, remember and report them.");
   CLI::App &app = line.app;
-  app.add_option("PATH|ID", arguments,
-                 "Files and folders with tests, or ids (default: the project file cupel.yaml)");
-  app.add_option("-k", keyword, "Run tests whose names match, as pytest does")->type_name("EXPR");
-  app.add_option("-m", markers, "Run tests whose markers match, as pytest does")->type_name("EXPR");
-  app.add_option("--suite", suites, "Run these suites only: programs,models,...")
-      ->type_name("NAMES");
-  app.add_option("-R", repeat,
-                 "Run what failed, did not run or is new since this run: latest, or its id")
-      ->type_name("RUN");
-  app.add_option("--shard", shard, "Run part i of n, balanced by known durations")
-      ->type_name("i/n");
-  app.add_option("--preset", preset, "Run what this job of a CI preset would run")
-      ->type_name("FILE[:NAME]");
-  app.add_option("--frameworks", frameworks, "Frameworks of loaders (pytorch,jax)")
-      ->type_name("NAMES");
-  app.add_option("--zoo", zoo, "Root of a tree of model loaders")->type_name("DIR");
-  app.add_option("--config", config, "Folder of the YAML test configuration")->type_name("DIR");
-  app.add_option("--arch", arch, "Architecture whose overrides apply")->type_name("NAME");
-  app.add_flag("--import", importUndecided, "Import loaders that cannot be read statically");
-  app.add_flag("--no-cache", noCache, "Read everything anew");
-
+  CollectArguments selection(line);
   app.add_option("--device", devices,
-                 "Where tests run (reference); several stand in for each other")
+                 "Where tests run: reference (the default), cupel, or a PJRT plugin's .so file; "
+                 "several stand in for each other")
       ->type_name("NAME")
       ->delimiter(',')
       ->expected(1)
       ->take_all();
+  app.add_option("--device-launcher", deviceLauncher,
+                 "Reach the devices through this command and cupel-device there, e.g. 'ssh lab'")
+      ->type_name("COMMAND")
+      ->needs("--device");
   app.add_option("-j,--jobs", jobs, "How many workers at once (one a core)")->type_name("N");
   app.add_option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
       ->type_name("S");
@@ -102,36 +70,24 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   app.add_option("--junitxml", junit, "Write a JUnit XML report")->type_name("FILE");
   app.add_option("--json", json, "Write a JSON report")->type_name("FILE");
   app.add_option("--markdown", markdown, "Write a summary for a pull request")->type_name("FILE");
+  app.add_option("--reasons", reasons,
+                 "Further failure reasons; they replace those that ship by name")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
   app.add_flag("-q,--quiet", quiet, "No line for tests that went as expected");
   line.example("cupel run zoo/programs", "run the programs that ship");
   line.example("cupel run -k 'conv and not train' -j 4", "those of the project that match");
   line.example("cupel run -R latest --retries 2", "what failed last time, three tries each");
   line.example("cupel run --resume", "go on where a killed run stopped");
-  return line.parse(given);
-}
-
-Result<CollectOptions> RunOptions::collecting() const {
-  CollectOptions collect;
-  collect.arguments = arguments;
-  collect.zoo = zoo;
-  collect.config = config;
-  collect.arch = arch;
-  collect.keyword = keyword;
-  collect.markers = markers;
-  collect.preset = preset;
-  collect.suites = splitAtCommas(suites);
-  if (!frameworks.empty())
-    collect.frameworks = splitAtCommas(frameworks);
-  collect.importUndecided = importUndecided;
-  collect.useCache = !noCache;
-  if (!shard.empty()) {
-    Result<testbench::selection::Shard> parsed = testbench::selection::parseShard(shard);
-    if (!parsed)
-      return Error{"--shard: " + parsed.message()};
-    collect.shard = parsed->index;
-    collect.shards = parsed->count;
-  }
-  return collect;
+  if (std::optional<int> exit = line.parse(given))
+    return exit;
+  Result<testbench::matrix::CollectOptions> selected = selection.options();
+  if (!selected)
+    return reportError("run", selected.message(), kExitUsage);
+  collect = std::move(*selected);
+  repeat = selection.repeat;
+  return std::nullopt;
 }
 
 Result<RunnerOptions> RunOptions::running() const {
@@ -162,11 +118,11 @@ Result<RunnerOptions> RunOptions::running() const {
   run.seed = seed;
   run.forceRun = forceRun;
   run.runXfail = runXfail;
-  run.arch = arch;
+  run.arch = collect.arch;
   if (!devices.empty()) {
     run.devices.clear();
     for (const std::string &name : devices)
-      run.devices.push_back({.name = name});
+      run.devices.push_back({.name = launched(name)});
   }
   // For tests of the runner itself.
   const char *other = std::getenv("CUPEL_WORKER");
@@ -175,7 +131,10 @@ Result<RunnerOptions> RunOptions::running() const {
 }
 
 std::string RunOptions::deviceText() const {
-  return devices.empty() ? "reference" : fmt::format("{}", fmt::join(devices, ","));
+  std::vector<std::string> names;
+  for (const std::string &name : devices)
+    names.push_back(launched(name));
+  return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
 }
 
 } // namespace cupel::cli

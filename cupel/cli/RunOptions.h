@@ -14,26 +14,29 @@
 namespace cupel::cli {
 
 struct RunOptions {
-  std::vector<std::string> arguments; ///< Paths and ids; with --resume at most the run.
-  std::string zoo, config, results, arch, suites, frameworks, keyword, markers, preset, repeat;
-  std::string shard, junit, json, markdown, memory;
+  /// Which tests; without what only the store knows. With --resume its arguments are the run.
+  testbench::matrix::CollectOptions collect;
+  std::string repeat; ///< -R
+  std::string results, junit, json, markdown, memory, deviceLauncher;
+  std::vector<std::string> reasons; ///< Files of failure reasons besides those that ship.
   std::vector<std::string> devices, stageTimeouts;
   unsigned jobs = 0;
   double timeout = 300;
   uint32_t retries = 0;
   uint64_t seed = 0;
   bool forceRun = false, runXfail = false, resume = false, quiet = false;
-  bool importUndecided = false, noCache = false;
 
   /// Parses; an exit code where the verb must not go on.
   std::optional<int> parse(const Arguments &arguments);
 
-  /// What the options say of selecting; without what only the store knows (-R, durations).
-  Result<testbench::matrix::CollectOptions> collecting() const;
   /// What the options say of running; without what only the store knows (forecasts).
   Result<testbench::runner::RunnerOptions> running() const;
   /// The devices by name, as one text.
   std::string deviceText() const;
+  /// A device as a worker is told of it: with the command it is reached through.
+  std::string launched(const std::string &device) const {
+    return deviceLauncher.empty() ? device : device + "@" + deviceLauncher;
+  }
 };
 
 /// `4G`, `512M`, `1.5GiB`, `100000`: bytes.

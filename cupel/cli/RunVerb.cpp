@@ -1,8 +1,8 @@
 // `cupel run`: collect, schedule, run, journal, store, report, and the exit code.
 
+#include "cupel/cli/CollectArguments.h"
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/cli/RunOptions.h"
-#include "cupel/cli/RunSelection.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/results/report/Changes.h"
 #include "cupel/results/report/Reports.h"
@@ -12,9 +12,11 @@
 #include "cupel/support/Version.h"
 #include "cupel/testbench/runner/Journal.h"
 #include "cupel/testbench/runner/JournalReader.h"
+#include "cupel/testbench/triage/Explain.h"
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -107,7 +109,7 @@ private:
   Status openStore(const std::string &option);
   void learn();
   Status repeatAfter(testbench::matrix::CollectOptions &collect);
-  Result<Selection> select();
+  Result<std::vector<TestItem>> select();
   int go(std::vector<TestItem> items, std::unordered_map<std::string, TestRecord> done);
   int finish(RunOutcome outcome, size_t told, size_t selected);
   void say(const std::string &line) { fmt::print(stderr, "cupel run: {}\n", line); }
@@ -116,7 +118,9 @@ private:
   std::string folder; ///< Of the results.
   std::optional<Store> store;
   std::vector<KnownTest> known;
-  std::optional<std::vector<std::string>> only;
+  std::optional<std::vector<std::string>> only; ///< Of a resumed run: what was selected.
+  std::string nothingSelected;                  ///< Why there is nothing to run.
+  size_t collectionErrors = 0;                  ///< Files that could not be read.
   RunInfo info;
   std::unique_ptr<Journal> journal;
   std::unique_ptr<results::Reporter> reporter;
@@ -147,7 +151,7 @@ Status TestRun::openStore(const std::string &option) {
 void TestRun::learn() {
   if (!store)
     return;
-  Result<std::vector<KnownTest>> read = store->known(options.arch, options.deviceText());
+  Result<std::vector<KnownTest>> read = store->known(options.collect.arch, options.deviceText());
   if (read)
     known = std::move(*read);
   else
@@ -170,36 +174,37 @@ Status TestRun::repeatAfter(testbench::matrix::CollectOptions &collect) {
   return {};
 }
 
-Result<Selection> TestRun::select() {
-  Result<testbench::matrix::CollectOptions> collect = options.collecting();
-  if (!collect)
-    return Error{collect.message()};
-  if (!options.repeat.empty())
-    if (Status status = repeatAfter(*collect); !status)
+Result<std::vector<TestItem>> TestRun::select() {
+  testbench::matrix::CollectOptions collect = options.collect;
+  if (!options.repeat.empty() && !only)
+    if (Status status = repeatAfter(collect); !status)
       return Error{status.message()};
   std::unordered_map<std::string, double> seconds;
   for (const KnownTest &test : known)
     if (test.seconds > 0)
       seconds[test.fullName()] = test.seconds;
-  collect->knownSeconds = [&](const std::string &name) -> std::optional<double> {
+  collect.knownSeconds = [&](const std::string &name) -> std::optional<double> {
     auto found = seconds.find(name);
     return found == seconds.end() ? std::nullopt : std::optional(found->second);
   };
   if (only) {
     // What was selected is selected still, whatever happened since.
-    collect->only = only;
-    collect->succeededBefore.reset();
-    collect->shards = 1;
-    collect->shard = 0;
+    collect.only = only;
+    collect.shards = 1;
+    collect.shard = 0;
   }
-  Result<Selection> selection = selectTests(*collect);
-  if (!selection)
-    return selection;
-  for (const std::string &line : selection->errors)
-    say("error: " + line);
-  for (const std::string &line : selection->warnings)
-    say("warning: " + line);
-  return selection;
+  Result<testbench::matrix::Collection> collection = testbench::matrix::collect(collect);
+  if (!collection)
+    return Error{collection.message()};
+  showRemarks("run", *collection);
+  collectionErrors = collection->errors.size();
+  if (collection->size() == 0)
+    nothingSelected =
+        collection->found
+            ? fmt::format("nothing selected: of {} tests that were found none is meant",
+                          collection->found)
+            : "nothing selected: no tests were found (give a PATH, or see cupel run --help)";
+  return collection->items();
 }
 
 int TestRun::begin(const RunOptions &given, const Arguments &arguments) {
@@ -207,34 +212,29 @@ int TestRun::begin(const RunOptions &given, const Arguments &arguments) {
   if (Status status = openStore(options.results); !status)
     return fail(status.message());
   learn();
-  Result<Selection> selection = select();
-  if (!selection)
-    return fail(selection.message());
-  if (selection->items.empty())
-    return fail(
-        selection->found
-            ? fmt::format("nothing selected: {} tests were found and none is meant",
-                          selection->found)
-            : "nothing selected: no tests were found (give a PATH, or see cupel run --help)",
-        kExitNothingSelected);
+  Result<std::vector<TestItem>> items = select();
+  if (!items)
+    return fail(items.message());
+  if (items->empty())
+    return fail(nothingSelected, kExitNothingSelected);
   info.startedAt = now();
   info.id = results::newRunId(info.startedAt);
   info.commandLine = {"cupel", "run"};
   info.commandLine.insert(info.commandLine.end(), arguments.begin(), arguments.end());
-  info.arch = options.arch;
+  info.arch = options.collect.arch;
   info.device = options.deviceText();
-  info.selected = uint32_t(selection->items.size());
+  info.selected = uint32_t(items->size());
   info.environment = environmentNow(options);
   std::vector<std::string> names;
-  names.reserve(selection->items.size());
-  for (const TestItem &item : selection->items)
+  names.reserve(items->size());
+  for (const TestItem &item : *items)
     names.push_back(item.fullName());
   Result<std::unique_ptr<Journal>> created =
       Journal::create(folder + "/journals/" + info.id + ".jsonl", info, names);
   if (!created)
     return fail(created.message());
   journal = std::move(*created);
-  return go(std::move(selection->items), {});
+  return go(std::move(*items), {});
 }
 
 /// The journal to go on with: the one named, else the newest that is not done.
@@ -265,11 +265,12 @@ Result<std::pair<std::string, JournalContents>> findJournal(const std::string &f
 }
 
 int TestRun::resume(const RunOptions &given) {
-  if (given.arguments.size() > 1)
+  if (given.collect.arguments.size() > 1)
     return fail("--resume goes on with one run as it was begun; it takes its id and no more");
   if (Status status = openStore(given.results); !status)
     return fail(status.message());
-  auto found = findJournal(folder, given.arguments.empty() ? "" : given.arguments[0]);
+  auto found =
+      findJournal(folder, given.collect.arguments.empty() ? "" : given.collect.arguments[0]);
   if (!found)
     return fail(found.message());
   auto &[path, contents] = *found;
@@ -297,9 +298,9 @@ int TestRun::resume(const RunOptions &given) {
       return fail(begun->second + ": the folder the run was begun in cannot be entered any more");
   learn();
   only = contents.selection;
-  Result<Selection> selection = select();
-  if (!selection)
-    return fail(selection.message());
+  Result<std::vector<TestItem>> present = select();
+  if (!present)
+    return fail(present.message());
   Result<std::unique_ptr<Journal>> reopened = Journal::reopen(path, contents.validBytes);
   if (!reopened)
     return fail(reopened.message());
@@ -307,14 +308,14 @@ int TestRun::resume(const RunOptions &given) {
 
   // In the order of the selection; what is gone from the disk is still accounted for.
   std::unordered_map<std::string, size_t> at;
-  for (size_t i = 0; i < selection->items.size(); ++i)
-    at[selection->items[i].fullName()] = i;
+  for (size_t i = 0; i < present->size(); ++i)
+    at[(*present)[i].fullName()] = i;
   std::vector<TestItem> items;
   std::unordered_map<std::string, TestRecord> done;
   for (const std::string &name : contents.selection) {
     auto recorded = contents.records.find(name);
     if (auto item = at.find(name); item != at.end()) {
-      items.push_back(std::move(selection->items[item->second]));
+      items.push_back(std::move((*present)[item->second]));
     } else {
       TestItem gone;
       size_t colons = name.find("::");
@@ -353,6 +354,16 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
   Result<RunnerOptions> running = options.running();
   if (!running)
     return fail(running.message());
+  std::vector<std::string> reasonFiles = options.reasons;
+  if (std::string file = testbench::triage::defaultReasonsFile(); !file.empty())
+    reasonFiles.insert(reasonFiles.begin(), file);
+  Result<testbench::triage::ReasonTable> reasons =
+      testbench::triage::ReasonTable::load(reasonFiles);
+  if (!reasons)
+    return fail(reasons.message());
+  running->complete = [&](TestRecord &record, const TestItem &item) {
+    testbench::triage::explain(record, item.expectation, *reasons);
+  };
   running->scratchFolder = fs::temp_directory_path() / ("cupel-run-" + info.id);
   for (const KnownTest &test : known)
     if (test.seconds > 0)
@@ -381,6 +392,7 @@ int TestRun::finish(RunOutcome outcome, size_t told, size_t selected) {
   for (const TestRecord &record : outcome.records)
     bad |= results::isBad(record.outcome);
   bool complete = told == selected && !outcome.stoppedAtOnce;
+  bad |= collectionErrors != 0; // A test that could not be read has not passed.
   info.exitCode = !complete ? kExitUnaccounted : bad ? kExitFailure : kExitSuccess;
   // Stopped at once, the run has not ended: it can be resumed.
   if (complete) {
@@ -428,6 +440,8 @@ int runRunVerb(const Arguments &arguments) {
   RunOptions options;
   if (std::optional<int> exit = options.parse(arguments))
     return *exit;
+  // Somebody who closed our output is no reason to lose outcomes.
+  std::signal(SIGPIPE, SIG_IGN);
   TestRun run;
   return options.resume ? run.resume(options) : run.begin(options, arguments);
 }

@@ -28,6 +28,7 @@ int runEvalVerb(const Arguments &arguments);
 int runShowVerb(const Arguments &arguments);
 int runDiffVerb(const Arguments &arguments);
 int runHistoryVerb(const Arguments &arguments);
+int runCacheVerb(const Arguments &arguments);
 int runLspVerb(const Arguments &arguments);
 int runConfigVerb(const Arguments &arguments);
 int runCiMatrixVerb(const Arguments &arguments);

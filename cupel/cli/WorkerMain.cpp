@@ -2,6 +2,7 @@
 // process; `serve` stays and runs tests for `cupel run`.
 
 #include "cupel/cli/Eval.h"
+#include "cupel/cli/EvalDevice.h"
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/Walk.h"
 #include "cupel/support/Error.h"
@@ -17,6 +18,8 @@ int main(int argc, char **argv) {
   llvm::StringRef command = argc > 1 ? argv[1] : "";
   if (command == "opt")
     return cli::runOpt(argc - 1, argv + 1);
+  if (command == "eval" && cli::asksForDevice({argv + 2, argv + argc}))
+    return cli::runEvalOnDevice({argv + 2, argv + argc});
   if (command == "eval")
     return cli::runEval(argc - 1, argv + 1);
   if (command == "serve")

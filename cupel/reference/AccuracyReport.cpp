@@ -203,8 +203,8 @@ different sizes, and asserts equal bits; `ThreadsTest` asserts that for 1, 2, 3 
 
 Otherwise, with `--accumulate=f64`: sums of complex<f32> are correctly rounded in each part, their dot products are summed in f64 and
 rounded once; `multiply` reductions are in f64 and rounded once; reductions with other bodies, f64 and complex<f64> follow the program's
-types, f64 sums eight terms at a time. With `--accumulate=native` everything follows the program's own types, one step after another in
-row-major order.
+types, f64 sums eight terms at a time; `fft` is in f64 and rounded once. With `--accumulate=native` everything follows the program's own
+types, one step after another in row-major order; `fft` rounds every step, unless a length has a prime factor above 50.
 )";
   page.close();
   if (!page)

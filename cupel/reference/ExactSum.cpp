@@ -43,7 +43,44 @@ __attribute__((target("avx2"))) void takeAvx2(TwoPartSum &state, const double *t
 }
 #endif
 
+[[gnu::always_inline]] inline bool roundAll(const double *sums, const double *absolute,
+                                            double factor, float *out, int64_t count) {
+  uint32_t doubt = 0;
+  for (int64_t j = 0; j < count; ++j) {
+    double sum = sums[j], slack = factor * absolute[j] + __builtin_fabs(sum) * 0x1p-52;
+    auto low = static_cast<float>(sum - slack), high = static_cast<float>(sum + slack);
+    out[j] = static_cast<float>(sum);
+    doubt |= std::bit_cast<uint32_t>(low) ^ std::bit_cast<uint32_t>(high);
+    doubt |= static_cast<uint32_t>(sum != sum);
+  }
+  return doubt == 0;
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) bool roundAvx2(const double *sums, const double *absolute,
+                                               double factor, float *out, int64_t count) {
+  return roundAll(sums, absolute, factor, out, count);
+}
+#endif
+
+bool mayUseAvx2() {
+#if defined(__x86_64__)
+  static const bool has = __builtin_cpu_supports("avx2");
+  return has;
+#else
+  return false;
+#endif
+}
+
 } // namespace
+
+bool roundSafely(const double *sums, const double *absolute, double factor, float *out,
+                 int64_t count) {
+#if defined(__x86_64__)
+  if (mayUseAvx2())
+    return roundAvx2(sums, absolute, factor, out, count);
+#endif
+  return roundAll(sums, absolute, factor, out, count);
+}
 
 void ExactSum::add(double value) {
   auto bits = std::bit_cast<uint64_t>(value);
@@ -120,8 +157,7 @@ double carefulSum(int64_t count, const Terms &terms, bool (*roundsSafely)(double
     int64_t whole = (part + kLanes - 1) / kLanes * kLanes;
     std::fill(chunk + part, chunk + whole, -0.0);
 #if defined(__x86_64__)
-    static const bool hasAvx2 = __builtin_cpu_supports("avx2");
-    if (hasAvx2)
+    if (mayUseAvx2())
       takeAvx2(state, chunk, whole);
     else
 #endif

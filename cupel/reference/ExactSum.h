@@ -56,6 +56,11 @@ tensor::Storage<type> roundedSum(double sum, double error, int64_t count, const 
   return tensor::fromDouble<type>(sum);
 }
 
+/// Rounds `count` fast sums to f32, the j-th with an error up to factor * absolute[j]; false if one
+/// of them is in doubt (or NaN) and needs `roundedSum`.
+bool roundSafely(const double *sums, const double *absolute, double factor, float *out,
+                 int64_t count);
+
 /// Adds doubles without any error, in fixed point over their whole range.
 class ExactSum {
 public:

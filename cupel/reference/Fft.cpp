@@ -1,6 +1,7 @@
 #include "cupel/reference/Fft.h"
 
 #include "cupel/reference/Parallel.h"
+#include "cupel/reference/StepwiseFft.h"
 #include "cupel/reference/UnitCircle.h"
 #include "cupel/tensor/Convert.h"
 
@@ -184,9 +185,100 @@ Result<Tensor> resizedLast(const Tensor &source, int64_t size, bool symmetric) {
   return result;
 }
 
+/// The lines of a tensor along a dimension: `count` of them, whose elements are `step` apart.
+struct Lines {
+  int64_t length, count, step;
+  Lines(std::span<const int64_t> shape, size_t dim) : length(shape[dim]), count(1), step(1) {
+    for (size_t d = 0; d < shape.size(); ++d) {
+      count *= d == dim ? 1 : shape[d];
+      step *= d > dim ? shape[d] : 1;
+    }
+  }
+  int64_t first(int64_t line) const { return line / step * step * length + line % step; }
+};
+
+/// Complex lines, in place.
+template <typename T>
+void stepwiseLines(std::complex<T> *data, std::span<const int64_t> shape, size_t dim, bool forward,
+                   T factor) {
+  Lines lines(shape, dim);
+  StepwiseFft<T> transform(lines.length);
+  forBlocks(lines.count, 20.0 * static_cast<double>(lines.length), [&](int64_t begin, int64_t end) {
+    std::vector<std::complex<T>> line(lines.length), scratch(lines.length);
+    for (int64_t l = begin; l < end && !isStopped(); ++l) {
+      std::complex<T> *first = data + lines.first(l);
+      for (int64_t i = 0; i < lines.length; ++i)
+        line[i] = first[i * lines.step];
+      transform.run(line.data(), scratch.data(), forward, factor);
+      for (int64_t i = 0; i < lines.length; ++i)
+        first[i * lines.step] = line[i];
+    }
+  });
+}
+
+/// All dimensions in turn; the real one comes first if the signal is real, last if the result is.
+/// Inverse transforms are normalised in the step that comes first, or in the real one.
+template <typename T>
+Result<Tensor> stepwise(const Tensor &operand, FftType type, std::span<const int64_t> lengths) {
+  constexpr bool single = std::is_same_v<T, float>;
+  constexpr DType complexType = single ? DType::C64 : DType::C128;
+  constexpr DType realType = single ? DType::F32 : DType::F64;
+  bool forward = type == FftType::Fft || type == FftType::Rfft;
+  double points = 1;
+  for (int64_t length : lengths)
+    points *= static_cast<double>(length);
+  T factor = forward ? T(1) : static_cast<T>(1 / points);
+
+  Shape shape(operand.shape().begin(), operand.shape().end());
+  int64_t rank = operand.rank(), count = static_cast<int64_t>(lengths.size());
+  int64_t length = lengths.back(), spectrum = length / 2 + 1;
+  Result<Tensor> source = operand.contiguous();
+  if (!source)
+    return source;
+  if (type == FftType::Rfft)
+    shape.back() = spectrum;
+  Result<Tensor> values = Tensor::uninitialized(complexType, shape);
+  if (!values)
+    return values;
+  auto *data = values->template mutableAs<std::complex<T>>();
+  int64_t rows = values->size() / shape.back();
+  double each = 20.0 * static_cast<double>(length);
+  if (type == FftType::Rfft) {
+    StepwiseRealFft<T> transform(length);
+    const T *real = source->template dataAs<T>();
+    forBlocks(rows, each, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end && !isStopped(); ++row)
+        transform.forward(real + row * length, data + row * spectrum);
+    });
+  } else {
+    std::memcpy(values->mutableData(), source->data(), static_cast<size_t>(source->byteSize()));
+  }
+  int64_t end = type == FftType::Rfft || type == FftType::Irfft ? rank - 1 : rank;
+  for (int64_t i = 0; i < end - (rank - count); ++i) {
+    // From the last dimension on where all are complex, as programs' expected values have it.
+    int64_t d = end == rank ? rank - 1 - i : rank - count + i;
+    bool scaled = type == FftType::Ifft && i == 0;
+    stepwiseLines<T>(data, shape, static_cast<size_t>(d), forward, scaled ? factor : T(1));
+  }
+  if (type != FftType::Irfft)
+    return values;
+  shape.back() = length;
+  Result<Tensor> result = Tensor::uninitialized(realType, shape);
+  if (!result)
+    return result;
+  StepwiseRealFft<T> transform(length);
+  T *real = result->template mutableAs<T>();
+  forBlocks(rows, each, [&](int64_t begin, int64_t last) {
+    for (int64_t row = begin; row < last && !isStopped(); ++row)
+      transform.backward(data + row * spectrum, real + row * length, factor);
+  });
+  return result;
+}
+
 } // namespace
 
-Result<Tensor> fft(const Tensor &operand, FftType type, std::span<const int64_t> lengths) {
+Result<Tensor> fft(const Tensor &operand, FftType type, std::span<const int64_t> lengths,
+                   Accumulate accumulate) {
   auto count = static_cast<int64_t>(lengths.size());
   int64_t rank = operand.rank();
   bool real = type == FftType::Rfft, toReal = type == FftType::Irfft;
@@ -207,6 +299,13 @@ Result<Tensor> fft(const Tensor &operand, FftType type, std::span<const int64_t>
   bool single = operand.dtype() != DType::F64 && operand.dtype() != DType::C128;
   DType resultType =
       toReal ? (single ? DType::F32 : DType::F64) : (single ? DType::C64 : DType::C128);
+
+  DType own = operand.dtype();
+  bool ownType = own == DType::F32 || own == DType::C64 || own == DType::F64 || own == DType::C128;
+  if (accumulate == Accumulate::Native && ownType && operand.size() != 0 &&
+      std::ranges::all_of(lengths, [](int64_t n) { return StepwiseFft<float>::canDo(n); }))
+    return single ? stepwise<float>(operand, type, lengths)
+                  : stepwise<double>(operand, type, lengths);
 
   Result<Tensor> source = tensor::convert(operand, DType::C128);
   if (!source)

@@ -363,6 +363,62 @@ TEST(Fft, SeveralDimensions) {
       1e-13);
 }
 
+/// A number for all bits of a result; -0 counts as 0.
+uint64_t hashOf(const Tensor &tensor) {
+  const auto *words = reinterpret_cast<const uint32_t *>(tensor.data());
+  uint64_t hash = 0xcbf29ce484222325;
+  for (int64_t i = 0; i < tensor.byteSize() / 4; ++i)
+    hash = (hash ^ (words[i] == 0x80000000 ? 0 : words[i])) * 0x100000001b3;
+  return hash;
+}
+
+float exactWave(int64_t i, int64_t phase) {
+  return static_cast<float>((i * 37 + phase * 11) % 101 - 50) / 64;
+}
+Tensor singleWave(Shape shape) {
+  return generate<DType::C64>(std::move(shape), [](int64_t i) {
+    return std::complex<float>(exactWave(i, 3), exactWave(i, 58));
+  });
+}
+Tensor realWave(Shape shape) {
+  return generate<DType::F32>(std::move(shape), [](int64_t i) { return exactWave(i, 3); });
+}
+
+// Native mode rounds every step to f32, in the order in which libraries do it whose results
+// programs expect: all bits of what jax.lax.fft of JAX 0.10.2 gives on the CPU.
+TEST(Fft, NativeModeFollowsTheType) {
+  auto native = [](const Tensor &operand, FftType type, std::vector<int64_t> lengths) {
+    return hashOf(*fft(operand, type, lengths, Accumulate::Native));
+  };
+  EXPECT_EQ(native(singleWave({2, 3, 15, 16}), FftType::Fft, {3, 15, 16}), 0x8c9d4081d5ad57ccu);
+  EXPECT_EQ(native(singleWave({2, 3, 15, 16}), FftType::Ifft, {15, 16}), 0x9bff78a1e0ae109u);
+  EXPECT_EQ(native(realWave({3, 5, 8, 17}), FftType::Rfft, {5, 8, 17}), 0x6cf029f3528d8958u);
+  EXPECT_EQ(native(realWave({3, 60}), FftType::Rfft, {60}), 0x51763f50a00321dbu);
+  EXPECT_EQ(native(singleWave({3, 15, 16, 17}), FftType::Irfft, {15, 16, 32}), 0xac9e88785882f5d5u);
+  EXPECT_EQ(native(singleWave({2, 39}), FftType::Irfft, {77}), 0x2d3e0bac9d948404u);
+}
+
+// Of every length, both modes agree as far as f32 and f64 can.
+TEST(Fft, NativeModeIsATransform) {
+  for (int64_t n = 1; n < 130; ++n) {
+    Tensor spectrum = complexWave({2, n / 2 + 1}), line = complexWave({2, n});
+    Tensor real = generate<DType::F64>({2, n}, [](int64_t i) { return wave(i, 3); });
+    for (auto [operand, type] : {std::pair{&line, FftType::Fft},
+                                 {&line, FftType::Ifft},
+                                 {&real, FftType::Rfft},
+                                 {&spectrum, FftType::Irfft}}) {
+      Tensor wide = *fft(*operand, type, {{n}});
+      Tensor native = *fft(*operand, type, {{n}}, Accumulate::Native);
+      ASSERT_EQ(native.dtype(), wide.dtype());
+      ASSERT_EQ(native.byteSize(), wide.byteSize());
+      for (int64_t i = 0; i < wide.byteSize() / 8; ++i)
+        EXPECT_NEAR(native.dataAs<double>()[i], wide.dataAs<double>()[i],
+                    1e-15 * static_cast<double>(n + 20))
+            << "length " << n << ", type " << static_cast<int>(type) << ", at " << i;
+    }
+  }
+}
+
 TEST(Fft, SingleIsComputedInDoubleAndRounded) {
   Tensor input = generate<DType::F32>({3}, [](int64_t i) { return static_cast<float>(i + 1); });
   auto result = valuesOf<DType::C64>(fft(input, FftType::Rfft, {{3}}));

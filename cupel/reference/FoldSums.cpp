@@ -79,25 +79,10 @@ constexpr int kLanes = 16;
   std::copy(size, size + kLanes, absolute);
 }
 
-/// Rounds `count` sums to f32; whether all of them are beyond doubt.
-[[gnu::always_inline]] inline bool roundAll(const double *sums, const double *absolute,
-                                            double factor, float *out, int64_t count) {
-  uint32_t doubt = 0;
-  for (int64_t j = 0; j < count; ++j) {
-    double sum = sums[j], slack = factor * absolute[j] + __builtin_fabs(sum) * 0x1p-52;
-    auto low = static_cast<float>(sum - slack), high = static_cast<float>(sum + slack);
-    out[j] = static_cast<float>(sum);
-    doubt |= std::bit_cast<uint32_t>(low) ^ std::bit_cast<uint32_t>(high);
-    doubt |= static_cast<uint32_t>(sum != sum);
-  }
-  return doubt == 0;
-}
-
 struct Loops {
   void (*someRows)(double *, float *, const std::byte *const *, int64_t, int64_t);
   void (*oneRow)(double *, float *, const std::byte *const *, int64_t, int64_t);
   void (*row)(double *, float *, const float *, int64_t);
-  bool (*round)(const double *, const double *, double, float *, int64_t);
 };
 
 #define CUPEL_SUM_LOOPS(name, attribute)                                                           \
@@ -112,11 +97,7 @@ struct Loops {
   attribute void row##name(double *sums, float *absolute, const float *x, int64_t count) {         \
     takeRowInto(sums, absolute, x, count);                                                         \
   }                                                                                                \
-  attribute bool round##name(const double *sums, const double *absolute, double factor,            \
-                             float *out, int64_t count) {                                          \
-    return roundAll(sums, absolute, factor, out, count);                                           \
-  }                                                                                                \
-  constexpr Loops k##name##Loops{someRows##name, oneRow##name, row##name, round##name};
+  constexpr Loops k##name##Loops{someRows##name, oneRow##name, row##name};
 CUPEL_SUM_LOOPS(Plain, )
 #if defined(__x86_64__)
 CUPEL_SUM_LOOPS(Avx2, __attribute__((target("avx2"))))
@@ -400,7 +381,7 @@ private:
               int64_t depth) override {
     double factor = sumErrorBound(depth, kInflate);
     if constexpr (type == DType::F32)
-      if (loops().round(sums, absolute, factor, output + first, count))
+      if (roundSafely(sums, absolute, factor, output + first, count))
         return;
     for (int64_t j = 0; j < count; ++j) {
       int64_t result = first + j;

@@ -24,11 +24,13 @@ protected:
   /// may delay us: the processor's time counts, and the best of a few runs; minutes it never is.
   void expectStopped(const std::string &name, const std::string &text) {
     constexpr double kLimit = 0.15, kLate = 0.2;
-    for (int threads : {1, 2}) {
+    for (auto [threads, accumulate] :
+         {std::pair{1, Accumulate::Native}, {2, Accumulate::Native}, {1, Accumulate::Wide}}) {
       double best = 1e9;
       for (int attempt = 0; attempt < 4 && best > kLimit + kLate; ++attempt) {
         RunOptions options;
         options.threads = threads;
+        options.accumulate = accumulate;
         options.timeoutSeconds = kLimit;
         double start = processorTime();
         auto result = run(text, options);

@@ -3,6 +3,8 @@
 #include "cupel/reference/Widen.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace cupel::reference {
 
@@ -25,6 +27,38 @@ constexpr int64_t kChunk = 256;
 
 /// f32 has enough digits to round twice without harm for these; all others go through f64.
 bool isBasic(ElementOp op) { return floatLoop(op) != nullptr; }
+
+/// Of the normal numbers of a type that has fewer exponents than f32.
+std::optional<int> leastExponent(DType type) {
+  switch (type) {
+  case DType::F8E4M3:
+  case DType::F8E4M3FN:
+    return -6;
+  case DType::F8E4M3FNUZ:
+    return -7;
+  case DType::F8E4M3B11FNUZ:
+    return -10;
+  case DType::F8E5M2:
+  case DType::F16:
+    return -14;
+  case DType::F8E5M2FNUZ:
+    return -15;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// What reduce_precision does to numbers that are subnormal in their own type and normal in f32:
+/// the bits of the fraction are those that the type has, as for subnormals of f32 itself.
+void roundFractions(float *values, int64_t count, int leastExponent, int mantissaBits) {
+  if (mantissaBits > 30)
+    return; // All of them stay.
+  float quantum = std::ldexp(1.0f, leastExponent - mantissaBits);
+  float normal = std::ldexp(1.0f, leastExponent);
+  for (int64_t i = 0; i < count; ++i)
+    if (std::fabs(values[i]) < normal)
+      values[i] = std::copysign(std::nearbyint(values[i] / quantum) * quantum, values[i]);
+}
 
 int exponentBits(DType type) {
   switch (type) {
@@ -118,6 +152,9 @@ void Loop::runWidened(const LoopArguments &arguments) const {
     }
   };
   bool toSelf = result == operand;
+  std::optional<int> least;
+  if (path == Path::Float && function == floatLoop(ElementOp::ReducePrecision))
+    least = leastExponent(operand);
   for (int i = 0; i < operands; ++i) {
     chunk.in[i] = wideIn[i];
     if (arguments.scalar[i])
@@ -131,6 +168,9 @@ void Loop::runWidened(const LoopArguments &arguments) const {
     void *out = static_cast<char *>(arguments.out) + done * outBytes;
     chunk.lanes = count;
     chunk.out = toSelf ? wideOut : out;
+    if (least)
+      roundFractions(reinterpret_cast<float *>(wideIn[0]), arguments.scalar[0] ? 1 : count, *least,
+                     arguments.mantissaBits);
     function(chunk);
     if (!toSelf)
       continue; // Comparisons and is_finite write their result directly.

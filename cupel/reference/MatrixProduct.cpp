@@ -348,8 +348,7 @@ public:
       multiplyThin<double, true>(
           access, a, b, c,
           [&](int64_t i, int64_t j, const double *sums, const double *sizes, int64_t count) {
-            for (int64_t x = 0; x < count; ++x)
-              store(i, j + x, sums[x], sizes[x] * (1 + 0x1p-10));
+            storeAll(i, j, sums, sizes, 1 + 0x1p-10, count);
           });
       return;
     }
@@ -357,16 +356,43 @@ public:
     std::vector<double> rows = lengths(a), columns = lengths(b.transposed());
     multiplyBlocked(access, exactProductTile(), a, b, c,
                     [&](int64_t i, int64_t j, const double *sums, int64_t count) {
-                      for (int64_t x = 0; x < count; ++x)
-                        store(i, j + x, sums[x], rows[i] * columns[j + x]);
+                      storeAll(i, j, sums, columns.data() + j, rows[i], count);
                     });
   }
 
 private:
+  static constexpr double kLonger = 1 + 0x1p-10;
+
   /// Of the rows of a matrix, a little too long rather than too short.
   std::vector<double> lengths(const IndexedMatrix &matrix) const {
     auto count = static_cast<int64_t>(matrix.rows.size());
     std::vector<double> result(matrix.rows.size());
+    auto stepOf = [](std::span<const int64_t> offsets) {
+      return offsets.size() > 1 ? std::abs(offsets[1] - offsets[0]) : INT64_MAX;
+    };
+    if (stepOf(matrix.rows) < stepOf(matrix.columns)) {
+      // Rows are neighbours: all of them one element further at a time.
+      forBlocks(
+          count, 1.0 * static_cast<double>(depth) + 4,
+          [&](int64_t begin, int64_t end) {
+            double line[kLine], squares[kLine];
+            for (int64_t i = begin; i < end; i += kLine) {
+              int64_t part = std::min(kLine, end - i);
+              auto rows = matrix.rows.subspan(i, part);
+              bool run = access.isRun(rows);
+              std::fill_n(squares, part, 0.0);
+              for (int64_t k = 0; k < depth; ++k) {
+                access.read(run, line, matrix.base + matrix.columns[k], rows);
+                for (int64_t x = 0; x < part; ++x)
+                  squares[x] += line[x] * line[x];
+              }
+              for (int64_t x = 0; x < part; ++x)
+                result[i + x] = std::sqrt(squares[x]) * kLonger;
+            }
+          },
+          kLine);
+      return result;
+    }
     bool run = access.isRun(matrix.columns);
     forBlocks(count, 1.0 * static_cast<double>(depth) + 4, [&](int64_t begin, int64_t end) {
       double line[kLine];
@@ -384,15 +410,30 @@ private:
         double squares = 0;
         for (double lane : lanes)
           squares += lane;
-        result[i] = std::sqrt(squares) * (1 + 0x1p-10);
+        result[i] = std::sqrt(squares) * kLonger;
       }
     });
     return result;
   }
 
-  void store(int64_t i, int64_t j, double sum, double absolute) const {
+  /// Sums of columns from j on; the absolute values of the x-th add up to factor * absolute[x].
+  void storeAll(int64_t i, int64_t j, const double *sums, const double *absolute, double factor,
+                int64_t count) const {
+    factor = sumErrorBound(depth, factor);
+    if constexpr (type == DType::F32) {
+      float rounded[kColumns];
+      if (count <= kColumns && roundSafely(sums, absolute, factor, rounded, count)) {
+        for (int64_t x = 0; x < count; ++x)
+          *reinterpret_cast<float *>(c.base + c.rows[i] + c.columns[j + x]) = rounded[x];
+        return;
+      }
+    }
+    for (int64_t x = 0; x < count; ++x)
+      store(i, j + x, sums[x], factor * absolute[x]);
+  }
+
+  void store(int64_t i, int64_t j, double sum, double error) const {
     auto *target = reinterpret_cast<Storage<type> *>(c.base + c.rows[i] + c.columns[j]);
-    double error = sumErrorBound(depth, absolute);
     if (std::isfinite(sum) && (error == 0 || roundsSafely<type>(sum, error))) {
       *target = tensor::fromDouble<type>(sum);
       return;

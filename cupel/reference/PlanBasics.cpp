@@ -20,8 +20,10 @@ using tensor::Tensor;
 namespace {
 
 Result<StepFunction> planConstant(Operation *op, Planning &) {
-  auto constant = cast<stablehlo::ConstantOp>(op);
-  Result<Tensor> value = constantTensor(constant.getValue(), constant.getType());
+  auto elements = op->getAttrOfType<ElementsAttr>("value");
+  if (!elements)
+    return Error{"the constant has no elements that could be read"};
+  Result<Tensor> value = constantTensor(elements, op->getResult(0).getType());
   if (!value)
     return Error{value.message()};
   return StepFunction(
@@ -97,7 +99,7 @@ Result<StepFunction> planComposite(Operation *op, Planning &planning) {
 Result<StepFunction> planInlineRegion(Operation *op, Planning &planning) {
   Region &region = op->getRegion(0);
   if (region.getArgumentTypes() != op->getOperandTypes())
-    return Error{"a computation on the parts of tensors that devices hold is not evaluated"};
+    return Error{"the region takes other types than the operation"};
   Result<const BlockPlan *> body = planning.region(region);
   if (!body)
     return Error{body.message()};
@@ -242,6 +244,7 @@ Result<StepFunction> planPrint(Operation *op, Planning &) {
 
 void registerBasics(Registry &registry) {
   registry.add("stablehlo.constant", planConstant);
+  registry.add("sdy.constant", planConstant);
   registry.add("stablehlo.optimization_barrier", planIdentity);
   registry.add("stablehlo.after_all", planToken);
   registry.add("stablehlo.create_token", planToken);
@@ -256,12 +259,13 @@ void registerBasics(Registry &registry) {
   registry.add("check.expect_almost_eq_const", planExpectAlmostEqConst);
   registry.add("check.expect_close", planExpectClose);
   registry.add("interpreter.print", planPrint);
-  // Sharding means nothing to the values on one device.
-  registry.add("sdy.sharding_constraint", planIdentity);
-  registry.add("sdy.reshard", planIdentity);
-  registry.add("sdy.propagation_barrier", planIdentity);
-  registry.add("sdy.data_flow_edge", planIdentity);
-  registry.add("sdy.sharding_group", planIdentity);
+  // The value of a whole tensor does not depend on how it is split. Shardy's collectives move
+  // pieces (or add up what is still to be added up) so that the whole stays what it is.
+  for (const char *name :
+       {"sharding_constraint", "reshard", "propagation_barrier", "data_flow_edge", "sharding_group",
+        "all_gather", "all_slice", "all_to_all", "collective_permute", "all_reduce",
+        "reduce_scatter", "sharded_to_unreduced", "replicated_to_unreduced"})
+    registry.add(std::string("sdy.") + name, planIdentity);
   registry.add("sdy.named_computation", planInlineRegion);
 }
 

@@ -2,6 +2,7 @@
 
 #include "cupel/reference/Collectives.h"
 #include "cupel/reference/Grid.h"
+#include "cupel/reference/PlanMesh.h"
 #include "cupel/reference/Registry.h"
 
 #include "cupel/ir/interpreter/Interpreter.h"
@@ -22,35 +23,29 @@ namespace {
 
 Process processOf(const GridProcess &process) { return {process.replica, process.partition}; }
 
-Result<IdGroups> groupsOf(stablehlo::ReplicaGroupMeshAxesAttr attr) {
-  auto given = dyn_cast<stablehlo::MeshAttr>(attr.getMesh());
-  if (!given)
-    return Error{"replica groups by the symbol of a mesh are not evaluated; an inline mesh is"};
-  Mesh mesh;
-  for (stablehlo::MeshAxisAttr axis : given.getAxes())
-    mesh.axisSizes.push_back(axis.getSize());
-  if (DenseIntElementsAttr ids = given.getDeviceIds())
-    for (const APInt &id : ids.getValues<APInt>())
-      mesh.deviceIds.push_back(id.getSExtValue());
+Result<IdGroups> groupsOf(stablehlo::ReplicaGroupMeshAxesAttr attr, ModuleOp module) {
+  Result<NamedMesh> mesh = namedMesh(attr.getMesh(), module);
+  if (!mesh)
+    return Error{mesh.message()};
   std::vector<MeshAxisRef> axes;
   for (stablehlo::AxisRefAttr ref : attr.getAxes()) {
-    auto axis = llvm::find_if(
-        given.getAxes(), [&](stablehlo::MeshAxisAttr a) { return a.getName() == ref.getName(); });
-    if (axis == given.getAxes().end())
+    std::optional<int64_t> axis = mesh->find(ref.getName());
+    if (!axis)
       return Error{"the mesh has no axis " + ref.getName().str()};
-    MeshAxisRef reference{axis - given.getAxes().begin()};
+    MeshAxisRef reference{*axis};
     if (auto part = ref.getSubAxisInfo()) {
       reference.preSize = part.getPreSize();
       reference.size = part.getSize();
     }
     axes.push_back(reference);
   }
-  return meshGroups(mesh, axes);
+  return meshGroups(mesh->mesh, axes);
 }
 
-Result<IdGroups> groupsOf(Attribute attr) {
+Result<IdGroups> groupsOf(Operation *op) {
+  Attribute attr = op->getAttr("replica_groups");
   if (auto axes = dyn_cast_or_null<stablehlo::ReplicaGroupMeshAxesAttr>(attr))
-    return groupsOf(axes);
+    return groupsOf(axes, op->getParentOfType<ModuleOp>());
   auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attr);
   if (!dense)
     return IdGroups();
@@ -90,7 +85,7 @@ int64_t channelOf(Operation *op) {
 }
 
 Result<Membership> membershipOf(Operation *op, Collective kind) {
-  Result<IdGroups> ids = groupsOf(op->getAttr("replica_groups"));
+  Result<IdGroups> ids = groupsOf(op);
   if (!ids)
     return Error{ids.message()};
   int64_t channel = channelOf(op);
@@ -189,7 +184,9 @@ Result<StepFunction> planCrossReplicaSum(Operation *op, Planning &) {
   if (!membership || !type)
     return Error{!membership ? membership.message() : type.message()};
   if (type->quantization)
-    return Error{"this operation is not evaluated on quantized tensors"};
+    return Error{
+        "a cross-replica-sum of quantized tensors has no meaning: how they are added is said "
+        "by the region of an all_reduce"};
   auto program = std::make_shared<ElementProgram>();
   int a = program->addArgument(type->storage), b = program->addArgument(type->storage);
   std::optional<int> sum = program->addOperation(ElementOp::Add, {{a, b}}, type->storage);

@@ -1,4 +1,5 @@
-// if, case and while. A while whose values are all scalars is compiled as a whole.
+// if, case and while. A while whose values are all scalars is compiled as a whole; a run that is
+// traced takes its steps one by one all the same.
 
 #include "cupel/reference/Registry.h"
 
@@ -124,10 +125,7 @@ std::shared_ptr<const ScalarLoop> compileScalarLoop(stablehlo::WhileOp loop, Pla
 
 Result<StepFunction> planWhile(Operation *op, Planning &planning) {
   auto loop = cast<stablehlo::WhileOp>(op);
-  if (auto scalar = compileScalarLoop(loop, planning))
-    return StepFunction([scalar](GridProcess &process, StepArguments &arguments) {
-      return scalar->run(process, arguments);
-    });
+  auto scalar = compileScalarLoop(loop, planning);
   // Condition and body share their arguments; only the body may use them up.
   for (auto [condition, body] :
        llvm::zip(loop.getCond().getArguments(), loop.getBody().getArguments()))
@@ -138,8 +136,10 @@ Result<StepFunction> planWhile(Operation *op, Planning &planning) {
   Result<const BlockPlan *> body = planning.region(loop.getBody());
   if (!body)
     return Error{body.message()};
-  return StepFunction([condition = *condition, body = *body](GridProcess &process,
-                                                             StepArguments &arguments) -> Status {
+  return StepFunction([scalar, condition = *condition, body = *body](
+                          GridProcess &process, StepArguments &arguments) -> Status {
+    if (scalar && !process.run.options.trace)
+      return scalar->run(process, arguments);
     Frame &frame = arguments.frame;
     for (size_t i = 0; i < arguments.size(); ++i)
       frame[body->arguments[i]] = arguments.take(i);

@@ -330,15 +330,6 @@ Result<StepFunction> planTorchIndexSelect(Operation *op, Planning &) {
   });
 }
 
-/// Converts where the region computes in a wider type; quantized values keep their storage.
-Result<Tensor> promoted(Tensor tensor, const ElementType &type) {
-  if (tensor.dtype() == type.storage)
-    return tensor.elementType() == type ? tensor : tensor.withElementType(type);
-  if (type.quantization || tensor.elementType().quantization)
-    return Error{"promotion of quantized values is not evaluated"};
-  return convert(tensor, type.storage);
-}
-
 Result<StepFunction> planScatter(Operation *op, Planning &planning) {
   auto scattered = cast<stablehlo::ScatterOp>(op);
   auto attr = scattered.getScatterDimensionNumbers();

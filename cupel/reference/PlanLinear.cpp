@@ -146,12 +146,11 @@ Result<StepFunction> planDynamicConv(Operation *op, Planning &) {
   Result<Types> types = typesOf(op);
   if (!types)
     return Error{types.message()};
-  if (isQuantized(*types))
-    return Error{"dynamic_conv is not evaluated on quantized tensors"};
   ConvolutionDimensions dimensions = dimensionsOf(convolved.getDimensionNumbers());
   ConvolutionWindow fixed = windowOf(convolved);
-  return StepFunction([=, type = types->result.storage](GridProcess &process,
-                                                        StepArguments &arguments) -> Status {
+  return StepFunction([=, quantized = isQuantized(*types), element = types->result](
+                          GridProcess &process, StepArguments &arguments) -> Status {
+    tensor::DType type = element.storage;
     Result<ConvolutionWindow> window = withPadding(fixed, arguments.tensor(2));
     if (!window)
       return Error{window.message()};
@@ -161,6 +160,9 @@ Result<StepFunction> planDynamicConv(Operation *op, Planning &) {
       return Error{shape.message()};
     if (Status status = reserveFor(process, type, *shape); !status)
       return status;
+    if (quantized)
+      return setOne(arguments, quantizedConvolution(lhs, rhs, dimensions, *window, element,
+                                                    process.run.options.accumulate));
     return setOne(arguments,
                   convolution(lhs, rhs, dimensions, *window, type, process.run.options.accumulate));
   });
@@ -173,6 +175,9 @@ struct Einsum {
 };
 
 Result<Einsum> parseEinsum(StringRef config, size_t operands) {
+  auto refuse = [&](const std::string &why) {
+    return Error{"einsum \"" + config.str() + "\" has no meaning: " + why};
+  };
   auto [inputs, output] = config.split("->");
   Einsum result;
   llvm::SmallVector<StringRef> parts;
@@ -180,21 +185,59 @@ Result<Einsum> parseEinsum(StringRef config, size_t operands) {
   for (StringRef part : parts)
     result.operands.push_back(part.trim().str());
   result.result = output.trim().str();
-  bool plain = config.contains("->") && result.operands.size() == operands;
-  for (const std::string &labels : result.operands) {
-    plain &= llvm::all_of(labels, [](char c) { return llvm::isAlpha(c); });
-    plain &= std::set<char>(labels.begin(), labels.end()).size() == labels.size();
+  if (!config.contains("->"))
+    return refuse("there is no -> before the letters of the result");
+  if (result.operands.size() != operands)
+    return refuse("it names " + std::to_string(result.operands.size()) + " operands of " +
+                  std::to_string(operands));
+  std::string all;
+  for (const std::string &labels : result.operands)
+    all += labels;
+  for (char label : all + result.result)
+    if (!llvm::isAlpha(label))
+      return refuse(std::string("dimensions are named by letters, not by '") + label + "'");
+  for (char label : result.result) {
+    if (all.find(label) == std::string::npos)
+      return refuse(std::string("no operand has the letter ") + label + " of the result");
+    if (llvm::count(result.result, label) > 1)
+      return refuse(std::string("the result has the letter ") + label + " twice");
   }
-  plain &=
-      std::set<char>(result.result.begin(), result.result.end()).size() == result.result.size();
-  for (char label : result.result)
-    plain &= llvm::any_of(result.operands, [&](const std::string &labels) {
-      return labels.find(label) != std::string::npos;
-    });
-  if (!plain)
-    return Error{"einsum \"" + config.str() +
-                 "\" is not evaluated: each operand and the result need distinct letters"};
   return result;
+}
+
+/// A letter that an operand has twice stands for its diagonal, which has it once.
+Result<Tensor> diagonals(Tensor tensor, std::string &labels) {
+  for (size_t i = 0; i < labels.size(); ++i)
+    for (size_t j; (j = labels.find(labels[i], i + 1)) != std::string::npos;) {
+      auto size = tensor.dim(static_cast<int64_t>(i));
+      if (tensor.dim(static_cast<int64_t>(j)) != size)
+        return Error{std::string("dimensions of sizes ") + std::to_string(size) + " and " +
+                     std::to_string(tensor.dim(static_cast<int64_t>(j))) +
+                     " have the same letter " + labels[i]};
+      // Both to the front; then every (size + 1)-th element of them as one.
+      std::vector<int64_t> order = {static_cast<int64_t>(i), static_cast<int64_t>(j)};
+      std::string left(1, labels[i]);
+      tensor::Shape flat = {size * size};
+      for (size_t k = 0; k < labels.size(); ++k)
+        if (k != i && k != j) {
+          order.push_back(static_cast<int64_t>(k));
+          left += labels[k];
+          flat.push_back(tensor.dim(static_cast<int64_t>(k)));
+        }
+      Result<Tensor> front = transpose(tensor, order);
+      if (!front)
+        return front;
+      Tensor row = front->reshaped(flat);
+      std::vector<int64_t> start(flat.size(), 0), stride(flat.size(), 1);
+      stride[0] = size + 1;
+      Result<Tensor> diagonal = slice(row, start, flat, stride);
+      if (!diagonal)
+        return diagonal;
+      tensor = std::move(*diagonal);
+      labels = std::move(left);
+      i = 0;
+    }
+  return tensor;
 }
 
 /// Sums over the dimensions whose labels are not in `kept`, which go from `labels` too.
@@ -255,46 +298,47 @@ Result<StepFunction> planEinsum(Operation *op, Planning &) {
   Result<Types> types = typesOf(op);
   if (!einsum || !types)
     return Error{!einsum ? einsum.message() : types.message()};
-  if (isQuantized(*types))
-    return Error{"einsum is not evaluated on quantized tensors"};
-  return StepFunction([einsum = *einsum, type = types->result.storage](
-                          GridProcess &process, StepArguments &arguments) -> Status {
-    Tensor sides[2];
-    std::string labels[2];
-    for (int i = 0; i < 2; ++i) {
-      labels[i] = einsum.operands[i];
-      if (static_cast<int64_t>(labels[i].size()) != arguments.tensor(i).rank())
-        return Error{"the einsum has another number of letters than its operand dimensions"};
-      Result<Tensor> side =
-          sumOver(process, arguments.tensor(i), labels[i], einsum.operands[1 - i] + einsum.result);
-      if (!side)
-        return Error{side.message()};
-      sides[i] = std::move(*side);
-    }
-    DotDimensions dimensions;
-    std::string batch, lhsRest, rhsRest;
-    for (size_t i = 0; i < labels[0].size(); ++i) {
-      size_t other = labels[1].find(labels[0][i]);
-      if (other == std::string::npos) {
-        lhsRest += labels[0][i];
-      } else if (einsum.result.find(labels[0][i]) == std::string::npos) {
-        dimensions.lhsContracting.push_back(static_cast<int64_t>(i));
-        dimensions.rhsContracting.push_back(static_cast<int64_t>(other));
-      } else {
-        dimensions.lhsBatching.push_back(static_cast<int64_t>(i));
-        dimensions.rhsBatching.push_back(static_cast<int64_t>(other));
-        batch += labels[0][i];
-      }
-    }
-    for (char label : labels[1])
-      if (labels[0].find(label) == std::string::npos)
-        rhsRest += label;
-    Result<Tensor> product =
-        dotGeneral(sides[0], sides[1], dimensions, type, process.run.options.accumulate);
-    if (!product)
-      return Error{product.message()};
-    return setOne(arguments, toOrder(*product, batch + lhsRest + rhsRest, einsum.result));
-  });
+  const ElementType &result = types->result;
+  tensor::DType type = result.quantization ? result.quantization->expressed : result.storage;
+  return StepFunction(
+      [einsum = *einsum, type](GridProcess &process, StepArguments &arguments) -> Status {
+        Tensor sides[2];
+        std::string labels[2];
+        for (int i = 0; i < 2; ++i) {
+          labels[i] = einsum.operands[i];
+          if (static_cast<int64_t>(labels[i].size()) != arguments.tensor(i).rank())
+            return Error{"the einsum has another number of letters than its operand dimensions"};
+          Result<Tensor> side = diagonals(arguments.tensor(i), labels[i]);
+          if (side)
+            side = sumOver(process, *side, labels[i], einsum.operands[1 - i] + einsum.result);
+          if (!side)
+            return Error{side.message()};
+          sides[i] = std::move(*side);
+        }
+        DotDimensions dimensions;
+        std::string batch, lhsRest, rhsRest;
+        for (size_t i = 0; i < labels[0].size(); ++i) {
+          size_t other = labels[1].find(labels[0][i]);
+          if (other == std::string::npos) {
+            lhsRest += labels[0][i];
+          } else if (einsum.result.find(labels[0][i]) == std::string::npos) {
+            dimensions.lhsContracting.push_back(static_cast<int64_t>(i));
+            dimensions.rhsContracting.push_back(static_cast<int64_t>(other));
+          } else {
+            dimensions.lhsBatching.push_back(static_cast<int64_t>(i));
+            dimensions.rhsBatching.push_back(static_cast<int64_t>(other));
+            batch += labels[0][i];
+          }
+        }
+        for (char label : labels[1])
+          if (labels[0].find(label) == std::string::npos)
+            rhsRest += label;
+        Result<Tensor> product =
+            dotGeneral(sides[0], sides[1], dimensions, type, process.run.options.accumulate);
+        if (!product)
+          return Error{product.message()};
+        return setOne(arguments, toOrder(*product, batch + lhsRest + rhsRest, einsum.result));
+      });
 }
 
 Result<StepFunction> planUnaryEinsum(Operation *op, Planning &) {
@@ -305,7 +349,9 @@ Result<StepFunction> planUnaryEinsum(Operation *op, Planning &) {
     std::string labels = einsum.operands[0];
     if (static_cast<int64_t>(labels.size()) != arguments.tensor(0).rank())
       return Error{"the einsum has another number of letters than its operand dimensions"};
-    Result<Tensor> sum = sumOver(process, arguments.tensor(0), labels, einsum.result);
+    Result<Tensor> sum = diagonals(arguments.tensor(0), labels);
+    if (sum)
+      sum = sumOver(process, *sum, labels, einsum.result);
     if (!sum)
       return Error{sum.message()};
     return setOne(arguments, toOrder(*sum, labels, einsum.result));
@@ -350,8 +396,9 @@ Result<StepFunction> planFft(Operation *op, Planning &) {
                  : transform.getFftType() == stablehlo::FftType::RFFT ? FftType::Rfft
                                                                       : FftType::Irfft;
   std::vector<int64_t> lengths = toVector(transform.getFftLength());
-  return StepFunction([=](GridProcess &, StepArguments &arguments) -> Status {
-    return setOne(arguments, fft(arguments.tensor(0), type, lengths));
+  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
+    return setOne(arguments,
+                  fft(arguments.tensor(0), type, lengths, process.run.options.accumulate));
   });
 }
 
@@ -437,12 +484,9 @@ Result<StepFunction> planBatchNormGrad(Operation *op, Planning &) {
   });
 }
 
-/// These compute on plain tensors alone.
-template <Planner planner> Result<StepFunction> plain(Operation *op, Planning &planning) {
-  for (mlir::Type type : op->getOperandTypes())
-    if (isa<quant::QuantizedType>(getElementTypeOrSelf(type)))
-      return Error{"this operation is not evaluated on quantized tensors"};
-  return planner(op, planning);
+/// The specification's dequantize_op_quantize, where types are quantized.
+template <Planner planner> Result<StepFunction> real(Operation *op, Planning &planning) {
+  return planThroughRealNumbers(op, planning, planner);
 }
 
 } // namespace
@@ -452,16 +496,16 @@ void registerLinear(Registry &registry) {
   registry.add("stablehlo.dot_general", planDotGeneral);
   registry.add("stablehlo.convolution", planConvolution);
   registry.add("stablehlo.dynamic_conv", planDynamicConv);
-  registry.add("stablehlo.einsum", planEinsum);
-  registry.add("stablehlo.unary_einsum", plain<planUnaryEinsum>);
-  registry.add("stablehlo.cholesky", plain<planCholesky>);
-  registry.add("stablehlo.triangular_solve", plain<planTriangularSolve>);
+  registry.add("stablehlo.einsum", real<planEinsum>);
+  registry.add("stablehlo.unary_einsum", real<planUnaryEinsum>);
+  registry.add("stablehlo.cholesky", real<planCholesky>);
+  registry.add("stablehlo.triangular_solve", real<planTriangularSolve>);
   registry.add("stablehlo.fft", planFft);
   registry.add("stablehlo.rng", planRng);
   registry.add("stablehlo.rng_bit_generator", planRngBitGenerator);
-  registry.add("stablehlo.batch_norm_training", plain<planBatchNormTraining>);
-  registry.add("stablehlo.batch_norm_inference", plain<planBatchNormInference>);
-  registry.add("stablehlo.batch_norm_grad", plain<planBatchNormGrad>);
+  registry.add("stablehlo.batch_norm_training", real<planBatchNormTraining>);
+  registry.add("stablehlo.batch_norm_inference", real<planBatchNormInference>);
+  registry.add("stablehlo.batch_norm_grad", real<planBatchNormGrad>);
 }
 
 } // namespace cupel::reference

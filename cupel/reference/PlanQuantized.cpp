@@ -3,6 +3,7 @@
 #include "cupel/reference/Elementwise.h"
 #include "cupel/reference/Quantized.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Quantize.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
@@ -62,6 +63,65 @@ Result<StepFunction> planUniformDequantize(Operation *, Planning &) {
 }
 
 } // namespace
+
+Result<Tensor> promoted(Tensor tensor, const ElementType &type) {
+  const ElementType &from = tensor.elementType();
+  if (from == type)
+    return tensor;
+  if (from.quantization && type.quantization)
+    return tensor::requantize(tensor, type);
+  if (from.quantization || type.quantization)
+    return Error{"a value of type " + from.str() + " cannot be promoted to " + type.str() +
+                 ": one is quantized and the other is not"};
+  return tensor::convert(tensor, type.storage);
+}
+
+Result<StepFunction> planThroughRealNumbers(Operation *op, Planning &planning, Planner planner) {
+  auto isQuantized = [](mlir::Type type) {
+    return isa<quant::QuantizedType>(getElementTypeOrSelf(type));
+  };
+  Result<StepFunction> planned = planner(op, planning);
+  if (!planned || llvm::none_of(llvm::concat<mlir::Type>(llvm::to_vector(op->getOperandTypes()),
+                                                         llvm::to_vector(op->getResultTypes())),
+                                isQuantized))
+    return planned;
+  std::vector<ElementType> types;
+  for (unsigned i = 0; i < op->getNumResults(); ++i) {
+    Result<ElementType> type = resultElement(op, i);
+    if (!type)
+      return Error{type.message()};
+    types.push_back(*type);
+  }
+  // The step works in a frame of its own: operands, then results.
+  std::vector<OperandUse> uses;
+  std::vector<int> results;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    uses.push_back({static_cast<int>(i), false});
+  for (unsigned i = 0; i < op->getNumResults(); ++i)
+    results.push_back(static_cast<int>(op->getNumOperands() + i));
+  return StepFunction(
+      [=, step = *planned](GridProcess &process, StepArguments &arguments) -> Status {
+        Frame frame(uses.size() + results.size());
+        for (size_t i = 0; i < uses.size(); ++i) {
+          Result<Tensor> value = real(arguments.tensor(i));
+          if (!value)
+            return Error{value.message()};
+          frame[i] = std::move(*value);
+        }
+        StepArguments inner(frame, uses, results);
+        if (Status status = step(process, inner); !status)
+          return status;
+        for (size_t i = 0; i < results.size(); ++i) {
+          Tensor &value = frame[results[i]].tensor();
+          Result<Tensor> stored =
+              types[i].quantization ? tensor::quantize(value, types[i]) : Result<Tensor>(value);
+          if (!stored)
+            return Error{stored.message()};
+          arguments.set(i, std::move(*stored));
+        }
+        return {};
+      });
+}
 
 Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &element) {
   Result<ElementType> result = resultElement(op);

@@ -15,15 +15,6 @@ using tensor::Tensor;
 
 namespace {
 
-/// The value as the region takes it: in a wider type where the program promotes.
-Result<Tensor> promoted(Tensor tensor, const ElementType &type) {
-  if (tensor.dtype() == type.storage)
-    return tensor.elementType() == type ? tensor : tensor.withElementType(type);
-  if (type.quantization || tensor.elementType().quantization)
-    return Error{"promotion of quantized values is not evaluated"};
-  return convert(tensor, type.storage);
-}
-
 /// N inputs and N initial values, promoted.
 Status operandsFor(StepArguments &arguments, const RegionFunction &body,
                    std::vector<Tensor> &inputs, std::vector<Tensor> &inits) {

@@ -37,6 +37,32 @@ TEST_F(PlanTest, EndlessLoopsMeetTheLimits) {
   EXPECT_NE(result.message().find("--timeout"), std::string::npos) << result.message();
 }
 
+// A loop on scalars is compiled, but a trace sees what happens in it.
+TEST_F(PlanTest, TracesShowEveryIteration) {
+  const char *text = R"(
+func.func @main() -> tensor<i32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.while(%a = %c) : tensor<i32>
+    cond { %l = stablehlo.constant dense<5> : tensor<i32>
+           %t = stablehlo.compare LT, %a, %l : (tensor<i32>, tensor<i32>) -> tensor<i1>
+           stablehlo.return %t : tensor<i1> }
+    do { %one = stablehlo.constant dense<1> : tensor<i32>
+         %n = stablehlo.add %a, %one : tensor<i32>  stablehlo.return %n : tensor<i32> }
+  return %0 : tensor<i32>
+})";
+  std::vector<int32_t> sums;
+  RunOptions options;
+  options.trace = [&](const Step &step, std::span<const Value> values) {
+    if (step.op->getName().getStringRef() == "stablehlo.add")
+      sums.push_back(*values[0].tensor().dataAs<int32_t>());
+  };
+  auto traced = run(text, options), plain = run(text);
+  ASSERT_TRUE(traced && plain);
+  EXPECT_EQ(sums, (std::vector<int32_t>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(*(*traced)[0].tensor().dataAs<int32_t>(), 5);
+  EXPECT_EQ(*(*plain)[0].tensor().dataAs<int32_t>(), 5);
+}
+
 TEST_F(PlanTest, HugeShapesAreRefused) {
   RunOptions options;
   options.maxMemory = int64_t(1) << 30;

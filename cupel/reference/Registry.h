@@ -88,6 +88,11 @@ Result<tensor::Tensor> constantTensor(mlir::ElementsAttr value, mlir::Type type)
 /// The scalar's or the elements' values as i64.
 Result<std::vector<int64_t>> integersOf(const tensor::Tensor &tensor);
 std::vector<int64_t> toVector(mlir::ArrayRef<int64_t> values);
+/// Dequantizes the operands, runs what `planner` plans on real numbers, and quantizes the results.
+Result<StepFunction> planThroughRealNumbers(mlir::Operation *op, Planning &planning,
+                                            Planner planner);
+/// A value as a region takes it: in a wider type where the program promotes.
+Result<tensor::Tensor> promoted(tensor::Tensor tensor, const tensor::ElementType &type);
 /// An elementwise operation on quantized values.
 Result<StepFunction> planQuantizedElementwise(mlir::Operation *op, const ElementOpOf &element);
 /// The custom calls SPMDFullToShardShape and SPMDShardToFullShape.

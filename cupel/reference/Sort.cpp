@@ -86,6 +86,16 @@ template <typename Key> struct Entry {
   Index index;
 };
 
+template <typename Key> void insertionSort(Entry<Key> *entries, size_t n) {
+  for (size_t i = 1; i < n; ++i) {
+    Entry<Key> entry = entries[i];
+    size_t k = i;
+    for (; k > 0 && entry.key < entries[k - 1].key; --k)
+      entries[k] = entries[k - 1];
+    entries[k] = entry;
+  }
+}
+
 template <typename Key> struct Digits {
   static constexpr int bits = sizeof(Key) == 1 || sizeof(Key) == 2 ? 8 : 11;
   static constexpr int count = (sizeof(Key) * 8 + bits - 1) / bits;
@@ -95,88 +105,105 @@ template <typename Key> struct Digits {
   }
 };
 
-/// One long row on several threads. A stable order is unique, so it is that of radixSort.
+/// Digits below `digits` of `n` entries, which lie in `entries` and end up there or in `other`:
+/// true if there. Digits in which all keys agree are skipped.
 template <typename Key>
-void radixSortParallel(std::vector<Entry<Key>> &entries, std::vector<Entry<Key>> &other) {
+bool radixPasses(Entry<Key> *entries, Entry<Key> *other, size_t n, int digits) {
   using D = Digits<Key>;
-  constexpr int64_t block = 1 << 16;
-  auto n = static_cast<int64_t>(entries.size());
-  int64_t blocks = (n + block - 1) / block;
-  other.resize(entries.size());
-  std::vector<Index> counts(static_cast<size_t>(blocks) * D::buckets);
-  for (int d = 0; d < D::count; ++d) {
-    forEach(blocks, 1.0 * block, [&](int64_t b) {
-      Index *count = counts.data() + static_cast<size_t>(b) * D::buckets;
-      std::fill(count, count + D::buckets, 0);
-      for (int64_t i = b * block, end = std::min(n, i + block); i < end; ++i)
-        ++count[D::of(entries[i].key, d)];
-    });
-    // Where the entries of each block with each digit begin.
-    Index sum = 0;
-    bool sorted = false;
-    for (size_t bucket = 0; bucket < D::buckets; ++bucket) {
-      Index before = sum;
-      for (int64_t b = 0; b < blocks; ++b) {
-        Index &count = counts[static_cast<size_t>(b) * D::buckets + bucket];
-        Index here = count;
-        count = sum;
-        sum += here;
-      }
-      sorted |= sum - before == static_cast<Index>(n);
-    }
-    if (isStopped())
-      return;
-    if (sorted)
-      continue;
-    forEach(blocks, 2.0 * block, [&](int64_t b) {
-      Index *place = counts.data() + static_cast<size_t>(b) * D::buckets;
-      for (int64_t i = b * block, end = std::min(n, i + block); i < end; ++i)
-        other[place[D::of(entries[i].key, d)]++] = entries[i];
-    });
-    std::swap(entries, other);
-  }
-}
-
-/// Stable, least significant digit first; digits in which all keys agree are skipped.
-template <typename Key>
-void radixSort(std::vector<Entry<Key>> &entries, std::vector<Entry<Key>> &other) {
-  size_t n = entries.size();
-  if (n < 64) {
-    for (size_t i = 1; i < n; ++i) {
-      Entry<Key> entry = entries[i];
-      size_t k = i;
-      for (; k > 0 && entry.key < entries[k - 1].key; --k)
-        entries[k] = entries[k - 1];
-      entries[k] = entry;
-    }
-    return;
-  }
-  if (n > (1 << 18) && workThreads() > 1)
-    return radixSortParallel(entries, other);
-  using D = Digits<Key>;
-  constexpr int digits = D::count;
-  constexpr size_t buckets = D::buckets;
-  other.resize(n);
-  std::vector<Index> counts(digits * buckets, 0);
-  for (const Entry<Key> &entry : entries)
+  std::vector<Index> counts(static_cast<size_t>(digits) * D::buckets, 0);
+  for (size_t i = 0; i < n; ++i)
     for (int d = 0; d < digits; ++d)
-      ++counts[d * buckets + D::of(entry.key, d)];
-  for (int d = 0; d < digits; ++d) {
-    Index *count = counts.data() + d * buckets;
-    if (isStopped())
-      return;
+      ++counts[d * D::buckets + D::of(entries[i].key, d)];
+  bool home = true;
+  for (int d = 0; d < digits && !isStopped(); ++d) {
+    Index *count = counts.data() + d * D::buckets;
     if (count[D::of(entries[0].key, d)] == n)
       continue;
     Index sum = 0;
-    for (size_t b = 0; b < buckets; ++b) {
+    for (size_t b = 0; b < D::buckets; ++b) {
       Index here = count[b];
       count[b] = sum;
       sum += here;
     }
-    for (const Entry<Key> &entry : entries)
-      other[count[D::of(entry.key, d)]++] = entry;
+    for (size_t i = 0; i < n; ++i)
+      other[count[D::of(entries[i].key, d)]++] = entries[i];
     std::swap(entries, other);
+    home = !home;
   }
+  return home;
+}
+
+/// One long row on several threads: spread by the highest digit in which keys differ much, then
+/// bucket by bucket. A stable order is unique, so it is that of radixSort. False if nearly all keys
+/// fall into one bucket; nothing has changed then.
+template <typename Key>
+bool radixSortParallel(std::vector<Entry<Key>> &entries, std::vector<Entry<Key>> &other) {
+  using D = Digits<Key>;
+  constexpr int64_t block = 1 << 16;
+  constexpr int top = D::count - 1;
+  auto n = static_cast<int64_t>(entries.size());
+  int64_t blocks = (n + block - 1) / block;
+  other.resize(entries.size());
+  std::vector<Index> counts(static_cast<size_t>(blocks) * D::buckets);
+  forEach(blocks, 1.0 * block, [&](int64_t b) {
+    Index *count = counts.data() + static_cast<size_t>(b) * D::buckets;
+    for (int64_t i = b * block, end = std::min(n, i + block); i < end; ++i)
+      ++count[D::of(entries[i].key, top)];
+  });
+  if (isStopped())
+    return true;
+  // Where the entries of each block with each digit begin, and where the buckets do.
+  std::vector<int64_t> begins(D::buckets + 1);
+  Index sum = 0;
+  int64_t largest = 0;
+  for (size_t bucket = 0; bucket < D::buckets; ++bucket) {
+    begins[bucket] = sum;
+    for (int64_t b = 0; b < blocks; ++b) {
+      Index &count = counts[static_cast<size_t>(b) * D::buckets + bucket];
+      Index here = count;
+      count = sum;
+      sum += here;
+    }
+    largest = std::max(largest, int64_t{sum} - begins[bucket]);
+  }
+  begins[D::buckets] = n;
+  if (largest > n / 3)
+    return false;
+  forEach(blocks, 2.0 * block, [&](int64_t b) {
+    Index *place = counts.data() + static_cast<size_t>(b) * D::buckets;
+    for (int64_t i = b * block, end = std::min(n, i + block); i < end; ++i)
+      other[place[D::of(entries[i].key, top)]++] = entries[i];
+  });
+  if (isStopped())
+    return true;
+  forBlocks(static_cast<int64_t>(D::buckets),
+            10.0 * static_cast<double>(n) / static_cast<double>(D::buckets),
+            [&](int64_t begin, int64_t end) {
+              for (int64_t bucket = begin; bucket < end; ++bucket) {
+                int64_t from = begins[bucket], count = begins[bucket + 1] - from;
+                if (count < 64) {
+                  insertionSort(other.data() + from, static_cast<size_t>(count));
+                  std::copy_n(other.data() + from, count, entries.data() + from);
+                } else if (radixPasses(other.data() + from, entries.data() + from,
+                                       static_cast<size_t>(count), top)) {
+                  std::copy_n(other.data() + from, count, entries.data() + from);
+                }
+              }
+            });
+  return true;
+}
+
+/// Stable, least significant digit first.
+template <typename Key>
+void radixSort(std::vector<Entry<Key>> &entries, std::vector<Entry<Key>> &other) {
+  size_t n = entries.size();
+  if (n < 64)
+    return insertionSort(entries.data(), n);
+  if (n > (1 << 18) && workThreads() > 1 && radixSortParallel(entries, other))
+    return;
+  other.resize(n);
+  if (!radixPasses(entries.data(), other.data(), n, Digits<Key>::count))
+    std::swap(entries, other);
 }
 
 /// Orders each row by keys; false if the type has none.

@@ -14,4 +14,11 @@ struct CirclePoint {
 /// At numerator / denominator of a full turn; 0 <= numerator < denominator < 2^60.
 CirclePoint circlePoint(uint64_t numerator, uint64_t denominator);
 
+/// The same to the last bit, as good as always the nearest doubles, and slower; denominator < 2^50.
+CirclePoint exactCirclePoint(uint64_t numerator, uint64_t denominator);
+
+/// As good as always the nearest doubles to the functions of an angle that was rounded to f64
+/// itself.
+CirclePoint roundedCirclePoint(uint64_t numerator, uint64_t denominator);
+
 } // namespace cupel::reference

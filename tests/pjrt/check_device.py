@@ -338,6 +338,89 @@ def serve_refuses_nonsense(folder: Path) -> None:
     assert code == 0 and len(lines) == 2, lines
 
 
+PROGRAMS = """\
+func.func @main() {
+  %a = stablehlo.constant dense<[1.0, -2.0]> : tensor<2xf32>
+  %0 = stablehlo.abs %a : tensor<2xf32>
+  check.expect_eq_const %0, dense<[1.0, 2.0]> : tensor<2xf32>
+  return
+}
+// -----
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+WRONG = """\
+func.func @main() {
+  %a = stablehlo.constant dense<[1.0, -2.0]> : tensor<2xf32>
+  %0 = stablehlo.negate %a : tensor<2xf32>
+  check.expect_eq_const %0, dense<[-1.0, -2.0]> : tensor<2xf32>
+  return
+}
+"""
+
+
+def cupel(*arguments: object, fault: str = "") -> subprocess.CompletedProcess[str]:
+    environment = dict(os.environ, CUPEL_FAULT=fault)
+    return subprocess.run([BUILD / "bin/cupel", *map(str, arguments)], env=environment, timeout=120, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+
+
+@check
+def programs_run_on_our_plugin(folder: Path) -> None:
+    (folder / "p.mlir").write_text(PROGRAMS)
+    (folder / "w.mlir").write_text(WRONG)
+    done = cupel("eval", folder / "p.mlir", "--device", "cupel", "--print")
+    assert done.returncode == 0 and done.stdout.endswith("2 passed, 0 failed\n"), done
+    assert "tensor<4xf32>" in done.stdout, done
+    done = cupel("eval", folder, "--device", "cupel")
+    assert done.returncode == 1 and "2 passed, 1 failed" in done.stdout, done
+    assert "check_failed: check 0" in done.stdout and "w.mlir:4:3" in done.stdout, done
+
+
+@check
+def programs_run_through_a_pipe(folder: Path) -> None:
+    (folder / "p.mlir").write_text(PROGRAMS)
+    (folder / "w.mlir").write_text(WRONG)
+    remote = f"{BUILD / 'lib/pjrt_plugin_cupel.so'}@{DEVICE}"
+    done = cupel("eval", folder, "--device", remote)
+    assert done.returncode == 1 and "2 passed, 1 failed" in done.stdout, done
+    assert "check_failed: check 0" in done.stdout, done
+    done = cupel("eval", folder / "p.mlir", "--device", f"{PLUGIN}@{DEVICE}", fault="execute-crash")
+    assert done.returncode == 2 and "SIGSEGV" in done.stdout or "device_lost" in done.stdout, done
+    done = cupel("eval", folder / "p.mlir", "--device", f"{PLUGIN}@no-such-command")
+    assert done.returncode == 2 and "cannot start" in done.stdout, done
+
+
+@check
+def a_bad_plugin_gives_one_failure_each(folder: Path) -> None:
+    (folder / "p.mlir").write_text(PROGRAMS)
+    done = cupel("eval", folder / "p.mlir", "--device", PLUGIN, fault="compile-error")
+    assert done.stdout.count("invalid_program: PJRT_Client_Compile: INVALID_ARGUMENT: op 'x.y'") == 2, done
+    done = cupel("eval", folder / "p.mlir", "--device", PLUGIN, "--timeout", 1, fault="event-never")
+    assert "timeout: PJRT_LoadedExecutable_Execute" in done.stdout and "device_lost" in done.stdout, done
+    done = cupel("eval", folder / "p.mlir", "--device", PLUGIN, fault="client-null")
+    assert done.returncode == 2 and "no client" in done.stdout, done
+    done = cupel("eval", folder / "p.mlir", "--device", "nonsense")
+    assert done.returncode == 2 and "is not known" in done.stdout, done
+
+
+@check
+def saved_workloads_run_elsewhere(folder: Path) -> None:
+    (folder / "p.mlir").write_text(PROGRAMS)
+    done = cupel("eval", folder / "p.mlir", "--save-workload", folder / "saved")
+    assert done.returncode == 0 and "2 saved, 0 failed" in done.stdout, done
+    paths = sorted((folder / "saved").iterdir())
+    assert [path.name for path in paths] == ["p-0", "p-1"], paths
+    assert (paths[0] / "program-v1.0.0.mlirbc").exists() and (paths[0] / "constants.safetensors").exists()
+    done = device("run", BUILD / "lib/pjrt_plugin_cupel.so", *paths)
+    assert done.returncode == 0 and b"2 workloads, 2 as expected" in done.stdout, done
+    # The fault plugin gives back its first argument, which is wrong for both.
+    done = device("run", PLUGIN, *paths)
+    assert done.returncode == 1 and done.stdout.count(b"incorrect") == 2, done
+
+
 @check
 def no_process_is_left_behind(folder: Path) -> None:
     path = workload(folder)

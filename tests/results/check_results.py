@@ -49,7 +49,7 @@ RUNS = {"20261114-081530-0000": (1763100000.0, FIRST), "20261115-081530-4f2a": (
 
 
 def write_journal(folder: Path, run: str, started: float, records: list[dict], *, ended: bool = True, tail: str = "") -> Path:
-    info = {"id": run, "started_at": started, "selected": len(records), "device": "reference", "command_line": ["cupel", "run", "a b"],
+    info = {"id": run, "started_at": started, "selected": len(records), "device": "reference", "command_line": ["cupel", "run", "a b", "-R", "latest", "-j2", "programs::x", "--json=r.json"],
             "environment": {"git": "4df0411"}, "exit_code": -1}
     lines = [{"cupel_journal": 1, "run": info}, {"selected": len(records)}]
     lines += [{"record": line} for line in records]
@@ -116,7 +116,7 @@ def shows_a_test():
     text = project.cupel("show", "add.mlir").stdout
     for part in ("FAILED        programs::add.mlir", "reason       DATA_MISMATCH_WRONG_PCC: too low", "stages       load 0.10 s, execute 0.15 s",
                  "output 0     NOT OK: pcc 0.5 (required 0.99)", "pcc 0.5 < 0.99", "history      failed, passed (newest first)",
-                 "last 20 of 60 lines", "cupel run programs::add.mlir --device reference --results"):
+                 "last 20 of 60 lines", "\n  cupel run 'a b' -j2 programs::add.mlir --results"):
         expect(part in text, f"{part!r} is not in:\n{text}")
     expect("\x1b" not in text, "escape sequences of the test's own")
     expect(len(project.cupel("show", "add.mlir", "--output").stdout.splitlines()) > 60, "--output")
@@ -197,6 +197,22 @@ def needs_a_store_and_makes_none():
 
 
 @check
+def the_project_file_says_where_the_store_is():
+    project = Project()
+    project.cupel("show")
+    (project.folder / "cupel.yaml").write_text("results: results\n")
+    below = project.folder / "a/b"
+    below.mkdir(parents=True)
+    result = subprocess.run([CUPEL, "show", "latest"], cwd=below, capture_output=True, text=True)
+    expect("6 tests selected" in result.stdout, result.stdout + result.stderr)
+    (project.folder / "cupel.yaml").write_text("zoo: []\n")
+    expect(f"{project.folder}/.cupel/results: no results store there" in subprocess.run(
+        [CUPEL, "show"], cwd=below, capture_output=True, text=True).stderr, "beside the project file")
+    (project.folder / "cupel.yaml").write_text("result: x\n")
+    expect("cupel.yaml:1:1" in project.cupel("show", code=2, results=False).stderr, "a wrong project file")
+
+
+@check
 def a_killed_run_is_what_its_journal_says():
     project = Project()
     started, records = RUNS["20261115-081530-4f2a"]
@@ -259,6 +275,29 @@ def colours_a_terminal_unless_told_not_to():
     expect("\x1b[31m" in on_terminal(), "no colours on a terminal")
     expect("\x1b" not in on_terminal(NO_COLOR="1"), "NO_COLOR is not honoured")
     expect("\x1b" not in on_terminal(TERM="dumb"), "a dumb terminal got colours")
+
+
+@check
+def manages_the_cache_of_environments():
+    project = Project(runs=False)
+    cache = project.folder / "cache"
+    expect(project.cupel("cache", "--cache", cache, results=False).stdout == f"0 environments, 0 B in {cache}\n", "an empty cache")
+    for age, name in enumerate(("newest", "older", "oldest")):
+        (cache / name / "bin").mkdir(parents=True)
+        marker = cache / name / "cupel-environment"
+        marker.write_text(f"{1 << 20}\n{name}==1\n")
+        os.utime(marker, (1763200000 - age, 1763200000 - age))
+    lines = project.cupel("cache", "--cache", cache, results=False).stdout.splitlines()
+    expect([line.split()[0] for line in lines[:3]] == ["newest", "older", "oldest"], lines)
+    expect(lines[3].startswith("3 environments, 3.0 MiB"), lines)
+    expect("removed 1 environment, 1.0 MiB" in project.cupel("cache", "--cache", cache, "--limit", "2.5M", results=False).stdout, "--limit")
+    left = json.loads(project.cupel("cache", "--cache", cache, "--json", results=False).stdout)
+    expect([entry["key"] for entry in left] == ["newest", "older"], left)
+    expect("removed 2 environments" in project.cupel("cache", "clear", "--cache", cache, results=False).stdout, "clear")
+    expect(not list(cache.glob("*/bin")), "something is left")
+    for wrong in ("5X", "-1", "nan", "", "1GG"):
+        words = ["cache", "--cache", cache, f"--limit={wrong}"] if wrong else ["cache", "clea"]
+        expect("error" in project.cupel(*words, code=2, results=False).stderr, wrong)
 
 
 def main() -> int:

@@ -184,7 +184,10 @@ TestRecord handle(const Request &request, Progress &progress) {
     record.message = bad ? "the fake device is broken" : "";
     return record;
   }
-  std::ifstream file(request.item.file);
+  std::string path = request.item.file;
+  if (!path.starts_with('/'))
+    path = request.folder + "/" + path;
+  std::ifstream file(path);
   std::string line;
   // Either the line itself, or a comment in a program.
   while (std::getline(file, line) && !line.starts_with("// fake: ") && line.starts_with("//"))

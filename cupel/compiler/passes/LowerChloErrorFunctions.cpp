@@ -72,26 +72,44 @@ Expr erfSmall(const Expr &x) {
   return x * polynomial(square, kErfT32);
 }
 
-// exp(-x^2). The rounding error of x*x would be multiplied by x^2 in the result; so x is split into
-// a part with so few bits that its square is exact, and a small rest.
-Expr expOfMinusSquare(const Expr &x) {
-  Expr head = x.getElementType().isF64() ? reducePrecision(x, 11, 25) : reducePrecision(x, 8, 11);
-  Expr tail = (x - head) * (x + head);
-  return exp(-(head * head)) * exp(-tail);
+// The difference of two polynomials, coefficients from high to low order.
+SmallVector<double> difference(ArrayRef<double> a, ArrayRef<double> b) {
+  SmallVector<double> result(std::max(a.size(), b.size()));
+  for (size_t i = 1; i <= result.size(); ++i)
+    result[result.size() - i] =
+        (i <= a.size() ? a[a.size() - i] : 0) - (i <= b.size() ? b[b.size() - i] : 0);
+  return result;
 }
 
-// erfc of |x|, for |x| >= 1.
+// erfc for |x| <= 1. Near 1 the result is small, so 1 - erf(x) would carry several units of the
+// rounding of erf(x) = x + x * e(x^2); 1 - x is exact there, and x * e(x^2) as small as the result.
+Expr erfcSmall(const Expr &x) {
+  Expr square = x * x;
+  if (x.getElementType().isF64())
+    return (1 - x) -
+           x * (polynomial(square, difference(kErfT64, kErfU64)) / polynomial(square, kErfU64));
+  return (1 - x) - x * polynomial(square, difference(kErfT32, {1.0}));
+}
+
+// erfc of |x|, for |x| >= 1: exp(-x^2) * ratio(x).
 Expr erfcLarge(const Expr &x) {
   // Beyond this the result is zero, and the polynomials could overflow.
   Expr a = minimum(abs(x), x.getElementType().isF64() ? 28.0 : 11.0);
-  Expr scale = expOfMinusSquare(a);
-  if (x.getElementType().isF64())
-    return scale * select(a < 8, polynomial(a, kErfcP64) / polynomial(a, kErfcQ64),
-                          polynomial(a, kErfcR64) / polynomial(a, kErfcS64));
-  Expr inverse = 1 / a;
-  Expr square = inverse * inverse;
-  return scale * inverse *
-         select(a < 2, polynomial(square, kErfcP32), polynomial(square, kErfcR32));
+  Expr ratio = a;
+  if (x.getElementType().isF64()) {
+    ratio = select(a < 8, polynomial(a, kErfcP64) / polynomial(a, kErfcQ64),
+                   polynomial(a, kErfcR64) / polynomial(a, kErfcS64));
+  } else {
+    Expr inverse = 1 / a;
+    Expr square = inverse * inverse;
+    ratio = select(a < 2, polynomial(square, kErfcP32), polynomial(square, kErfcR32)) / a;
+  }
+  // The rounding error of x*x would be multiplied by x^2 in the result; so x is split into a part
+  // with so few bits that its square is exact, and a small rest, whose factor is near 1.
+  Expr head = x.getElementType().isF64() ? reducePrecision(a, 11, 25) : reducePrecision(a, 8, 11);
+  Expr tail = (a - head) * (a + head);
+  Expr most = exp(-(head * head)) * ratio;
+  return most + most * expm1(-tail);
 }
 
 Expr erf(const Expr &x) {
@@ -102,7 +120,7 @@ Expr erf(const Expr &x) {
 Expr erfc(const Expr &x) {
   Expr tail = erfcLarge(x);
   Expr large = select(x < 0, 2 - tail, tail);
-  return select(abs(x) <= 1, 1 - erfSmall(x), large);
+  return select(abs(x) <= 1, erfcSmall(x), large);
 }
 
 //===----------------------------------------------------------------------===//

@@ -29,4 +29,28 @@ def InlineComposites : Pass<"inline-composites", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def ExtractChecks : Pass<"extract-checks", "mlir::ModuleOp"> {
+  let summary = "Return what a self-checking program checks instead of checking it";
+  let description = [{
+    For devices that do not know the check operations. The operands of every check become results of
+    the entry function, behind its own, and the module's attribute `cupel.checks` says which result
+    must equal which other or which constant, and how closely. Checks of functions that are called
+    are handed on to the caller. The entry function is called `main` afterwards. Probes and prints
+    are dropped. A check inside a region, or an operation that only an interpreter can run, is an
+    error.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def HoistConstants : Pass<"hoist-constants", "mlir::ModuleOp"> {
+  let summary = "Turn constants of main into arguments, so that a device computes with them";
+  let description = [{
+    A program whose inputs are constants is computed by the device's compiler while it folds them, and
+    never by the device. Constants of `main`, and calls of functions that return nothing else, become
+    arguments behind those it has; the module's attribute `cupel.hoisted_constants` holds their
+    values. Constants that decide a shape, or that are passed to calls and custom calls, stay.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 #endif // CUPEL_COMPILER_PASSES_TD

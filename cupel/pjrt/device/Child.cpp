@@ -168,7 +168,8 @@ private:
       return;
     bool passed = true;
     for (size_t d = 0; d < report.results.size(); ++d) {
-      std::vector<Judgement> judgements = judgeChecks(report.results[d], workload.checks);
+      std::vector<Judgement> judgements =
+          judgeChecks(report.results[d], workload.checks, workload.constants);
       if (!workload.expected.empty()) {
         const auto &expected =
             workload.expected.size() > 1 ? workload.expected[d] : workload.expected[0];

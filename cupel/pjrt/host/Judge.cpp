@@ -54,16 +54,28 @@ std::vector<Judgement> cupel::pjrt::judge(const std::vector<Tensor> &results,
 }
 
 std::vector<Judgement> cupel::pjrt::judgeChecks(const std::vector<Tensor> &results,
-                                                const std::vector<WorkloadCheck> &checks) {
+                                                const std::vector<WorkloadCheck> &checks,
+                                                const std::vector<Tensor> &constants) {
   std::vector<Judgement> judgements;
   for (size_t i = 0; i < checks.size(); ++i) {
     const WorkloadCheck &check = checks[i];
     std::string what = check.location.empty() ? fmt::format("check {}", i)
                                               : fmt::format("check {} ({})", i, check.location);
-    if (check.actual >= results.size() || check.expected >= results.size()) {
+    const std::vector<Tensor> &others = check.isConstant ? constants : results;
+    if (check.actual >= results.size() || check.expected >= others.size()) {
       judgements.push_back({false, what,
-                            fmt::format("compares results {} and {}, but there are {}",
-                                        check.actual, check.expected, results.size())});
+                            fmt::format("compares result {} with {} {}, but there are {} and {}",
+                                        check.actual, check.isConstant ? "constant" : "result",
+                                        check.expected, results.size(), others.size())});
+      continue;
+    }
+    const Tensor &actual = results[check.actual], &expected = others[check.expected];
+    if (check.kind == WorkloadCheck::Kind::Close && !tensor::isFloat(actual.dtype()) &&
+        !tensor::isComplex(actual.dtype())) {
+      judgements.push_back({false, what,
+                            fmt::format("units in the last place are defined for floats alone, not "
+                                        "for {}",
+                                        tensor::info(actual.dtype()).name)});
       continue;
     }
     compare::Tolerance tolerance = check.kind == WorkloadCheck::Kind::Equal
@@ -71,8 +83,7 @@ std::vector<Judgement> cupel::pjrt::judgeChecks(const std::vector<Tensor> &resul
                                    : check.kind == WorkloadCheck::Kind::AlmostEqual
                                        ? compare::Tolerance::almostEqual(check.tolerance)
                                        : compare::Tolerance::close(check.maxUlps, check.minUlps);
-    judgements.push_back(
-        compareTensors(std::move(what), results[check.actual], results[check.expected], tolerance));
+    judgements.push_back(compareTensors(std::move(what), actual, expected, tolerance));
   }
   return judgements;
 }

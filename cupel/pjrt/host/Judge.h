@@ -17,6 +17,7 @@ std::vector<Judgement> judge(const std::vector<tensor::Tensor> &results,
                              const std::vector<tensor::Tensor> &expected,
                              const WorkloadTolerance &tolerance);
 std::vector<Judgement> judgeChecks(const std::vector<tensor::Tensor> &results,
-                                   const std::vector<WorkloadCheck> &checks);
+                                   const std::vector<WorkloadCheck> &checks,
+                                   const std::vector<tensor::Tensor> &constants);
 
 } // namespace cupel::pjrt

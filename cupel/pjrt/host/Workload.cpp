@@ -213,7 +213,7 @@ static ordered_json optionsToJson(const Workload &workload) {
   for (const WorkloadCheck &check : workload.checks) {
     ordered_json row = {{"kind", kCheckNames[static_cast<int>(check.kind)]},
                         {"actual", check.actual},
-                        {"expected", check.expected}};
+                        {check.isConstant ? "constant" : "expected", check.expected}};
     if (check.kind == WorkloadCheck::Kind::AlmostEqual)
       row["tolerance"] = check.tolerance;
     if (check.kind == WorkloadCheck::Kind::Close) {
@@ -345,7 +345,8 @@ static Status optionsFromJson(const std::string &path, const ordered_json &json,
             fmt::format("'{}' is not a kind of check ({})", kind, fmt::join(kCheckNames, ", ")));
       check.kind = static_cast<WorkloadCheck::Kind>(found - std::begin(kCheckNames));
       inner.read("actual", check.actual, true);
-      inner.read("expected", check.expected, true);
+      check.isConstant = row.is_object() && row.contains("constant");
+      inner.read(check.isConstant ? "constant" : "expected", check.expected, true);
       inner.read("tolerance", check.tolerance);
       inner.read("min_ulps", check.minUlps);
       inner.read("max_ulps", check.maxUlps);
@@ -423,6 +424,14 @@ Result<Workload> cupel::pjrt::readWorkload(const std::string &folder) {
   if (workload.inputs.size() != 1 && workload.inputs.size() != devices)
     return Error{fmt::format("{}: inputs for {} devices, but the program runs on {}", folder,
                              workload.inputs.size(), devices)};
+  if (fs::path file = root / "constants.safetensors"; fs::exists(file, error)) {
+    auto tensors = readTensors(file.string());
+    if (!tensors)
+      return Error{tensors.message()};
+    if (tensors->size() != 1)
+      return Error{file.string() + ": constants do not belong to devices"};
+    workload.constants = std::move(tensors->front());
+  }
   if (fs::path file = root / "expected.safetensors"; fs::exists(file, error)) {
     auto tensors = readTensors(file.string());
     if (!tensors)
@@ -457,6 +466,11 @@ Status cupel::pjrt::writeWorkload(const std::string &folder, const Workload &wor
   if (Status written = writeTensors((root / "inputs.safetensors").string(), workload.inputs);
       !written)
     return written;
+  if (!workload.constants.empty())
+    if (Status written =
+            writeTensors((root / "constants.safetensors").string(), {workload.constants});
+        !written)
+      return written;
   if (workload.expected.empty())
     return {};
   return writeTensors((root / "expected.safetensors").string(), workload.expected);

@@ -6,6 +6,7 @@
 //   program-v1.0.0.mlirbc ...   the same for older versions of StableHLO, as many as wanted
 //   inputs.safetensors          arguments by position: 0, 1, ...; d2/0 is argument 0 on device 2
 //   expected.safetensors        results in the same way; not always there
+//   constants.safetensors       what checks compare results with; not always there
 //   options.json                everything else; may be missing
 //
 // Element types that safetensors lacks are kept as bytes, with the type's name in the metadata.
@@ -34,13 +35,14 @@ struct ProgramBytes {
   std::string bytes;
 };
 
-/// What is expected of results: result `actual` compared with result `expected` in the way the
-/// check operations of programs compare.
+/// What is expected of results: result `actual` compared with another result or a constant in the
+/// way the check operations of programs compare.
 struct WorkloadCheck {
   enum class Kind { Equal, AlmostEqual, Close };
   Kind kind = Kind::Equal;
   uint32_t actual = 0, expected = 0;
-  double tolerance = 0;              ///< AlmostEqual: absolute.
+  bool isConstant = false; ///< `expected` counts the workload's constants, not the results.
+  double tolerance = 0;    ///< AlmostEqual: absolute.
   uint64_t minUlps = 0, maxUlps = 0; ///< Close.
   std::string location = {};         ///< Where in the program, for messages.
   bool operator==(const WorkloadCheck &) const = default;
@@ -61,7 +63,9 @@ struct Workload {
   std::vector<std::vector<tensor::Tensor>> inputs;
   std::vector<std::vector<tensor::Tensor>> expected; ///< Empty: not known.
   std::vector<WorkloadCheck> checks;
+  std::vector<tensor::Tensor> constants; ///< That checks compare with.
   WorkloadTolerance tolerance;
+
   /// The newest artifact that a plugin of this version understands (nothing: it does not say, and
   /// the oldest one is taken); an error names what there is.
   Result<const ProgramBytes *>

@@ -50,8 +50,9 @@ TEST_F(WorkloadTest, ComesBackAsItWasWritten) {
   workload.options.flags = {{"level", int64_t(2)}, {"fast", true}, {"x", 0.5}, {"s", "t"}};
   workload.inputs = {{Tensor::of<DType::I4>({2}, {-8, 7})}, {Tensor::of<DType::I4>({2}, {1, 2})}};
   workload.expected = {{Tensor::of<DType::C128>({1}, {{1.5, -2}})}};
-  workload.checks = {{WorkloadCheck::Kind::Close, 0, 1, 0, 1, 3, "a.mlir:3:4"},
-                     {WorkloadCheck::Kind::AlmostEqual, 2, 3, 1e-4, 0, 0, ""}};
+  workload.checks = {{WorkloadCheck::Kind::Close, 0, 1, false, 0, 1, 3, "a.mlir:3:4"},
+                     {WorkloadCheck::Kind::AlmostEqual, 2, 0, true, 1e-4, 0, 0, ""}};
+  workload.constants = {Tensor::of<DType::F32>({1}, {7})};
   workload.tolerance.pcc = 0.98;
   Status written = writeWorkload((folder / "w").string(), workload);
   ASSERT_TRUE(written) << written.message();
@@ -64,6 +65,8 @@ TEST_F(WorkloadTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(back->options.flags, workload.options.flags);
   EXPECT_TRUE(back->options.useShardy);
   EXPECT_EQ(back->checks, workload.checks);
+  ASSERT_EQ(back->constants.size(), 1u);
+  EXPECT_EQ(*back->constants[0].dataAs<float>(), 7);
   EXPECT_EQ(back->tolerance, workload.tolerance);
   ASSERT_EQ(back->inputs.size(), 2u);
   EXPECT_EQ(back->inputs[1][0].dtype(), DType::I4);
@@ -177,12 +180,16 @@ TEST_F(WorkloadTest, ResultsAreJudged) {
   EXPECT_THAT(judge({c}, {a}, {}).front().sentence, HasSubstr("is a tensor<2xi32> where"));
   EXPECT_FALSE(judge({}, {a}, {}).front().passed);
   WorkloadCheck equal{WorkloadCheck::Kind::Equal, 0, 1};
-  EXPECT_FALSE(judgeChecks({a, b}, {equal}).front().passed);
-  EXPECT_TRUE(judgeChecks({a, a}, {equal}).front().passed);
-  WorkloadCheck almost{WorkloadCheck::Kind::AlmostEqual, 0, 1, 0.6};
-  EXPECT_TRUE(judgeChecks({a, b}, {almost}).front().passed);
+  EXPECT_FALSE(judgeChecks({a, b}, {equal}, {}).front().passed);
+  EXPECT_TRUE(judgeChecks({a, a}, {equal}, {}).front().passed);
+  WorkloadCheck almost{WorkloadCheck::Kind::AlmostEqual, 0, 1, false, 0.6};
+  EXPECT_TRUE(judgeChecks({a, b}, {almost}, {}).front().passed);
   WorkloadCheck outside{WorkloadCheck::Kind::Equal, 0, 7};
-  EXPECT_THAT(judgeChecks({a, b}, {outside}).front().sentence, HasSubstr("but there are 2"));
+  EXPECT_THAT(judgeChecks({a, b}, {outside}, {}).front().sentence,
+              HasSubstr("but there are 2 and 2"));
+  WorkloadCheck constant{WorkloadCheck::Kind::Equal, 0, 0, true};
+  EXPECT_TRUE(judgeChecks({a}, {constant}, {a}).front().passed);
+  EXPECT_FALSE(judgeChecks({b}, {constant}, {a}).front().passed);
 }
 
 } // namespace

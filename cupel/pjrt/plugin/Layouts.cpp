@@ -141,7 +141,7 @@ PJRT_Error *memoryDescriptionKind(PJRT_MemoryDescription_Kind_Args *args) {
 PJRT_Extension_Base *extensions() {
   static PJRT_MemoryDescriptions_Extension memories = [] {
     PJRT_MemoryDescriptions_Extension extension = {};
-    extension.base = {sizeof extension, PJRT_Extension_Type_MemoryDescriptions, nullptr};
+    extension.base = {sizeof extension, PJRT_Extension_Type_MemoryDescriptions, ffiExtension()};
     bind<memoryDescriptions>(extension.PJRT_DeviceDescription_MemoryDescriptions);
     bind<memoryDescriptionKind>(extension.PJRT_MemoryDescription_Kind);
     return extension;

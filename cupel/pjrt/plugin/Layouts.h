@@ -12,4 +12,7 @@ MinorToMajor layoutOfMode(const std::string &mode, size_t rank);
 /// The first of our extensions; the others hang on it.
 PJRT_Extension_Base *extensions();
 
+/// The last of them (FfiExtension.cpp).
+PJRT_Extension_Base *ffiExtension();
+
 } // namespace cupel::pjrt

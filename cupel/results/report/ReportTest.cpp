@@ -171,7 +171,8 @@ TEST(Text, CutsAtCharacters) {
 }
 
 TEST(Text, WritesTimesAndSizes) {
-  EXPECT_EQ(durationText(0.004), "0.00 s");
+  EXPECT_EQ(durationText(0.0042), "4.2 ms");
+  EXPECT_EQ(durationText(0.0996), "0.10 s");
   EXPECT_EQ(durationText(12.34), "12.3 s");
   EXPECT_EQ(durationText(200), "3 min 20 s");
   EXPECT_EQ(durationText(7500), "2 h 05 min");

@@ -133,7 +133,8 @@ std::string changesText(const RunChanges &changes, const Paint &paint) {
 
 std::string nextText(const RunInfo &run, const Tally &tally, const TerminalOptions &options,
                      const Paint &paint) {
-  std::string tail = options.commandTail.empty() ? "" : " " + options.commandTail;
+  size_t word = options.commandTail.find_first_not_of(' ');
+  std::string tail = word == std::string::npos ? "" : " " + options.commandTail.substr(word);
   std::vector<std::pair<std::string, std::string>> commands;
   uint64_t again = tally.bad() - tally.count(Outcome::XPassed);
   if (!tally.failures().empty())

@@ -29,6 +29,16 @@ std::string clockText(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+/// The size of the terminal as it is now, where there is one.
+void askSize(TerminalOptions &options) {
+  winsize size{};
+  if (::ioctl(::fileno(options.out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
+      size.ws_row > 0) {
+    options.width = size.ws_col;
+    options.height = size.ws_row;
+  }
+}
+
 class TerminalReporter : public Reporter {
 public:
   explicit TerminalReporter(TerminalOptions options) : options(std::move(options)) {
@@ -118,6 +128,10 @@ private:
 
   void draw() {
     double now = options.clock();
+    askSize(options);
+    // What scrolls off the top could not be erased.
+    size_t mostRunning =
+        std::min<size_t>(kMostRunningLines, options.height > 4 ? options.height - 4 : 1);
     uint64_t done = tally.total();
     double elapsed = now - begin;
     std::string right = fmt::format(" {}/{}", done, selected);
@@ -134,8 +148,8 @@ private:
     std::string text = cutTo(bar + right, width - 1);
     size_t lines = 1, shown = 0;
     for (const auto &[slot, test] : running) {
-      if (++shown > kMostRunningLines) {
-        text += fmt::format("\n  ... and {} more", running.size() - kMostRunningLines);
+      if (++shown > mostRunning) {
+        text += fmt::format("\n  ... and {} more", running.size() - mostRunning);
         ++lines;
         break;
       }
@@ -172,9 +186,8 @@ TerminalOptions TerminalOptions::forStream(std::FILE *out) {
   bool terminal = ::isatty(::fileno(out)) && term && std::string_view(term) != "dumb";
   options.live = terminal;
   options.colour = terminal && !(noColour && *noColour);
-  winsize size{};
-  if (terminal && ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    options.width = size.ws_col;
+  if (terminal)
+    askSize(options);
   return options;
 }
 

@@ -15,10 +15,10 @@ namespace cupel::results {
 
 struct TerminalOptions {
   std::FILE *out = stdout;
-  bool live = false;   ///< A terminal that a bar can be drawn on.
-  bool colour = false; ///< Escape sequences for colours.
-  bool quiet = false;  ///< No line for tests that went as expected.
-  uint32_t width = 80; ///< Columns of a live terminal.
+  bool live = false;                ///< A terminal that a bar can be drawn on.
+  bool colour = false;              ///< Escape sequences for colours.
+  bool quiet = false;               ///< No line for tests that went as expected.
+  uint32_t width = 80, height = 24; ///< Of a live terminal, asked anew whenever it is drawn on.
   /// Words that are repeated in the commands proposed at the end, e.g. `--results DIR`.
   std::string commandTail;
   /// Seconds; replaced by tests.
@@ -37,7 +37,7 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
                         const TerminalOptions &options);
 
 /// One line of a test as a pipe gets it, without the line break:
-/// `PASSED   programs::add.mlir (0.01 s)`.
+/// `PASSED        programs::add.mlir (12 ms)`.
 std::string testLine(const TestRecord &record, bool colour);
 
 } // namespace cupel::results

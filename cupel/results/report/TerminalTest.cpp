@@ -76,7 +76,7 @@ TEST(Terminal, APipeGetsOneLineATest) {
     all.push_back(line);
   ASSERT_GT(all.size(), 14u);
   EXPECT_EQ(all[0], "Run 20251115-094640-8000: 12 tests on reference as n150");
-  EXPECT_EQ(all[1], "PASSED        programs::elementwise/add.mlir (0.01 s)");
+  EXPECT_EQ(all[1], "PASSED        programs::elementwise/add.mlir (12 ms)");
   EXPECT_EQ(all[2],
             "FAILED        models::llama/causal_lm/pytorch-3_2_1B-single_device-inference "
             "(41.5 s) at compare: DATA_MISMATCH_WRONG_PCC: output 0: pcc 0.913 is below the "

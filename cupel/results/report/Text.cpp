@@ -126,6 +126,10 @@ std::string markdownSafe(std::string_view text) {
 }
 
 std::string durationText(double seconds) {
+  if (seconds < 0.00995)
+    return fmt::format("{:.1f} ms", seconds * 1000);
+  if (seconds < 0.0995)
+    return fmt::format("{:.0f} ms", seconds * 1000);
   if (seconds < 0.995)
     return fmt::format("{:.2f} s", seconds);
   if (seconds < 99.95)

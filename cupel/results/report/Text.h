@@ -23,7 +23,7 @@ std::string cutTo(std::string_view text, size_t columns);
 /// `oneLine` with what Markdown gives a meaning to made plain.
 std::string markdownSafe(std::string_view text);
 
-/// `0.01 s`, `12.3 s`, `3 min 20 s`, `2 h 05 min`.
+/// `4.2 ms`, `0.25 s`, `12.3 s`, `3 min 20 s`, `2 h 05 min`.
 std::string durationText(double seconds);
 /// `2026-11-15T08:15:30Z`, or with a space and without letters for people.
 std::string isoTime(double secondsSinceEpoch);

@@ -111,6 +111,37 @@ std::optional<double> Query::maybeReal() {
   }
 }
 
+namespace {
+
+/// A path as part of a file: URI.
+std::string uriPath(const std::string &path) {
+  std::string escaped;
+  for (char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      char hex[4];
+      std::snprintf(hex, sizeof hex, "%%%02X", static_cast<unsigned char>(c));
+      escaped += hex;
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+} // namespace
+
+/// On a disk that is mounted read-only SQLite cannot make the files that let readers and writers
+/// share a store. Nobody can write there, so none are needed.
+void Database::openUnshared() {
+  sqlite3_close_v2(db);
+  db = nullptr;
+  std::string uri = "file:" + uriPath(file) + "?immutable=1";
+  if (sqlite3_open_v2(uri.c_str(), &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr) !=
+      SQLITE_OK)
+    throw DatabaseError{file + ": cannot be opened (" + (db ? sqlite3_errmsg(db) : "no memory") +
+                        ")"};
+}
+
 Database::Database(const std::string &path, bool readOnly, bool create) : file(path) {
   int flags = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (create && !readOnly)
@@ -123,6 +154,9 @@ Database::Database(const std::string &path, bool readOnly, bool create) : file(p
     }
     sqlite3_extended_result_codes(db, 1);
     sqlite3_busy_timeout(db, kBusyMilliseconds);
+    if (readOnly && sqlite3_exec(db, "SELECT 1 FROM sqlite_master", nullptr, nullptr, nullptr) ==
+                        SQLITE_CANTOPEN)
+      openUnshared();
     execute("PRAGMA foreign_keys = ON");
     if (readOnly)
       return;

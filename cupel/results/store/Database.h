@@ -89,6 +89,8 @@ public:
   sqlite3 *handle() const { return db; }
 
 private:
+  void openUnshared();
+
   std::string file;
   sqlite3 *db = nullptr;
   std::unordered_map<const char *, sqlite3_stmt *> statements;

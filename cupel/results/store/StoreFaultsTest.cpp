@@ -183,6 +183,34 @@ TEST(StoreFaults, AFullDisk) {
   EXPECT_EQ(::umount2(disk.c_str(), MNT_DETACH), 0);
 }
 
+TEST(StoreFaults, ADiskThatCannotBeWritten) {
+  TestFolder folder;
+  std::string disk = folder / "disk?x"; // A name that means something in a URI.
+  std::filesystem::create_directories(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=8m") != 0)
+    GTEST_SKIP() << "needs root to mount a disk";
+  {
+    Result<Store> store = Store::open(disk + "/s");
+    ASSERT_TRUE(store) << store.message();
+    RunInfo run;
+    ASSERT_TRUE(store->beginRun(run));
+    ASSERT_TRUE(store->add(run.id, batch(0, 10)));
+  }
+  ASSERT_EQ(::mount("tmpfs", disk.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, ""), 0);
+  {
+    Result<Store> writing = Store::open(disk + "/s");
+    EXPECT_FALSE(writing);
+    Result<Store> store = Store::open(disk + "/s", Store::Access::ReadOnly);
+    EXPECT_TRUE(store) << store.message();
+    if (store) {
+      auto runs = store->runs(5);
+      ASSERT_TRUE(runs) << runs.message();
+      EXPECT_EQ(runs->at(0).outcomes, 10u);
+    }
+  }
+  EXPECT_EQ(::umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
 TEST(StoreFaults, ALimitOnTheSizeOfFiles) {
   TestFolder folder;
   // In a child: the limit cannot be taken back by everybody.

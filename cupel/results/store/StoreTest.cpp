@@ -7,6 +7,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
+#include <random>
 #include <sstream>
 
 using namespace cupel;
@@ -108,6 +109,94 @@ TEST(Store, GivesBackWhatItWasGiven) {
   auto missing = store.record(run.id, "programs::none");
   ASSERT_TRUE(missing);
   EXPECT_FALSE(*missing);
+}
+
+/// Anything a record may hold.
+TestRecord randomRecord(std::mt19937 &random, int number) {
+  auto below = [&](int n) { return std::uniform_int_distribution<>(0, n - 1)(random); };
+  auto text = [&] {
+    static const char *const kPieces[] = {"",   "a", "'",  "\"",        "\n",
+                                          "%s", "α", "\\", "x'); DROP", "𝛼"};
+    std::string result;
+    for (int i = below(6); i > 0; --i)
+      result += kPieces[below(10)];
+    return result;
+  };
+  auto number64 = [&]() -> double {
+    switch (below(5)) {
+    case 0:
+      return 0;
+    case 1:
+      return std::numeric_limits<double>::infinity();
+    case 2:
+      return -1.0 / 3;
+    default:
+      return std::uniform_real_distribution<>(-1e9, 1e-9)(random);
+    }
+  };
+  auto maybe = [&]() -> std::optional<double> {
+    return below(2) ? std::optional(number64()) : std::nullopt;
+  };
+  TestRecord r;
+  r.suite = "s" + std::to_string(below(3));
+  r.id = std::to_string(number) + "::" + text();
+  for (std::string *field :
+       {&r.file, &r.framework, &r.modelPath, &r.variant, &r.parallelism, &r.runMode, &r.modelName,
+        &r.group, &r.task, &r.source, &r.phase, &r.arch, &r.testStatus, &r.bringupStatus, &r.device,
+        &r.errorClass, &r.message, &r.output})
+    *field = text();
+  r.part = uint32_t(below(9));
+  r.sequenceLength = uint32_t(below(9000));
+  r.outcome = Outcome(below(10));
+  r.lastStage = Stage(below(8));
+  for (int i = below(4); i > 0; --i)
+    r.stages.push_back({Stage(below(8)), std::abs(number64())});
+  r.seconds = below(1000) / 7.0;
+  r.peakMemoryBytes = uint64_t(below(1000)) << below(50);
+  r.flaky = below(2);
+  for (int i = below(3); i > 0; --i)
+    r.tryOutcomes.push_back(Outcome(below(10)));
+  if (below(2))
+    r.signal = below(64);
+  for (int i = below(4); i > 0; --i) {
+    ComparisonRecord c;
+    c.output = uint32_t(below(100));
+    c.passed = below(2);
+    for (std::optional<double> *field : {&c.pcc, &c.maxAbsolute, &c.maxRelative, &c.relativeL2,
+                                         &c.pccThreshold, &c.atolThreshold, &c.rtolThreshold})
+      *field = maybe();
+    c.pccAsserted = below(2);
+    c.allcloseAsserted = below(2);
+    c.sentence = text();
+    r.comparisons.push_back(c);
+  }
+  for (int i = below(3); i > 0; --i)
+    r.reasons.push_back({text(), text(), text(), text()});
+  for (int i = below(3); i > 0; --i)
+    r.artifacts.push_back({text(), text(), uint64_t(below(1000))});
+  for (int i = below(3); i > 0; --i)
+    r.notes[text()] = text();
+  r.markers.assign(size_t(below(3)), text());
+  return r;
+}
+
+TEST(Store, GivesBackAnyRecord) {
+  TestFolder folder;
+  Store store = openStore(folder / "s");
+  RunInfo run = begin(store, 100);
+  std::mt19937 random(42);
+  std::vector<TestRecord> records;
+  for (int i = 0; i < 500; ++i)
+    records.push_back(randomRecord(random, i));
+  ASSERT_TRUE(store.add(run.id, records));
+  for (const TestRecord &record : records) {
+    auto loaded = store.record(run.id, record.fullName());
+    ASSERT_TRUE(loaded && *loaded) << record.fullName();
+    EXPECT_EQ(**loaded, record) << record.fullName();
+  }
+  size_t seen = 0;
+  ASSERT_TRUE(store.forEachRecord(run.id, [&](const TestRecord &) { ++seen; }));
+  EXPECT_EQ(seen, records.size());
 }
 
 TEST(Store, KeepsOneOutcomeATestAndTheLaterOneWins) {

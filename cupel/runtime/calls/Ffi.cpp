@@ -384,7 +384,7 @@ Result<std::vector<Tensor>> call(const HandlerBundle &bundle, const CustomCall &
   AttributeFrame attributes(call.attributes);
   Context context;
   context.runId = ++runs;
-  CallFrame frame{{sizeof(CallFrame), nullptr},
+  CallFrame frame{{kCallFrameSize, nullptr},
                   &api(),
                   &context,
                   kExecute,
@@ -427,11 +427,11 @@ Result<CallHandler> adapt(HandlerBundle bundle) {
     return cupel::Error{"a handler needs a function for the execute stage"};
   // Ask the handler which interface it was built for.
   Metadata metadata{};
-  metadata.structSize = sizeof metadata;
+  metadata.structSize = kMetadataSize;
   metadata.version.header.structSize = sizeof(Version);
   MetadataExtension extension{{sizeof(MetadataExtension), kMetadataExtension, nullptr}, &metadata};
   CallFrame frame{};
-  frame.header = {sizeof frame, &extension.base};
+  frame.header = {kCallFrameSize, &extension.base};
   frame.api = &api();
   frame.stage = kExecute;
   frame.operands.header.structSize = frame.results.header.structSize = sizeof(Values);

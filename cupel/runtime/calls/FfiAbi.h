@@ -101,6 +101,11 @@ struct CallFrame {
   Future *future; // out
 };
 
+// What a struct says its size is: the end of the last field that version 0.3 counts, which handlers
+// compare exactly.
+constexpr size_t kCallFrameSize = offsetof(CallFrame, future);
+constexpr size_t kMetadataSize = offsetof(Metadata, traits) + sizeof(uint32_t);
+
 using Handler = Error *(CallFrame *);
 
 // Arguments of the functions in the table.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 namespace cupel::testbench::config {
 
@@ -359,8 +360,11 @@ std::vector<std::string_view> closestIds(std::string_view id, std::span<const st
   struct Candidate {
     size_t distance;
     std::string_view id;
+    size_t inCommon = 0; ///< At the beginning: names get longer more often than they change.
     bool operator<(const Candidate &other) const {
-      return distance != other.distance ? distance < other.distance : id < other.id;
+      if (distance != other.distance)
+        return distance < other.distance;
+      return inCommon != other.inCommon ? inCommon > other.inCommon : id < other.id;
     }
   };
   // First the model's folder, or the folders most like it; then within these.
@@ -384,7 +388,9 @@ std::vector<std::string_view> closestIds(std::string_view id, std::span<const st
   std::vector<Candidate> best;
   for (const std::string &known : ids)
     if (contains(wanted, modelPathOf(known)))
-      best.push_back({editDistance(id, known), known});
+      best.push_back({editDistance(id, known), known,
+                      size_t(std::mismatch(id.begin(), id.end(), known.begin(), known.end()).first -
+                             id.begin())});
   std::sort(best.begin(), best.end());
   std::vector<std::string_view> result;
   for (const Candidate &candidate : best)
@@ -406,15 +412,27 @@ std::vector<Diagnostic> checkAgainst(const KnownTests &tests, const Configuratio
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 
+  std::map<std::string_view, std::pair<const Entry *, size_t>> undecided; // By model.
   for (const Entry &entry : configuration.entries()) {
     if (std::binary_search(ids.begin(), ids.end(), entry.id))
       continue;
+    if (std::string_view model = modelPathOf(entry.id); contains(tests.undecidedModels, model)) {
+      auto &[first, count] = undecided.try_emplace(model, &entry, 0).first->second;
+      ++count;
+      continue;
+    }
     std::string hint;
     for (std::string_view close : closestIds(entry.id, ids, 3))
       hint += (hint.empty() ? "closest: " : ", ") + std::string(close);
     complain(Code::UnknownTest, entry, std::string(entry.id) + " is the id of no test",
              hint.empty() ? "remove the entry" : hint);
   }
+
+  for (const auto &[model, entries] : undecided)
+    complain(Code::UndecidedTests, *entries.first,
+             std::to_string(entries.second) + (entries.second == 1 ? " entry" : " entries") +
+                 " of " + std::string(model) + ", whose tests are not known",
+             "--import asks Python");
 
   size_t missing = 0;
   for (const std::string &id : ids) {

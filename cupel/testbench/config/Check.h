@@ -24,6 +24,8 @@ struct KnownTests {
   std::vector<std::string> ids;
   /// By what models are known: names of models, of variants, of pretrained weights.
   std::vector<std::string> modelNames;
+  /// Models (`llama/causal_lm/pytorch`) that are there and whose tests are not known.
+  std::vector<std::string> undecidedModels;
 };
 
 /// What is out of date with respect to a zoo. Tests without entry are one note with their number,

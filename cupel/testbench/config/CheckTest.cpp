@@ -50,7 +50,7 @@ TEST(Codes, TheTableIsInOrderAndItsIdsAreUnique) {
     EXPECT_EQ(findCode(row.id), &row);
     EXPECT_THAT(codesPage(), HasSubstr("\n## " + std::string(row.id) + "\n"));
   }
-  EXPECT_EQ(index, size_t(Code::ArrivedPlaceholder) + 1);
+  EXPECT_EQ(index, size_t(Code::UndecidedTests) + 1);
   EXPECT_EQ(findCode("c010")->code, Code::UnknownField);
   EXPECT_EQ(findCode("C999"), nullptr);
   EXPECT_EQ(findCode("C01"), nullptr);
@@ -322,6 +322,20 @@ TEST(CheckAgainst, FindsWhatIsOutOfDate) {
   EXPECT_THAT(each, Contains("conf: note: resnet/pytorch-152-single_device-training has no entry "
                              "[C061]"));
   EXPECT_EQ(each.size(), 10u);
+}
+
+TEST(CheckAgainst, LeavesOpenWhatIsNotKnown) {
+  Configuration configuration = load("test_config:\n"
+                                     "  odd/pytorch-a-single_device-inference:\n    status: "
+                                     "EXPECTED_PASSING\n"
+                                     "  odd/pytorch-b-single_device-inference:\n    status: "
+                                     "EXPECTED_PASSING\n",
+                                     "a.yaml");
+  KnownTests tests;
+  tests.undecidedModels = {"odd/pytorch"};
+  EXPECT_THAT(lines(checkAgainst(tests, configuration, "conf")),
+              ElementsAre("a.yaml:2:3: note: 2 entries of odd/pytorch, whose tests are not known; "
+                          "--import asks Python [C063]"));
 }
 
 /// The blemishes that the real files are known to have.

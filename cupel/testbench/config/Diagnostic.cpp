@@ -188,6 +188,10 @@ constexpr CodeInfo kCodes[] = {
      "PLACEHOLDER_MODELS lists models that are planned. The zoo has this one by now, so it is "
      "reported twice. Only with `--zoo`.",
      "", "Remove the placeholder."},
+    {Code::UndecidedTests, "C063", Severity::Note, "Entries of a loader that cannot be read",
+     "The loader's tests cannot be told from its text, or it cannot be read, so nobody knows "
+     "whether the entries of its model match a test. Only with `--zoo`.",
+     "", "`--import` lets Python say which tests the loader has."},
 };
 
 char upper(char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; }

@@ -54,6 +54,7 @@ enum class Code : uint8_t {
   UnknownTest,
   MissingEntry,
   ArrivedPlaceholder,
+  UndecidedTests,
 };
 
 /// One row of the table of codes.

@@ -79,11 +79,15 @@ const Annotation &Collection::annotation(size_t index) const {
 class Collector {
 public:
   explicit Collector(const CollectOptions &options) : options(options) {}
+  ~Collector() {
+    if (configReader.joinable())
+      configReader.join();
+  }
 
   Result<Collection> run() {
     for (Status (Collector::*step)() :
-         {&Collector::readArguments, &Collector::find, &Collector::readAll, &Collector::choose,
-          &Collector::narrow})
+         {&Collector::readArguments, &Collector::startConfiguration, &Collector::find,
+          &Collector::readAll, &Collector::choose, &Collector::narrow})
       if (Status status = (this->*step)(); !status)
         return Error{status.message()};
     return std::move(made);
@@ -150,6 +154,20 @@ private:
     return {};
   }
 
+  /// The configuration is parsed while files are looked for and loaders read.
+  Status startConfiguration() {
+    std::vector<std::string> paths = project.config;
+    if (!options.config.empty())
+      paths = {options.config};
+    for (const std::string &path : paths)
+      if (!existsOnDisk(path))
+        return Error{fmt::format("--config {}: no such file or folder", path)};
+    if (!paths.empty())
+      configReader =
+          std::thread([this, paths] { configuration = config::Configuration::load(paths); });
+    return {};
+  }
+
   Status find() {
     SourceOptions wanted;
     wanted.frameworks = frameworks;
@@ -184,27 +202,16 @@ private:
   }
 
   Status readAll() {
-    std::vector<std::string> configPaths = project.config;
-    if (!options.config.empty())
-      configPaths = {options.config};
-    for (const std::string &path : configPaths)
-      if (!existsOnDisk(path))
-        return Error{fmt::format("--config {}: no such file or folder", path)};
-    // The configuration is parsed while the loaders are.
-    config::Configuration configuration;
-    std::thread configReader;
-    if (!configPaths.empty())
-      configReader = std::thread([&] { configuration = config::Configuration::load(configPaths); });
     std::vector<zoo::Loader> loaders = readLoaders();
     if (configReader.joinable())
       configReader.join();
 
+    // What is wrong with the configuration is judged by `cupel config check`; here it is a hint.
     for (const config::Diagnostic &diagnostic : configuration.diagnostics())
       if (diagnostic.severity != config::Severity::Note)
-        (diagnostic.severity == config::Severity::Error ? made.errors : made.warnings)
-            .push_back(
-                {diagnostic.file, diagnostic.line, diagnostic.column,
-                 fmt::format("{} [{}]", diagnostic.message, config::info(diagnostic.code).id)});
+        made.warnings.push_back(
+            {diagnostic.file, diagnostic.line, diagnostic.column,
+             fmt::format("{} [{}]", diagnostic.message, config::info(diagnostic.code).id)});
     for (const zoo::Loader &loader : loaders) {
       if (loader.state == zoo::Loader::Undecided)
         made.undecided.push_back({loader.modelPath, loader.why});
@@ -431,6 +438,8 @@ private:
   std::vector<std::string> paths, ids, frameworks;
   Sources sources;
   Selection base;
+  config::Configuration configuration;
+  std::thread configReader;
 };
 
 Result<Collection> collect(const CollectOptions &options) { return Collector(options).run(); }

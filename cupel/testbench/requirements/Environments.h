@@ -22,7 +22,9 @@ struct Requirements {
   std::string noDeps;           ///< requirements.nodeps.txt
   std::string noBuildIsolation; ///< requirements.nodeps.nobuildisolation.txt
   std::string uninstallFirst;   ///< uninstall_first.txt: names that must not come from the base
-  std::string system;           ///< system-requirements.txt: Debian packages, checked only
+  std::string system;           ///< system-requirements.txt: Debian packages, never installed
+  /// Everything that decides what is installed, included files too; hashed.
+  std::string contents;
 };
 
 /// Nothing where there is no requirements.txt: upstream reads the others only beside one.
@@ -38,13 +40,18 @@ struct EnvironmentOptions {
   std::function<void(std::string_view)> log; ///< Where verbose lines go; standard error if empty.
 };
 
+/// Below CUPEL_CACHE_DIR, XDG_CACHE_HOME or ~/.cache.
+std::string defaultCacheFolder();
+
 /// CUPEL_DISABLE_MODEL_REQS=1 or TT_XLA_DISABLE_MODEL_REQS=1: models use the base as it is.
 bool disabledByEnvironment();
 /// TT_XLA_REQS_DEBUG=1.
 bool verboseByEnvironment();
 
 /// The interpreter to run a model with: the base's where it has no requirements, else that of its
-/// environment, made now if it is not in the cache. The error is pip's last lines.
+/// environment, made now if it is not in the cache. The error starts with `requirements: ` and
+/// holds pip's last lines; an installation that failed is not tried again by this process. The
+/// environment stays in the cache as long as this process lives.
 Result<std::string> pythonFor(const std::string &loaderFolder, const EnvironmentOptions &options);
 
 struct CachedEnvironment {

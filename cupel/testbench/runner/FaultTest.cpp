@@ -183,7 +183,7 @@ TEST_F(Faults, OutputGoesToItsTest) {
 
 TEST_F(Faults, AllAtOnce) {
   options.jobs = 2;
-  options.timeoutSeconds = 0.5;
+  options.timeoutSeconds = 3;
   options.memoryLimitBytes = 300 << 20;
   std::vector<std::pair<const char *, Outcome>> all = {
       {"execute segfault", Outcome::Crashed},      {"load abort", Outcome::Crashed},

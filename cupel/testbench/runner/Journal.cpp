@@ -127,7 +127,8 @@ Journal::~Journal() {
 void Journal::append(std::string_view line, bool counts) {
   {
     std::lock_guard guard(mutex);
-    pending += line;
+    if (error.empty())
+      pending += line;
     appended += counts;
   }
   wake.notify_one();
@@ -186,10 +187,6 @@ void Journal::write() {
         wake.wait_for(guard, std::chrono::milliseconds(1));
       continue;
     }
-    if (!error.empty()) {
-      pending.clear();
-      continue;
-    }
     std::string batch = std::exchange(pending, {});
     uint64_t upTo = appended;
     busy = true;
@@ -204,9 +201,12 @@ void Journal::write() {
     else
       error = name + ": the journal cannot be written: " + status.message() +
               "; what it holds so far is kept, and 'cupel run --resume' goes on from there";
+    bool over = !error.empty();
     guard.unlock();
     eventfd_write(event, 1);
     done.notify_all();
+    if (over)
+      return; // Nothing is written after a hole.
     guard.lock();
   }
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -113,7 +114,7 @@ private:
   std::deque<std::pair<uint64_t, size_t>> unshown; ///< Number in the journal, test.
   uint64_t nextRequest = 1, memoryKills = 0;
   size_t recorded = 0;
-  std::string lastStartFailure;
+  std::string folder; ///< Our own.
   RunOutcome outcome;
   Signals *signals = nullptr;
 };
@@ -240,6 +241,7 @@ bool Loop::dispatch(Slot &slot) {
   Request request;
   request.number = attempt.request;
   request.item = item;
+  request.folder = folder;
   request.device = options.devices[slot.device].name;
   request.seed = options.seed;
   request.timeoutSeconds = options.timeoutSeconds;
@@ -701,6 +703,9 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
   for (size_t i = 0; i < health.size(); ++i)
     if (options.devices[i].name != "reference" && !options.trustDevices)
       health[i].health = Health::Suspect;
+
+  std::error_code error;
+  folder = std::filesystem::current_path(error);
 
   // What workers leave behind when their guard is killed comes to us instead of to init.
   prctl(PR_SET_CHILD_SUBREAPER, 1);

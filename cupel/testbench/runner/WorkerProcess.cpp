@@ -114,7 +114,9 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerCommand 
   // The guard tells the worker's number at once; without it nothing could be ended.
   pollfd ready{worker->status, POLLIN, 0};
   poll(&ready, 1, 10'000);
-  worker->readReports();
+  worker->readReports(/*onlyOne=*/true);
+  if (worker->end)
+    return Error{"no process for a worker: its guard could not fork"};
   return worker;
 }
 
@@ -165,7 +167,8 @@ Result<std::optional<worker::Reply>> WorkerProcess::nextReply() {
         return Error{reply.message()};
       return std::optional(std::move(*reply));
     }
-    if (replies < 0)
+    // A read that did not fill the buffer took everything there was.
+    if (replies < 0 || std::exchange(repliesTaken, false))
       return std::optional<worker::Reply>();
     char buffer[16 << 10];
     ssize_t got = read(replies, buffer, sizeof buffer);
@@ -178,6 +181,7 @@ Result<std::optional<worker::Reply>> WorkerProcess::nextReply() {
     if (got <= 0)
       return std::optional<worker::Reply>();
     frames.append({buffer, size_t(got)});
+    repliesTaken = size_t(got) < sizeof buffer;
   }
 }
 
@@ -197,7 +201,7 @@ void WorkerProcess::drainOutput() {
   }
 }
 
-void WorkerProcess::readReports() {
+void WorkerProcess::readReports(bool onlyOne) {
   GuardReport report;
   while (status >= 0 && !end) {
     ssize_t got = read(status, &report, sizeof report);
@@ -211,6 +215,8 @@ void WorkerProcess::readReports() {
       continue; // Written in one piece, or not at all.
     } else if (report.kind == GuardReport::Kind::Started) {
       workerProcess = report.process;
+      if (onlyOne)
+        return; // Its end is left for whoever polls.
       continue;
     } else if (WIFSIGNALED(report.status)) {
       end = WorkerEnd{.exitCode = {}, .signal = WTERMSIG(report.status)};

@@ -73,13 +73,13 @@ public:
 
 private:
   WorkerProcess(uint64_t outputCap) : printed(outputCap) {}
-  void readReports();
+  void readReports(bool onlyOne = false);
 
   pid_t guard = 0, workerProcess = 0;
   int requests = -1, replies = -1, output = -1, status = -1;
   std::string toSend, folder;
   worker::FrameReader frames;
-  bool sawEndOfReplies = false;
+  bool sawEndOfReplies = false, repliesTaken = false;
   std::optional<WorkerEnd> end;
 };
 

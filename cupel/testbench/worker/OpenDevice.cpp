@@ -1,16 +1,22 @@
 // Which devices there are: the one place that knows them all.
 
 #include "cupel/testbench/worker/Device.h"
+#include "cupel/testbench/worker/PjrtDevice.h"
 #include "cupel/testbench/worker/ReferenceDevice.h"
+#include "cupel/testbench/worker/RemoteDevice.h"
 
 namespace cupel::testbench::worker {
 
 Result<std::unique_ptr<Device>> openDevice(const std::string &name) {
   if (name == "reference" || name.empty())
     return makeReferenceDevice();
+  if (namesRemoteDevice(name))
+    return openRemoteDevice(name);
+  if (namesPjrtDevice(name))
+    return openPjrtDevice(name);
   return Error{"device '" + name +
-               "': this version runs tests on the device 'reference' only; plugins come through "
-               "the PJRT host"};
+               "' is not known; there are 'reference', 'cupel' (our own plugin) and any PJRT "
+               "plugin by the path of its .so file, elsewhere as 'plugin.so@ssh lab'"};
 }
 
 } // namespace cupel::testbench::worker

@@ -4,6 +4,7 @@
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
 
@@ -97,7 +98,8 @@ void ProgramReader::renewContext() {
   });
 }
 
-Result<std::string> ProgramReader::load(const std::string &file, uint32_t part) {
+Result<std::string> ProgramReader::load(const std::string &file, const std::string &shown,
+                                        uint32_t part) {
   struct stat status = {};
   stat(file.c_str(), &status);
   int64_t modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
@@ -107,7 +109,7 @@ Result<std::string> ProgramReader::load(const std::string &file, uint32_t part) 
     if (!contents)
       return Error{contents.message()};
     std::string_view bytes = contents->bytes();
-    if (Status checked = cli::checkIsProgram(file, bytes); !checked)
+    if (Status checked = cli::checkIsProgram(shown, bytes); !checked)
       return Error{checked.message()};
     Kept now{file, modified, status.st_size, {}};
     if (!cli::isBytecode(bytes) && bytes.find(cli::kProgramSeparator) != std::string_view::npos)
@@ -120,7 +122,7 @@ Result<std::string> ProgramReader::load(const std::string &file, uint32_t part) 
     kept = std::move(now);
   }
   if (part >= kept->parts.size())
-    return Error{file + ": has " + std::to_string(kept->parts.size()) + " programs; number " +
+    return Error{shown + ": has " + std::to_string(kept->parts.size()) + " programs; number " +
                  std::to_string(part) + " (from 0) was asked for"};
   return kept->parts[part];
 }
@@ -162,6 +164,9 @@ Result<std::unique_ptr<ProgramReader::Read>> ProgramReader::read(const std::stri
   bool several = false;
   module->walk([&](Operation *op) {
     program.selfChecking |= op->getName().getDialectNamespace() == "check";
+    // Programs that went through JAX's export check themselves with custom calls.
+    if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+      program.selfChecking |= call.getCallTargetName().starts_with("check.");
     several |= communicates(op);
   });
   // A program on whole tensors, with shardings only, is run once.

@@ -19,8 +19,9 @@ class ProgramReader {
 public:
   ProgramReader();
 
-  /// The text or bytes of chunk `part` of a file; the file is kept for its next chunk.
-  Result<std::string> load(const std::string &file, uint32_t part);
+  /// The text or bytes of chunk `part` of a file; the file is kept for its next chunk. Messages
+  /// call it `shown`.
+  Result<std::string> load(const std::string &file, const std::string &shown, uint32_t part);
 
   /// A program that has been read, verified and had chlo lowered.
   struct Read {

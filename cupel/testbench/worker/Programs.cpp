@@ -64,16 +64,19 @@ Result<Device *> ProgramTest::device(const std::string &name) {
 
 TestRecord ProgramTest::run(const Request &request, Progress &progress) {
   TestRecord record;
-  const std::string &file = request.item.file;
+  // Messages name the file as the user did.
+  const std::string &shown = request.item.file;
+  const std::string file =
+      shown.starts_with('/') || request.folder.empty() ? shown : request.folder + "/" + shown;
   Budget budget = budgetOf(request);
-  Result<std::string> bytes = reader.load(file, request.item.part);
+  Result<std::string> bytes = reader.load(file, shown, request.item.part);
   if (!bytes) {
     fail(record, "unreadable_file", bytes.message());
     return record;
   }
 
   progress.enter(Stage::Frontend);
-  auto read = reader.read(*bytes, file);
+  auto read = reader.read(*bytes, shown);
   if (!read) {
     fail(record, name(ErrorCode::InvalidProgram), read.message());
     return record;
@@ -112,16 +115,16 @@ TestRecord ProgramTest::run(const Request &request, Progress &progress) {
     fail(record, outputs.error());
     return record;
   }
-  judge(request, progress, **device, program, *outputs, std::move(*inputs), budget, record);
+  judge(request, file, progress, **device, program, *outputs, std::move(*inputs), budget, record);
   return record;
 }
 
 /// Compares the outputs with what is expected of them.
-void ProgramTest::judge(const Request &request, Progress &progress, Device &device,
-                        const Program &program, const std::vector<Tensor> &outputs,
+void ProgramTest::judge(const Request &request, const std::string &file, Progress &progress,
+                        Device &device, const Program &program, const std::vector<Tensor> &outputs,
                         std::vector<Tensor> inputs, const Budget &budget, TestRecord &record) {
   Result<std::optional<std::vector<Tensor>>> expected =
-      expectedFor(program, request.item.file, request.item.part);
+      expectedFor(program, file, request.item.part);
   if (!expected)
     return fail(record, name(ErrorCode::InvalidArgument), expected.message());
   record.outcome = Outcome::Passed;

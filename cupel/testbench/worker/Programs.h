@@ -18,9 +18,9 @@ public:
 
 private:
   Result<Device *> device(const std::string &name);
-  void judge(const Request &request, Progress &progress, Device &device, const Program &program,
-             const std::vector<tensor::Tensor> &outputs, std::vector<tensor::Tensor> inputs,
-             const Budget &budget, results::TestRecord &record);
+  void judge(const Request &request, const std::string &file, Progress &progress, Device &device,
+             const Program &program, const std::vector<tensor::Tensor> &outputs,
+             std::vector<tensor::Tensor> inputs, const Budget &budget, results::TestRecord &record);
 
   ProgramReader reader;
   std::map<std::string, std::unique_ptr<Device>> devices;

@@ -53,6 +53,7 @@ template <typename Visitor, typename Item> void itemFields(Item &i, Visitor &&vi
 }
 
 template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit) {
+  visit("folder", r.folder);
   visit("device", r.device);
   visit("seed", r.seed);
   visit("timeout_seconds", r.timeoutSeconds);

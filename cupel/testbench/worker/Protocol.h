@@ -34,6 +34,7 @@ struct Request {
   Kind kind = Kind::Test;
   uint64_t number = 0;           ///< Of this request; replies repeat it.
   TestItem item;                 ///< Empty for health.
+  std::string folder;            ///< Where relative paths of the item begin: the runner's own.
   std::string device;            ///< `reference`, or what --device names.
   uint64_t seed = 0;             ///< Of inputs that are made up.
   double timeoutSeconds = 0;     ///< After which the worker should give up by itself; 0: never.

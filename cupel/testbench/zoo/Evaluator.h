@@ -137,7 +137,10 @@ private:
   Value memberOf(Class *type, Value value, const Node *at, ModuleState *in);
   Class *builtinClass(std::string_view name);
 
-  Value string(std::string text) { return Value::string(heap.keep(std::move(text))); }
+  /// A string of this evaluator's; unknown if it is absurdly long.
+  Value string(std::string text);
+  /// Whether the account of steps is used up.
+  bool isExhausted() const;
   Value sequence(SequenceForm form, std::vector<Value> items = {}) {
     return Value::of(heap.make<Sequence>({form, std::move(items), nullptr}));
   }

@@ -39,8 +39,8 @@ public:
       return;
     }
     std::vector<std::string> folders, files;
-    errno = 0;
-    while (const dirent *entry = readdir(stream)) {
+    const dirent *entry = nullptr;
+    while ((errno = 0, entry = readdir(stream))) {
       std::string_view entryName = entry->d_name;
       unsigned char type = entry->d_type;
       if (type == DT_UNKNOWN) {

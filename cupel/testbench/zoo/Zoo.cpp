@@ -1,7 +1,7 @@
 #include "cupel/testbench/zoo/Zoo.h"
 
 #include "cupel/testbench/zoo/Evaluator.h"
-#include "cupel/testbench/zoo/Import.h"
+#include "cupel/testbench/zoo/ImportUndecided.h"
 #include "cupel/testbench/zoo/LoaderCache.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ ReadLoaders readLoaders(const std::vector<LoaderFile> &files, const ReadOptions 
       helper.join();
   }
 
-  bool learnt = !missing.empty();
+  bool learnt = !missing.empty() || cache.isStale();
   if (options.importUndecided)
     learnt |= importUndecided(result, options);
   if (learnt)

@@ -20,4 +20,4 @@ func.func @main() {
   func.return
 }
 
-// CHECK: 0 passed, 1 failed
+// CHECK: 0 passed, 2 failed

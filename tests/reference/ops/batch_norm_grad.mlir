@@ -27,3 +27,27 @@ func.func @main() {
   check.expect_almost_eq_const %go, dense<[2.25, 3.0]> : tensor<2xf64>, tolerance = 1.0e-13
   func.return
 }
+
+// -----
+
+// Quantized: by way of real numbers.
+func.func @main() {
+  %xf = stablehlo.constant dense<[[1.0], [1.0], [3.0], [3.0]]> : tensor<4x1xf32>
+  %sf = stablehlo.constant dense<[2.0]> : tensor<1xf32>
+  %mf = stablehlo.constant dense<[2.0]> : tensor<1xf32>
+  %vf = stablehlo.constant dense<[1.0]> : tensor<1xf32>
+  %gf = stablehlo.constant dense<[[1.0], [0.0], [2.0], [0.0]]> : tensor<4x1xf32>
+  %x = stablehlo.uniform_quantize %xf : (tensor<4x1xf32>) -> tensor<4x1x!quant.uniform<i8:f32, 0.5:2>>
+  %s = stablehlo.uniform_quantize %sf : (tensor<1xf32>) -> tensor<1x!quant.uniform<i8:f32, 0.5:2>>
+  %m = stablehlo.uniform_quantize %mf : (tensor<1xf32>) -> tensor<1x!quant.uniform<i8:f32, 0.5:2>>
+  %v = stablehlo.uniform_quantize %vf : (tensor<1xf32>) -> tensor<1x!quant.uniform<i8:f32, 0.5:2>>
+  %g = stablehlo.uniform_quantize %gf : (tensor<4x1xf32>) -> tensor<4x1x!quant.uniform<i8:f32, 0.5:2>>
+  %r:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g) {epsilon = 0.0 : f32, feature_index = 1 : i64} : (tensor<4x1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>, tensor<4x1x!quant.uniform<i8:f32, 0.5:2>>) -> (tensor<4x1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>)
+  %y = stablehlo.uniform_dequantize %r#0 : (tensor<4x1x!quant.uniform<i8:f32, 0.5:2>>) -> tensor<4x1xf32>
+  %scale = stablehlo.uniform_dequantize %r#1 : (tensor<1x!quant.uniform<i8:f32, 0.5:2>>) -> tensor<1xf32>
+  %offset = stablehlo.uniform_dequantize %r#2 : (tensor<1x!quant.uniform<i8:f32, 0.5:2>>) -> tensor<1xf32>
+  check.expect_eq_const %y, dense<[[1.0], [-1.0], [2.0], [-2.0]]> : tensor<4x1xf32>
+  check.expect_eq_const %scale, dense<[1.0]> : tensor<1xf32>
+  check.expect_eq_const %offset, dense<[3.0]> : tensor<1xf32>
+  func.return
+}

@@ -37,3 +37,23 @@ func.func @main() {
   check.expect_almost_eq_const %y, dense<[[-1.650356625796317, 0.11654779140122773, 1.8834522085987722, 3.650356625796317], [-1.083918135829669, -0.41257304919231763, -1.7552632224670202, -0.7482455925109932]]> : tensor<2x4xf64>, tolerance = 1.0e-14
   func.return
 }
+
+// -----
+
+// Quantized: by way of real numbers.
+func.func @main() {
+  %xf = stablehlo.constant dense<[[1.0], [3.0]]> : tensor<2x1xf32>
+  %sf = stablehlo.constant dense<[2.0]> : tensor<1xf32>
+  %of = stablehlo.constant dense<[0.5]> : tensor<1xf32>
+  %mf = stablehlo.constant dense<[2.0]> : tensor<1xf32>
+  %vf = stablehlo.constant dense<[1.0]> : tensor<1xf32>
+  %x = stablehlo.uniform_quantize %xf : (tensor<2x1xf32>) -> tensor<2x1x!quant.uniform<i8:f32, 0.5:2>>
+  %s = stablehlo.uniform_quantize %sf : (tensor<1xf32>) -> tensor<1x!quant.uniform<i8:f32, 0.5:2>>
+  %o = stablehlo.uniform_quantize %of : (tensor<1xf32>) -> tensor<1x!quant.uniform<i8:f32, 0.5:2>>
+  %m = stablehlo.uniform_quantize %mf : (tensor<1xf32>) -> tensor<1x!quant.uniform<i8:f32, 0.5:2>>
+  %v = stablehlo.uniform_quantize %vf : (tensor<1xf32>) -> tensor<1x!quant.uniform<i8:f32, 0.5:2>>
+  %r = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v) {epsilon = 0.0 : f32, feature_index = 1 : i64} : (tensor<2x1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>) -> tensor<2x1x!quant.uniform<i8:f32, 0.5:2>>
+  %y = stablehlo.uniform_dequantize %r : (tensor<2x1x!quant.uniform<i8:f32, 0.5:2>>) -> tensor<2x1xf32>
+  check.expect_eq_const %y, dense<[[-1.5], [2.5]]> : tensor<2x1xf32>
+  func.return
+}

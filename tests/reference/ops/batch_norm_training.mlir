@@ -23,3 +23,23 @@ func.func @main() {
   check.expect_almost_eq_const %v, dense<[5.0, 8.75]> : tensor<2xf64>, tolerance = 1.0e-14
   func.return
 }
+
+// -----
+
+// Quantized: by way of real numbers.
+func.func @main() {
+  %xf = stablehlo.constant dense<[[1.0], [3.0]]> : tensor<2x1xf32>
+  %sf = stablehlo.constant dense<[2.0]> : tensor<1xf32>
+  %of = stablehlo.constant dense<[0.5]> : tensor<1xf32>
+  %x = stablehlo.uniform_quantize %xf : (tensor<2x1xf32>) -> tensor<2x1x!quant.uniform<i8:f32, 0.5:2>>
+  %s = stablehlo.uniform_quantize %sf : (tensor<1xf32>) -> tensor<1x!quant.uniform<i8:f32, 0.5:2>>
+  %o = stablehlo.uniform_quantize %of : (tensor<1xf32>) -> tensor<1x!quant.uniform<i8:f32, 0.5:2>>
+  %r:3 = "stablehlo.batch_norm_training"(%x, %s, %o) {epsilon = 0.0 : f32, feature_index = 1 : i64} : (tensor<2x1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>) -> (tensor<2x1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>, tensor<1x!quant.uniform<i8:f32, 0.5:2>>)
+  %y = stablehlo.uniform_dequantize %r#0 : (tensor<2x1x!quant.uniform<i8:f32, 0.5:2>>) -> tensor<2x1xf32>
+  %mean = stablehlo.uniform_dequantize %r#1 : (tensor<1x!quant.uniform<i8:f32, 0.5:2>>) -> tensor<1xf32>
+  %variance = stablehlo.uniform_dequantize %r#2 : (tensor<1x!quant.uniform<i8:f32, 0.5:2>>) -> tensor<1xf32>
+  check.expect_eq_const %y, dense<[[-1.5], [2.5]]> : tensor<2x1xf32>
+  check.expect_eq_const %mean, dense<[2.0]> : tensor<1xf32>
+  check.expect_eq_const %variance, dense<[1.0]> : tensor<1xf32>
+  func.return
+}

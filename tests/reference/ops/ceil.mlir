@@ -3,7 +3,10 @@
 func.func @main() {
   %x = stablehlo.constant dense<[-2.5, -1.5, -0.5, -0.25, 0.25, 0.5, 1.5, 2.5, 3.0]> : tensor<9xf32>
   %y = stablehlo.ceil %x : tensor<9xf32>
-  check.expect_eq_const %y, dense<[-2.0, -1.0, -0.0, -0.0, 1.0, 1.0, 2.0, 3.0, 3.0]> : tensor<9xf32>
+  %expected = stablehlo.constant dense<[-2.0, -1.0, -0.0, -0.0, 1.0, 1.0, 2.0, 3.0, 3.0]> : tensor<9xf32>
+  %bits = stablehlo.bitcast_convert %y : (tensor<9xf32>) -> tensor<9xi32>
+  %expected_bits = stablehlo.bitcast_convert %expected : (tensor<9xf32>) -> tensor<9xi32>
+  check.expect_eq %bits, %expected_bits : tensor<9xi32>
   func.return
 }
 
@@ -12,7 +15,10 @@ func.func @main() {
 func.func @main() {
   %x = stablehlo.constant dense<[-2.5, -1.5, -0.5, -0.25, 0.25, 0.5, 1.5, 2.5, 3.0]> : tensor<9xf64>
   %y = stablehlo.ceil %x : tensor<9xf64>
-  check.expect_eq_const %y, dense<[-2.0, -1.0, -0.0, -0.0, 1.0, 1.0, 2.0, 3.0, 3.0]> : tensor<9xf64>
+  %expected = stablehlo.constant dense<[-2.0, -1.0, -0.0, -0.0, 1.0, 1.0, 2.0, 3.0, 3.0]> : tensor<9xf64>
+  %bits = stablehlo.bitcast_convert %y : (tensor<9xf64>) -> tensor<9xi64>
+  %expected_bits = stablehlo.bitcast_convert %expected : (tensor<9xf64>) -> tensor<9xi64>
+  check.expect_eq %bits, %expected_bits : tensor<9xi64>
   func.return
 }
 
@@ -21,7 +27,10 @@ func.func @main() {
 func.func @main() {
   %x = stablehlo.constant dense<[-2.5, -1.5, -0.5, -0.25, 0.25, 0.5, 1.5, 2.5, 3.0]> : tensor<9xf16>
   %y = stablehlo.ceil %x : tensor<9xf16>
-  check.expect_eq_const %y, dense<[-2.0, -1.0, -0.0, -0.0, 1.0, 1.0, 2.0, 3.0, 3.0]> : tensor<9xf16>
+  %expected = stablehlo.constant dense<[-2.0, -1.0, -0.0, -0.0, 1.0, 1.0, 2.0, 3.0, 3.0]> : tensor<9xf16>
+  %bits = stablehlo.bitcast_convert %y : (tensor<9xf16>) -> tensor<9xi16>
+  %expected_bits = stablehlo.bitcast_convert %expected : (tensor<9xf16>) -> tensor<9xi16>
+  check.expect_eq %bits, %expected_bits : tensor<9xi16>
   func.return
 }
 
@@ -30,7 +39,10 @@ func.func @main() {
 func.func @main() {
   %x = stablehlo.constant dense<[-2.5, -1.5, -0.5, -0.25, 0.25, 0.5, 1.5, 2.5, 3.0]> : tensor<9xbf16>
   %y = stablehlo.ceil %x : tensor<9xbf16>
-  check.expect_eq_const %y, dense<[-2.0, -1.0, -0.0, -0.0, 1.0, 1.0, 2.0, 3.0, 3.0]> : tensor<9xbf16>
+  %expected = stablehlo.constant dense<[-2.0, -1.0, -0.0, -0.0, 1.0, 1.0, 2.0, 3.0, 3.0]> : tensor<9xbf16>
+  %bits = stablehlo.bitcast_convert %y : (tensor<9xbf16>) -> tensor<9xi16>
+  %expected_bits = stablehlo.bitcast_convert %expected : (tensor<9xbf16>) -> tensor<9xi16>
+  check.expect_eq %bits, %expected_bits : tensor<9xi16>
   func.return
 }
 

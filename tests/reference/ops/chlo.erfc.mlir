@@ -17,3 +17,14 @@ func.func @main() {
   check.expect_close %y, %expected, max_ulp_difference = 3, min_ulp_difference = 0 : tensor<4xf64>, tensor<4xf64>
   func.return
 }
+
+// -----
+
+// Where 1 - erf(x) cancels.
+func.func @main() {
+  %x = stablehlo.constant dense<[1.0, 0.96875, 0.875]> : tensor<3xf32>
+  %y = chlo.erfc %x : tensor<3xf32> -> tensor<3xf32>
+  %expected = stablehlo.constant dense<[0.1572992, 0.17068085, 0.21592493]> : tensor<3xf32>
+  check.expect_close %y, %expected, max_ulp_difference = 3, min_ulp_difference = 0 : tensor<3xf32>, tensor<3xf32>
+  func.return
+}

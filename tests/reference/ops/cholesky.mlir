@@ -69,3 +69,18 @@ func.func @main() {
   check.expect_almost_eq_const %y, dense<[[0x7FC00000]]> : tensor<1x1xf32>, tolerance = 0.0
   func.return
 }
+
+// -----
+
+// Quantized: by way of real numbers.
+func.func @main() {
+  %a = stablehlo.constant dense<[[4.0, 2.0], [2.0, 10.0]]> : tensor<2x2xf32>
+  %q = stablehlo.uniform_quantize %a : (tensor<2x2xf32>) -> tensor<2x2x!quant.uniform<i8:f32, 0.5:-3>>
+  %c = stablehlo.cholesky %q, lower = true : tensor<2x2x!quant.uniform<i8:f32, 0.5:-3>>
+  %y = stablehlo.uniform_dequantize %c : (tensor<2x2x!quant.uniform<i8:f32, 0.5:-3>>) -> tensor<2x2xf32>
+  %triangle = stablehlo.constant dense<[[true, false], [true, true]]> : tensor<2x2xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<2x2xf32>
+  %z = stablehlo.select %triangle, %y, %zero : tensor<2x2xi1>, tensor<2x2xf32>
+  check.expect_eq_const %z, dense<[[2.0, 0.0], [1.0, 3.0]]> : tensor<2x2xf32>
+  func.return
+}

@@ -74,6 +74,6 @@ func.func @main() {
 func.func @main() {
   %x = stablehlo.constant dense<[(1.0, 3.0), (-2.0, -3.0), (0.0, 5.0)]> : tensor<3xcomplex<f64>>
   %y = stablehlo.cosine %x : tensor<3xcomplex<f64>>
-  check.expect_almost_eq_const %y, dense<[(5.439580991019764, -8.429751080849945), (-4.189625690968807, -9.109227893755337), (74.20994852478785, -0.0)]> : tensor<3xcomplex<f64>>, tolerance = 1.0e-13
+  check.expect_almost_eq_const %y, dense<[(5.439580991019764, -8.429751080849945), (-4.189625690968807, -9.109227893755337), (74.20994852478785, 0.0)]> : tensor<3xcomplex<f64>>, tolerance = 1.0e-13
   func.return
 }

@@ -47,3 +47,30 @@ func.func @main() {
   check.expect_eq_const %y, dense<[7.0, 16.0]> : tensor<2xbf16>
   func.return
 }
+
+// -----
+
+// A letter twice in an operand: its diagonal.
+func.func @main() {
+  %a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %b = stablehlo.constant dense<[[5.0, 6.0, 7.0], [8.0, 9.0, 10.0]]> : tensor<2x3xf32>
+  %y = stablehlo.einsum %a, %b, config = "ii,ij->ij" : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  check.expect_eq_const %y, dense<[[5.0, 6.0, 7.0], [32.0, 36.0, 40.0]]> : tensor<2x3xf32>
+  %z = stablehlo.einsum %a, %b, config = "ii,kj->jk" : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<3x2xf32>
+  check.expect_eq_const %z, dense<[[25.0, 40.0], [30.0, 45.0], [35.0, 50.0]]> : tensor<3x2xf32>
+  func.return
+}
+
+// -----
+
+// Quantized: by way of real numbers.
+func.func @main() {
+  %a = stablehlo.constant dense<[[1.0, 2.5], [3.0, 4.0]]> : tensor<2x2xf32>
+  %b = stablehlo.constant dense<[[0.5, -1.0], [2.0, 1.5]]> : tensor<2x2xf32>
+  %p = stablehlo.uniform_quantize %a : (tensor<2x2xf32>) -> tensor<2x2x!quant.uniform<i8:f32, 0.5:3>>
+  %q = stablehlo.uniform_quantize %b : (tensor<2x2xf32>) -> tensor<2x2x!quant.uniform<i8:f32, 0.5:0>>
+  %s = stablehlo.einsum %p, %q, config = "ab,bc->ac" : (tensor<2x2x!quant.uniform<i8:f32, 0.5:3>>, tensor<2x2x!quant.uniform<i8:f32, 0.5:0>>) -> tensor<2x2x!quant.uniform<i8:f32, 0.25:-1>>
+  %y = stablehlo.uniform_dequantize %s : (tensor<2x2x!quant.uniform<i8:f32, 0.25:-1>>) -> tensor<2x2xf32>
+  check.expect_eq_const %y, dense<[[5.5, 2.75], [9.5, 3.0]]> : tensor<2x2xf32>
+  func.return
+}

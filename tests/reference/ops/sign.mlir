@@ -31,7 +31,7 @@ func.func @main() {
 func.func @main() {
   %x = stablehlo.constant dense<[(3.0, 4.0), (-0.0, -8.0), (0.0, 0.0)]> : tensor<3xcomplex<f64>>
   %y = stablehlo.sign %x : tensor<3xcomplex<f64>>
-  check.expect_almost_eq_const %y, dense<[(0.6, 0.8), (-0.0, -1.0), (0.0, 0.0)]> : tensor<3xcomplex<f64>>, tolerance = 1.0e-15
+  check.expect_almost_eq_const %y, dense<[(0.6, 0.8), (0.0, -1.0), (0.0, 0.0)]> : tensor<3xcomplex<f64>>, tolerance = 1.0e-15
   func.return
 }
 

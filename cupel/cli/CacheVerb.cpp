@@ -1,0 +1,113 @@
+// `cupel cache`: the Python environments that models asked for.
+
+#include "cupel/cli/CommandLine.h"
+#include "cupel/cli/Verbs.h"
+#include "cupel/results/report/Text.h"
+#include "cupel/testbench/requirements/Environments.h"
+
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cupel::cli {
+namespace {
+
+using namespace cupel::testbench::requirements;
+using results::bytesText;
+
+int fail(std::string_view message) { return reportError("cache", message, kExitUsage); }
+
+/// `500M`, `2.5G`, `1073741824`.
+std::optional<uint64_t> parseSize(std::string_view text) {
+  double number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit(end, size_t(text.data() + text.size() - end));
+  if (unit.ends_with("iB"))
+    unit.remove_suffix(2);
+  else if (unit.ends_with("B"))
+    unit.remove_suffix(1);
+  constexpr std::string_view kUnits = "KMGT";
+  size_t place = unit.size() == 1 ? kUnits.find(unit[0]) : std::string_view::npos;
+  if (!unit.empty() && place == std::string_view::npos)
+    return std::nullopt;
+  size_t power = unit.empty() ? 0 : place + 1;
+  if (error != std::errc() || !std::isfinite(number) || number < 0 || number > 1e15)
+    return std::nullopt;
+  return uint64_t(std::ldexp(number, int(10 * power)));
+}
+
+void printList(const std::vector<CachedEnvironment> &list, const std::string &folder) {
+  uint64_t total = 0;
+  for (const CachedEnvironment &each : list) {
+    total += each.bytes;
+    fmt::print("{:.12}  {:>10}  {}  {}{}\n", each.key, bytesText(each.bytes),
+               results::peopleTime(each.lastUsed), each.inUse ? "[in use] " : "",
+               results::oneLine(each.description));
+  }
+  fmt::print("{}, {} in {}\n", results::counted(list.size(), "environment"), bytesText(total),
+             folder);
+}
+
+nlohmann::ordered_json toJson(const std::vector<CachedEnvironment> &list) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const CachedEnvironment &each : list)
+    json.push_back({{"key", each.key},
+                    {"path", each.path},
+                    {"bytes", each.bytes},
+                    {"last_used", each.lastUsed},
+                    {"in_use", each.inUse},
+                    {"description", each.description}});
+  return json;
+}
+
+} // namespace
+
+int runCacheVerb(const Arguments &arguments) {
+  CommandLine line("cache", "List or clear the cached Python environments of models.");
+  line.example("cupel cache", "what is there, last used first");
+  line.example("cupel cache --limit 5G", "remove the least recently used beyond 5 GiB");
+  line.example("cupel cache clear", "remove all that nobody uses now");
+  std::string action = "list", folder = defaultCacheFolder(), limit;
+  bool asJson = false;
+  line.app.add_option("ACTION", action, "list (default) or clear")
+      ->check(CLI::IsMember({"list", "clear"}));
+  line.app
+      .add_option("--limit", limit, "Remove the least recently used beyond this size, e.g. 500M")
+      ->type_name("SIZE");
+  line.app
+      .add_option("--cache", folder,
+                  "The cache (default: CUPEL_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, "
+                  "below it cupel/environments)")
+      ->type_name("DIR");
+  line.app.add_flag("--json", asJson, "Print a JSON list");
+  if (std::optional<int> exit = line.parse(arguments))
+    return *exit;
+
+  if (action == "clear" || !limit.empty()) {
+    std::optional<uint64_t> bytes = limit.empty() ? 0 : parseSize(limit);
+    if (!bytes)
+      return fail(fmt::format("--limit {}: not a size; 500M, 2.5G and 1073741824 are", limit));
+    Result<std::vector<CachedEnvironment>> removed =
+        trimEnvironments(folder, action == "clear" ? 0 : *bytes);
+    if (!removed)
+      return fail(removed.message());
+    if (!asJson) {
+      uint64_t freed = 0;
+      for (const CachedEnvironment &each : *removed)
+        freed += each.bytes;
+      fmt::print("removed {}, {}\n", results::counted(removed->size(), "environment"),
+                 bytesText(freed));
+    }
+  }
+  Result<std::vector<CachedEnvironment>> list = listEnvironments(folder);
+  if (!list)
+    return fail(list.message());
+  if (asJson)
+    fmt::print("{}\n", toJson(*list).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    printList(*list, folder);
+  return kExitSuccess;
+}
+
+} // namespace cupel::cli

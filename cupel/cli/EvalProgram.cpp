@@ -1,0 +1,217 @@
+#include "cupel/cli/EvalProgram.h"
+
+#include "cupel/compiler/passes/LowerChlo.h"
+#include "cupel/ir/portable/ReadProgram.h"
+#include "cupel/reference/Plan.h"
+#include "cupel/reference/Registry.h"
+#include "cupel/tensor/Fill.h"
+#include "cupel/tensor/Npy.h"
+#include "cupel/tensor/Print.h"
+
+#include <llvm/Support/raw_ostream.h>
+#include <mlir/AsmParser/AsmParser.h>
+#include <mutex>
+
+namespace cupel::cli {
+
+using namespace mlir;
+using reference::Plan;
+using tensor::Tensor;
+
+namespace {
+
+constexpr int64_t kTracedElements = 1024;
+
+std::string boundedText(const Tensor &tensor) {
+  if (tensor.size() <= kTracedElements)
+    return tensor::tensorText(tensor);
+  return tensor::describe(tensor.elementType(), tensor.shape()) + " (more than " +
+         std::to_string(kTracedElements) + " elements)";
+}
+
+/// The shape of an argument that is made up. `sizes` says what its type leaves open: "2x3", or
+/// "?=2" for all of them.
+Result<tensor::Shape> shapeFor(RankedTensorType type, StringRef sizes) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  tensor::Shape shape = reference::shapeOf(type);
+  if (sizes.empty()) {
+    if (type.hasStaticShape())
+      return shape;
+    return Error{"a " + name +
+                 " has sizes that are known at run time only; say them, as in random:2x3 "
+                 "(the whole shape) or random:?=2 (each of them)"};
+  }
+  auto wrong = [&] { return Error{"'" + sizes.str() + "' is no shape of a " + name}; };
+  if (sizes.consume_front("?=")) {
+    int64_t each;
+    if (sizes.getAsInteger(10, each) || each < 0)
+      return wrong();
+    std::replace(shape.begin(), shape.end(), int64_t(-1), each);
+    return shape;
+  }
+  SmallVector<StringRef> parts;
+  sizes.split(parts, 'x');
+  if (parts.size() != shape.size())
+    return wrong();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t size;
+    if (parts[i].getAsInteger(10, size) || size < 0 || (shape[i] >= 0 && shape[i] != size))
+      return wrong();
+    shape[i] = size;
+  }
+  return shape;
+}
+
+/// An argument as the command line gives it: what to make of `text` for this type.
+Result<reference::Value> argumentValue(const EvalOptions &options, const std::string &text,
+                                       mlir::Type type, uint64_t number) {
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (!ranked)
+    return Error{"argument " + std::to_string(number) +
+                 " is no tensor; only tensors can be given with --args"};
+  Result<tensor::ElementType> element = reference::elementTypeOf(ranked.getElementType());
+  if (!element)
+    return Error{element.message()};
+  auto wrap = [](Result<Tensor> tensor) -> Result<reference::Value> {
+    if (!tensor)
+      return Error{tensor.message()};
+    return reference::Value(std::move(*tensor));
+  };
+  StringRef fill = StringRef(text).split(':').first, sizes = StringRef(text).split(':').second;
+  if (fill == "random" || fill == "zeros") {
+    Result<tensor::Shape> shape = shapeFor(ranked, sizes);
+    if (!shape)
+      return Error{"argument " + std::to_string(number) + ": " + shape.message()};
+    if (fill == "zeros")
+      return wrap(Tensor::zeros(*element, std::move(*shape)));
+    return wrap(tensor::randomTensor(*element, std::move(*shape), tensor::defaultFill(*element),
+                                     {options.run.seed, number}));
+  }
+  if (text.starts_with("dense<")) {
+    std::string whole = text;
+    if (text.find(" : ") == std::string::npos) {
+      llvm::raw_string_ostream os(whole);
+      mlir::Type stored = ranked.getElementType();
+      if (auto quantized = dyn_cast<quant::QuantizedType>(stored))
+        stored = quantized.getStorageType();
+      os << " : " << RankedTensorType::get(ranked.getShape(), stored);
+    }
+    auto value = dyn_cast_or_null<ElementsAttr>(parseAttribute(whole, type.getContext()));
+    if (!value)
+      return Error{"argument " + std::to_string(number) + ": '" + text +
+                   "' is no value of its type"};
+    return wrap(reference::constantTensor(value, type));
+  }
+  Result<Tensor> read = tensor::readNpy(text, element->storage);
+  if (read && element->quantization && read->dtype() == element->storage)
+    read = read->withElementType(*element);
+  return wrap(std::move(read));
+}
+
+Result<std::vector<reference::Value>> argumentsFor(const EvalOptions &options, const Plan &plan) {
+  const auto &types = plan.entry().argumentTypes;
+  std::vector<reference::Value> values;
+  if (options.args.size() != types.size() && options.args.size() != 1 &&
+      !(types.empty() && options.args.empty()))
+    return Error{"@" + plan.entry().name + " takes " + std::to_string(types.size()) +
+                 " arguments; --args gives " + std::to_string(options.args.size()) +
+                 " (--args random makes them up)"};
+  for (size_t i = 0; i < types.size(); ++i) {
+    Result<reference::Value> value =
+        argumentValue(options, options.args[options.args.size() == 1 ? 0 : i], types[i], i);
+    if (!value)
+      return Error{value.message()};
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
+/// Whether --trace asks for this step.
+bool isTraced(const std::string &which, const reference::Step &step) {
+  if (which == "all" || which == step.op->getName().getStringRef())
+    return true;
+  if (which.starts_with("#"))
+    return which.substr(1) == std::to_string(step.number);
+  if (which.starts_with("line:"))
+    if (auto file = step.op->getLoc()->findInstanceOf<FileLineColLoc>())
+      return which.substr(5) == std::to_string(file.getLine());
+  return false;
+}
+
+} // namespace
+
+ProgramEvaluator::ProgramEvaluator(const EvalOptions &options, const DialectRegistry &registry)
+    : options(options), context(registry, MLIRContext::Threading::DISABLED),
+      handler(&context, [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error && complaint.empty())
+          complaint =
+              reference::describeLocation(diagnostic.getLocation()) + ": " + diagnostic.str();
+        return success();
+      }) {}
+
+ProgramReport ProgramEvaluator::evaluate(llvm::MemoryBufferRef program, size_t chunk) {
+  ProgramReport report;
+  if (Status status = run(program, report, chunk); !status) {
+    // Locations may name other files than the program: the source it was made from.
+    std::string name = program.getBufferIdentifier().str();
+    bool named = status.message().starts_with(name);
+    report.fail(named ? status.message() : name + ": " + status.message());
+  }
+  return report;
+}
+
+Status ProgramEvaluator::run(llvm::MemoryBufferRef bytes, ProgramReport &report, size_t chunk) {
+  complaint.clear();
+  ParserConfig config(&context);
+  OwningOpRef<ModuleOp> module = ir::readProgram(bytes, config);
+  if (!module || failed(compiler::lowerChlo(*module)))
+    return Error{complaint.empty() ? "the program cannot be read" : complaint};
+  Result<std::unique_ptr<Plan>> plan = Plan::create(*module, options.entry);
+  if (!plan)
+    return Error{plan.message()};
+  Result<std::vector<reference::Value>> arguments = argumentsFor(options, **plan);
+  if (!arguments)
+    return Error{arguments.message()};
+
+  reference::RunOptions runOptions = options.run;
+  std::mutex mutex; // Processes of a grid print side by side.
+  runOptions.print = [&](const std::string &text) {
+    std::lock_guard lock(mutex);
+    report.output += text;
+  };
+  if (!options.trace.empty())
+    runOptions.trace = [&](const reference::Step &step, std::span<const reference::Value> values) {
+      if (!isTraced(options.trace, step))
+        return;
+      std::lock_guard lock(mutex);
+      for (const reference::Value &value : values)
+        if (value.isTensor())
+          report.output += "#" + std::to_string(step.number) + " " +
+                           reference::describeLocation(step.op->getLoc()) + " " +
+                           step.op->getName().getStringRef().str() + " = " +
+                           boundedText(value.tensor()) + "\n";
+    };
+  reference::Run run(std::move(runOptions));
+  Result<std::vector<reference::Value>> results =
+      (*plan)->run(run, std::move(*arguments), options.replicas, options.partitions);
+  if (!results)
+    return Error{results.message()};
+  for (size_t i = 0; i < results->size(); ++i) {
+    if (!(*results)[i].isTensor())
+      continue;
+    const Tensor &value = (*results)[i].tensor();
+    if (options.print)
+      report.output += tensor::tensorText(value) + "\n";
+    if (options.saveFolder.empty())
+      continue;
+    std::string prefix = chunk ? "chunk" + std::to_string(chunk) + "-" : "";
+    if (Status status = tensor::writeNpy(
+            options.saveFolder + "/" + prefix + "result" + std::to_string(i) + ".npy", value);
+        !status)
+      return status;
+  }
+  return {};
+}
+
+} // namespace cupel::cli

@@ -1,0 +1,109 @@
+#include "cupel/compiler/passes/HoistConstants.h"
+
+#include "cupel/compiler/passes/Passes.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace cupel::compiler {
+
+#define GEN_PASS_DEF_HOISTCONSTANTS
+#include "cupel/compiler/passes/Passes.h.inc"
+
+namespace {
+
+/// Whether a device's compiler may need to know the operand: it decides a shape, or nobody here
+/// knows what becomes of it.
+bool needsConstant(Operation *user) {
+  static const llvm::StringSet<> kNames = {"stablehlo.dynamic_broadcast_in_dim",
+                                           "stablehlo.dynamic_conv",
+                                           "stablehlo.dynamic_gather",
+                                           "stablehlo.dynamic_iota",
+                                           "stablehlo.dynamic_pad",
+                                           "stablehlo.dynamic_reshape",
+                                           "stablehlo.real_dynamic_slice",
+                                           "stablehlo.set_dimension_size",
+                                           "stablehlo.rng",
+                                           "stablehlo.custom_call",
+                                           "stablehlo.composite",
+                                           "func.call"};
+  return kNames.contains(user->getName().getStringRef());
+}
+
+/// Whether a value is used in a way that keeps it where it is. Shapes are often computed from
+/// constants by a few operations on the way.
+bool isBound(Value value, unsigned depth = 0) {
+  for (Operation *user : value.getUsers()) {
+    if (needsConstant(user))
+      return true;
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    bool isSmallInteger = type && type.getElementType().isIntOrIndex() && type.getRank() <= 1 &&
+                          type.hasStaticShape() && type.getNumElements() <= 16;
+    if (isSmallInteger && depth < 8)
+      for (Value result : user->getResults())
+        if (isBound(result, depth + 1))
+          return true;
+  }
+  return false;
+}
+
+struct HoistConstantsPass : public impl::HoistConstantsBase<HoistConstantsPass> {
+  using HoistConstantsBase::HoistConstantsBase;
+
+  void runOnOperation() override {
+    std::vector<ElementsAttr> values = hoistConstants(getOperation());
+    getOperation()->setAttr(
+        "cupel.hoisted_constants",
+        Builder(&getContext()).getArrayAttr(SmallVector<Attribute>(values.begin(), values.end())));
+  }
+};
+
+} // namespace
+
+ElementsAttr constantOf(Value value, const SymbolTable &symbols) {
+  Operation *op = value.getDefiningOp();
+  if (auto constant = dyn_cast_or_null<stablehlo::ConstantOp>(op))
+    return constant.getValue().getType() == value.getType() ? constant.getValue() : nullptr;
+  auto call = dyn_cast_or_null<func::CallOp>(op);
+  if (!call || call->getNumOperands() != 0)
+    return nullptr;
+  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!callee || callee.isExternal() || !callee.getBody().hasOneBlock())
+    return nullptr;
+  unsigned index = cast<OpResult>(value).getResultNumber();
+  Operation *terminator = callee.getBody().front().getTerminator();
+  if (index >= terminator->getNumOperands())
+    return nullptr;
+  auto constant = terminator->getOperand(index).getDefiningOp<stablehlo::ConstantOp>();
+  return constant && constant.getValue().getType() == value.getType() ? constant.getValue()
+                                                                      : nullptr;
+}
+
+std::vector<ElementsAttr> hoistConstants(ModuleOp module) {
+  std::vector<ElementsAttr> values;
+  SymbolTable symbols(module);
+  auto main = symbols.lookup<func::FuncOp>("main");
+  if (!main || main.isExternal())
+    return values;
+  Block &body = main.getBody().front();
+  SmallVector<std::pair<Value, ElementsAttr>> found;
+  for (Operation &op : body)
+    for (Value result : op.getResults())
+      if (ElementsAttr value = constantOf(result, symbols);
+          value && !result.use_empty() && !isBound(result))
+        found.emplace_back(result, value);
+  for (auto [result, value] : found) {
+    main.insertArgument(main.getNumArguments(), result.getType(), {}, result.getLoc());
+    result.replaceAllUsesWith(body.getArguments().back());
+    values.push_back(value);
+  }
+  for (Operation &op : llvm::make_early_inc_range(body))
+    if (op.use_empty() && op.getNumResults() > 0 &&
+        llvm::all_of(op.getResults(), [&](Value v) { return constantOf(v, symbols) != nullptr; }))
+      op.erase();
+  return values;
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,293 @@
+// What a run does with statuses, tries, devices, order and signals.
+
+#include "cupel/testbench/runner/RunnerTesting.h"
+
+#include <csignal>
+#include <sys/resource.h>
+
+namespace cupel::testbench::runner {
+namespace {
+
+using config::TestStatus;
+using results::Outcome;
+using results::Stage;
+using results::TestRecord;
+
+class Runs : public RunnerTesting {};
+
+TEST_F(Runs, StatusesAct) {
+  struct Case {
+    const char *line;
+    TestStatus status;
+    bool forceRun, runXfail;
+    Outcome expected;
+  };
+  const Case cases[] = {
+      {"compare pass", TestStatus::Unspecified, false, false, Outcome::Passed},
+      {"compare fail", TestStatus::Unspecified, false, false, Outcome::Failed},
+      {"compare pass", TestStatus::ExpectedPassing, false, false, Outcome::Passed},
+      {"compare fail", TestStatus::ExpectedPassing, false, false, Outcome::Failed},
+      {"compare fail", TestStatus::KnownFailureXfail, false, false, Outcome::XFailed},
+      {"execute abort", TestStatus::KnownFailureXfail, false, false, Outcome::XFailed},
+      {"compare pass", TestStatus::KnownFailureXfail, false, false, Outcome::XPassed},
+      {"compare fail", TestStatus::KnownFailureXfail, false, true, Outcome::Failed},
+      {"compare pass", TestStatus::KnownFailureXfail, false, true, Outcome::Passed},
+      {"execute abort", TestStatus::NotSupportedSkip, false, false, Outcome::Skipped},
+      {"execute abort", TestStatus::NotSupportedSkip, true, false, Outcome::Crashed},
+      {"compare pass", TestStatus::NotSupportedSkip, true, false, Outcome::Passed},
+  };
+  for (const Case &c : cases) {
+    items.clear();
+    add(c.line);
+    items[0].expectation.status = c.status;
+    items[0].expectation.reason = "issue 12";
+    options.forceRun = c.forceRun;
+    options.runXfail = c.runXfail;
+    TestRecord record = go().records.at(0);
+    EXPECT_EQ(record.outcome, c.expected) << c.line << " " << config::name(c.status);
+    EXPECT_EQ(record.testStatus, config::name(c.status));
+    if (c.expected == Outcome::Skipped) {
+      EXPECT_EQ(record.message, "issue 12");
+      EXPECT_EQ(record.attempts, 0u);
+      EXPECT_EQ(record.startedAt, 0);
+    }
+    if (c.expected == Outcome::XPassed) {
+      EXPECT_EQ(record.message.substr(0, 5), "XPASS");
+    }
+  }
+}
+
+TEST_F(Runs, WhatCannotRunYetSaysWhatItNeeds) {
+  for (const char *suite : {"models", "llm", "op_by_op", "opcases", "onnx", "pt2", "placeholder"}) {
+    add("compare pass");
+    items.back().suite = suite;
+  }
+  for (const TestRecord &record : go().records) {
+    EXPECT_EQ(record.outcome, Outcome::NotRun);
+    EXPECT_EQ(record.message.substr(0, 6), "needs ") << record.message;
+  }
+  EXPECT_EQ(recorder.starts, 0u);
+}
+
+TEST_F(Runs, RetriesAreTold) {
+  options.retries = 2;
+  size_t flaky = add("execute flaky " + folder + "/a");
+  size_t crash = add("execute flaky-crash " + folder + "/b");
+  size_t never = add("execute fail");
+  size_t good = add("execute pass");
+  size_t known = add("execute fail");
+  items[known].expectation.status = TestStatus::KnownFailureXfail;
+  RunOutcome outcome = go();
+  const TestRecord &record = outcome.records[flaky];
+  EXPECT_EQ(record.outcome, Outcome::Passed);
+  EXPECT_TRUE(record.flaky);
+  EXPECT_EQ(record.attempts, 2u);
+  EXPECT_EQ(record.message, "flaky: passed on try 2 of 3");
+  EXPECT_EQ(record.tryOutcomes, (std::vector{Outcome::Failed, Outcome::Passed}));
+  EXPECT_EQ(outcome.records[crash].tryOutcomes, (std::vector{Outcome::Crashed, Outcome::Passed}));
+  EXPECT_TRUE(outcome.records[crash].flaky);
+  EXPECT_EQ(outcome.records[never].outcome, Outcome::Failed);
+  EXPECT_EQ(outcome.records[never].attempts, 3u);
+  EXPECT_FALSE(outcome.records[never].flaky);
+  EXPECT_EQ(outcome.records[good].attempts, 1u);
+  EXPECT_EQ(outcome.records[known].attempts, 1u) << "a known failure needs no second try";
+}
+
+TEST_F(Runs, ABadDeviceGetsNoMoreTests) {
+  // The device of that name is broken as soon as the file is there: the first test makes it.
+  std::string bad = folder + "/device-a";
+  options.devices = {{.name = bad}};
+  add("execute flaky-crash " + bad);
+  for (int i = 0; i < 5; ++i)
+    add("compare pass");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::Crashed);
+  EXPECT_EQ(outcome.badDevices.count(bad), 1u);
+  for (size_t i = 1; i < outcome.records.size(); ++i) {
+    EXPECT_EQ(outcome.records[i].outcome, Outcome::NotRun);
+    EXPECT_NE(outcome.records[i].message.find("the fake device is broken"), std::string::npos)
+        << outcome.records[i].message;
+  }
+  ASSERT_EQ(recorder.notices.size(), 1u);
+}
+
+TEST_F(Runs, TestsOfABadDeviceGoElsewhere) {
+  std::string bad = folder + "/device-a", good = folder + "/device-b";
+  options.devices = {{.name = bad}, {.name = good}};
+  options.jobs = 2;
+  add("execute flaky-crash " + bad);
+  for (int i = 0; i < 20; ++i)
+    add("execute sleep 0.02");
+  RunOutcome outcome = go();
+  size_t elsewhere = 0;
+  for (size_t i = 1; i < outcome.records.size(); ++i) {
+    EXPECT_EQ(outcome.records[i].outcome, Outcome::Passed) << outcome.records[i].message;
+    elsewhere += outcome.records[i].device == good;
+  }
+  EXPECT_GT(elsewhere, 10u);
+}
+
+TEST_F(Runs, ADeviceIsCheckedBeforeItsFirstTest) {
+  std::string bad = folder + "/broken";
+  std::ofstream(bad) << "broken";
+  options.devices = {{.name = bad}};
+  add("compare pass");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::NotRun);
+  EXPECT_EQ(recorder.starts, 0u);
+}
+
+TEST_F(Runs, AGoodDeviceSurvivesCrashes) {
+  for (int i = 0; i < 10; ++i) {
+    add("execute abort");
+    add("compare pass");
+  }
+  options.jobs = 2;
+  RunOutcome outcome = go();
+  EXPECT_TRUE(outcome.badDevices.empty());
+  for (size_t i = 0; i < outcome.records.size(); ++i)
+    EXPECT_EQ(outcome.records[i].outcome, i % 2 ? Outcome::Passed : Outcome::Crashed);
+}
+
+TEST_F(Runs, AWorkerThatDoesNotStart) {
+  options.workerCommand.push_back("--die");
+  add("compare pass");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::NotRun);
+  EXPECT_NE(outcome.records[0].message.find("exit code 3: this worker cannot start"),
+            std::string::npos)
+      << outcome.records[0].message;
+}
+
+TEST_F(Runs, AWorkerThatIsNotThere) {
+  options.workerCommand = {folder + "/nothing"};
+  add("compare pass");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::NotRun);
+  EXPECT_NE(outcome.records[0].message.find("No such file"), std::string::npos)
+      << outcome.records[0].message;
+}
+
+TEST_F(Runs, AWorkerOfAnotherVersion) {
+  options.workerCommand.push_back("--speak=999");
+  add("compare pass");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::NotRun);
+  EXPECT_NE(outcome.records[0].message.find("speaks version 999"), std::string::npos)
+      << outcome.records[0].message;
+}
+
+TEST_F(Runs, LongestFirst) {
+  for (int i = 0; i < 4; ++i)
+    add("compare pass");
+  options.forecasts["programs::t0"].seconds = 1;
+  options.forecasts["programs::t1"].seconds = 3;
+  options.forecasts["programs::t3"].seconds = 5;
+  go();
+  // t2 is unknown and counts as the mean, 3.
+  EXPECT_EQ(recorder.order, (std::vector<size_t>{3, 1, 2, 0}));
+}
+
+TEST_F(Runs, TestsThatNeedTooManyChips) {
+  options.devices = {{.name = "reference", .chips = 2}};
+  add("compare pass");
+  add("compare pass");
+  options.forecasts["programs::t1"].chips = 8;
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::Passed);
+  EXPECT_EQ(outcome.records[1].outcome, Outcome::NotRun);
+  EXPECT_EQ(outcome.records[1].message, "needs 8 devices, and there are 2");
+}
+
+/// Sends signals to this process when a test begins.
+struct Interrupting : Recorder {
+  int signals = 0;
+  void started(size_t, const TestItem &, uint32_t, uint32_t) override {
+    if (++starts == 2)
+      for (int i = 0; i < signals; ++i)
+        raise(SIGINT);
+  }
+};
+
+TEST_F(Runs, OneInterruptEndsInOrder) {
+  add("compare pass");
+  for (int i = 0; i < 5; ++i)
+    add("execute loop");
+  results::RunInfo info;
+  info.id = "test";
+  std::vector<std::string> names;
+  for (const TestItem &item : items)
+    names.push_back(item.fullName());
+  std::string path = folder + "/interrupted.jsonl";
+  auto journal = Journal::create(path, info, names);
+  ASSERT_TRUE(journal);
+  Interrupting interrupting;
+  interrupting.signals = 1;
+  Result<RunOutcome> outcome = runner::run(items, options, **journal, interrupting);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->interrupted);
+  EXPECT_FALSE(outcome->stoppedAtOnce);
+  EXPECT_EQ(outcome->records[0].outcome, Outcome::Passed);
+  EXPECT_EQ(outcome->records[1].outcome, Outcome::Interrupted);
+  EXPECT_EQ(outcome->records[1].lastStage == Stage::Done, false);
+  for (size_t i = 2; i < items.size(); ++i)
+    EXPECT_EQ(outcome->records[i].outcome, Outcome::NotRun);
+  EXPECT_EQ(interrupting.order.size(), items.size());
+  Result<JournalContents> contents = readJournal(path);
+  ASSERT_TRUE(contents);
+  EXPECT_TRUE(contents->canResume());
+  EXPECT_TRUE(JournalContents::isFinal(contents->records.at("programs::t0")));
+  EXPECT_FALSE(JournalContents::isFinal(contents->records.at("programs::t1")));
+  EXPECT_FALSE(JournalContents::isFinal(contents->records.at("programs::t2")));
+}
+
+TEST_F(Runs, TwoInterruptsStopAtOnce) {
+  add("compare pass");
+  for (int i = 0; i < 5; ++i)
+    add("execute ignore-term");
+  results::RunInfo info;
+  info.id = "test";
+  std::vector<std::string> names;
+  for (const TestItem &item : items)
+    names.push_back(item.fullName());
+  std::string path = folder + "/stopped.jsonl";
+  auto journal = Journal::create(path, info, names);
+  ASSERT_TRUE(journal);
+  Interrupting interrupting;
+  interrupting.signals = 2;
+  Result<RunOutcome> outcome = runner::run(items, options, **journal, interrupting);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->stoppedAtOnce);
+  Result<JournalContents> contents = readJournal(path);
+  ASSERT_TRUE(contents);
+  EXPECT_EQ(contents->records.size(), 1u);
+  EXPECT_EQ(contents->killedWhileRunning.at("programs::t1"), 1u);
+}
+
+TEST_F(Runs, AFullDiskEndsTheRunWithAMessage) {
+  for (int i = 0; i < 100; ++i)
+    add("execute print 100000");
+  // The journal may grow to a few kilobytes only.
+  rlimit before, small;
+  getrlimit(RLIMIT_FSIZE, &before);
+  small = {64 << 10, before.rlim_max};
+  auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  results::RunInfo info;
+  info.id = "test";
+  auto journal = Journal::create(folder + "/full.jsonl", info, {});
+  ASSERT_TRUE(journal);
+  setrlimit(RLIMIT_FSIZE, &small);
+  Result<RunOutcome> outcome = runner::run(items, options, **journal, recorder);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, ignored);
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.message().find("the journal cannot be written"), std::string::npos);
+  // What is shown is what is safe.
+  Result<JournalContents> contents = readJournal(folder + "/full.jsonl");
+  ASSERT_TRUE(contents);
+  EXPECT_GE(contents->records.size(), recorder.order.size());
+  EXPECT_LT(recorder.order.size(), items.size());
+}
+
+} // namespace
+} // namespace cupel::testbench::runner

@@ -1,0 +1,235 @@
+#include "cupel/testbench/worker/PjrtDevice.h"
+
+#include "cupel/pjrt/host/Client.h"
+#include "cupel/pjrt/host/Judge.h"
+#include "cupel/support/Process.h"
+#include "cupel/testbench/worker/DeviceProgram.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace cupel::testbench::worker {
+
+namespace {
+
+using tensor::Tensor;
+
+/// How long an operation may take where nobody set a limit.
+constexpr double kLongSeconds = 24 * 3600;
+
+pjrt::Deadline deadlineOf(const Budget &budget) {
+  double left = budget.secondsLeft();
+  return pjrt::deadlineIn(left > 0 ? left : kLongSeconds);
+}
+
+enum class During { Compile, Run };
+
+DeviceError toDeviceError(const pjrt::Failure &failure, During during) {
+  using Kind = pjrt::Failure::Kind;
+  DeviceError error{during == During::Compile ? ErrorCode::InvalidProgram : ErrorCode::RuntimeError,
+                    failure.str()};
+  switch (failure.kind) {
+  case Kind::Missing:
+    error.code = ErrorCode::Unsupported;
+    break;
+  case Kind::Deadline:
+    error.code = ErrorCode::TimedOut;
+    break;
+  case Kind::Load:
+    error.code = ErrorCode::DeviceLost;
+    break;
+  case Kind::BadAnswer:
+    error.code = ErrorCode::RuntimeError;
+    break;
+  case Kind::Host:
+    error.code = ErrorCode::InvalidArgument;
+    break;
+  case Kind::Plugin:
+    if (failure.code == PJRT_Error_Code_UNIMPLEMENTED)
+      error.code = ErrorCode::Unsupported;
+    else if (failure.code == PJRT_Error_Code_RESOURCE_EXHAUSTED)
+      error.code = ErrorCode::OutOfMemory;
+    else if (failure.code == PJRT_Error_Code_DEADLINE_EXCEEDED)
+      error.code = ErrorCode::TimedOut;
+    else if (failure.code == PJRT_Error_Code_INVALID_ARGUMENT && during == During::Run)
+      error.code = ErrorCode::InvalidArgument;
+    else if (failure.code == PJRT_Error_Code_INTERNAL && during == During::Compile)
+      error.code = ErrorCode::Internal;
+    break;
+  }
+  return error;
+}
+
+class PjrtExecutable : public Executable {
+public:
+  PjrtExecutable(std::shared_ptr<pjrt::Client> client, pjrt::Executable executable,
+                 DeviceProgram program, std::vector<ValueType> results,
+                 std::vector<const pjrt::Device *> devices)
+      : client(std::move(client)), executable(std::move(executable)), program(std::move(program)),
+        results(std::move(results)), devices(std::move(devices)) {}
+
+  Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
+    pjrt::Deadline deadline = deadlineOf(budget);
+    inputs.insert(inputs.end(), program.inputs.begin(), program.inputs.end());
+    std::vector<std::vector<pjrt::Buffer>> buffers(devices.size());
+    std::vector<std::vector<const pjrt::Buffer *>> arguments(devices.size());
+    for (size_t d = 0; d < devices.size(); ++d) {
+      for (const Tensor &input : inputs) {
+        pjrt::Answer<pjrt::Buffer> buffer = client->toDevice(input, *devices[d], deadline);
+        if (!buffer)
+          return toDeviceError(buffer.failure(), During::Run);
+        buffers[d].push_back(std::move(*buffer));
+      }
+      for (const pjrt::Buffer &buffer : buffers[d])
+        arguments[d].push_back(&buffer);
+    }
+    auto outputs = executable.execute(arguments, deadline);
+    if (!outputs)
+      return toDeviceError(outputs.failure(), During::Run);
+
+    std::vector<Tensor> own;
+    for (const std::vector<pjrt::Buffer> &list : *outputs) {
+      std::vector<Tensor> values;
+      for (const pjrt::Buffer &buffer : list) {
+        if (pjrt::Answer<> ready = buffer.waitUntilReady(deadline); !ready)
+          return toDeviceError(ready.failure(), During::Run);
+        pjrt::Answer<Tensor> value = buffer.toHost(deadline);
+        if (!value)
+          return toDeviceError(value.failure(), During::Run);
+        values.push_back(std::move(*value));
+      }
+      if (Status fits = takeResults(values, own); !fits)
+        return DeviceError{ErrorCode::RuntimeError, fits.message()};
+      for (const pjrt::Judgement &judgement :
+           pjrt::judgeChecks(values, program.checks, program.constants))
+        if (!judgement.passed)
+          return DeviceError{ErrorCode::CheckFailed, judgement.what + ": " + judgement.sentence};
+    }
+    return own;
+  }
+
+private:
+  /// The program's own results, of the types it promises.
+  Status takeResults(const std::vector<Tensor> &values, std::vector<Tensor> &own) const {
+    if (values.size() < program.ownResults)
+      return Error{"the device gave " + std::to_string(values.size()) +
+                   " results, the program has " + std::to_string(program.ownResults)};
+    for (size_t i = 0; i < program.ownResults; ++i) {
+      Tensor value = values[i];
+      if (i < results.size() && results[i].isTensor) {
+        const ValueType &type = results[i];
+        bool fits = value.dtype() == type.element.storage &&
+                    value.shape().size() == type.shape.size() &&
+                    std::ranges::equal(value.shape(), type.shape, [](int64_t is, int64_t said) {
+                      return said == kDynamicSize || is == said;
+                    });
+        if (!fits)
+          return Error{"result " + std::to_string(i) + " is a " +
+                       tensor::describe(value.elementType(), value.shape()) +
+                       ", the program promises a " + tensor::describe(type.element, type.shape)};
+        if (type.element.quantization)
+          value = value.withElementType(type.element);
+      }
+      own.push_back(std::move(value));
+    }
+    return {};
+  }
+
+  std::shared_ptr<pjrt::Client> client;
+  pjrt::Executable executable;
+  DeviceProgram program;
+  std::vector<ValueType> results;
+  std::vector<const pjrt::Device *> devices;
+};
+
+class PjrtDevice : public Device {
+public:
+  PjrtDevice(std::string name, std::shared_ptr<pjrt::Client> client)
+      : label(std::move(name)), client(std::move(client)) {}
+
+  std::string name() const override { return label; }
+
+  Answer<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
+    if (client->plugin()->isGivenUp())
+      return DeviceError{ErrorCode::DeviceLost,
+                         label + " did not answer in time before and cannot be used any more"};
+    auto needed = size_t(program.replicas) * program.partitions;
+    std::vector<const pjrt::Device *> devices = client->addressableDevices();
+    if (devices.size() < needed)
+      return DeviceError{ErrorCode::Unsupported, "the program runs on " + std::to_string(needed) +
+                                                     " devices, " + label + " has " +
+                                                     std::to_string(devices.size())};
+    devices.resize(needed);
+    Answer<DeviceProgram> prepared = prepareForDevice(program, versions());
+    if (!prepared)
+      return prepared.error();
+    pjrt::CompileOptions options;
+    options.replicas = program.replicas;
+    options.partitions = program.partitions;
+    options.useSpmd = program.partitions > 1;
+    options.deviceIds.clear();
+    for (const pjrt::Device *device : devices)
+      options.deviceIds.push_back(device->id);
+    pjrt::Answer<pjrt::Executable> executable =
+        client->compile(prepared->artifacts.front().bytes, options);
+    if (!executable)
+      return toDeviceError(executable.failure(), During::Compile);
+    return std::unique_ptr<Executable>(std::make_unique<PjrtExecutable>(
+        client, std::move(*executable), std::move(*prepared), program.results, std::move(devices)));
+  }
+
+private:
+  /// The newest version that both sides know. A plugin that does not say gets 1.0.0, or the newest
+  /// where the program needs more than that had.
+  std::vector<pjrt::ProgramVersion> versions() const {
+    std::optional<std::vector<int64_t>> theirs = client->plugin()->stablehloVersion();
+    if (!theirs)
+      return {{1, 0, 0}, newestVersion()};
+    return {
+        std::min(pjrt::ProgramVersion{(*theirs)[0], (*theirs)[1], (*theirs)[2]}, newestVersion())};
+  }
+
+  std::string label;
+  std::shared_ptr<pjrt::Client> client;
+};
+
+std::string_view withoutOptions(std::string_view name) { return name.substr(0, name.find('?')); }
+
+} // namespace
+
+bool namesPjrtDevice(const std::string &name) {
+  std::string_view plugin = withoutOptions(name);
+  return plugin == "cupel" || plugin.ends_with(".so");
+}
+
+Result<std::unique_ptr<Device>> openPjrtDevice(const std::string &name) {
+  std::string plugin(withoutOptions(name));
+  std::vector<pjrt::NamedValue> options;
+  std::string_view rest = std::string_view(name).substr(plugin.size());
+  while (!rest.empty()) {
+    rest.remove_prefix(1); // ? or &
+    size_t end = std::min(rest.find('&'), rest.size());
+    Result<pjrt::NamedValue> option = pjrt::parseNamedValue(rest.substr(0, end));
+    if (!option)
+      return Error{"device '" + name + "': " + option.message()};
+    options.push_back(std::move(*option));
+    rest.remove_prefix(end);
+  }
+  if (plugin == "cupel") {
+    plugin = (std::filesystem::path(executableFolder()).parent_path() / "lib/pjrt_plugin_cupel.so")
+                 .string();
+    if (!std::filesystem::exists(plugin))
+      return Error{"device 'cupel': " + plugin + " is not there (./run builds it)"};
+  }
+  pjrt::Answer<std::shared_ptr<pjrt::Plugin>> loaded = pjrt::Plugin::load(plugin);
+  if (!loaded)
+    return Error{"device '" + name + "': " + loaded.failure().str()};
+  pjrt::Answer<std::shared_ptr<pjrt::Client>> client = pjrt::Client::create(*loaded, options);
+  if (!client)
+    return Error{"device '" + name + "': " + client.failure().str()};
+  if ((*client)->addressableDevices().empty())
+    return Error{"device '" + name + "': the plugin has no device that can be used"};
+  return std::unique_ptr<Device>(std::make_unique<PjrtDevice>(name, *client));
+}
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,300 @@
+#include "cupel/testbench/worker/RemoteDevice.h"
+
+#include "cupel/pjrt/host/Failure.h"
+#include "cupel/support/Files.h"
+#include "cupel/testbench/worker/DeviceProgram.h"
+#include "cupel/testbench/worker/PipeProcess.h"
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace cupel::testbench::worker {
+
+namespace {
+
+using nlohmann::ordered_json;
+using tensor::Tensor;
+namespace fs = std::filesystem;
+
+constexpr double kLongSeconds = 24 * 3600;
+
+/// A folder that goes away with this object.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    std::error_code error;
+    std::string pattern = (fs::temp_directory_path(error) / "cupel-remote-XXXXXX").string();
+    if (::mkdtemp(pattern.data()))
+      path = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code error;
+    if (!path.empty())
+      fs::remove_all(path, error);
+  }
+  fs::path path;
+};
+
+/// The one connection; executables share it.
+class Connection {
+public:
+  explicit Connection(std::vector<std::string> command) : command(std::move(command)) {}
+
+  struct Reply {
+    ordered_json answer;
+    std::map<std::string, std::string> files;
+  };
+
+  /// Sends a request with files and waits. Starts the other side where it is not running.
+  Result<Reply> ask(ordered_json request, const fs::path &folder, double timeout) {
+    if (!process.isRunning())
+      if (Status started = process.start(command); !started)
+        return Error{started.message()};
+    Result<Reply> reply = exchange(std::move(request), folder, timeout);
+    if (!reply)
+      process.stop(); // What is in the pipe cannot be followed any more.
+    return reply;
+  }
+
+private:
+  Result<Reply> exchange(ordered_json request, const fs::path &folder, double timeout) {
+    // The other side keeps the limit itself; this is for a connection that is lost.
+    pjrt::Deadline deadline = pjrt::deadlineIn(timeout + 60);
+    std::vector<FileContents> contents;
+    request["timeout"] = timeout;
+    std::error_code error;
+    if (!folder.empty()) {
+      request["files"] = ordered_json::object();
+      for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
+        Result<FileContents> file = readInput(entry.path().string());
+        if (!file)
+          return Error{file.message()};
+        request["files"][entry.path().filename().string()] = file->bytes().size();
+        contents.push_back(std::move(*file));
+      }
+    }
+    std::string line = request.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    if (Status sent = process.write(line, deadline); !sent)
+      return Error{sent.message()};
+    for (const FileContents &file : contents)
+      if (Status sent = process.write(file.bytes(), deadline); !sent)
+        return Error{sent.message()};
+    while (true) {
+      Result<std::string> text = process.readLine(deadline);
+      if (!text)
+        return Error{text.message()};
+      ordered_json json = ordered_json::parse(*text, nullptr, false);
+      if (!json.is_object())
+        return Error{"it answered '" + text->substr(0, 200) + "', which is not JSON"};
+      if (!json.contains("done"))
+        continue; // A stage.
+      Reply reply;
+      if (json.contains("files") && json["files"].is_object())
+        for (const auto &[name, size] : json["files"].items()) {
+          if (!size.is_number_unsigned() || size.get<uint64_t>() > kMaxInputBytes)
+            return Error{"it announces a file of " + size.dump() + " bytes"};
+          Result<std::string> bytes = process.readBytes(size.get<uint64_t>(), deadline);
+          if (!bytes)
+            return Error{bytes.message()};
+          reply.files[name] = std::move(*bytes);
+        }
+      reply.answer = std::move(json["done"]);
+      return reply;
+    }
+  }
+
+  std::vector<std::string> command;
+  PipeProcess process;
+};
+
+std::string textOf(const ordered_json &json, const char *key) {
+  if (!json.is_object())
+    return "";
+  auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+DeviceError toDeviceError(const ordered_json &answer) {
+  std::string outcome = textOf(answer, "outcome"), stage = textOf(answer, "last_stage");
+  ordered_json failure =
+      answer.is_object() && answer.contains("failure") ? answer["failure"] : ordered_json::object();
+  std::string kind = textOf(failure, "class"), message = textOf(failure, "message");
+  DeviceError error{stage == "compile" ? ErrorCode::InvalidProgram : ErrorCode::RuntimeError,
+                    message.empty() ? outcome : message};
+  if (outcome == "crashed" || outcome == "exited" || stage == "load" || stage == "client" ||
+      stage == "initialize")
+    error.code = ErrorCode::DeviceLost;
+  else if (outcome == "timed out")
+    error.code = ErrorCode::TimedOut;
+  else if (outcome == "out of memory" || kind == "resource_exhausted")
+    error.code = ErrorCode::OutOfMemory;
+  else if (kind == "unimplemented" || kind == "function_missing")
+    error.code = ErrorCode::Unsupported;
+  else if (kind == "invalid_argument" && stage != "compile")
+    error.code = ErrorCode::InvalidArgument;
+  return error;
+}
+
+class RemoteExecutable : public Executable {
+public:
+  RemoteExecutable(std::shared_ptr<Connection> connection, DeviceProgram prepared,
+                   const Program &program)
+      : connection(std::move(connection)), prepared(std::move(prepared)), results(program.results) {
+    workload.name = program.name;
+    workload.programs = this->prepared.artifacts;
+    workload.options.replicas = program.replicas;
+    workload.options.partitions = program.partitions;
+    workload.options.useSpmd = program.partitions > 1;
+    workload.checks = this->prepared.checks;
+    workload.constants = this->prepared.constants;
+  }
+
+  Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
+    inputs.insert(inputs.end(), prepared.inputs.begin(), prepared.inputs.end());
+    workload.inputs = {std::move(inputs)};
+    TemporaryFolder folder;
+    if (folder.path.empty())
+      return DeviceError{ErrorCode::Internal, "no temporary folder can be made"};
+    if (Status written = pjrt::writeWorkload(folder.path.string(), workload); !written)
+      return DeviceError{ErrorCode::Internal, written.message()};
+    double left = budget.secondsLeft();
+    Result<Connection::Reply> reply =
+        connection->ask({{"do", "run"}}, folder.path, left > 0 ? left : kLongSeconds);
+    if (!reply)
+      return DeviceError{ErrorCode::DeviceLost, reply.message()};
+    std::string outcome = textOf(reply->answer, "outcome");
+    if (outcome == "incorrect")
+      return DeviceError{ErrorCode::CheckFailed, firstMiss(reply->answer)};
+    if (outcome != "passed" && outcome != "ran")
+      return toDeviceError(reply->answer);
+    return takeResults(folder.path, reply->files["results.safetensors"]);
+  }
+
+private:
+  static std::string firstMiss(const ordered_json &answer) {
+    auto found = answer.find("comparisons");
+    if (found != answer.end() && found->is_array())
+      for (const ordered_json &row : *found)
+        if (row.is_object() && row.contains("passed") && row["passed"] == false)
+          return textOf(row, "what") + ": " + textOf(row, "sentence");
+    return "a check did not hold";
+  }
+
+  Answer<std::vector<Tensor>> takeResults(const fs::path &folder, const std::string &bytes) const {
+    std::string path = (folder / "results.safetensors").string();
+    if (Status written = writeOutput(path, bytes); !written)
+      return DeviceError{ErrorCode::Internal, written.message()};
+    auto lists = pjrt::readTensors(path);
+    if (!lists)
+      return DeviceError{ErrorCode::RuntimeError, lists.message()};
+    std::vector<Tensor> own;
+    for (const std::vector<Tensor> &list : *lists) {
+      if (list.size() < prepared.ownResults)
+        return DeviceError{ErrorCode::RuntimeError,
+                           "the device gave " + std::to_string(list.size()) +
+                               " results, the program has " + std::to_string(prepared.ownResults)};
+      for (size_t i = 0; i < prepared.ownResults; ++i) {
+        bool isQuantized = i < results.size() && results[i].element.quantization &&
+                           list[i].dtype() == results[i].element.storage;
+        own.push_back(isQuantized ? list[i].withElementType(results[i].element) : list[i]);
+      }
+    }
+    return own;
+  }
+
+  std::shared_ptr<Connection> connection;
+  DeviceProgram prepared;
+  std::vector<ValueType> results;
+  pjrt::Workload workload;
+};
+
+class RemoteDevice : public Device {
+public:
+  RemoteDevice(std::string name, std::shared_ptr<Connection> connection,
+               std::optional<pjrt::ProgramVersion> version)
+      : label(std::move(name)), connection(std::move(connection)), version(version) {}
+
+  std::string name() const override { return label; }
+
+  /// What the other side's compiler thinks of it is known when it runs: the program travels with
+  /// its inputs.
+  Answer<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
+    std::vector<pjrt::ProgramVersion> versions = {{1, 0, 0}, newestVersion()};
+    if (version)
+      versions = {std::min(*version, newestVersion())};
+    Answer<DeviceProgram> prepared = prepareForDevice(program, versions);
+    if (!prepared)
+      return prepared.error();
+    return std::unique_ptr<Executable>(
+        std::make_unique<RemoteExecutable>(connection, std::move(*prepared), program));
+  }
+
+private:
+  std::string label;
+  std::shared_ptr<Connection> connection;
+  std::optional<pjrt::ProgramVersion> version;
+};
+
+/// Where the plugin with its options ends and the launcher begins.
+size_t launcherAt(const std::string &name) {
+  size_t at = name.find('@', name.find(".so"));
+  return at == std::string::npos || at + 1 == name.size() ? std::string::npos : at;
+}
+
+std::vector<std::string> splitWords(const std::string &text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;)
+    words.push_back(word);
+  return words;
+}
+
+} // namespace
+
+bool namesRemoteDevice(const std::string &name) {
+  return name.find(".so") != std::string::npos && launcherAt(name) != std::string::npos;
+}
+
+Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {
+  ::signal(SIGPIPE, SIG_IGN); // A connection that is lost is an error, not the end.
+  size_t at = launcherAt(name);
+  std::vector<std::string> command = splitWords(name.substr(at + 1));
+  if (command.empty())
+    return Error{"device '" + name + "': no command stands behind the @"};
+  if (fs::path(command.back()).filename() != "cupel-device")
+    command.push_back("cupel-device");
+  std::string plugin = name.substr(0, at), options;
+  if (size_t question = plugin.find('?'); question != std::string::npos) {
+    options = plugin.substr(question + 1);
+    plugin.resize(question);
+  }
+  command.push_back("serve");
+  command.push_back(plugin);
+  std::istringstream stream(options);
+  for (std::string option; std::getline(stream, option, '&');) {
+    command.push_back("--option");
+    command.push_back(option);
+  }
+
+  auto connection = std::make_shared<Connection>(std::move(command));
+  Result<Connection::Reply> reply = connection->ask({{"do", "info"}}, {}, 120);
+  if (!reply)
+    return Error{"device '" + name + "': " + reply.message()};
+  const ordered_json &answer = reply->answer;
+  if (!answer.is_object() || !answer.contains("client"))
+    return Error{"device '" + name + "': " + toDeviceError(answer).message};
+  std::optional<pjrt::ProgramVersion> version;
+  static const ordered_json::json_pointer kVersion("/plugin/attributes/stablehlo_current_version");
+  if (answer.contains(kVersion)) {
+    const ordered_json &list = answer.at(kVersion);
+    if (list.is_array() && list.size() == 3 && list[0].is_number_integer() &&
+        list[1].is_number_integer() && list[2].is_number_integer())
+      version = {list[0].get<int64_t>(), list[1].get<int64_t>(), list[2].get<int64_t>()};
+  }
+  return std::unique_ptr<Device>(
+      std::make_unique<RemoteDevice>(name, std::move(connection), version));
+}
+
+} // namespace cupel::testbench::worker

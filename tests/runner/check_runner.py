@@ -1,0 +1,380 @@
+"""Checks of `cupel run` from outside: outcomes and exit codes of real programs, runs that are killed and resumed, Ctrl-C.
+
+usage: check_runner.py BUILD/bin [--mode quick|default|full] [--only WORD]. Ends with `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+PARSER = argparse.ArgumentParser(description=__doc__)
+PARSER.add_argument("bin", type=Path)
+PARSER.add_argument("--mode", choices=["default", "quick", "full"], default="default")
+PARSER.add_argument("--only", default="", help="checks whose name holds this word")
+OPTIONS = PARSER.parse_args()
+BIN = OPTIONS.bin.resolve()
+CUPEL = BIN / "cupel"
+KILLED_RUNS = {"quick": 8, "default": 25, "full": 300}[OPTIONS.mode]
+FINAL = {"passed", "failed", "xfailed", "xpassed", "skipped", "crashed", "timed out", "out of memory"}
+
+CHECKS = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def expect(condition: bool, message: object) -> None:
+    if not condition:
+        raise AssertionError(str(message))
+
+
+class Place:
+    """A folder with programs and results of its own, and its own copy of the fake worker, so that nobody else's processes count."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.programs = folder / "programs"
+        self.programs.mkdir(parents=True)
+        self.worker = folder / "fake-worker"
+        shutil.copy(BIN / "unit/fake-worker", self.worker)
+
+    def program(self, name: str, text: str) -> None:
+        (self.programs / name).write_text(text)
+
+    def fake(self, count: int, action: str = "compare pass") -> None:
+        for i in range(count):
+            self.program(f"t{i:04}.mlir", f"// fake: {action}\n")
+
+    def command(self, *arguments: object) -> list[str]:
+        return [str(CUPEL), "run", *map(str, arguments), "--results", str(self.folder / "results")]
+
+    def environment(self, fake: bool) -> dict[str, str]:
+        environment = dict(os.environ, TMPDIR=str(self.folder), CUPEL_CACHE=str(self.folder / "cache"))
+        if fake:
+            environment["CUPEL_WORKER"] = str(self.worker)
+        return environment
+
+    def run(self, *arguments: object, fake: bool = False) -> subprocess.CompletedProcess:
+        return subprocess.run(self.command(*arguments), capture_output=True, text=True, errors="replace", timeout=120, cwd=self.folder,
+                              stdin=subprocess.DEVNULL, env=self.environment(fake))
+
+    def start(self, *arguments: object, fake: bool = True) -> subprocess.Popen:
+        return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+                                stdin=subprocess.DEVNULL, env=self.environment(fake), start_new_session=True)
+
+    def journals(self) -> list[Path]:
+        return sorted((self.folder / "results/journals").glob("*.jsonl"))
+
+    def processes(self) -> list[str]:
+        """Command lines of workers of ours that live."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if words[0] == str(self.worker).encode() and state not in "ZX":
+                found.append(entry.name)
+        return found
+
+
+def outcomes(journal: Path) -> dict[str, list[str]]:
+    """All outcomes that a journal holds for each test, in order. A torn line is one that was never finished."""
+    found = collections.defaultdict(list)
+    for line in journal.read_bytes().split(b"\n")[:-1]:
+        entry = json.loads(line)
+        if "record" in entry:
+            record = entry["record"]
+            found[f"{record['suite']}::{record['id']}"].append(record.get("outcome", "passed"))
+    return found
+
+
+def selection(journal: Path) -> list[str]:
+    names = []
+    for line in journal.read_bytes().split(b"\n")[:-1]:
+        names += json.loads(line).get("select", [])
+    return names
+
+
+def report(place: Place, *arguments: object, fake: bool = False) -> tuple[subprocess.CompletedProcess, dict]:
+    file = place.folder / "report.json"
+    file.unlink(missing_ok=True)
+    result = place.run(*arguments, "--json", file, fake=fake)
+    expect(file.exists(), f"no report: {result.stdout}{result.stderr}")
+    tests = json.loads(file.read_text())["tests"]
+    return result, {test["id"]: test for test in tests}
+
+
+PASSING = """func.func @main() {
+  %a = stablehlo.constant dense<2> : tensor<i32>
+  %b = stablehlo.add %a, %a : tensor<i32>
+  check.expect_eq_const %b, dense<4> : tensor<i32>
+  return
+}
+"""
+FAILING = PASSING.replace("dense<4>", "dense<5>")
+ENDLESS = """func.func @main() -> tensor<i32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.while(%i = %zero) : tensor<i32>
+    cond {
+      %true = stablehlo.constant dense<true> : tensor<i1>
+      stablehlo.return %true : tensor<i1>
+    } do {
+      stablehlo.return %i : tensor<i32>
+    }
+  return %0 : tensor<i32>
+}
+"""
+GREEDY = """func.func @main() -> tensor<65536x65536xf64> {
+  %0 = stablehlo.iota dim = 0 : tensor<65536x65536xf64>
+  return %0 : tensor<65536x65536xf64>
+}
+"""
+DOUBLE = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def safetensors(values: list[float]) -> bytes:
+    data = struct.pack(f"<{len(values)}f", *values)
+    header = json.dumps({"0": {"dtype": "F32", "shape": [len(values)], "data_offsets": [0, len(data)]}}).encode()
+    header += b" " * (-len(header) % 8)
+    return struct.pack("<Q", len(header)) + header + data
+
+
+@check
+def real_programs_end_in_their_outcomes(place: Place) -> None:
+    place.program("a_pass.mlir", PASSING)
+    place.program("b_fail.mlir", FAILING)
+    place.program("c_endless.mlir", ENDLESS)
+    place.program("d_greedy.mlir", GREEDY)
+    place.program("e_syntax.mlir", "func.func @main() {")
+    place.program("f_chunks.mlir", f"{PASSING}// -----\n{FAILING}// -----\n{PASSING}")
+    place.program("g_double.mlir", DOUBLE)
+    place.program("h_right.mlir", DOUBLE)
+    place.program("i_wrong.mlir", DOUBLE)
+    for name, factor in (("h_right", 2), ("i_wrong", -2)):
+        (place.programs / f"{name}.inputs.safetensors").write_bytes(safetensors([1, 2, 3, 4]))
+        (place.programs / f"{name}.expected.safetensors").write_bytes(safetensors([factor * i for i in (1, 2, 3, 4)]))
+    result, tests = report(place, place.programs, "--timeout", 2, "--memory", "1G", "-j", 2, "--junitxml", place.folder / "junit.xml")
+    expect(result.returncode == 1, f"exit code {result.returncode}: {result.stderr}")
+    expected = {"a_pass": ("passed", "done"), "b_fail": ("failed", "compare"), "c_endless": ("timed out", "execute"),
+                "d_greedy": ("out of memory", "execute"), "e_syntax": ("failed", "frontend"), "g_double": ("passed", "done"),
+                "h_right": ("passed", "done"), "i_wrong": ("failed", "compare")}
+    for name, (outcome, stage) in expected.items():
+        found = [test for id, test in tests.items() if name in id]
+        expect(len(found) == 1, f"{name}: {len(found)} tests in {list(tests)}")
+        got = (found[0].get("outcome"), found[0].get("last_stage"))
+        expect(got == (outcome, stage), f"{name}: {got} instead of {(outcome, stage)}: {found[0].get('message')}")
+    chunks = [test.get("outcome") for id, test in sorted(tests.items()) if "f_chunks" in id]
+    expect(chunks == ["passed", "failed", "passed"], f"chunks ended as {chunks}")
+    wrong = next(test for id, test in tests.items() if "i_wrong" in id)
+    expect(wrong["comparisons"][0]["pcc"] < 0, f"the figures are missing: {wrong}")
+    expect(len(tests) == 11, f"{len(tests)} tests")
+    counts = {key: int(value) for key, value in next(ElementTree.parse(place.folder / "junit.xml").iter("testsuite")).items()
+              if key in ("tests", "failures", "errors", "skipped")}
+    expect(counts["tests"] == 11 and counts["failures"] + counts["errors"] == 6, f"JUnit counts {counts}")
+
+
+@check
+def exit_codes(place: Place) -> None:
+    place.program("pass.mlir", PASSING)
+    good = place.run(place.programs)
+    expect(good.returncode == 0, f"0 expected: {good.stdout}{good.stderr}")
+    expect(place.run(place.programs, "-k", "nothing_like_this").returncode == 4, "4 where nothing is selected")
+    for bad in (["--timeout", "-1"], ["--stage-timeout", "nowhere=3"], ["--memory", "much"], ["--shard", "3/2"], ["-k", "("], ["/no/such/path"],
+                ["--resume"], ["--resume", "no-such-run"], ["--no-such-option"]):
+        result = place.run(*([] if "--resume" in bad or "/no/such/path" in bad else [place.programs]), *bad)
+        expect(result.returncode == 2, f"{bad}: exit code {result.returncode}: {result.stdout}{result.stderr}")
+        expect(result.stderr.strip() != "", f"{bad}: nothing said")
+
+
+@check
+def an_unknown_device_is_told_before_tests_run(place: Place) -> None:
+    place.program("pass.mlir", PASSING)
+    result, tests = report(place, place.programs, "--device", "no-such-device")
+    expect(result.returncode == 1, f"exit code {result.returncode}")
+    for test in tests.values():
+        expect(test.get("outcome") == "not run" and "no-such-device" in test.get("message", ""), test)
+
+
+@check
+def what_failed_is_run_again(place: Place) -> None:
+    place.program("a.mlir", PASSING)
+    place.program("b.mlir", FAILING)
+    place.run(place.programs)
+    place.program("c.mlir", PASSING)
+    _, tests = report(place, place.programs, "-R", "latest")
+    expect(sorted(Path(id).stem for id in tests) == ["b", "c"], f"-R latest ran {sorted(tests)}")
+
+
+@check
+def killed_runs_go_on(place: Place) -> None:
+    """The runner is killed with SIGKILL at random moments, resumed, and killed again; at last it is let live."""
+    random.seed(OPTIONS.mode + str(KILLED_RUNS))
+    count = 60
+    place.fake(count)
+    place.program("t0003.mlir", "// fake: execute abort\n")
+    place.program("t0007.mlir", "// fake: compare fail\n")
+    place.program("t0011.mlir", "// fake: execute sleep 0.02\n")
+    began = time.time()
+    whole = place.run(place.programs, "-j", 2, fake=True)
+    whole_seconds = time.time() - began
+    truth = outcomes(place.journals()[0])
+    expect(len(truth) == count and whole.returncode == 1, f"the run that is not killed: {whole.stdout}{whole.stderr}")
+    kills = 0
+    for number in range(KILLED_RUNS):
+        for old in place.journals():
+            old.unlink()
+        arguments = [place.programs, "-j", 2]
+        for attempt in range(10):
+            process = place.start(*arguments)
+            if attempt < random.choice((1, 1, 2)):
+                time.sleep(random.uniform(0, whole_seconds))
+                if process.poll() is None:
+                    kills += 1
+                process.send_signal(signal.SIGKILL)
+            out, errors = process.communicate(timeout=100)
+            if process.returncode in (0, 1):
+                break
+            if place.journals() and b'{"end":' in place.journals()[0].read_bytes():
+                break  # Killed when everything was done already.
+            if place.journals() and selection(place.journals()[0]) and b'"selected"' in place.journals()[0].read_bytes():
+                arguments = ["--resume"]
+            else:  # Killed before it had begun: nothing is there to go on with.
+                for old in place.journals():
+                    old.unlink()
+        expect(process.returncode in (1, -signal.SIGKILL), f"run {number} ended with {process.returncode}: {out[-500:]}{errors[-500:]}")
+        journals = place.journals()
+        expect(len(journals) == 1, f"run {number}: {len(journals)} journals")
+        found = outcomes(journals[0])
+        expect(set(found) == set(selection(journals[0])) and len(found) == count, f"run {number}: {count - len(found)} outcomes are lost")
+        for name, all_of_it in found.items():
+            final = [outcome for outcome in all_of_it if outcome in FINAL]
+            expect(len(final) == 1, f"run {number}: {name} has the outcomes {all_of_it}")
+            expect(final == truth[name], f"run {number}: {name} ended as {final} instead of {truth[name]}")
+    for _ in range(100):
+        if not place.processes():
+            break
+        time.sleep(0.05)
+    expect(not place.processes(), f"workers outlived their runner: {place.processes()}")
+    expect(kills >= KILLED_RUNS // 4, f"only {kills} of {KILLED_RUNS} runs were still there to be killed")
+    print(f"     {kills} kills in {KILLED_RUNS} runs")
+
+
+def interrupted(place: Place, signals: int) -> subprocess.Popen:
+    place.fake(20, "execute sleep 0.3")
+    process = place.start(place.programs, "-j", 2)
+    for _ in range(400):
+        if place.journals() and len(outcomes(place.journals()[0])) >= 2:
+            break
+        time.sleep(0.02)
+    for _ in range(signals):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.002)
+    return process
+
+
+@check
+def ctrl_c_once_ends_in_order(place: Place) -> None:
+    process = interrupted(place, 1)
+    out, errors = process.communicate(timeout=30)
+    expect(process.returncode == 1, f"exit code {process.returncode}: {out}{errors}")
+    counted = collections.Counter(outcome for all_of_it in outcomes(place.journals()[0]).values() for outcome in all_of_it)
+    expect(sum(counted.values()) == 20, f"outcomes {counted}")
+    expect(counted["passed"] >= 2 and counted["not run"] >= 1 and counted["passed"] + counted["interrupted"] + counted["not run"] == 20, counted)
+    expect("20 tests selected" in out, f"no summary: {out}")
+    again = place.run("--resume", fake=True)
+    expect(again.returncode == 0, f"resumed: {again.stdout}{again.stderr}")
+    finals = [[o for o in all_of_it if o in FINAL] for all_of_it in outcomes(place.journals()[0]).values()]
+    expect(all(final == ["passed"] for final in finals), finals)
+    done = place.run("--resume", fake=True)
+    expect(done.returncode == 2, "nothing is left to go on with")
+
+
+@check
+def ctrl_c_twice_stops_at_once(place: Place) -> None:
+    process = interrupted(place, 2)
+    began = time.time()
+    out, errors = process.communicate(timeout=30)
+    expect(time.time() - began < 5, "it took long")
+    # The first may have ended everything in order before the second came.
+    expect(process.returncode in (5, 1), f"exit code {process.returncode}: {out}{errors}")
+    kept = outcomes(place.journals()[0])
+    expect(all("passed" in kept[name] for name in kept if kept[name] and kept[name][0] == "passed"), kept)
+    again = place.run("--resume", fake=True)
+    expect(again.returncode == 0, f"resumed: {again.stdout}{again.stderr}")
+    finals = [[o for o in all_of_it if o in FINAL] for all_of_it in outcomes(place.journals()[0]).values()]
+    expect(len(finals) == 20 and all(final == ["passed"] for final in finals), finals)
+
+
+@check
+def output_that_nobody_reads_costs_no_outcome(place: Place) -> None:
+    place.fake(200)
+    process = place.start(place.programs, "-j", 2)
+    process.stdout.close()
+    process.wait(timeout=60)
+    process.stderr.close()
+    expect(len(outcomes(place.journals()[0])) == 200, "outcomes are missing")
+
+
+@check
+def two_runs_at_once_share_a_store(place: Place) -> None:
+    place.fake(100)
+    both = [place.start(place.programs) for _ in range(2)]
+    for process in both:
+        out, errors = process.communicate(timeout=100)
+        expect(process.returncode == 0, f"{out[-300:]}{errors}")
+    expect([len(outcomes(journal)) for journal in place.journals()] == [100, 100], "outcomes are missing")
+
+
+@check
+def flaky_tests_are_told(place: Place) -> None:
+    place.program("flaky.mlir", f"// fake: execute flaky {place.folder}/mark\n")
+    result, tests = report(place, place.programs, "--retries", 2, fake=True)
+    test = next(iter(tests.values()))
+    expect(result.returncode == 0 and test.get("flaky") and test["message"] == "flaky: passed on try 2 of 3", test)
+    expect("flaky" in result.stdout.lower() and "try 2 of 3" in result.stdout, result.stdout)
+
+
+def main() -> int:
+    passed = failed = 0
+    for function in CHECKS:
+        if OPTIONS.only not in function.__name__:
+            continue
+        folder = Path(tempfile.mkdtemp(prefix="cupel-runner-"))
+        try:
+            began = time.time()
+            function(Place(folder))
+            print(f"ok   {function.__name__} ({time.time() - began:.1f} s)", flush=True)
+            passed += 1
+        except Exception as error:  # noqa: BLE001 - one check must not end the others.
+            print(f"FAIL {function.__name__}: {type(error).__name__}: {str(error)[:2000]}", flush=True)
+            failed += 1
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(main())
