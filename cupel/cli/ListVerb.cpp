@@ -75,6 +75,34 @@ void appendRemarks(std::string_view name, const std::vector<Remark> &remarks, st
   out += ']';
 }
 
+/// What is known of every loader found, selected or not: which methods a worker may call, and with
+/// what.
+void appendLoaders(const testbench::matrix::Table &table, std::string &out) {
+  out += ",\n\"loaders\": [";
+  bool isFirst = true;
+  for (const testbench::zoo::Loader &loader : table.loaders) {
+    out += std::exchange(isFirst, false) ? "\n  {\"model_path\": " : ",\n  {\"model_path\": ";
+    appendJson(loader.modelPath, out);
+    out += ", \"file\": ";
+    appendJson(loader.file, out);
+    static constexpr std::string_view kStates[] = {"decided", "undecided", "broken"};
+    out += fmt::format(", \"state\": \"{}\", \"imported\": {}, \"methods\": {{",
+                       kStates[loader.state], loader.imported);
+    for (size_t i = 0; i < loader.methods.size(); ++i) {
+      out += i ? ", " : "";
+      appendJson(loader.methods[i].name, out);
+      out += ": [";
+      for (size_t k = 0; k < loader.methods[i].parameters.size(); ++k) {
+        out += k ? ", " : "";
+        appendJson(loader.methods[i].parameters[k], out);
+      }
+      out += ']';
+    }
+    out += "}}";
+  }
+  out += ']';
+}
+
 void printJson(const Collection &collection) {
   Output output;
   std::string &out = output.text;
@@ -135,6 +163,7 @@ void printJson(const Collection &collection) {
     out += '}';
   }
   out += ']';
+  appendLoaders(collection.table(), out);
   appendRemarks("doubts", collection.doubts, out);
   appendRemarks("errors", collection.errors, out);
   appendRemarks("warnings", collection.warnings, out);

@@ -307,9 +307,10 @@ int showTest(Store &store, const std::string &fullName, const ShowOptions &optio
   if (record.exitCode)
     printField("exit code", std::to_string(*record.exitCode));
   for (const ComparisonRecord &comparison : record.comparisons) {
-    printField(
-        fmt::format("output {}", comparison.output),
-        fmt::format("{}: {}", comparison.passed ? "ok" : "NOT OK", comparisonText(comparison)));
+    // A check inside the program has a sentence and no figures.
+    std::string figures = comparisonText(comparison);
+    printField(fmt::format("output {}", comparison.output),
+               (comparison.passed ? "ok" : "NOT OK") + (figures.empty() ? "" : ": " + figures));
     printField("", comparison.sentence);
   }
   for (const auto &[key, value] : record.notes)

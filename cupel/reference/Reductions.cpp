@@ -84,7 +84,7 @@ public:
   /// Takes in the next `total` elements of lanes that start at `offsets`, in the order of `walks`.
   Status take(const std::vector<std::vector<int64_t>> &offsets, int64_t lanes,
               std::vector<FoldWalk> &walks, int64_t total) {
-    int64_t chunk = std::clamp<int64_t>(16384 / lanes, 1, std::max<int64_t>(total, 1));
+    int64_t chunk = std::clamp<int64_t>(65536 / lanes, 1, std::max<int64_t>(total, 1));
     std::vector<bool> together(n);
     std::vector<std::vector<std::byte>> gathered(n);
     for (size_t i = 0; i < n; ++i) {
@@ -165,7 +165,7 @@ public:
     int64_t kept = layouts[0].keptCount, reduced = layouts[0].reducedCount;
     if (mayUseSegments && kept < 64 && reduced >= 2048)
       return runSegments();
-    return blocks(kept, 512, [&](int64_t begin, int64_t end) -> Status {
+    return blocks(kept, 1024, [&](int64_t begin, int64_t end) -> Status {
       int64_t lanes = end - begin;
       std::vector<std::vector<int64_t>> offsets(n);
       std::vector<FoldWalk> steps;

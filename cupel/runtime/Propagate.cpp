@@ -270,8 +270,17 @@ private:
                    stablehlo::ReduceWindowOp>(op)) {
       // Dimensions that keep their size.
       linkAll(op.getOperand(0), op.getResult(0));
-    } else if (isa<stablehlo::GatherOp>(op)) {
-      // Where slices go is left open.
+    } else if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
+      // Dimensions that slices take whole.
+      auto numbers = gather.getDimensionNumbers();
+      size_t next = 0;
+      for (int64_t dim = 0; dim < rankOf(op.getOperand(0)); ++dim) {
+        if (llvm::is_contained(numbers.getCollapsedSliceDims(), dim) ||
+            llvm::is_contained(numbers.getOperandBatchingDims(), dim))
+          continue;
+        if (next < numbers.getOffsetDims().size())
+          link(op.getOperand(0), dim, op.getResult(0), numbers.getOffsetDims()[next++]);
+      }
     } else if (op.getNumResults()) {
       // Elementwise and what else keeps shapes (sort, reverse, convert, ...).
       for (mlir::Value operand : op.getOperands())

@@ -28,8 +28,12 @@ def test_unknown_custom_call_is_named():
 
 
 def test_unknown_option_names_the_nearest():
-    with pytest.raises(JaxRuntimeError, match="INVALID_ARGUMENT.*'acumulate'.*nearest is 'accumulate'"):
+    with pytest.raises(JaxRuntimeError, match="INVALID_ARGUMENT.*No such compile option: 'acumulate'.*nearest is 'accumulate'"):
         jax.jit(lambda x: x + 1, compiler_options={"acumulate": "f64"})(1.0)
+
+
+def test_options_of_xla_are_taken():
+    assert jax.jit(lambda x: x + 1, compiler_options={"xla_embed_ir_in_executable": True})(1.0) == 2
 
 
 def test_option_of_wrong_type():

@@ -370,6 +370,9 @@ from third_party.tt_forge_models.big.causal_lm.pytorch.loader import *
         expect(sum(f"llm::{path}-a-llm_decode-" in line for line in found) == 72, path)
         expect(sum(f"llm::{path}-b-llm_prefill-" in line for line in found) == 720, path)
         expect(not any(f"{path}-a-llm_prefill" in line for line in found), path)
+    loaders = {entry["model_path"]: entry for entry in json.loads(run(folder, "--zoo", root, "--format", "json").stdout)["loaders"]}
+    expect(loaders["big_lora/causal_lm/pytorch"]["methods"] == {
+        "load_model": ["**kwargs"], "load_inputs": ["dtype_override", "batch_size"], "load_inputs_decode": []}, loaders)
     # What `import *` brings belongs to the other module: no prefill class of its own.
     expect(sum("models::star/pytorch-" in line for line in found) == 12, found[:5])
     expect(not any("star/pytorch" in line and "prefill" in line for line in found), "star")
@@ -399,6 +402,7 @@ class ModelLoader(ForgeModel):
     by_variant = {t["variant"]: t for t in data["tests"] if t["parallelism"] == "single_device" and t["run_mode"] == "training"}
     expect(by_variant["a"]["model"] == "M_a" and by_variant["a"]["task"] == "nlp_causal_lm", by_variant["a"])
     common = {"model_test", "no_auto_properties", "parametrize", "training", "single_device", "unspecified", "n150", "p150"}
+    expect(data["loaders"][0]["state"] == "decided" and data["loaders"][0]["methods"] == {}, data["loaders"])
     for variant, extra in {"a": {"red", "nightly"}, "b": {"nightly"}, "c": {"generality", "weekly"}}.items():
         expect(set(by_variant[variant]["markers"]) == common | extra, by_variant[variant])
 

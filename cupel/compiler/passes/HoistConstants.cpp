@@ -89,11 +89,15 @@ std::vector<ElementsAttr> hoistConstants(ModuleOp module) {
     return values;
   Block &body = main.getBody().front();
   SmallVector<std::pair<Value, ElementsAttr>> found;
-  for (Operation &op : body)
+  for (Operation &op : body) {
+    // A sharding or the like is the operation's, and what follows may depend on it.
+    if (!op.getDiscardableAttrs().empty())
+      continue;
     for (Value result : op.getResults())
       if (ElementsAttr value = constantOf(result, symbols);
           value && !result.use_empty() && !isBound(result))
         found.emplace_back(result, value);
+  }
   for (auto [result, value] : found) {
     main.insertArgument(main.getNumArguments(), result.getType(), {}, result.getLoc());
     result.replaceAllUsesWith(body.getArguments().back());

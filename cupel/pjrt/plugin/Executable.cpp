@@ -94,9 +94,12 @@ Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *prog
                      "' are not supported, only 'mlir' (StableHLO) is; with PyTorch/XLA set "
                      "XLA_STABLEHLO_COMPILE=1"};
   Options given(compileOptions());
-  for (const auto &[name, value] : request.options)
+  for (const auto &[name, value] : request.options) {
+    if (name.starts_with("xla_"))
+      continue; // Programs set options of XLA's own compilers whatever they run on.
     if (Verdict verdict = given.set(name, value); !verdict)
       return verdict.fault();
+  }
   runtime::CompileOptions compile;
   compile.replicas = request.replicas;
   compile.partitions = request.partitions;

@@ -60,9 +60,11 @@ Verdict Options::set(std::string_view name, OptionValue value) {
     auto nearest = std::min_element(table.begin(), table.end(), [&](const auto &a, const auto &b) {
       return distance(a.name, name) < distance(b.name, name);
     });
-    return Fault{FaultCode::InvalidArgument, "there is no option '" + std::string(name) +
-                                                 "'; the nearest is '" +
-                                                 std::string(nearest->name) + "'"};
+    // JAX looks for the first words.
+    bool isClient = table.data() == kClientOptions;
+    return Fault{FaultCode::InvalidArgument,
+                 "No such " + std::string(isClient ? "client" : "compile") + " option: '" +
+                     std::string(name) + "'; the nearest is '" + std::string(nearest->name) + "'"};
   }
   bool fits = false;
   switch (option->type) {
@@ -141,7 +143,9 @@ std::string optionsPage() {
          "option wins over its environment variable.\n\n" +
          rows(kClientOptions) +
          "\n## When a program is compiled\n\n"
-         "`jax.jit(f, compiler_options={...})` or `lowered.compile(compiler_options={...})`.\n\n" +
+         "`jax.jit(f, compiler_options={...})` or `lowered.compile(compiler_options={...})`. "
+         "Options "
+         "of XLA's own compilers (`xla_...`) are taken and have no effect.\n\n" +
          rows(kCompileOptions);
 }
 

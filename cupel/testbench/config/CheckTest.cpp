@@ -305,11 +305,11 @@ TEST(CheckAgainst, FindsWhatIsOutOfDate) {
   EXPECT_THAT(
       lines(checkAgainst(tests, configuration, "conf")),
       ElementsAre(
-          testing::AllOf(testing::StartsWith(
-                             "a.yaml:4:3: error: resnet/pytorch-5O1-single_device-inference is "
-                             "the id of no test; closest: resnet/pytorch-101-single_device-"
-                             "inference, "),
-                         testing::EndsWith(" [C060]")),
+          testing::AllOf(
+              testing::StartsWith("a.yaml:4:3: error: resnet/pytorch-5O1-single_device-inference "
+                                  "is the id of no test; "
+                                  "closest: resnet/pytorch-50-single_device-inference, "),
+              testing::EndsWith(" [C060]")),
           HasSubstr("a.yaml:6:3: error: rsnet/pytorch-101-single_device-training is the id of no "
                     "test; closest: resnet/pytorch-101-single_device-training"),
           HasSubstr(

@@ -206,6 +206,9 @@ std::vector<std::string> filesUnder(const std::string &path, std::vector<Diagnos
   // Links to folders are not followed: they may lead back here.
   fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    // Hidden files are editors' locks and backups.
+    if (at->path().filename().string().starts_with('.'))
+      continue;
     fs::path extension = at->path().extension();
     std::error_code ignored;
     if ((extension == ".yaml" || extension == ".yml") && !at->is_directory(ignored))

@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace cupel::testbench::config {
 namespace {
@@ -142,6 +144,34 @@ TEST(Configuration, LaterFileHolds) {
                           "[C021]"));
   EXPECT_TRUE(configuration.entries()[0].shadowed);
   EXPECT_FALSE(configuration.entries()[1].shadowed);
+}
+
+TEST(Configuration, FoldersAreSearchedForYamlFiles) {
+  namespace fs = std::filesystem;
+  fs::path folder =
+      fs::temp_directory_path() / ("cupel-configuration-" + std::to_string(::getpid()));
+  auto write = [&](const std::string &name, const std::string &id) {
+    fs::create_directories((folder / name).parent_path());
+    std::ofstream(folder / name) << "test_config:\n  " << id
+                                 << "/jax-single_device-inference:\n    status: EXCLUDE_MODEL\n";
+  };
+  write("b.yaml", "b");
+  write("a/deeper/c.yml", "c");
+  write(".#b.yaml", "hidden");
+  write("a/readme.txt", "text");
+  Configuration configuration = Configuration::load({folder.string()});
+  std::vector<std::string> ids;
+  for (const Entry &entry : configuration.entries())
+    ids.emplace_back(entry.id);
+  EXPECT_THAT(ids, ElementsAre("c/jax-single_device-inference", "b/jax-single_device-inference"));
+  EXPECT_THAT(rendered(configuration), IsEmpty());
+  EXPECT_THAT(rendered(Configuration::load({(folder / "none.yaml").string()})),
+              ElementsAre(testing::HasSubstr("[C001]")));
+  // Moved, it says the same: entries point into what it owns.
+  Configuration moved = std::move(configuration);
+  EXPECT_EQ(moved.expectation("b/jax-single_device-inference").status, TestStatus::ExcludeModel);
+  EXPECT_EQ(moved.expectation("b/jax-single_device-inference").line, 2u);
+  fs::remove_all(folder);
 }
 
 TEST(Configuration, LoadsTheRealFilesUnchanged) {

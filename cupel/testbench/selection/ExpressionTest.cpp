@@ -3,6 +3,7 @@
 #include "cupel/testbench/selection/Keywords.h"
 
 #include <chrono>
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
@@ -163,18 +164,6 @@ TEST(Keyword, AgreesWithASimpleSearchEverywhere) {
     EXPECT_EQ(Keyword(part).isIn(text), lower(text).find(lower(part)) != std::string::npos)
         << part << " in " << text;
   }
-}
-
-TEST(Keywords, MarkersAreExactAndKeywordsAreParts) {
-  std::vector<std::string> markers = {"expected_passing", "n300-llmbox", "n300_llmbox"};
-  EXPECT_TRUE(matchesMarkers(parsed("expected_passing and n300-llmbox"), markers));
-  EXPECT_FALSE(matchesMarkers(parsed("expected"), markers));
-  EXPECT_FALSE(matchesMarkers(parsed("Expected_Passing"), markers));
-  std::string_view name = "test_all_models_torch[resnet/pytorch-50-single_device-inference]";
-  auto around = namesAroundPytestItems();
-  EXPECT_TRUE(matchesKeywords(parsed("RESNET and torch[res"), name, around, markers));
-  EXPECT_TRUE(matchesKeywords(parsed("passing and runner and models.py"), name, around, markers));
-  EXPECT_FALSE(matchesKeywords(parsed("jax"), name, around, markers));
 }
 
 TEST(Keywords, UnknownMarkersAreNamed) {

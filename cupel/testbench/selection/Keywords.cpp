@@ -111,23 +111,4 @@ std::vector<std::string> unknownMarkers(const Expression &expression,
   return warnings;
 }
 
-bool matchesKeywords(const Expression &expression, std::string_view itemName,
-                     std::span<const std::string_view> namesAround,
-                     std::span<const std::string> markers) {
-  std::span<const std::string> words = expression.words();
-  return expression.evaluate([&](uint32_t index) {
-    Keyword word(words[index]);
-    auto isIn = [&](std::string_view text) { return word.isIn(text); };
-    return isIn(itemName) || std::any_of(namesAround.begin(), namesAround.end(), isIn) ||
-           std::any_of(markers.begin(), markers.end(), isIn);
-  });
-}
-
-bool matchesMarkers(const Expression &expression, std::span<const std::string> markers) {
-  std::span<const std::string> words = expression.words();
-  return expression.evaluate([&](uint32_t index) {
-    return std::find(markers.begin(), markers.end(), words[index]) != markers.end();
-  });
-}
-
 } // namespace cupel::testbench::selection

@@ -5,7 +5,6 @@
 
 #include "cupel/testbench/selection/Expression.h"
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,13 +38,5 @@ std::span<const std::string_view> wellKnownMarkers();
 /// nearest that is.
 std::vector<std::string> unknownMarkers(const Expression &expression,
                                         std::span<const std::string_view> present);
-
-/// A -k expression over one test. `itemName` is `function[id]`; where upstream has no function, the
-/// id.
-bool matchesKeywords(const Expression &expression, std::string_view itemName,
-                     std::span<const std::string_view> namesAround,
-                     std::span<const std::string> markers);
-/// A -m expression over one test.
-bool matchesMarkers(const Expression &expression, std::span<const std::string> markers);
 
 } // namespace cupel::testbench::selection

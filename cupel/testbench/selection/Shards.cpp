@@ -73,15 +73,4 @@ std::vector<uint32_t> assignShards(std::span<const std::optional<double>> second
   return shards;
 }
 
-ItemSet toRepeat(std::span<const std::string> fullNames,
-                 const std::unordered_map<std::string, bool> &succeeded) {
-  ItemSet wanted(fullNames.size());
-  for (size_t i = 0; i < fullNames.size(); ++i) {
-    auto at = succeeded.find(fullNames[i]);
-    if (at == succeeded.end() || !at->second)
-      wanted.set(i);
-  }
-  return wanted;
-}
-
 } // namespace cupel::testbench::selection

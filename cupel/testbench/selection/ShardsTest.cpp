@@ -79,14 +79,6 @@ TEST(Shards, EveryItemIsInOneShardAndLoadsAreBalanced) {
   }
 }
 
-TEST(Repeat, TakesFailedAndNew) {
-  std::vector<std::string> names = {"models::a", "models::b", "llm::a"};
-  ItemSet wanted = toRepeat(names, {{"models::a", true}, {"models::b", false}, {"gone", false}});
-  EXPECT_FALSE(wanted.test(0));
-  EXPECT_TRUE(wanted.test(1));
-  EXPECT_TRUE(wanted.test(2));
-}
-
 TEST(Names, AreTakenApart) {
   using N = ItemName;
   EXPECT_EQ(parseItemName("a/pytorch-x"), (N{"", "", "", "", "a/pytorch-x"}));

@@ -410,7 +410,10 @@ Value Evaluator::callFunction(Function *function, std::optional<Value> self, Arg
   if (function->node->kind == NodeKind::Lambda) {
     result = eval(function->node->child(1), frame);
   } else {
-    Flow flow = run(function->module->syntax->body(function->node), frame);
+    const Node *body = function->module->syntax->body(function->node);
+    Flow flow = run(body, frame);
+    if (flow == Flow::Lost && frame.result.isUnknown())
+      loseGlobals(body, frame, frame.result.why);
     result =
         flow == Flow::Return || flow == Flow::Lost || flow == Flow::Raised ? frame.result : Value();
   }

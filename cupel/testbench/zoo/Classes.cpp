@@ -58,9 +58,15 @@ Value Evaluator::defineClass(const Node *node, Frame &frame) {
     const Node *part = node->child(i);
     if (part->kind == NodeKind::Decorator)
       decorators.push_back(part->child(0));
-    else if (part->kind == NodeKind::Keyword)
-      continue; // metaclass=ABCMeta and the like
-    else if (part->kind == NodeKind::Star || part->kind == NodeKind::DoubleStar)
+    else if (part->kind == NodeKind::Keyword) {
+      // A metaclass may do anything to the class, except the ones of Python's own.
+      Value metaclass = eval(part->child(0), frame);
+      if (part->text == "metaclass" && metaclass.kind != ValueKind::Builtin)
+        type->tainted =
+            metaclass.isUnknown()
+                ? metaclass.why
+                : unknown(part, frame.module, "what this metaclass does is not known").why;
+    } else if (part->kind == NodeKind::Star || part->kind == NodeKind::DoubleStar)
       type->bases.push_back(unknown(part, frame.module, "these bases are not known"));
     else
       type->bases.push_back(eval(part, frame));
@@ -84,6 +90,16 @@ Value Evaluator::defineClass(const Node *node, Frame &frame) {
   if (type->isEnum)
     makeEnumMembers(type);
   Value result = Value::of(type);
+  // A base may have something to say about classes derived from it.
+  for (size_t i = 1; i < type->order.size(); ++i)
+    if (Value *hook = type->order[i]->scope.find("__init_subclass__")) {
+      Value said = hook->kind == ValueKind::Function
+                       ? callFunction(hook->function, result, {}, node, frame.module)
+                       : unknown(node, frame.module, "what __init_subclass__ does is not known");
+      if (said.isUnknown())
+        type->tainted = said.why;
+      break;
+    }
   for (const Node *decorator : decorators) {
     Value value = eval(decorator, frame);
     if (value.isBuiltin("dataclass"))
@@ -157,6 +173,8 @@ void Evaluator::linearize(Class *type) {
 
 void Evaluator::makeEnumMembers(Class *type) {
   int64_t next = 1;
+  std::optional<Value> generate = classAttribute(type, "_generate_next_value_");
+  std::optional<Value> construct = classAttribute(type, "__new__");
   for (std::string_view name : type->scope.names()) {
     Value &value = *type->scope.find(name);
     if (name.starts_with('_') || value.kind == ValueKind::Function ||
@@ -168,7 +186,13 @@ void Evaluator::makeEnumMembers(Class *type) {
       bool isStandardStringEnum = std::any_of(type->order.begin(), type->order.end(), [](Class *c) {
         return !c->module && c->name == "StrEnum";
       });
-      if (isStandardStringEnum) {
+      if (generate) {
+        Arguments arguments;
+        arguments.positional = {Value::string(name), Value::of(int64_t{1}),
+                                Value::of(static_cast<int64_t>(type->members.size())),
+                                sequence(SequenceForm::List)};
+        value = call(*generate, std::move(arguments), type->node, type->module);
+      } else if (isStandardStringEnum) {
         std::string lower(name);
         std::transform(lower.begin(), lower.end(), lower.begin(), ::tolower);
         value = string(std::move(lower));
@@ -176,6 +200,8 @@ void Evaluator::makeEnumMembers(Class *type) {
         value = Value::of(next);
       }
     }
+    if (construct)
+      value = unknown(type->node, type->module, "the values of this enum are made by its __new__");
     if (value.kind == ValueKind::Int)
       next = value.integer + 1;
     Member *member = nullptr;

@@ -90,6 +90,8 @@ private:
   void makeEnumMembers(Class *type);
   /// Forgets what a statement that could not be followed may have changed.
   void loseTrack(const Node *statement, Frame &frame, const Why *why);
+  /// Of a function that could not be followed to its end: the globals it mentions.
+  void loseGlobals(const Node *body, Frame &frame, const Why *why);
   void collectBound(const Node *node, std::vector<std::string_view> &names);
   void taint(Value value, const Why *why);
 

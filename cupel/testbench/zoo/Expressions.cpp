@@ -257,6 +257,12 @@ Value Evaluator::lookup(std::string_view name, const Node *at, Frame &frame) {
     return Value::string(frame.module->name);
   if (name == "__file__")
     return Value::string(frame.module->path);
+  if (name == "globals" || name == "exec") {
+    // Whatever this module defines may be something else from here on.
+    Value lost = unknown(at, frame.module, fmt::format("'{}' may change any name", name));
+    frame.module->opaque = lost.why;
+    return lost;
+  }
   return unknown(at, frame.module,
                  fmt::format("'{}' is not defined in any way that can be followed", name));
 }

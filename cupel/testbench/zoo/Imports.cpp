@@ -50,6 +50,8 @@ std::vector<std::string> Evaluator::dependencies(const std::string &path) const 
 }
 
 std::optional<Value> Evaluator::global(ModuleState *module, std::string_view name) {
+  if (module->opaque)
+    return Value::unknown(module->opaque);
   Value *value = module->globals.find(name);
   if (!value)
     return std::nullopt;
@@ -133,6 +135,8 @@ Value Evaluator::importedName(ModuleState *in, const Node *at, std::string_view 
     ModuleState *from = module(target.path, &why);
     if (!from)
       return Value::unknown(why);
+    if (from->opaque)
+      return Value::unknown(from->opaque);
     if (Value *value = from->globals.find(name))
       return *value;
     if (target.path.ends_with("/__init__.py")) {

@@ -11,7 +11,7 @@ namespace cupel::testbench::zoo {
 namespace {
 
 /// Grows with every change of what is stored or of how loaders are read.
-constexpr uint32_t kFormat = 2;
+constexpr uint32_t kFormat = 3;
 constexpr std::string_view kMagic = "cupelzoo";
 constexpr uint32_t kMaxCount = 1u << 24;
 

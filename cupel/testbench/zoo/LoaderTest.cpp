@@ -104,6 +104,24 @@ TEST_F(LoaderTest, NothingIsGuessed) {
   EXPECT_EQ(valueOf("from m0 import *\nx = y\n"), "?");
   EXPECT_EQ(valueOf("import torch\n@torch.wrap\ndef f():\n    return 1\nx = f()\n"), "?");
   EXPECT_EQ(valueOf("import torch\n@torch.wrap\nclass A:\n    y = 1\nx = A.y\n"), "?");
+  EXPECT_EQ(valueOf("d = {1: 2}\ndef f():\n    while y:\n        d[2] = 3\nf()\nx = len(d)\n"),
+            "?");
+  EXPECT_EQ(valueOf("x = 1\nglobals()['x'] = 2\n"), "?");
+  EXPECT_EQ(valueOf("x = 1\nexec('x = 2')\n"), "?");
+  EXPECT_EQ(valueOf("class A:\n    y = 1\nsetattr(A, 'y', 2)\nx = A.y\n"), "?");
+  EXPECT_EQ(valueOf("import m\nclass A(metaclass=m.M):\n    y = 1\nx = A.y\n"), "?");
+  EXPECT_EQ(valueOf("from abc import ABCMeta\nclass A(metaclass=ABCMeta):\n    y = 1\nx = A.y\n"),
+            "1");
+  EXPECT_EQ(valueOf("class A:\n    def __init_subclass__(cls):\n        cls.y = 2\n"
+                    "class B(A):\n    y = 1\nx = B.y\n"),
+            "2");
+  EXPECT_EQ(valueOf("from enum import Enum, auto\nclass E(Enum):\n"
+                    "    def _generate_next_value_(name, start, count, last):\n"
+                    "        return name.lower()\n    AB = auto()\nx = E.AB.value\n"),
+            "ab");
+  EXPECT_EQ(valueOf("from enum import Enum\nclass E(Enum):\n    def __new__(cls, a):\n"
+                    "        return object.__new__(cls)\n    A = 1\nx = E.A.value\n"),
+            "?");
   EXPECT_EQ(valueOf("l = [1]\nl += l\nl += l\nx = len(l)\n"), "4");
 }
 

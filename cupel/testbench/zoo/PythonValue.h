@@ -215,6 +215,7 @@ struct ModuleState {
   std::string_view name;
   std::shared_ptr<const PythonModule> syntax;
   Scope globals;
+  const Why *opaque = nullptr;     ///< It changes its own names in ways that cannot be followed.
   std::vector<std::string> looked; ///< Files its imports led to, also in vain.
   enum { NotRun, Running, Done } state = NotRun;
 };

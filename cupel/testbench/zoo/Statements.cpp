@@ -6,6 +6,30 @@
 #include <fmt/format.h>
 
 namespace cupel::testbench::zoo {
+namespace {
+
+std::string_view textOf(const Node *node, const Frame &frame) {
+  return std::string_view(frame.module->syntax->source())
+      .substr(node->begin, node->end - node->begin);
+}
+
+/// Everything in a text that looks like a name.
+template <typename Function> void forEachWord(std::string_view text, const Function &visit) {
+  auto isWord = [](char c) {
+    return isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80);
+  };
+  for (size_t i = 0; i < text.size();) {
+    size_t begin = i;
+    while (i < text.size() && isWord(text[i]))
+      ++i;
+    if (i > begin)
+      visit(text.substr(begin, i - begin));
+    else
+      ++i;
+  }
+}
+
+} // namespace
 
 Evaluator::Evaluator(ModuleLibrary &library) : library(library) {}
 
@@ -329,30 +353,27 @@ void Evaluator::loseTrack(const Node *statement, Frame &frame, const Why *why) {
   for (std::string_view name : bound)
     bind(name, Value::unknown(why), frame);
   // Whatever else is mentioned in it may have been changed.
-  std::string_view text = std::string_view(frame.module->syntax->source())
-                              .substr(statement->begin, statement->end - statement->begin);
-  auto isWord = [](char c) {
-    return isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80);
-  };
-  for (size_t i = 0; i < text.size();) {
-    if (!isWord(text[i])) {
-      ++i;
-      continue;
-    }
-    size_t begin = i;
-    while (i < text.size() && isWord(text[i]))
-      ++i;
-    std::string_view word = text.substr(begin, i - begin);
+  forEachWord(textOf(statement, frame), [&](std::string_view word) {
     Value *value = frame.locals ? frame.locals->find(word) : nullptr;
     if (!value)
       value = frame.module->globals.find(word);
     if (!value)
-      continue;
+      return;
     if (statement->kind == NodeKind::UnknownStatement)
       *value = Value::unknown(why);
     else
       taint(*value, why);
-  }
+  });
+}
+
+void Evaluator::loseGlobals(const Node *body, Frame &frame, const Why *why) {
+  if (!body)
+    return;
+  forEachWord(textOf(body, frame), [&](std::string_view word) {
+    if (!frame.locals->find(word))
+      if (Value *value = frame.module->globals.find(word))
+        taint(*value, why);
+  });
 }
 
 void Evaluator::taint(Value value, const Why *why) {

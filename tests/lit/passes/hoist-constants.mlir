@@ -1,5 +1,5 @@
 // Constants of main become arguments, except those that decide a shape.
-// RUN: cupel opt %s --hoist-constants --split-input-file | FileCheck %s
+// RUN: cupel opt %s --hoist-constants --split-input-file --allow-unregistered-dialect | FileCheck %s
 
 // CHECK: module attributes {cupel.hoisted_constants = [dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>, dense<3.000000e+00> : tensor<2xf32>]}
 // CHECK-LABEL: func.func @main
@@ -30,4 +30,13 @@ func.func @main(%a: tensor<4xf32>) -> tensor<?x?xf32> {
   %2 = stablehlo.add %0, %1 : tensor<2xi32>
   %3 = stablehlo.dynamic_reshape %a, %2 : (tensor<4xf32>, tensor<2xi32>) -> tensor<?x?xf32>
   return %3 : tensor<?x?xf32>
+}
+
+// -----
+
+// CHECK: cupel.hoisted_constants = []
+// CHECK: stablehlo.constant {my.sharding = "x"}
+func.func @main() -> tensor<2xf32> {
+  %0 = stablehlo.constant {my.sharding = "x"} dense<1.0> : tensor<2xf32>
+  return %0 : tensor<2xf32>
 }
