@@ -100,6 +100,11 @@ std::map<std::string, std::string> environmentNow(const RunOptions &options) {
   return environment;
 }
 
+/// Where the workers of a run have their folders.
+std::string scratchFolder(const std::string &run) {
+  return fs::temp_directory_path() / ("cupel-run-" + run);
+}
+
 /// One `cupel run`, new or resumed.
 class TestRun {
 public:
@@ -216,10 +221,13 @@ int TestRun::begin(const RunOptions &given, const Arguments &arguments) {
   if (Status status = findResults(options.results); !status)
     return fail(status.message());
   for (const testbench::runner::KilledRun &run :
-       testbench::runner::closeKilledRuns(folder + "/journals"))
+       testbench::runner::closeKilledRuns(folder + "/journals")) {
+    std::error_code ignored;
+    fs::remove_all(scratchFolder(run.id), ignored);
     say(fmt::format("run {} was killed: {} of its tests count as interrupted, {} as not run "
                     "(cupel run --resume {} goes on with it)",
                     run.id, run.interrupted, run.notRun, run.id));
+  }
   openStore();
   learn();
   Result<std::vector<TestItem>> items = select();
@@ -382,7 +390,7 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
   running->complete = [&](TestRecord &record, const TestItem &item) {
     testbench::triage::explain(record, item.expectation, *reasons);
   };
-  running->scratchFolder = fs::temp_directory_path() / ("cupel-run-" + info.id);
+  running->scratchFolder = scratchFolder(info.id);
   for (const KnownTest &test : known)
     if (test.seconds > 0)
       running->forecasts[test.fullName()] = {.seconds = test.seconds,

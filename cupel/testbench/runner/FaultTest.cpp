@@ -129,8 +129,8 @@ TEST_F(Faults, GrandchildrenAreEndedAtATimeout) {
 TEST_F(Faults, PrintsAGigabyte) {
   TestRecord record = between("execute print 1073741824");
   EXPECT_EQ(record.outcome, Outcome::Passed);
-  EXPECT_LT(record.output.size(), options.outputCapBytes + 200);
-  EXPECT_GT(record.output.size(), options.outputCapBytes - 200);
+  EXPECT_LT(record.output.size(), options.passedOutputCapBytes + 200);
+  EXPECT_GT(record.output.size(), options.passedOutputCapBytes - 200);
   EXPECT_NE(record.output.find("of 1073741824 bytes of output left out"), std::string::npos);
 }
 

@@ -182,6 +182,15 @@ TEST(OutputCapture, KeepsBothEnds) {
   EXPECT_EQ(capture.total(), 30u + 77000 + 15);
   EXPECT_NE(text.find("of 77045 bytes of output left out"), std::string::npos);
   EXPECT_EQ(capture.lastLine().substr(capture.lastLine().size() - 13), "the last line");
+  std::string less = capture.text(40);
+  EXPECT_TRUE(less.starts_with(std::string(20, 'a') + "\n[..."));
+  EXPECT_TRUE(less.ends_with("left out ...]\nbbbbb"
+                             "the last line\n\n"))
+      << less;
+  capture.clear();
+  capture.append("0123456789");
+  EXPECT_EQ(capture.text(10), "0123456789");
+  EXPECT_EQ(capture.text(4), "01\n[... 6 of 10 bytes of output left out ...]\n89");
   capture.clear();
   EXPECT_EQ(capture.text(), "");
   EXPECT_EQ(capture.lastLine(), "");

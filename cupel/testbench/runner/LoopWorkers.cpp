@@ -240,7 +240,9 @@ void Loop::endAttempt(Slot &slot, TestRecord found) {
   record.seconds = secondsBetween(attempt.began, Clock::now());
   record.peakMemoryBytes = std::max(found.peakMemoryBytes, attempt.peakMemory);
   record.device = options.devices[slot.device].name;
-  record.output = slot.worker ? slot.worker->printed.text() : std::string();
+  bool passed = record.outcome == Outcome::Passed;
+  record.output =
+      slot.worker->printed.text(passed ? options.passedOutputCapBytes : options.outputCapBytes);
   if (attempt.stragglers)
     record.notes["left_running"] =
         std::to_string(attempt.stragglers) + " processes were left running and have been ended";

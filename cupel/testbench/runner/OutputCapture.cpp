@@ -23,12 +23,17 @@ void OutputCapture::clear() {
   tail.clear();
 }
 
-std::string OutputCapture::text() const {
-  std::string_view end = tail;
-  if (end.size() > half)
-    end.remove_prefix(end.size() - half);
-  uint64_t missing = count - head.size() - end.size();
-  std::string result = head;
+std::string OutputCapture::text(uint64_t most) const {
+  uint64_t kept = std::min(half, most / 2);
+  std::string_view begin = head, end = tail;
+  if (count <= 2 * kept)
+    return head + tail;
+  if (tail.empty())
+    end = begin; // All of it is in the head.
+  begin = begin.substr(0, kept);
+  end.remove_prefix(end.size() - std::min<uint64_t>(kept, end.size()));
+  uint64_t missing = count - begin.size() - end.size();
+  std::string result(begin);
   if (missing)
     result += "\n[... " + std::to_string(missing) + " of " + std::to_string(count) +
               " bytes of output left out ...]\n";

@@ -14,8 +14,9 @@ public:
 
   void append(std::string_view bytes);
   void clear();
-  /// With a line in the middle that says how much is missing, where something is.
-  std::string text() const;
+  /// With a line in the middle that says how much is missing, where something is; at most about
+  /// `most` bytes.
+  std::string text(uint64_t most = ~uint64_t{0}) const;
   uint64_t total() const { return count; }
   /// The last line that is not empty.
   std::string lastLine() const;

@@ -33,28 +33,29 @@ struct Descriptor {
 };
 
 /// The numbers in a file of numbers and spaces.
-size_t readNumbers(int folder, const char *path, std::span<pid_t> into) {
+template <typename Number>
+size_t readNumbers(int folder, const char *path, std::span<Number> into) {
   Descriptor file(openat(folder, path, O_RDONLY | O_CLOEXEC));
   if (file.number < 0)
     return 0;
   size_t count = 0;
   char buffer[4096];
-  pid_t value = 0;
+  uint64_t value = 0;
   bool inside = false;
   for (ssize_t got; (got = read(file.number, buffer, sizeof buffer)) > 0;)
     for (ssize_t i = 0; i < got; ++i) {
       if (buffer[i] >= '0' && buffer[i] <= '9') {
-        value = value * 10 + (buffer[i] - '0');
+        value = value * 10 + uint64_t(buffer[i] - '0');
         inside = true;
       } else if (inside) {
         if (count < into.size())
-          into[count++] = value;
+          into[count++] = Number(value);
         value = 0;
         inside = false;
       }
     }
   if (inside && count < into.size())
-    into[count++] = value;
+    into[count++] = Number(value);
   return count;
 }
 
@@ -145,12 +146,12 @@ bool killDescendants(pid_t process, int patienceMilliseconds, pid_t spare,
 uint64_t residentBytes(pid_t process, bool shared) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/statm", int(process));
-  std::array<pid_t, 3> numbers{}; // Pages fit: 2^31 of them are 8 TiB.
-  if (readNumbers(AT_FDCWD, path, numbers) != 3)
+  std::array<uint64_t, 3> numbers{}; // Pages: of the address space, in memory, shared.
+  if (readNumbers<uint64_t>(AT_FDCWD, path, numbers) != 3)
     return 0;
   static const uint64_t pageSize = uint64_t(sysconf(_SC_PAGESIZE));
-  uint64_t resident = uint64_t(uint32_t(numbers[1])), ofThese = uint64_t(uint32_t(numbers[2]));
-  return (shared ? resident : resident - std::min(ofThese, resident)) * pageSize;
+  uint64_t resident = numbers[1];
+  return (shared ? resident : resident - std::min(numbers[2], resident)) * pageSize;
 }
 
 uint64_t residentBytesOfTree(pid_t process) {

@@ -47,6 +47,7 @@ struct RunnerOptions {
   uint64_t memoryBudgetBytes = 0;      ///< Of all workers together; 0: four fifths of the machine.
   uint32_t threadsPerTest = 0;         ///< 0: the cores, shared by the workers.
   uint64_t outputCapBytes = 256 << 10; ///< Of what is kept of a test's output.
+  uint64_t passedOutputCapBytes = 16 << 10; ///< The same where the test passed.
 
   uint32_t retries = 0;
   bool forceRun = false; ///< Run what the configuration says to skip.
