@@ -4,6 +4,7 @@
 
 #include "mlir/IR/SymbolTable.h"
 
+#include <cmath>
 #include <map>
 
 namespace cupel::runtime {
@@ -108,6 +109,12 @@ private:
             rhs && at < rhs.getRank())
           features = std::max<int64_t>(rhs.getDimSize(at), 1);
       total.flops += 2 * results * elementsOf(op.getOperand(1).getType()) / features;
+    } else if (name == "custom_call") {
+      // What they do is not known; factorizations are the costliest.
+      double elements = 0;
+      for (mlir::Value operand : op.getOperands())
+        elements += elementsOf(operand.getType());
+      total.flops += 16 * elements * std::sqrt(elements) + results;
     } else if (isTranscendental(name)) {
       total.transcendentals += results;
     } else if (op.getNumRegions() && op.getName().getDialectNamespace() == "stablehlo" &&

@@ -11,6 +11,7 @@
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
 #include "cupel/runtime/Propagate.h"
+#include "cupel/runtime/RewriteCalls.h"
 #include "cupel/runtime/Stages.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -155,6 +156,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   if (stages.isOn())
     stages.write("shlo", module);
 
+  rewriteCalls(module);
   bool hasChlo = false;
   module.walk([&](Operation *op) {
     hasChlo |= op->getName().getDialectNamespace() == "chlo";
@@ -180,7 +182,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   about.cost = estimateCost(entry);
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
   const CostEstimate &cost = about.cost;
-  about.isBrief = about.processCount() == 1 && !cost.hasLoop && !cost.hasSideEffect &&
+  about.isBrief = about.processCount() == 1 && !cost.hasLoop &&
                   cost.operations <= kBriefOperations &&
                   cost.flops + 16 * cost.transcendentals + cost.bytesAccessed / 4 < kBriefWork;
   if (stages.isOn()) {

@@ -23,6 +23,11 @@ def _write(**entry: object) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if os.environ.get("CUPEL_JAX_REGISTER"):
+        # Before any backend exists; in a source tree there is no entry point for JAX to find.
+        import cupel.jax
+
+        cupel.jax.initialize()
     if dut := os.environ.get("CUPEL_JAX_DUT"):
         from jax._src import test_util
 

@@ -62,7 +62,7 @@ class Outcome:
 def environment(platform: str, devices: int, cases: int) -> dict[str, str]:
     env = dict(os.environ)
     env.update(JAX_NUM_GENERATED_CASES=str(cases), TF_CPP_MIN_LOG_LEVEL="3", PYTHONFAULTHANDLER="0", OMP_NUM_THREADS="1")
-    env["PYTHONPATH"] = os.pathsep.join([str(HERE), *([env["PYTHONPATH"]] if env.get("PYTHONPATH") else [])])
+    env["PYTHONPATH"] = os.pathsep.join([str(HERE), str(ROOT / "python"), *([env["PYTHONPATH"]] if env.get("PYTHONPATH") else [])])
     if platform == "cpu":
         env["JAX_PLATFORMS"] = "cpu"
         env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
@@ -70,6 +70,8 @@ def environment(platform: str, devices: int, cases: int) -> dict[str, str]:
         env["JAX_PLATFORMS"] = f"{platform},cpu"
         env["JAX_PJRT_CLIENT_CREATE_OPTIONS"] = f"num_devices:{devices}"
         env["CUPEL_JAX_DUT"] = "cpu"
+        if platform == "cupel":
+            env["CUPEL_JAX_REGISTER"] = "1"
     return env
 
 

@@ -403,6 +403,10 @@ LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute
       return op->emitOpError() << attribute.getName().strref()
                                << " must be a #sdy.sharding_per_value, got "
                                << attribute.getValue();
+    // In a portable artifact tensors have types of their own; what concerns them is checked once
+    // they are upgraded.
+    if (op->getName().getDialectNamespace() == "vhlo")
+      return success();
     return verifyShardings(shardings, op->getResultTypes(), op, "result");
   }
   if (attribute.getName() == kShardingRuleAttrName) {
@@ -410,8 +414,6 @@ LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute
     if (!rule)
       return op->emitOpError() << attribute.getName().strref()
                                << " must be a #sdy.op_sharding_rule, got " << attribute.getValue();
-    // In a portable artifact tensors have types of their own; the rule is checked once they are
-    // upgraded.
     if (op->getName().getDialectNamespace() == "vhlo")
       return success();
     return verifyShardingRule(rule, op);

@@ -182,7 +182,8 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
   std::shared_ptr<Signal> complete = execution->complete;
   if (dynamic || (info.isBrief && execution->isReady())) {
     execution->run(nullptr);
-    if (dynamic && complete->fault())
+    // A caller of Python learns of its exception at once, even where nobody waits for results.
+    if ((dynamic || info.cost.hasSideEffect) && complete->fault())
       return makeError(*complete->fault());
   } else {
     Worker &worker = devices[0]->worker;

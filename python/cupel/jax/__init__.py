@@ -13,6 +13,7 @@ PLATFORM = "cupel"
 _PRIORITY = -10  # The CPU has 0.
 
 _logger = logging.getLogger(__name__)
+_is_registered = False
 
 
 def _options() -> dict[str, str | int]:
@@ -29,7 +30,10 @@ def _options() -> dict[str, str | int]:
 
 
 def initialize() -> None:
-    """Registers the platform `cupel` and what JAX lowers for it."""
+    """Registers the platform `cupel` and what JAX lowers for it; a second call does nothing."""
+    global _is_registered
+    if _is_registered:
+        return
     from jax._src import xla_bridge
 
     from cupel import _pjrt
@@ -42,6 +46,7 @@ def initialize() -> None:
         # An exception here would only be logged by JAX; the user who asks for cupel must see it.
         _logger.warning("Cupel is not available: %s", error)
         return
+    _is_registered = True
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options)
 
     from cupel.jax import callbacks, lowerings
