@@ -41,8 +41,13 @@ Signals::~Signals() {
   sigaction(SIGPIPE, &pipeBefore, nullptr);
   if (!handled)
     return;
+  // Once interrupted, what is left is to write down what happened: a further Ctrl-C on the heels of
+  // the first must not cut that short.
+  bool interrupted = count() > 0;
+  struct sigaction ignore = {};
+  ignore.sa_handler = SIG_IGN;
   for (size_t i = 0; i < kSignals.size(); ++i)
-    sigaction(kSignals[i], &before[i], nullptr);
+    sigaction(kSignals[i], interrupted && kSignals[i] == SIGINT ? &ignore : &before[i], nullptr);
   wakeEnd = -1;
   close(ends[0]);
   close(ends[1]);
