@@ -55,6 +55,7 @@ show_progress() {
 build() {
   local preset="$1" folder="$CUPEL_ROOT/$2" begin=$SECONDS fresh=() log
   "$CUPEL_ROOT/scripts/fetch-python-grammar"
+  "$CUPEL_ROOT/scripts/fetch-onnx-schema"
   if [[ -f "$folder/CMakeCache.txt" ]] &&
     ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$CUPEL_ROOT" "$folder/CMakeCache.txt"; then
     fresh=(--fresh) # The tree was moved since.
