@@ -162,19 +162,15 @@ void TestRun::learn() {
     say("what earlier runs taught cannot be read: " + read.message());
 }
 
-/// -R: what did not succeed in an earlier run.
+/// -R: what did not succeed when it last had an outcome, and what is new.
 Status TestRun::repeatAfter(testbench::matrix::CollectOptions &collect) {
   if (!store)
     return Error{"-R needs the results store"};
-  Result<std::string> run = store->resolveRun(options.repeat);
-  if (!run)
-    return Error{run.message()};
-  Result<std::vector<results::OutcomeRow>> rows = store->outcomes(*run);
-  if (!rows)
-    return Error{rows.message()};
-  auto &succeeded = collect.succeededBefore.emplace();
-  for (const results::OutcomeRow &row : *rows)
-    succeeded[row.fullName()] = !results::isBad(row.outcome);
+  Result<std::unordered_map<std::string, bool>> succeeded =
+      succeededBefore(*store, options.repeat, options.collect.arch, options.deviceText());
+  if (!succeeded)
+    return Error{succeeded.message()};
+  collect.succeededBefore = std::move(*succeeded);
   return {};
 }
 
@@ -204,7 +200,11 @@ Result<std::vector<TestItem>> TestRun::select() {
   collectionErrors = collection->errors.size();
   if (collection->size() == 0)
     nothingSelected =
-        collection->found
+        collection->found && collect.succeededBefore
+            ? fmt::format("nothing selected: of {} tests that were found all that are meant "
+                          "succeeded when they last ran, and none is new",
+                          collection->found)
+        : collection->found
             ? fmt::format("nothing selected: of {} tests that were found none is meant",
                           collection->found)
             : "nothing selected: no tests were found (give a PATH, or see cupel run --help)";
