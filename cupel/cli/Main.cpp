@@ -22,7 +22,7 @@ void printHelp() {
              "Examples:\n"
              "  cupel list zoo/programs                   what is there to test?\n"
              "  cupel run zoo/programs                    run it, and end with the report\n"
-             "  cupel show                                the last run again\n"
+             "  cupel show latest                         the last run again\n"
              "  cupel eval program.mlir                   one program on the golden reference\n"
              "  cupel opt model.mlir                      read, verify and print a program\n"
              "  cupel doctor                              is everything here that Cupel needs?\n"

@@ -34,6 +34,11 @@ Result<std::unordered_map<std::string, bool>> succeededBefore(results::Store &st
 /// A word that a shell takes literally.
 std::string shellWord(std::string_view text);
 
+/// The words of the command that began a run, to repeat in proposed commands, each after a space:
+/// where tests are looked for and how they run. Without reports, store and -R; with `otherSelection`
+/// also without what selected the tests.
+std::string wordsToRunAgain(const results::RunInfo &run, bool otherSelection);
+
 /// ` --results DIR` where the option was given, to repeat in proposed commands.
 std::string resultsTail(const std::string &option);
 

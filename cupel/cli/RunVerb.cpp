@@ -390,6 +390,7 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
   results::TerminalOptions terminal = results::TerminalOptions::forStream(stdout);
   terminal.quiet = options.quiet;
   terminal.commandTail = resultsTail(options.results);
+  terminal.runWords = wordsToRunAgain(info, /*otherSelection=*/false);
   reporter = results::makeTerminalReporter(std::move(terminal));
   reporter->runStarted(info);
   for (const TestItem &item : items)

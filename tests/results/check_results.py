@@ -100,7 +100,7 @@ def sums_up_a_run():
     text = project.cupel("show", "latest").stdout
     for part in ("Run 20261115-081530-4f2a", "6 tests selected in 10.0 s: 5 passed, 1 failed", "new failure  programs::add.mlir: passed -> failed",
                  "fixed        programs::sub.mlir", "slower       programs::slow.mlir: 2.0 s -> 5.0 s (2.5x)", "DATA_MISMATCH_WRONG_PCC",
-                 "cupel run -R latest --results", "git: 4df0411"):
+                 "cupel run 'a b' -j2 programs::x -R latest --results", "git: 4df0411"):
         expect(part in text, f"{part!r} is not in:\n{text}")
     expect("\x1b" not in text, "escape sequences in a pipe")
     expect(project.cupel("show", "20261114").stdout.startswith("Run 20261114-081530-0000"), "a prefix")
@@ -131,6 +131,7 @@ def shows_a_test():
 def compares_runs():
     project = Project()
     text = project.cupel("diff", "latest~1", "latest", code=1).stdout
+    expect(project.cupel("diff", code=1).stdout == text, "without arguments: the last two")
     for part in ("New failures: 1\n  programs::add.mlir: passed -> failed (DATA_MISMATCH_WRONG_PCC)", "Fixed: 1\n  programs::sub.mlir",
                  "Slower: 1\n  programs::slow.mlir: 2.0 s -> 5.0 s (2.50x)", "Other figures: 1\n  models::bert", "pcc 0.999 -> pcc 0.992",
                  "Only in the second: 1\n  programs::new.mlir: passed", "Only in the first: 1\n  programs::old.mlir: passed"):
@@ -176,7 +177,7 @@ def says_what_is_wrong_in_one_line():
     for arguments, parts in ((("show", "latest~9"), ["there are only 2 runs"]), (("show", "20261"), ["no run '20261'", "fits more than one run"]),
                              (("show", "ad.mlir"), ["no test 'ad.mlir'", "did you mean add.mlir?"]), (("show", "lates"), ["did you mean"]),
                              (("diff", "nope", "latest"), ["no run 'nope'"]), (("history", "programs::ad.mlir"), ["did you mean"]),
-                             (("show", "latest", "--outcome", "pased"), ["did you mean 'passed'?"]), (("diff",), ["A"]),
+                             (("show", "latest", "--outcome", "pased"), ["did you mean 'passed'?"]), (("diff", "latest~9"), ["there are only"]),
                              (("diff", "latest", "--slower", "0.5"), ["--slower"]), (("show", "--nope"), ["--nope"]),
                              (("show", "add.mlir", "--run", "latest~7"), ["only 2 runs"])):
         result = project.cupel(*arguments, code=2)
