@@ -3,6 +3,7 @@
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/results/report/Text.h"
+#include "cupel/support/Process.h"
 #include "cupel/testbench/requirements/Environments.h"
 
 #include <charconv>
@@ -67,8 +68,8 @@ int badLimit(const std::string &limit) {
 }
 
 /// Makes what the loader asks for, or finds it in the cache; prints the interpreter to run it with.
-int makeEnvironment(const std::string &loader, const EnvironmentOptions &options,
-                    bool noRequirements, bool asJson) {
+int makeEnvironment(const std::string &loader, EnvironmentOptions options, bool noRequirements,
+                    bool asJson) {
   if (loader.empty())
     return fail("make what? Give a loader.py or its folder");
   std::error_code error;
@@ -78,6 +79,8 @@ int makeEnvironment(const std::string &loader, const EnvironmentOptions &options
       return fail(loader + ": no such loader");
     folder = std::filesystem::absolute(folder).parent_path();
   }
+  if (std::string found = findOnPath(options.basePython); !found.empty())
+    options.basePython = found;
   Result<std::string> python = noRequirements || disabledByEnvironment()
                                    ? Result<std::string>(options.basePython)
                                    : pythonFor(folder.string(), options);

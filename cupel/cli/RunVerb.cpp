@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -382,6 +383,11 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
   running->complete = [&](TestRecord &record, const TestItem &item) {
     testbench::triage::explain(record, item.expectation, *reasons);
   };
+  // Workers make the environments of models, and heed these.
+  if (options.noModelRequirements)
+    setenv("CUPEL_DISABLE_MODEL_REQS", "1", 1);
+  if (options.verboseRequirements)
+    setenv("TT_XLA_REQS_DEBUG", "1", 1);
   running->scratchFolder = fs::temp_directory_path() / ("cupel-run-" + info.id);
   for (const KnownTest &test : known)
     if (test.seconds > 0)

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import zipfile
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -276,6 +277,41 @@ def colours_a_terminal_unless_told_not_to():
     expect("\x1b[31m" in on_terminal(), "no colours on a terminal")
     expect("\x1b" not in on_terminal(NO_COLOR="1"), "NO_COLOR is not honoured")
     expect("\x1b" not in on_terminal(TERM="dumb"), "a dumb terminal got colours")
+
+
+@check
+def makes_the_environment_of_a_loader():
+    """From a wheel that is made here: no network."""
+    if subprocess.run([sys.executable, "-c", "import venv, pip"], capture_output=True).returncode:
+        print("SKIPPED cupel cache make: needs Python's venv and pip")
+        return
+    project = Project(runs=False)
+    cache, loader = project.folder / "cache", project.folder / "model/pytorch"
+    loader.mkdir(parents=True)
+    (loader / "loader.py").write_text("")
+    make = ("cache", "make", loader / "loader.py", "--cache", cache, "--python", sys.executable)
+    expect(project.cupel(*make, results=False).stdout.strip() == sys.executable, "nothing asked for: the base")
+    wheel = project.folder / "cupel_demo-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("cupel_demo.py", "answer = 42\n")
+        archive.writestr("cupel_demo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: cupel_demo\nVersion: 1.0\n")
+        archive.writestr("cupel_demo-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("cupel_demo-1.0.dist-info/RECORD", "")
+    (loader / "requirements.txt").write_text(f"{wheel}\n")
+    first = project.cupel(*make, "--verbose", results=False)
+    python = first.stdout.strip()
+    expect(python.startswith(str(cache.resolve())), first.stdout)
+    expect("pip install" in first.stderr, f"--verbose said: {first.stderr}")
+    answer = subprocess.run([python, "-c", "import cupel_demo; print(cupel_demo.answer)"], capture_output=True, text=True)
+    expect(answer.stdout == "42\n", answer.stderr)
+    base = subprocess.run([sys.executable, "-c", "import cupel_demo"], capture_output=True)
+    expect(base.returncode != 0, "the base was written to")
+    again = project.cupel(*make, "--verbose", results=False)
+    expect(again.stdout.strip() == python and "pip install" not in again.stderr, "made twice")
+    expect(project.cupel(*make, "--no-model-requirements", results=False).stdout.strip() == sys.executable, "--no-model-requirements")
+    (loader / "requirements.txt").write_text(f"{project.folder}/nothing-1.0-py3-none-any.whl\n")
+    failed = project.cupel(*make, results=False, code=1)
+    expect("requirements: " in failed.stderr and "nothing-1.0" in failed.stderr, f"pip's words are missing: {failed.stderr}")
 
 
 @check
