@@ -81,7 +81,7 @@ def main() -> int:
         process_ms = (time.perf_counter() - began) / count * 1000
         real = Measured(bin, folder, "real", options.jobs, None)
         alone = Measured(bin, folder, "alone", 1, None)
-        fake = Measured(bin, folder, "fake", 1, bin / "unit/fake-worker")
+        fake = Measured(bin, folder, "fake", 1, bin / "tests/fake-worker")
 
     per_second = real.tests / real.seconds
     overhead_ms = (alone.seconds - alone.own) / alone.tests * 1000

@@ -1,12 +1,14 @@
-// `cupel cache`: the Python environments that models asked for.
+// `cupel cache`: the Python environments that models asked for; lists, makes and removes them.
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/results/report/Text.h"
+#include "cupel/support/Process.h"
 #include "cupel/testbench/requirements/Environments.h"
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -61,17 +63,58 @@ nlohmann::ordered_json toJson(const std::vector<CachedEnvironment> &list) {
   return json;
 }
 
+int badLimit(const std::string &limit) {
+  return fail(fmt::format("--limit {}: not a size; 500M, 2.5G and 1073741824 are", limit));
+}
+
+/// Makes what the loader asks for, or finds it in the cache; prints the interpreter to run it with.
+int makeEnvironment(const std::string &loader, EnvironmentOptions options, bool noRequirements,
+                    bool asJson) {
+  if (loader.empty())
+    return fail("make what? Give a loader.py or its folder");
+  std::error_code error;
+  std::filesystem::path folder = loader;
+  if (!std::filesystem::is_directory(folder, error)) {
+    if (!std::filesystem::is_regular_file(folder, error))
+      return fail(loader + ": no such loader");
+    folder = std::filesystem::absolute(folder).parent_path();
+  }
+  if (std::string found = findOnPath(options.basePython); !found.empty())
+    options.basePython = found;
+  Result<std::string> python = noRequirements || disabledByEnvironment()
+                                   ? Result<std::string>(options.basePython)
+                                   : pythonFor(folder.string(), options);
+  if (!python)
+    return reportError("cache", python.message(), kExitFailure);
+  if (asJson)
+    fmt::print("{}\n", nlohmann::ordered_json({{"loader", loader}, {"python", *python}})
+                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    fmt::print("{}\n", *python);
+  return kExitSuccess;
+}
+
 } // namespace
 
 int runCacheVerb(const Arguments &arguments) {
-  CommandLine line("cache", "List or clear the cached Python environments of models.");
+  CommandLine line("cache", "List, make or clear the cached Python environments of models.");
   line.example("cupel cache", "what is there, last used first");
   line.example("cupel cache --limit 5G", "remove the least recently used beyond 5 GiB");
   line.example("cupel cache clear", "remove all that nobody uses now");
-  std::string action = "list", folder = defaultCacheFolder(), limit;
-  bool asJson = false;
-  line.app.add_option("ACTION", action, "list (default) or clear")
-      ->check(CLI::IsMember({"list", "clear"}));
+  line.example("cupel cache make models/yolo/pytorch --verbose",
+               "make the environment that a loader asks for, and print its interpreter");
+  std::string action = "list", folder = defaultCacheFolder(), limit, loader;
+  std::string python = "python3";
+  bool asJson = false, noRequirements = false, verbose = false;
+  line.app.add_option("ACTION", action, "list (default), make or clear")
+      ->check(CLI::IsMember({"list", "make", "clear"}));
+  line.app.add_option("LOADER", loader,
+                      "For make: a loader.py or its folder, where its requirements.txt is");
+  line.app.add_option("--python", python, "For make: the interpreter of the base environment");
+  line.app.add_flag("--no-model-requirements", noRequirements,
+                    "For make: take the base as it is (also CUPEL_DISABLE_MODEL_REQS=1)");
+  line.app.add_flag("-v,--verbose", verbose,
+                    "For make: say what is done and how long it takes (also TT_XLA_REQS_DEBUG=1)");
   line.app
       .add_option("--limit", limit, "Remove the least recently used beyond this size, e.g. 500M")
       ->type_name("SIZE");
@@ -84,10 +127,25 @@ int runCacheVerb(const Arguments &arguments) {
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
 
+  if (action == "make") {
+    EnvironmentOptions options;
+    options.cacheFolder = folder;
+    options.basePython = python;
+    options.verbose = verbose || verboseByEnvironment();
+    if (!limit.empty()) {
+      std::optional<uint64_t> bytes = parseSize(limit);
+      if (!bytes)
+        return badLimit(limit);
+      options.limitBytes = *bytes;
+    }
+    return makeEnvironment(loader, options, noRequirements, asJson);
+  }
+  if (!loader.empty())
+    return fail(fmt::format("{}: only 'cupel cache make' takes a loader", loader));
   if (action == "clear" || !limit.empty()) {
     std::optional<uint64_t> bytes = limit.empty() ? 0 : parseSize(limit);
     if (!bytes)
-      return fail(fmt::format("--limit {}: not a size; 500M, 2.5G and 1073741824 are", limit));
+      return badLimit(limit);
     Result<std::vector<CachedEnvironment>> removed =
         trimEnvironments(folder, action == "clear" ? 0 : *bytes);
     if (!removed)

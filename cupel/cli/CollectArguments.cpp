@@ -40,7 +40,10 @@ CollectArguments::CollectArguments(CommandLine &line) {
                  "Frameworks whose loaders are taken, by folder name (pytorch,jax)");
   app.add_option("--preset", made.preset,
                  "What a CI job runs: FILE, FILE:name or FILE:name@machine");
-  app.add_option("-R", repeat, "`latest`: what did not succeed in the last run, and what is new");
+  app.add_option(
+      "-R", repeat,
+      "`latest`: what did not succeed when it last ran, and what is new; a run's id: the same "
+      "with its outcomes");
   app.add_option("--shard", shard, "i/n: the i-th of n parts of about equal duration");
   app.add_flag("--import", made.importUndecided,
                "Let Python import the loaders that cannot be read from their text");

@@ -108,15 +108,15 @@ void printSection(const Section &section, size_t most) {
 
 int runDiffVerb(const Arguments &arguments) {
   CommandLine line("diff", "Compare two runs. Exit code 1: the second has new failures.");
-  line.example("cupel diff latest~1 latest", "what the last run changed");
+  line.example("cupel diff", "what the last run changed: latest~1 against latest");
   line.example("cupel diff 20261115", "that run against the last one");
   line.example("cupel diff A B --slower 1.2", "count 20 % as slower");
-  std::string before, after = "latest", results;
+  std::string before = "latest~1", after = "latest", results;
   ChangeOptions options;
   bool asJson = false;
   size_t limit = 50;
-  line.app.add_option("A", before, "The earlier run (latest~1, an id or its beginning)")
-      ->required();
+  line.app.add_option("A", before,
+                      "The earlier run: an id or its beginning, latest~2 (default: latest~1)");
   line.app.add_option("B", after, "The later run (default: latest)");
   addResultsOption(line, results);
   line.app

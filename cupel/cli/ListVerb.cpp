@@ -234,15 +234,11 @@ Status useResults(const CollectArguments &selection, const std::string &folder,
   if (!store)
     return selection.repeat.empty() ? Status() : Error{"-R: " + store.message()};
   if (!selection.repeat.empty()) {
-    Result<std::string> run = store->resolveRun(selection.repeat);
-    if (!run)
-      return Error{"-R: " + run.message()};
-    Result<std::vector<results::OutcomeRow>> rows = store->outcomes(*run);
-    if (!rows)
-      return Error{"-R: " + rows.message()};
-    auto &succeeded = options.succeededBefore.emplace();
-    for (const results::OutcomeRow &row : *rows)
-      succeeded[row.fullName()] = !results::isBad(row.outcome);
+    Result<std::unordered_map<std::string, bool>> succeeded =
+        succeededBefore(*store, selection.repeat, options.arch, device);
+    if (!succeeded)
+      return Error{succeeded.message()};
+    options.succeededBefore = std::move(*succeeded);
   }
   if (options.shards > 1) {
     auto seconds = std::make_shared<std::unordered_map<std::string, double>>();
@@ -268,7 +264,8 @@ int runListVerb(const Arguments &arguments) {
   CollectArguments selection(line);
   std::string format = "table", resultsFolder, device = "reference";
   addResultsOption(line, resultsFolder);
-  line.app.add_option("--device", device, "Whose durations balance --shard (reference)");
+  line.app.add_option("--device", device,
+                      "Whose outcomes -R means and whose durations balance --shard (reference)");
   line.app.add_option("--format", format, "table, ids (one suite::id a line) or json")
       ->check(CLI::IsMember({"table", "ids", "json"}));
   line.example("cupel list", "everything the project file names");

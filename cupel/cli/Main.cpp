@@ -20,12 +20,16 @@ void printHelp() {
     fmt::print("  {:<10} {}\n", verb.name, verb.summary);
   fmt::print("\n"
              "Examples:\n"
+             "  cupel list zoo/programs                   what is there to test?\n"
+             "  cupel run zoo/programs                    run it, and end with the report\n"
+             "  cupel show latest                         the last run again\n"
+             "  cupel eval program.mlir                   one program on the golden reference\n"
              "  cupel opt model.mlir                      read, verify and print a program\n"
-             "  cupel opt model.mlir --emit=portable -o model.mlirbc\n"
              "  cupel doctor                              is everything here that Cupel needs?\n"
              "\n"
              "cupel VERB --help explains a verb.\n"
-             "Exit codes: 0 as expected, 1 failures, 2 usage or configuration error.\n");
+             "Exit codes: 0 as expected, 1 failures, 2 usage or configuration error,\n"
+             "            4 nothing selected, 5 not all selected tests accounted for.\n");
 }
 
 int unknownVerb(std::string_view name) {

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace cupel::cli {
 
@@ -22,8 +23,21 @@ Result<std::string> resultsFolder(const std::string &option);
 /// be written, and reads it as it is where it cannot.
 Result<results::Store> openResults(const std::string &option);
 
+/// What -R `wanted` leaves out: by full name, whether a test succeeded when it last had an outcome
+/// on this architecture and device; where a run is named rather than `latest`, in that run first. A
+/// test it has nothing on is new.
+Result<std::unordered_map<std::string, bool>> succeededBefore(results::Store &store,
+                                                              const std::string &wanted,
+                                                              const std::string &arch,
+                                                              const std::string &device);
+
 /// A word that a shell takes literally.
 std::string shellWord(std::string_view text);
+
+/// The words of the command that began a run, to repeat in proposed commands, each after a space:
+/// where tests are looked for and how they run. Without reports, store and -R; with `otherSelection`
+/// also without what selected the tests.
+std::string wordsToRunAgain(const results::RunInfo &run, bool otherSelection);
 
 /// ` --results DIR` where the option was given, to repeat in proposed commands.
 std::string resultsTail(const std::string &option);

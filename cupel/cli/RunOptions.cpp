@@ -77,6 +77,11 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   app.add_option("--seed", seed, "Of inputs that are made up (0)")->type_name("N");
   app.add_flag("--force-run", forceRun, "Run tests the configuration says to skip");
   app.add_flag("--runxfail", runXfail, "Report known failures as if they were not known");
+  app.add_flag(
+      "--no-model-requirements", noModelRequirements,
+      "Models use the base environment as it is, whatever their requirements.txt asks for");
+  app.add_flag("--verbose-requirements", verboseRequirements,
+               "Say how the environments of models are made");
   app.add_flag("--resume", resume,
                "Go on with the run that was killed or interrupted last, or with the one named");
 

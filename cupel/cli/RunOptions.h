@@ -25,6 +25,7 @@ struct RunOptions {
   uint32_t retries = 0;
   uint64_t seed = 0;
   bool forceRun = false, runXfail = false, resume = false, quiet = false;
+  bool noModelRequirements = false, verboseRequirements = false;
 
   /// Parses; an exit code where the verb must not go on.
   std::optional<int> parse(const Arguments &arguments);

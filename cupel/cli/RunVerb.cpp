@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -167,19 +168,15 @@ void TestRun::learn() {
     say("what earlier runs taught cannot be read: " + read.message());
 }
 
-/// -R: what did not succeed in an earlier run.
+/// -R: what did not succeed when it last had an outcome, and what is new.
 Status TestRun::repeatAfter(testbench::matrix::CollectOptions &collect) {
   if (!store)
     return Error{"-R needs the results store"};
-  Result<std::string> run = store->resolveRun(options.repeat);
-  if (!run)
-    return Error{run.message()};
-  Result<std::vector<results::OutcomeRow>> rows = store->outcomes(*run);
-  if (!rows)
-    return Error{rows.message()};
-  auto &succeeded = collect.succeededBefore.emplace();
-  for (const results::OutcomeRow &row : *rows)
-    succeeded[row.fullName()] = !results::isBad(row.outcome);
+  Result<std::unordered_map<std::string, bool>> succeeded =
+      succeededBefore(*store, options.repeat, options.collect.arch, options.deviceText());
+  if (!succeeded)
+    return Error{succeeded.message()};
+  collect.succeededBefore = std::move(*succeeded);
   return {};
 }
 
@@ -209,7 +206,11 @@ Result<std::vector<TestItem>> TestRun::select() {
   collectionErrors = collection->errors.size();
   if (collection->size() == 0)
     nothingSelected =
-        collection->found
+        collection->found && collect.succeededBefore
+            ? fmt::format("nothing selected: of {} tests that were found all that are meant "
+                          "succeeded when they last ran, and none is new",
+                          collection->found)
+        : collection->found
             ? fmt::format("nothing selected: of {} tests that were found none is meant",
                           collection->found)
             : "nothing selected: no tests were found (give a PATH, or see cupel run --help)";
@@ -390,6 +391,11 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
   running->complete = [&](TestRecord &record, const TestItem &item) {
     testbench::triage::explain(record, item.expectation, *reasons);
   };
+  // Workers make the environments of models, and heed these.
+  if (options.noModelRequirements)
+    setenv("CUPEL_DISABLE_MODEL_REQS", "1", 1);
+  if (options.verboseRequirements)
+    setenv("TT_XLA_REQS_DEBUG", "1", 1);
   running->scratchFolder = scratchFolder(info.id);
   for (const KnownTest &test : known)
     if (test.seconds > 0)
@@ -398,6 +404,7 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
   results::TerminalOptions terminal = results::TerminalOptions::forStream(stdout);
   terminal.quiet = options.quiet;
   terminal.commandTail = resultsTail(options.results);
+  terminal.runWords = wordsToRunAgain(info, /*otherSelection=*/false);
   reporter = results::makeTerminalReporter(std::move(terminal));
   reporter->runStarted(info);
   for (const TestItem &item : items)

@@ -136,7 +136,8 @@ int showRun(Store &store, const std::string &id, const ShowOptions &options) {
     return kExitSuccess;
 
   TerminalOptions terminal = TerminalOptions::forStream(stdout);
-  terminal.commandTail = options.results.empty() ? "" : "--results " + shellWord(options.results);
+  terminal.commandTail = resultsTail(options.results);
+  terminal.runWords = wordsToRunAgain(*run, /*otherSelection=*/false);
   Tally tally;
   bool listing = options.all || options.failed || !outcomes.empty();
   Status status = records([&](const TestRecord &record) {
@@ -208,27 +209,7 @@ void printOutput(const std::string &output, bool all) {
 
 /// The command that began the run, narrowed to one test: it says where tests are looked for.
 std::string rerunCommand(const RunInfo &run, const TestRecord &record, const std::string &results) {
-  // What another run of it must not repeat: reports, other selections, and the store, added below.
-  static constexpr std::string_view kDropped[] = {
-      "-R", "--junitxml", "--json", "--markdown", "--shard", "--results", "-k", "-m", "--preset"};
-  std::string command = "cupel run";
-  const std::vector<std::string> &words = run.commandLine;
-  bool known = words.size() >= 2 && words[1] == "run" &&
-               std::find(words.begin(), words.end(), "--resume") == words.end();
-  for (size_t i = 2; known && i < words.size(); ++i) {
-    std::string_view option = std::string_view(words[i]).substr(0, words[i].find('='));
-    if (std::find(std::begin(kDropped), std::end(kDropped), option) != std::end(kDropped)) {
-      i += option.size() == words[i].size(); // Its value is the next word.
-      continue;
-    }
-    if (words[i].starts_with("-R") || words[i].find("::") != std::string::npos)
-      continue;
-    command += " " + shellWord(words[i]);
-  }
-  if (!known && !run.device.empty())
-    command += " --device " + shellWord(run.device);
-  if (!known && !run.arch.empty())
-    command += " --arch " + shellWord(run.arch);
+  std::string command = "cupel run" + wordsToRunAgain(run, /*otherSelection=*/true);
   command += " " + shellWord(record.fullName()) + resultsTail(results);
   std::error_code error;
   auto folder = run.environment.find("folder");

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import zipfile
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def sums_up_a_run():
     text = project.cupel("show", "latest").stdout
     for part in ("Run 20261115-081530-4f2a", "6 tests selected in 10.0 s: 5 passed, 1 failed", "new failure  programs::add.mlir: passed -> failed",
                  "fixed        programs::sub.mlir", "slower       programs::slow.mlir: 2.0 s -> 5.0 s (2.5x)", "DATA_MISMATCH_WRONG_PCC",
-                 "cupel run -R latest --results", "git: 4df0411"):
+                 "cupel run 'a b' -j2 programs::x -R latest --results", "git: 4df0411"):
         expect(part in text, f"{part!r} is not in:\n{text}")
     expect("\x1b" not in text, "escape sequences in a pipe")
     expect(project.cupel("show", "20261114").stdout.startswith("Run 20261114-081530-0000"), "a prefix")
@@ -131,6 +132,7 @@ def shows_a_test():
 def compares_runs():
     project = Project()
     text = project.cupel("diff", "latest~1", "latest", code=1).stdout
+    expect(project.cupel("diff", code=1).stdout == text, "without arguments: the last two")
     for part in ("New failures: 1\n  programs::add.mlir: passed -> failed (DATA_MISMATCH_WRONG_PCC)", "Fixed: 1\n  programs::sub.mlir",
                  "Slower: 1\n  programs::slow.mlir: 2.0 s -> 5.0 s (2.50x)", "Other figures: 1\n  models::bert", "pcc 0.999 -> pcc 0.992",
                  "Only in the second: 1\n  programs::new.mlir: passed", "Only in the first: 1\n  programs::old.mlir: passed"):
@@ -176,7 +178,7 @@ def says_what_is_wrong_in_one_line():
     for arguments, parts in ((("show", "latest~9"), ["there are only 2 runs"]), (("show", "20261"), ["no run '20261'", "fits more than one run"]),
                              (("show", "ad.mlir"), ["no test 'ad.mlir'", "did you mean add.mlir?"]), (("show", "lates"), ["did you mean"]),
                              (("diff", "nope", "latest"), ["no run 'nope'"]), (("history", "programs::ad.mlir"), ["did you mean"]),
-                             (("show", "latest", "--outcome", "pased"), ["did you mean 'passed'?"]), (("diff",), ["A"]),
+                             (("show", "latest", "--outcome", "pased"), ["did you mean 'passed'?"]), (("diff", "latest~9"), ["there are only"]),
                              (("diff", "latest", "--slower", "0.5"), ["--slower"]), (("show", "--nope"), ["--nope"]),
                              (("show", "add.mlir", "--run", "latest~7"), ["only 2 runs"])):
         result = project.cupel(*arguments, code=2)
@@ -275,6 +277,41 @@ def colours_a_terminal_unless_told_not_to():
     expect("\x1b[31m" in on_terminal(), "no colours on a terminal")
     expect("\x1b" not in on_terminal(NO_COLOR="1"), "NO_COLOR is not honoured")
     expect("\x1b" not in on_terminal(TERM="dumb"), "a dumb terminal got colours")
+
+
+@check
+def makes_the_environment_of_a_loader():
+    """From a wheel that is made here: no network."""
+    if subprocess.run([sys.executable, "-c", "import venv, pip"], capture_output=True).returncode:
+        print("SKIPPED cupel cache make: needs Python's venv and pip")
+        return
+    project = Project(runs=False)
+    cache, loader = project.folder / "cache", project.folder / "model/pytorch"
+    loader.mkdir(parents=True)
+    (loader / "loader.py").write_text("")
+    make = ("cache", "make", loader / "loader.py", "--cache", cache, "--python", sys.executable)
+    expect(project.cupel(*make, results=False).stdout.strip() == sys.executable, "nothing asked for: the base")
+    wheel = project.folder / "cupel_demo-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("cupel_demo.py", "answer = 42\n")
+        archive.writestr("cupel_demo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: cupel_demo\nVersion: 1.0\n")
+        archive.writestr("cupel_demo-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("cupel_demo-1.0.dist-info/RECORD", "")
+    (loader / "requirements.txt").write_text(f"{wheel}\n")
+    first = project.cupel(*make, "--verbose", results=False)
+    python = first.stdout.strip()
+    expect(python.startswith(str(cache.resolve())), first.stdout)
+    expect("pip install" in first.stderr, f"--verbose said: {first.stderr}")
+    answer = subprocess.run([python, "-c", "import cupel_demo; print(cupel_demo.answer)"], capture_output=True, text=True)
+    expect(answer.stdout == "42\n", answer.stderr)
+    base = subprocess.run([sys.executable, "-c", "import cupel_demo"], capture_output=True)
+    expect(base.returncode != 0, "the base was written to")
+    again = project.cupel(*make, "--verbose", results=False)
+    expect(again.stdout.strip() == python and "pip install" not in again.stderr, "made twice")
+    expect(project.cupel(*make, "--no-model-requirements", results=False).stdout.strip() == sys.executable, "--no-model-requirements")
+    (loader / "requirements.txt").write_text(f"{project.folder}/nothing-1.0-py3-none-any.whl\n")
+    failed = project.cupel(*make, results=False, code=1)
+    expect("requirements: " in failed.stderr and "nothing-1.0" in failed.stderr, f"pip's words are missing: {failed.stderr}")
 
 
 @check

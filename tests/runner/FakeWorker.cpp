@@ -88,7 +88,7 @@ TestRecord failed(const std::string &message) {
   return record;
 }
 
-TestRecord act(const std::string &action, const std::string &argument) {
+TestRecord act(const std::string &action, const std::string &argument, const std::string &device) {
   TestRecord record;
   record.outcome = Outcome::Passed;
   if (action == "fail")
@@ -161,6 +161,15 @@ TestRecord act(const std::string &action, const std::string &argument) {
   } else if (action == "flaky-crash") {
     if (isFirstTime(argument))
       std::abort();
+  } else if (action == "break-device") {
+    std::ofstream(device) << "broken";
+    std::abort();
+  } else if (action == "await") {
+    while (access(argument.c_str(), F_OK) != 0)
+      usleep(1000);
+  } else if (action == "stop-guard") {
+    kill(getppid(), SIGSTOP);
+    std::abort();
   } else if (action == "change-surroundings") {
     setenv("FAKE_LEAK", "1", 1);
     [[maybe_unused]] int ignored = chdir("/");
@@ -209,7 +218,7 @@ TestRecord handle(const Request &request, Progress &progress) {
     if (next != Stage::Load)
       progress.enter(next);
     if (results::name(next) == stage)
-      return act(action, argument);
+      return act(action, argument, request.device);
   }
   TestRecord record;
   record.outcome = Outcome::Passed;

@@ -55,7 +55,7 @@ class Place:
         self.programs = folder / "programs"
         self.programs.mkdir(parents=True)
         self.worker = folder / "fake-worker"
-        shutil.copy(BIN / "unit/fake-worker", self.worker)
+        shutil.copy(BIN / "tests/fake-worker", self.worker)
 
     def program(self, name: str, text: str) -> None:
         (self.programs / name).write_text(text)
@@ -230,6 +230,10 @@ def what_failed_is_run_again(place: Place) -> None:
     place.program("c.mlir", PASSING)
     _, tests = report(place, place.programs, "-R", "latest")
     expect(sorted(Path(id).stem for id in tests) == ["b", "c"], f"-R latest ran {sorted(tests)}")
+    # A run of one test makes nothing of the others unknown.
+    place.run(place.programs, "-k", "a")
+    _, tests = report(place, place.programs, "-R", "latest")
+    expect(sorted(Path(id).stem for id in tests) == ["b"], f"after a partial run -R latest ran {sorted(tests)}")
 
 
 @check

@@ -144,7 +144,7 @@ std::string nextText(const RunInfo &run, const Tally &tally, const TerminalOptio
     commands.emplace_back("cupel show " + oneLine(tally.unexpectedPasses().front().name) + tail,
                           "the first unexpected pass");
   if (again)
-    commands.emplace_back("cupel run -R latest" + tail,
+    commands.emplace_back("cupel run" + oneLine(options.runWords) + " -R latest" + tail,
                           "again what failed or did not run (" + counted(again, "test") + ")");
   if (commands.empty())
     commands.emplace_back("cupel show " + run.id + tail, "this run again, any time");

@@ -21,6 +21,8 @@ struct TerminalOptions {
   uint32_t width = 80, height = 24; ///< Of a live terminal, asked anew whenever it is drawn on.
   /// Words that are repeated in the commands proposed at the end, e.g. `--results DIR`.
   std::string commandTail;
+  /// Words that say where tests are and how they run, each after a space; for `cupel run` alone.
+  std::string runWords;
   /// Seconds; replaced by tests.
   std::function<double()> clock;
 

@@ -153,6 +153,7 @@ TEST(Terminal, SaysWhatToTypeNext) {
   run.selected = 1;
   TerminalOptions options;
   options.commandTail = "--results r";
+  options.runWords = " programs -j 4";
   std::string text = summaryText(run, tally, nullptr, options);
   EXPECT_NE(text.find("Next:\n  cupel show 20251115-094640-8000 --results r\n"), std::string::npos)
       << text;
@@ -161,7 +162,7 @@ TEST(Terminal, SaysWhatToTypeNext) {
   text = summaryText(run, tally, nullptr, options);
   EXPECT_NE(text.find("  cupel show programs::elementwise/add.mlir --results r\n"),
             std::string::npos);
-  EXPECT_NE(text.find("  cupel run -R latest --results r\n"), std::string::npos);
+  EXPECT_NE(text.find("  cupel run programs -j 4 -R latest --results r\n"), std::string::npos);
 }
 
 } // namespace

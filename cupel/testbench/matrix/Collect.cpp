@@ -181,6 +181,10 @@ private:
       wanted.paths = project.programs;
       bool isNothing = wanted.zoos.empty() && wanted.opCases.empty() && wanted.paths.empty() &&
                        options.config.empty() && project.config.empty();
+      if (isNothing && !ids.empty())
+        return Error{fmt::format("{}: no such file or folder; if it is the id of a test, name the "
+                                 "file or folder to look in as well",
+                                 ids.front())};
       if (isNothing)
         return Error{project.file.empty()
                          ? "no path is given, no --zoo, and there is no cupel.yaml here or above; "

@@ -39,7 +39,7 @@ struct CollectOptions {
   std::string markers;                                      ///< -m
   std::string preset;                                       ///< --preset FILE[:name]
 
-  /// -R: what became of the tests of an earlier run, by full name (`suite::id`). Kept are those for
+  /// -R: what became of the tests in earlier runs, by full name (`suite::id`). Kept are those for
   /// which this is false (failed, not run) and those it has nothing on (new).
   std::optional<std::unordered_map<std::string, bool>> succeededBefore;
   /// Where set, only these full names are kept (`--resume`).

@@ -198,8 +198,9 @@ TEST_F(Faults, OutputGoesToItsTest) {
 
 TEST_F(Faults, AllAtOnce) {
   options.jobs = 2;
-  options.timeoutSeconds = 3;
-  options.memoryLimitBytes = 300 << 20;
+  // Long enough, and little enough memory, that those who do not loop get there on a busy machine.
+  options.timeoutSeconds = 6;
+  options.memoryLimitBytes = 64 << 20;
   std::vector<std::pair<const char *, Outcome>> all = {
       {"execute segfault", Outcome::Crashed},      {"load abort", Outcome::Crashed},
       {"compile loop", Outcome::TimedOut},         {"execute allocate", Outcome::OutOfMemory},

@@ -23,7 +23,12 @@ struct Recorder : Observer {
   void finished(size_t index, const TestItem &, const results::TestRecord &) override {
     order.push_back(index);
   }
-  void notice(const std::string &text) override { notices.push_back(text); }
+  void notice(const std::string &text) override {
+    notices.push_back(text);
+    if (!markNotice.empty())
+      std::ofstream(markNotice) << text;
+  }
+  std::string markNotice; ///< A file to make at a notice.
 };
 
 class RunnerTesting : public testing::Test {
@@ -31,7 +36,7 @@ protected:
   RunnerTesting() {
     std::string pattern = testing::TempDir() + "cupel-runner-XXXXXX";
     folder = mkdtemp(pattern.data());
-    options.workerCommand = {executableFolder() + "/fake-worker"};
+    options.workerCommand = {executableFolder() + "/../tests/fake-worker"};
     options.scratchFolder = folder + "/scratch";
     options.timeoutSeconds = 20;
     options.terminateGraceSeconds = 0.2;
@@ -63,6 +68,7 @@ protected:
       return {};
     }
     recorder = {};
+    recorder.markNotice = markNotice;
     Result<RunOutcome> outcome = runner::run(items, options, **journal, recorder);
     if (!outcome) {
       ADD_FAILURE() << outcome.message();
@@ -118,7 +124,7 @@ protected:
     return false;
   }
 
-  std::string folder;
+  std::string folder, markNotice;
   RunnerOptions options;
   std::vector<TestItem> items;
   Recorder recorder;

@@ -19,6 +19,9 @@ namespace cupel::testbench::runner {
 
 namespace {
 
+/// More than a guard takes to clear up, also on a machine that is busy.
+constexpr std::chrono::seconds kGuardPatience(10);
+
 void closeEnd(int &descriptor) {
   if (descriptor >= 0)
     close(descriptor);
@@ -244,6 +247,13 @@ void WorkerProcess::destroy() {
   if (workerProcess)
     kill(workerProcess, SIGKILL);
   killDescendants(guard, 0);
+  // A guard that says nothing for so long will not say anything: without it the end is known too,
+  // and what it leaves comes to the runner.
+  auto time = std::chrono::steady_clock::now();
+  if (!destroyedAt)
+    destroyedAt = time;
+  else if (time - *destroyedAt > kGuardPatience)
+    kill(guard, SIGKILL);
 }
 
 size_t WorkerProcess::endStragglers(const std::vector<pid_t> &kept) {

@@ -7,6 +7,7 @@
 #include "cupel/testbench/runner/OutputCapture.h"
 #include "cupel/testbench/worker/Protocol.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,7 +62,8 @@ public:
 
   /// Asks it to go. It may take no notice.
   void terminate();
-  /// Ends it and everything below it.
+  /// Ends it and everything below it. To be repeated until `readEnd` tells the end: a guard that
+  /// does not answer is ended too after a while.
   void destroy();
   /// Ends what the test left running below the worker; how many processes that were. The worker
   /// itself keeps those in `kept`.
@@ -82,6 +84,7 @@ private:
   worker::FrameReader frames;
   bool sawEndOfReplies = false, repliesTaken = false;
   std::optional<WorkerEnd> end;
+  std::optional<std::chrono::steady_clock::time_point> destroyedAt;
 };
 
 /// Ends and takes away children of this process that nobody here started: what workers left behind
