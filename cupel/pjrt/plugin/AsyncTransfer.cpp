@@ -132,8 +132,9 @@ PJRT_Error *retrieve(PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args *
   if ((*slot)->isRetrieved)
     return makeError(FaultCode::FailedPrecondition, "this buffer has been retrieved before");
   (*slot)->isRetrieved = true;
-  args->buffer_out = handle<PJRT_Buffer>(
-      new Buffer(*manager.memory, (*slot)->type, (*slot)->shape, (*slot)->data));
+  auto *buffer = new Buffer(*manager.memory, (*slot)->type, (*slot)->shape, (*slot)->data);
+  buffer->isReadInPlace = false; // The host still has to send what it would wait for.
+  args->buffer_out = handle<PJRT_Buffer>(buffer);
   return nullptr;
 }
 

@@ -346,11 +346,8 @@ PJRT_Error *isDeleted(PJRT_Buffer_IsDeleted_Args *args) {
   return nullptr;
 }
 
-/// True while the tensor is there: hosts then read it in place. One that is still to come is
-/// copied out when it arrives, so that nobody blocks with locks of its own.
 PJRT_Error *isOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
-  std::shared_ptr<BufferData> data = object(args->buffer).get();
-  args->is_on_cpu = data && data->ready->isReady() && !data->ready->fault();
+  args->is_on_cpu = object(args->buffer).isReadInPlace;
   return nullptr;
 }
 
@@ -466,6 +463,7 @@ Outcome<Buffer *> copyTo(Buffer &source, MemorySpace &memory) {
   });
   auto *buffer = new Buffer(memory, source.type, source.shape, std::move(made));
   buffer->layout = source.layout;
+  buffer->isReadInPlace = source.isReadInPlace;
   return buffer;
 }
 

@@ -38,6 +38,9 @@ public:
   const PJRT_Buffer_Type type;
   const tensor::Shape shape;
   MinorToMajor layout; // Empty: row-major.
+  /// Whether hosts may read the memory itself, for which they wait with locks of their own held. So
+  /// never for what may wait for the host in turn. Must not change: hosts ask more than once.
+  bool isReadInPlace = true;
 
   mutable std::mutex mutex;
   int64_t externalReferences = 0;

@@ -109,6 +109,9 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
     execution->donated.push_back(isDonated(info.arguments[i], i, args->options));
   bool anyDonated = std::ranges::find(execution->donated, true) != execution->donated.end();
 
+  // Calls to the outside may wait for the host, and so may what waits for them.
+  bool isReadInPlace = !info.cost.hasSideEffect;
+
   // Nothing is changed before everything is known to be in order.
   execution->arguments.resize(devices.size());
   for (size_t d = 0; d < devices.size(); ++d)
@@ -129,6 +132,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
         return invalid("argument " + std::to_string(i) + " of " + info.name + " is a " +
                        std::string(bufferTypeName(buffer.type)) + " buffer of another type or " +
                        "shape than " + tensor::describe(expected.type, expected.shardShape()));
+      isReadInPlace &= buffer.isReadInPlace || data->ready->isReady();
       execution->arguments[d].push_back(std::move(data));
     }
 
@@ -200,6 +204,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
       auto *buffer = new Buffer(devices[d]->memory(*parseMemoryKind(result.memoryKind)),
                                 compiled->resultTypes[i], std::move(shape), results[d][i]);
       buffer->layout = compiled->resultLayouts[i];
+      buffer->isReadInPlace = isReadInPlace;
       args->output_lists[d][i] = handle<PJRT_Buffer>(buffer);
     }
     if (args->device_complete_events)
