@@ -85,8 +85,8 @@ def test_vmap_grad_and_cond():
         return f(x)
 
     sine.defjvp(lambda p, t: (sine(p[0]), jnp.cos(p[0]) * t[0]))
-    np.testing.assert_allclose(jax.grad(sine)(0.5), np.cos(0.5), rtol=1e-6)
-    assert jax.jit(lambda x: jax.lax.cond(x > 0, f, lambda x: x, x))(-1.0) == -1
+    np.testing.assert_allclose(jax.grad(sine)(jnp.float32(0.5)), np.cos(0.5), rtol=1e-6)
+    assert jax.jit(lambda x: jax.lax.cond(x > 0, f, lambda x: x, x))(jnp.float32(-1)) == -1
 
 
 def test_debug_print(capfd):
