@@ -128,6 +128,8 @@ private:
     if (name == "custom_call" || name == "infeed" || name == "outfeed" || name == "send" ||
         name == "recv")
       total.hasSideEffect = true;
+    if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+      total.callsPython |= call.getCallTargetName().starts_with("cupel_python_");
 
     int64_t inner = 0;
     auto merge = [&](const CostEstimate &cost, bool whole) {
@@ -139,6 +141,7 @@ private:
       total.operations += cost.operations;
       total.hasLoop |= cost.hasLoop;
       total.hasSideEffect |= cost.hasSideEffect;
+      total.callsPython |= cost.callsPython;
       inner = std::max(inner, cost.temporaryBytes);
     };
     // Bodies on scalars are counted with the operation that applies them.

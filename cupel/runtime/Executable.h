@@ -45,6 +45,7 @@ struct CostEstimate {
   int64_t operations = 0;
   bool hasLoop = false;
   bool hasSideEffect = false; // Calls to the outside.
+  bool callsPython = false;
 };
 
 struct ProgramInfo {

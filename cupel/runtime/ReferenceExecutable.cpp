@@ -113,6 +113,29 @@ FaultCode codeOf(const std::string &message) {
                                                             : FaultCode::InvalidArgument;
 }
 
+/// An offered argument is given up only where a result of its size can take its memory; hosts go on
+/// using the others.
+void keepUselessDonors(ProgramInfo &about) {
+  std::vector<bool> taken(about.results.size());
+  for (const ValueInfo &argument : about.arguments)
+    if (argument.aliasedResult >= 0 &&
+        argument.aliasedResult < static_cast<int64_t>(about.results.size()))
+      taken[argument.aliasedResult] = true;
+  for (ValueInfo &argument : about.arguments) {
+    if (!argument.isDonor || argument.aliasedResult >= 0 || argument.isToken ||
+        argument.isDynamic())
+      continue;
+    argument.isDonor = false;
+    for (size_t i = 0; i < about.results.size() && !argument.isDonor; ++i) {
+      const ValueInfo &result = about.results[i];
+      if (taken[i] || result.isToken || result.isDynamic() ||
+          result.memoryKind != argument.memoryKind || result.shardBytes() != argument.shardBytes())
+        continue;
+      taken[i] = argument.isDonor = true;
+    }
+  }
+}
+
 Outcome<std::shared_ptr<const Executable>>
 ReferenceExecutable::create(std::string_view program, const CompileOptions &options) {
   auto made = std::make_shared<ReferenceExecutable>();
@@ -179,6 +202,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   if (Verdict verdict = inspect(module, entry, about); !verdict)
     return verdict.fault();
   propagateShardings(module, entry, options.propagateToResults, about);
+  keepUselessDonors(about);
   about.cost = estimateCost(entry);
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
   const CostEstimate &cost = about.cost;

@@ -10,7 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PLUGIN = pathlib.Path(os.environ.get("CUPEL_PLUGIN", ROOT / "build/lib/pjrt_plugin_cupel.so"))
 
-os.environ["JAX_PLATFORMS"] = "cupel"
+os.environ["JAX_PLATFORMS"] = "cupel,cpu"  # Callbacks get their operands on a CPU device.
 os.environ.setdefault("CUPEL_NUM_DEVICES", "8")
 
 from cupel_setup import register  # noqa: E402

@@ -1,15 +1,15 @@
-"""Makes the platform `cupel` known to JAX; for tests and the processes that tests start."""
+"""Makes the platform `cupel` known to JAX as the installed package does; for tests and the processes that tests start."""
 
 from __future__ import annotations
 
+import os
 import pathlib
+import sys
 
 
 def register(library: pathlib.Path | str, **options) -> None:
-    from jax._src import xla_bridge
-    from jax._src.interpreters import mlir
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "python"))
+    os.environ["CUPEL_PLUGIN"] = str(library)
+    import cupel.jax
 
-    xla_bridge.register_plugin("cupel", library_path=str(library), options=options or None)
-    # JAX emits donation only for platforms on this list.
-    if "cupel" not in mlir._platforms_with_donation:
-        mlir._platforms_with_donation.append("cupel")
+    cupel.jax.initialize(options or None)

@@ -6,8 +6,10 @@ CUPEL_JAX_DONE are left out; JAX's tests are told that they run on the platform 
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -44,6 +46,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_runtest_logstart(nodeid: str) -> None:
     _write(event="start", id=nodeid, time=time.time())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    # JAX's helpers keep the standard streams of the moment when they are imported, which here is before pytest's.
+    if os.environ.get("CUPEL_JAX_DUT"):
+        from jax._src import test_util
+
+        test_util.capture_stdout = functools.partial(test_util._capture_output, sys.stdout)
+        test_util.capture_stderr = functools.partial(test_util._capture_output, sys.stderr)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -1,5 +1,6 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
+#include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -23,11 +24,48 @@ struct Inliner : DialectInlinerInterface {
 };
 } // namespace
 
+namespace {
+
+/// Portable artifacts hold tokens in this form inside of operations of other dialects. Everything
+/// else of this dialect is stored as VHLO.
+struct TokenBytecode : public mlir::BytecodeDialectInterface {
+  explicit TokenBytecode(mlir::Dialect *dialect) : BytecodeDialectInterface(dialect) {}
+
+  static constexpr uint64_t kToken = 0;
+
+  mlir::Type readType(mlir::DialectBytecodeReader &reader) const override {
+    uint64_t code = 0;
+    if (failed(reader.readVarInt(code)))
+      return {};
+    if (code != kToken) {
+      reader.emitError() << "there is no stablehlo type of code " << code;
+      return {};
+    }
+    return TokenType::get(getContext());
+  }
+
+  llvm::LogicalResult writeType(mlir::Type type,
+                                mlir::DialectBytecodeWriter &writer) const override {
+    if (!llvm::isa<TokenType>(type))
+      return llvm::failure();
+    writer.writeVarInt(kToken);
+    return llvm::success();
+  }
+
+  mlir::Attribute readAttribute(mlir::DialectBytecodeReader &reader) const override {
+    reader.emitError() << "attributes of stablehlo in bytecode are read as VHLO only; save the "
+                          "program as a portable artifact or as text";
+    return {};
+  }
+};
+
+} // namespace
+
 void StablehloDialect::initialize() {
   registerAttributes();
   registerTypes();
   registerOps();
-  addInterfaces<Inliner>();
+  addInterfaces<Inliner, TokenBytecode>();
 }
 
 void StablehloDialect::registerTypes() {

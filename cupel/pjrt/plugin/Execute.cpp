@@ -180,10 +180,12 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
 
   std::vector<std::vector<std::shared_ptr<BufferData>>> results = execution->results;
   std::shared_ptr<Signal> complete = execution->complete;
-  if (dynamic || (info.isBrief && execution->isReady())) {
+  // Python's functions live as long as the caller keeps the executable, and no longer. Their
+  // exceptions are told at once, for there may be nobody who waits for results.
+  bool isWaitedFor = dynamic || info.cost.callsPython;
+  if (isWaitedFor || (info.isBrief && execution->isReady())) {
     execution->run(nullptr);
-    // A caller of Python learns of its exception at once, even where nobody waits for results.
-    if ((dynamic || info.cost.hasSideEffect) && complete->fault())
+    if (isWaitedFor && complete->fault())
       return makeError(*complete->fault());
   } else {
     Worker &worker = devices[0]->worker;

@@ -29,8 +29,11 @@ def _options() -> dict[str, str | int]:
     return options
 
 
-def initialize() -> None:
-    """Registers the platform `cupel` and what JAX lowers for it; a second call does nothing."""
+def initialize(options: dict[str, str | int] | None = None) -> None:
+    """Registers the platform `cupel` and what JAX lowers for it; a second call does nothing.
+
+    JAX calls this without options: those of the client then come from the environment.
+    """
     global _is_registered
     if _is_registered:
         return
@@ -47,7 +50,7 @@ def initialize() -> None:
         _logger.warning("Cupel is not available: %s", error)
         return
     _is_registered = True
-    xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options)
+    xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else options)
 
     from cupel.jax import callbacks, lowerings
 
