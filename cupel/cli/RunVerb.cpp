@@ -431,6 +431,7 @@ int TestRun::finish(RunOutcome outcome, size_t told, size_t selected) {
       reporter->note("the results store could not take the run, its journal is kept (" +
                      journal->path() + "): " + imported.message());
   if (!complete) {
+    reporter.reset(); // Takes its bar away, and not what is said next.
     fmt::print("{} of {} tests have an outcome; 'cupel run --resume' goes on\n", told, selected);
     return kExitUnaccounted;
   }
