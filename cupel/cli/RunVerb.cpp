@@ -404,6 +404,8 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
       reporter->testEnded(found->second);
   Telling telling(*reporter);
   telling.told = done.size();
+  // While tests run, the runner heeds it. What comes after is short and must not be torn apart.
+  std::signal(SIGINT, SIG_IGN);
   Result<RunOutcome> outcome = testbench::runner::run(items, *running, *journal, telling, done);
   if (!outcome) {
     reporter->note(outcome.message());
