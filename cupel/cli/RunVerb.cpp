@@ -412,6 +412,8 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
       reporter->testEnded(found->second);
   Telling telling(*reporter);
   telling.told = done.size();
+  // While tests run, the runner heeds it. What comes after is short and must not be torn apart.
+  std::signal(SIGINT, SIG_IGN);
   Result<RunOutcome> outcome = testbench::runner::run(items, *running, *journal, telling, done);
   if (!outcome) {
     reporter->note(outcome.message());
@@ -439,6 +441,7 @@ int TestRun::finish(RunOutcome outcome, size_t told, size_t selected) {
       reporter->note("the results store could not take the run, its journal is kept (" +
                      journal->path() + "): " + imported.message());
   if (!complete) {
+    reporter.reset(); // Takes its bar away, and not what is said next.
     fmt::print("{} of {} tests have an outcome; 'cupel run --resume' goes on\n", told, selected);
     return kExitUnaccounted;
   }

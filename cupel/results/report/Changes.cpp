@@ -10,6 +10,16 @@ namespace {
 /// An unexpected pass makes a run fail, but the test does not.
 bool fails(Outcome outcome) { return isBad(outcome) && outcome != Outcome::XPassed; }
 
+/// Nothing is known of the test but that its run was stopped; that is no change.
+bool wasStopped(const OutcomeRow &row) {
+  return row.outcome == Outcome::Interrupted ||
+         (row.outcome == Outcome::NotRun && row.reason == "INTERRUPTED");
+}
+
+bool hadItsTurn(Outcome outcome) {
+  return outcome != Outcome::Interrupted && outcome != Outcome::NotRun;
+}
+
 bool ranThrough(Outcome outcome) {
   return outcome == Outcome::Passed || outcome == Outcome::Failed || outcome == Outcome::XFailed ||
          outcome == Outcome::XPassed;
@@ -39,7 +49,7 @@ void compare(const OutcomeRow &before, const OutcomeRow &after, const ChangeOpti
              RunChanges &changes) {
   if (fails(after.outcome) && !fails(before.outcome))
     changes.newFailures.push_back({before, after});
-  else if (fails(before.outcome) && !fails(after.outcome))
+  else if (fails(before.outcome) && !fails(after.outcome) && hadItsTurn(before.outcome))
     changes.fixed.push_back({before, after});
   else if (before.outcome != after.outcome ||
            (!before.reason.empty() && !after.reason.empty() && before.reason != after.reason))
@@ -85,6 +95,11 @@ RunChanges compareOutcomes(std::span<const OutcomeRow> before, std::span<const O
     earlier[row.fullName()] = &row;
   for (const OutcomeRow &row : after) {
     auto found = earlier.find(row.fullName());
+    if (wasStopped(row)) {
+      if (found != earlier.end())
+        earlier.erase(found);
+      continue;
+    }
     if (found == earlier.end()) {
       changes.added.push_back({{}, row});
       if (fails(row.outcome))

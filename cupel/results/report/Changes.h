@@ -26,7 +26,7 @@ struct Change {
 
 struct RunChanges {
   std::vector<Change> newFailures; ///< Were fine, or fail and were not there before.
-  std::vector<Change> fixed;       ///< Were bad and are fine.
+  std::vector<Change> fixed;       ///< Ran, were bad and are fine.
   std::vector<Change> otherwise;   ///< Bad before and after, or fine before and after, differently.
   std::vector<Change> slower, faster;
   std::vector<Change> figures;

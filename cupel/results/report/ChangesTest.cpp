@@ -45,6 +45,18 @@ TEST(Changes, SortsOutcomesIntoKinds) {
   EXPECT_TRUE(compareOutcomes(before, before).empty());
 }
 
+TEST(Changes, AStoppedRunBreaksNothing) {
+  std::vector before = {row("a", Outcome::Passed), row("b", Outcome::Passed)};
+  std::vector stopped = {row("a", Outcome::Interrupted), row("b", Outcome::NotRun),
+                         row("new", Outcome::NotRun)};
+  stopped[1].reason = stopped[2].reason = "INTERRUPTED";
+  EXPECT_TRUE(compareOutcomes(before, stopped).empty());
+  // Nor is what runs again mended.
+  RunChanges changes = compareOutcomes(stopped, before);
+  EXPECT_TRUE(changes.fixed.empty());
+  EXPECT_EQ(names(changes.otherwise), (Names{"a", "b"}));
+}
+
 TEST(Changes, AnotherReasonIsAChange) {
   OutcomeRow before = row("a", Outcome::Failed), after = before;
   before.reason = "OUT_OF_MEMORY";
