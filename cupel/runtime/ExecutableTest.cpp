@@ -97,6 +97,92 @@ TEST(ExecutableTest, SaysWhatIsWrong) {
   EXPECT_NE(wrong.fault().message.find("tensor<2xf32>"), std::string::npos);
 }
 
+constexpr const char *kTopK = R"(module {
+  func.func private @less(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+    %0 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    return %0 : tensor<i1>
+  }
+  func.func @main(%x: tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>) {
+    %i = stablehlo.iota dim = 0 : tensor<5xi32>
+    %c = stablehlo.constant dense<-1> : tensor<i32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %z, %c) {called_computations = [@less],
+      mhlo.backend_config = {reduction_dim = DIM : i64, top_k = 2 : i64}}
+      : (tensor<5xf32>, tensor<5xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
+    return %0#0, %0#1 : tensor<2xf32>, tensor<2xi32>
+  }
+})";
+
+std::string topK(std::string_view dimension) {
+  std::string text = kTopK;
+  return text.replace(text.find("DIM"), 3, dimension);
+}
+
+TEST(ExecutableTest, ApproximateTopKIsExact) {
+  auto top = made(topK("0"));
+  ASSERT_TRUE(top);
+  auto results = top->execute({{floats({5, 2, 4, 1, 3})}});
+  ASSERT_TRUE(results) << results.fault().message;
+  EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{1, 2}));
+  const auto *places = (*results)[0][1].dataAs<int32_t>();
+  EXPECT_EQ(places[0], 3);
+  EXPECT_EQ(places[1], 1);
+}
+
+TEST(ExecutableTest, CallsThatAreNotUnderstoodAreNamed) {
+  for (const std::string &text :
+       {topK("1"), topK("-1"), std::string(R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+         %0 = stablehlo.custom_call @AllocateBuffer(%x) : (tensor<2xf32>) -> tensor<2xf32>
+         return %0 : tensor<2xf32>
+       })"),
+        std::string(R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+         %0 = stablehlo.custom_call @CustomSPMDPartitioning(%x) : (tensor<2xf32>) -> tensor<2xf32>
+         return %0 : tensor<2xf32>
+       })")}) {
+    auto executable = compile(text, {});
+    ASSERT_FALSE(executable);
+    EXPECT_EQ(executable.fault().code, FaultCode::Unimplemented);
+    size_t at = text.find("custom_call @") + 12;
+    std::string name = text.substr(at, text.find('(', at) - at);
+    EXPECT_NE(executable.fault().message.find(name), std::string::npos)
+        << executable.fault().message;
+  }
+}
+
+TEST(ExecutableTest, PartitionedCallsAndAllocations) {
+  auto program = made(R"(module {
+    func.func private @twice(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = stablehlo.add %x, %x : tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }
+    func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<1xcomplex<f32>>) {
+      %0 = stablehlo.custom_call @CustomSPMDPartitioning(%x) {called_computations = [@twice]} : (tensor<2xf32>) -> tensor<2xf32>
+      %1 = stablehlo.custom_call @AllocateBuffer() : () -> tensor<2xf32>
+      %2 = stablehlo.custom_call @AllocateBuffer() : () -> tensor<1xcomplex<f32>>
+      return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<1xcomplex<f32>>
+    }
+  })");
+  ASSERT_TRUE(program);
+  auto results = program->execute({{floats({3, 4})}});
+  ASSERT_TRUE(results) << results.fault().message;
+  EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{6, 8}));
+  EXPECT_EQ((*results)[0][1].size(), 2);
+  EXPECT_EQ((*results)[0][2].size(), 1);
+}
+
+TEST(ExecutableTest, OffersOfNoUseAreKept) {
+  auto program = made(R"(func.func @main(%a: tensor<3xf32> {jax.buffer_donor = true},
+                                         %b: tensor<2xf32> {jax.buffer_donor = true},
+                                         %c: tensor<3xf32> {jax.buffer_donor = true}) -> tensor<3xf32> {
+    %0 = stablehlo.add %a, %c : tensor<3xf32>
+    return %0 : tensor<3xf32>
+  })");
+  ASSERT_TRUE(program);
+  EXPECT_TRUE(program->info().arguments[0].isDonor);
+  EXPECT_FALSE(program->info().arguments[1].isDonor);
+  EXPECT_FALSE(program->info().arguments[2].isDonor);
+}
+
 TEST(ExecutableTest, SavesAndLoads) {
   auto add = made(kAdd);
   auto again = deserialize(add->serialize());
