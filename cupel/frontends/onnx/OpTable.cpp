@@ -8,6 +8,14 @@ const OpTable &OpTable::get() {
     registerElementwise(made);
     registerShapes(made);
     registerControlFlow(made);
+    registerReductions(made);
+    registerIndexing(made);
+    registerProducts(made);
+    registerRearrange(made);
+    registerConvolution(made);
+    registerAttention(made);
+    registerNormalization(made);
+    registerQuantization(made);
     return made;
   }();
   return table;
