@@ -1,5 +1,7 @@
 #include "cupel/frontends/onnx/OpTable.h"
 
+#include "cupel/frontends/onnx/OpFamilies.h"
+
 namespace cupel::frontends::onnx_import {
 
 const OpTable &OpTable::get() {
@@ -16,6 +18,10 @@ const OpTable &OpTable::get() {
     registerAttention(made);
     registerNormalization(made);
     registerQuantization(made);
+    registerRecurrent(made);
+    registerSampling(made);
+    registerSignal(made);
+    registerSequences(made);
     return made;
   }();
   return table;

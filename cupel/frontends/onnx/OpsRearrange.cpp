@@ -53,6 +53,12 @@ Status lowerCastLike(Node &n) {
 Status lowerBitCast(Node &n) {
   ONNX_TRY(n.expect(1, 1));
   ONNX_LET(type, n.elementTypeNumbered(n.integer("to", 0)));
+  // ONNX keeps a bool in a byte; StableHLO does not say how.
+  bool toBool = type.isInteger(1), fromBool = HloBuilder::isBool(n.in(0));
+  if (toBool != fromBool && (toBool ? n.element(0) : type).isInteger(8)) {
+    n.out(0, n.b.convert(n.in(0), type));
+    return {};
+  }
   if (HloBuilder::isComplex(n.in(0)) || HloBuilder::isBool(n.in(0)) || !type.isIntOrFloat() ||
       type.getIntOrFloatBitWidth() != n.element(0).getIntOrFloatBitWidth())
     return n.error("the two types differ in width");
