@@ -79,9 +79,9 @@ build() {
   ((SECONDS - begin < 3)) || say "Built ($preset) in $((SECONDS - begin)) s"
 }
 
-# ensure_venv REQUIREMENTS: makes .venv hold what the file lists. Returns 1, with the reason printed, if that cannot be.
+# ensure_venv REQUIREMENTS [FOLDER]: makes FOLDER (.venv) hold what the file lists. Returns 1, with the reason printed, if that cannot be.
 ensure_venv() {
-  local requirements="$1" venv="$CUPEL_ROOT/.venv" python candidate wanted log
+  local requirements="$1" venv="$CUPEL_ROOT/${2:-.venv}" python candidate wanted log
   wanted="$(sha256sum <"$requirements")"
   if [[ -x "$venv/bin/python" && -f "$venv/installed" && "$(cat "$venv/installed")" == "$wanted" ]] &&
     "$venv/bin/python" -c '' 2>/dev/null; then
@@ -98,7 +98,7 @@ ensure_venv() {
     say "No Python 3.11 with venv was found (sudo apt-get install python3 python3-venv)."
     return 1
   fi
-  say "Setting up .venv for $(basename "$(dirname "$requirements")") (once)"
+  say "Setting up ${2:-.venv} for $(basename "$(dirname "$requirements")") (once)"
   log="$(mktemp)"
   if ! { "$python" -m venv --clear "$venv" &&
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 2 --timeout 20 -r "$requirements"; } >"$log" 2>&1; then

@@ -73,11 +73,12 @@ def counted(command: list[str | Path], env: dict[str, str]) -> Result:
 
 
 class Suites:
-    def __init__(self, build: Path, mode: str, no_jax: str):
+    def __init__(self, build: Path, mode: str, no_jax: str, no_onnx: str):
         self.bin = build / "bin"
         self.build = build
         self.mode = mode
         self.no_jax = no_jax
+        self.no_onnx = no_onnx
         self.jobs = os.cpu_count() or 1
         self.python = sys.executable
         # The MLIR libraries are not instrumented: a container of theirs looks overrun to ours, and what they take from an
@@ -201,6 +202,16 @@ class Suites:
         inputs, failed = (int(group) for group in match.groups())
         return Result(inputs - failed, failed or int(code != 0), 0, output if code else "")
 
+    def onnx(self) -> Result:
+        """The backend tests of the onnx package, each with the outcome that tests/onnx/expected.tsv promises."""
+        if self.no_onnx:
+            return skipped(f"ONNX's backend tests were not run: {self.no_onnx}")
+        cases = self.build / "onnx-cases"
+        code, output = execute([ROOT / ".venv-onnx/bin/python", ROOT / "tests/onnx/generate_cases.py", cases], self.env)
+        if code != 0:
+            return Result(failed=1, details=f"{output}\ngenerate_cases.py ended with {code}")
+        return counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
+
     def jax(self) -> Result:
         """Exports that are checked in; if JAX is there, also those it makes now, and what its StableHLO thinks of ours."""
         check = [self.python, ROOT / "tests/jax/check_exports.py", self.bin]
@@ -228,10 +239,11 @@ def main() -> int:
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--mode", choices=["default", "quick", "full"], default="default")
     parser.add_argument("--no-jax", default="", metavar="REASON", help="JAX cannot be used, and why")
+    parser.add_argument("--no-onnx", default="", metavar="REASON", help="the onnx package cannot be used, and why")
     parser.add_argument("suites", nargs="+")
     options = parser.parse_args()
 
-    suites = Suites(options.build.resolve(), options.mode, options.no_jax)
+    suites = Suites(options.build.resolve(), options.mode, options.no_jax, options.no_onnx)
     results: dict[str, Result] = {}
     for name in options.suites:
         if sys.stdout.isatty():

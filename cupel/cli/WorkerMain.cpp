@@ -3,6 +3,7 @@
 
 #include "cupel/cli/Eval.h"
 #include "cupel/cli/EvalDevice.h"
+#include "cupel/cli/OnnxCases.h"
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/Walk.h"
 #include "cupel/support/Error.h"
@@ -24,6 +25,8 @@ int main(int argc, char **argv) {
     return cli::runEval(argc - 1, argv + 1);
   if (command == "serve")
     return testbench::worker::runServe({argv + 2, argv + argc});
+  if (command == "onnx-cases")
+    return cli::runOnnxCases({argv + 2, argv + argc});
   if (command == "walk")
     return cli::runWalk({argv + 2, argv + argc});
   if (command == "version") {

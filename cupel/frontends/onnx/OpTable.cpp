@@ -1,5 +1,7 @@
 #include "cupel/frontends/onnx/OpTable.h"
 
+#include "cupel/frontends/onnx/OpFamilies.h"
+
 namespace cupel::frontends::onnx_import {
 
 const OpTable &OpTable::get() {
@@ -8,6 +10,18 @@ const OpTable &OpTable::get() {
     registerElementwise(made);
     registerShapes(made);
     registerControlFlow(made);
+    registerReductions(made);
+    registerIndexing(made);
+    registerProducts(made);
+    registerRearrange(made);
+    registerConvolution(made);
+    registerAttention(made);
+    registerNormalization(made);
+    registerQuantization(made);
+    registerRecurrent(made);
+    registerSampling(made);
+    registerSignal(made);
+    registerSequences(made);
     return made;
   }();
   return table;

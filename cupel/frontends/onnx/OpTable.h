@@ -39,5 +39,13 @@ private:
 void registerElementwise(OpTable &table);
 void registerShapes(OpTable &table);
 void registerControlFlow(OpTable &table);
+void registerReductions(OpTable &table);
+void registerIndexing(OpTable &table);
+void registerProducts(OpTable &table);
+void registerRearrange(OpTable &table);
+void registerConvolution(OpTable &table);
+void registerAttention(OpTable &table);
+void registerNormalization(OpTable &table);
+void registerQuantization(OpTable &table);
 
 } // namespace cupel::frontends::onnx_import

@@ -399,23 +399,6 @@ Status lowerTile(Node &n) {
   return {};
 }
 
-Status lowerCast(Node &n) {
-  if (Status status = n.expect(1, 1); !status)
-    return status;
-  int64_t to = n.integer("to", 0);
-  if (n.opset < 6) { // The type's name in capitals.
-    proto::TensorProto_DataType parsed;
-    if (!proto::TensorProto_DataType_Parse(n.text("to", ""), &parsed))
-      return n.error("its type '" + n.text("to", "") + "' is unknown");
-    to = parsed;
-  }
-  Result<Type> type = n.elementTypeNumbered(to);
-  if (!type)
-    return Error{type.message()};
-  n.out(0, n.b.convert(n.in(0), *type));
-  return {};
-}
-
 } // namespace
 
 void registerShapes(OpTable &table) {
@@ -434,7 +417,6 @@ void registerShapes(OpTable &table) {
   table.add("Slice", 1, lowerSlice);
   table.add("Expand", 8, lowerExpand);
   table.add("Tile", 1, lowerTile);
-  table.add("Cast", 1, lowerCast);
 }
 
 } // namespace cupel::frontends::onnx_import

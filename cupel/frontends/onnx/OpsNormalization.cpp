@@ -1,0 +1,206 @@
+// Normalisation over batches, layers, groups and channels. Those that devices have kernels for are
+// written as composites.
+
+#include "cupel/frontends/onnx/Lowering.h"
+
+namespace cupel::frontends::onnx_import {
+
+using namespace mlir;
+
+namespace {
+
+/// (x - mean) / sqrt(variance + epsilon), with the mean and the reciprocal.
+struct Normalized {
+  Value value, mean, inverse;
+};
+Normalized normalize(HloBuilder &b, Value x, ArrayRef<int64_t> axes, double epsilon) {
+  Value mean = b.mean(x, axes, true), moved = b.subtract(x, mean);
+  Value variance = b.mean(b.square(moved), axes, true);
+  Value inverse = b.rsqrt(b.add(variance, b.like(variance, epsilon)));
+  return {b.multiply(moved, inverse), mean, inverse};
+}
+
+/// The type that sums are taken in; an error names an unknown one.
+Result<Type> stashType(Node &n, Type element) {
+  if (!n.hasAttribute("stash_type") && (!isa<FloatType>(element) || element.isF64()))
+    return element;
+  return n.elementTypeNumbered(n.integer("stash_type", 1));
+}
+
+using CompositeBody = std::function<SmallVector<Value>(HloBuilder &, ValueRange)>;
+SmallVector<Value> compositeOf(Node &n, StringRef name, ArrayRef<Value> operands, int64_t axis,
+                               double epsilon, const CompositeBody &body) {
+  if (!n.composites())
+    return body(n.b, operands);
+  OpBuilder &ops = n.b.builder();
+  SmallVector<NamedAttribute> attributes{ops.getNamedAttr("axis", ops.getI64IntegerAttr(axis)),
+                                         ops.getNamedAttr("epsilon", ops.getF64FloatAttr(epsilon))};
+  return n.b.composite(name, operands, ops.getDictionaryAttr(attributes), body);
+}
+
+Status checkBroadcastsTo(Node &n, Value small, Value x) {
+  std::optional<Dims> shape =
+      HloBuilder::broadcastShape(HloBuilder::shapeOf(small), HloBuilder::shapeOf(x));
+  if (!shape || ArrayRef<int64_t>(*shape) != HloBuilder::shapeOf(x))
+    return n.error("its scale or bias does not broadcast to its operand");
+  return {};
+}
+
+Status lowerLayerNorm(Node &n) {
+  ONNX_TRY(n.expect(2, 3));
+  ONNX_LET(axis, n.axis(n.integer("axis", -1), n.rank(0)));
+  ONNX_LET(stash, stashType(n, n.element(0)));
+  SmallVector<Value> operands{n.in(0), n.in(1)};
+  if (n.has(2))
+    operands.push_back(n.in(2));
+  for (Value small : ArrayRef(operands).drop_front())
+    ONNX_TRY(checkBroadcastsTo(n, small, n.in(0)));
+  double epsilon = n.real("epsilon", 1e-5);
+  auto results = compositeOf(n, "cupel.layer_norm", operands, axis, epsilon,
+                             [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
+                               Type element = HloBuilder::elementOf(v[0]);
+                               Normalized made = normalize(
+                                   b, b.convert(v[0], stash),
+                                   dimensionsFrom(axis, HloBuilder::rankOf(v[0])), epsilon);
+                               Value y = b.multiply(b.convert(made.value, element), v[1]);
+                               return {v.size() > 2 ? b.add(y, v[2]) : y, made.mean, made.inverse};
+                             });
+  for (size_t i = 0; i < 3; ++i)
+    n.out(i, results[i]);
+  return {};
+}
+
+Status lowerRmsNorm(Node &n) {
+  ONNX_TRY(n.expect(2, 2));
+  ONNX_LET(axis, n.axis(n.integer("axis", -1), n.rank(0)));
+  ONNX_LET(stash, stashType(n, n.element(0)));
+  ONNX_TRY(checkBroadcastsTo(n, n.in(1), n.in(0)));
+  double epsilon = n.real("epsilon", 1e-5);
+  n.out(0, compositeOf(n, "cupel.rms_norm", {n.in(0), n.in(1)}, axis, epsilon,
+                       [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
+                         Type element = HloBuilder::elementOf(v[0]);
+                         Value x = b.convert(v[0], stash);
+                         Value mean =
+                             b.mean(b.square(x), dimensionsFrom(axis, HloBuilder::rankOf(x)), true);
+                         Value inverse = b.rsqrt(b.add(mean, b.like(mean, epsilon)));
+                         return {b.multiply(b.convert(b.multiply(x, inverse), element), v[1])};
+                       })[0]);
+  return {};
+}
+
+Status lowerInstanceNorm(Node &n) {
+  ONNX_TRY(n.expect(3, 3));
+  HloBuilder &b = n.b;
+  if (n.rank(0) < 3 || HloBuilder::countOf(n.in(1)) != n.shape(0)[1] ||
+      HloBuilder::countOf(n.in(2)) != n.shape(0)[1])
+    return n.error("its scale and bias should be one number a channel");
+  Normalized made = normalize(b, n.in(0), dimensionsFrom(2, n.rank(0)), n.real("epsilon", 1e-5));
+  Value y = b.multiply(made.value, perChannel(b, n.in(1), n.rank(0)));
+  n.out(0, b.add(y, perChannel(b, n.in(2), n.rank(0))));
+  return {};
+}
+
+Status lowerGroupNorm(Node &n) {
+  ONNX_TRY(n.expect(3, 3));
+  HloBuilder &b = n.b;
+  int64_t groups = n.integer("num_groups", 0), rank = n.rank(0);
+  if (rank < 3 || groups < 1 || n.shape(0)[1] % groups)
+    return n.error("its groups do not divide its channels");
+  int64_t channels = n.shape(0)[1], each = n.opset < 21 ? groups : channels;
+  if (HloBuilder::countOf(n.in(1)) != each || HloBuilder::countOf(n.in(2)) != each)
+    return n.error("its scale and bias have the wrong size");
+  ONNX_LET(stash, stashType(n, n.element(0)));
+  Dims apart(n.shape(0)), shape(n.shape(0));
+  apart[1] = channels / groups;
+  apart.insert(apart.begin() + 1, groups);
+  Value x = b.reshape(b.convert(n.in(0), n.opset < 21 ? n.element(0) : stash), apart);
+  Value y = normalize(b, x, dimensionsFrom(2, rank + 1), n.real("epsilon", 1e-5)).value;
+  y = b.convert(y, n.element(0));
+  if (n.opset < 21) {
+    y = b.multiply(y, perChannel(b, n.in(1), rank + 1));
+    n.out(0, b.reshape(b.add(y, perChannel(b, n.in(2), rank + 1)), shape));
+  } else {
+    y = b.multiply(b.reshape(y, shape), perChannel(b, n.in(1), rank));
+    n.out(0, b.add(y, perChannel(b, n.in(2), rank)));
+  }
+  return {};
+}
+
+Status lowerBatchNorm(Node &n) {
+  ONNX_TRY(n.expect(5, 5));
+  HloBuilder &b = n.b;
+  int64_t rank = n.rank(0);
+  if (rank < 2)
+    return n.error("takes a tensor with channels");
+  for (size_t i = 1; i < 5; ++i)
+    if (HloBuilder::countOf(n.in(i)) != n.shape(0)[1])
+      return n.error("its scale, bias, mean and variance should be one number a channel");
+  Type element = n.element(0);
+  Value x = n.in(0), mean = n.in(3), variance = n.in(4);
+  bool training = n.opset >= 14 && n.integer("training_mode", 0);
+  if (n.opset < 14 && n.wants(1))
+    return n.refuse(Refusal::NotYet, "its training form before opset 14 is not lowered");
+  if (training) {
+    Dims axes{0};
+    axes.append(dimensionsFrom(2, rank));
+    Type wide = HloBuilder::elementOf(mean);
+    Value kept = b.mean(b.convert(x, wide), axes, true);
+    Value batchMean = b.reshape(kept, {n.shape(0)[1]});
+    Value batchVariance = b.mean(b.square(b.subtract(b.convert(x, wide), kept)), axes);
+    double momentum = n.real("momentum", 0.9);
+    auto blend = [&](Value old, Value now) {
+      return b.add(b.multiply(old, b.like(old, momentum)),
+                   b.multiply(now, b.like(now, 1 - momentum)));
+    };
+    n.out(1, blend(mean, batchMean));
+    n.out(2, blend(variance, batchVariance));
+    mean = batchMean;
+    variance = batchVariance;
+  }
+  auto channel = [&](Value v) { return perChannel(b, b.convert(v, element), rank); };
+  Value inverse = b.rsqrt(b.add(variance, b.like(variance, n.real("epsilon", 1e-5))));
+  Value y = b.multiply(b.subtract(x, channel(mean)), channel(inverse));
+  n.out(0, b.add(b.multiply(y, channel(n.in(1))), channel(n.in(2))));
+  return {};
+}
+
+Status lowerMeanVariance(Node &n) {
+  ONNX_TRY(n.expect(1, 1));
+  HloBuilder &b = n.b;
+  Dims given = n.hasAttribute("axes") ? n.integers("axes") : Dims{0, 2, 3};
+  ONNX_LET(axes, n.axes(given, n.rank(0)));
+  Value x = n.in(0), moved = b.subtract(x, b.mean(x, axes, true));
+  Value deviation = b.sqrt(b.mean(b.square(moved), axes, true));
+  n.out(0, b.divide(moved, b.add(deviation, b.like(deviation, 1e-9))));
+  return {};
+}
+
+Status lowerLpNorm(Node &n) {
+  ONNX_TRY(n.expect(1, 1));
+  HloBuilder &b = n.b;
+  ONNX_LET(axis, n.axis(n.integer("axis", -1), n.rank(0)));
+  int64_t p = n.integer("p", 2);
+  if (p != 1 && p != 2)
+    return n.error("p should be 1 or 2");
+  Value x = n.in(0);
+  Value norm = p == 1 ? b.reduce(b.abs(x), {axis}, Fold::Add, true)
+                      : b.sqrt(b.reduce(b.square(x), {axis}, Fold::Add, true));
+  Value zero = b.equal(norm, b.like(norm, 0));
+  // Nothing divided by nothing is nothing.
+  n.out(0, b.divide(x, b.select(zero, b.like(norm, 1), norm)));
+  return {};
+}
+
+} // namespace
+
+void registerNormalization(OpTable &table) {
+  table.add("LayerNormalization", 17, lowerLayerNorm);
+  table.add("RMSNormalization", 23, lowerRmsNorm);
+  table.add("InstanceNormalization", 1, lowerInstanceNorm);
+  table.add("GroupNormalization", 18, lowerGroupNorm);
+  table.add("BatchNormalization", 1, lowerBatchNorm);
+  table.add("MeanVarianceNormalization", 9, lowerMeanVariance);
+  table.add("LpNormalization", 1, lowerLpNorm);
+}
+
+} // namespace cupel::frontends::onnx_import
