@@ -9,5 +9,6 @@ void registerRecurrent(OpTable &table);
 void registerSampling(OpTable &table);
 void registerSignal(OpTable &table);
 void registerSequences(OpTable &table);
+void registerTraining(OpTable &table);
 
 } // namespace cupel::frontends::onnx_import

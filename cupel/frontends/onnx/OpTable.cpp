@@ -22,6 +22,7 @@ const OpTable &OpTable::get() {
     registerSampling(made);
     registerSignal(made);
     registerSequences(made);
+    registerTraining(made);
     return made;
   }();
   return table;

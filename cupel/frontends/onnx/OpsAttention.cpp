@@ -159,6 +159,46 @@ Status lowerAttention(Node &n) {
   return {};
 }
 
+/// Passes a value through a subgraph of the node, where there is one; its type stays.
+Result<Value> modify(Node &n, StringRef name, Value x) {
+  const proto::GraphProto *graph = n.graph(name);
+  if (!graph)
+    return x;
+  Item item;
+  item.value = x;
+  for (size_t i = 0; i < 3; ++i)
+    item.sources |= n.item(i).sources;
+  ONNX_LET(made, n.inlineGraph(*graph, {item}));
+  if (made.size() != 1 || !made[0].isTensor() || n.materialize(made[0]).getType() != x.getType())
+    return n.error("its " + name.str() + " should give one tensor of the type it takes");
+  return n.materialize(made[0]);
+}
+
+Status lowerFlexAttention(Node &n) {
+  ONNX_TRY(n.expect(3, 3));
+  HloBuilder &b = n.b;
+  if (n.rank(0) != 4 || n.rank(1) != 4 || n.rank(2) != 4)
+    return n.error("its operands should have four dimensions");
+  ArrayRef<int64_t> qs = n.shape(0), ks = n.shape(1), vs = n.shape(2);
+  if (qs[0] != ks[0] || ks[0] != vs[0] || qs[3] != ks[3] || ks[1] != vs[1] || ks[2] != vs[2] ||
+      ks[1] == 0 || qs[1] % ks[1])
+    return n.error("its query, key and value do not fit each other");
+  int64_t times = qs[1] / ks[1];
+  Type element = n.element(0);
+  double scale = n.real("scale", 1 / std::sqrt(double(qs[3])));
+  Value scores = b.dotGeneral(n.in(0), repeatHeads(b, n.in(1), times), {0, 1}, {0, 1}, {3}, {3});
+  ONNX_LET(modified, modify(n, "score_mod", b.multiply(scores, b.like(scores, scale))));
+  Type precision = element;
+  if (int64_t number = n.integer("softmax_precision", 0)) {
+    ONNX_LET(type, n.elementTypeNumbered(number));
+    precision = type;
+  }
+  Value sure = b.convert(maskedSoftmax(b, b.convert(modified, precision)), element);
+  ONNX_LET(probabilities, modify(n, "prob_mod", sure));
+  n.out(0, b.dotGeneral(probabilities, repeatHeads(b, n.in(2), times), {0, 1}, {0, 1}, {3}, {2}));
+  return {};
+}
+
 Status lowerRotary(Node &n) {
   ONNX_TRY(n.expect(3, 4));
   HloBuilder &b = n.b;
@@ -371,6 +411,7 @@ Status lowerCrossEntropy(Node &n) {
 
 void registerAttention(OpTable &table) {
   table.add("Attention", 23, lowerAttention);
+  table.add("FlexAttention", 1, lowerFlexAttention, /*foldable=*/false, "ai.onnx.preview");
   table.add("RotaryEmbedding", 23, lowerRotary);
   table.add("LinearAttention", 27, lowerLinearAttention);
   table.add("CausalConvWithState", 27, lowerCausalConv);
