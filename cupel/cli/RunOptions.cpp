@@ -2,6 +2,7 @@
 
 #include "cupel/cli/CollectArguments.h"
 #include "cupel/cli/ResultsStore.h"
+#include "cupel/runtime/Architecture.h"
 #include "cupel/support/Process.h"
 
 #include <CLI/Config.hpp>
@@ -18,6 +19,30 @@ namespace cupel::cli {
 using testbench::runner::RunnerOptions;
 
 namespace {
+
+/// How many chips a device has, where its options (`cupel?num_devices=4&arch=n300`) or the
+/// architecture of the run tell; 0 where nobody knows, and for the reference, which has as many as
+/// a program asks for.
+uint32_t chipsOf(std::string_view device, const std::string &arch) {
+  if (device == "reference")
+    return 0;
+  std::string described = arch;
+  size_t at = device.find('?');
+  while (at != std::string_view::npos) {
+    std::string_view option = device.substr(at + 1);
+    at = device.find('&', at + 1);
+    option = option.substr(0, option.find('&'));
+    if (option.starts_with("num_devices="))
+      return static_cast<uint32_t>(
+          std::strtoul(std::string(option.substr(12)).c_str(), nullptr, 10));
+    if (option.starts_with("arch="))
+      described = option.substr(5);
+  }
+  if (described.empty())
+    return 0;
+  Result<runtime::Architecture> architecture = runtime::findArchitecture(described);
+  return architecture ? static_cast<uint32_t>(architecture->chips) : 0;
+}
 
 /// A plugin here is named by its whole path, because workers run in folders of their own.
 std::string withWholePath(const std::string &device) {
@@ -141,8 +166,8 @@ Result<RunnerOptions> RunOptions::running() const {
   if (!devices.empty()) {
     run.devices.clear();
     for (const std::string &name : devices)
-      run.devices.push_back(
-          {.name = launched(deviceLauncher.empty() ? withWholePath(name) : name)});
+      run.devices.push_back({.name = launched(deviceLauncher.empty() ? withWholePath(name) : name),
+                             .chips = chipsOf(name, collect.arch)});
   }
   // For tests of the runner itself.
   const char *other = std::getenv("CUPEL_WORKER");
