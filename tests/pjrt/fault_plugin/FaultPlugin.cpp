@@ -472,7 +472,8 @@ PJRT_Error *toHost(PJRT_Buffer_ToHostBuffer_Args *args) {
   if (faulty("copy-error"))
     return makeError(PJRT_Error_Code_DATA_LOSS, "parity");
   size_t copied = faulty("copy-short") ? size / 2 : size;
-  std::memcpy(args->dst, buffer.bytes.data(), copied);
+  if (copied)
+    std::memcpy(args->dst, buffer.bytes.data(), copied);
   if (faulty("copy-overrun"))
     static_cast<char *>(args->dst)[size + 3] ^= 0x55;
   FakeEvent event;
