@@ -74,10 +74,11 @@ TEST(NamedValues, SurviveTheTrip) {
 }
 
 TEST(NamedValues, GarbageIsRefused) {
-  std::vector<PJRT_NamedValue> raw = toPjrt({{"s", std::string("text")}});
+  std::vector<NamedValue> values = {{"s", std::string("text")}}; // What toPjrt points into.
+  std::vector<PJRT_NamedValue> raw = toPjrt(values);
   raw[0].string_value = nullptr;
   EXPECT_FALSE(fromPjrt(raw.data(), 1, "call"));
-  raw = toPjrt({{"s", std::string("text")}});
+  raw = toPjrt(values);
   raw[0].name = nullptr;
   EXPECT_FALSE(fromPjrt(raw.data(), 1, "call"));
   EXPECT_FALSE(fromPjrt(nullptr, 2, "call"));
