@@ -92,7 +92,7 @@ std::string tagsText(const TestRecord &record) {
   };
   std::string dtype = note("weights_dtype");
   if (isModel)
-    tags["weights_dtype"] = dtype.empty() ? "bfloat16" : dtype;
+    tags["weights_dtype"] = dtype.empty() ? "unknown" : dtype;
   if (std::string billions = note("model_size_billions"); !billions.empty())
     setIf(tags, "model_size_billions", std::strtod(billions.c_str(), nullptr));
   setIf(tags, "execution_pass", note("execution_pass"));
