@@ -1,4 +1,5 @@
 #include "cupel/pjrt/device/Serve.h"
+#include "cupel/support/TemporaryFolder.h"
 
 #include "cupel/support/Files.h"
 
@@ -45,23 +46,6 @@ bool isPlainName(const std::string &name) {
       return false;
   return true;
 }
-
-/// A folder that goes away with this object.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string pattern = (fs::temp_directory_path(error) / "cupel-device-XXXXXX").string();
-    if (::mkdtemp(pattern.data()))
-      path = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path.empty())
-      fs::remove_all(path, error);
-  }
-  fs::path path;
-};
 
 ordered_json refuse(const std::string &message) {
   return {
@@ -113,7 +97,7 @@ int cupel::device::serve(Supervisor &supervisor, double defaultTimeout) {
       send(refuse("a request must be a line with a JSON object"));
       return 2;
     }
-    TemporaryFolder folder;
+    TemporaryFolder folder("cupel-device");
     if (folder.path.empty()) {
       send(refuse("no temporary folder can be made"));
       return 2;

@@ -1,4 +1,5 @@
 #include "cupel/testbench/worker/RemoteDevice.h"
+#include "cupel/support/TemporaryFolder.h"
 
 #include "cupel/pjrt/host/Failure.h"
 #include "cupel/support/Files.h"
@@ -19,23 +20,6 @@ using tensor::Tensor;
 namespace fs = std::filesystem;
 
 constexpr double kLongSeconds = 24 * 3600;
-
-/// A folder that goes away with this object.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string pattern = (fs::temp_directory_path(error) / "cupel-remote-XXXXXX").string();
-    if (::mkdtemp(pattern.data()))
-      path = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path.empty())
-      fs::remove_all(path, error);
-  }
-  fs::path path;
-};
 
 /// The one connection; executables share it.
 class Connection {
@@ -154,7 +138,7 @@ public:
   Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
     inputs.insert(inputs.end(), prepared.inputs.begin(), prepared.inputs.end());
     workload.inputs = {std::move(inputs)};
-    TemporaryFolder folder;
+    TemporaryFolder folder("cupel-remote");
     if (folder.path.empty())
       return DeviceError{ErrorCode::Internal, "no temporary folder can be made"};
     if (Status written = pjrt::writeWorkload(folder.path.string(), workload); !written)
