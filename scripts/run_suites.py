@@ -73,12 +73,11 @@ def counted(command: list[str | Path], env: dict[str, str]) -> Result:
 
 
 class Suites:
-    def __init__(self, build: Path, mode: str, no_jax: str, no_onnx: str):
+    def __init__(self, build: Path, mode: str, no_venv: str):
         self.bin = build / "bin"
         self.build = build
         self.mode = mode
-        self.no_jax = no_jax
-        self.no_onnx = no_onnx
+        self.no_venv = no_venv
         self.jobs = os.cpu_count() or 1
         self.python = sys.executable
         # The MLIR libraries are not instrumented: a container of theirs looks overrun to ours, and what they take from an
@@ -187,8 +186,8 @@ class Suites:
 
     def plugin(self) -> Result:
         """The PJRT plugin, through JAX."""
-        if self.no_jax:
-            return skipped(f"the plugin was NOT run from JAX: {self.no_jax}")
+        if self.no_venv:
+            return skipped(f"the plugin was NOT run from JAX: {self.no_venv}")
         env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"))
         return counted([ROOT / ".venv/bin/python", ROOT / "tests/jax_plugin/run_tests.py"], env)
 
@@ -204,10 +203,10 @@ class Suites:
 
     def onnx(self) -> Result:
         """The backend tests of the onnx package, each with the outcome that tests/onnx/expected.tsv promises."""
-        if self.no_onnx:
-            return skipped(f"ONNX's backend tests were not run: {self.no_onnx}")
+        if self.no_venv:
+            return skipped(f"ONNX's backend tests were not run: {self.no_venv}")
         cases = self.build / "onnx-cases"
-        code, output = execute([ROOT / ".venv-onnx/bin/python", ROOT / "tests/onnx/generate_cases.py", cases], self.env)
+        code, output = execute([ROOT / ".venv/bin/python", ROOT / "tests/onnx/generate_cases.py", cases], self.env)
         if code != 0:
             return Result(failed=1, details=f"{output}\ngenerate_cases.py ended with {code}")
         return counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
@@ -216,8 +215,8 @@ class Suites:
         """Exports that are checked in; if JAX is there, also those it makes now, and what its StableHLO thinks of ours."""
         check = [self.python, ROOT / "tests/jax/check_exports.py", self.bin]
         stored = counted([*check, ROOT / "tests/jax/data"], self.env)
-        if self.no_jax:
-            return total_of([stored, skipped(f"only the exports in tests/jax/data were read: {self.no_jax}")])
+        if self.no_venv:
+            return total_of([stored, skipped(f"only the exports in tests/jax/data were read: {self.no_venv}")])
         fresh = self.build / "test-output/jax"
         code, output = execute([ROOT / ".venv/bin/python", ROOT / "tests/jax/export_programs.py", fresh], self.env)
         if code != 0:
@@ -238,12 +237,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--mode", choices=["default", "quick", "full"], default="default")
-    parser.add_argument("--no-jax", default="", metavar="REASON", help="JAX cannot be used, and why")
-    parser.add_argument("--no-onnx", default="", metavar="REASON", help="the onnx package cannot be used, and why")
+    parser.add_argument("--no-venv", default="", metavar="REASON", help="what tests/requirements.txt lists cannot be used, and why")
     parser.add_argument("suites", nargs="+")
     options = parser.parse_args()
 
-    suites = Suites(options.build.resolve(), options.mode, options.no_jax, options.no_onnx)
+    suites = Suites(options.build.resolve(), options.mode, options.no_venv)
     results: dict[str, Result] = {}
     for name in options.suites:
         if sys.stdout.isatty():

@@ -96,7 +96,7 @@ TEST(JaxExports, FreshAreRead) {
   if (!std::filesystem::exists(python) ||
       std::system((python + " -c 'import jax' >/dev/null 2>&1").c_str()) != 0)
     GTEST_SKIP()
-        << "JAX is not in .venv; install tests/jax/requirements.txt there to export the full set";
+        << "JAX is not in .venv; install tests/requirements.txt there to export the full set";
   std::string folder = testing::TempDir() + "/cupel-jax-exports-" + std::to_string(getpid());
   std::string command =
       python + " " + CUPEL_SOURCE + "/tests/jax/export_programs.py " + folder + " >/dev/null 2>&1";
