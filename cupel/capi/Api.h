@@ -60,6 +60,19 @@ CUPEL_EXPORT void *cupel_results_keep(const CupelResults *results, size_t i);
 CUPEL_EXPORT void cupel_result_release(void *kept);
 CUPEL_EXPORT void cupel_results_close(CupelResults *results);
 
+// Comparison.
+
+/// What a comparison asks for; a bound below zero is not asked for. With none the tensors must be
+/// equal.
+typedef struct CupelTolerance {
+  double pcc, atol, rtol;
+} CupelTolerance;
+
+/// Compares as every part of Cupel does. Returns 1 if it holds, 0 if not, -1 (and *error) if it
+/// could not be made; *sentence says what was found and is freed with cupel_free.
+CUPEL_EXPORT int cupel_compare(const CupelTensor *actual, const CupelTensor *expected,
+                               CupelTolerance tolerance, char **sentence, char **error);
+
 #ifdef __cplusplus
 }
 #endif

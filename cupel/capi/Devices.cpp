@@ -2,6 +2,7 @@
 
 #include "cupel/capi/Api.h"
 #include "cupel/capi/Errors.h"
+#include "cupel/capi/Tensors.h"
 #include "cupel/pjrt/host/Client.h"
 
 #include <algorithm>
@@ -128,14 +129,7 @@ CupelResults *cupel_execute(CupelExecutable *executable, const CupelTensor *inpu
   std::vector<pjrt::Buffer> buffers;
   std::vector<std::vector<const pjrt::Buffer *>> arguments(1);
   for (size_t i = 0; i < count; ++i) {
-    const CupelTensor &input = inputs[i];
-    std::optional<tensor::DType> type = tensor::parseDType(input.type);
-    if (!type)
-      return capi::failed(error, "input " + std::to_string(i) + " has the element type '" +
-                                     input.type + "', which does not exist");
-    Result<Tensor> value =
-        Tensor::borrow(*type, tensor::Shape(input.shape, input.shape + input.rank),
-                       {static_cast<const std::byte *>(input.data), size_t(input.bytes)}, nullptr);
+    Result<Tensor> value = capi::borrowed(inputs[i]);
     if (!value)
       return capi::failed(error, "input " + std::to_string(i) + ": " + value.message());
     pjrt::Answer<pjrt::Buffer> buffer = executable->client->lend(*value, *executable->device);
