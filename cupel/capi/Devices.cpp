@@ -6,6 +6,7 @@
 #include "cupel/pjrt/host/Client.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 
 using namespace cupel;
 using tensor::Tensor;
@@ -50,6 +51,7 @@ pjrt::Answer<Tensor> onHost(pjrt::Buffer output, std::span<const CupelTensor> le
 struct CupelDevice {
   std::shared_ptr<pjrt::Client> client;
   std::vector<const pjrt::Device *> devices;
+  std::string stablehloVersion;
 };
 
 struct CupelExecutable {
@@ -82,13 +84,20 @@ CupelDevice *cupel_device_open(const char *plugin, const char *const *options, s
   std::vector<const pjrt::Device *> devices = (*client)->addressableDevices();
   if (devices.empty())
     return capi::failed(error, std::string(plugin) + " has no device that can be used");
-  return new CupelDevice{*client, std::move(devices)};
+  std::string version;
+  if (std::optional<std::vector<int64_t>> parts = (*loaded)->stablehloVersion())
+    version = fmt::format("{}", fmt::join(*parts, "."));
+  return new CupelDevice{*client, std::move(devices), std::move(version)};
 }
 
 void cupel_device_close(CupelDevice *device) { delete device; }
 size_t cupel_device_count(const CupelDevice *device) { return device->devices.size(); }
 const char *cupel_device_platform(const CupelDevice *device) {
   return device->client->platformName().c_str();
+}
+
+const char *cupel_device_stablehlo_version(const CupelDevice *device) {
+  return device->stablehloVersion.c_str();
 }
 
 CupelExecutable *cupel_compile(CupelDevice *device, size_t ordinal, const char *code, size_t size,

@@ -54,6 +54,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cupel_device_close": (None, [ctypes.c_void_p]),
     "cupel_device_count": (ctypes.c_size_t, [ctypes.c_void_p]),
     "cupel_device_platform": (ctypes.c_char_p, [ctypes.c_void_p]),
+    "cupel_device_stablehlo_version": (ctypes.c_char_p, [ctypes.c_void_p]),
     "cupel_compile": (
         ctypes.c_void_p,
         [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, _TEXTS, ctypes.c_size_t, _ERROR],
@@ -68,7 +69,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cupel_compare": (ctypes.c_int, [ctypes.POINTER(_Tensor), ctypes.POINTER(_Tensor), _Tolerance, _ERROR, _ERROR]),
     "cupel_torch_import": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, _ERROR]),
     "cupel_module_text": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
-    "cupel_module_portable": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
+    "cupel_module_portable": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
     "cupel_module_close": (None, [ctypes.c_void_p]),
 }
 
@@ -182,6 +183,11 @@ class Device:
     def platform(self) -> str:
         return _library().cupel_device_platform(self._handle).decode()
 
+    @property
+    def stablehlo_version(self) -> str:
+        """The newest StableHLO the plugin says it reads; empty where it does not say."""
+        return _library().cupel_device_stablehlo_version(self._handle).decode()
+
     def __len__(self) -> int:
         return _library().cupel_device_count(self._handle)
 
@@ -211,9 +217,9 @@ class Module:
             raise failure.take("the import")
         return Module(handle)
 
-    def _bytes(self, function: str) -> bytes:
+    def _bytes(self, function: str, *arguments: Any) -> bytes:
         library, failure, size = _library(), _Failure(), ctypes.c_size_t()
-        memory = getattr(library, function)(self._handle, ctypes.byref(size), ctypes.byref(failure.text))
+        memory = getattr(library, function)(self._handle, *arguments, ctypes.byref(size), ctypes.byref(failure.text))
         if not memory:
             raise failure.take(function)
         try:
@@ -225,7 +231,6 @@ class Module:
     def text(self) -> str:
         return self._bytes("cupel_module_text").decode()
 
-    @property
-    def portable(self) -> bytes:
-        """A portable artifact, which every plugin reads."""
-        return self._bytes("cupel_module_portable")
+    def portable(self, version: str = "") -> bytes:
+        """A portable artifact, which every plugin reads; for a StableHLO version, or the newest."""
+        return self._bytes("cupel_module_portable", version.encode())

@@ -65,7 +65,8 @@ class CompiledGraph:
                     (folder / f"{self.name}.{len(self._executables)}.stablehlo.mlir").write_text(module.text)
                     if self.options.device == "cupel":
                         how["export_path"] = str(folder)
-                self._executables[key] = open_device(self.options).compile(module.portable, how, self.options.ordinal)
+                device = open_device(self.options)
+                self._executables[key] = device.compile(module.portable(device.stablehlo_version), how, self.options.ordinal)
             return self._executables[key]
 
     def __call__(self, *given: Any) -> list[Any]:

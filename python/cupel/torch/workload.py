@@ -36,7 +36,8 @@ class Workload:
     def run(self, options: Mapping[str, Any] | None = None) -> list[torch.Tensor]:
         """Runs on a device; options as for torch.compile's backend."""
         chosen: Options = parse(options)
-        executable = open_device(chosen).compile(self.module.portable, chosen.compile_options, chosen.ordinal)
+        device = open_device(chosen)
+        executable = device.compile(self.module.portable(device.stablehlo_version), chosen.compile_options, chosen.ordinal)
         return [from_array(result) for result in executable.run([to_array(tensor) for tensor in self.inputs])]
 
     def save(self, folder: str | Path) -> Path:
@@ -45,7 +46,7 @@ class Workload:
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        (target / "program.mlirbc").write_bytes(self.module.portable)
+        (target / "program.mlirbc").write_bytes(self.module.portable())
         for file, tensors in (("inputs", self.inputs), ("expected", self.expected)):
             dense = {str(i): t.detach().resolve_conj().resolve_neg().contiguous().clone() for i, t in enumerate(tensors)}
             safetensors.torch.save_file(dense, target / f"{file}.safetensors")
