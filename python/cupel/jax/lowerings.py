@@ -6,6 +6,7 @@ later (sparse, for instance) are picked up as they register.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -44,6 +45,7 @@ def register() -> None:
         mlir._platforms_with_donation.append(PLATFORM)
     xla_client.register_custom_call_handler(PLATFORM, _register_custom_call)
     _register_sparse_kernels()
+    _register_exported_calls()
 
 
 def _register_custom_call(name: str | bytes, fn: Any, platform: str, api_version: int, traits: Any) -> None:
@@ -67,3 +69,22 @@ def _register_sparse_kernels() -> None:
     for name, handler, api_version in cpu_sparse.registrations().get("cpu", []):
         if api_version == 1:
             _register_custom_call(name, handler, "cpu", api_version, 0)
+
+
+def _register_exported_calls() -> None:
+    """What jax.export made for the CPU runs here as well: the calls in it are those that Cupel answers.
+
+    An export that names `cupel` among its platforms is called as that, and one for neither is refused by JAX.
+    """
+    from jax._src.export import _export
+    from jax._src.interpreters import mlir
+
+    from cupel.jax import PLATFORM
+
+    def rule(ctx: Any, *args: Any, exported: Any, **options: Any) -> Any:
+        platforms = exported.platforms
+        if tuple(ctx.module_context.platforms) == (PLATFORM,) and PLATFORM not in platforms and "cpu" in platforms:
+            exported = dataclasses.replace(exported, platforms=tuple(PLATFORM if name == "cpu" else name for name in platforms))
+        return _export._call_exported_lowering(ctx, *args, exported=exported, **options)
+
+    mlir.register_lowering(_export.call_exported_p, rule, platform=PLATFORM)
