@@ -4,6 +4,7 @@
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
+#include "cupel/reference/Indexing.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/ShardsOf.h"
 #include "cupel/runtime/Contexts.h"
@@ -183,6 +184,10 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   bool hasChlo = false;
   module.walk([&](Operation *op) {
     hasChlo |= op->getName().getDialectNamespace() == "chlo";
+    // Hosts of PJRT write programs with XLA's scatter in mind, which differs from the
+    // specification's where a window hangs over an edge.
+    if (isa<stablehlo::ScatterOp>(op))
+      op->setAttr(reference::kWholeWindowsAttr, UnitAttr::get(op->getContext()));
     if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
       if (call.getCallTargetName().starts_with("SPMD"))
         made->view = View::PerDevice;
