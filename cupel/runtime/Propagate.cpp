@@ -6,6 +6,7 @@
 
 #include "mlir/IR/SymbolTable.h"
 
+#include <map>
 #include <numeric>
 
 namespace cupel::runtime {
@@ -202,6 +203,18 @@ private:
       for (auto [result, sharding] :
            llvm::zip(op.getResults(), manual.getOutShardingsAttr().getShardings()))
         seed(result, sharding);
+      // The body's arguments stand for how it wants its operands; the body itself is not followed.
+      for (auto [operand, inside, sharding] :
+           llvm::zip(op.getOperands(), manual.getBody().getArguments(),
+                     manual.getInShardingsAttr().getShardings())) {
+        seed(inside, sharding);
+        for (int64_t dim = 0; dim < rankOf(operand); ++dim)
+          link(operand, dim, inside, dim, sizeOf(operand, dim));
+      }
+    } else if (auto group = dyn_cast<sdy::ShardingGroupOp>(op)) {
+      auto [first, isNew] = groups.try_emplace(group.getGroupId(), group.getInput());
+      if (!isNew)
+        linkAll(first->second, group.getInput());
     } else if (isa<sdy::PropagationBarrierOp>(op)) {
       // Nothing passes.
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
@@ -310,6 +323,7 @@ private:
   sdy::MeshAttr mesh;
   llvm::DenseMap<mlir::Value, State> states;
   llvm::DenseSet<Operation *> seen;
+  std::map<uint64_t, mlir::Value> groups; // The first value of each.
   std::vector<Link> links;
 };
 

@@ -11,6 +11,7 @@
 #include "cupel/runtime/Cost.h"
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
+#include "cupel/runtime/ProgramText.h"
 #include "cupel/runtime/Propagate.h"
 #include "cupel/runtime/RewriteCalls.h"
 #include "cupel/runtime/Stages.h"
@@ -475,32 +476,7 @@ Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments,
 
 std::string ReferenceExecutable::text() const {
   std::lock_guard lock(context->use);
-  OwningOpRef<ModuleOp> copy = const_cast<OwningOpRef<ModuleOp> &>(module)->clone();
-  // Readers of the text know stablehlo: what only says where values lie is left out.
-  copy->walk([](Operation *op) {
-    op->removeDiscardableAttr("sdy.sharding");
-    if (auto function = dyn_cast<func::FuncOp>(op)) {
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        function.removeArgAttr(i, "sdy.sharding");
-      for (unsigned i = 0; i < function.getNumResults(); ++i)
-        function.removeResultAttr(i, StringAttr::get(op->getContext(), "sdy.sharding"));
-    } else if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp,
-                   sdy::DataFlowEdgeOp>(op)) {
-      op->replaceAllUsesWith(op->getOperands());
-      op->erase();
-    } else if (isa<sdy::ShardingGroupOp>(op)) {
-      op->erase();
-    }
-  });
-  bool usesMesh = false;
-  copy->walk([&](sdy::ManualComputationOp) { usesMesh = true; });
-  if (!usesMesh)
-    for (sdy::MeshOp mesh : llvm::make_early_inc_range(copy->getOps<sdy::MeshOp>()))
-      mesh.erase();
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  copy->print(os);
-  return text;
+  return programText(const_cast<OwningOpRef<ModuleOp> &>(module)->clone());
 }
 
 constexpr std::string_view kMagic = "cupel executable 1\n";
