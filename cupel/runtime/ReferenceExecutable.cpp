@@ -199,6 +199,9 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
     if (stages.isOn())
       stages.write("lowered", module);
   }
+  if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
+    if (Status status = reportShardings(module, entry); !status)
+      return give(status.message());
   Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
   if (!plan)
     return give(plan.message());

@@ -311,3 +311,22 @@ def test_values_of_a_sharding_group_are_split_alike():
     first, second = jax.jit(lambda x: shard_alike(x, jnp.arange(16.0).reshape(8, 2)))(x)
     assert first.sharding == x.sharding and second.sharding == x.sharding
     np.testing.assert_array_equal(second, x)
+
+
+def test_inspect_array_sharding():
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+    seen = []
+
+    @jax.jit
+    def f(x, w):
+        jax.debug.inspect_array_sharding(x * 2, callback=seen.append)
+        jax.debug.inspect_array_sharding(x @ w, callback=seen.append)
+        return x.sum()
+
+    x = jax.device_put(np.ones((8, 6), np.float32), NamedSharding(mesh, P("x", None)))
+    w = jax.device_put(np.ones((6, 4), np.float32), NamedSharding(mesh, P(None, "y")))
+    f.lower(x, w).compile()
+    assert len(seen) == 2
+    assert seen[0].is_equivalent_to(x.sharding, 2)
+    assert seen[1].is_equivalent_to(NamedSharding(mesh, P("x", "y")), 2)
+    assert f(x, w) == 48
