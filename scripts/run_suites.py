@@ -181,8 +181,13 @@ class Suites:
         return counted([self.python, ROOT / "tests/runner/check_runner.py", self.bin, "--mode", self.mode], self.env)
 
     def device(self) -> Result:
-        """cupel-device and the PJRT host against a plugin that misbehaves."""
-        return counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
+        """cupel-device and the PJRT host against a plugin that misbehaves; StableHLO's vectors through our own."""
+        bad = counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
+        vectors = ROOT.parent / "shared/conformance/stablehlo"
+        if not vectors.is_dir():
+            return total_of([bad, skipped("../shared/conformance/stablehlo is not there: its vectors were NOT run through the plugin")])
+        good = counted([self.bin / "cupel_on_plugin", "--vectors", vectors, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"], self.env)
+        return total_of([bad, good])
 
     def plugin(self) -> Result:
         """The PJRT plugin, through JAX."""
