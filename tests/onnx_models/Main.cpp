@@ -56,7 +56,7 @@ Status runFolder(const fs::path &folder) {
   std::set<std::string> constants;
   for (const onnx::TensorProto &tensor : graph.initializer())
     constants.insert(tensor.name());
-  onnx_import::ImportOptions options;
+  frontends::ImportOptions options;
   int next = 0;
   for (const onnx::ValueInfoProto &input : graph.input()) {
     if (constants.count(input.name()))
@@ -67,10 +67,10 @@ Status runFolder(const fs::path &folder) {
       return Error{value.message()};
     options.inputs[input.name()] = std::move(*value);
   }
-  onnx_import::ImportFailure failure;
+  frontends::ImportFailure failure;
   auto imported = onnx_import::importModel(*model, session.context, options, failure);
   if (!imported)
-    return Error{fmt::format("refused ({}): {}{}", onnx_import::name(failure.refusal),
+    return Error{fmt::format("refused ({}): {}{}", frontends::name(failure.refusal),
                              failure.message, session.complaint)};
   if (mlir::failed(compiler::lowerChlo(*imported->module)))
     return Error{"chlo cannot be lowered" + session.complaint};
@@ -78,7 +78,7 @@ Status runFolder(const fs::path &folder) {
   if (!plan)
     return Error{"no plan: " + plan.message()};
   std::vector<reference::Value> arguments;
-  for (const onnx_import::Argument &input : imported->inputs)
+  for (const frontends::Argument &input : imported->inputs)
     arguments.push_back(options.inputs.at(input.name));
   for (const auto &[name, value] : imported->weights)
     arguments.push_back(value);
@@ -108,7 +108,7 @@ Status importOnly(const std::string &path, int times) {
     auto model = onnx_import::Model::load(path);
     if (!model)
       return Error{model.message()};
-    onnx_import::ImportFailure failure;
+    frontends::ImportFailure failure;
     auto imported = onnx_import::importModel(*model, session.context, {}, failure);
     if (!imported)
       return Error{failure.message + session.complaint};

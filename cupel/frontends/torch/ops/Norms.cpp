@@ -25,8 +25,10 @@ Value vectorNorm(HloBuilder &b, Value x, double ord, ArrayRef<int64_t> dims, boo
                     Fold::Add, keepDims);
   if (dims.empty())
     return size;
-  if (std::isinf(ord))
-    return b.reduce(size, dims, ord > 0 ? Fold::Max : Fold::Min, keepDims);
+  if (std::isinf(ord)) {
+    Value top = b.reduce(size, dims, ord > 0 ? Fold::Max : Fold::Min, keepDims);
+    return H::countOf(x) == 0 ? b.like(top, 0) : top; // Of nothing: 0, not the fold's start.
+  }
   if (ord == 1)
     return b.reduce(size, dims, Fold::Add, keepDims);
   Value sum = b.reduce(b.power(size, b.like(size, ord)), dims, Fold::Add, keepDims);
