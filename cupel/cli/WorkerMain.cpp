@@ -6,6 +6,7 @@
 #include "cupel/cli/EvalDevice.h"
 #include "cupel/cli/Ops.h"
 #include "cupel/cli/Opt.h"
+#include "cupel/cli/TorchCases.h"
 #include "cupel/cli/Walk.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Version.h"
@@ -30,6 +31,8 @@ int main(int argc, char **argv) {
     return cli::runCompile(argv[2]);
   if (command == "ops" && argc == 3)
     return cli::runOps(argv[2]);
+  if (command == "pt2-cases")
+    return cli::runTorchCases({argv + 2, argv + argc});
   if (command == "walk")
     return cli::runWalk({argv + 2, argv + argc});
   if (command == "version") {
