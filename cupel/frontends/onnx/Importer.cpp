@@ -1,5 +1,6 @@
 #include "cupel/frontends/onnx/Importer.h"
 
+#include "cupel/frontends/onnx/CodedTypes.h"
 #include "onnx-ml.pb.h"
 
 #include "mlir/IR/Verifier.h"
@@ -17,6 +18,8 @@ namespace {
 // Known tensors up to this size are written into the program; larger ones are arguments.
 constexpr int64_t kInlineElements = 1024;
 constexpr int kMaxFunctionDepth = 64;
+// What functions that call functions and loops that are written out may grow to.
+constexpr int64_t kMaxNodes = 250'000;
 
 bool isStandard(StringRef domain) { return domain.empty() || domain == "ai.onnx"; }
 StringRef canonical(StringRef domain) { return isStandard(domain) ? StringRef() : domain; }
@@ -129,6 +132,9 @@ bool Importer::run(Imported &result) {
         return refuse(Refusal::Sequences,
                       "output '" + output.name() + "' is a sequence or an optional, not a tensor");
       Item item = *found;
+      if (item.coded)
+        result.notes.push_back("output '" + output.name() + "' holds the bits of " +
+                               elementName(int32_t(item.coded)));
       outputs.push_back(materialize(item));
       result.outputs.push_back(output.name());
     }
@@ -251,6 +257,7 @@ Status Importer::importInputs(Scope &scope, Imported &result) {
       return refuse(Refusal::Invalid,
                     fmt::format("input '{}' has an impossible shape", input.name()));
     Item item;
+    item.coded = isCoded(number) ? number : 0;
     if (bound.count(input.name())) {
       item.known = options.inputs.at(input.name());
       if (item.known->dtype() != *type)
@@ -286,6 +293,7 @@ Status Importer::importInitializers(const proto::GraphProto &graph, Scope &scope
     Item item;
     item.known = std::move(*value);
     item.name = name;
+    item.coded = isCoded(number) ? number : 0;
     scope.items[name] = std::move(item);
     return {};
   };
@@ -333,6 +341,10 @@ static std::string describe(const proto::NodeProto &node) {
 }
 
 Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
+  if (++nodeCount > kMaxNodes)
+    return refuse(Refusal::NotYet,
+                  fmt::format("{}: functions and loops written out come to more than {} nodes",
+                              describe(node), kMaxNodes));
   SmallVector<Item> inputs;
   for (const std::string &name : node.input()) {
     if (name.empty()) {
@@ -376,6 +388,13 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
       for (const Item &element : *input.elements)
         sources |= element.sources;
   }
+  int64_t coded = 0;
+  for (const Item &input : inputs)
+    coded = input.coded ? input.coded : coded;
+  bool standard = isStandard(domain), moves = standard && movesElements(node.op_type());
+  if (coded && !moves && !(standard && takesCoded(node.op_type())))
+    return refuse(Refusal::NotYet,
+                  describe(node) + ": does not take element type " + elementName(int32_t(coded)));
   Scope *outer = this->scope;
   this->scope = &scope;
   SmallVector<Item> results;
@@ -405,6 +424,8 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
       item.sources |= sources;
     else if (item.name.empty())
       item.name = name;
+    if (moves)
+      item.coded = coded;
     scope.items[name] = std::move(item);
   }
   return {};

@@ -76,6 +76,7 @@ private:
   std::vector<std::pair<std::string, tensor::Tensor>> weights;
   Scope *scope = nullptr; ///< Of the node being imported.
   int functionDepth = 0;
+  int64_t nodeCount = 0;
   const std::map<std::string, const proto::AttributeProto *> *callerAttributes = nullptr;
 };
 
