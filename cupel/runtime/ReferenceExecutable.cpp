@@ -9,6 +9,7 @@
 #include "cupel/reference/ShardsOf.h"
 #include "cupel/runtime/Contexts.h"
 #include "cupel/runtime/Cost.h"
+#include "cupel/runtime/DeviceProgram.h"
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
 #include "cupel/runtime/ProgramText.h"
@@ -41,6 +42,7 @@ constexpr int64_t kBriefOperations = 64;
 enum class View : uint8_t {
   Global,    // Once for each replica, on whole tensors.
   PerDevice, // By every device, on whole tensors and on pieces that it takes of them.
+  Pieces,    // By every device, on the pieces that it holds.
 };
 
 /// Memory of an argument.
@@ -85,6 +87,10 @@ public:
                                                            const CompileOptions &options);
 
 private:
+  /// What hosts are told of arguments and results.
+  Verdict describe(func::FuncOp entry, ProgramInfo &info) const;
+  /// Chooses the view of pieces, if the program allows it, and makes it that of one device.
+  Verdict tryPieces();
   Verdict check(const ProcessTensors &arguments) const;
   /// Makes a result that may share memory with arguments or constants stand on its own.
   Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
@@ -92,6 +98,7 @@ private:
   Outcome<ProcessTensors> runAlone(std::vector<Tensor> arguments,
                                    const std::atomic<bool> *stop) const;
   Outcome<ProcessTensors> runGrid(ProcessTensors arguments, const std::atomic<bool> *stop) const;
+  Outcome<ProcessTensors> runPieces(ProcessTensors arguments, const std::atomic<bool> *stop) const;
   Outcome<std::vector<Tensor>> gather(const ProcessTensors &arguments, int64_t replica) const;
   Outcome<ProcessTensors> scatter(std::vector<std::vector<Tensor>> wholes,
                                   std::span<const Range> arguments) const;
@@ -136,6 +143,32 @@ void keepUselessDonors(ProgramInfo &about) {
       taken[i] = argument.isDonor = true;
     }
   }
+}
+
+Verdict ReferenceExecutable::describe(func::FuncOp entry, ProgramInfo &info) const {
+  if (Verdict verdict = inspect(entry->getParentOfType<ModuleOp>(), entry, info); !verdict)
+    return verdict;
+  propagateShardings(entry->getParentOfType<ModuleOp>(), entry, options.propagateToResults, info);
+  keepUselessDonors(info);
+  return {};
+}
+
+Verdict ReferenceExecutable::tryPieces() {
+  auto entry = module->lookupSymbol<func::FuncOp>("main");
+  auto manual = entry && about.replicas == 1 && about.partitions > 1 && view == View::Global
+                    ? wholeComputation(entry)
+                    : sdy::ManualComputationOp();
+  if (!manual)
+    return {};
+  ProgramInfo info = about;
+  if (Verdict verdict = describe(entry, info); !verdict)
+    return verdict;
+  if (!isHeldAsComputed(manual, *module, info))
+    return {};
+  about = std::move(info);
+  becomeDeviceProgram(entry, manual);
+  view = View::Pieces;
+  return {};
 }
 
 Outcome<std::shared_ptr<const Executable>>
@@ -202,16 +235,17 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
     if (Status status = reportShardings(module, entry); !status)
       return give(status.message());
+  if (Verdict verdict = made->tryPieces(); !verdict)
+    return verdict.fault();
   Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
   if (!plan)
     return give(plan.message());
   made->plan = std::move(*plan);
 
   func::FuncOp entry = made->plan->entry().op;
-  if (Verdict verdict = inspect(module, entry, about); !verdict)
-    return verdict.fault();
-  propagateShardings(module, entry, options.propagateToResults, about);
-  keepUselessDonors(about);
+  if (made->view != View::Pieces)
+    if (Verdict verdict = made->describe(entry, about); !verdict)
+      return verdict.fault();
   about.cost = estimateCost(entry);
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
   const CostEstimate &cost = about.cost;
@@ -457,12 +491,43 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
   return scatter(std::move(wholes), ranges);
 }
 
+Outcome<ProcessTensors> ReferenceExecutable::runPieces(ProcessTensors arguments,
+                                                       const std::atomic<bool> *stop) const {
+  reference::Grid grid(1, static_cast<uint32_t>(about.partitions));
+  std::vector<Range> ranges;
+  for (const std::vector<Tensor> &own : arguments)
+    for (const Tensor &tensor : own)
+      addRange(tensor, ranges);
+  reference::Run run(runOptionsFor(options, stop));
+  std::vector<std::vector<reference::Value>> outputs(arguments.size());
+  bool done = grid.run(run, [&](GridProcess &process) -> Status {
+    std::vector<reference::Value> values;
+    std::vector<Tensor> own = std::move(arguments[process.partition]);
+    for (size_t i = 0; i < own.size(); ++i)
+      values.push_back(enter(std::move(own[i]), i));
+    return callFunction(process, plan->entry(), std::move(values), outputs[process.partition]);
+  });
+  if (!done)
+    return failureOf(run, Error{"a device failed"});
+  ProcessTensors results(outputs.size());
+  for (size_t device = 0; device < outputs.size(); ++device)
+    for (reference::Value &value : outputs[device]) {
+      Outcome<Tensor> one = finish(std::move(value.tensor()), ranges);
+      if (!one)
+        return one.fault();
+      results[device].push_back(std::move(*one));
+    }
+  return results;
+}
+
 Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments,
                                                      const std::atomic<bool> *stop) const {
   if (Verdict verdict = check(arguments); !verdict)
     return verdict.fault();
   if (about.processCount() == 1)
     return runAlone(std::move(arguments[0]), stop);
+  if (view == View::Pieces)
+    return runPieces(std::move(arguments), stop);
   if (about.replicas == 1 && view == View::Global) {
     Outcome<std::vector<Tensor>> wholes = gather(arguments, 0);
     if (!wholes)
