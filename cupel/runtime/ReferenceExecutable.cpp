@@ -42,7 +42,7 @@ constexpr int64_t kBriefOperations = 64;
 enum class View : uint8_t {
   Global,    // Once for each replica, on whole tensors.
   PerDevice, // By every device, on whole tensors and on pieces that it takes of them.
-  Pieces,    // By every device, on the pieces that it holds.
+  Own,       // By every device, on what it is given.
 };
 
 /// Memory of an argument.
@@ -87,10 +87,10 @@ public:
                                                            const CompileOptions &options);
 
 private:
-  /// What hosts are told of arguments and results.
-  Verdict describe(func::FuncOp entry, ProgramInfo &info) const;
-  /// Chooses the view of pieces, if the program allows it, and makes it that of one device.
-  Verdict tryPieces();
+  /// What hosts are told of arguments and results, and so the view.
+  Verdict describe(func::FuncOp entry, ProgramInfo &info);
+  /// Makes the program that of one device, on the pieces which that holds, if it allows this.
+  Outcome<bool> becomeDeviceProgram();
   Verdict check(const ProcessTensors &arguments) const;
   /// Makes a result that may share memory with arguments or constants stand on its own.
   Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
@@ -98,7 +98,6 @@ private:
   Outcome<ProcessTensors> runAlone(std::vector<Tensor> arguments,
                                    const std::atomic<bool> *stop) const;
   Outcome<ProcessTensors> runGrid(ProcessTensors arguments, const std::atomic<bool> *stop) const;
-  Outcome<ProcessTensors> runPieces(ProcessTensors arguments, const std::atomic<bool> *stop) const;
   Outcome<std::vector<Tensor>> gather(const ProcessTensors &arguments, int64_t replica) const;
   Outcome<ProcessTensors> scatter(std::vector<std::vector<Tensor>> wholes,
                                   std::span<const Range> arguments) const;
@@ -145,30 +144,37 @@ void keepUselessDonors(ProgramInfo &about) {
   }
 }
 
-Verdict ReferenceExecutable::describe(func::FuncOp entry, ProgramInfo &info) const {
-  if (Verdict verdict = inspect(entry->getParentOfType<ModuleOp>(), entry, info); !verdict)
+Verdict ReferenceExecutable::describe(func::FuncOp entry, ProgramInfo &info) {
+  ModuleOp whole = entry->getParentOfType<ModuleOp>();
+  if (Verdict verdict = inspect(whole, entry, info); !verdict)
     return verdict;
-  propagateShardings(entry->getParentOfType<ModuleOp>(), entry, options.propagateToResults, info);
+  auto isSplit = [](const ValueInfo &value) { return value.hasShards; };
+  if (!options.isGlobal && info.partitions > 1 && llvm::none_of(info.arguments, isSplit) &&
+      llvm::none_of(info.results, isSplit))
+    view = View::Own;
+  else
+    propagateShardings(whole, entry, options.propagateToResults, info);
   keepUselessDonors(info);
   return {};
 }
 
-Verdict ReferenceExecutable::tryPieces() {
+Outcome<bool> ReferenceExecutable::becomeDeviceProgram() {
   auto entry = module->lookupSymbol<func::FuncOp>("main");
-  auto manual = entry && about.replicas == 1 && about.partitions > 1 && view == View::Global
+  auto manual = entry && options.isGlobal && about.replicas == 1 && about.partitions > 1 &&
+                        view == View::Global
                     ? wholeComputation(entry)
                     : sdy::ManualComputationOp();
   if (!manual)
-    return {};
+    return false;
   ProgramInfo info = about;
   if (Verdict verdict = describe(entry, info); !verdict)
-    return verdict;
+    return verdict.fault();
   if (!isHeldAsComputed(manual, *module, info))
-    return {};
+    return false;
   about = std::move(info);
-  becomeDeviceProgram(entry, manual);
-  view = View::Pieces;
-  return {};
+  runtime::becomeDeviceProgram(entry, manual);
+  view = View::Own;
+  return true;
 }
 
 Outcome<std::shared_ptr<const Executable>>
@@ -181,7 +187,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   about.partitions = options.partitions;
   about.fingerprint =
       hexHash({program, std::to_string(options.replicas), std::to_string(options.partitions),
-               options.wideAccumulation ? "wide" : "native"});
+               options.wideAccumulation ? "wide" : "native", options.isGlobal ? "" : "own"});
 
   ContextLease lease(static_cast<int64_t>(program.size()));
   made->context = lease.shared();
@@ -235,15 +241,16 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
     if (Status status = reportShardings(module, entry); !status)
       return give(status.message());
-  if (Verdict verdict = made->tryPieces(); !verdict)
-    return verdict.fault();
+  Outcome<bool> isDeviceProgram = made->becomeDeviceProgram();
+  if (!isDeviceProgram)
+    return isDeviceProgram.fault();
   Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
   if (!plan)
     return give(plan.message());
   made->plan = std::move(*plan);
 
   func::FuncOp entry = made->plan->entry().op;
-  if (made->view != View::Pieces)
+  if (!*isDeviceProgram)
     if (Verdict verdict = made->describe(entry, about); !verdict)
       return verdict.fault();
   about.cost = estimateCost(entry);
@@ -409,13 +416,13 @@ Outcome<std::vector<Tensor>> ReferenceExecutable::gather(const ProcessTensors &a
 Outcome<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Tensor>> wholes,
                                                      std::span<const Range> arguments) const {
   ProcessTensors results(about.processCount());
-  if (about.partitions == 1) {
-    for (size_t replica = 0; replica < wholes.size(); ++replica)
-      for (Tensor &whole : wholes[replica]) {
+  if (about.partitions == 1 || view == View::Own) {
+    for (size_t process = 0; process < wholes.size(); ++process)
+      for (Tensor &whole : wholes[process]) {
         Outcome<Tensor> one = finish(std::move(whole), arguments);
         if (!one)
           return one.fault();
-        results[replica].push_back(std::move(*one));
+        results[process].push_back(std::move(*one));
       }
     return results;
   }
@@ -450,16 +457,15 @@ Outcome<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Ten
 
 Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
                                                      const std::atomic<bool> *stop) const {
-  bool perDevice = view == View::PerDevice && about.partitions > 1;
+  bool perDevice = view != View::Global && about.partitions > 1;
   auto partitions = static_cast<uint32_t>(perDevice ? about.partitions : 1);
   reference::Grid grid(static_cast<uint32_t>(about.replicas), partitions);
-  // What each replica starts from.
+  // What each replica starts from, or each device.
+  bool isShared = perDevice && view != View::Own;
   std::vector<std::vector<Tensor>> starts;
-  for (int64_t replica = 0; replica < about.replicas; ++replica) {
-    if (about.partitions == 1) {
-      starts.push_back(std::move(arguments[replica]));
-      continue;
-    }
+  if (about.partitions == 1 || view == View::Own)
+    starts = std::move(arguments);
+  for (int64_t replica = static_cast<int64_t>(starts.size()); replica < about.replicas; ++replica) {
     Outcome<std::vector<Tensor>> wholes = gather(arguments, replica);
     if (!wholes)
       return wholes.fault();
@@ -473,51 +479,22 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
   reference::Run run(runOptionsFor(options, stop));
   std::vector<std::vector<reference::Value>> outputs(grid.size());
   bool done = grid.run(run, [&](GridProcess &process) -> Status {
+    std::vector<Tensor> &own = starts[isShared ? process.replica : grid.id(process)];
     std::vector<reference::Value> values;
-    for (size_t i = 0; i < starts[process.replica].size(); ++i)
-      values.push_back(enter(
-          partitions == 1 ? std::move(starts[process.replica][i]) : starts[process.replica][i], i));
+    for (size_t i = 0; i < own.size(); ++i)
+      values.push_back(enter(isShared ? own[i] : std::move(own[i]), i));
     return callFunction(process, plan->entry(), std::move(values), outputs[grid.id(process)]);
   });
   if (!done)
     return failureOf(run, Error{"a device failed"});
   std::vector<std::vector<Tensor>> wholes;
-  for (int64_t replica = 0; replica < about.replicas; ++replica) {
+  for (size_t process = 0; process < outputs.size(); process += isShared ? partitions : 1) {
     std::vector<Tensor> &own = wholes.emplace_back();
-    for (reference::Value &value : outputs[replica * partitions])
+    for (reference::Value &value : outputs[process])
       own.push_back(value.isTensor() ? std::move(value.tensor()) : Tensor());
   }
   outputs.clear();
   return scatter(std::move(wholes), ranges);
-}
-
-Outcome<ProcessTensors> ReferenceExecutable::runPieces(ProcessTensors arguments,
-                                                       const std::atomic<bool> *stop) const {
-  reference::Grid grid(1, static_cast<uint32_t>(about.partitions));
-  std::vector<Range> ranges;
-  for (const std::vector<Tensor> &own : arguments)
-    for (const Tensor &tensor : own)
-      addRange(tensor, ranges);
-  reference::Run run(runOptionsFor(options, stop));
-  std::vector<std::vector<reference::Value>> outputs(arguments.size());
-  bool done = grid.run(run, [&](GridProcess &process) -> Status {
-    std::vector<reference::Value> values;
-    std::vector<Tensor> own = std::move(arguments[process.partition]);
-    for (size_t i = 0; i < own.size(); ++i)
-      values.push_back(enter(std::move(own[i]), i));
-    return callFunction(process, plan->entry(), std::move(values), outputs[process.partition]);
-  });
-  if (!done)
-    return failureOf(run, Error{"a device failed"});
-  ProcessTensors results(outputs.size());
-  for (size_t device = 0; device < outputs.size(); ++device)
-    for (reference::Value &value : outputs[device]) {
-      Outcome<Tensor> one = finish(std::move(value.tensor()), ranges);
-      if (!one)
-        return one.fault();
-      results[device].push_back(std::move(*one));
-    }
-  return results;
 }
 
 Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments,
@@ -526,8 +503,6 @@ Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments,
     return verdict.fault();
   if (about.processCount() == 1)
     return runAlone(std::move(arguments[0]), stop);
-  if (view == View::Pieces)
-    return runPieces(std::move(arguments), stop);
   if (about.replicas == 1 && view == View::Global) {
     Outcome<std::vector<Tensor>> wholes = gather(arguments, 0);
     if (!wholes)
@@ -552,7 +527,7 @@ constexpr std::string_view kMagic = "cupel executable 1\n";
 std::string ReferenceExecutable::serialize() const {
   std::string bytes(kMagic);
   bytes += std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
-           (options.wideAccumulation ? "wide" : "native") + " ";
+           (options.wideAccumulation ? "wide" : "native") + (options.isGlobal ? " " : ",own ");
   for (bool allowed : options.propagateToResults)
     bytes += allowed ? '1' : '0';
   return bytes + "\n" + program;
@@ -585,7 +560,9 @@ Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
   if (words.size() != 4 || words[0].getAsInteger(10, options.replicas) ||
       words[1].getAsInteger(10, options.partitions))
     return malformed;
-  options.wideAccumulation = words[2] == "wide";
+  StringRef mode = words[2];
+  options.isGlobal = !mode.consume_back(",own");
+  options.wideAccumulation = mode == "wide";
   for (char c : words[3])
     options.propagateToResults.push_back(c == '1');
   return compile(bytes.substr(end + 1), options);
