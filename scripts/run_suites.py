@@ -194,7 +194,7 @@ class Suites:
         if self.no_venv:
             return skipped(f"the plugin was NOT run from JAX: {self.no_venv}")
         env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"))
-        return counted([ROOT / ".venv/bin/python", ROOT / "tests/jax_plugin/run_tests.py"], env)
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/jax_plugin"], env)
 
     def fuzz(self) -> Result:
         folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]
@@ -207,14 +207,16 @@ class Suites:
         return Result(inputs - failed, failed or int(code != 0), 0, output if code else "")
 
     def onnx(self) -> Result:
-        """The backend tests of the onnx package, each with the outcome that tests/onnx/expected.tsv promises."""
+        """The backend tests of the onnx package, each with the outcome that tests/onnx/expected.tsv promises; models against ONNX Runtime."""
         if self.no_venv:
             return skipped(f"ONNX's backend tests were not run: {self.no_venv}")
         cases = self.build / "onnx-cases"
         code, output = execute([ROOT / ".venv/bin/python", ROOT / "tests/onnx/generate_cases.py", cases], self.env)
         if code != 0:
             return Result(failed=1, details=f"{output}\ngenerate_cases.py ended with {code}")
-        return counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
+        suite = counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
+        models = [ROOT / ".venv/bin/python", ROOT / "tests/onnx_models/check_models.py", self.bin, self.build / "onnx-models"]
+        return total_of([suite, counted(models, self.env)])
 
     def jax(self) -> Result:
         """Exports that are checked in; if JAX is there, also those it makes now, and what its StableHLO thinks of ours."""

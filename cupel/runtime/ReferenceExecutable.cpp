@@ -4,12 +4,14 @@
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
+#include "cupel/reference/Indexing.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/ShardsOf.h"
 #include "cupel/runtime/Contexts.h"
 #include "cupel/runtime/Cost.h"
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
+#include "cupel/runtime/ProgramText.h"
 #include "cupel/runtime/Propagate.h"
 #include "cupel/runtime/RewriteCalls.h"
 #include "cupel/runtime/Stages.h"
@@ -184,6 +186,10 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   bool hasChlo = false;
   module.walk([&](Operation *op) {
     hasChlo |= op->getName().getDialectNamespace() == "chlo";
+    // Hosts of PJRT write programs with XLA's scatter in mind, which differs from the
+    // specification's where a window hangs over an edge.
+    if (isa<stablehlo::ScatterOp>(op))
+      op->setAttr(reference::kWholeWindowsAttr, UnitAttr::get(op->getContext()));
     if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
       if (call.getCallTargetName().starts_with("SPMD"))
         made->view = View::PerDevice;
@@ -194,6 +200,9 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
     if (stages.isOn())
       stages.write("lowered", module);
   }
+  if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
+    if (Status status = reportShardings(module, entry); !status)
+      return give(status.message());
   Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
   if (!plan)
     return give(plan.message());
@@ -475,32 +484,7 @@ Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments,
 
 std::string ReferenceExecutable::text() const {
   std::lock_guard lock(context->use);
-  OwningOpRef<ModuleOp> copy = const_cast<OwningOpRef<ModuleOp> &>(module)->clone();
-  // Readers of the text know stablehlo: what only says where values lie is left out.
-  copy->walk([](Operation *op) {
-    op->removeDiscardableAttr("sdy.sharding");
-    if (auto function = dyn_cast<func::FuncOp>(op)) {
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        function.removeArgAttr(i, "sdy.sharding");
-      for (unsigned i = 0; i < function.getNumResults(); ++i)
-        function.removeResultAttr(i, StringAttr::get(op->getContext(), "sdy.sharding"));
-    } else if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp,
-                   sdy::DataFlowEdgeOp>(op)) {
-      op->replaceAllUsesWith(op->getOperands());
-      op->erase();
-    } else if (isa<sdy::ShardingGroupOp>(op)) {
-      op->erase();
-    }
-  });
-  bool usesMesh = false;
-  copy->walk([&](sdy::ManualComputationOp) { usesMesh = true; });
-  if (!usesMesh)
-    for (sdy::MeshOp mesh : llvm::make_early_inc_range(copy->getOps<sdy::MeshOp>()))
-      mesh.erase();
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  copy->print(os);
-  return text;
+  return programText(const_cast<OwningOpRef<ModuleOp> &>(module)->clone());
 }
 
 constexpr std::string_view kMagic = "cupel executable 1\n";
