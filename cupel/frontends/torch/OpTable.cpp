@@ -1,0 +1,34 @@
+#include "cupel/frontends/torch/OpTable.h"
+
+namespace cupel::frontends::torch_import {
+
+const OpTable &OpTable::get() {
+  static const OpTable table = [] {
+    OpTable made;
+#define CUPEL_REGISTER_FAMILY(name) register##name(made);
+    CUPEL_TORCH_FAMILIES(CUPEL_REGISTER_FAMILY)
+#undef CUPEL_REGISTER_FAMILY
+    return made;
+  }();
+  return table;
+}
+
+const OpEntry *OpTable::find(llvm::StringRef target) const {
+  if (auto found = entries.find(target); found != entries.end())
+    return &found->second;
+  // Without the overload; a target is namespace.name.overload.
+  if (target.count('.') < 2)
+    return nullptr;
+  auto found = entries.find(target.rsplit('.').first);
+  return found == entries.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> OpTable::names() const {
+  std::vector<std::string> names;
+  for (const auto &entry : entries)
+    names.push_back(entry.getKey().str());
+  llvm::sort(names);
+  return names;
+}
+
+} // namespace cupel::frontends::torch_import
