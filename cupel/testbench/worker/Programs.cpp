@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/Programs.h"
 #include "cupel/support/Version.h"
 #include "cupel/testbench/worker/Comparators.h"
+#include "cupel/testbench/worker/OpCases.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
 
 namespace cupel::testbench::worker {
@@ -214,11 +215,14 @@ int runServe(const std::vector<std::string> &arguments) {
     return reportError("", options.message(), kExitUsage);
   options->name = "cupel-worker " + std::string(version());
   ProgramTest programs;
+  OpCaseTest cases(programs);
   return serve(*options, [&](const Request &request, Progress &progress) {
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
     if (request.item.suite == "programs")
       return programs.run(request, progress);
+    if (request.item.suite == "opcases")
+      return cases.run(request, progress);
     TestRecord record;
     record.outcome = Outcome::NotRun;
     record.message = "needs a worker for tests of the suite '" + request.item.suite + "'";

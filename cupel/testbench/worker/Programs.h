@@ -15,9 +15,10 @@ public:
   results::TestRecord run(const Request &request, Progress &progress);
   /// A small program that every device must get right.
   results::TestRecord checkHealth(const Request &request, Progress &progress);
+  /// The device of this name, opened when first asked for.
+  Result<Device *> device(const std::string &name);
 
 private:
-  Result<Device *> device(const std::string &name);
   void judge(const Request &request, const std::string &file, Progress &progress, Device &device,
              const Program &program, const std::vector<tensor::Tensor> &outputs,
              std::vector<tensor::Tensor> inputs, const Budget &budget, results::TestRecord &record);

@@ -52,6 +52,11 @@ class Program(TorchDispatchMode):
         self.is_random = False
         self.mutated: list[torch.Tensor] = []
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Nothing here is ever compiled by torch, and saying so to torch costs it two seconds of imports.
+        return False
+
     # --- values --------------------------------------------------------------------------------------------------------------------------
 
     def declare(self, tensor: torch.Tensor) -> None:
