@@ -189,7 +189,7 @@ class Suites:
         if self.no_venv:
             return skipped(f"the plugin was NOT run from JAX: {self.no_venv}")
         env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"))
-        return counted([ROOT / ".venv/bin/python", ROOT / "tests/jax_plugin/run_tests.py"], env)
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/jax_plugin"], env)
 
     def fuzz(self) -> Result:
         folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]

@@ -60,6 +60,36 @@ CUPEL_EXPORT void *cupel_results_keep(const CupelResults *results, size_t i);
 CUPEL_EXPORT void cupel_result_release(void *kept);
 CUPEL_EXPORT void cupel_results_close(CupelResults *results);
 
+/// The StableHLO version the plugin says it reads, as "1.13.7"; empty where it does not say.
+CUPEL_EXPORT const char *cupel_device_stablehlo_version(const CupelDevice *device);
+
+// Programs.
+
+/// Lowers an exported PyTorch program, the text of a .pt2 archive's model.json, whose parameters
+/// are inputs like all others. `options` is JSON: {"composites": bool, "inputs": [...]} with a
+/// shape for each tensor and a number for each symbolic integer among the inputs, in their order.
+CUPEL_EXPORT CupelModule *cupel_torch_import(const char *program, size_t size, const char *options,
+                                             char **error);
+/// StableHLO as text; freed with cupel_free.
+CUPEL_EXPORT char *cupel_module_text(CupelModule *module, size_t *size, char **error);
+/// A portable artifact for a version ("" or null: the newest); freed with cupel_free.
+CUPEL_EXPORT char *cupel_module_portable(CupelModule *module, const char *version, size_t *size,
+                                         char **error);
+CUPEL_EXPORT void cupel_module_close(CupelModule *module);
+
+// Comparison.
+
+/// What a comparison asks for; a bound below zero is not asked for. With none the tensors must be
+/// equal.
+typedef struct CupelTolerance {
+  double pcc, atol, rtol;
+} CupelTolerance;
+
+/// Compares as every part of Cupel does. Returns 1 if it holds, 0 if not, -1 (and *error) if it
+/// could not be made; *sentence says what was found and is freed with cupel_free.
+CUPEL_EXPORT int cupel_compare(const CupelTensor *actual, const CupelTensor *expected,
+                               CupelTolerance tolerance, char **sentence, char **error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,9 +2,11 @@
 
 #include "cupel/capi/Api.h"
 #include "cupel/capi/Errors.h"
+#include "cupel/capi/Tensors.h"
 #include "cupel/pjrt/host/Client.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 
 using namespace cupel;
 using tensor::Tensor;
@@ -49,6 +51,7 @@ pjrt::Answer<Tensor> onHost(pjrt::Buffer output, std::span<const CupelTensor> le
 struct CupelDevice {
   std::shared_ptr<pjrt::Client> client;
   std::vector<const pjrt::Device *> devices;
+  std::string stablehloVersion;
 };
 
 struct CupelExecutable {
@@ -81,13 +84,20 @@ CupelDevice *cupel_device_open(const char *plugin, const char *const *options, s
   std::vector<const pjrt::Device *> devices = (*client)->addressableDevices();
   if (devices.empty())
     return capi::failed(error, std::string(plugin) + " has no device that can be used");
-  return new CupelDevice{*client, std::move(devices)};
+  std::string version;
+  if (std::optional<std::vector<int64_t>> parts = (*loaded)->stablehloVersion())
+    version = fmt::format("{}", fmt::join(*parts, "."));
+  return new CupelDevice{*client, std::move(devices), std::move(version)};
 }
 
 void cupel_device_close(CupelDevice *device) { delete device; }
 size_t cupel_device_count(const CupelDevice *device) { return device->devices.size(); }
 const char *cupel_device_platform(const CupelDevice *device) {
   return device->client->platformName().c_str();
+}
+
+const char *cupel_device_stablehlo_version(const CupelDevice *device) {
+  return device->stablehloVersion.c_str();
 }
 
 CupelExecutable *cupel_compile(CupelDevice *device, size_t ordinal, const char *code, size_t size,
@@ -128,14 +138,7 @@ CupelResults *cupel_execute(CupelExecutable *executable, const CupelTensor *inpu
   std::vector<pjrt::Buffer> buffers;
   std::vector<std::vector<const pjrt::Buffer *>> arguments(1);
   for (size_t i = 0; i < count; ++i) {
-    const CupelTensor &input = inputs[i];
-    std::optional<tensor::DType> type = tensor::parseDType(input.type);
-    if (!type)
-      return capi::failed(error, "input " + std::to_string(i) + " has the element type '" +
-                                     input.type + "', which does not exist");
-    Result<Tensor> value =
-        Tensor::borrow(*type, tensor::Shape(input.shape, input.shape + input.rank),
-                       {static_cast<const std::byte *>(input.data), size_t(input.bytes)}, nullptr);
+    Result<Tensor> value = capi::borrowed(inputs[i]);
     if (!value)
       return capi::failed(error, "input " + std::to_string(i) + ": " + value.message());
     pjrt::Answer<pjrt::Buffer> buffer = executable->client->lend(*value, *executable->device);

@@ -31,6 +31,10 @@ class _Tensor(ctypes.Structure):
     ]
 
 
+class _Tolerance(ctypes.Structure):
+    _fields_ = [("pcc", ctypes.c_double), ("atol", ctypes.c_double), ("rtol", ctypes.c_double)]
+
+
 @dataclass(frozen=True)
 class Array:
     """A dense row-major array in memory that `owner` keeps alive; `type` as StableHLO writes it."""
@@ -50,6 +54,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cupel_device_close": (None, [ctypes.c_void_p]),
     "cupel_device_count": (ctypes.c_size_t, [ctypes.c_void_p]),
     "cupel_device_platform": (ctypes.c_char_p, [ctypes.c_void_p]),
+    "cupel_device_stablehlo_version": (ctypes.c_char_p, [ctypes.c_void_p]),
     "cupel_compile": (
         ctypes.c_void_p,
         [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, _TEXTS, ctypes.c_size_t, _ERROR],
@@ -61,9 +66,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cupel_results_keep": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t]),
     "cupel_result_release": (None, [ctypes.c_void_p]),
     "cupel_results_close": (None, [ctypes.c_void_p]),
+    "cupel_compare": (ctypes.c_int, [ctypes.POINTER(_Tensor), ctypes.POINTER(_Tensor), _Tolerance, _ERROR, _ERROR]),
     "cupel_torch_import": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, _ERROR]),
     "cupel_module_text": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
-    "cupel_module_portable": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
+    "cupel_module_portable": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
     "cupel_module_close": (None, [ctypes.c_void_p]),
 }
 
@@ -107,6 +113,25 @@ def _texts(options: Mapping[str, Any]) -> tuple[Any, int]:
     return (ctypes.c_char_p * len(rows))(*rows), len(rows)
 
 
+def _described(array: Array) -> _Tensor:
+    shape = (ctypes.c_int64 * len(array.shape))(*array.shape)
+    tensor = _Tensor(array.address, array.size, ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)), len(array.shape), array.type.encode())
+    tensor.kept = shape
+    return tensor
+
+
+def compare(actual: Array, expected: Array, pcc: float | None = None, atol: float | None = None, rtol: float | None = None) -> tuple[bool, str]:
+    """Whether every bound that is given holds (none: equality), and one sentence about it."""
+    library, failure, sentence = _library(), _Failure(), ctypes.c_char_p()
+    bounds = _Tolerance(*(-1.0 if bound is None else bound for bound in (pcc, atol, rtol)))
+    held = library.cupel_compare(ctypes.byref(_described(actual)), ctypes.byref(_described(expected)), bounds, ctypes.byref(sentence), ctypes.byref(failure.text))
+    if held < 0:
+        raise failure.take("the comparison")
+    text = (sentence.value or b"").decode(errors="replace")
+    library.cupel_free(sentence)
+    return held == 1, text
+
+
 class Executable:
     """A program on one device; `run` waits for the results."""
 
@@ -117,13 +142,8 @@ class Executable:
 
     def run(self, inputs: Iterable[Array]) -> list[Array]:
         given = list(inputs)
-        tensors = (_Tensor * len(given))()
-        shapes = []  # Kept until the call is over.
-        for slot, array in zip(tensors, given, strict=True):
-            shape = (ctypes.c_int64 * len(array.shape))(*array.shape)
-            shapes.append(shape)
-            slot.data, slot.bytes, slot.rank, slot.type = array.address, array.size, len(array.shape), array.type.encode()
-            slot.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
+        described = [_described(array) for array in given]  # Keeps what the copies below point to.
+        tensors = (_Tensor * len(given))(*described)
         library, failure = _library(), _Failure()
         results = library.cupel_execute(self._handle, tensors, len(given), ctypes.byref(failure.text))
         if not results:
@@ -163,6 +183,11 @@ class Device:
     def platform(self) -> str:
         return _library().cupel_device_platform(self._handle).decode()
 
+    @property
+    def stablehlo_version(self) -> str:
+        """The newest StableHLO the plugin says it reads; empty where it does not say."""
+        return _library().cupel_device_stablehlo_version(self._handle).decode()
+
     def __len__(self) -> int:
         return _library().cupel_device_count(self._handle)
 
@@ -192,9 +217,9 @@ class Module:
             raise failure.take("the import")
         return Module(handle)
 
-    def _bytes(self, function: str) -> bytes:
+    def _bytes(self, function: str, *arguments: Any) -> bytes:
         library, failure, size = _library(), _Failure(), ctypes.c_size_t()
-        memory = getattr(library, function)(self._handle, ctypes.byref(size), ctypes.byref(failure.text))
+        memory = getattr(library, function)(self._handle, *arguments, ctypes.byref(size), ctypes.byref(failure.text))
         if not memory:
             raise failure.take(function)
         try:
@@ -206,7 +231,6 @@ class Module:
     def text(self) -> str:
         return self._bytes("cupel_module_text").decode()
 
-    @property
-    def portable(self) -> bytes:
-        """A portable artifact, which every plugin reads."""
-        return self._bytes("cupel_module_portable")
+    def portable(self, version: str = "") -> bytes:
+        """A portable artifact, which every plugin reads; for a StableHLO version, or the newest."""
+        return self._bytes("cupel_module_portable", version.encode())

@@ -34,6 +34,17 @@ struct Item {
   bool isAbsent() const { return !elements && !value && !known; }
 };
 
+/// `f32[2,3]`, `none`, `a sequence of 3`.
+std::string describe(const Item &item);
+/// What a node is called in messages: its name, or that of its first result.
+std::string nameOf(const proto::NodeProto &node);
+/// The operator with its domain, unless that is the standard's own.
+std::string operatorOf(const proto::NodeProto &node);
+/// `node 'conv1' (Conv, opset 13)`.
+std::string describe(const proto::NodeProto &node, int64_t opset);
+/// `; operands: f32[2,3], none; attributes: axis=1, mode=cubic`
+std::string describeUse(const proto::NodeProto &node, llvm::ArrayRef<Item> operands);
+
 class Node {
 public:
   Node(Importer &importer, const proto::NodeProto &node, int64_t opset,
