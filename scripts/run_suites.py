@@ -211,6 +211,12 @@ class Suites:
             return Result(failed=1, details=f"{output}\ngenerate_cases.py ended with {code}")
         return counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
 
+    def opcases(self) -> Result:
+        """Operator cases from YAML files, with torch for inputs and expected results."""
+        if self.no_venv:
+            return skipped(f"operator cases were NOT run: {self.no_venv}")
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/opcases/check_opcases.py", self.bin], self.env)
+
     def jax(self) -> Result:
         """Exports that are checked in; if JAX is there, also those it makes now, and what its StableHLO thinks of ours."""
         check = [self.python, ROOT / "tests/jax/check_exports.py", self.bin]

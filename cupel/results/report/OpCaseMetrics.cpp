@@ -34,9 +34,12 @@ worstFirst(const std::map<std::string, OpCaseMetrics::Group> &groups) {
   auto rate = [](const OpCaseMetrics::Group &group) {
     return group.executed() ? group.passRate() : 2;
   };
-  std::stable_sort(rows.begin(), rows.end(), [&](const auto &a, const auto &b) {
+  std::sort(rows.begin(), rows.end(), [&](const auto &a, const auto &b) {
     double left = rate(*a.second), right = rate(*b.second);
-    return left != right ? left < right : a.second->cases > b.second->cases;
+    if (left != right)
+      return left < right;
+    return a.second->cases != b.second->cases ? a.second->cases > b.second->cases
+                                              : a.first < b.first;
   });
   return rows;
 }
