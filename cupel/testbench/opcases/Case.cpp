@@ -14,6 +14,8 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 std::string textOf(const TensorSpec &tensor) {
+  if (tensor.isNone)
+    return "None";
   std::string text =
       fmt::format("tensor {} {} {}", tensor.dtype, fmt::join(tensor.shape, "x"), tensor.init);
   if (tensor.low || tensor.high)
@@ -79,6 +81,8 @@ Json toJson(const Value &value) {
 }
 
 Json toJson(const TensorSpec &tensor) {
+  if (tensor.isNone)
+    return nullptr;
   Json json = {{"shape", tensor.shape}, {"dtype", tensor.dtype}, {"init", tensor.init}};
   if (tensor.low)
     json["low"] = *tensor.low;
@@ -141,6 +145,8 @@ std::string Case::key() const {
 std::string Case::signature() const {
   std::vector<std::string> parts;
   auto describe = [](const TensorSpec &tensor) {
+    if (tensor.isNone)
+      return std::string("None");
     std::string text;
     for (int64_t size : tensor.shape)
       text += std::to_string(size) + "x";

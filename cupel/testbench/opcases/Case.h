@@ -22,6 +22,7 @@ using NamedValues = std::vector<std::pair<std::string, Value>>;
 
 /// A tensor to be made.
 struct TensorSpec {
+  bool isNone = false; ///< Of a list: None stands in its place.
   std::vector<int64_t> shape;
   std::string init = "rand"; ///< rand, randn, zeros, ones, arange, randint, uniform, data.
   std::string dtype;         ///< As torch calls it, resolved.

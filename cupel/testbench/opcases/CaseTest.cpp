@@ -1,4 +1,5 @@
 #include "cupel/testbench/opcases/Case.h"
+#include "cupel/testbench/opcases/Writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -140,6 +141,39 @@ TEST(OpCases, KeysIgnoreNamesAndSpelling) {
   EXPECT_EQ(file.cases[3].key(), file.cases[4].key());
   EXPECT_FALSE(file.cases[3].isAsStrictAs(file.cases[4]));
   EXPECT_TRUE(file.cases[4].isAsStrictAs(file.cases[3]));
+}
+
+TEST(OpCases, WhatIsWrittenReadsTheSame) {
+  std::string text =
+      "model: m\ndefault: {dtype: fp32, seed: 3, rtol: 0.1}\ncases:\n"
+      "  - name: a\n    op: torch.add\n    seed: 4\n    atol: 0.5\n    mark: [nightly, slow]\n"
+      "    description: |\n      one\n      two # three\n    inputs:\n"
+      "      - tensor: {init: data, data: [[1, 2], [3, .inf]]}\n      - value: [1, null, true]\n"
+      "      - value: 'true'\n      - py: (Ellipsis, slice(1, None), nan)\n"
+      "      - tensor: {shape: [2, 3], dtype: bf16, init: uniform, init_args: {low: -1.5}}\n"
+      "      - tensor_list: [{shape: [], init: randint, init_args: {high: 7}}]\n"
+      "      - tensor: {shape: [2, 3], preset: permute_view, preset_args: {dims: [1, 0]}}\n"
+      "    attrs: {eps: 1.0e-5, w: {tensor: {shape: [3]}}, s: {py: \"(1,)\"}}\n"
+      "    skip_if: [{expr: \"arch == 'x'\", reason: \"r: s\"}]\n"
+      "  - {name: b, op: torch.view, expects_error: {type: ValueError, match: 'a \"b\"'}}\n";
+  CaseFile first = read(text);
+  ASSERT_THAT(first.problems, IsEmpty());
+  Case defaults;
+  defaults.dtype = "float32";
+  defaults.seed = 3;
+  defaults.rtol = 0.1;
+  std::string written = toYaml(first, defaults, "made\nby hand");
+  CaseFile second = read(written);
+  ASSERT_THAT(second.problems, IsEmpty()) << second.problems[0].message << "\n" << written;
+  EXPECT_EQ(second.model, "m");
+  ASSERT_EQ(second.cases.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(toJson(first.cases[i]), toJson(second.cases[i])) << written;
+    EXPECT_EQ(first.cases[i].key(), second.cases[i].key());
+    EXPECT_EQ(first.cases[i].marks, second.cases[i].marks);
+    EXPECT_EQ(first.cases[i].description, second.cases[i].description);
+  }
+  EXPECT_EQ(second.cases[0].skipIf.at(0).reason, "r: s");
 }
 
 TEST(OpCases, MutatedFilesNeverCrash) {

@@ -374,6 +374,10 @@ private:
       if (!value.isSequence())
         complain(&value, "'tensor_list' wants a list of tensors, found " + config::describe(value));
       for (const YamlNode &item : value.isSequence() ? value.items : std::vector<YamlNode>()) {
+        if (item.isNull()) {
+          input.tensors.emplace_back().isNone = true;
+          continue;
+        }
         // `- {shape: ...}` and `- tensor: {shape: ...}` are both seen.
         const YamlNode *inner =
             item.isMapping() && item.pairCount() == 1 ? item.find("tensor") : nullptr;

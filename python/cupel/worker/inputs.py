@@ -152,9 +152,9 @@ def make_argument(argument: dict[str, Any], name: str = "") -> Any:
     if "tensor" in argument:
         return make_tensor(argument["tensor"])
     if "tensor_list" in argument:
-        return [make_tensor(spec) for spec in argument["tensor_list"]]
+        return [None if spec is None else make_tensor(spec) for spec in argument["tensor_list"]]
     if "tensor_tuple" in argument:
-        return tuple(make_tensor(spec) for spec in argument["tensor_tuple"])
+        return tuple(None if spec is None else make_tensor(spec) for spec in argument["tensor_tuple"])
     if "file" in argument:
         return _from_file(argument["file"], argument.get("key"))
     value = literal(argument["value"])
