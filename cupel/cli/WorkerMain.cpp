@@ -5,6 +5,7 @@
 #include "cupel/cli/EvalDevice.h"
 #include "cupel/cli/OnnxCases.h"
 #include "cupel/cli/Opt.h"
+#include "cupel/cli/TorchCases.h"
 #include "cupel/cli/Walk.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Version.h"
@@ -27,6 +28,8 @@ int main(int argc, char **argv) {
     return testbench::worker::runServe({argv + 2, argv + argc});
   if (command == "onnx-cases")
     return cli::runOnnxCases({argv + 2, argv + argc});
+  if (command == "pt2-cases")
+    return cli::runTorchCases({argv + 2, argv + argc});
   if (command == "walk")
     return cli::runWalk({argv + 2, argv + argc});
   if (command == "version") {

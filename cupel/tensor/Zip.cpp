@@ -210,7 +210,8 @@ void putShared(std::string &out, uint16_t method, uint32_t crc, size_t nameSize,
 
 } // namespace
 
-Result<std::vector<ZipEntry>> readZip(const SharedBytes &shared) {
+static Result<std::vector<ZipEntry>> readEntries(const SharedBytes &shared, bool storedOnly,
+                                                 uint64_t verifyUpTo) {
   Bytes file(shared.bytes);
   Result<Directory> directory = findDirectory(file);
   if (!directory)
@@ -229,6 +230,8 @@ Result<std::vector<ZipEntry>> readZip(const SharedBytes &shared) {
     if (record->method != kStored && record->method != kDeflated)
       return wrong("is compressed by method " + std::to_string(record->method) +
                    "; stored and deflated entries are read");
+    if (record->method != kStored && storedOnly)
+      return wrong("is compressed; entries of this kind of archive are stored");
     if (record->method == kStored && record->packed != record->unpacked)
       return wrong("is stored with two different sizes");
     if (Status found = locate(file, directory->offset, *record); !found)
@@ -257,11 +260,20 @@ Result<std::vector<ZipEntry>> readZip(const SharedBytes &shared) {
         return wrong(inflated.message());
       contents = *inflated;
     }
-    if (checksum(0, contents.bytes.data(), contents.bytes.size()) != r.crc)
+    if (contents.bytes.size() <= verifyUpTo &&
+        checksum(0, contents.bytes.data(), contents.bytes.size()) != r.crc)
       return wrong("the contents do not match their checksum");
     entries.push_back({r.name, contents});
   }
   return entries;
+}
+
+Result<std::vector<ZipEntry>> readZip(const SharedBytes &shared) {
+  return readEntries(shared, false, UINT64_MAX);
+}
+
+Result<std::vector<ZipEntry>> readStoredZip(const SharedBytes &shared, uint64_t verifyUpTo) {
+  return readEntries(shared, true, verifyUpTo);
 }
 
 Status writeZip(const std::string &path, const std::vector<ZipSource> &entries, bool compress) {

@@ -28,7 +28,30 @@ Opsets opsetsOf(const google::protobuf::RepeatedPtrField<proto::OperatorSetIdPro
   return opsets;
 }
 
+/// Types that say the same of a tensor but for its values.
+bool isSameTensor(const Tensor &a, const Tensor &b) {
+  return a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape());
+}
+
 } // namespace
+
+std::optional<std::string> verifyComplaint(ModuleOp module) {
+  std::string complaint;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    if (!complaint.empty())
+      return;
+    std::string place;
+    diagnostic.getLocation()->walk([&](Location location) {
+      if (auto named = dyn_cast<NameLoc>(location); named && place.empty())
+        place = "node '" + named.getName().str() + "': ";
+      return WalkResult::advance();
+    });
+    complaint = place + "its operands or attributes do not fit its operator: " + diagnostic.str();
+  });
+  if (succeeded(verify(module)))
+    return std::nullopt;
+  return complaint.empty() ? "the program made from this model does not verify" : complaint;
+}
 
 const Item *Scope::find(StringRef name) const {
   for (const Scope *scope = this; scope; scope = scope->outer)
@@ -107,9 +130,8 @@ bool Importer::run(ImportedModel &result) {
   result.weights = std::move(weights);
   if (survey)
     return true;
-  if (failed(verify(*result.module))) {
-    failure = {Refusal::NotYet,
-               "the module made from this model does not verify: an error in Cupel"};
+  if (std::optional<std::string> complaint = verifyComplaint(*result.module)) {
+    failure = {Refusal::Invalid, *complaint};
     return false;
   }
   return true;
@@ -125,13 +147,20 @@ Value Importer::materialize(Item &item) {
   const Tensor &tensor = *item.known;
   if (folding || tensor.size() <= kInlineElements || item.name.empty())
     return item.value = current->constant(tensor);
-  Value &argument = weightArguments[item.name];
-  if (!argument) {
-    auto type = RankedTensorType::get(ArrayRef(tensor.shape().data(), tensor.shape().size()),
-                                      elementTypeFor(&context, tensor.dtype()));
-    argument = main.getBody().addArgument(type, namedLocation(item.name));
-    weights.emplace_back(item.name, tensor);
-  }
+  // Memory tells weights apart: names may stand again in other graphs and in each call of a
+  // function.
+  auto [first, last] = weightArguments.equal_range(tensor.data());
+  for (auto same = first; same != last; ++same)
+    if (isSameTensor(weights[same->second.first].second, tensor))
+      return item.value = same->second.second;
+  auto type = RankedTensorType::get(ArrayRef(tensor.shape().data(), tensor.shape().size()),
+                                    elementTypeFor(&context, tensor.dtype()));
+  std::string name = item.name;
+  for (int i = 1; !weightNames.insert(name).second; ++i)
+    name = item.name + "_" + std::to_string(i);
+  Value argument = main.getBody().addArgument(type, namedLocation(name));
+  weightArguments.emplace(tensor.data(), std::pair(weights.size(), argument));
+  weights.emplace_back(std::move(name), tensor);
   return item.value = argument;
 }
 
@@ -272,6 +301,7 @@ Status Importer::importInput(const proto::ValueInfoProto &input, Scope &scope,
     item.sources.resize(sourceNames.size() + 1);
     item.sources.set(sourceNames.size());
     sourceNames.push_back(input.name());
+    weightNames.insert(input.name());
     result.inputs.push_back({input.name(), *type, std::move(*shape)});
   }
   scope.items[input.name()] = std::move(item);
@@ -390,6 +420,8 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   if (folded && !*folded) {
     Node context(*this, node, opset, std::move(inputs));
     status = entry->lower(context);
+    if (status && !current->problem().empty())
+      status = context.error("its operands or attributes do not fit: " + current->problem());
     results = std::move(context.results);
   }
   this->scope = outer;
@@ -407,6 +439,8 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
     Item &item = results[i];
     if (!item.known)
       item.sources |= sources;
+    else if (item.name.empty())
+      item.name = name;
     scope.items[name] = std::move(item);
   }
   return {};

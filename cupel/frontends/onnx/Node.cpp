@@ -12,6 +12,8 @@ namespace cupel::frontends::onnx_import {
 using namespace mlir;
 using tensor::Tensor;
 
+constexpr int64_t kNewestOpset = 28;
+
 Node::Node(Importer &importer, const proto::NodeProto &node, int64_t opset,
            SmallVector<Item> inputs)
     : b(*importer.current), opset(opset), importer(importer), node(node), items(std::move(inputs)) {
@@ -295,6 +297,31 @@ Result<Type> Node::elementTypeNumbered(int64_t number) const {
     return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
                   type.message());
   return elementTypeFor(b.context(), *type);
+}
+
+void Node::forgive() {
+  importer.failure = {};
+  importer.failure.refusal = Refusal::None;
+  importer.rebind.clear();
+  b.forgetProblem();
+  results.assign(results.size(), Item());
+}
+
+Result<Value> Node::apply(StringRef op, ArrayRef<Value> operands) {
+  // Of domains other than the standard's, the newest form is what they mean.
+  const OpEntry *entry = OpTable::get().find("", op, kNewestOpset);
+  if (!entry)
+    return refuse(Refusal::NotYet, "there is no lowering of " + op.str());
+  SmallVector<Item> inputs(operands.size());
+  for (auto [item, value] : llvm::zip(inputs, operands))
+    item.value = value;
+  Node other(importer, node, kNewestOpset, std::move(inputs));
+  Status status = entry->lower(other);
+  if (!status)
+    return Error{status.message()};
+  if (other.results.empty() || !other.results[0].isTensor())
+    return error("gives no result");
+  return importer.materialize(other.results[0]);
 }
 
 Result<SmallVector<Item>> Node::inlineGraph(const proto::GraphProto &graph, ArrayRef<Item> inputs) {

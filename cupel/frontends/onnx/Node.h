@@ -106,9 +106,14 @@ public:
   Status checkBroadcast(mlir::Value x, mlir::Value y) const;
   Result<mlir::Type> elementTypeNumbered(int64_t number) const;
 
+  /// Forgets what was complained of since this node's lowering began: another way is tried.
+  void forgive();
   /// Lowers a subgraph in place: its inputs are given, its outputs come back.
   Result<llvm::SmallVector<Item>> inlineGraph(const proto::GraphProto &graph,
                                               llvm::ArrayRef<Item> inputs);
+  /// What another operator of the standard gives on these operands (null: left out) with this
+  /// node's attributes; for operators that are others in a row.
+  Result<mlir::Value> apply(llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands);
   /// An item as a tensor value.
   mlir::Value materialize(Item &item);
   bool composites() const;

@@ -28,6 +28,8 @@ struct Item {
   std::optional<tensor::Tensor> known;
   /// The element is a Python number in the place of a tensor: it promotes like one.
   bool wrapped = false;
+  /// The tensor of the graph that the value was read from; for the importer.
+  std::shared_ptr<struct Alias> alias;
 };
 
 class Importer;
@@ -67,6 +69,7 @@ public:
   llvm::SmallVector<mlir::Value> list(llvm::StringRef argument);
   /// Value of a tensor that is known at import.
   std::optional<tensor::Tensor> known(llvm::StringRef argument) const;
+  std::optional<tensor::Tensor> known(mlir::Value value) const;
   /// Strides and offset that torch's tensor has, for as_strided and its like.
   Dims strides(llvm::StringRef argument) const;
   int64_t offset(llvm::StringRef argument) const;
@@ -115,6 +118,9 @@ public:
   void out(size_t i, mlir::Value value);
   void outList(size_t i, llvm::ArrayRef<mlir::Value> values);
   void outNumber(size_t i, Scalar number);
+  /// The new value of an argument that the operator changes beside its results, as batch_norm does
+  /// with its running statistics; converted to the argument's element type.
+  void write(llvm::StringRef argument, mlir::Value value);
 
   // Complaints; all name operator, overload, argument shapes and the model's source line.
   void fail(const std::string &message);   ///< The program contradicts itself.
@@ -134,7 +140,7 @@ private:
 
   struct Result {
     llvm::SmallVector<mlir::RankedTensorType, 1> types;
-    bool isList = false, wanted = true;
+    bool isList = false, wanted = true, isNumber = false;
     llvm::SmallVector<Item, 1> items;
   };
   Importer &importer;

@@ -1,5 +1,8 @@
 #include "cupel/testbench/worker/OpCases.h"
 
+#include "cupel/frontends/torch/Import.h"
+#include "cupel/frontends/torch/ProgramJson.h"
+
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +12,7 @@ namespace cupel::testbench::worker {
 
 namespace {
 
+namespace torch_import = frontends::torch_import;
 using nlohmann::json;
 using results::Outcome;
 using results::Stage;
@@ -26,6 +30,60 @@ void fail(TestRecord &record, std::string_view errorClass, const std::string &me
 std::string textOf(const json &object, const char *key) {
   auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// What torch called for a case, as a model.
+class CapturedProgram : public frontends::ModelFile {
+public:
+  explicit CapturedProgram(torch_import::Program program) : program(std::move(program)) {}
+
+  std::vector<frontends::ModelInput> inputs() const override { return {}; }
+
+  std::optional<frontends::ImportedModel> import(mlir::MLIRContext &context,
+                                                 const frontends::ImportOptions &options,
+                                                 frontends::ImportFailure &failure) const override {
+    torch_import::ImportOptions torchOptions;
+    torchOptions.composites = options.composites;
+    torch_import::ImportFailure refused;
+    std::optional<torch_import::Imported> imported =
+        torch_import::importProgram(program, context, torchOptions, refused);
+    if (!imported) {
+      using torch_import::Refusal;
+      failure = {refused.refusal == Refusal::NotYet  ? frontends::Refusal::NotYet
+                 : refused.refusal == Refusal::Never ? frontends::Refusal::DataDependent
+                                                     : frontends::Refusal::Invalid,
+                 refused.message};
+      return std::nullopt;
+    }
+    frontends::ImportedModel made;
+    made.module = std::move(imported->module);
+    for (torch_import::ImportedInput &input : imported->inputs)
+      made.inputs.push_back({std::move(input.name), input.type, std::move(input.shape)});
+    made.weights = std::move(imported->weights);
+    made.outputs = std::move(imported->outputs);
+    made.notes = std::move(imported->notes);
+    return made;
+  }
+
+  frontends::ModelSurvey survey(mlir::MLIRContext &,
+                                const frontends::ImportOptions &) const override {
+    return {};
+  }
+
+private:
+  torch_import::Program program;
+};
+
+Budget budgetOf(const Request &request) {
+  Budget budget;
+  if (request.timeoutSeconds > 0)
+    budget.deadline = std::chrono::steady_clock::now() +
+                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                          std::chrono::duration<double>(request.timeoutSeconds));
+  budget.memoryBytes = request.memoryLimitBytes;
+  budget.threads = request.threads;
+  budget.seed = request.seed;
+  return budget;
 }
 
 } // namespace
@@ -144,11 +202,7 @@ TestRecord OpCaseTest::run(const Request &request, Progress &progress) {
   std::string interpreter = findPython(request.python);
   if (!python || python->interpreter() != interpreter)
     python = std::make_unique<PythonWorker>(interpreter);
-  auto deadline = request.timeoutSeconds > 0
-                      ? std::chrono::steady_clock::now() +
-                            std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                std::chrono::duration<double>(request.timeoutSeconds))
-                      : PythonWorker::Deadline::max();
+  PythonWorker::Deadline deadline = budgetOf(request).deadline;
   json body = {{"suite", request.item.suite},
                {"id", request.item.id},
                {"compile_backend", backend},
@@ -200,8 +254,7 @@ TestRecord OpCaseTest::run(const Request &request, Progress &progress) {
       return record;
     }
   if (backend == "cupel") {
-    runOnDevice(request, *one, textOf(*capture, "model"), std::move(*given), *expected, progress,
-                record);
+    runOnDevice(request, *one, textOf(*capture, "model"), *given, *expected, progress, record);
   } else {
     progress.enter(Stage::Compare);
     compare(*one, *given, *expected, record);
@@ -233,13 +286,67 @@ void OpCaseTest::compare(const opcases::Case &one, const std::vector<Tensor> &ac
 }
 
 void OpCaseTest::runOnDevice(const Request &request, const opcases::Case &one,
-                             const std::string &model, std::vector<Tensor> inputs,
+                             const std::string &model, const std::vector<Tensor> &inputs,
                              const std::vector<Tensor> &expected, Progress &progress,
                              TestRecord &record) {
   progress.enter(Stage::Frontend);
-  record.outcome = Outcome::NotRun;
-  record.message = "needs the PyTorch frontend, which this version does not have "
-                   "(--compile-backend NAME tests a backend of torch.compile)";
+  Result<torch_import::Program> program = torch_import::parseProgram(model, one.op);
+  if (!program)
+    return fail(record, "internal", program.message());
+  CapturedProgram captured(std::move(*program));
+  frontends::ImportFailure failure;
+  auto read = reader.import(captured, {}, request.item.id, failure);
+  if (!read) {
+    using frontends::RefusalKind;
+    RefusalKind kind = frontends::kindOf(failure.refusal);
+    fail(record, frontends::errorClass(failure.refusal),
+         (kind == RefusalKind::NotYet  ? "not supported yet: "
+          : kind == RefusalKind::Never ? "never supported: "
+                                       : "") +
+             failure.message);
+    record.notes["refusal"] = frontends::name(kind);
+    if (kind == RefusalKind::Never)
+      record.outcome = Outcome::Skipped;
+    return;
+  }
+  // The program's arguments are the case's tensors, by their numbers.
+  std::vector<Tensor> given;
+  for (const frontends::Argument &argument : read->imported.inputs) {
+    size_t number = inputs.size();
+    if (argument.name.starts_with("arg_"))
+      number = std::strtoul(argument.name.c_str() + 4, nullptr, 10);
+    if (number >= inputs.size())
+      return fail(record, "internal",
+                  "the program takes '" + argument.name + "', which nobody has");
+    given.push_back(inputs[number]);
+  }
+  for (const auto &[name, value] : read->imported.weights)
+    given.push_back(value);
+
+  progress.enter(Stage::Compile);
+  Budget budget = budgetOf(request);
+  // Torch's kernels sum narrow floats in wider ones.
+  budget.wideSums = true;
+  Result<Device *> device = programs.device(request.device);
+  if (!device)
+    return fail(record, name(ErrorCode::DeviceLost), device.message());
+  auto failWith = [&](const DeviceError &error) {
+    fail(record, name(error.code), error.message);
+    if (error.code == ErrorCode::TimedOut)
+      record.outcome = Outcome::TimedOut;
+    else if (error.code == ErrorCode::OutOfMemory)
+      record.outcome = Outcome::OutOfMemory;
+  };
+  Answer<std::unique_ptr<Executable>> executable = (*device)->compile(read->program, budget);
+  if (!executable)
+    return failWith(executable.error());
+  progress.enter(Stage::Execute);
+  Answer<std::vector<Tensor>> outputs = (*executable)->run(std::move(given), budget);
+  if (!outputs)
+    return failWith(outputs.error());
+  progress.enter(Stage::Compare);
+  // What comes after the results are new values of arguments that were written to.
+  compare(one, *outputs, expected, record);
 }
 
 } // namespace cupel::testbench::worker

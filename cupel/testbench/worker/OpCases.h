@@ -32,10 +32,12 @@ private:
   void compare(const opcases::Case &one, const std::vector<tensor::Tensor> &actual,
                const std::vector<tensor::Tensor> &expected, results::TestRecord &record);
   void runOnDevice(const Request &request, const opcases::Case &one, const std::string &model,
-                   std::vector<tensor::Tensor> inputs, const std::vector<tensor::Tensor> &expected,
-                   Progress &progress, results::TestRecord &record);
+                   const std::vector<tensor::Tensor> &inputs,
+                   const std::vector<tensor::Tensor> &expected, Progress &progress,
+                   results::TestRecord &record);
 
   ProgramTest &programs;
+  ProgramReader reader;
   std::unique_ptr<PythonWorker> python;
   std::list<Kept> kept; ///< The files read last.
 };

@@ -1,11 +1,629 @@
 // Losses and distances.
 
-#include "cupel/frontends/torch/ops/Lowering.h"
+#include "cupel/frontends/torch/ops/Elementwise.h"
+#include "cupel/frontends/torch/ops/Reductions.h"
+#include "cupel/frontends/torch/ops/Shapes.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
 
 namespace cupel::frontends::torch_import {
 
 using namespace mlir;
 
-void registerLosses(OpTable &table) {}
+namespace {
+
+void outLoss(Node &n, Value loss) { n.out(reduceLoss(n.b, loss, n.integer("reduction", 1))); }
+
+/// A loss of `self` against `target`, element by element.
+template <Value (*formula)(Node &, Value, Value)> void elementLoss(Node &n) {
+  Type type = n.computeType(n.promote({"self", "target"}));
+  Value x = n.in("self", type), y = n.in("target", type);
+  if (!fitTogether(n, {x, y}))
+    return;
+  std::tie(x, y) = n.b.broadcastPair(x, y);
+  Value loss = formula(n, x, y);
+  if (!n.failed())
+    outLoss(n, loss);
+}
+
+Value absolute(Node &n, Value x, Value y) { return n.b.abs(n.b.subtract(x, y)); }
+Value squared(Node &n, Value x, Value y) { return n.b.square(n.b.subtract(x, y)); }
+
+Value smoothAbsolute(Node &n, Value x, Value y) {
+  HloBuilder &b = n.b;
+  double beta = n.real("beta", 1);
+  Value gap = b.abs(b.subtract(x, y));
+  if (beta == 0)
+    return gap;
+  Value curve = b.divide(b.multiply(b.like(gap, 0.5), b.square(gap)), b.like(gap, beta));
+  return b.select(b.less(gap, b.like(gap, beta)), curve, b.subtract(gap, b.like(gap, beta / 2)));
+}
+
+Value huber(Node &n, Value x, Value y) {
+  HloBuilder &b = n.b;
+  double delta = n.real("delta", 1);
+  Value gap = b.abs(b.subtract(x, y));
+  Value curve = b.multiply(b.like(gap, 0.5), b.square(gap));
+  Value line = b.multiply(b.like(gap, delta), b.subtract(gap, b.like(gap, delta / 2)));
+  return b.select(b.lessEqual(gap, b.like(gap, delta)), curve, line);
+}
+
+Value softMargin(Node &n, Value x, Value y) {
+  return log1p(n.b, n.b.exp(n.b.negate(n.b.multiply(y, x))));
+}
+
+Value divergence(Node &n, Value x, Value y) {
+  HloBuilder &b = n.b;
+  if (n.flag("log_target"))
+    return b.multiply(b.exp(y), b.subtract(y, x));
+  return b.subtract(xlogy(b, y, y), b.multiply(y, x));
+}
+
+Value hinge(Node &n, Value x, Value y) {
+  HloBuilder &b = n.b;
+  Value zero = b.like(x, 0), one = b.like(x, 1);
+  Value margin = b.maximum(b.subtract(b.like(x, n.real("margin", 1)), x), zero);
+  return b.add(b.select(b.equal(y, one), zero, margin),
+               b.select(b.equal(y, b.like(y, -1)), zero, x));
+}
+
+Value weighted(Node &n, Value loss) {
+  if (!n.has("weight"))
+    return loss;
+  Value weight = n.in("weight", HloBuilder::elementOf(loss));
+  return fitTogether(n, {loss, weight}) ? n.b.multiply(loss, weight) : loss;
+}
+
+Value binaryCrossEntropy(Node &n, Value x, Value y) {
+  HloBuilder &b = n.b;
+  // Logarithms are kept above -100.
+  Value floor = b.like(x, -100), one = b.like(x, 1);
+  Value yes = b.maximum(b.log(x), floor), no = b.maximum(log1p(b, b.negate(x)), floor);
+  return weighted(n, b.subtract(b.multiply(b.subtract(y, one), no), b.multiply(y, yes)));
+}
+
+Value binaryCrossEntropyWithLogits(Node &n, Value x, Value y) {
+  HloBuilder &b = n.b;
+  Value one = b.like(x, 1);
+  Value tail = b.add(log1p(b, b.exp(b.negate(b.abs(x)))), b.maximum(b.negate(x), b.like(x, 0)));
+  Value plain = b.multiply(b.subtract(one, y), x);
+  if (n.has("pos_weight")) {
+    Value weight = n.in("pos_weight", HloBuilder::elementOf(x));
+    if (!fitTogether(n, {weight, x}))
+      return x;
+    Value more = b.subtract(weight, b.like(weight, 1));
+    tail = b.multiply(b.add(b.multiply(more, y), one), tail);
+  }
+  return weighted(n, b.add(plain, tail));
+}
+
+Value poisson(Node &n, Value x, Value y) {
+  HloBuilder &b = n.b;
+  Value loss = n.flag("log_input")
+                   ? b.subtract(b.exp(x), b.multiply(y, x))
+                   : b.subtract(x, b.multiply(y, b.log(b.add(x, b.like(x, n.real("eps"))))));
+  if (n.flag("full")) {
+    // Stirling's approximation of log(y!).
+    Value half = b.multiply(b.like(y, 0.5), b.log(b.multiply(b.like(y, 2 * std::numbers::pi), y)));
+    Value stirling = b.add(b.subtract(b.multiply(y, b.log(y)), y), half);
+    loss = b.add(loss, b.select(b.lessEqual(y, b.like(y, 1)), b.like(y, 0), stirling));
+  }
+  return loss;
+}
+
+void lowerPoisson(Node &n) {
+  Type type = n.computeType(n.promote({"input", "target"}));
+  Value x = n.in("input", type), y = n.in("target", type);
+  if (!fitTogether(n, {x, y}))
+    return;
+  std::tie(x, y) = n.b.broadcastPair(x, y);
+  outLoss(n, poisson(n, x, y));
+}
+
+void lowerMarginRanking(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.promote({"input1", "input2", "target"}));
+  Value x = n.in("input1", type), y = n.in("input2", type), target = n.in("target", type);
+  if (!fitTogether(n, {x, y, target}))
+    return;
+  Value gap = b.multiply(b.negate(target), b.subtract(x, y));
+  gap = b.add(gap, b.like(gap, n.real("margin")));
+  outLoss(n, b.maximum(gap, b.like(gap, 0)));
+}
+
+//===----------------------------------------------------------------------===//
+// Class targets
+//===----------------------------------------------------------------------===//
+
+/// Negative log likelihood of classes: logProbabilities [N, C, ...] or [C], targets [N, ...] or [].
+struct Likelihood {
+  Value loss;   ///< Of each target, already weighted.
+  Value weight; ///< Of each target; 0 where ignored.
+};
+
+std::optional<Likelihood> likelihood(Node &n, Value x, Value target, Value weight,
+                                     int64_t ignored) {
+  HloBuilder &b = n.b;
+  int64_t rank = HloBuilder::rankOf(x), dim = rank == 1 ? 0 : 1;
+  if (rank == 0 || HloBuilder::rankOf(target) != rank - 1) {
+    n.fail("arguments 'self' and 'target' do not fit");
+    return std::nullopt;
+  }
+  int64_t classes = HloBuilder::shapeOf(x)[dim];
+  Dims shape(HloBuilder::shapeOf(x));
+  shape.erase(shape.begin() + dim);
+  if (ArrayRef<int64_t>(shape) != HloBuilder::shapeOf(target)) {
+    n.fail("arguments 'self' and 'target' do not fit");
+    return std::nullopt;
+  }
+  Type type = HloBuilder::elementOf(x);
+  Value skip = b.equal(target, b.splatInteger(ignored, b.i64(), shape));
+  Value zero = b.splat(0, type, shape);
+  if (HloBuilder::countOf(target) == 0)
+    return Likelihood{zero, zero};
+  Value safe = b.select(skip, b.like(target, 0), target);
+  Value picked = b.reshape(b.takeAlong(x, b.unsqueeze(safe, dim), dim), shape);
+  Value each = b.splat(1, type, shape);
+  if (weight) {
+    if (HloBuilder::countOf(weight) != classes) {
+      n.fail("argument 'weight' is not one number a class");
+      return std::nullopt;
+    }
+    each = b.take(b.reshape(weight, {classes}), safe, 0);
+  }
+  each = b.select(skip, zero, each);
+  Value loss = b.select(skip, zero, b.negate(b.multiply(picked, each)));
+  return Likelihood{loss, each};
+}
+
+Value weightOf(Node &n, Type type) { return n.has("weight") ? n.in("weight", type) : Value(); }
+
+/// nll_loss in its forms; the forward ones also return the total weight.
+void lowerNll(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.element("self"));
+  Value x = n.in("self", type), target = n.in("target", b.i64());
+  int64_t reduction = n.integer("reduction", 1);
+  if (n.failed())
+    return;
+  auto found = likelihood(n, x, target, weightOf(n, type), n.integer("ignore_index", -100));
+  if (!found)
+    return;
+  Dims all = dimsFrom(0, HloBuilder::rankOf(found->loss));
+  Value total = b.reduce(found->weight, all, Fold::Add);
+  Value loss = found->loss;
+  if (reduction != 0)
+    loss = b.reduce(loss, all, Fold::Add);
+  if (reduction == 1)
+    loss = b.divide(loss, total);
+  n.out(0, loss);
+  if (n.outputCount() > 1) // Without a reduction torch leaves it zero.
+    n.out(1, b.reshape(reduction == 0 ? b.splat(0, type) : total, n.resultShape(1)));
+}
+
+void lowerCrossEntropy(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.element("self"));
+  Value x = n.in("self", type);
+  int64_t rank = HloBuilder::rankOf(x), dim = rank == 1 ? 0 : 1;
+  int64_t reduction = n.integer("reduction", 1);
+  double smoothing = n.real("label_smoothing");
+  if (n.failed())
+    return;
+  if (rank == 0)
+    return n.fail("argument 'self' has no classes");
+  int64_t classes = HloBuilder::shapeOf(x)[dim];
+  Value logs = logSoftmax(b, x, dim), weight = weightOf(n, type);
+  Value wide;
+  if (weight) {
+    if (HloBuilder::countOf(weight) != classes)
+      return n.fail("argument 'weight' is not one number a class");
+    wide = b.broadcastInDim(b.reshape(weight, {classes}), HloBuilder::shapeOf(x), {dim});
+  }
+  if (n.shape("target") == n.shape("self") && HloBuilder::isFloat(n.in("target"))) {
+    // Probabilities.
+    Value target = n.in("target", type);
+    if (smoothing > 0)
+      target = b.add(b.multiply(target, b.like(target, 1 - smoothing)),
+                     b.like(target, smoothing / double(classes)));
+    Value products = b.multiply(logs, target);
+    if (wide)
+      products = b.multiply(products, wide);
+    Value loss = b.negate(b.reduce(products, {dim}, Fold::Add));
+    if (reduction == 1) { // By the number of targets, not of weights.
+      Value total = b.reduce(loss, dimsFrom(0, rank - 1), Fold::Add);
+      double count = double(HloBuilder::countOf(loss));
+      return n.out(b.divide(total, b.like(total, count)));
+    }
+    return n.out(reduceLoss(b, loss, reduction));
+  }
+  Value target = n.in("target", b.i64());
+  int64_t ignored = n.integer("ignore_index", -100);
+  auto found = likelihood(n, logs, target, weight, ignored);
+  if (!found)
+    return;
+  Dims all = dimsFrom(0, rank - 1);
+  Value loss = found->loss, total = b.reduce(found->weight, all, Fold::Add);
+  auto reduced = [&](Value value) {
+    if (reduction == 0)
+      return value;
+    value = b.reduce(value, all, Fold::Add);
+    return reduction == 1 ? b.divide(value, total) : value;
+  };
+  Value result = reduced(loss);
+  if (smoothing > 0) {
+    Value smooth = b.negate(b.reduce(wide ? b.multiply(logs, wide) : logs, {dim}, Fold::Add));
+    Value skip = b.equal(target, b.splatInteger(ignored, b.i64(), HloBuilder::shapeOf(target)));
+    smooth = b.select(skip, b.like(smooth, 0), smooth);
+    Value part = reduced(smooth);
+    result = b.add(b.multiply(result, b.like(result, 1 - smoothing)),
+                   b.multiply(part, b.like(part, smoothing / double(classes))));
+  }
+  n.out(result);
+}
+
+/// Margins between the target's score and the others'.
+void lowerMultiMargin(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.element("self"));
+  Value x = n.in("self", type), target = flatten(b, n.in("target", b.i64()));
+  double p = n.scalar("p").real(), margin = n.scalar("margin").real();
+  int64_t reduction = n.integer("reduction", 1);
+  if (n.failed())
+    return;
+  bool single = HloBuilder::rankOf(x) < 2;
+  if (single)
+    x = b.reshape(x, {1, HloBuilder::countOf(x)});
+  int64_t rows = HloBuilder::shapeOf(x)[0], classes = HloBuilder::shapeOf(x)[1];
+  if (HloBuilder::rankOf(x) != 2 || HloBuilder::countOf(target) != rows || classes == 0)
+    return n.fail("arguments 'self' and 'target' do not fit");
+  Value own = b.takeAlong(x, b.reshape(target, {rows, 1}), 1);
+  Value gap = b.add(b.subtract(b.like(x, margin), own), x);
+  Value cost = b.maximum(gap, b.like(gap, 0));
+  if (p == 2)
+    cost = b.square(cost);
+  else if (p != 1)
+    return n.fail("argument 'p' is neither 1 nor 2");
+  if (n.has("weight")) {
+    Value each = b.take(n.in("weight", type), target, 0);
+    cost = b.multiply(cost, b.reshape(each, {rows, 1}));
+  }
+  Value self = b.equal(b.iota({rows, classes}, 1, b.i64()), b.reshape(target, {rows, 1}));
+  cost = b.select(self, b.like(cost, 0), cost);
+  Value loss = b.reduce(cost, {1}, Fold::Add);
+  loss = b.divide(loss, b.like(loss, double(classes)));
+  loss = reduceLoss(b, loss, reduction);
+  n.out(b.reshape(loss, n.resultShape()));
+}
+
+/// Targets are class numbers up to the first -1.
+void lowerMultilabelMargin(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.element("self"));
+  Value x = n.in("self", type), target = n.in("target", b.i64());
+  int64_t reduction = n.integer("reduction", 1);
+  if (n.failed())
+    return;
+  Dims given(HloBuilder::shapeOf(target));
+  if (HloBuilder::rankOf(x) < 2) {
+    x = b.reshape(x, {1, HloBuilder::countOf(x)});
+    target = b.reshape(target, {1, HloBuilder::countOf(target)});
+  }
+  if (HloBuilder::rankOf(x) != 2 || HloBuilder::shapeOf(x) != HloBuilder::shapeOf(target))
+    return n.fail("arguments 'self' and 'target' differ in shape");
+  int64_t rows = HloBuilder::shapeOf(x)[0], classes = HloBuilder::shapeOf(x)[1];
+  Value ended = cumulative(b, b.convert(b.less(target, b.like(target, 0)), b.i64()), 1, Fold::Add);
+  Value valid = b.equal(ended, b.like(ended, 0));
+  Value safe = b.select(valid, target, b.like(target, 0));
+  // isTarget[n, c]: some valid target of row n names c.
+  Value names = b.equal(b.unsqueeze(safe, 2), b.iota({1, 1, classes}, 2, b.i64()));
+  Value isTarget = b.reduce(b.logicalAnd(names, b.unsqueeze(valid, 2)), {1}, Fold::Or);
+  Value scores = b.takeAlong(x, safe, 1);
+  Value gap = b.add(b.subtract(b.splat(1, type), b.unsqueeze(scores, 2)), b.unsqueeze(x, 1));
+  Value cost = b.maximum(gap, b.like(gap, 0));
+  Value counts = b.logicalAnd(b.unsqueeze(valid, 2), b.logicalNot(b.unsqueeze(isTarget, 1)));
+  cost = b.select(counts, cost, b.like(cost, 0));
+  Value loss = b.reduce(cost, {1, 2}, Fold::Add);
+  loss = b.divide(loss, b.like(loss, double(classes)));
+  loss = reduceLoss(b, loss, reduction);
+  (void)rows;
+  n.out(0, b.reshape(loss, n.resultShape(0)));
+  if (n.outputCount() > 1)
+    n.out(1, b.reshape(b.convert(isTarget, type), given));
+}
+
+//===----------------------------------------------------------------------===//
+// Distances
+//===----------------------------------------------------------------------===//
+
+Value distance(HloBuilder &b, Value x, Value y, double p, double eps, bool keepDims) {
+  Value gap = b.subtract(x, y);
+  gap = b.add(gap, b.like(gap, eps));
+  return vectorNorm(b, gap, p, {HloBuilder::rankOf(gap) - 1}, keepDims);
+}
+
+void lowerPairwiseDistance(Node &n) {
+  Type type = n.computeType(n.promoteToFloat({"x1", "x2"}));
+  Value x = n.in("x1", type), y = n.in("x2", type);
+  if (!fitTogether(n, {x, y}))
+    return;
+  if (std::max(HloBuilder::rankOf(x), HloBuilder::rankOf(y)) == 0)
+    return n.fail("arguments 'x1' and 'x2' have no dimension");
+  n.out(distance(n.b, x, y, n.real("p", 2), n.real("eps", 1e-6), n.flag("keepdim")));
+}
+
+void lowerTripletMargin(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.promoteToFloat({"anchor", "positive", "negative"}));
+  Value anchor = n.in("anchor", type), positive = n.in("positive", type),
+        negative = n.in("negative", type);
+  double p = n.real("p", 2), eps = n.real("eps", 1e-6);
+  if (!fitTogether(n, {anchor, positive, negative}))
+    return;
+  if (HloBuilder::rankOf(anchor) == 0)
+    return n.fail("argument 'anchor' has no dimension");
+  Value near = distance(b, anchor, positive, p, eps, false),
+        far = distance(b, anchor, negative, p, eps, false);
+  if (n.flag("swap"))
+    far = b.minimum(far, distance(b, positive, negative, p, eps, false));
+  Value gap = b.subtract(b.add(near, b.like(near, n.real("margin", 1))), far);
+  outLoss(n, b.maximum(gap, b.like(gap, 0)));
+}
+
+void lowerCosineSimilarity(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.promoteToFloat({"x1", "x2"}));
+  Value x = n.in("x1", type), y = n.in("x2", type);
+  if (!fitTogether(n, {x, y}))
+    return;
+  std::tie(x, y) = b.broadcastPair(x, y);
+  int64_t dim = n.dim("dim", HloBuilder::rankOf(x));
+  if (n.failed())
+    return;
+  double eps = n.real("eps", 1e-8);
+  if (HloBuilder::rankOf(x) == 0)
+    x = b.reshape(x, {1}), y = b.reshape(y, {1});
+  auto unit = [&](Value v) {
+    Value size = vectorNorm(b, v, 2, {dim}, true);
+    return b.divide(v, b.maximum(size, b.like(size, eps)));
+  };
+  n.out(b.reshape(b.reduce(b.multiply(unit(x), unit(y)), {dim}, Fold::Add), n.resultShape()));
+}
+
+void lowerCosineEmbedding(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.promoteToFloat({"input1", "input2"}));
+  Value x = n.in("input1", type), y = n.in("input2", type), target = n.in("target", type);
+  int64_t dim = HloBuilder::rankOf(target);
+  if (!fitTogether(n, {x, y}))
+    return;
+  if (HloBuilder::rankOf(x) != dim + 1 || HloBuilder::rankOf(y) != dim + 1)
+    return n.fail("argument 'target' is not one dimension less than the inputs");
+  auto total = [&](Value v) { return b.reduce(v, {dim}, Fold::Add); };
+  auto size = [&](Value v) {
+    Value squares = total(b.square(v));
+    return b.add(squares, b.like(squares, 1e-12));
+  };
+  Value cosine = b.divide(total(b.multiply(x, y)), b.sqrt(b.multiply(size(x), size(y))));
+  Value zero = b.like(cosine, 0), one = b.like(cosine, 1);
+  Value apart = b.maximum(b.subtract(cosine, b.like(cosine, n.real("margin"))), zero);
+  Value loss = b.add(b.select(b.equal(target, one), b.subtract(one, cosine), zero),
+                     b.select(b.equal(target, b.like(target, -1)), apart, zero));
+  outLoss(n, loss);
+}
+
+/// Distances between all rows of two (batches of) matrices.
+Value allDistances(HloBuilder &b, Value x, Value y, double p) {
+  int64_t rank = HloBuilder::rankOf(x);
+  Value gap = b.subtract(b.unsqueeze(x, rank - 1), b.unsqueeze(y, rank - 2));
+  return vectorNorm(b, gap, p, {rank}, false);
+}
+
+void lowerCdist(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.promoteToFloat({"x1", "x2"}));
+  Value x = n.in("x1", type), y = n.in("x2", type);
+  double p = n.declares("p") ? n.real("p", 2) : 2;
+  if (n.failed() || emptyResult(n))
+    return;
+  int64_t rank = std::max(HloBuilder::rankOf(x), HloBuilder::rankOf(y));
+  auto batched = [&](Value v) {
+    Dims shape(rank - HloBuilder::rankOf(v), 1);
+    shape.append(HloBuilder::shapeOf(v).begin(), HloBuilder::shapeOf(v).end());
+    return b.reshape(v, shape);
+  };
+  if (HloBuilder::rankOf(x) < 2 || HloBuilder::rankOf(y) < 2)
+    return n.fail("arguments 'x1' and 'x2' are no matrices");
+  x = batched(x);
+  y = batched(y);
+  if (HloBuilder::shapeOf(x).back() == 0)
+    return n.out(b.splat(0, n.resultElement(), n.resultShape()));
+  if (!HloBuilder::broadcastShape(HloBuilder::shapeOf(x).drop_back(2),
+                                  HloBuilder::shapeOf(y).drop_back(2)) ||
+      HloBuilder::shapeOf(x).back() != HloBuilder::shapeOf(y).back())
+    return n.fail("arguments 'x1' and 'x2' do not fit");
+  n.out(allDistances(b, x, y, p));
+}
+
+void lowerPdist(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.element("self"));
+  Value x = n.in("self", type);
+  double p = n.real("p", 2);
+  if (n.failed() || emptyResult(n))
+    return;
+  if (HloBuilder::rankOf(x) != 2)
+    return n.fail("argument 'self' is no matrix");
+  int64_t rows = HloBuilder::shapeOf(x)[0];
+  SmallVector<int64_t> first, second;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = i + 1; j < rows; ++j) {
+      first.push_back(i);
+      second.push_back(j);
+    }
+  if (HloBuilder::shapeOf(x)[1] == 0)
+    return n.out(b.splat(0, type, n.resultShape()));
+  Value gap = b.subtract(b.take(x, b.integers(first), 0), b.take(x, b.integers(second), 0));
+  n.out(vectorNorm(b, gap, p, {1}, false));
+}
+
+//===----------------------------------------------------------------------===//
+// Connectionist temporal classification
+//===----------------------------------------------------------------------===//
+
+Value logAdd(HloBuilder &b, ArrayRef<Value> values) {
+  Value top = values[0];
+  for (Value value : values.drop_front())
+    top = b.maximum(top, value);
+  // Of nothing but -inf the result is -inf.
+  Value finite = b.unary<stablehlo::IsFiniteOp>(top, b.i1());
+  Value moved = b.select(finite, top, b.like(top, 0)), total;
+  for (Value value : values) {
+    Value e = b.exp(b.subtract(value, moved));
+    total = total ? b.add(total, e) : e;
+  }
+  return b.add(b.log(total), moved);
+}
+
+/// Forward probabilities over the target with blanks between, for all of a batch at once.
+void lowerCtc(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.element("log_probs"));
+  Value logs = n.in("log_probs", type), targets = n.in("targets", b.i64());
+  int64_t blank = n.integer("blank");
+  auto lengths = [&](StringRef name) -> std::optional<Dims> {
+    if (!n.isTensor(name))
+      return n.integers(name);
+    return knownIntegers(n, name);
+  };
+  if (n.failed())
+    return;
+  bool batched = HloBuilder::rankOf(logs) == 3;
+  if (!batched)
+    logs = b.unsqueeze(logs, 1);
+  if (HloBuilder::rankOf(logs) != 3)
+    return n.fail("argument 'log_probs' has neither two nor three dimensions");
+  int64_t steps = HloBuilder::shapeOf(logs)[0], batch = HloBuilder::shapeOf(logs)[1];
+  auto lengthValues = [&](StringRef name) {
+    return n.isTensor(name) ? b.reshape(n.in(name, b.i64()), {batch})
+                            : b.integers(n.integers(name));
+  };
+  Value inputLengths = lengthValues("input_lengths"),
+        targetLengths = lengthValues("target_lengths");
+  if (n.failed())
+    return;
+  // Targets as [batch, longest].
+  int64_t longest;
+  if (HloBuilder::rankOf(targets) == 1 && (batched || batch != 1)) {
+    // All targets one after another: how long the longest is must be known, or may be bounded.
+    auto known = lengths("target_lengths");
+    longest = HloBuilder::countOf(targets);
+    if (known)
+      longest = *std::max_element(known->begin(), known->end());
+    Value ends = cumulative(b, targetLengths, 0, Fold::Add);
+    Value begins = b.reshape(b.subtract(ends, targetLengths), {batch, 1});
+    Value at = b.add(begins, b.iota({batch, std::max<int64_t>(longest, 1)}, 1, b.i64()));
+    at = b.minimum(at, b.splatInteger(std::max<int64_t>(HloBuilder::countOf(targets) - 1, 0),
+                                      b.i64(), HloBuilder::shapeOf(at)));
+    if (HloBuilder::countOf(targets) == 0)
+      return n.notYet("argument 'targets' is empty");
+    targets = b.take(targets, at, 0);
+    longest = std::max<int64_t>(longest, 1);
+  } else {
+    if (HloBuilder::rankOf(targets) == 1)
+      targets = b.unsqueeze(targets, 0);
+    longest = HloBuilder::shapeOf(targets)[1];
+  }
+  if (longest == 0 || steps == 0 || HloBuilder::shapeOf(targets)[0] != batch)
+    return n.notYet("argument 'targets' is empty or does not fit");
+  int64_t states = 2 * longest + 1;
+  // Blank, target, blank, target, ..., blank.
+  Value blanks = b.splatInteger(blank, b.i64(), {batch, longest, 1});
+  Value pairs =
+      b.reshape(b.concatenate({blanks, b.unsqueeze(targets, 2)}, 2), {batch, 2 * longest});
+  Value labels = b.concatenate({pairs, b.splatInteger(blank, b.i64(), {batch, 1})}, 1);
+  // A label may follow the one two before if it is none of blank and repetition.
+  Value none = b.splatInteger(0, b.i1(), {batch, std::min<int64_t>(2, states)});
+  Value skips = none;
+  if (states > 2) {
+    Value later = b.sliceDim(labels, 1, 2, states), earlier = b.sliceDim(labels, 1, 0, states - 2);
+    Value may =
+        b.logicalAnd(b.notEqual(later, b.splatInteger(blank, b.i64())), b.notEqual(later, earlier));
+    skips = b.concatenate({none, may}, 1);
+  }
+  // Scores of all labels: [steps, batch, states].
+  Value index = b.broadcastTo(b.unsqueeze(labels, 0), {steps, batch, states});
+  Value scores = b.takeAlong(logs, index, 2);
+  Value impossible = b.lowest(type, {batch, states});
+  auto step = [&](int64_t t) {
+    return b.reshape(b.sliceDim(scores, 0, t, t + 1), {batch, states});
+  };
+  Value state = b.iota({batch, states}, 1, b.i64());
+  Value begin = b.less(state, b.splatInteger(2, b.i64()));
+  Value alpha = b.select(begin, step(0), impossible);
+  auto shifted = [&](Value v, int64_t by) { return b.pad(v, b.lowest(type), {0, by}, {0, -by}); };
+  for (int64_t t = 1; t < steps; ++t) {
+    Value jumped = b.select(skips, shifted(alpha, 2), impossible);
+    Value next = b.add(logAdd(b, {alpha, shifted(alpha, 1), jumped}), step(t));
+    Value active = b.less(b.splatInteger(t, b.i64()), b.reshape(inputLengths, {batch, 1}));
+    alpha = b.select(active, next, alpha);
+  }
+  Value last = b.multiply(targetLengths, b.like(targetLengths, 2));
+  Value final = b.reshape(b.takeAlong(alpha, b.reshape(last, {batch, 1}), 1), {batch});
+  Value before = b.maximum(b.subtract(last, b.like(last, 1)), b.like(last, 0));
+  Value other = b.reshape(b.takeAlong(alpha, b.reshape(before, {batch, 1}), 1), {batch});
+  Value empty = b.equal(targetLengths, b.like(targetLengths, 0));
+  other = b.select(empty, b.lowest(type, {batch}), other);
+  Value loss = b.negate(logAdd(b, {final, other}));
+  if (n.declares("zero_infinity") && n.flag("zero_infinity"))
+    loss = b.select(isInfinite(b, loss), b.like(loss, 0), loss);
+  if (n.target().starts_with("aten._ctc_loss")) {
+    if (n.wants(1))
+      return n.notYet("its second result, the table of forward probabilities");
+    n.out(0, b.reshape(loss, n.resultShape(0)));
+    return;
+  }
+  int64_t reduction = n.integer("reduction", 1);
+  if (reduction == 1) { // Each by the length of its target.
+    Value size = b.convert(b.maximum(targetLengths, b.like(targetLengths, 1)), type);
+    loss = b.divide(loss, size);
+  }
+  n.out(b.reshape(reduceLoss(b, loss, reduction), n.resultShape()));
+}
+
+} // namespace
+
+void registerLosses(OpTable &table) {
+  table.add("aten.l1_loss", elementLoss<absolute>);
+  table.add("aten.mse_loss", elementLoss<squared>);
+  table.add("aten.smooth_l1_loss", elementLoss<smoothAbsolute>);
+  table.add("aten.huber_loss", elementLoss<huber>);
+  table.add("aten.soft_margin_loss", elementLoss<softMargin>);
+  table.add("aten.kl_div", elementLoss<divergence>);
+  table.add("aten.hinge_embedding_loss", elementLoss<hinge>);
+  table.add("aten.binary_cross_entropy", elementLoss<binaryCrossEntropy>);
+  table.add("aten.binary_cross_entropy_with_logits", elementLoss<binaryCrossEntropyWithLogits>);
+  table.add("aten.poisson_nll_loss", lowerPoisson);
+  table.add("aten.margin_ranking_loss", lowerMarginRanking);
+  for (const char *name : {"aten.nll_loss", "aten.nll_loss2d", "aten.nll_loss_nd",
+                           "aten.nll_loss_forward", "aten.nll_loss2d_forward"})
+    table.add(name, lowerNll);
+  table.add("aten.cross_entropy_loss", lowerCrossEntropy);
+  table.add("aten.multi_margin_loss", lowerMultiMargin);
+  table.add("aten.multilabel_margin_loss", lowerMultilabelMargin);
+  table.add("aten.multilabel_margin_loss_forward", lowerMultilabelMargin);
+  table.add("aten.pairwise_distance", lowerPairwiseDistance);
+  table.add("aten.triplet_margin_loss", lowerTripletMargin);
+  table.add("aten.cosine_similarity", lowerCosineSimilarity);
+  table.add("aten.cosine_embedding_loss", lowerCosineEmbedding);
+  for (const char *name : {"aten.cdist", "aten._cdist_forward", "aten._euclidean_dist"})
+    table.add(name, lowerCdist);
+  table.add("aten.pdist", lowerPdist);
+  table.add("aten._pdist_forward", lowerPdist);
+  table.add("aten.ctc_loss", lowerCtc);
+  table.add("aten._ctc_loss", lowerCtc);
+}
 
 } // namespace cupel::frontends::torch_import

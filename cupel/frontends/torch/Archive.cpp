@@ -1,0 +1,178 @@
+#include "cupel/frontends/torch/Archive.h"
+
+#include "cupel/frontends/torch/ProgramJson.h"
+#include "cupel/frontends/torch/Weights.h"
+#include "cupel/tensor/Zip.h"
+
+#include <algorithm>
+#include <set>
+
+namespace cupel::frontends::torch_import {
+
+using tensor::Shape;
+using tensor::SharedBytes;
+using tensor::Tensor;
+
+namespace {
+
+/// Records up to this size have their checksums verified; larger ones are weights, which are not
+/// touched before they are used.
+constexpr uint64_t kVerifiedBytes = 1 << 20;
+/// A program's JSON beyond this is refused: as values it takes many times its size.
+constexpr uint64_t kMaxJsonBytes = uint64_t{1} << 29;
+
+std::string_view textOf(const SharedBytes &bytes) {
+  return {reinterpret_cast<const char *>(bytes.bytes.data()), bytes.bytes.size()};
+}
+
+Result<Shape> numbers(const std::vector<SymInt> &values, const char *what) {
+  Shape result;
+  for (const SymInt &value : values) {
+    if (value.isSymbolic())
+      return Error{std::string("has a symbolic ") + what};
+    result.push_back(value.value);
+  }
+  return result;
+}
+
+} // namespace
+
+Result<Archive> Archive::open(const std::string &path) {
+  Result<SharedBytes> file = tensor::mapFile(path);
+  if (!file)
+    return Error{file.message()};
+  return parse(*file, path);
+}
+
+Result<Archive> Archive::parse(const SharedBytes &file, const std::string &path) {
+  Result<std::vector<tensor::ZipEntry>> entries = tensor::readStoredZip(file, kVerifiedBytes);
+  if (!entries)
+    return Error{path + ": " + entries.message()};
+  Archive archive;
+  archive.path = path;
+  // All records lie below one folder, whatever its name; the oldest files have none.
+  std::string root;
+  if (!entries->empty()) {
+    const std::string &first = entries->front().name;
+    if (size_t slash = first.find('/'); slash != std::string::npos) {
+      std::string candidate = first.substr(0, slash + 1);
+      if (std::ranges::all_of(*entries, [&](const tensor::ZipEntry &entry) {
+            return entry.name.starts_with(candidate);
+          }))
+        root = candidate;
+    }
+  }
+  for (tensor::ZipEntry &entry : *entries) {
+    std::string name = entry.name.substr(root.size());
+    if (!archive.records.emplace(name, entry.contents).second)
+      return Error{path + ": record '" + tensor::printable(name) + "' stands twice"};
+  }
+  for (const auto &[name, contents] : archive.records)
+    if (name.starts_with("models/") && name.ends_with(".json") &&
+        name.find('/', 7) == std::string::npos)
+      archive.names.push_back(name.substr(7, name.size() - 7 - 5));
+  if (archive.names.empty() && archive.find("serialized_exported_program.json")) {
+    archive.legacy = true;
+    archive.names.push_back("model");
+  }
+  if (const SharedBytes *order = archive.find("byteorder");
+      order && !textOf(*order).starts_with("little"))
+    return Error{path + ": was written with byte order '" +
+                 tensor::printable(textOf(*order).substr(0, 16)) + "'; only little is read"};
+  if (archive.names.empty())
+    return Error{path + ": holds no program: there is no models/*.json in it. Files made by "
+                        "torch.save or torch.jit.save are not read; use torch.export.save"};
+  return archive;
+}
+
+const SharedBytes *Archive::find(const std::string &record) const {
+  auto found = records.find(record);
+  return found == records.end() ? nullptr : &found->second;
+}
+
+Result<Program> Archive::program(const std::string &wanted) const {
+  std::string name = wanted;
+  if (name.empty()) {
+    if (names.size() == 1) {
+      name = names.front();
+    } else if (std::ranges::find(names, "model") != names.end()) {
+      name = "model";
+    } else {
+      std::string all;
+      for (const std::string &one : names)
+        all += (all.empty() ? "" : ", ") + tensor::printable(one);
+      return Error{path + ": holds several programs (" + all + "): say which"};
+    }
+  }
+  std::string record = legacy ? "serialized_exported_program.json" : "models/" + name + ".json";
+  const SharedBytes *json = find(record);
+  if (!json)
+    return Error{path + ": holds no program '" + tensor::printable(name) + "'"};
+  if (json->bytes.size() > kMaxJsonBytes)
+    return Error{path + ": " + record + " is larger than " + std::to_string(kMaxJsonBytes) +
+                 " bytes"};
+  Result<Program> program = parseProgram(textOf(*json), path + ": " + tensor::printable(record));
+  if (!program)
+    return program;
+  program->name = name;
+  if (Status status = readWeights(*program); !status)
+    return Error{path + ": " + status.message()};
+  return program;
+}
+
+Status Archive::readWeights(Program &program) const {
+  uint64_t copied = 0;
+  for (const char *kind : {"weights", "constants"}) {
+    std::string folder = std::string("data/") + kind + "/";
+    std::string config = folder + program.name + "_" + kind + "_config.json";
+    if (find(config))
+      if (Status status = readConfig(program, config, folder, copied); !status)
+        return status;
+  }
+  for (const InputSpec &input : program.inputs)
+    if ((input.kind == InputKind::Parameter || input.kind == InputKind::Buffer ||
+         input.kind == InputKind::TensorConstant) &&
+        !program.weights.count(input.target))
+      return Error{"holds no value for '" + tensor::printable(input.target) + "' (input '" +
+                   tensor::printable(input.name) + "')"};
+  return {};
+}
+
+Status Archive::readConfig(Program &program, const std::string &record, const std::string &folder,
+                           uint64_t &copied) const {
+  Result<std::vector<WeightEntry>> entries =
+      parseWeightsConfig(textOf(*find(record)), tensor::printable(record));
+  if (!entries)
+    return Error{entries.message()};
+  // What nobody reads need not be readable.
+  std::set<std::string> wanted;
+  for (const InputSpec &input : program.inputs)
+    wanted.insert(input.target);
+  for (const WeightEntry &entry : *entries) {
+    auto wrong = [&](const std::string &what) {
+      return Error{tensor::printable(record) + ": '" + tensor::printable(entry.name) + "' " + what};
+    };
+    if (!wanted.count(entry.name))
+      continue;
+    const SharedBytes *storage = find(folder + entry.record);
+    if (!storage)
+      return wrong("lies in record '" + tensor::printable(entry.record) +
+                   "', which is not in the archive");
+    if (entry.usePickle || !entry.meta)
+      return wrong("is stored as a pickle");
+    if (!entry.unreadable.empty())
+      return wrong(entry.unreadable);
+    Result<Shape> sizes = numbers(entry.meta->sizes, "size"),
+                  strides = numbers(entry.meta->strides, "stride");
+    if (!sizes || !strides || entry.meta->offset.isSymbolic())
+      return wrong("has symbolic sizes");
+    Result<Tensor> value = tensorOnStorage(entry.meta->type, *sizes, *strides,
+                                           entry.meta->offset.value, *storage, copied);
+    if (!value)
+      return wrong(value.message());
+    program.weights.insert_or_assign(entry.name, std::move(*value));
+  }
+  return {};
+}
+
+} // namespace cupel::frontends::torch_import

@@ -1,0 +1,147 @@
+// The state of one import: the function being written, names in scope, memory that tensors share,
+// sizes bound to symbols. Private to the importer's own files; lowerings see a Node.
+#pragma once
+
+#include "cupel/frontends/torch/Import.h"
+#include "cupel/frontends/torch/OpTable.h"
+#include "cupel/frontends/torch/Schema.h"
+#include "cupel/frontends/torch/Symbols.h"
+
+#include <deque>
+#include <set>
+
+namespace cupel::frontends::torch_import {
+
+/// What one or several tensors of PyTorch lie in. A write makes a new value; views of the old one
+/// are derived again when they are read.
+struct Memory {
+  mlir::Value value; ///< Null until it is first read (weights).
+  int64_t weight = -1;
+  uint64_t version = 0;
+};
+
+/// A call that made views, kept so that it can be made again on a new value.
+struct ViewCall {
+  const OpEntry *entry = nullptr; ///< Null: the view is the tensor itself.
+  std::string target, self;       ///< The operator; the argument that is viewed.
+  const GraphNode *source = nullptr;
+  std::vector<std::pair<std::string, Resolved>> arguments;
+  struct Output {
+    llvm::SmallVector<mlir::RankedTensorType, 1> types;
+    bool isList = false;
+  };
+  llvm::SmallVector<Output, 1> outputs;
+};
+
+/// A tensor of the graph: memory, or a view of another tensor.
+struct Alias {
+  std::shared_ptr<Memory> memory;
+  std::shared_ptr<Alias> parent;
+  std::shared_ptr<const ViewCall> call;
+  size_t output = 0, element = 0; ///< Which of the call's results.
+  mlir::Value cached;
+  uint64_t version = 0; ///< Of the memory when `cached` was derived.
+  /// Strides and offset that PyTorch's tensor has.
+  Dims strides;
+  int64_t offset = 0;
+};
+using AliasPtr = std::shared_ptr<Alias>;
+
+/// What a name stands for: a tensor, a number, or nothing that a program computes with.
+struct Entry {
+  AliasPtr tensor;
+  std::optional<Number> number;
+  bool isToken = false;
+};
+
+/// The names of one graph; subgraphs see nothing of those around them.
+struct Scope {
+  const Graph &graph;
+  std::map<std::string, Entry, std::less<>> names;
+  std::set<std::string, std::less<>> read; ///< Names that a node or an output uses.
+};
+
+/// Whether a call draws random numbers, whatever its arguments.
+bool isRandomCall(llvm::StringRef target);
+
+class Importer {
+public:
+  Importer(const Program &program, mlir::MLIRContext &context, const ImportOptions &options);
+
+  bool run(Imported &result);
+  ImportFailure failure;
+
+private:
+  friend class Node;
+  using Arguments = std::vector<std::pair<std::string, Resolved>>;
+
+  // Importer.cpp
+  Status bindSymbols(Imported &result);
+  Status importInputs(Scope &scope, Imported &result);
+  Status importOutputs(Scope &scope, Imported &result);
+  Status importNodes(Scope &scope);
+  Status importNode(Scope &scope, const GraphNode &node);
+  Status importCall(Scope &scope, const GraphNode &node, llvm::StringRef target);
+  Status importNumberCall(Scope &scope, const GraphNode &node);
+  Result<std::vector<Entry>> inlineGraph(const Graph &graph, llvm::ArrayRef<Entry> inputs);
+  Result<mlir::RankedTensorType> typeOf(const TensorMeta &meta);
+  Result<Dims> evaluate(const std::vector<SymInt> &sizes);
+  Status resolve(Scope &scope, const Argument &argument, Resolved &result);
+  Result<Number> numberOf(Scope &scope, const SymNumber &number);
+  const Entry *find(Scope &scope, const Name &name);
+  AliasPtr aliasOf(Scope &scope, const Argument &argument);
+  Status bindResult(Scope &scope, const Argument &output, llvm::ArrayRef<Entry> entries,
+                    bool isList);
+  Entry fresh(mlir::Value value);
+  void setStrides(Scope &scope, const std::string &name, Alias &alias);
+  Status lower(const OpEntry &entry, Node &node);
+  void locate(const GraphNode &node);
+
+  // Views.cpp
+  mlir::Value read(Alias &alias);
+  void write(Alias &alias, mlir::Value value);
+  /// The value of the viewed tensor once its view has a new one.
+  mlir::Value invert(const Alias &view, mlir::Value old, mlir::Value value);
+  llvm::SmallVector<llvm::SmallVector<mlir::Value, 1>, 1>
+  derive(const ViewCall &call, mlir::Value self, mlir::Type element = {});
+  /// Whether results of this call share memory with the argument `self`, which it names.
+  bool sharesMemory(Scope &scope, const GraphNode &node, llvm::StringRef target,
+                    const Schema *schema, const Arguments &arguments, std::string &self);
+  Status importWrite(Scope &scope, const GraphNode &node, llvm::StringRef target,
+                     const Schema &schema, Arguments arguments);
+
+  // HigherOrder.cpp
+  Status importHigherOrder(Scope &scope, const GraphNode &node, llvm::StringRef name);
+  Status importWithEffects(Scope &scope, const GraphNode &node);
+  Result<std::vector<Entry>> entriesOf(Scope &scope, const Argument &argument);
+  Status bindResults(Scope &scope, const GraphNode &node, llvm::ArrayRef<Entry> entries);
+  void castOperands(llvm::StringRef target, Arguments &arguments);
+
+  // Evaluate.cpp: the value of what depends on constants and weights only.
+  std::optional<tensor::Tensor> evaluate(mlir::Value value);
+
+  Error refuse(Refusal refusal, std::string message);
+
+  const Program &program;
+  mlir::MLIRContext &context;
+  const ImportOptions &options;
+  Symbols symbols;
+
+  mlir::func::FuncOp main;
+  std::optional<HloBuilder> builder;
+  std::vector<std::pair<std::string, tensor::Tensor>> weights; ///< Arguments in use.
+  struct Candidate {
+    std::string name;
+    const tensor::Tensor *value;
+    bool isConstant; ///< Not a parameter or buffer.
+  };
+  std::vector<Candidate> candidates; ///< Memory::weight counts here.
+  llvm::DenseMap<mlir::Value, const tensor::Tensor *> weightValues;
+  const GraphNode *current = nullptr;
+  Scope *scope = nullptr; ///< Of the call being lowered.
+  int depth = 0;
+  mlir::Type autocast; ///< Null outside of autocast regions.
+  std::deque<GraphNode> madeNodes;
+};
+
+} // namespace cupel::frontends::torch_import

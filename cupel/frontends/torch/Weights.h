@@ -1,0 +1,17 @@
+// Tensors on storages: sizes, strides and an offset applied to the bytes of a whole storage, as
+// PyTorch's files describe them. Used by the readers of archives and pickles.
+#pragma once
+
+#include "cupel/tensor/MappedFile.h"
+#include "cupel/tensor/Tensor.h"
+
+namespace cupel::frontends::torch_import {
+
+/// The tensor as a view of the storage where its elements lie one after another, else a dense copy
+/// (whose bytes are counted in `copied`). Storage that is missing though the tensor has elements
+/// means zeros, as torch's own loader has it. What reaches outside the storage is an error.
+Result<tensor::Tensor> tensorOnStorage(tensor::DType type, tensor::Shape sizes,
+                                       const tensor::Shape &strides, int64_t offset,
+                                       const tensor::SharedBytes &storage, uint64_t &copied);
+
+} // namespace cupel::frontends::torch_import
