@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupel/frontends/torch/ops/Lowering.h"
+#include "cupel/frontends/torch/ops/Reductions.h"
 
 namespace cupel::frontends::torch_import {
 
@@ -64,9 +65,5 @@ Eigen eigenSymmetric(HloBuilder &b, mlir::Value a, bool vectors, bool lower);
 /// dimension has elements; with its transpose if `transposed`.
 mlir::Value applyMatrix(HloBuilder &b, mlir::Value x, int64_t dimension, int64_t rows,
                         int64_t columns, llvm::ArrayRef<double> matrix, bool transposed = false);
-
-/// As torch.linalg.vector_norm over `dims` (all of them if empty and the rank is not 0).
-mlir::Value vectorNorm(HloBuilder &b, mlir::Value x, double ord, llvm::ArrayRef<int64_t> dims,
-                       bool keepDims);
 
 } // namespace cupel::frontends::torch_import
