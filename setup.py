@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent
 # What the wheel carries: target, file in build/, place in the package.
 PARTS = [
     ("pjrt_plugin_cupel", "lib/pjrt_plugin_cupel.so", "lib"),
+    ("cupel_capi", "lib/libcupel.so", "lib"),
     ("cupel", "bin/cupel", "bin"),
     ("cupel-worker", "bin/cupel-worker", "bin"),
     ("cupel-device", "bin/cupel-device", "bin"),

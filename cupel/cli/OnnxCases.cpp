@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace onnx_import = frontends::onnx_import;
-using onnx_import::Refusal;
+using frontends::Refusal;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -65,7 +65,7 @@ int64_t countFiles(const fs::path &folder, const std::string &stem) {
 Outcome runDataSet(const onnx_import::Model &model, const fs::path &data,
                    mlir::MLIRContext &context, const std::string &diagnostics) {
   const onnx::GraphProto &graph = model.proto().graph();
-  onnx_import::ImportOptions options;
+  frontends::ImportOptions options;
   auto fed = fedInputs(graph, countFiles(data, "input"));
   for (size_t i = 0; i < fed.size(); ++i) {
     fs::path file = data / fmt::format("input_{}.pb", i);
@@ -78,7 +78,7 @@ Outcome runDataSet(const onnx_import::Model &model, const fs::path &data,
       return failed(value.message());
     options.inputs[fed[i]->name()] = std::move(*value);
   }
-  onnx_import::ImportFailure failure;
+  frontends::ImportFailure failure;
   auto imported = onnx_import::importModel(model, context, options, failure);
   if (!imported)
     return {Outcome::Refused, failure.refusal,
@@ -89,7 +89,7 @@ Outcome runDataSet(const onnx_import::Model &model, const fs::path &data,
   if (!plan)
     return failed("no plan: " + plan.message());
   std::vector<reference::Value> arguments;
-  for (const onnx_import::Argument &input : imported->inputs) {
+  for (const frontends::Argument &input : imported->inputs) {
     auto value = options.inputs.find(input.name);
     if (value == options.inputs.end())
       return failed("the data lack input '" + input.name + "'");
@@ -185,7 +185,7 @@ int runOnnxCases(const std::vector<std::string> &folders) {
       llvm::outs() << "PASSED " << name << "\n";
     } else if (outcome.kind == Outcome::Refused) {
       ++refused;
-      llvm::outs() << "REFUSED(" << onnx_import::name(outcome.refusal) << ") " << name << message
+      llvm::outs() << "REFUSED(" << frontends::name(outcome.refusal) << ") " << name << message
                    << "\n";
     } else {
       ++bad;

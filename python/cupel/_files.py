@@ -7,6 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 PLUGIN = "pjrt_plugin_cupel.so"
+LIBRARY = "libcupel.so"
 
 
 def _find(folder: str, name: str, override: str) -> Path:
@@ -26,6 +27,11 @@ def _find(folder: str, name: str, override: str) -> Path:
 def plugin_path() -> str:
     """The PJRT plugin's file; CUPEL_PLUGIN overrides it."""
     return str(_find("lib", PLUGIN, "CUPEL_PLUGIN"))
+
+
+def library_path() -> str:
+    """The shared library that Python calls; CUPEL_LIBRARY overrides it."""
+    return str(_find("lib", LIBRARY, "CUPEL_LIBRARY"))
 
 
 def command_path(name: str = "cupel") -> str:

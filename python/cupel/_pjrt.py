@@ -47,7 +47,7 @@ class _ErrorDestroyArgs(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p), ("error", ctypes.c_void_p)]
 
 
-def _missing_package(message: str) -> str:
+def missing_package(message: str) -> str:
     """What to install, where the loader misses a library that Debian has."""
     for library, package in (("libMLIR", "libmlir-19"), ("libLLVM", "libllvm19"), ("liblapacke", "liblapacke"), ("liblapack", "liblapack3"), ("libblas", "libblas3")):
         if library in message:
@@ -61,7 +61,7 @@ def _library() -> ctypes.CDLL:
     try:
         return ctypes.CDLL(path)
     except OSError as error:
-        raise ImportError(f"the Cupel plugin {path} cannot be loaded: {error}{_missing_package(str(error))}") from None
+        raise ImportError(f"the Cupel plugin {path} cannot be loaded: {error}{missing_package(str(error))}") from None
 
 
 @functools.cache

@@ -28,30 +28,29 @@ Opsets opsetsOf(const google::protobuf::RepeatedPtrField<proto::OperatorSetIdPro
   return opsets;
 }
 
+/// Types that say the same of a tensor but for its values.
+bool isSameTensor(const Tensor &a, const Tensor &b) {
+  return a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape());
+}
+
 } // namespace
 
-std::string_view name(Refusal refusal) {
-  switch (refusal) {
-  case Refusal::None:
-    return "none";
-  case Refusal::Invalid:
-    return "invalid";
-  case Refusal::DataDependent:
-    return "data-dependent shape";
-  case Refusal::Strings:
-    return "strings";
-  case Refusal::Sequences:
-    return "sequences";
-  case Refusal::Random:
-    return "random";
-  case Refusal::Codec:
-    return "image codec";
-  case Refusal::OtherDomain:
-    return "other domain";
-  case Refusal::NotYet:
-    return "not yet";
-  }
-  return "?";
+std::optional<std::string> verifyComplaint(ModuleOp module) {
+  std::string complaint;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    if (!complaint.empty())
+      return;
+    std::string place;
+    diagnostic.getLocation()->walk([&](Location location) {
+      if (auto named = dyn_cast<NameLoc>(location); named && place.empty())
+        place = "node '" + named.getName().str() + "': ";
+      return WalkResult::advance();
+    });
+    complaint = place + "its operands or attributes do not fit its operator: " + diagnostic.str();
+  });
+  if (succeeded(verify(module)))
+    return std::nullopt;
+  return complaint.empty() ? "the program made from this model does not verify" : complaint;
 }
 
 const Item *Scope::find(StringRef name) const {
@@ -59,6 +58,13 @@ const Item *Scope::find(StringRef name) const {
     if (auto found = scope->items.find(std::string_view(name)); found != scope->items.end())
       return &found->second;
   return nullptr;
+}
+
+bool Scope::isLost(StringRef name) const {
+  for (const Scope *scope = this; scope; scope = scope->outer)
+    if (scope->lost.count(std::string_view(name)))
+      return true;
+  return false;
 }
 
 Importer::Importer(const Model &model, MLIRContext &context, const ImportOptions &options,
@@ -77,7 +83,7 @@ int64_t Importer::opsetOf(StringRef domain) const {
   return found == opsets.end() ? 0 : found->second;
 }
 
-bool Importer::run(Imported &result) {
+bool Importer::run(ImportedModel &result) {
   failure.refusal = Refusal::None;
   OpBuilder builder(&context);
   result.module = ModuleOp::create(builder.getUnknownLoc());
@@ -100,6 +106,8 @@ bool Importer::run(Imported &result) {
     SmallVector<Value> outputs;
     for (const proto::ValueInfoProto &output : graph.output()) {
       const Item *found = top.find(output.name());
+      if (!found && survey && top.isLost(output.name()))
+        continue;
       if (!found)
         return refuse(Refusal::Invalid, "output '" + output.name() + "' is computed nowhere");
       if (!found->isTensor())
@@ -120,12 +128,17 @@ bool Importer::run(Imported &result) {
     return false;
   }
   result.weights = std::move(weights);
-  if (failed(verify(*result.module))) {
-    failure = {Refusal::NotYet,
-               "the module made from this model does not verify: an error in Cupel"};
+  if (survey)
+    return true;
+  if (std::optional<std::string> complaint = verifyComplaint(*result.module)) {
+    failure = {Refusal::Invalid, *complaint};
     return false;
   }
   return true;
+}
+
+Location Importer::namedLocation(StringRef name) const {
+  return NameLoc::get(StringAttr::get(&context, name));
 }
 
 Value Importer::materialize(Item &item) {
@@ -134,13 +147,20 @@ Value Importer::materialize(Item &item) {
   const Tensor &tensor = *item.known;
   if (folding || tensor.size() <= kInlineElements || item.name.empty())
     return item.value = current->constant(tensor);
-  Value &argument = weightArguments[item.name];
-  if (!argument) {
-    auto type = RankedTensorType::get(ArrayRef(tensor.shape().data(), tensor.shape().size()),
-                                      elementTypeFor(&context, tensor.dtype()));
-    argument = main.getBody().addArgument(type, main.getLoc());
-    weights.emplace_back(item.name, tensor);
-  }
+  // Memory tells weights apart: names may stand again in other graphs and in each call of a
+  // function.
+  auto [first, last] = weightArguments.equal_range(tensor.data());
+  for (auto same = first; same != last; ++same)
+    if (isSameTensor(weights[same->second.first].second, tensor))
+      return item.value = same->second.second;
+  auto type = RankedTensorType::get(ArrayRef(tensor.shape().data(), tensor.shape().size()),
+                                    elementTypeFor(&context, tensor.dtype()));
+  std::string name = item.name;
+  for (int i = 1; !weightNames.insert(name).second; ++i)
+    name = item.name + "_" + std::to_string(i);
+  Value argument = main.getBody().addArgument(type, namedLocation(name));
+  weightArguments.emplace(tensor.data(), std::pair(weights.size(), argument));
+  weights.emplace_back(std::move(name), tensor);
   return item.value = argument;
 }
 
@@ -148,7 +168,7 @@ Value Importer::materialize(Item &item) {
 // Inputs and constants
 //===----------------------------------------------------------------------===//
 
-Result<Shape> Importer::inputShape(const proto::ValueInfoProto &input, Imported &result) {
+Result<Shape> Importer::inputShape(const proto::ValueInfoProto &input, ImportedModel &result) {
   const proto::TypeProto_Tensor &type = input.type().tensor_type();
   auto given = options.shapes.find(input.name());
   auto value = options.inputs.find(input.name());
@@ -156,6 +176,13 @@ Result<Shape> Importer::inputShape(const proto::ValueInfoProto &input, Imported 
     return refuse(Refusal::Invalid, "input '" + input.name() +
                                         "' has no shape; give one with --shape " + input.name() +
                                         "=2x3");
+  if (given != options.shapes.end() && value != options.inputs.end() &&
+      !std::ranges::equal(given->second, value->second.shape()))
+    return refuse(
+        Refusal::Invalid,
+        fmt::format("input '{}' is {} in the data, which is not the shape given for it",
+                    input.name(),
+                    tensor::describe(value->second.elementType(), value->second.shape())));
   Shape shape;
   if (value != options.inputs.end())
     shape.assign(value->second.shape().begin(), value->second.shape().end());
@@ -181,6 +208,10 @@ Result<Shape> Importer::inputShape(const proto::ValueInfoProto &input, Imported 
       if (!isGiven)
         shape.push_back(dim.dim_value());
     } else if (!isGiven) {
+      if (auto known = symbols.find(dim.dim_param()); known != symbols.end()) {
+        shape.push_back(known->second);
+        continue;
+      }
       shape.push_back(1);
       std::string symbol = dim.dim_param().empty() ? "unnamed" : "'" + dim.dim_param() + "'";
       result.notes.push_back(fmt::format("dimension {} ({}) of input '{}' is taken as 1; --shape "
@@ -191,8 +222,24 @@ Result<Shape> Importer::inputShape(const proto::ValueInfoProto &input, Imported 
   return shape;
 }
 
-Status Importer::importInputs(Scope &scope, Imported &result) {
+/// Sizes of named dimensions that the values and shapes given decide.
+void Importer::bindSymbols() {
+  for (const proto::ValueInfoProto &input : model.proto().graph().input()) {
+    ArrayRef<int64_t> sizes;
+    if (auto value = options.inputs.find(input.name()); value != options.inputs.end())
+      sizes = {value->second.shape().data(), value->second.shape().size()};
+    else if (auto given = options.shapes.find(input.name()); given != options.shapes.end())
+      sizes = given->second;
+    const auto &dims = input.type().tensor_type().shape().dim();
+    for (auto [dim, size] : llvm::zip(dims, sizes))
+      if (!dim.dim_param().empty())
+        symbols.try_emplace(dim.dim_param(), size);
+  }
+}
+
+Status Importer::importInputs(Scope &scope, ImportedModel &result) {
   const proto::GraphProto &graph = model.proto().graph();
+  bindSymbols();
   std::set<std::string> constants;
   for (const proto::TensorProto &tensor : graph.initializer())
     constants.insert(tensor.name());
@@ -202,43 +249,62 @@ Status Importer::importInputs(Scope &scope, Imported &result) {
     // An initializer that is also an input is a default; callers may feed another value.
     if (constants.count(input.name()) && !options.inputs.count(input.name()))
       continue;
-    if (input.name().empty() || scope.items.count(input.name()))
-      return refuse(Refusal::Invalid, "input '" + input.name() + "' is unnamed or stands twice");
-    if (!input.type().has_tensor_type()) {
-      bool sequence = input.type().has_sequence_type() || input.type().has_optional_type();
-      return refuse(sequence ? Refusal::Sequences : Refusal::Invalid,
-                    "input '" + input.name() + "' is not a tensor" +
-                        (sequence ? " but a sequence or an optional" : ""));
+    Status status = importInput(input, scope, result);
+    if (!status && !survey)
+      return status;
+    if (!status) {
+      if (!survey->failure)
+        survey->failure = failure;
+      failure = {Refusal::None, ""};
+      scope.lost.insert(input.name());
     }
-    int32_t number = input.type().tensor_type().elem_type();
-    Result<tensor::DType> type = elementType(number);
-    if (!type)
-      return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
-                    "input '" + input.name() + "': " + type.message());
-    Result<Shape> shape = inputShape(input, result);
-    if (!shape)
-      return Error{shape.message()};
-    if (!tensor::byteCount(*type, *shape))
-      return refuse(Refusal::Invalid,
-                    fmt::format("input '{}' has an impossible shape", input.name()));
-    Item item;
-    if (bound.count(input.name())) {
-      item.known = options.inputs.at(input.name());
-      if (item.known->dtype() != *type)
-        return refuse(Refusal::Invalid,
-                      "the value given for input '" + input.name() + "' has another element type");
-      result.notes.push_back("input '" + input.name() +
-                             "' decides shapes: its value is taken from the data");
-    } else {
-      auto tensorType = RankedTensorType::get(*shape, elementTypeFor(&context, *type));
-      item.value = main.getBody().addArgument(tensorType, main.getLoc());
-      item.sources.resize(sourceNames.size() + 1);
-      item.sources.set(sourceNames.size());
-      sourceNames.push_back(input.name());
-      result.inputs.push_back({input.name(), *type, std::move(*shape)});
-    }
-    scope.items[input.name()] = std::move(item);
   }
+  return {};
+}
+
+Status Importer::importInput(const proto::ValueInfoProto &input, Scope &scope,
+                             ImportedModel &result) {
+  if (input.name().empty() || scope.items.count(input.name()))
+    return refuse(Refusal::Invalid, "input '" + input.name() + "' is unnamed or stands twice");
+  if (!input.type().has_tensor_type()) {
+    bool sequence = input.type().has_sequence_type() || input.type().has_optional_type();
+    return refuse(sequence ? Refusal::Sequences : Refusal::Invalid,
+                  "input '" + input.name() + "' is not a tensor" +
+                      (sequence ? " but a sequence or an optional" : ""));
+  }
+  int32_t number = input.type().tensor_type().elem_type();
+  Result<tensor::DType> type = elementType(number);
+  if (!type)
+    return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
+                  "input '" + input.name() + "': " + type.message());
+  Result<Shape> shape = inputShape(input, result);
+  if (!shape)
+    return Error{shape.message()};
+  if (!tensor::byteCount(*type, *shape))
+    return refuse(Refusal::Invalid,
+                  fmt::format("input '{}' has an impossible shape", input.name()));
+  Item item;
+  if (auto given = options.inputs.find(input.name());
+      given != options.inputs.end() && given->second.dtype() != *type)
+    return refuse(
+        Refusal::Invalid,
+        fmt::format("input '{}' is {} in the model, but the value given for it is {}", input.name(),
+                    tensor::describe(*type, *shape),
+                    tensor::describe(given->second.elementType(), given->second.shape())));
+  if (bound.count(input.name())) {
+    item.known = options.inputs.at(input.name());
+    result.notes.push_back("input '" + input.name() +
+                           "' decides shapes: its value is taken from the data");
+  } else {
+    auto tensorType = RankedTensorType::get(*shape, elementTypeFor(&context, *type));
+    item.value = main.getBody().addArgument(tensorType, namedLocation(input.name()));
+    item.sources.resize(sourceNames.size() + 1);
+    item.sources.set(sourceNames.size());
+    sourceNames.push_back(input.name());
+    weightNames.insert(input.name());
+    result.inputs.push_back({input.name(), *type, std::move(*shape)});
+  }
+  scope.items[input.name()] = std::move(item);
   return {};
 }
 
@@ -248,6 +314,10 @@ Status Importer::importInitializers(const proto::GraphProto &graph, Scope &scope
       return refuse(Refusal::Invalid, "an initializer has no name");
     if (scope.items.count(name))
       return Status(); // Fed by the caller.
+    if (!value && survey) {
+      scope.lost.insert(name);
+      return {};
+    }
     if (!value)
       return refuse(number == proto::TensorProto::STRING ? Refusal::Strings
                     : elementType(number)                ? Refusal::Invalid
@@ -281,7 +351,7 @@ Status Importer::importInitializers(const proto::GraphProto &graph, Scope &scope
 Status Importer::importNodes(const google::protobuf::RepeatedPtrField<proto::NodeProto> &nodes,
                              Scope &scope) {
   for (const proto::NodeProto &node : nodes)
-    if (Status status = importNode(node, scope); !status)
+    if (Status status = survey ? surveyNode(node, scope) : importNode(node, scope); !status)
       return status;
   return {};
 }
@@ -295,15 +365,12 @@ const proto::FunctionProto *Importer::findFunction(const proto::NodeProto &node)
   return nullptr;
 }
 
-static std::string describe(const proto::NodeProto &node) {
-  std::string text = "node ";
-  if (!node.name().empty())
-    text += "'" + node.name() + "' ";
-  return text + "(" + (isStandard(node.domain()) ? "" : node.domain() + ".") + node.op_type() + ")";
-}
-
 Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   SmallVector<Item> inputs;
+  wasFolded = false;
+  StringRef domain = canonical(node.domain());
+  int64_t opset = opsetOf(domain);
+  auto described = [&] { return describe(node, opset); };
   for (const std::string &name : node.input()) {
     if (name.empty()) {
       inputs.emplace_back();
@@ -312,7 +379,7 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
     const Item *found = scope.find(name);
     if (!found)
       return refuse(Refusal::Invalid,
-                    describe(node) + ": its operand '" + name + "' is computed by no earlier node");
+                    described() + ": its operand '" + name + "' is computed by no earlier node");
     inputs.push_back(*found);
   }
   Location location =
@@ -322,21 +389,19 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   if (const proto::FunctionProto *function = findFunction(node))
     return importFunctionCall(*function, node, std::move(inputs), scope);
 
-  StringRef domain = canonical(node.domain());
-  int64_t opset = opsetOf(domain);
   const OpTable &table = OpTable::get();
   if (!opset)
-    return refuse(Refusal::Invalid, describe(node) +
+    return refuse(Refusal::Invalid, described() +
                                         ": the model imports no operator set of domain '" +
                                         node.domain() + "'");
   const OpEntry *entry = table.find(domain, node.op_type(), opset);
   if (!entry) {
     bool known = table.knows(domain, node.op_type());
     return refuse(isStandard(domain) ? Refusal::NotYet : Refusal::OtherDomain,
-                  describe(node) + (known ? fmt::format(": not lowered at opset {}", opset)
-                                          : fmt::format(": there is no lowering of this operator "
-                                                        "(opset {})",
-                                                        opset)));
+                  described() +
+                      (known ? ": the operator is not lowered at this opset"
+                             : ": there is no lowering of this operator") +
+                      describeUse(node, inputs));
   }
 
   llvm::SmallBitVector sources;
@@ -351,9 +416,12 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   SmallVector<Item> results;
   Result<bool> folded = fold(*entry, node, opset, inputs, results);
   Status status = folded ? Status() : Status(Error{folded.message()});
+  wasFolded = folded && *folded;
   if (folded && !*folded) {
     Node context(*this, node, opset, std::move(inputs));
     status = entry->lower(context);
+    if (status && !current->problem().empty())
+      status = context.error("its operands or attributes do not fit: " + current->problem());
     results = std::move(context.results);
   }
   this->scope = outer;
@@ -364,13 +432,15 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
     if (name.empty())
       continue;
     if (size_t(i) >= results.size() || results[i].isAbsent())
-      return refuse(Refusal::NotYet, describe(node) + ": its result " + std::to_string(i) + " ('" +
+      return refuse(Refusal::NotYet, described() + ": its result " + std::to_string(i) + " ('" +
                                          name + "') is not computed");
     if (scope.items.count(name))
-      return refuse(Refusal::Invalid, describe(node) + ": the name '" + name + "' is taken");
+      return refuse(Refusal::Invalid, described() + ": the name '" + name + "' is taken");
     Item &item = results[i];
     if (!item.known)
       item.sources |= sources;
+    else if (item.name.empty())
+      item.name = name;
     scope.items[name] = std::move(item);
   }
   return {};
@@ -380,7 +450,8 @@ Status Importer::importFunctionCall(const proto::FunctionProto &function,
                                     const proto::NodeProto &call, SmallVector<Item> inputs,
                                     Scope &scope) {
   if (++functionDepth > kMaxFunctionDepth)
-    return refuse(Refusal::Invalid, describe(call) + ": functions call each other without end");
+    return refuse(Refusal::Invalid, describe(call, opsetOf(call.domain())) +
+                                        ": functions call each other without end");
   std::map<std::string, const proto::AttributeProto *> attributes;
   for (const proto::AttributeProto &attribute : function.attribute_proto())
     attributes[attribute.name()] = &attribute;
@@ -408,7 +479,9 @@ Status Importer::importFunctionCall(const proto::FunctionProto &function,
   for (const auto &[domain, version] : outerOpsets)
     opsets.try_emplace(domain, version);
   const auto *outerAttributes = std::exchange(callerAttributes, &attributes);
+  size_t outerPath = std::exchange(callPath, llvm::hash_combine(callPath, &call));
   Status status = importNodes(function.node(), body);
+  callPath = outerPath;
   callerAttributes = outerAttributes;
   opsets = std::move(outerOpsets);
   --functionDepth;
@@ -418,9 +491,13 @@ Status Importer::importFunctionCall(const proto::FunctionProto &function,
     if (call.output(i).empty())
       continue;
     const Item *found = i < function.output_size() ? body.find(function.output(i)) : nullptr;
+    if (!found && i < function.output_size() && body.isLost(function.output(i))) {
+      scope.lost.insert(call.output(i));
+      continue;
+    }
     if (!found)
-      return refuse(Refusal::Invalid,
-                    describe(call) + ": the function gives no result " + std::to_string(i));
+      return refuse(Refusal::Invalid, describe(call, opsetOf(call.domain())) +
+                                          ": the function gives no result " + std::to_string(i));
     scope.items[call.output(i)] = *found;
   }
   return {};
@@ -437,9 +514,11 @@ Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
     body.items[graph.input(i).name()] = inputs[i];
   if (++functionDepth > kMaxFunctionDepth)
     return refuse(Refusal::Invalid, "graphs nest without end");
+  ++subgraphDepth;
   Status status = importInitializers(graph, body);
   if (status)
     status = importNodes(graph.node(), body);
+  --subgraphDepth;
   --functionDepth;
   if (!status)
     return Error{status.message()};
@@ -454,12 +533,12 @@ Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
   return results;
 }
 
-std::optional<Imported> importModel(const Model &model, MLIRContext &context,
-                                    const ImportOptions &options, ImportFailure &failure) {
+std::optional<ImportedModel> importModel(const Model &model, MLIRContext &context,
+                                         const ImportOptions &options, ImportFailure &failure) {
   std::set<std::string> bound;
   // Each round binds at least one more input.
   for (int round = 0; round <= model.proto().graph().input_size(); ++round) {
-    Imported result;
+    ImportedModel result;
     Importer importer(model, context, options, bound);
     if (importer.run(result))
       return result;

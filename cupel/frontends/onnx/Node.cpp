@@ -1,6 +1,7 @@
 #include "cupel/frontends/onnx/Node.h"
 
 #include "cupel/frontends/onnx/Importer.h"
+#include "cupel/reference/Registry.h"
 #include "cupel/tensor/Convert.h"
 #include "onnx-ml.pb.h"
 
@@ -10,6 +11,8 @@ namespace cupel::frontends::onnx_import {
 
 using namespace mlir;
 using tensor::Tensor;
+
+constexpr int64_t kNewestOpset = 28;
 
 Node::Node(Importer &importer, const proto::NodeProto &node, int64_t opset,
            SmallVector<Item> inputs)
@@ -183,28 +186,83 @@ void Node::outItem(size_t i, Item item) {
 // Complaints and helpers
 //===----------------------------------------------------------------------===//
 
-static std::string describeItem(const Item &item) {
+std::string describe(const Item &item) {
   if (item.isAbsent())
     return "none";
   if (item.elements)
     return item.isOptional ? "an optional" : fmt::format("a sequence of {}", item.elements->size());
   if (item.known)
     return tensor::describe(item.known->elementType(), item.known->shape());
+  auto type = cast<RankedTensorType>(item.value.getType());
+  if (Result<tensor::ElementType> element = reference::elementTypeOf(type.getElementType()))
+    return tensor::describe(*element, {type.getShape().data(), type.getShape().size()});
   std::string text;
   llvm::raw_string_ostream(text) << item.value.getType();
   return text;
 }
 
+std::string nameOf(const proto::NodeProto &node) {
+  if (!node.name().empty())
+    return node.name();
+  return node.output_size() ? node.output(0) : std::string();
+}
+
+std::string operatorOf(const proto::NodeProto &node) {
+  bool isStandard = node.domain().empty() || node.domain() == "ai.onnx";
+  return isStandard ? node.op_type() : node.domain() + "." + node.op_type();
+}
+
+std::string describe(const proto::NodeProto &node, int64_t opset) {
+  return fmt::format("node '{}' ({}, opset {})", nameOf(node), operatorOf(node), opset);
+}
+
+static std::string describeAttribute(const proto::AttributeProto &attribute) {
+  constexpr int kShown = 8;
+  auto list = [](const auto &values) {
+    std::string text;
+    for (int i = 0; i < values.size() && i < kShown; ++i)
+      text += fmt::format("{}{}", i ? "," : "", values.Get(i));
+    return "[" + text + (values.size() > kShown ? ",...]" : "]");
+  };
+  if (!attribute.ref_attr_name().empty())
+    return attribute.name() + "=@" + attribute.ref_attr_name();
+  switch (attribute.type()) {
+  case proto::AttributeProto::INT:
+    return fmt::format("{}={}", attribute.name(), attribute.i());
+  case proto::AttributeProto::FLOAT:
+    return fmt::format("{}={}", attribute.name(), attribute.f());
+  case proto::AttributeProto::STRING:
+    return fmt::format("{}={}", attribute.name(), attribute.s().substr(0, 40));
+  case proto::AttributeProto::INTS:
+    return attribute.name() + "=" + list(attribute.ints());
+  case proto::AttributeProto::FLOATS:
+    return attribute.name() + "=" + list(attribute.floats());
+  case proto::AttributeProto::STRINGS:
+    return attribute.name() + "=" + list(attribute.strings());
+  default:
+    return attribute.name();
+  }
+}
+
+std::string describeUse(const proto::NodeProto &node, ArrayRef<Item> operands) {
+  constexpr size_t kShown = 16;
+  std::string types, attributes;
+  for (auto [i, item] : llvm::enumerate(operands)) {
+    if (i == kShown) {
+      types += fmt::format(", ... ({} in all)", operands.size());
+      break;
+    }
+    types += (types.empty() ? "" : ", ") + describe(item);
+  }
+  for (const proto::AttributeProto &attribute : node.attribute())
+    attributes += (attributes.empty() ? "" : ", ") + describeAttribute(attribute);
+  return "; operands: " + (types.empty() ? "none" : types) +
+         (attributes.empty() ? "" : "; attributes: " + attributes);
+}
+
 Error Node::refuse(Refusal refusal, const std::string &message) const {
-  std::string operands;
-  for (const Item &item : items)
-    operands += (operands.empty() ? "" : ", ") + describeItem(item);
-  std::string name = node.name().empty() ? "" : "'" + node.name() + "' ";
-  std::string domain =
-      node.domain().empty() || node.domain() == "ai.onnx" ? "" : node.domain() + ".";
-  return importer.refuse(refusal, fmt::format("node {}({}{}, opset {}): {}; operands: {}", name,
-                                              domain, node.op_type(), opset, message,
-                                              operands.empty() ? "none" : operands));
+  return importer.refuse(refusal,
+                         describe(node, opset) + ": " + message + describeUse(node, items));
 }
 Error Node::error(const std::string &message) const { return refuse(Refusal::Invalid, message); }
 
@@ -239,6 +297,31 @@ Result<Type> Node::elementTypeNumbered(int64_t number) const {
     return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
                   type.message());
   return elementTypeFor(b.context(), *type);
+}
+
+void Node::forgive() {
+  importer.failure = {};
+  importer.failure.refusal = Refusal::None;
+  importer.rebind.clear();
+  b.forgetProblem();
+  results.assign(results.size(), Item());
+}
+
+Result<Value> Node::apply(StringRef op, ArrayRef<Value> operands) {
+  // Of domains other than the standard's, the newest form is what they mean.
+  const OpEntry *entry = OpTable::get().find("", op, kNewestOpset);
+  if (!entry)
+    return refuse(Refusal::NotYet, "there is no lowering of " + op.str());
+  SmallVector<Item> inputs(operands.size());
+  for (auto [item, value] : llvm::zip(inputs, operands))
+    item.value = value;
+  Node other(importer, node, kNewestOpset, std::move(inputs));
+  Status status = entry->lower(other);
+  if (!status)
+    return Error{status.message()};
+  if (other.results.empty() || !other.results[0].isTensor())
+    return error("gives no result");
+  return importer.materialize(other.results[0]);
 }
 
 Result<SmallVector<Item>> Node::inlineGraph(const proto::GraphProto &graph, ArrayRef<Item> inputs) {

@@ -34,6 +34,17 @@ struct Item {
   bool isAbsent() const { return !elements && !value && !known; }
 };
 
+/// `f32[2,3]`, `none`, `a sequence of 3`.
+std::string describe(const Item &item);
+/// What a node is called in messages: its name, or that of its first result.
+std::string nameOf(const proto::NodeProto &node);
+/// The operator with its domain, unless that is the standard's own.
+std::string operatorOf(const proto::NodeProto &node);
+/// `node 'conv1' (Conv, opset 13)`.
+std::string describe(const proto::NodeProto &node, int64_t opset);
+/// `; operands: f32[2,3], none; attributes: axis=1, mode=cubic`
+std::string describeUse(const proto::NodeProto &node, llvm::ArrayRef<Item> operands);
+
 class Node {
 public:
   Node(Importer &importer, const proto::NodeProto &node, int64_t opset,
@@ -95,9 +106,14 @@ public:
   Status checkBroadcast(mlir::Value x, mlir::Value y) const;
   Result<mlir::Type> elementTypeNumbered(int64_t number) const;
 
+  /// Forgets what was complained of since this node's lowering began: another way is tried.
+  void forgive();
   /// Lowers a subgraph in place: its inputs are given, its outputs come back.
   Result<llvm::SmallVector<Item>> inlineGraph(const proto::GraphProto &graph,
                                               llvm::ArrayRef<Item> inputs);
+  /// What another operator of the standard gives on these operands (null: left out) with this
+  /// node's attributes; for operators that are others in a row.
+  Result<mlir::Value> apply(llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands);
   /// An item as a tensor value.
   mlir::Value materialize(Item &item);
   bool composites() const;

@@ -7,22 +7,9 @@ namespace cupel::frontends::onnx_import {
 const OpTable &OpTable::get() {
   static const OpTable table = [] {
     OpTable made;
-    registerElementwise(made);
-    registerShapes(made);
-    registerControlFlow(made);
-    registerReductions(made);
-    registerIndexing(made);
-    registerProducts(made);
-    registerRearrange(made);
-    registerConvolution(made);
-    registerAttention(made);
-    registerNormalization(made);
-    registerQuantization(made);
-    registerRecurrent(made);
-    registerSampling(made);
-    registerSignal(made);
-    registerSequences(made);
-    registerTraining(made);
+#define ONNX_REGISTER(family) register##family(made);
+    ONNX_FAMILIES(ONNX_REGISTER)
+#undef ONNX_REGISTER
     return made;
   }();
   return table;

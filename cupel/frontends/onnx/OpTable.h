@@ -35,17 +35,4 @@ private:
   std::map<std::pair<std::string, std::string>, std::map<int64_t, OpEntry>> entries;
 };
 
-// The families.
-void registerElementwise(OpTable &table);
-void registerShapes(OpTable &table);
-void registerControlFlow(OpTable &table);
-void registerReductions(OpTable &table);
-void registerIndexing(OpTable &table);
-void registerProducts(OpTable &table);
-void registerRearrange(OpTable &table);
-void registerConvolution(OpTable &table);
-void registerAttention(OpTable &table);
-void registerNormalization(OpTable &table);
-void registerQuantization(OpTable &table);
-
 } // namespace cupel::frontends::onnx_import

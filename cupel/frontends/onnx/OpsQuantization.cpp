@@ -6,6 +6,14 @@ namespace cupel::frontends::onnx_import {
 
 using namespace mlir;
 
+Value quantizeTo(HloBuilder &b, Value rounded, Value zero, Type element) {
+  Type wide = HloBuilder::elementOf(rounded);
+  if (zero)
+    rounded = b.add(rounded, b.convert(zero, wide));
+  Value low = b.convert(b.lowest(element), wide), high = b.convert(b.highest(element), wide);
+  return castValue(b, b.clamp(low, rounded, high), element, true);
+}
+
 namespace {
 
 /// A scale or zero point spread to meet `x`: one for all, one an index of the axis, or one a block.
@@ -36,15 +44,6 @@ Result<Value> spread(Node &n, Value x, Value scale) {
   if (HloBuilder::shapeOf(cut) != shape)
     return n.error("its scale or zero point does not fit its operand");
   return cut;
-}
-
-/// Rounded values moved by the zero point and held inside an integer type.
-Value quantizeTo(HloBuilder &b, Value rounded, Value zero, Type element) {
-  Type wide = HloBuilder::elementOf(rounded);
-  if (zero)
-    rounded = b.add(rounded, b.convert(zero, wide));
-  Value low = b.convert(b.lowest(element), wide), high = b.convert(b.highest(element), wide);
-  return castValue(b, b.clamp(low, rounded, high), element, true);
 }
 
 Status lowerQuantize(Node &n) {

@@ -2,7 +2,6 @@
 // reaches the program.
 
 #include "cupel/frontends/onnx/Lowering.h"
-#include "cupel/frontends/onnx/OpFamilies.h"
 
 namespace cupel::frontends::onnx_import {
 

@@ -1,7 +1,7 @@
 // Constants, shapes and the movement of whole pieces: Reshape, Transpose, Concat, Slice, Pad and
 // their like.
 
-#include "cupel/frontends/onnx/OpTable.h"
+#include "cupel/frontends/onnx/Lowering.h"
 
 #include "onnx-ml.pb.h"
 

@@ -33,19 +33,17 @@ void Buffer::destroy() {
   handle = nullptr;
 }
 
-Answer<Buffer> Client::toDevice(const Tensor &tensor, const Device &device, Deadline deadline) {
-  Result<Tensor> dense = tensor.contiguous();
-  if (!dense)
-    return Failure{Failure::Kind::Host, "", 0, dense.message()};
+Answer<Client::Transfer> Client::transfer(const Tensor &dense, const Device &device,
+                                          PJRT_HostBufferSemantics semantics) {
   // Tensors without elements may have no address; a plugin may insist on one.
   static constexpr std::byte kNothing{};
   auto args = library->arguments<PJRT_Client_BufferFromHostBuffer_Args>();
   args->client = handle;
-  args->data = dense->data() ? dense->data() : &kNothing;
-  args->type = bufferType(dense->dtype());
-  args->dims = dense->shape().data();
-  args->num_dims = dense->shape().size();
-  args->host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+  args->data = dense.data() ? dense.data() : &kNothing;
+  args->type = bufferType(dense.dtype());
+  args->dims = dense.shape().data();
+  args->num_dims = dense.shape().size();
+  args->host_buffer_semantics = semantics;
   if (device.defaultMemory)
     args->memory = device.defaultMemory;
   else
@@ -53,13 +51,57 @@ Answer<Buffer> Client::toDevice(const Tensor &tensor, const Device &device, Dead
   constexpr std::string_view kCall = "PJRT_Client_BufferFromHostBuffer";
   if (Answer<> done = library->call(&PJRT_Api::PJRT_Client_BufferFromHostBuffer, args); !done)
     return done.failure();
-  Event copied(library, args->done_with_host_buffer, std::string(kCall));
+  Event done(library, args->done_with_host_buffer, std::string(kCall));
   if (!args->buffer)
     return Plugin::badAnswer(kCall, "reported success and returned no buffer");
-  Buffer buffer(shared_from_this(), args->buffer);
-  if (Answer<> done = copied.wait(deadline); !done)
+  return Transfer{Buffer(shared_from_this(), args->buffer), std::move(done)};
+}
+
+Answer<Buffer> Client::toDevice(const Tensor &tensor, const Device &device, Deadline deadline) {
+  Result<Tensor> dense = tensor.contiguous();
+  if (!dense)
+    return Failure{Failure::Kind::Host, "", 0, dense.message()};
+  Answer<Transfer> made =
+      transfer(*dense, device, PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
+  if (!made)
+    return made.failure();
+  if (Answer<> done = made->done.wait(deadline); !done)
     return done.failure();
-  return buffer;
+  return std::move(made->buffer);
+}
+
+Answer<Buffer> Client::lend(const Tensor &tensor, const Device &device) {
+  if (!tensor.isContiguous())
+    return Failure{Failure::Kind::Host, "", 0, "only dense row-major tensors can be lent"};
+  Answer<Transfer> made = transfer(tensor, device, PJRT_HostBufferSemantics_kImmutableZeroCopy);
+  if (!made)
+    return made.failure();
+  return std::move(made->buffer);
+}
+
+Answer<Tensor> Buffer::onHost(std::shared_ptr<Buffer> buffer) {
+  const auto &library = buffer->client->library;
+  Answer<DType> type = buffer->dtype();
+  if (!type)
+    return type.failure();
+  Answer<tensor::Shape> dims = buffer->shape();
+  if (!dims)
+    return dims.failure();
+  std::optional<int64_t> size = tensor::byteCount(*type, *dims);
+  constexpr std::string_view kCall = "PJRT_Buffer_OpaqueDeviceMemoryDataPointer";
+  auto args = library->arguments<PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args>();
+  args->buffer = buffer->handle;
+  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args);
+      !done)
+    return done.failure();
+  if (!size || (*size > 0 && !args->device_memory_ptr))
+    return Plugin::badAnswer(kCall, "answered no address");
+  Result<Tensor> result = Tensor::borrow(
+      *type, *dims, {static_cast<const std::byte *>(args->device_memory_ptr), size_t(*size)},
+      std::move(buffer));
+  if (!result)
+    return Failure{Failure::Kind::Host, std::string(kCall), 0, result.message()};
+  return *result;
 }
 
 Answer<DType> Buffer::dtype() const {

@@ -53,6 +53,10 @@ public:
   /// more than it announced is checked.
   Answer<tensor::Tensor> toHost(Deadline deadline) const;
 
+  /// The array where it lies, for a device whose memory is the host's (the caller knows): dense,
+  /// row-major, kept alive by the tensor.
+  static Answer<tensor::Tensor> onHost(std::shared_ptr<Buffer> buffer);
+
 private:
   void destroy();
 
@@ -116,6 +120,10 @@ public:
   /// Copies a tensor to a device and waits until the plugin needs the tensor no more.
   Answer<Buffer> toDevice(const tensor::Tensor &tensor, const Device &device, Deadline deadline);
 
+  /// Gives a tensor to a device that may read it in place; its memory must stay as it is until the
+  /// buffer is destroyed.
+  Answer<Buffer> lend(const tensor::Tensor &tensor, const Device &device);
+
   /// Compiles MLIR (text, bytecode or a portable artifact).
   Answer<Executable> compile(std::string_view code, const CompileOptions &options);
 
@@ -123,6 +131,12 @@ private:
   friend class Buffer;
   friend class Executable;
   Client() = default;
+  struct Transfer {
+    Buffer buffer;
+    Event done; ///< When the plugin needs the host's memory no more.
+  };
+  Answer<Transfer> transfer(const tensor::Tensor &dense, const Device &device,
+                            PJRT_HostBufferSemantics semantics);
   Answer<> examine();
   Answer<> examineMemories();
   Answer<Device> examineDevice(PJRT_Device *handle) const;

@@ -1,5 +1,6 @@
 #include "cupel/testbench/matrix/Sources.h"
 
+#include "cupel/frontends/onnx/DataSets.h"
 #include "cupel/support/Files.h"
 #include "cupel/testbench/config/Yaml.h"
 #include "cupel/testbench/zoo/FolderWalk.h"
@@ -239,17 +240,10 @@ private:
 
   template <typename IdOf>
   void onnx(const std::string &folder, const std::string &path, const IdOf &idOf) {
-    if (!path.ends_with("/model.onnx")) {
-      add({TestFile::Onnx, path, idOf(path), {{}}});
-      return;
-    }
     // In ONNX's own layout the folder is the test and each data set a case of it.
-    uint32_t sets = 0;
-    struct stat info = {};
-    while (sets < 10000 &&
-           stat(fmt::format("{}/test_data_set_{}", folder, sets).c_str(), &info) == 0)
-      ++sets;
-    TestFile file{TestFile::Onnx, path, idOf(folder), {}};
+    bool isLayout = path.ends_with("/model.onnx");
+    uint32_t sets = frontends::onnx_import::countDataSets(path);
+    TestFile file{TestFile::Onnx, path, isLayout ? idOf(folder) : idOf(path), {}};
     for (uint32_t i = 0; i < std::max(sets, 1u); ++i)
       file.parts.push_back({i, i ? fmt::format("#{}", i + 1) : "", {}, {}});
     add(std::move(file));

@@ -23,13 +23,11 @@ bool isKnownFailure(const TestItem &item, const RunnerOptions &options) {
 
 /// What a kind of test needs that no worker has yet; empty for those that run.
 std::string_view needs(const std::string &suite) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNeeds = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNeeds = {{
       {"models", "the Python worker, which this version does not have"},
       {"llm", "the Python worker, which this version does not have"},
       {"op_by_op", "the Python worker, which this version does not have"},
       {"opcases", "the operator case frontend, which this version does not have"},
-      {"onnx", "the ONNX frontend, which this version does not have"},
-      {"pt2", "the torch.export frontend, which this version does not have"},
       {"workloads", "the workload reader, which this version does not have"},
   }};
   for (const auto &[name, what] : kNeeds)

@@ -14,7 +14,7 @@ namespace {
 using tensor::Tensor;
 
 std::string stemOf(const std::string &file) {
-  for (std::string_view ending : {".mlir.bc", ".mlirbc", ".mlir", ".bc"})
+  for (std::string_view ending : {".mlir.bc", ".mlirbc", ".mlir", ".bc", ".onnx", ".pt2"})
     if (file.ends_with(ending))
       return file.substr(0, file.size() - ending.size());
   return file;
@@ -93,6 +93,28 @@ Result<std::vector<Tensor>> inputsFor(const Program &program, const std::string 
     if (!made)
       return Error{program.name + ": " + position + ": " + made.message()};
     inputs.push_back(std::move(*made));
+  }
+  return inputs;
+}
+
+Result<std::map<std::string, Tensor>> namedInputsFor(const std::vector<std::string> &names,
+                                                     const std::string &file, uint32_t part) {
+  std::map<std::string, Tensor> inputs;
+  std::string path = companionFile(file, part, "inputs");
+  if (path.empty())
+    return inputs;
+  Result<tensor::Safetensors> read = tensor::readSafetensors(path);
+  if (!read)
+    return Error{read.message()};
+  for (const auto &[name, value] : read->tensors) {
+    auto found = std::ranges::find(names, name);
+    for (size_t i = 0; found == names.end() && i < names.size(); ++i)
+      if (name == std::to_string(i))
+        found = names.begin() + int64_t(i);
+    if (found == names.end())
+      return Error{path + ": the model has no input '" + name + "'"};
+    if (!inputs.emplace(*found, value).second)
+      return Error{path + ": holds input '" + *found + "' twice, by name and by position"};
   }
   return inputs;
 }

@@ -65,25 +65,6 @@ Value logSumExp(HloBuilder &b, Value x, ArrayRef<int64_t> dims, bool keepDims) {
   return b.reshape(b.add(b.log(total), top), shape);
 }
 
-Value vectorNorm(HloBuilder &b, Value x, double p, ArrayRef<int64_t> dims, bool keepDims) {
-  Value size = b.abs(x);
-  if (p == 0)
-    return b.reduce(b.convert(b.notEqual(size, b.like(size, 0)), HloBuilder::elementOf(size)), dims,
-                    Fold::Add, keepDims);
-  if (p == 1)
-    return b.reduce(size, dims, Fold::Add, keepDims);
-  if (std::isinf(p)) {
-    if (countOver(x, dims) == 0)
-      return b.splat(0, HloBuilder::elementOf(size),
-                     reducedShape(HloBuilder::shapeOf(x), dims, keepDims));
-    return b.reduce(size, dims, p > 0 ? Fold::Max : Fold::Min, keepDims);
-  }
-  if (p == 2)
-    return b.sqrt(b.reduce(b.square(size), dims, Fold::Add, keepDims));
-  Value total = b.reduce(b.power(size, b.like(size, p)), dims, Fold::Add, keepDims);
-  return b.power(total, b.like(total, 1 / p));
-}
-
 Value reduceLoss(HloBuilder &b, Value loss, int64_t reduction) {
   if (reduction == 0)
     return loss;

@@ -1,8 +1,7 @@
-"""Runs the tests of the plugin and ends with the line that ./test reads."""
+"""Runs a folder of pytest tests and ends with the line that ./test reads: run_pytest.py FOLDER [PYTEST OPTIONS]."""
 
 from __future__ import annotations
 
-import pathlib
 import sys
 
 import pytest
@@ -26,7 +25,7 @@ class Counter:
 
 def main() -> int:
     counter = Counter()
-    code = pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", str(pathlib.Path(__file__).resolve().parent), *sys.argv[1:]], plugins=[counter])
+    code = pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", "--show-capture=no", *sys.argv[1:]], plugins=[counter])
     if code not in (0, 1) and not counter.failed:
         counter.failed = 1
     print(f"{counter.passed} passed, {counter.failed} failed" + (f", {counter.skipped} skipped" if counter.skipped else ""))

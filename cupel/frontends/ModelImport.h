@@ -1,0 +1,176 @@
+// A model file of any format (.onnx, .pt2) as the rest of Cupel sees it: what it takes, the module
+// made from it, the weights beside that module, the test data stored with it, and a survey of its
+// operators. The runner's worker and the verbs `compile` and `ops` work on this and on nothing of a
+// format's own; they must never ask which format it is.
+//
+// To add a format: derive from ModelFile, write a function that loads one, and add a row to the
+// table in ModelFormats.cpp (and the library to its DEPS). Everything else follows from the row.
+#pragma once
+
+#include "cupel/support/Error.h"
+#include "cupel/tensor/Tensor.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cupel::frontends {
+
+//===----------------------------------------------------------------------===//
+// Refusals
+//===----------------------------------------------------------------------===//
+
+/// Why a model cannot be made into a module.
+enum class Refusal : uint8_t {
+  None,
+  Invalid,       ///< The model contradicts itself or its standard, or what was given for it.
+  DataDependent, ///< A shape depends on values that are not known.
+  Strings,
+  Sequences,   ///< Sequences or optionals as inputs or outputs.
+  Random,      ///< A random stream that cannot be reproduced.
+  Codec,       ///< Image decoding.
+  OtherDomain, ///< An operator of a set that Cupel does not know.
+  NotYet,      ///< Could be lowered, but is not.
+};
+/// `data-dependent shape`, `strings`, `not yet`, ...
+std::string_view name(Refusal refusal);
+/// The same as one word, the error class of a test's record: `data_dependent_shape`, ...
+std::string_view errorClass(Refusal refusal);
+
+/// Whether a refusal can ever go away: the model is wrong, no static program says it, or the work
+/// is not done.
+enum class RefusalKind : uint8_t { Invalid, Never, NotYet };
+RefusalKind kindOf(Refusal refusal);
+std::string_view name(RefusalKind kind); ///< `invalid`, `never`, `not yet`.
+
+struct ImportFailure {
+  Refusal refusal = Refusal::Invalid;
+  /// Names node, operator, version, attribute and the operands' shapes.
+  std::string message;
+};
+
+//===----------------------------------------------------------------------===//
+// What goes in and what comes out
+//===----------------------------------------------------------------------===//
+
+struct ImportOptions {
+  /// Sizes of inputs, by name, for inputs of symbolic shape.
+  std::map<std::string, tensor::Shape> shapes;
+  /// Values of inputs, by name: they fix shapes, and those that decide shapes become constants.
+  std::map<std::string, tensor::Tensor> inputs;
+  /// Keep Gelu, LayerNormalization and their like as stablehlo.composite.
+  bool composites = true;
+};
+
+struct Argument {
+  std::string name;
+  tensor::DType type;
+  tensor::Shape shape;
+};
+
+struct ImportedModel {
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< @main, in StableHLO and chlo, verified.
+  /// The first arguments of @main, to be fed by the caller.
+  std::vector<Argument> inputs;
+  /// The arguments after them, with their values, which share the file's memory.
+  std::vector<std::pair<std::string, tensor::Tensor>> weights;
+  /// Names of @main's results.
+  std::vector<std::string> outputs;
+  /// What was decided that a user may want to know: bound inputs, assumed sizes.
+  std::vector<std::string> notes;
+};
+
+/// What a model takes, before anything is known of its inputs.
+struct ModelInput {
+  std::string name;
+  std::string type; ///< As messages show it: `f32[batch,3,224,224]`, `sequence`.
+  /// False for what is fed only on request (a default stands in the file).
+  bool isRequired = true;
+};
+
+/// Inputs and outputs that are stored with a model.
+struct ModelData {
+  std::string source;                           ///< Where it was found, for messages.
+  std::map<std::string, tensor::Tensor> inputs; ///< By name; all that is required.
+  std::vector<tensor::Tensor> outputs;          ///< The first results, by position; may be none.
+  /// Whether the outputs were computed with sums of narrow floats kept in wider ones.
+  bool wideSums = false;
+};
+
+//===----------------------------------------------------------------------===//
+// Surveys
+//===----------------------------------------------------------------------===//
+
+/// One operator of a model and what becomes of it.
+struct SurveyedNode {
+  enum class State : uint8_t {
+    Lowered,
+    Folded,    ///< Evaluated while the model was imported.
+    Failed,    ///< `failure` says why.
+    Unreached, ///< An operand comes from a node that failed, and its type is not known.
+  };
+  std::string name;    ///< Of the node; may be empty.
+  std::string op;      ///< With its domain: `Conv`, `com.microsoft.Gelu`, `aten.add.Tensor`.
+  int64_t version = 0; ///< Of the operator set; 0 where there is none.
+  std::vector<std::string> operands,
+      results; ///< `f32[2,3]`, `none`, ...; as far as they are known.
+  State state = State::Lowered;
+  ImportFailure failure;
+};
+std::string_view name(SurveyedNode::State state); ///< `lowered`, `folded`, `failed`, `unreached`.
+
+struct ModelSurvey {
+  std::vector<SurveyedNode> nodes; ///< In the order they are computed, functions inlined.
+  std::vector<Argument> inputs;
+  std::vector<std::string> notes;
+  /// Why the model as a whole was refused where no node is to blame (an input of strings, say).
+  std::optional<ImportFailure> failure;
+};
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+/// A model file that has been read and looks sane. Holds the memory that weights share.
+class ModelFile {
+public:
+  virtual ~ModelFile() = default;
+
+  virtual std::vector<ModelInput> inputs() const = 0;
+
+  /// The module with its weights, or nothing and the failure. The context has all dialects loaded.
+  virtual std::optional<ImportedModel> import(mlir::MLIRContext &context,
+                                              const ImportOptions &options,
+                                              ImportFailure &failure) const = 0;
+
+  /// Goes through the whole model, past what fails, and says what becomes of each operator.
+  virtual ModelSurvey survey(mlir::MLIRContext &context, const ImportOptions &options) const = 0;
+
+  /// Test data set `number` (from 0) in the format's own layout; nothing where there is none.
+  virtual Result<std::optional<ModelData>> testData(uint32_t number) const {
+    return std::optional<ModelData>();
+  }
+};
+
+struct ModelFormat {
+  std::string_view ending; ///< `.onnx`
+  std::string_view name;   ///< `ONNX model`
+  /// Messages begin with the path.
+  Result<std::unique_ptr<ModelFile>> (*load)(const std::string &path);
+};
+
+/// All formats there are.
+std::span<const ModelFormat> modelFormats();
+/// The format of a file by its name; null if it is no model's.
+const ModelFormat *modelFormatOf(std::string_view path);
+Result<std::unique_ptr<ModelFile>> loadModel(const std::string &path);
+
+} // namespace cupel::frontends

@@ -1,0 +1,10 @@
+"""PyTorch on Cupel: `torch.compile(model, backend="cupel")` and `cupel.torch.export(model, args)`.
+
+torch finds the backend through the entry point group `torch_dynamo_backends`; nothing of this is imported before.
+"""
+
+from __future__ import annotations
+
+from cupel.torch.backend import backend as backend
+from cupel.torch.workload import Workload as Workload
+from cupel.torch.workload import export as export

@@ -1,0 +1,14 @@
+"""Makes the source tree's package importable, and its pytest plugin known as an installed wheel would."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+os.environ["JAX_PLATFORMS"] = "cpu,cupel"
+os.environ["PYTHONPATH"] = f"{ROOT / 'python'}:{os.environ.get('PYTHONPATH', '')}"
+
+pytest_plugins = ["cupel.testing.pytest_plugin", "pytester"]
