@@ -87,7 +87,7 @@ Outcome import(const Input &input, const std::string &folder, bool verbose) {
   mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) {});
   std::string message;
   if (auto model = onnx_import::Model::parse(input.content, folder)) {
-    onnx_import::ImportFailure failure;
+    cupel::frontends::ImportFailure failure;
     if (onnx_import::importModel(*model, context, {}, failure)) {
       if (verbose)
         std::printf("%s: imported\n", input.name.c_str());

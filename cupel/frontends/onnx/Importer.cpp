@@ -377,7 +377,7 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   if (++nodeCount > kMaxNodes)
     return refuse(Refusal::NotYet,
                   fmt::format("{}: functions and loops written out come to more than {} nodes",
-                              describe(node), kMaxNodes));
+                              describe(node, opsetOf(canonical(node.domain()))), kMaxNodes));
   SmallVector<Item> inputs;
   wasFolded = false;
   StringRef domain = canonical(node.domain());
@@ -429,7 +429,7 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   bool standard = isStandard(domain), moves = standard && movesElements(node.op_type());
   if (coded && !moves && !(standard && takesCoded(node.op_type())))
     return refuse(Refusal::NotYet,
-                  describe(node) + ": does not take element type " + elementName(int32_t(coded)));
+                  described() + ": does not take element type " + elementName(int32_t(coded)));
   Scope *outer = this->scope;
   this->scope = &scope;
   SmallVector<Item> results;
