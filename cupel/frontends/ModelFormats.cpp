@@ -2,12 +2,14 @@
 
 #include "cupel/frontends/ModelImport.h"
 #include "cupel/frontends/onnx/OnnxFile.h"
+#include "cupel/frontends/torch/TorchFile.h"
 
 namespace cupel::frontends {
 
 std::span<const ModelFormat> modelFormats() {
   static constexpr ModelFormat kFormats[] = {
       {".onnx", "ONNX model", onnx_import::loadOnnxFile},
+      {".pt2", "exported PyTorch program", torch_import::loadTorchFile},
   };
   return kFormats;
 }

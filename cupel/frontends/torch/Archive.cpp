@@ -1,5 +1,6 @@
 #include "cupel/frontends/torch/Archive.h"
 
+#include "cupel/frontends/torch/Pickle.h"
 #include "cupel/frontends/torch/ProgramJson.h"
 #include "cupel/frontends/torch/Weights.h"
 #include "cupel/tensor/Zip.h"
@@ -120,14 +121,38 @@ Result<Program> Archive::program(const std::string &wanted) const {
   return program;
 }
 
+/// Adds the tensors of a dictionary that torch.save wrote.
+Status Archive::readPickledWeights(Program &program, const std::string &record) const {
+  const SharedBytes *file = find(record);
+  if (!file || file->bytes.empty())
+    return {};
+  Result<Pickle> pickle = Pickle::read(*file, tensor::printable(record));
+  if (!pickle)
+    return Error{pickle.message()};
+  Result<std::map<std::string, Tensor>> tensors = pickle->namedTensors();
+  if (!tensors)
+    return Error{tensors.message()};
+  for (auto &[name, value] : *tensors)
+    program.weights.insert_or_assign(name, std::move(value));
+  return {};
+}
+
 Status Archive::readWeights(Program &program) const {
   uint64_t copied = 0;
   for (const char *kind : {"weights", "constants"}) {
     std::string folder = std::string("data/") + kind + "/";
     std::string config = folder + program.name + "_" + kind + "_config.json";
+    Status status;
     if (find(config))
-      if (Status status = readConfig(program, config, folder, copied); !status)
-        return status;
+      status = readConfig(program, config, folder, copied);
+    else if (legacy) // torch <= 2.7
+      status =
+          readPickledWeights(program, kind == std::string("weights") ? "serialized_state_dict.pt"
+                                                                     : "serialized_constants.pt");
+    else
+      status = readPickledWeights(program, folder + program.name + ".pt");
+    if (!status)
+      return status;
   }
   for (const InputSpec &input : program.inputs)
     if ((input.kind == InputKind::Parameter || input.kind == InputKind::Buffer ||
@@ -135,6 +160,13 @@ Status Archive::readWeights(Program &program) const {
         !program.weights.count(input.target))
       return Error{"holds no value for '" + tensor::printable(input.target) + "' (input '" +
                    tensor::printable(input.name) + "')"};
+  // What the program was exported with, if it can be read; it is not needed.
+  const SharedBytes *samples =
+      find(legacy ? "serialized_example_inputs.pt" : "data/sample_inputs/" + program.name + ".pt");
+  if (samples && !samples->bytes.empty())
+    if (Result<Pickle> pickle = Pickle::read(*samples, "sample inputs"))
+      if (Result<std::vector<Tensor>> tensors = pickle->allTensors())
+        program.sampleInputs = std::move(*tensors);
   return {};
 }
 
@@ -158,8 +190,18 @@ Status Archive::readConfig(Program &program, const std::string &record, const st
     if (!storage)
       return wrong("lies in record '" + tensor::printable(entry.record) +
                    "', which is not in the archive");
-    if (entry.usePickle || !entry.meta)
-      return wrong("is stored as a pickle");
+    if (entry.usePickle) {
+      // A tensor by itself, or a wrapper that holds one.
+      Result<Pickle> pickle = Pickle::read(*storage, "its pickle");
+      if (!pickle)
+        return wrong("cannot be read: " + pickle.message());
+      if (pickle->root().kind != PickleValue::Kind::Tensor)
+        return wrong("is stored as a pickle of something that is no tensor");
+      program.weights.insert_or_assign(entry.name, pickle->root().tensor);
+      continue;
+    }
+    if (!entry.meta)
+      return wrong("has no sizes and type");
     if (!entry.unreadable.empty())
       return wrong(entry.unreadable);
     Result<Shape> sizes = numbers(entry.meta->sizes, "size"),

@@ -22,6 +22,7 @@ public:
 private:
   const tensor::SharedBytes *find(const std::string &record) const;
   Status readWeights(Program &program) const;
+  Status readPickledWeights(Program &program, const std::string &record) const;
   Status readConfig(Program &program, const std::string &record, const std::string &folder,
                     uint64_t &copied) const;
 

@@ -614,7 +614,14 @@ Status Importer::importNodes(Scope &scope) {
     const GraphNode *outer = std::exchange(current, &node);
     Scope *outerScope = std::exchange(this->scope, &scope);
     locate(node);
+    size_t noted = survey ? survey->calls.size() : 0;
+    if (survey)
+      note(scope, node);
     Status status = importNode(scope, node);
+    if (survey && failure.refusal != Refusal::None) {
+      survey->calls[noted].failure = std::exchange(failure, {});
+      status = standIn(scope, node) ? Status() : Error{"a result has an impossible type"};
+    }
     if (!status)
       return status;
     current = outer;

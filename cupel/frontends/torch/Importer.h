@@ -70,6 +70,7 @@ public:
 
   bool run(Imported &result);
   ImportFailure failure;
+  ImportSurvey *survey = nullptr; ///< If set, failing calls are noted and passed over.
 
 private:
   friend class Node;
@@ -116,6 +117,11 @@ private:
   Result<std::vector<Entry>> entriesOf(Scope &scope, const Argument &argument);
   Status bindResults(Scope &scope, const GraphNode &node, llvm::ArrayRef<Entry> entries);
   void castOperands(llvm::StringRef target, Arguments &arguments);
+
+  // Survey.cpp
+  void note(Scope &scope, const GraphNode &node);
+  /// Stands in for the results of a call that failed; false if even their types are wrong.
+  bool standIn(Scope &scope, const GraphNode &node);
 
   // Evaluate.cpp: the value of what depends on constants and weights only.
   std::optional<tensor::Tensor> evaluate(mlir::Value value);
