@@ -218,6 +218,12 @@ class Suites:
         models = [ROOT / ".venv/bin/python", ROOT / "tests/onnx_models/check_models.py", self.bin, self.build / "onnx-models"]
         return total_of([suite, counted(models, self.env)])
 
+    def opcases(self) -> Result:
+        """Operator cases from YAML files, with torch for inputs and expected results."""
+        if self.no_venv:
+            return skipped(f"operator cases were NOT run: {self.no_venv}")
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/opcases/check_opcases.py", self.bin], self.env)
+
     def jax(self) -> Result:
         """Exports that are checked in; if JAX is there, also those it makes now, and what its StableHLO thinks of ours."""
         check = [self.python, ROOT / "tests/jax/check_exports.py", self.bin]

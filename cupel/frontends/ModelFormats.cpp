@@ -8,8 +8,9 @@ namespace cupel::frontends {
 
 std::span<const ModelFormat> modelFormats() {
   static constexpr ModelFormat kFormats[] = {
-      {".onnx", "ONNX model", onnx_import::loadOnnxFile},
-      {".pt2", "exported PyTorch program", torch_import::loadTorchFile},
+      {".onnx", "ONNX model", onnx_import::loadOnnxFile, onnx_import::knownOperators},
+      {".pt2", "exported PyTorch program", torch_import::loadTorchFile,
+       torch_import::knownOperators},
   };
   return kFormats;
 }

@@ -636,12 +636,50 @@ Status Importer::importNode(Scope &scope, const GraphNode &node) {
   StringRef target = shortTarget(node.target);
   if (isNumberCall(node.target))
     return importNumberCall(scope, node);
+  if (target == "aten.sym_size.int" || target == "aten.sym_numel.default" ||
+      target == "aten.sym_stride.int" || target == "aten.sym_storage_offset.default")
+    return importSizeCall(scope, node, target.split('.').second.split('.').first);
   if (target.starts_with("higher_order."))
     return importHigherOrder(scope, node, target.drop_front(13));
   if (isDropped(target) &&
       llvm::all_of(node.outputs, [](const Argument &output) { return output.isNone(); }))
     return {};
   return importCall(scope, node, target);
+}
+
+/// Sizes, strides and counts of tensors, which are numbers here.
+Status Importer::importSizeCall(Scope &scope, const GraphNode &node, StringRef name) {
+  AliasPtr tensor;
+  std::optional<int64_t> dimension;
+  for (const NamedArgument &input : node.inputs) {
+    if (AliasPtr found = aliasOf(scope, input.value))
+      tensor = found;
+    else if (const auto *integer = input.value.as<int64_t>())
+      dimension = *integer;
+  }
+  if (!tensor || node.outputs.size() != 1)
+    return refuse(Refusal::Invalid, "takes a tensor and yields one number");
+  ArrayRef<int64_t> shape = HloBuilder::shapeOf(read(*tensor));
+  int64_t rank = shape.size();
+  Entry entry;
+  if (name == "sym_numel") {
+    entry.number = Number::of(HloBuilder::countOf(read(*tensor)));
+  } else if (name == "sym_storage_offset") {
+    entry.number = Number::of(tensor->offset);
+  } else {
+    int64_t at = dimension.value_or(0) < 0 ? *dimension + rank : dimension.value_or(0);
+    if (at < 0 || at >= rank)
+      return refuse(Refusal::Invalid,
+                    fmt::format("dimension {} is out of range for rank {}", at, rank));
+    if (name == "sym_size") {
+      entry.number = Number::of(shape[at]);
+    } else {
+      if (int64_t(tensor->strides.size()) != rank)
+        return refuse(Refusal::NotYet, "asks for a stride that is not known");
+      entry.number = Number::of(tensor->strides[at]);
+    }
+  }
+  return bindResult(scope, node.outputs[0], entry, false);
 }
 
 Status Importer::importNumberCall(Scope &scope, const GraphNode &node) {

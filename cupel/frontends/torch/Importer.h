@@ -84,6 +84,7 @@ private:
   Status importNode(Scope &scope, const GraphNode &node);
   Status importCall(Scope &scope, const GraphNode &node, llvm::StringRef target);
   Status importNumberCall(Scope &scope, const GraphNode &node);
+  Status importSizeCall(Scope &scope, const GraphNode &node, llvm::StringRef name);
   Result<std::vector<Entry>> inlineGraph(const Graph &graph, llvm::ArrayRef<Entry> inputs);
   Result<mlir::RankedTensorType> typeOf(const TensorMeta &meta);
   Result<Dims> evaluate(const std::vector<SymInt> &sizes);

@@ -2,6 +2,7 @@
 
 #include "cupel/frontends/torch/Archive.h"
 #include "cupel/frontends/torch/Import.h"
+#include "cupel/frontends/torch/OpTable.h"
 #include "cupel/frontends/torch/Symbols.h"
 
 namespace cupel::frontends::torch_import {
@@ -124,6 +125,13 @@ Result<std::unique_ptr<ModelFile>> loadTorchFile(const std::string &path) {
   if (!program)
     return Error{program.message()};
   return std::unique_ptr<ModelFile>(std::make_unique<TorchFile>(path, std::move(*program)));
+}
+
+std::vector<KnownOperator> knownOperators() {
+  std::vector<KnownOperator> result;
+  for (std::string &name : OpTable::get().names())
+    result.push_back({std::move(name), {}});
+  return result;
 }
 
 } // namespace cupel::frontends::torch_import

@@ -6,5 +6,6 @@
 namespace cupel::frontends::torch_import {
 
 Result<std::unique_ptr<ModelFile>> loadTorchFile(const std::string &path);
+std::vector<KnownOperator> knownOperators();
 
 } // namespace cupel::frontends::torch_import
