@@ -103,6 +103,8 @@ written("diagonal_offset", lambda y: y.diagonal(1, 0, 2).add_(7))
 written("unfold", lambda y: y.unfold(1, 2, 2)[..., 1].fill_(3))
 written("movedim", lambda y: y.movedim(0, 2)[1].fill_(3))
 written("as_strided", lambda y: y.as_strided((2, 3), (7, 2), 3).fill_(3))
+written("as_strided_of_view", lambda y: y[1:].as_strided((2, 3), (7, 2), 3).fill_(3))
+written("as_strided_own_offset", lambda y: y[1:, 1:].as_strided((2, 2), (3, 1)).mul_(2))
 written("expand_column", lambda y: y[:, :1].expand(3, 1, 5).add_(1))
 written("swapaxes", lambda y: y.swapaxes(0, 2)[4].fill_(3))
 written("unflatten", lambda y: y.unflatten(1, (2, 2))[:, 1, 0].fill_(3))
@@ -608,8 +610,8 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 def export(name: str, folder: Path) -> None:
     module, inputs, options = CASES[name]()
     kwargs = options.get("kwargs", {})
-    training = module.training and any(isinstance(m, nn.BatchNorm2d) for m in module.modules())
-    module = module.train(training)
+    if not any(isinstance(m, nn.BatchNorm2d) for m in module.modules()):
+        module = module.eval()
     keep = lambda value: pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, value)  # noqa: E731
     program = torch.export.export(copy.deepcopy(module), keep(inputs), keep(kwargs), dynamic_shapes=options.get("dynamic_shapes"),
                                   strict=options.get("strict", False))

@@ -51,6 +51,7 @@ Result<Archive> Archive::parse(const SharedBytes &file, const std::string &path)
     return Error{path + ": " + entries.message()};
   Archive archive;
   archive.path = path;
+  archive.fileBytes = file.bytes.size();
   // All records lie below one folder, whatever its name; the oldest files have none.
   std::string root;
   if (!entries->empty()) {
@@ -138,13 +139,13 @@ Status Archive::readPickledWeights(Program &program, const std::string &record) 
 }
 
 Status Archive::readWeights(Program &program) const {
-  uint64_t copied = 0;
+  uint64_t budget = copyBudget(fileBytes);
   for (const char *kind : {"weights", "constants"}) {
     std::string folder = std::string("data/") + kind + "/";
     std::string config = folder + program.name + "_" + kind + "_config.json";
     Status status;
     if (find(config))
-      status = readConfig(program, config, folder, copied);
+      status = readConfig(program, config, folder, budget);
     else if (legacy) // torch <= 2.7
       status =
           readPickledWeights(program, kind == std::string("weights") ? "serialized_state_dict.pt"
@@ -171,7 +172,7 @@ Status Archive::readWeights(Program &program) const {
 }
 
 Status Archive::readConfig(Program &program, const std::string &record, const std::string &folder,
-                           uint64_t &copied) const {
+                           uint64_t &budget) const {
   Result<std::vector<WeightEntry>> entries =
       parseWeightsConfig(textOf(*find(record)), tensor::printable(record));
   if (!entries)
@@ -179,7 +180,9 @@ Status Archive::readConfig(Program &program, const std::string &record, const st
   // What nobody reads need not be readable.
   std::set<std::string> wanted;
   for (const InputSpec &input : program.inputs)
-    wanted.insert(input.target);
+    if (input.kind == InputKind::Parameter || input.kind == InputKind::Buffer ||
+        input.kind == InputKind::TensorConstant)
+      wanted.insert(input.target);
   for (const WeightEntry &entry : *entries) {
     auto wrong = [&](const std::string &what) {
       return Error{tensor::printable(record) + ": '" + tensor::printable(entry.name) + "' " + what};
@@ -209,7 +212,7 @@ Status Archive::readConfig(Program &program, const std::string &record, const st
     if (!sizes || !strides || entry.meta->offset.isSymbolic())
       return wrong("has symbolic sizes");
     Result<Tensor> value = tensorOnStorage(entry.meta->type, *sizes, *strides,
-                                           entry.meta->offset.value, *storage, copied);
+                                           entry.meta->offset.value, *storage, budget);
     if (!value)
       return wrong(value.message());
     program.weights.insert_or_assign(entry.name, std::move(*value));

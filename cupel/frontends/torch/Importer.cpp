@@ -26,21 +26,24 @@ StringRef shortTarget(StringRef target) {
   return target;
 }
 
-/// The last file and line that a stack trace names, which is where the model's author wrote the
-/// call, or where a library did on his behalf.
+/// The innermost line of the model's own source that a stack trace names; a line of PyTorch's
+/// modules only if there is no other.
 std::optional<std::pair<std::string, unsigned>> sourceLine(StringRef trace) {
-  size_t at = trace.rfind("File \"");
-  if (at == StringRef::npos)
-    return std::nullopt;
-  StringRef rest = trace.substr(at + 6);
-  auto [file, after] = rest.split('"');
-  unsigned line = 0;
-  if (!after.consume_front(", line ") || after.consumeInteger(10, line))
-    return std::nullopt;
-  return std::make_pair(file.str(), line);
+  std::optional<std::pair<std::string, unsigned>> own, last;
+  for (size_t at = trace.find("File \""); at != StringRef::npos;
+       at = trace.find("File \"", at + 6)) {
+    auto [file, after] = trace.substr(at + 6).split('"');
+    unsigned line = 0;
+    if (!after.consume_front(", line ") || after.consumeInteger(10, line))
+      continue;
+    last = std::make_pair(file.str(), line);
+    if (!file.contains("site-packages/torch/") && !file.starts_with("torch/"))
+      own = last;
+  }
+  return own ? own : last;
 }
 
-/// Ends calls that check something and yield nothing.
+/// Calls that check something and yield nothing.
 bool isDropped(StringRef target) {
   return llvm::StringSwitch<bool>(target.rsplit('.').first)
       .Cases("aten._assert_async", "aten._assert_scalar", "aten._assert_tensor_metadata", true)
@@ -431,8 +434,9 @@ Status Importer::importOutputs(Scope &scope, Imported &result) {
   }
   for (const InputSpec &input : program.inputs) {
     auto found = scope.names.find(input.name);
+    // A constant that the program writes to is made anew in each call of the function.
     if (found == scope.names.end() || !found->second.tensor ||
-        found->second.tensor->memory->version == 0)
+        found->second.tensor->memory->version == 0 || input.kind == InputKind::TensorConstant)
       continue;
     add(read(*found->second.tensor),
         "mutated:" + (input.target.empty() ? input.name : input.target));
@@ -783,6 +787,8 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
   if (schema && schema->writes() && !writesBeside)
     return importWrite(scope, node, target, *schema, std::move(arguments));
 
+  if (target.starts_with("aten.as_strided."))
+    reachStorage(arguments);
   const OpEntry *entry = OpTable::get().find(target);
   std::string self;
   bool shares = sharesMemory(scope, node, target, schema, arguments, self);

@@ -109,6 +109,8 @@ private:
   /// Whether results of this call share memory with the argument `self`, which it names.
   bool sharesMemory(Scope &scope, const GraphNode &node, llvm::StringRef target,
                     const Schema *schema, const Arguments &arguments, std::string &self);
+  /// as_strided sees the whole storage that its tensor lies in: puts that in the tensor's place.
+  void reachStorage(Arguments &arguments);
   Status importWrite(Scope &scope, const GraphNode &node, llvm::StringRef target,
                      const Schema &schema, Arguments arguments);
 

@@ -64,8 +64,9 @@ bool isAllowed(std::string_view name) {
 class Unpickler {
 public:
   using Storages = std::map<std::string, SharedBytes, std::less<>>;
-  Unpickler(std::span<const std::byte> bytes, const Storages &storages, Pickle &result)
-      : bytes(bytes), storages(storages), result(result) {}
+  Unpickler(std::span<const std::byte> bytes, const Storages &storages, uint64_t fileBytes,
+            Pickle &result)
+      : bytes(bytes), storages(storages), result(result), budget(copyBudget(fileBytes)) {}
 
   Status run() {
     while (true) {
@@ -213,7 +214,7 @@ private:
   size_t at = 0;
   std::vector<uint32_t> stack;
   std::map<uint64_t, uint32_t> memo;
-  uint64_t copied = 0;
+  uint64_t budget;
 };
 
 Status Unpickler::step(uint8_t op) {
@@ -489,7 +490,7 @@ Status Unpickler::rebuildTensor(const PickleValue &arguments, bool typed) {
   }
   auto bytes = storages.find(storage.text);
   Result<Tensor> made =
-      tensorOnStorage(type, *sizes, *strides, argument(1).integer, bytes->second, copied);
+      tensorOnStorage(type, *sizes, *strides, argument(1).integer, bytes->second, budget);
   if (!made)
     return Error{"a tensor " + made.message()};
   make(Kind::Tensor).tensor = std::move(*made);
@@ -521,7 +522,7 @@ Result<Pickle> Pickle::read(const SharedBytes &file, const std::string &where) {
   }
   Pickle pickle;
   pickle.where = where;
-  if (Status status = Unpickler(code->bytes, storages, pickle).run(); !status)
+  if (Status status = Unpickler(code->bytes, storages, file.bytes.size(), pickle).run(); !status)
     return Error{where + ": " + status.message()};
   return pickle;
 }

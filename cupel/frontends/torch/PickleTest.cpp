@@ -74,7 +74,7 @@ TEST_F(PickleTest, SurvivesCirclesAndDamage) {
   // A list that holds itself.
   Result<Pickle> circle = read(std::string("\x80\x02]q\x00h\x00"
                                            "a.",
-                                           8));
+                                           9));
   ASSERT_TRUE(circle) << circle.message();
   EXPECT_FALSE(circle->allTensors());
   for (const std::string code :

@@ -5,6 +5,8 @@
 #include "cupel/frontends/torch/OpTable.h"
 #include "cupel/frontends/torch/Symbols.h"
 
+#include <filesystem>
+
 namespace cupel::frontends::torch_import {
 
 namespace {
@@ -100,6 +102,27 @@ public:
     if (own.failure.refusal != Refusal::None)
       survey.failure = commonFailure(own.failure, "");
     return survey;
+  }
+
+  /// The inputs that the program was exported with, unless others lie beside it.
+  Result<std::optional<ModelData>> testData(uint32_t number) const override {
+    std::error_code error;
+    std::string stem = path.substr(0, path.size() - std::string_view(".pt2").size());
+    std::vector<ModelInput> wanted = inputs();
+    if (number != 0 || program.sampleInputs.size() != wanted.size() || wanted.empty() ||
+        std::filesystem::exists(stem + ".inputs.safetensors", error))
+      return std::optional<ModelData>();
+    ModelData data;
+    data.source = path + ": the sample inputs";
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const TensorMeta &meta = program.graph.tensors.find(wanted[i].name)->second;
+      const tensor::Tensor &value = program.sampleInputs[i];
+      if (value.dtype() != meta.type || size_t(value.rank()) != meta.sizes.size())
+        return std::optional<ModelData>();
+      data.wideSums |= meta.type == tensor::DType::F16 || meta.type == tensor::DType::BF16;
+      data.inputs[wanted[i].name] = value;
+    }
+    return std::optional(std::move(data));
   }
 
 private:
