@@ -203,17 +203,16 @@ void lowerNll(Node &n) {
     n.out(1, b.reshape(reduction == 0 ? b.splat(0, type) : total, n.resultShape(1)));
 }
 
-void lowerCrossEntropy(Node &n) {
+/// Cross entropy of scores x [N, C, ...] or [C]: against classes, or probabilities of x's shape.
+void crossEntropy(Node &n, Value x, StringRef targetName, int64_t reduction) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.element("self"));
-  Value x = n.in("self", type);
+  Type type = HloBuilder::elementOf(x);
   int64_t rank = HloBuilder::rankOf(x), dim = rank == 1 ? 0 : 1;
-  int64_t reduction = n.integer("reduction", 1);
-  double smoothing = n.real("label_smoothing");
+  double smoothing = n.declares("label_smoothing") ? n.real("label_smoothing") : 0;
   if (n.failed())
     return;
   if (rank == 0)
-    return n.fail("argument 'self' has no classes");
+    return n.fail("its scores have no classes");
   int64_t classes = HloBuilder::shapeOf(x)[dim];
   Value logs = logSoftmax(b, x, dim), weight = weightOf(n, type);
   Value wide;
@@ -222,9 +221,9 @@ void lowerCrossEntropy(Node &n) {
       return n.fail("argument 'weight' is not one number a class");
     wide = b.broadcastInDim(b.reshape(weight, {classes}), HloBuilder::shapeOf(x), {dim});
   }
-  if (n.shape("target") == n.shape("self") && HloBuilder::isFloat(n.in("target"))) {
+  if (n.shape(targetName) == HloBuilder::shapeOf(x) && HloBuilder::isFloat(n.in(targetName))) {
     // Probabilities.
-    Value target = n.in("target", type);
+    Value target = n.in(targetName, type);
     if (smoothing > 0)
       target = b.add(b.multiply(target, b.like(target, 1 - smoothing)),
                      b.like(target, smoothing / double(classes)));
@@ -232,14 +231,10 @@ void lowerCrossEntropy(Node &n) {
     if (wide)
       products = b.multiply(products, wide);
     Value loss = b.negate(b.reduce(products, {dim}, Fold::Add));
-    if (reduction == 1) { // By the number of targets, not of weights.
-      Value total = b.reduce(loss, dimsFrom(0, rank - 1), Fold::Add);
-      double count = double(HloBuilder::countOf(loss));
-      return n.out(b.divide(total, b.like(total, count)));
-    }
+    // By the number of targets, not of weights.
     return n.out(reduceLoss(b, loss, reduction));
   }
-  Value target = n.in("target", b.i64());
+  Value target = n.in(targetName, b.i64());
   int64_t ignored = n.integer("ignore_index", -100);
   auto found = likelihood(n, logs, target, weight, ignored);
   if (!found)
@@ -262,6 +257,39 @@ void lowerCrossEntropy(Node &n) {
                    b.multiply(part, b.like(part, smoothing / double(classes))));
   }
   n.out(result);
+}
+
+void lowerCrossEntropy(Node &n) {
+  Type type = n.computeType(n.element("self"));
+  crossEntropy(n, n.in("self", type), "target", n.integer("reduction", 1));
+}
+
+/// The scores are a product that torch takes in pieces, to save memory; gradients come along where
+/// they are asked for.
+void lowerLinearCrossEntropy(Node &n) {
+  HloBuilder &b = n.b;
+  for (StringRef name :
+       {"compute_input_grad", "compute_linear_weight_grad", "compute_linear_bias_grad"})
+    if (n.declares(name) && n.flag(name))
+      return n.notYet("argument '" + name.str() + "' is true");
+  Type type = n.computeType(n.element("input"));
+  Value x = n.in("input", type), weight = n.in("linear_weight", type);
+  if (n.failed())
+    return;
+  if (HloBuilder::rankOf(x) != 2 || HloBuilder::rankOf(weight) != 2 ||
+      HloBuilder::shapeOf(x)[1] != HloBuilder::shapeOf(weight)[1])
+    return n.notYet("arguments 'input' and 'linear_weight' that are no matrices that fit");
+  Value scores = b.dotGeneral(x, weight, {}, {}, {1}, {1});
+  if (n.has("linear_bias")) {
+    Value bias = n.in("linear_bias", type);
+    if (!fitTogether(n, {scores, bias}))
+      return;
+    scores = b.add(scores, bias);
+  }
+  std::string reduction = n.declares("reduction") ? n.text("reduction", "mean") : "none";
+  crossEntropy(n, scores, "target", reduction == "mean" ? 1 : reduction == "sum" ? 2 : 0);
+  for (size_t i = 1; i < n.outputCount(); ++i)
+    emptyResult(n, i);
 }
 
 /// Margins between the target's score and the others'.
@@ -611,6 +639,8 @@ void registerLosses(OpTable &table) {
                            "aten.nll_loss_forward", "aten.nll_loss2d_forward"})
     table.add(name, lowerNll);
   table.add("aten.cross_entropy_loss", lowerCrossEntropy);
+  table.add("torch_nn._linear_cross_entropy_batch_chunked", lowerLinearCrossEntropy);
+  table.add("torch_nn._linear_cross_entropy_batch_chunked_no_reduction", lowerLinearCrossEntropy);
   table.add("aten.multi_margin_loss", lowerMultiMargin);
   table.add("aten.multilabel_margin_loss", lowerMultilabelMargin);
   table.add("aten.multilabel_margin_loss_forward", lowerMultilabelMargin);
