@@ -181,8 +181,13 @@ class Suites:
         return counted([self.python, ROOT / "tests/runner/check_runner.py", self.bin, "--mode", self.mode], self.env)
 
     def device(self) -> Result:
-        """cupel-device and the PJRT host against a plugin that misbehaves."""
-        return counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
+        """cupel-device and the PJRT host against a plugin that misbehaves; StableHLO's vectors through our own."""
+        bad = counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
+        vectors = ROOT.parent / "shared/conformance/stablehlo"
+        if not vectors.is_dir():
+            return total_of([bad, skipped("../shared/conformance/stablehlo is not there: its vectors were NOT run through the plugin")])
+        good = counted([self.bin / "cupel_on_plugin", "--vectors", vectors, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"], self.env)
+        return total_of([bad, good])
 
     def plugin(self) -> Result:
         """The PJRT plugin, through JAX."""
@@ -202,14 +207,22 @@ class Suites:
         return Result(inputs - failed, failed or int(code != 0), 0, output if code else "")
 
     def onnx(self) -> Result:
-        """The backend tests of the onnx package, each with the outcome that tests/onnx/expected.tsv promises."""
+        """The backend tests of the onnx package, each with the outcome that tests/onnx/expected.tsv promises; models against ONNX Runtime."""
         if self.no_venv:
             return skipped(f"ONNX's backend tests were not run: {self.no_venv}")
         cases = self.build / "onnx-cases"
         code, output = execute([ROOT / ".venv/bin/python", ROOT / "tests/onnx/generate_cases.py", cases], self.env)
         if code != 0:
             return Result(failed=1, details=f"{output}\ngenerate_cases.py ended with {code}")
-        return counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
+        suite = counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
+        models = [ROOT / ".venv/bin/python", ROOT / "tests/onnx_models/check_models.py", self.bin, self.build / "onnx-models"]
+        return total_of([suite, counted(models, self.env)])
+
+    def opcases(self) -> Result:
+        """Operator cases from YAML files, with torch for inputs and expected results."""
+        if self.no_venv:
+            return skipped(f"operator cases were NOT run: {self.no_venv}")
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/opcases/check_opcases.py", self.bin], self.env)
 
     def jax(self) -> Result:
         """Exports that are checked in; if JAX is there, also those it makes now, and what its StableHLO thinks of ours."""

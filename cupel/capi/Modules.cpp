@@ -100,7 +100,7 @@ CupelModule *cupel_torch_import(const char *program, size_t size, const char *op
     }
   }
   DialectRegistry registry;
-  registerAllDialects(registry);
+  ir::registerAllDialects(registry);
   auto result = std::make_unique<CupelModule>();
   result->context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   result->context->loadAllAvailableDialects();

@@ -263,16 +263,12 @@ private:
         stem.resize(stem.size() - extension.size());
     workload.name = part == 0 && !hasPart(path, 1) ? stem : stem + "-" + std::to_string(part);
     workload.programs = std::move(prepared->artifacts);
-    workload.options.replicas = program.replicas;
-    workload.options.partitions = program.partitions;
-    workload.options.useSpmd = program.partitions > 1;
-    workload.inputs = {inputs};
-    workload.inputs[0].insert(workload.inputs[0].end(), prepared->inputs.begin(),
-                              prepared->inputs.end());
+    workload.options = prepared->compileOptions();
+    workload.inputs = prepared->argumentsFor(inputs);
     workload.checks = std::move(prepared->checks);
     workload.constants = std::move(prepared->constants);
     // Where checks judge, results of the program's own need not be known.
-    if (!expected.empty() && workload.checks.empty()) {
+    if (!expected.empty() && workload.checks.empty() && !prepared->gridResults) {
       size_t processes = size_t(program.replicas) * program.partitions;
       size_t each = expected.size() / processes;
       for (size_t p = 0; p < processes; ++p)

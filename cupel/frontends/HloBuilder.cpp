@@ -2,6 +2,8 @@
 
 #include "cupel/frontends/HloBuilder.h"
 
+#include <algorithm>
+
 namespace cupel::frontends {
 
 using namespace mlir;
@@ -90,6 +92,25 @@ ModuleOp HloBuilder::module() { return function->getParentOfType<ModuleOp>(); }
 
 RankedTensorType HloBuilder::typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+RankedTensorType HloBuilder::tensorType(ArrayRef<int64_t> shape, Type element) {
+  // Nobody has a tensor of more elements; products of two such sizes still fit 64 bits.
+  constexpr int64_t kMost = int64_t(1) << 40;
+  int64_t count = 1;
+  bool good = true;
+  for (int64_t size : shape) {
+    good &= size >= 0 && size <= kMost;
+    count = good ? count * std::max<int64_t>(size, 1) : 1;
+    good &= count <= kMost;
+  }
+  if (possible(good, "a tensor has a negative or an impossibly large size"))
+    return RankedTensorType::get(shape, element);
+  return RankedTensorType::get(Dims(shape.size(), 0), element);
+}
+
+bool HloBuilder::areDimensions(Value x, ArrayRef<int64_t> dimensions) {
+  return llvm::all_of(dimensions, [&](int64_t dimension) { return isDimension(x, dimension); });
+}
+
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
@@ -124,7 +145,10 @@ Value HloBuilder::splat(double number, Type element, ArrayRef<int64_t> shape) {
   } else if (auto real = dyn_cast<FloatType>(element)) {
     attribute = DenseElementsAttr::get(type, FloatAttr::get(real, number).getValue());
   } else {
-    return splatInteger(static_cast<int64_t>(number), element, shape);
+    // What no integer holds becomes the nearest that does.
+    constexpr double kLimit = 9223372036854774784.0;
+    double held = number != number ? 0 : std::clamp(number, -kLimit, kLimit);
+    return splatInteger(static_cast<int64_t>(held), element, shape);
   }
   return constantAt(ops, loc, function, lastConstant, constants, attribute);
 }
@@ -149,46 +173,42 @@ Value HloBuilder::integers(ArrayRef<int64_t> values) {
 }
 
 Value HloBuilder::iota(ArrayRef<int64_t> shape, int64_t dimension, Type element) {
-  if (shape.empty())
-    return splatInteger(0, element);
+  if (shape.empty() ||
+      !possible(dimension >= 0 && dimension < int64_t(shape.size()), "a dimension is out of range"))
+    return splatInteger(0, element, shape);
   return ops.create<stablehlo::IotaOp>(loc, tensorType(shape, element),
                                        ops.getI64IntegerAttr(dimension));
 }
 
-Value HloBuilder::lowest(Type element, ArrayRef<int64_t> shape) {
-  RankedTensorType type = tensorType(shape, element);
-  DenseElementsAttr attribute;
+static DenseElementsAttr extremeOf(RankedTensorType type, bool highest) {
+  Type element = type.getElementType();
   if (auto real = dyn_cast<FloatType>(element)) {
     const llvm::fltSemantics &semantics = real.getFloatSemantics();
-    APFloat value = APFloat::getInf(semantics, true);
+    APFloat value = APFloat::getInf(semantics, !highest);
     if (!value.isInfinity()) // Some narrow types have no infinity.
-      value = APFloat::getLargest(semantics, true);
-    attribute = DenseElementsAttr::get(type, value);
-  } else {
-    auto integer = cast<IntegerType>(element);
-    bool zero = integer.isUnsigned() || integer.getWidth() == 1;
-    attribute = DenseElementsAttr::get(type, zero ? APInt(integer.getWidth(), 0)
-                                                  : APInt::getSignedMinValue(integer.getWidth()));
+      value = APFloat::getLargest(semantics, !highest);
+    return DenseElementsAttr::get(type, value);
   }
-  return constantAt(ops, loc, function, lastConstant, constants, attribute);
+  auto integer = cast<IntegerType>(element);
+  unsigned width = integer.getWidth();
+  bool fromZero = integer.isUnsigned() || width == 1;
+  APInt value = fromZero
+                    ? (highest ? APInt::getAllOnes(width) : APInt(width, 0))
+                    : (highest ? APInt::getSignedMaxValue(width) : APInt::getSignedMinValue(width));
+  return DenseElementsAttr::get(type, value);
 }
 
+Value HloBuilder::extreme(Type element, ArrayRef<int64_t> shape, bool highest) {
+  if (!possible(isa<FloatType, IntegerType>(element), "complex numbers have no order"))
+    return splat(0, element, shape);
+  return constantAt(ops, loc, function, lastConstant, constants,
+                    extremeOf(tensorType(shape, element), highest));
+}
+Value HloBuilder::lowest(Type element, ArrayRef<int64_t> shape) {
+  return extreme(element, shape, false);
+}
 Value HloBuilder::highest(Type element, ArrayRef<int64_t> shape) {
-  RankedTensorType type = tensorType(shape, element);
-  DenseElementsAttr attribute;
-  if (auto real = dyn_cast<FloatType>(element)) {
-    const llvm::fltSemantics &semantics = real.getFloatSemantics();
-    APFloat value = APFloat::getInf(semantics, false);
-    if (!value.isInfinity())
-      value = APFloat::getLargest(semantics, false);
-    attribute = DenseElementsAttr::get(type, value);
-  } else {
-    auto integer = cast<IntegerType>(element);
-    bool all = integer.isUnsigned() || integer.getWidth() == 1;
-    attribute = DenseElementsAttr::get(type, all ? APInt::getAllOnes(integer.getWidth())
-                                                 : APInt::getSignedMaxValue(integer.getWidth()));
-  }
-  return constantAt(ops, loc, function, lastConstant, constants, attribute);
+  return extreme(element, shape, true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,7 +261,10 @@ Value HloBuilder::greaterEqual(Value x, Value y) { return compare(x, y, Comparis
 Value HloBuilder::select(Value condition, Value x, Value y) {
   auto [a, b] = broadcastPair(x, y);
   if (shapeOf(condition) != shapeOf(a)) {
-    Dims shape = *broadcastShape(shapeOf(condition), shapeOf(a));
+    std::optional<Dims> made = broadcastShape(shapeOf(condition), shapeOf(a));
+    if (!possible(made.has_value(), "shapes do not broadcast"))
+      return a;
+    Dims shape = *made;
     condition = broadcastTo(condition, shape);
     a = broadcastTo(a, shape);
     b = broadcastTo(b, shape);
@@ -266,11 +289,19 @@ Value HloBuilder::convert(Value x, Type element) {
 Value HloBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
   if (shapeOf(x) == shape)
     return x;
-  return ops.create<stablehlo::ReshapeOp>(loc, TypeRange{tensorType(shape, elementOf(x))},
-                                          ValueRange{x});
+  RankedTensorType type = tensorType(shape, elementOf(x));
+  if (!possible(type.getNumElements() == countOf(x), "a reshape changes the number of elements"))
+    return splat(0, elementOf(x), type.getShape());
+  return ops.create<stablehlo::ReshapeOp>(loc, TypeRange{type}, ValueRange{x});
 }
 
 Value HloBuilder::broadcastInDim(Value x, ArrayRef<int64_t> shape, ArrayRef<int64_t> dimensions) {
+  bool good = int64_t(dimensions.size()) == rankOf(x);
+  for (auto [size, dimension] : llvm::zip(shapeOf(x), dimensions))
+    good = good && dimension >= 0 && dimension < int64_t(shape.size()) &&
+           (size == 1 || size == shape[dimension]);
+  if (!possible(good, "shapes do not broadcast"))
+    return splat(0, elementOf(x), shape);
   return ops.create<stablehlo::BroadcastInDimOp>(
       loc, TypeRange{tensorType(shape, elementOf(x))}, ValueRange{x},
       ArrayRef<NamedAttribute>{
@@ -305,13 +336,16 @@ std::pair<Value, Value> HloBuilder::broadcastPair(Value x, Value y) {
   if (shapeOf(x) == shapeOf(y))
     return {x, y};
   std::optional<Dims> shape = broadcastShape(shapeOf(x), shapeOf(y));
-  assert(shape && "the caller checks that shapes broadcast");
+  if (!possible(shape.has_value(), "shapes do not broadcast"))
+    return {x, x};
   return {broadcastTo(x, *shape), broadcastTo(y, *shape)};
 }
 
 Value HloBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
   Dims shape;
   bool identity = true;
+  if (!areDimensions(x, permutation))
+    return x;
   for (auto [i, from] : llvm::enumerate(permutation)) {
     shape.push_back(shapeOf(x)[from]);
     identity &= int64_t(i) == from;
@@ -325,7 +359,7 @@ Value HloBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
 }
 
 Value HloBuilder::reverse(Value x, ArrayRef<int64_t> dimensions) {
-  if (dimensions.empty())
+  if (dimensions.empty() || !areDimensions(x, dimensions))
     return x;
   return ops.create<stablehlo::ReverseOp>(loc, TypeRange{x.getType()}, ValueRange{x},
                                           ArrayRef<NamedAttribute>{ops.getNamedAttr(
@@ -335,9 +369,16 @@ Value HloBuilder::reverse(Value x, ArrayRef<int64_t> dimensions) {
 Value HloBuilder::slice(Value x, ArrayRef<int64_t> start, ArrayRef<int64_t> limit,
                         ArrayRef<int64_t> stride) {
   Dims strides = stride.empty() ? Dims(start.size(), 1) : Dims(stride.begin(), stride.end());
+  size_t rank = rankOf(x);
   Dims shape;
-  for (auto [from, to, step] : llvm::zip(start, limit, strides))
-    shape.push_back((to - from + step - 1) / step);
+  bool good = start.size() == rank && limit.size() == rank && strides.size() == rank;
+  for (size_t i = 0; good && i < rank; ++i) {
+    good = start[i] >= 0 && start[i] <= limit[i] && limit[i] <= shapeOf(x)[i] && strides[i] > 0;
+    if (good)
+      shape.push_back(limit[i] == start[i] ? 0 : (limit[i] - start[i] - 1) / strides[i] + 1);
+  }
+  if (!possible(good, "a slice lies outside its tensor"))
+    return x;
   if (ArrayRef<int64_t>(shape) == shapeOf(x))
     return x;
   return ops.create<stablehlo::SliceOp>(
@@ -349,6 +390,8 @@ Value HloBuilder::slice(Value x, ArrayRef<int64_t> start, ArrayRef<int64_t> limi
 
 Value HloBuilder::sliceDim(Value x, int64_t dimension, int64_t start, int64_t limit,
                            int64_t stride) {
+  if (!isDimension(x, dimension))
+    return x;
   Dims starts(rankOf(x), 0), limits(shapeOf(x).begin(), shapeOf(x).end()), strides(rankOf(x), 1);
   starts[dimension] = start;
   limits[dimension] = limit;
@@ -357,11 +400,19 @@ Value HloBuilder::sliceDim(Value x, int64_t dimension, int64_t start, int64_t li
 }
 
 Value HloBuilder::concatenate(ArrayRef<Value> values, int64_t dimension) {
-  if (values.size() == 1)
+  if (!possible(!values.empty(), "nothing is concatenated"))
+    return splat(0, f32());
+  if (values.size() == 1 || !isDimension(values[0], dimension))
     return values[0];
   Dims shape(shapeOf(values[0]));
-  for (Value value : values.drop_front())
+  for (Value value : values.drop_front()) {
+    bool good = rankOf(value) == int64_t(shape.size()) && elementOf(value) == elementOf(values[0]);
+    for (size_t i = 0; good && i < shape.size(); ++i)
+      good = int64_t(i) == dimension || shapeOf(value)[i] == shape[i];
+    if (!possible(good, "tensors that do not fit each other are concatenated"))
+      return values[0];
     shape[dimension] += shapeOf(value)[dimension];
+  }
   return ops.create<stablehlo::ConcatenateOp>(
       loc, TypeRange{tensorType(shape, elementOf(values[0]))}, values,
       ArrayRef<NamedAttribute>{ops.getNamedAttr("dimension", ops.getI64IntegerAttr(dimension))});
@@ -370,6 +421,14 @@ Value HloBuilder::concatenate(ArrayRef<Value> values, int64_t dimension) {
 Value HloBuilder::pad(Value x, Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
                       ArrayRef<int64_t> interior) {
   Dims inner = interior.empty() ? Dims(low.size(), 0) : Dims(interior.begin(), interior.end());
+  constexpr int64_t kFar = int64_t(1) << 40;
+  auto near = [](int64_t amount) { return amount > -kFar && amount < kFar; };
+  size_t rank = rankOf(x);
+  if (!possible(low.size() == rank && high.size() == rank && inner.size() == rank &&
+                    llvm::all_of(low, near) && llvm::all_of(high, near) &&
+                    llvm::all_of(inner, [](int64_t one) { return one >= 0 && one < (1 << 20); }),
+                "padding does not fit its tensor"))
+    return x;
   Dims shape;
   for (int64_t i = 0; i < rankOf(x); ++i) {
     int64_t size = shapeOf(x)[i];
@@ -386,6 +445,8 @@ Value HloBuilder::pad(Value x, Value value, ArrayRef<int64_t> low, ArrayRef<int6
 }
 
 Value HloBuilder::unsqueeze(Value x, int64_t dimension) {
+  if (!possible(dimension >= 0 && dimension <= rankOf(x), "a dimension is out of range"))
+    return x;
   Dims shape(shapeOf(x));
   shape.insert(shape.begin() + dimension, 1);
   return reshape(x, shape);

@@ -1,6 +1,7 @@
 // Writes StableHLO for frontends: tensors of static shape in, tensors out, with NumPy's
 // broadcasting where that is what a frontend means. Used by the lowerings of ONNX and PyTorch
-// operators, which check shapes first: what is asked for here must be possible. Knows no outside
+// operators, which check what users may get wrong and say it in their own words. What they let
+// through that still cannot be is remembered in `problem()`, never a crash. Knows no outside
 // format.
 #pragma once
 
@@ -31,6 +32,19 @@ public:
   mlir::OpBuilder &builder() { return ops; }
   mlir::Location location() const { return loc; }
   void setLocation(mlir::Location location) { loc = location; }
+
+  /// The first thing asked for that cannot be: shapes that do not broadcast, dimensions out of
+  /// range, sizes below zero or past counting. Empty while all is well; otherwise what was written
+  /// since is of no use.
+  const std::string &problem() const { return impossible; }
+  /// For a caller that throws away what it wrote and goes another way.
+  void forgetProblem() { impossible.clear(); }
+  /// Remembers `what` unless the condition holds; returns the condition.
+  bool possible(bool condition, llvm::StringRef what) {
+    if (!condition && impossible.empty())
+      impossible = what.str();
+    return condition;
+  }
 
   // Types.
   static mlir::RankedTensorType typeOf(mlir::Value value);
@@ -74,6 +88,7 @@ public:
     return ops.create<Op>(loc, mlir::TypeRange{withElement(x, element)}, mlir::ValueRange{x});
   }
   template <typename Op> mlir::Value binary(mlir::Value x, mlir::Value y) {
+    possible(elementOf(x) == elementOf(y), "operands differ in element type");
     auto [a, b] = broadcastPair(x, y);
     return ops.create<Op>(loc, mlir::TypeRange{a.getType()}, mlir::ValueRange{a, b});
   }
@@ -200,9 +215,7 @@ public:
       llvm::StringRef name, mlir::ValueRange operands, mlir::DictionaryAttr attributes,
       const std::function<llvm::SmallVector<mlir::Value>(HloBuilder &, mlir::ValueRange)> &body);
 
-  mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape, mlir::Type element) {
-    return mlir::RankedTensorType::get(shape, element);
-  }
+  mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
 private:
   mlir::RankedTensorType withElement(mlir::Value x, mlir::Type element) {
@@ -211,12 +224,18 @@ private:
   /// Fills a region on scalars with one fold of its two arguments.
   void foldRegion(mlir::Region &region, mlir::Type element, std::optional<Fold> fold);
   mlir::Value scalarFold(Fold fold, mlir::Value x, mlir::Value y);
+  bool isDimension(mlir::Value x, int64_t dimension) {
+    return possible(dimension >= 0 && dimension < rankOf(x), "a dimension is out of range");
+  }
+  bool areDimensions(mlir::Value x, llvm::ArrayRef<int64_t> dimensions);
+  mlir::Value extreme(mlir::Type element, llvm::ArrayRef<int64_t> shape, bool highest);
 
   mlir::func::FuncOp function;
   mlir::OpBuilder ops;
   mlir::Location loc;
   mlir::Operation *lastConstant = nullptr;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+  std::string impossible;
 };
 
 /// A tensor as an attribute of the type it has.

@@ -14,6 +14,8 @@ Value HloBuilder::wrapIndices(Value indices, int64_t size) {
 }
 
 Value HloBuilder::take(Value x, Value indices, int64_t dimension) {
+  if (!isDimension(x, dimension) || !possible(isInteger(indices), "indices should be integers"))
+    return x;
   // result = x.shape[:dimension] + indices.shape + x.shape[dimension + 1:]
   Dims sizes(shapeOf(x)), offsets, shape;
   sizes[dimension] = 1;
@@ -48,13 +50,19 @@ static Value indexRows(HloBuilder &b, Value indices, int64_t dimension) {
 }
 
 Value HloBuilder::takeAlong(Value x, Value indices, int64_t dimension) {
+  if (!isDimension(x, dimension) || !possible(rankOf(x) == rankOf(indices), "ranks differ"))
+    return x;
   if (countOf(indices) == 0)
     return splat(0, elementOf(x), shapeOf(indices));
   return gatherNd(x, indexRows(*this, indices, dimension), 0);
 }
 
 Value HloBuilder::gatherNd(Value x, Value indices, int64_t batch) {
-  int64_t rows = rankOf(indices) - 1, width = shapeOf(indices)[rows];
+  int64_t rows = rankOf(indices) - 1, width = rows < 0 ? 0 : shapeOf(indices)[rows];
+  if (!possible(rows >= batch && batch >= 0 && batch + width <= rankOf(x),
+                "rows of indices are longer than their tensor's rank") ||
+      !possible(isInteger(indices), "indices should be integers"))
+    return x;
   Dims sizes(shapeOf(x)), offsets, collapsed, batching, map, shape;
   for (int64_t i = 0; i < batch; ++i) {
     batching.push_back(i);
@@ -79,7 +87,11 @@ Value HloBuilder::gatherNd(Value x, Value indices, int64_t batch) {
 }
 
 Value HloBuilder::scatterNd(Value x, Value indices, Value updates, std::optional<Fold> fold) {
-  int64_t rows = rankOf(indices) - 1, width = shapeOf(indices)[rows];
+  int64_t rows = rankOf(indices) - 1, width = rows < 0 ? 0 : shapeOf(indices)[rows];
+  if (!possible(rows >= 0 && width <= rankOf(x) && elementOf(x) == elementOf(updates),
+                "what is scattered does not fit its tensor") ||
+      !possible(isInteger(indices), "indices should be integers"))
+    return x;
   Dims windows, inserted, map;
   for (int64_t i = 0; i < width; ++i) {
     inserted.push_back(i);
@@ -101,7 +113,7 @@ Value HloBuilder::scatterNd(Value x, Value indices, Value updates, std::optional
 
 Value HloBuilder::scatterAlong(Value x, Value indices, Value updates, int64_t dimension,
                                std::optional<Fold> fold) {
-  if (countOf(indices) == 0)
+  if (countOf(indices) == 0 || !isDimension(indices, dimension))
     return x;
   return scatterNd(x, indexRows(*this, indices, dimension), updates, fold);
 }
@@ -192,6 +204,7 @@ HloBuilder::composite(StringRef name, ValueRange operands, DictionaryAttr attrib
   HloBuilder inner(decomposition);
   inner.setLocation(loc);
   SmallVector<Value> results = body(inner, decomposition.getArguments());
+  possible(inner.problem().empty(), inner.problem());
   inner.ops.create<func::ReturnOp>(loc, results);
   SmallVector<Type> types(ValueRange(results).getTypes());
   decomposition.setFunctionType(outer.getFunctionType(TypeRange(operands), types));

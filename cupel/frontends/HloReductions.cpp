@@ -52,7 +52,7 @@ Value HloBuilder::initialValue(Fold fold, Type element) {
 }
 
 Value HloBuilder::reduce(Value x, ArrayRef<int64_t> dimensions, Fold fold, bool keepDims) {
-  if (dimensions.empty())
+  if (dimensions.empty() || !areDimensions(x, dimensions))
     return x;
   Dims kept, shape;
   for (int64_t i = 0; i < rankOf(x); ++i) {
@@ -75,10 +75,19 @@ Value HloBuilder::reduce(Value x, ArrayRef<int64_t> dimensions, Fold fold, bool 
 
 Value HloBuilder::mean(Value x, ArrayRef<int64_t> dimensions, bool keepDims) {
   int64_t count = 1;
+  if (!areDimensions(x, dimensions))
+    return x;
   for (int64_t dimension : dimensions)
     count *= shapeOf(x)[dimension];
   Value sum = reduce(x, dimensions, Fold::Add, keepDims);
   return divide(sum, like(sum, static_cast<double>(count)));
+}
+
+/// Sizes that can be multiplied without overflow, and positive if asked.
+static bool areWindowSizes(ArrayRef<int64_t> sizes, bool positive) {
+  constexpr int64_t kFar = int64_t(1) << 31;
+  return llvm::all_of(sizes,
+                      [&](int64_t size) { return size < kFar && size > (positive ? 0 : -kFar); });
 }
 
 Value HloBuilder::reduceWindow(Value x, const Window &window, Fold fold) {
@@ -89,6 +98,10 @@ Value HloBuilder::reduceWindow(Value x, const Window &window, Fold fold) {
   Dims sizes = filled(window.sizes, 1), strides = filled(window.strides, 1),
        base = filled(window.baseDilations, 1), dilations = filled(window.dilations, 1),
        low = filled(window.low, 0), high = filled(window.high, 0), shape, padding;
+  for (const Dims *list : {&sizes, &strides, &base, &dilations, &low, &high})
+    if (!possible(list->size() == rank && areWindowSizes(*list, list != &low && list != &high),
+                  "a window does not fit its tensor"))
+      return x;
   for (size_t i = 0; i < rank; ++i) {
     int64_t size = shapeOf(x)[i];
     int64_t dilated = size == 0 ? 0 : (size - 1) * base[i] + 1;
@@ -113,6 +126,8 @@ Value HloBuilder::reduceWindow(Value x, const Window &window, Fold fold) {
 
 Value HloBuilder::argExtreme(Value x, int64_t dimension, bool largest, bool last, Type index,
                              bool keepDims) {
+  if (!isDimension(x, dimension))
+    return x;
   // Two tensors reduced side by side: the best value so far and where it stood.
   Value positions = iota(shapeOf(x), dimension, i64());
   Dims shape, kept(shapeOf(x));
@@ -161,6 +176,17 @@ Value HloBuilder::dotGeneral(Value x, Value y, ArrayRef<int64_t> batchX, ArrayRe
                              ArrayRef<int64_t> contractX, ArrayRef<int64_t> contractY,
                              Type element) {
   Dims shape;
+  bool good = areDimensions(x, batchX) && areDimensions(x, contractX) && areDimensions(y, batchY) &&
+              areDimensions(y, contractY) && batchX.size() == batchY.size() &&
+              contractX.size() == contractY.size();
+  if (good) {
+    for (auto [i, j] : llvm::zip(batchX, batchY))
+      good &= shapeOf(x)[i] == shapeOf(y)[j];
+    for (auto [i, j] : llvm::zip(contractX, contractY))
+      good &= shapeOf(x)[i] == shapeOf(y)[j];
+  }
+  if (!possible(good, "a product's operands do not fit each other"))
+    return x;
   for (int64_t dimension : batchX)
     shape.push_back(shapeOf(x)[dimension]);
   for (int64_t i = 0; i < rankOf(x); ++i)
@@ -183,7 +209,12 @@ Value HloBuilder::matmul(Value x, Value y, Type element) {
   if (vectorY)
     y = unsqueeze(y, 1);
   ArrayRef<int64_t> a = shapeOf(x), b = shapeOf(y);
-  Dims batch = *broadcastShape(a.drop_back(2), b.drop_back(2));
+  if (!possible(a.size() >= 2 && b.size() >= 2, "a product's operand is a scalar"))
+    return x;
+  std::optional<Dims> batches = broadcastShape(a.drop_back(2), b.drop_back(2));
+  if (!possible(batches.has_value(), "shapes do not broadcast"))
+    return x;
+  Dims batch = *batches;
   auto expanded = [&](Value value) {
     Dims shape = batch;
     shape.append(shapeOf(value).end() - 2, shapeOf(value).end());
@@ -213,6 +244,16 @@ Value HloBuilder::convolution(Value x, Value kernel, const Convolution &how, Typ
   };
   Dims strides = filled(how.strides, 1), low = filled(how.low, 0), high = filled(how.high, 0),
        base = filled(how.baseDilations, 1), dilations = filled(how.kernelDilations, 1);
+  if (!possible(spatial >= 0 && rankOf(kernel) == rankOf(x) && how.groups > 0 &&
+                    shapeOf(kernel)[1] * how.groups == shapeOf(x)[1] &&
+                    shapeOf(kernel)[0] % how.groups == 0,
+                "a kernel does not fit its operand"))
+    return x;
+  for (const Dims *list : {&strides, &base, &dilations, &low, &high})
+    if (!possible(int64_t(list->size()) == spatial &&
+                      areWindowSizes(*list, list != &low && list != &high),
+                  "a window does not fit its tensor"))
+      return x;
   Dims shape{shapeOf(x)[0], shapeOf(kernel)[0]}, padding, dimensions;
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t size = shapeOf(x)[i + 2], window = shapeOf(kernel)[i + 2];

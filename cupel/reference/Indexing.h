@@ -47,10 +47,16 @@ struct ScatterNumbers {
   std::vector<int64_t> updateWindowDims, insertedWindowDims, inputBatchingDims,
       scatterIndicesBatchingDims, scatterDimsToOperandDims;
   int64_t indexVectorDim = 0;
+  /// The specification skips single elements that fall outside; with this a window of which any
+  /// element would is skipped whole, as XLA does and as JAX's programs count on.
+  bool skipsWholeWindows = false;
 };
 
+/// The attribute of a stablehlo.scatter that asks for `skipsWholeWindows`.
+inline constexpr char kWholeWindowsAttr[] = "cupel.skip_whole_windows";
+
 /// Updates are applied in row-major order of the updates tensor, result = body(current, update);
-/// single elements that fall outside are skipped. Inputs and updates must have the element types
+/// what falls outside is skipped. Inputs and updates must have the element types
 /// of the body's arguments (the caller converts where the program promotes). Inputs that nobody
 /// else owns are updated in place.
 Result<std::vector<tensor::Tensor>> scatter(std::vector<tensor::Tensor> inputs,

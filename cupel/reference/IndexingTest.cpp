@@ -8,6 +8,8 @@
 #include <limits>
 #include <numeric>
 
+#include <set>
+
 namespace cupel::reference {
 namespace {
 
@@ -233,8 +235,8 @@ TEST(Indexing, ScatterAgreesWithTheSpecificationOnRandomDimensionNumbers) {
     Tensor operand = randomTensor<I32>(random, n.operand, -1000, 1000);
     Tensor indices = randomTensor<I32>(random, n.indices, -3, 7);
     Tensor updates = randomTensor<I32>(random, n.result, -1000, 1000);
-    ScatterNumbers numbers{n.offsetDims,      n.collapsed, n.operandBatching,
-                           n.indicesBatching, n.indexMap,  n.vectorDim};
+    ScatterNumbers numbers{n.offsetDims, n.collapsed, n.operandBatching, n.indicesBatching,
+                           n.indexMap,   n.vectorDim, round % 5 == 0};
     TestFunction bodies[] = {addition(true), overwriting(true), orderly(), overwriting(false)};
     const TestFunction &body = bodies[round % 4];
     Result<std::vector<Tensor>> result =
@@ -244,12 +246,29 @@ TEST(Indexing, ScatterAgreesWithTheSpecificationOnRandomDimensionNumbers) {
     I32s expected = valuesOf<I32>(operand), starts = valuesOf<I32>(indices);
     I32s values = valuesOf<I32>(updates);
     size_t at = 0;
+    auto isOutside = [&](const I64s &target) {
+      for (size_t d = 0; d < target.size(); ++d)
+        if (target[d] < 0 || target[d] >= n.operand[d])
+          return true;
+      return false;
+    };
+    // What all elements of a window have in common.
+    auto windowOf = [&](I64s index) {
+      for (int64_t d : n.offsetDims)
+        index[d] = 0;
+      return index;
+    };
+    std::set<I64s> skipped;
+    if (numbers.skipsWholeWindows)
+      forEachIndex(n.result, [&](const I64s &index) {
+        if (isOutside(operandIndex(n, starts, index, /*clamp=*/false)))
+          skipped.insert(windowOf(index));
+      });
     forEachIndex(n.result, [&](const I64s &index) {
       int32_t update = values[at++];
       I64s target = operandIndex(n, starts, index, /*clamp=*/false);
-      for (size_t d = 0; d < target.size(); ++d)
-        if (target[d] < 0 || target[d] >= n.operand[d])
-          return;
+      if (isOutside(target) || skipped.contains(windowOf(index)))
+        return;
       int32_t &place = expected[flatIndex(n.operand, target)];
       const void *in[] = {&place, &update};
       int32_t fresh = 0;

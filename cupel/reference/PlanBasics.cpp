@@ -177,6 +177,9 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
       op->getNumOperands() == 1 && op->getNumResults() == 1 &&
       op->getOperand(0).getType() == op->getResult(0).getType())
     return planIdentity(op, planning);
+  // These keep what they use in the program, or say in which order to compute it: they do nothing.
+  if ((target == "dce_sink" || target == "control_dep") && !op->getNumResults())
+    return StepFunction([](GridProcess &, StepArguments &) { return Status{}; });
   if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape")
     return planShardShapeCall(op, planning);
   Result<StepFunction> foreign = planForeignCall(op);

@@ -336,7 +336,8 @@ Result<StepFunction> planScatter(Operation *op, Planning &planning) {
   ScatterNumbers numbers{
       toVector(attr.getUpdateWindowDims()),         toVector(attr.getInsertedWindowDims()),
       toVector(attr.getInputBatchingDims()),        toVector(attr.getScatterIndicesBatchingDims()),
-      toVector(attr.getScatterDimsToOperandDims()), attr.getIndexVectorDim()};
+      toVector(attr.getScatterDimsToOperandDims()), attr.getIndexVectorDim(),
+      scattered->hasAttr(kWholeWindowsAttr)};
   auto body = planning.function(scattered.getUpdateComputation());
   if (!body)
     return Error{body.message()};

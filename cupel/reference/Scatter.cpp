@@ -241,6 +241,24 @@ Status forRows(int64_t target, int64_t update, std::span<const int64_t> shape,
   return {};
 }
 
+/// Sends windows that hang over an edge so far away that nothing of them is left.
+void moveOutside(std::vector<int64_t> &indices, int64_t vectorStride,
+                 std::span<const int64_t> indexMap, std::span<const int64_t> shape,
+                 std::span<const UpdateDim> dims) {
+  std::vector<int64_t> highest;
+  for (int64_t d : indexMap) {
+    highest.push_back(shape[d] - 1);
+    for (const UpdateDim &dim : dims)
+      if (dim.operandDim == d)
+        highest.back() = shape[d] - dim.size;
+  }
+  for (size_t i = 0; i < indices.size(); ++i) {
+    size_t k = vectorStride ? i / static_cast<size_t>(vectorStride) % indexMap.size() : 0;
+    if (indices[i] < 0 || indices[i] > highest[k])
+      indices[i] = kFar;
+  }
+}
+
 } // namespace
 
 Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &scatterIndices,
@@ -341,6 +359,8 @@ Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &sc
 
   int64_t vectorStride =
       vectorDim == indexRank ? 0 : contiguousStrides(scatterIndices.shape(), 1)[vectorDim];
+  if (numbers.skipsWholeWindows)
+    moveOutside(*indices, vectorStride, numbers.scatterDimsToOperandDims, inputs[0].shape(), dims);
   Walk walk(std::move(dims), inputs[0], numbers.scatterDimsToOperandDims, *indices, vectorStride);
   std::vector<int64_t> targetStrides = walk.blockStrides(), updateStrides = walk.updateStrides();
 

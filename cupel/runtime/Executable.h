@@ -63,8 +63,12 @@ struct ProgramInfo {
 
 struct CompileOptions {
   int64_t replicas = 1, partitions = 1;
-  /// Sums and products of floats of 32 bits and below accumulate in f64.
-  bool wideAccumulation = true;
+  /// The program is written on whole tensors, of which partitions hold pieces. Otherwise, and
+  /// where it speaks of no pieces, every device runs it on what that device is given.
+  bool isGlobal = true;
+  /// Sums and products of floats of 32 bits and below accumulate in f64 instead of in the
+  /// program's own types, which is what the golden reference does unless told.
+  bool wideAccumulation = false;
   /// Which results may get a sharding that the compiler finds; one entry may stand for all.
   std::vector<bool> propagateToResults;
   /// A folder for the stages of compilation; empty: none are written.

@@ -249,6 +249,57 @@ TEST(ExecutableTest, ReplicasMeet) {
   EXPECT_EQ(valuesOf((*results)[3][0]), std::vector<float>{7});
 }
 
+TEST(ExecutableTest, EachDeviceRunsTheProgramOnItsOwn) {
+  CompileOptions options;
+  options.replicas = 2;
+  options.partitions = 2;
+  options.isGlobal = false;
+  auto program = made(R"(func.func @main(%x: tensor<1xf32>) -> (tensor<1xf32>, tensor<ui32>) {
+    %0 = "stablehlo.all_reduce"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>,
+        replica_groups = dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<1xf32>) -> tensor<1xf32>
+    %1 = stablehlo.partition_id : tensor<ui32>
+    return %0, %1 : tensor<1xf32>, tensor<ui32>
+  })",
+                      options);
+  ASSERT_TRUE(program);
+  for (int round = 0; round < 2; ++round) {
+    auto results = program->execute({{floats({1})}, {floats({2})}, {floats({3})}, {floats({4})}});
+    ASSERT_TRUE(results) << results.fault().message;
+    EXPECT_EQ(valuesOf((*results)[0][0]), std::vector<float>{5});
+    EXPECT_EQ(valuesOf((*results)[1][0]), std::vector<float>{5});
+    EXPECT_EQ(valuesOf((*results)[3][0]), std::vector<float>{5});
+    for (uint32_t d = 0; d < 4; ++d)
+      EXPECT_EQ(*reinterpret_cast<const uint32_t *>((*results)[d][1].data()), d % 2);
+    // A program that was saved is the same when it is loaded.
+    auto again = deserialize(program->serialize());
+    ASSERT_TRUE(again) << again.fault().message;
+    EXPECT_EQ((*again)->info().fingerprint, program->info().fingerprint);
+    program = *again;
+  }
+  options.isGlobal = true;
+  EXPECT_NE(made(program->text(), options)->info().fingerprint, program->info().fingerprint);
+}
+
+TEST(ExecutableTest, SumsRoundEveryStepUnlessAskedOtherwise) {
+  constexpr const char *kText = R"(func.func @main(%x: tensor<3xf32>) -> tensor<f32> {
+    %c = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  })";
+  CompileOptions options;
+  auto results = made(kText, options)->execute({{floats({1e8, 1, -1e8})}});
+  ASSERT_TRUE(results);
+  EXPECT_EQ(valuesOf((*results)[0][0]), std::vector<float>{0});
+  options.wideAccumulation = true;
+  results = made(kText, options)->execute({{floats({1e8, 1, -1e8})}});
+  ASSERT_TRUE(results);
+  EXPECT_EQ(valuesOf((*results)[0][0]), std::vector<float>{1});
+}
+
 TEST(ExecutableTest, OlderShardShapeCalls) {
   CompileOptions options;
   options.partitions = 2;

@@ -3,9 +3,12 @@
 #include "cupel/ir/sdy/SdyAxes.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/ShardsOf.h"
+#include "cupel/runtime/calls/CustomCall.h"
 
 #include "mlir/IR/SymbolTable.h"
 
+#include <cstring>
+#include <map>
 #include <numeric>
 
 namespace cupel::runtime {
@@ -202,6 +205,18 @@ private:
       for (auto [result, sharding] :
            llvm::zip(op.getResults(), manual.getOutShardingsAttr().getShardings()))
         seed(result, sharding);
+      // The body's arguments stand for how it wants its operands; the body itself is not followed.
+      for (auto [operand, inside, sharding] :
+           llvm::zip(op.getOperands(), manual.getBody().getArguments(),
+                     manual.getInShardingsAttr().getShardings())) {
+        seed(inside, sharding);
+        for (int64_t dim = 0; dim < rankOf(operand); ++dim)
+          link(operand, dim, inside, dim, sizeOf(operand, dim));
+      }
+    } else if (auto group = dyn_cast<sdy::ShardingGroupOp>(op)) {
+      auto [first, isNew] = groups.try_emplace(group.getGroupId(), group.getInput());
+      if (!isNew)
+        linkAll(first->second, group.getInput());
     } else if (isa<sdy::PropagationBarrierOp>(op)) {
       // Nothing passes.
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
@@ -310,10 +325,80 @@ private:
   sdy::MeshAttr mesh;
   llvm::DenseMap<mlir::Value, State> states;
   llvm::DenseSet<Operation *> seen;
+  std::map<uint64_t, mlir::Value> groups; // The first value of each.
   std::vector<Link> links;
 };
 
+/// The sharding found for a value, in dimensions that it cuts evenly.
+Result<tensor::Shards> shardsFound(const State &state, ArrayRef<int64_t> shape,
+                                   sdy::MeshAttr mesh) {
+  MLIRContext *context = mesh.getContext();
+  SmallVector<sdy::DimensionShardingAttr> dims;
+  for (auto [size, axes] : llvm::zip(shape, state.dims)) {
+    std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
+    bool even = parts && *parts && size % *parts == 0;
+    dims.push_back(sdy::DimensionShardingAttr::get(
+        context, even ? ArrayRef<sdy::AxisRefAttr>(axes) : ArrayRef<sdy::AxisRefAttr>(),
+        /*is_closed=*/true, std::nullopt));
+  }
+  return reference::shardsOf(
+      sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum), mesh);
+}
+
+/// Calls the handler with [kind], tiles and devices (see Shards) and the call's own key.
+Status tell(const CallHandler &handler, stablehlo::CustomCallOp call,
+            const tensor::Shards &shards) {
+  CallAttributes attributes;
+  for (StringRef place : {"mhlo.backend_config", "backend_config"})
+    if (auto dictionary = call->getAttrOfType<DictionaryAttr>(place))
+      if (auto key = dictionary.getAs<IntegerAttr>("key")) {
+        CallScalar scalar{tensor::DType::U64};
+        uint64_t number = key.getValue().getZExtValue();
+        std::memcpy(scalar.bits, &number, sizeof(number));
+        attributes["key"] = {scalar};
+      }
+  auto list = [](const std::vector<int64_t> &numbers) {
+    return tensor::Tensor::of<tensor::DType::I64>({static_cast<int64_t>(numbers.size())}, numbers);
+  };
+  tensor::Tensor operands[] = {list({static_cast<int64_t>(shards.kind)}), list(shards.tiles),
+                               list(shards.devices)};
+  auto answer =
+      handler(CustomCall{kInspectShardingTarget, operands, {}, attributes, {}, {}, {}, {}});
+  return answer ? Status{} : Error{answer.message()};
+}
+
 } // namespace
+
+Status reportShardings(ModuleOp module, func::FuncOp entry) {
+  SmallVector<stablehlo::CustomCallOp> calls;
+  module.walk([&](stablehlo::CustomCallOp call) {
+    if (call.getCallTargetName() == kInspectShardingTarget && call->getNumOperands() == 1 &&
+        call->use_empty())
+      calls.push_back(call);
+  });
+  auto handler = calls.empty() ? nullptr : CallRegistry::get().find(kInspectShardingTarget);
+  if (!handler)
+    return {};
+  Propagation propagation(module, entry);
+  propagation.run();
+  for (stablehlo::CustomCallOp call : calls) {
+    mlir::Value value = call->getOperand(0);
+    tensor::Shards shards = tensor::Shards::replicated();
+    if (call->getParentOfType<sdy::ManualComputationOp>()) {
+      shards.kind = tensor::Shards::Kind::Manual;
+    } else if (const State *state = propagation.find(value);
+               state && propagation.getMesh() && rankOf(value) > 0) {
+      Result<tensor::Shards> found = shardsFound(
+          *state, cast<RankedTensorType>(value.getType()).getShape(), propagation.getMesh());
+      if (found)
+        shards = std::move(*found);
+    }
+    if (Status status = tell(*handler, call, shards); !status)
+      return status;
+    call.erase();
+  }
+  return {};
+}
 
 void propagateShardings(ModuleOp module, func::FuncOp entry, const std::vector<bool> &mayGet,
                         ProgramInfo &info) {
@@ -332,24 +417,13 @@ void propagateShardings(ModuleOp module, func::FuncOp entry, const std::vector<b
   sdy::MeshAttr mesh = propagation.getMesh();
   if (!mesh)
     return;
-  MLIRContext *context = module.getContext();
   for (auto [i, value] : llvm::enumerate(entry.getBody().front().getTerminator()->getOperands())) {
     ValueInfo &result = info.results[i];
     const State *state = propagation.find(value);
     if (result.hasShards || result.isToken || !allowed(i) || !state ||
         state->dims.size() != result.shape.size())
       continue;
-    SmallVector<sdy::DimensionShardingAttr> dims;
-    for (auto [size, axes] : llvm::zip(result.shape, state->dims)) {
-      std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
-      bool even = parts && *parts && size % *parts == 0;
-      dims.push_back(sdy::DimensionShardingAttr::get(
-          context, even ? ArrayRef<sdy::AxisRefAttr>(axes) : ArrayRef<sdy::AxisRefAttr>(),
-          /*is_closed=*/true, std::nullopt));
-    }
-    auto sharding =
-        sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum);
-    Result<tensor::Shards> shards = reference::shardsOf(sharding, mesh);
+    Result<tensor::Shards> shards = shardsFound(*state, result.shape, mesh);
     if (!shards || !shards->isEven(result.shape))
       continue;
     bool fits = llvm::all_of(

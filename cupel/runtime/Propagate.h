@@ -10,6 +10,12 @@
 
 namespace cupel::runtime {
 
+/// A custom call that asks how its operand is split.
+inline constexpr char kInspectShardingTarget[] = "cupel_inspect_sharding";
+
+/// Tells the handler of that name, if somebody registered one, and takes the calls out.
+Status reportShardings(mlir::ModuleOp module, mlir::func::FuncOp entry);
+
 /// Fills the shards of results of `info` that have none and may get some; every piece is of the
 /// same size.
 void propagateShardings(mlir::ModuleOp module, mlir::func::FuncOp entry,

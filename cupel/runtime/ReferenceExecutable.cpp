@@ -4,12 +4,15 @@
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
+#include "cupel/reference/Indexing.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/ShardsOf.h"
 #include "cupel/runtime/Contexts.h"
 #include "cupel/runtime/Cost.h"
+#include "cupel/runtime/DeviceProgram.h"
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
+#include "cupel/runtime/ProgramText.h"
 #include "cupel/runtime/Propagate.h"
 #include "cupel/runtime/RewriteCalls.h"
 #include "cupel/runtime/Stages.h"
@@ -39,6 +42,7 @@ constexpr int64_t kBriefOperations = 64;
 enum class View : uint8_t {
   Global,    // Once for each replica, on whole tensors.
   PerDevice, // By every device, on whole tensors and on pieces that it takes of them.
+  Own,       // By every device, on what it is given.
 };
 
 /// Memory of an argument.
@@ -83,6 +87,10 @@ public:
                                                            const CompileOptions &options);
 
 private:
+  /// What hosts are told of arguments and results, and so the view.
+  Verdict describe(func::FuncOp entry, ProgramInfo &info);
+  /// Makes the program that of one device, on the pieces which that holds, if it allows this.
+  Outcome<bool> becomeDeviceProgram();
   Verdict check(const ProcessTensors &arguments) const;
   /// Makes a result that may share memory with arguments or constants stand on its own.
   Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
@@ -136,6 +144,39 @@ void keepUselessDonors(ProgramInfo &about) {
   }
 }
 
+Verdict ReferenceExecutable::describe(func::FuncOp entry, ProgramInfo &info) {
+  ModuleOp whole = entry->getParentOfType<ModuleOp>();
+  if (Verdict verdict = inspect(whole, entry, info); !verdict)
+    return verdict;
+  auto isSplit = [](const ValueInfo &value) { return value.hasShards; };
+  if (!options.isGlobal && info.partitions > 1 && llvm::none_of(info.arguments, isSplit) &&
+      llvm::none_of(info.results, isSplit))
+    view = View::Own;
+  else
+    propagateShardings(whole, entry, options.propagateToResults, info);
+  keepUselessDonors(info);
+  return {};
+}
+
+Outcome<bool> ReferenceExecutable::becomeDeviceProgram() {
+  auto entry = module->lookupSymbol<func::FuncOp>("main");
+  auto manual = entry && options.isGlobal && about.replicas == 1 && about.partitions > 1 &&
+                        view == View::Global
+                    ? wholeComputation(entry)
+                    : sdy::ManualComputationOp();
+  if (!manual)
+    return false;
+  ProgramInfo info = about;
+  if (Verdict verdict = describe(entry, info); !verdict)
+    return verdict.fault();
+  if (!isHeldAsComputed(manual, *module, info))
+    return false;
+  about = std::move(info);
+  runtime::becomeDeviceProgram(entry, manual);
+  view = View::Own;
+  return true;
+}
+
 Outcome<std::shared_ptr<const Executable>>
 ReferenceExecutable::create(std::string_view program, const CompileOptions &options) {
   auto made = std::make_shared<ReferenceExecutable>();
@@ -146,7 +187,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   about.partitions = options.partitions;
   about.fingerprint =
       hexHash({program, std::to_string(options.replicas), std::to_string(options.partitions),
-               options.wideAccumulation ? "wide" : "native"});
+               options.wideAccumulation ? "wide" : "native", options.isGlobal ? "" : "own"});
 
   ContextLease lease(static_cast<int64_t>(program.size()));
   made->context = lease.shared();
@@ -183,6 +224,10 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   bool hasChlo = false;
   module.walk([&](Operation *op) {
     hasChlo |= op->getName().getDialectNamespace() == "chlo";
+    // Hosts of PJRT write programs with XLA's scatter in mind, which differs from the
+    // specification's where a window hangs over an edge.
+    if (isa<stablehlo::ScatterOp>(op))
+      op->setAttr(reference::kWholeWindowsAttr, UnitAttr::get(op->getContext()));
     if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
       if (call.getCallTargetName().starts_with("SPMD"))
         made->view = View::PerDevice;
@@ -193,16 +238,21 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
     if (stages.isOn())
       stages.write("lowered", module);
   }
+  if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
+    if (Status status = reportShardings(module, entry); !status)
+      return give(status.message());
+  Outcome<bool> isDeviceProgram = made->becomeDeviceProgram();
+  if (!isDeviceProgram)
+    return isDeviceProgram.fault();
   Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
   if (!plan)
     return give(plan.message());
   made->plan = std::move(*plan);
 
   func::FuncOp entry = made->plan->entry().op;
-  if (Verdict verdict = inspect(module, entry, about); !verdict)
-    return verdict.fault();
-  propagateShardings(module, entry, options.propagateToResults, about);
-  keepUselessDonors(about);
+  if (!*isDeviceProgram)
+    if (Verdict verdict = made->describe(entry, about); !verdict)
+      return verdict.fault();
   about.cost = estimateCost(entry);
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
   const CostEstimate &cost = about.cost;
@@ -366,13 +416,13 @@ Outcome<std::vector<Tensor>> ReferenceExecutable::gather(const ProcessTensors &a
 Outcome<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Tensor>> wholes,
                                                      std::span<const Range> arguments) const {
   ProcessTensors results(about.processCount());
-  if (about.partitions == 1) {
-    for (size_t replica = 0; replica < wholes.size(); ++replica)
-      for (Tensor &whole : wholes[replica]) {
+  if (about.partitions == 1 || view == View::Own) {
+    for (size_t process = 0; process < wholes.size(); ++process)
+      for (Tensor &whole : wholes[process]) {
         Outcome<Tensor> one = finish(std::move(whole), arguments);
         if (!one)
           return one.fault();
-        results[replica].push_back(std::move(*one));
+        results[process].push_back(std::move(*one));
       }
     return results;
   }
@@ -407,16 +457,15 @@ Outcome<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Ten
 
 Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
                                                      const std::atomic<bool> *stop) const {
-  bool perDevice = view == View::PerDevice && about.partitions > 1;
+  bool perDevice = view != View::Global && about.partitions > 1;
   auto partitions = static_cast<uint32_t>(perDevice ? about.partitions : 1);
   reference::Grid grid(static_cast<uint32_t>(about.replicas), partitions);
-  // What each replica starts from.
+  // What each replica starts from, or each device.
+  bool isShared = perDevice && view != View::Own;
   std::vector<std::vector<Tensor>> starts;
-  for (int64_t replica = 0; replica < about.replicas; ++replica) {
-    if (about.partitions == 1) {
-      starts.push_back(std::move(arguments[replica]));
-      continue;
-    }
+  if (about.partitions == 1 || view == View::Own)
+    starts = std::move(arguments);
+  for (int64_t replica = static_cast<int64_t>(starts.size()); replica < about.replicas; ++replica) {
     Outcome<std::vector<Tensor>> wholes = gather(arguments, replica);
     if (!wholes)
       return wholes.fault();
@@ -430,18 +479,18 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
   reference::Run run(runOptionsFor(options, stop));
   std::vector<std::vector<reference::Value>> outputs(grid.size());
   bool done = grid.run(run, [&](GridProcess &process) -> Status {
+    std::vector<Tensor> &own = starts[isShared ? process.replica : grid.id(process)];
     std::vector<reference::Value> values;
-    for (size_t i = 0; i < starts[process.replica].size(); ++i)
-      values.push_back(enter(
-          partitions == 1 ? std::move(starts[process.replica][i]) : starts[process.replica][i], i));
+    for (size_t i = 0; i < own.size(); ++i)
+      values.push_back(enter(isShared ? own[i] : std::move(own[i]), i));
     return callFunction(process, plan->entry(), std::move(values), outputs[grid.id(process)]);
   });
   if (!done)
     return failureOf(run, Error{"a device failed"});
   std::vector<std::vector<Tensor>> wholes;
-  for (int64_t replica = 0; replica < about.replicas; ++replica) {
+  for (size_t process = 0; process < outputs.size(); process += isShared ? partitions : 1) {
     std::vector<Tensor> &own = wholes.emplace_back();
-    for (reference::Value &value : outputs[replica * partitions])
+    for (reference::Value &value : outputs[process])
       own.push_back(value.isTensor() ? std::move(value.tensor()) : Tensor());
   }
   outputs.clear();
@@ -470,32 +519,7 @@ Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments,
 
 std::string ReferenceExecutable::text() const {
   std::lock_guard lock(context->use);
-  OwningOpRef<ModuleOp> copy = const_cast<OwningOpRef<ModuleOp> &>(module)->clone();
-  // Readers of the text know stablehlo: what only says where values lie is left out.
-  copy->walk([](Operation *op) {
-    op->removeDiscardableAttr("sdy.sharding");
-    if (auto function = dyn_cast<func::FuncOp>(op)) {
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        function.removeArgAttr(i, "sdy.sharding");
-      for (unsigned i = 0; i < function.getNumResults(); ++i)
-        function.removeResultAttr(i, StringAttr::get(op->getContext(), "sdy.sharding"));
-    } else if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp,
-                   sdy::DataFlowEdgeOp>(op)) {
-      op->replaceAllUsesWith(op->getOperands());
-      op->erase();
-    } else if (isa<sdy::ShardingGroupOp>(op)) {
-      op->erase();
-    }
-  });
-  bool usesMesh = false;
-  copy->walk([&](sdy::ManualComputationOp) { usesMesh = true; });
-  if (!usesMesh)
-    for (sdy::MeshOp mesh : llvm::make_early_inc_range(copy->getOps<sdy::MeshOp>()))
-      mesh.erase();
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  copy->print(os);
-  return text;
+  return programText(const_cast<OwningOpRef<ModuleOp> &>(module)->clone());
 }
 
 constexpr std::string_view kMagic = "cupel executable 1\n";
@@ -503,7 +527,7 @@ constexpr std::string_view kMagic = "cupel executable 1\n";
 std::string ReferenceExecutable::serialize() const {
   std::string bytes(kMagic);
   bytes += std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
-           (options.wideAccumulation ? "wide" : "native") + " ";
+           (options.wideAccumulation ? "wide" : "native") + (options.isGlobal ? " " : ",own ");
   for (bool allowed : options.propagateToResults)
     bytes += allowed ? '1' : '0';
   return bytes + "\n" + program;
@@ -536,7 +560,9 @@ Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
   if (words.size() != 4 || words[0].getAsInteger(10, options.replicas) ||
       words[1].getAsInteger(10, options.partitions))
     return malformed;
-  options.wideAccumulation = words[2] == "wide";
+  StringRef mode = words[2];
+  options.isGlobal = !mode.consume_back(",own");
+  options.wideAccumulation = mode == "wide";
   for (char c : words[3])
     options.propagateToResults.push_back(c == '1');
   return compile(bytes.substr(end + 1), options);

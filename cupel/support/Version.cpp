@@ -7,7 +7,9 @@ std::string_view version() { return CUPEL_VERSION; }
 std::string_view compilerVersion() { return __VERSION__; }
 
 std::string_view buildKind() {
-#if defined(CUPEL_SANITIZED)
+#if defined(CUPEL_SANITIZED) && __has_feature(thread_sanitizer)
+  return "tsan";
+#elif defined(CUPEL_SANITIZED)
   return "asan";
 #elif defined(NDEBUG)
   return "release";

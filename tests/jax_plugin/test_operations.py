@@ -94,3 +94,26 @@ def test_random_distributions(draw, mean, spread):
 
 def test_permutation():
     assert sorted(np.asarray(jax.random.permutation(jax.random.key(3), 20)).tolist()) == list(range(20))
+
+
+def test_scatter_skips_windows_that_hang_over_the_edge():
+    """XLA's scatter skips the whole window, the specification's single elements; JAX means the first."""
+    numbers = lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(), scatter_dims_to_operand_dims=(0,))
+    indices = np.array([[1], [4], [-1], [3]], np.int32)
+    updates = np.array([[1, 2], [3, 4], [5, 6], [7, 8]], np.float32)
+    for scatter in (lax.scatter_add, lax.scatter_max, lax.scatter):
+        result = scatter(jnp.zeros(5), indices, updates, numbers, mode="drop")
+        np.testing.assert_array_equal(result, [0, 1, 2, 7, 8])
+
+
+def test_calls_that_only_order_or_keep():
+    from jax.experimental import control_deps
+
+    @jax.jit
+    def f(x):
+        a, b = x + 1, x * 2
+        control_deps.control_dep(a, b)
+        lax.dce_sink(a) if hasattr(lax, "dce_sink") else None
+        return b
+
+    assert f(3.0) == 6

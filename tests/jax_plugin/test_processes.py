@@ -161,6 +161,58 @@ def test_after_fork_and_exec():
     assert "[2.0, 2.0]" in out and "child is fine" in out and "[3.0, 3.0]" in out
 
 
+def test_a_forked_child_execs_into_the_plugin():
+    """Fork from a process with plugin threads, then load the plugin afresh in what the child becomes."""
+    out = children.check("""
+        import os
+        code = "import jax; print('child has', (jax.numpy.ones(2) + 4).tolist())"
+        print((jnp.ones((64, 64)) @ jnp.ones((64, 64)))[0, 0], flush=True)
+        pid = os.fork()
+        if pid == 0:
+            os.execve(sys.executable, [sys.executable, "-c", code], {**os.environ, "PJRT_NAMES_AND_LIBRARY_PATHS": "cupel:" + os.environ["PLUGIN"]})
+        print("child ended with", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), (jnp.ones(2) + 2).tolist())
+    """, env={"PLUGIN": str(PLUGIN)})
+    assert "child has [5.0, 5.0]" in out and "child ended with 0 [3.0, 3.0]" in out
+
+
+# Torch brings an LLVM, protobuf and OpenMP of its own; none of them may meet the plugin's.
+ORDERS = ["torch jaxlib plugin", "jaxlib torch plugin", "jaxlib plugin torch", "plugin torch jaxlib", "torch plugin jaxlib", "plugin jaxlib torch"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_beside_torch(order):
+    """The three in one process, in any order of loading, all computing afterwards."""
+    pytest.importorskip("torch")
+    code = f"""
+import ctypes, os, sys
+sys.path.insert(0, {str(children.HERE)!r})
+for part in {order.split()!r}:
+    if part == "torch":
+        import torch
+    elif part == "jaxlib":
+        import jaxlib.xla_client
+    else:
+        ctypes.CDLL({str(PLUGIN)!r}).GetPjrtApi
+from cupel_setup import register
+register({str(PLUGIN)!r})
+import jax, jax.numpy as jnp
+import concurrent.futures
+def work(i):
+    ours = jnp.linalg.inv(jnp.eye(4) * (i + 1.0)).sum() * (i + 1)
+    theirs = torch.linalg.inv(torch.eye(4) * (i + 1.0)).sum() * (i + 1)
+    return round(float(ours), 3) == 4.0 and round(float(theirs), 3) == 4.0
+with concurrent.futures.ThreadPoolExecutor(20) as pool:
+    print(all(pool.map(work, range(40))))
+x = torch.arange(4.0, requires_grad=True)
+(x * x).sum().backward()
+print(x.grad.tolist() == jax.grad(lambda x: (x * x).sum())(jnp.arange(4.0)).tolist())
+print(torch.compiler.is_compiling(), jax.jit(lambda x: x + 1)(jnp.asarray(x.detach().numpy())).tolist())
+"""
+    done = subprocess.run([children.sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env={**children.os.environ, "JAX_PLATFORMS": "cupel"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines() == ["True", "True", "False [1.0, 2.0, 3.0, 4.0]"], done.stdout + done.stderr
+
+
 def test_beside_the_cpu_backend():
     out = children.check("""
         cpu, ours = jax.devices("cpu")[0], jax.devices("cupel")[0]

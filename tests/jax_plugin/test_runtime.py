@@ -87,6 +87,27 @@ def test_export_and_call(shape):
     np.testing.assert_allclose(np.asarray(again.call(x)), np.sin(x) * 2, rtol=1e-6)
 
 
+@pytest.mark.parametrize("platforms", [["cpu"], ["cpu", "tpu"], ["tpu", "cpu"], ["cpu", "cupel"]])
+def test_export_for_the_cpu_runs_here(platforms):
+    def f(x):
+        return lax.platform_dependent(x, cpu=lambda x: x + 2, tpu=lambda x: x + 3, default=lambda x: x + 5)
+
+    exported = export.export(jax.jit(f), platforms=platforms)(jax.ShapeDtypeStruct((2,), jnp.float32))
+    expected = 6.0 if "cupel" in platforms else 3.0
+    np.testing.assert_array_equal(jax.jit(export.deserialize(exported.serialize()).call)(jnp.ones(2)), np.full(2, expected, np.float32))
+
+
+def test_export_for_the_cpu_with_linear_algebra():
+    exported = export.export(jax.jit(jnp.linalg.eigvalsh), platforms=["cpu"])(jax.ShapeDtypeStruct((3, 3), jnp.float32))
+    np.testing.assert_allclose(exported.call(jnp.diag(jnp.array([3.0, 1.0, 2.0]))), [1, 2, 3], rtol=1e-6)
+
+
+def test_export_for_others_is_refused():
+    exported = export.export(jax.jit(jnp.sin), platforms=["tpu"])(jax.ShapeDtypeStruct((2,), jnp.float32))
+    with pytest.raises(ValueError, match="exported for platforms .*tpu.* but it is used on .*cupel"):
+        exported.call(jnp.ones(2))
+
+
 def test_export_with_symbolic_shape():
     (n,) = export.symbolic_shape("n")
     exported = export.export(jax.jit(lambda x: x.sum() * x.shape[0]), platforms=["cupel"])(jax.ShapeDtypeStruct((n,), jnp.float32))

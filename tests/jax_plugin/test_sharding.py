@@ -276,3 +276,73 @@ def outer(x, m):
 
 def test_shard_map_within_jit():
     np.testing.assert_array_equal(np.asarray(outer(np.arange(8.0), mesh((8,), ("i",)))), np.arange(8.0) * 2 + 1)
+
+
+def test_sums_over_groups_of_different_sizes():
+    f = jax.pmap(lambda x: lax.psum(x, "i", axis_index_groups=[[0, 1, 5], [2, 3, 4, 6, 7]]), axis_name="i")
+    np.testing.assert_array_equal(f(np.arange(8.0)), [6, 6, 22, 22, 22, 6, 22, 22])
+
+
+def test_text_of_what_each_device_runs():
+    mesh = Mesh(np.array(jax.devices()[:4]), ("x",))
+    f = jax.jit(jax.shard_map(lambda x: lax.psum(x * 2, "x"), mesh=mesh, in_specs=P("x"), out_specs=P()))
+    text = f.lower(jnp.arange(8.0)).compile().as_text()
+    assert "all-reduce" in text and "f32[2]" in text and "f32[8]" not in text
+
+
+def test_text_of_a_program_with_a_shard_map_inside():
+    mesh = Mesh(np.array(jax.devices()[:4]), ("x",))
+    f = jax.jit(lambda x: jax.shard_map(lambda x: lax.ppermute(x, "x", [(0, 1), (1, 0)]), mesh=mesh, in_specs=P("x"), out_specs=P("x"))(x + 1) * 2)
+    text = f.lower(jnp.arange(8.0)).compile().as_text()
+    assert "collective-permute" in text and "SPMDFullToShardShape" in text and "SPMDShardToFullShape" in text
+
+
+def test_text_with_many_truth_values():
+    mask = np.arange(200).reshape(10, 20) % 3 == 0
+    text = jax.jit(lambda x: jnp.where(mask, x, 0)).lower(jnp.ones((10, 20))).compile().as_text()
+    assert "pred[10,20]" in text
+
+
+def test_values_of_a_sharding_group_are_split_alike():
+    from jax.experimental.shard_alike import shard_alike
+
+    mesh = Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("x", "y"))
+    x = jax.device_put(np.arange(16.0).reshape(8, 2), NamedSharding(mesh, P("x", "y")))
+    first, second = jax.jit(lambda x: shard_alike(x, jnp.arange(16.0).reshape(8, 2)))(x)
+    assert first.sharding == x.sharding and second.sharding == x.sharding
+    np.testing.assert_array_equal(second, x)
+
+
+def test_inspect_array_sharding():
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+    seen = []
+
+    @jax.jit
+    def f(x, w):
+        jax.debug.inspect_array_sharding(x * 2, callback=seen.append)
+        jax.debug.inspect_array_sharding(x @ w, callback=seen.append)
+        return x.sum()
+
+    x = jax.device_put(np.ones((8, 6), np.float32), NamedSharding(mesh, P("x", None)))
+    w = jax.device_put(np.ones((6, 4), np.float32), NamedSharding(mesh, P(None, "y")))
+    f.lower(x, w).compile()
+    assert len(seen) == 2
+    assert seen[0].is_equivalent_to(x.sharding, 2)
+    assert seen[1].is_equivalent_to(NamedSharding(mesh, P("x", "y")), 2)
+    assert f(x, w) == 48
+
+
+def test_unreduced_results_of_shard_map_are_what_each_device_gave():
+    mesh = jax.make_mesh((4,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
+    with jax.set_mesh(mesh):
+        x = jax.device_put(np.arange(8.0), P("x"))
+        summands = jax.jit(jax.shard_map(lambda x: x * 2, in_specs=P("x"), out_specs=P(unreduced={"x"})))(x)
+        pieces = [np.asarray(shard.data).tolist() for shard in summands.addressable_shards]
+        assert pieces == [[0, 2], [4, 6], [8, 10], [12, 14]]
+        np.testing.assert_array_equal(jax.jit(lambda s: jax.reshard(s, P()))(summands), [24, 32])
+
+
+def test_copies_that_differ_stay_apart():
+    mesh = Mesh(np.array(jax.devices()), ("x",))
+    f = jax.jit(jax.shard_map(lambda: lax.axis_index("x") + jnp.zeros(1, jnp.int32), mesh=mesh, in_specs=(), out_specs=P(), check_vma=False))
+    assert [int(shard.data[0]) for shard in f().addressable_shards] == list(range(8))

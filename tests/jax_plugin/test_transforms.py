@@ -141,3 +141,10 @@ def test_composites():
 def test_dynamic_update_slice_in_loop():
     f = jax.jit(lambda x: lax.fori_loop(0, 5, lambda i, v: v.at[i].set(i * i), x))
     np.testing.assert_array_equal(np.asarray(f(jnp.zeros(5, jnp.int32))), np.arange(5) ** 2)
+
+
+def test_platform_dependent():
+    branches = {"cpu": lambda x: x + 1, "tpu": lambda x: x + 2}
+    assert jax.jit(lambda x: lax.platform_dependent(x, **branches))(0.0) == 1
+    assert jax.jit(lambda x: lax.platform_dependent(x, **branches, default=lambda x: x + 3))(0.0) == 3
+    assert jax.jit(lambda x: lax.platform_dependent(x, **branches, cupel=lambda x: x + 4))(0.0) == 4

@@ -1,7 +1,8 @@
 """A pytest plugin for run_jax_tests.py: writes one line when a test starts and one when it ends.
 
 What is written survives a crash of the process, so the parent knows which test was running. Tests listed in
-CUPEL_JAX_DONE are left out; JAX's tests are told that they run on the platform CUPEL_JAX_DUT.
+CUPEL_JAX_DONE are left out, with CUPEL_JAX_ONLY all that it does not list, and with CUPEL_JAX_SAMPLE ("per mille:seed")
+all that a hash of their names does not choose; JAX's tests are told that they run on the platform CUPEL_JAX_DUT.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,9 @@ import pytest
 _log = open(os.environ["CUPEL_JAX_LOG"], "a", buffering=1)
 _done_file = os.environ.get("CUPEL_JAX_DONE", "")
 _done = set(Path(_done_file).read_text().splitlines()) if _done_file else set()
+_only_file = os.environ.get("CUPEL_JAX_ONLY", "")
+_only = set(Path(_only_file).read_text().splitlines()) if _only_file else None
+_per_mille, _, _seed = os.environ.get("CUPEL_JAX_SAMPLE", "1000:0").partition(":")
 
 
 def _write(**entry: object) -> None:
@@ -36,11 +41,18 @@ def pytest_configure(config: pytest.Config) -> None:
         test_util.device_under_test = lambda: dut
 
 
+def _is_wanted(name: str) -> bool:
+    if name in _done or (_only is not None and name not in _only):
+        return False
+    return zlib.crc32(f"{_seed}/{name}".encode()) % 1000 < int(_per_mille)
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left_out = [item for item in items if item.nodeid in _done]
+    left_out = [item for item in items if not _is_wanted(item.nodeid)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item.nodeid not in _done]
+        items[:] = [item for item in items if _is_wanted(item.nodeid)]
     _write(event="collected", count=len(items))
 
 

@@ -9,6 +9,9 @@ Examples:
   run_jax_tests.py --tests jax/tests lax_test.py fft_test.py
   run_jax_tests.py --tests jax/tests --group linalg --results /tmp/jax
   run_jax_tests.py --tests jax/tests --group all -j 2 --timeout 120
+  run_jax_tests.py --tests jax/tests --group all --sample 10 --markdown table.md   # every tenth test, chosen by a hash of its name
+  run_jax_tests.py --tests jax/tests --group ops --sample 10 --rerun-failed        # only what did not pass last time
+  run_jax_tests.py --tests jax/tests --group all --sample 10 --stored              # no test is run: the figures of the last time
 """
 
 from __future__ import annotations
@@ -81,7 +84,9 @@ class File:
     def __init__(self, path: Path, platform: str, options: argparse.Namespace):
         self.path, self.platform, self.options = path, platform, options
         self.outcomes: dict[str, Outcome] = {}
+        self.only: list[str] | None = None
         self.problem = ""
+        self.share = f"{options.sample:g}"  # Of the file's tests, in per cent.
 
     def run(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
@@ -98,7 +103,11 @@ class File:
         log.touch()
         done.write_text("\n".join(self.outcomes))
         env = environment(self.platform, 8 if self.path.stem.removesuffix("_test") in SHARDED else 1, self.options.cases)
-        env.update(CUPEL_JAX_LOG=str(log), CUPEL_JAX_DONE=str(done))
+        env.update(CUPEL_JAX_LOG=str(log), CUPEL_JAX_DONE=str(done), CUPEL_JAX_SAMPLE=f"{round(10 * self.options.sample)}:{self.options.seed}")
+        if self.only is not None:
+            only = scratch / "only"
+            only.write_text("\n".join(self.only))
+            env["CUPEL_JAX_ONLY"] = str(only)
         command = [self.options.python, "-m", "pytest", "-q", "-x" if self.options.exitfirst else "-q", "--no-header", "-p", "report_plugin", "-p", "no:cacheprovider",
                    "--tb=no", "-W", "ignore", *(["-k", self.options.keyword] if self.options.keyword else []), self.path.name]
         with open(output, "wb") as sink:
@@ -146,25 +155,64 @@ class File:
         return False
 
 
-def run_file(path: Path, platform: str, options: argparse.Namespace) -> File:
-    """Outcomes of a file; those of the CPU are kept from earlier."""
-    kept = options.results / f"{platform}-{options.cases}{'-' + re.sub(r'[^A-Za-z0-9]+', '_', options.keyword) if options.keyword else ''}" / f"{path.stem}.json"
+def place(path: Path, platform: str, options: argparse.Namespace) -> Path:
+    """Where the outcomes of a file are kept: apart for each choice of tests."""
+    choice = f"{platform}-{options.cases}"
+    if options.keyword:
+        choice += "-" + re.sub(r"[^A-Za-z0-9]+", "_", options.keyword)
+    if options.sample < 100:
+        choice += f"-sample{options.sample:g}.{options.seed}"
+    return options.results / choice / f"{path.stem}.json"
+
+
+def load(path: Path, platform: str, options: argparse.Namespace) -> File | None:
+    """What is kept of a file; with --stored whichever choice of tests has most outcomes."""
+    kept = place(path, platform, options)
+    if options.stored and not options.keyword:
+        found = options.results.glob(f"{platform}-{options.cases}*/{path.stem}.json")
+        kept = max(found, key=lambda one: len(json.loads(one.read_text())["outcomes"]), default=kept)
+    if not kept.exists():
+        return None
     file = File(path, platform, options)
-    if platform == "cpu" and kept.exists() and not options.fresh:
-        stored = json.loads(kept.read_text())
-        file.problem = stored["problem"]
-        file.outcomes = {name: Outcome(*values) for name, values in stored["outcomes"].items()}
-        return file
-    file.run()
+    stored = json.loads(kept.read_text())
+    file.problem = stored["problem"]
+    file.outcomes = {name: Outcome(*values) for name, values in stored["outcomes"].items()}
+    file.share = kept.parent.name.partition("-sample")[2].rpartition(".")[0] or "100"
+    return file
+
+
+def save(file: File) -> None:
+    kept = place(file.path, file.platform, file.options)
     kept.parent.mkdir(parents=True, exist_ok=True)
     temporary = kept.with_suffix(".new")
     temporary.write_text(json.dumps({"problem": file.problem, "outcomes": {name: dataclasses.astuple(outcome) for name, outcome in file.outcomes.items()}}))
     temporary.replace(kept)
+
+
+def run_file(path: Path, platform: str, options: argparse.Namespace) -> File:
+    """Outcomes of a file; those of the CPU are kept from earlier."""
+    earlier = None if options.fresh else load(path, platform, options)
+    if earlier and (platform == "cpu" or options.stored):
+        return earlier
+    file = File(path, platform, options)
+    if options.stored:
+        file.problem = "nothing is kept of it"
+        file.share = "0"
+        return file
+    if earlier and options.rerun_failed:
+        file.only = [name for name, outcome in earlier.outcomes.items() if outcome.outcome not in ("passed", "skipped")]
+        if not file.only:
+            return earlier
+    file.run()
+    if file.only is not None:
+        file.outcomes = earlier.outcomes | file.outcomes
+    save(file)
     return file
 
 
 @dataclasses.dataclass
 class Score:
+    share: str = ""
     wanted: int = 0
     passed: int = 0
     failed: list[tuple[str, Outcome]] = dataclasses.field(default_factory=list)
@@ -176,8 +224,11 @@ class Score:
         self.failed += other.failed
         self.problems += other.problems
 
+    def percent(self) -> float:
+        return 100 * self.passed / self.wanted if self.wanted else 100.0
+
     def line(self) -> str:
-        share = 100 * self.passed / self.wanted if self.wanted else 100.0
+        share = self.percent()
         kinds = collections.Counter(outcome.outcome for _, outcome in self.failed)
         return f"{self.passed:6} of {self.wanted:6} ({share:5.1f} %)" + "".join(f", {count} {kind}" for kind, count in sorted(kinds.items()))
 
@@ -189,8 +240,26 @@ def assume_passing(ours: File) -> File:
     return cpu
 
 
+def ask_about_the_rest(ours: File) -> File:
+    """What the CPU says about what did not pass here; what did is taken to pass there as well."""
+    cpu = File(ours.path, "cpu", ours.options)
+    cpu.only = [name for name, outcome in ours.outcomes.items() if outcome.outcome != "passed"]
+    earlier = None if ours.options.fresh else load(ours.path, "cpu", ours.options)
+    known = {name: earlier.outcomes[name] for name in cpu.only if name in earlier.outcomes} if earlier else {}
+    cpu.only = [name for name in cpu.only if name not in known]
+    if cpu.only and not ours.options.stored:
+        cpu.run()
+    cpu.outcomes = (earlier.outcomes if earlier else {}) | known | cpu.outcomes
+    if cpu.outcomes:
+        save(cpu)
+    # In doubt, against us.
+    unknown = {name: Outcome("passed") for name, outcome in ours.outcomes.items() if outcome.outcome != "skipped"}
+    cpu.outcomes = unknown | cpu.outcomes | {name: Outcome("passed") for name, outcome in ours.outcomes.items() if outcome.outcome == "passed"}
+    return cpu
+
+
 def compare(cpu: File, ours: File) -> Score:
-    score = Score()
+    score = Score(ours.share)
     for name, expected in cpu.outcomes.items():
         if expected.outcome != "passed":
             continue
@@ -203,6 +272,35 @@ def compare(cpu: File, ours: File) -> Score:
     if ours.problem:
         score.problems.append(f"{ours.path.name}: {ours.problem}")
     return score
+
+
+def markdown(scores: dict[str, dict[str, Score]], options: argparse.Namespace) -> str:
+    """The table of docs/reference/jax-tests.md."""
+    import jax
+
+    cpu = ("not run: what is not skipped is taken to pass there" if options.without_cpu
+           else "run on what did not pass on `cupel`; what did is taken to pass there too" if options.cpu_rest
+           else "run on the same machine")
+    share = ("the share of each file's tests that the second table says" if options.stored
+             else "all tests" if options.sample >= 100
+             else f"{options.sample:g} % of each file's tests") + ", chosen by a hash of their names"
+    lines = [f"JAX {jax.__version__}, {time.strftime('%Y-%m-%d')}; {share}; {options.cases} generated cases a test; XLA's CPU backend {cpu}.", "",
+             "| group | pass on the CPU | of these on `cupel` | per cent | crashed | timed out |", "|---|---:|---:|---:|---:|---:|"]
+
+    def row(name: str, score: Score) -> str:
+        kinds = collections.Counter(outcome.outcome for _, outcome in score.failed)
+        return f"| {name} | {score.wanted} | {score.passed} | {score.percent():.1f} | {kinds['crashed']} | {kinds['timed out']} |"
+
+    everything = Score()
+    for group, files in scores.items():
+        total = Score()
+        for score in files.values():
+            total.add(score)
+        everything.add(total)
+        lines.append(row(group, total))
+    lines += [row("**all**", everything), "", "| file | share run | pass on the CPU | of these on `cupel` | per cent | crashed | timed out |", "|---|---:|---:|---:|---:|---:|---:|"]
+    lines += [row(f"{name} | {score.share} %", score) for files in scores.values() for name, score in sorted(files.items())]
+    return "\n".join(lines) + "\n"
 
 
 def summarise(failed: list[tuple[str, Outcome]], most: int) -> None:
@@ -230,6 +328,13 @@ def main() -> int:
     parser.add_argument("-k", dest="keyword", default="", help="pytest's -k, for every file")
     parser.add_argument("--fresh", action="store_true", help="run the CPU again too")
     parser.add_argument("--without-cpu", action="store_true", help="do not run the CPU: whatever is not skipped is taken to pass there (half the time)")
+    parser.add_argument("--cpu-rest", action="store_true", help="run the CPU only on what did not pass here: what did is taken to pass there too")
+    parser.add_argument("--sample", type=float, default=100, metavar="PERCENT", help="run about this share of each file's tests, chosen by a hash of their names")
+    parser.add_argument("--seed", type=int, default=0, help="another sample of the same size")
+    parser.add_argument("--rerun-failed", action="store_true", help="run only what did not pass the last time with the same choice of tests")
+    parser.add_argument("--stored", action="store_true", help="run nothing, report what is kept")
+    parser.add_argument("--markdown", type=Path, help="write the table of groups and files here")
+    parser.add_argument("--failures", type=Path, help="write every failure (JSON lines) here")
     parser.add_argument("--exitfirst", action="store_true", help="stop a file at its first failure")
     parser.add_argument("--show", type=int, default=15, help="how many kinds of failures to show")
     parser.add_argument("--goal", type=float, default=0.0, help="exit with 1 below this per cent")
@@ -248,29 +353,36 @@ def main() -> int:
             work.append((path, group))
         else:
             print(f"{path.name}: not in {options.tests}", file=sys.stderr)
-    scores: dict[str, Score] = collections.defaultdict(Score)
+    scores: dict[str, dict[str, Score]] = {group: {} for _, group in work}
     printing = threading.Lock()
 
     def one(item: tuple[Path, str]) -> None:
         path, group = item
-        ours = run_file(path, options.platform, options) if options.without_cpu else None
-        cpu = assume_passing(ours) if ours else run_file(path, "cpu", options)
-        score = compare(cpu, ours or run_file(path, options.platform, options))
+        ours = run_file(path, options.platform, options)
+        cpu = assume_passing(ours) if options.without_cpu else ask_about_the_rest(ours) if options.cpu_rest else run_file(path, "cpu", options)
+        score = compare(cpu, ours)
         with printing:
             print(f"{path.name:40} {score.line()}", flush=True)
-            scores[group].add(score)
+            scores[group][path.name] = score
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(one, work))
     everything = Score()
     print()
-    for group, score in scores.items():
-        print(f"{group:40} {score.line()}")
-        everything.add(score)
+    for group, files in scores.items():
+        total = Score()
+        for score in files.values():
+            total.add(score)
+        print(f"{group:40} {total.line()}")
+        everything.add(total)
     print(f"{'all':40} {everything.line()}")
     for problem in everything.problems:
         print(f"  {problem}")
     summarise(everything.failed, options.show)
+    if options.markdown:
+        options.markdown.write_text(markdown(scores, options))
+    if options.failures:
+        options.failures.write_text("".join(json.dumps({"id": name, "outcome": outcome.outcome, "message": outcome.message}) + "\n" for name, outcome in everything.failed))
     print(f"{everything.passed} passed, {everything.wanted - everything.passed} failed")
     return int(bool(everything.wanted) and 100 * everything.passed / everything.wanted < options.goal)
 

@@ -1,5 +1,6 @@
 #include "cupel/compiler/passes/ExtractChecks.h"
 
+#include "cupel/compiler/passes/ExtractGrid.h"
 #include "cupel/compiler/passes/HoistConstants.h"
 #include "cupel/compiler/passes/Passes.h"
 #include "cupel/ir/check/Check.h"
@@ -245,6 +246,8 @@ private:
       auto call = dyn_cast<stablehlo::CustomCallOp>(op);
       if (call && call.getCallTargetName().starts_with("check."))
         dialect = "check";
+      if (isa<interpreter::RunParallelOp>(op) && op->getParentOp() == entry)
+        return; // Its programs are taken out next.
       if (dialect == "check" || dialect == "interpreter") {
         op->emitOpError(dialect == "check" && op->getParentOp() != function
                             ? "stands inside a region, so it cannot be taken out of the program"
@@ -287,6 +290,8 @@ ArrayAttr toAttribute(const ExtractedChecks &checks, MLIRContext *context) {
       row.set("min_ulps", builder.getI64IntegerAttr(static_cast<int64_t>(check.minUlps)));
       row.set("max_ulps", builder.getI64IntegerAttr(static_cast<int64_t>(check.maxUlps)));
     }
+    if (check.process)
+      row.set("process", builder.getI64IntegerAttr(*check.process));
     rows.push_back(row.getDictionary(context));
   }
   return builder.getArrayAttr(rows);
@@ -300,11 +305,39 @@ struct ExtractChecksPass : public impl::ExtractChecksBase<ExtractChecksPass> {
     if (failed(checks))
       return signalPassFailure();
     getOperation()->setAttr("cupel.checks", toAttribute(*checks, &getContext()));
+    if (checks->grid) {
+      Builder builder(&getContext());
+      getOperation()->setAttr("mhlo.num_replicas",
+                              builder.getI32IntegerAttr(int32_t(checks->grid->replicas)));
+      getOperation()->setAttr("mhlo.num_partitions",
+                              builder.getI32IntegerAttr(int32_t(checks->grid->partitions)));
+      SmallVector<Attribute> rows;
+      for (const std::vector<ElementsAttr> &inputs : checks->grid->inputs)
+        rows.push_back(builder.getArrayAttr(SmallVector<Attribute>(inputs.begin(), inputs.end())));
+      getOperation()->setAttr("cupel.inputs", builder.getArrayAttr(rows));
+    }
   }
 };
 
 } // namespace
 
-FailureOr<ExtractedChecks> extractChecks(ModuleOp module) { return Extraction(module).run(); }
+FailureOr<ExtractedChecks> extractChecks(ModuleOp module) {
+  FailureOr<ExtractedChecks> outer = Extraction(module).run();
+  if (failed(outer))
+    return failure();
+  auto entry = module.lookupSymbol<func::FuncOp>("main");
+  if (entry.getOps<interpreter::RunParallelOp>().empty())
+    return outer;
+  FailureOr<ExtractedChecks> grid = extractGrid(module, entry, *outer);
+  if (failed(grid))
+    return failure();
+  // Checks of the programs themselves hold on every device.
+  FailureOr<ExtractedChecks> inner = Extraction(module).run();
+  if (failed(inner))
+    return failure();
+  for (ExtractedCheck &check : inner->checks)
+    grid->checks.push_back(check);
+  return grid;
+}
 
 } // namespace cupel::compiler

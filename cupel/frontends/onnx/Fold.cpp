@@ -6,8 +6,6 @@
 #include "cupel/reference/Plan.h"
 #include "onnx-ml.pb.h"
 
-#include "mlir/IR/Verifier.h"
-
 namespace cupel::frontends::onnx_import {
 
 using namespace mlir;
@@ -17,6 +15,7 @@ namespace {
 
 // Beyond this, evaluating at import costs more than it saves.
 constexpr int64_t kMaxElements = 1 << 16;
+constexpr int64_t kMaxBetween = 1 << 22;
 
 bool isWorthFolding(ArrayRef<Item> inputs) {
   int64_t elements = 0;
@@ -28,6 +27,17 @@ bool isWorthFolding(ArrayRef<Item> inputs) {
     elements += input.known->size();
   }
   return elements <= kMaxElements;
+}
+
+/// Whether nothing in between is so large that evaluating it costs time or memory worth the name.
+bool isCheap(ModuleOp module) {
+  int64_t total = 0;
+  module.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+        total += std::min(type.getNumElements(), kMaxBetween);
+  });
+  return total < kMaxBetween;
 }
 
 } // namespace
@@ -52,6 +62,8 @@ Result<bool> Importer::fold(const OpEntry &entry, const proto::NodeProto &node, 
   Status status = entry.lower(folded);
   folding = false;
   current = outer;
+  if (status && !scratch.problem().empty())
+    status = folded.error("its operands or attributes do not fit: " + scratch.problem());
   if (!status)
     return Error{status.message()};
 
@@ -67,22 +79,26 @@ Result<bool> Importer::fold(const OpEntry &entry, const proto::NodeProto &node, 
       elements += HloBuilder::countOf(item.value);
     }
   }
-  if (elements > kMaxElements)
+  if (elements > kMaxElements || !isCheap(*module))
     return false;
   if (!values.empty()) {
     scratch.builder().create<func::ReturnOp>(scratch.location(), values);
     function.setFunctionType(builder.getFunctionType({}, ValueRange(values).getTypes()));
-    if (failed(verify(*module)) || failed(compiler::lowerChlo(*module)))
-      return refuse(Refusal::NotYet, "a node could not be evaluated: its program does not verify");
+    if (std::optional<std::string> complaint = verifyComplaint(*module))
+      return refuse(Refusal::Invalid, *complaint);
+    if (failed(compiler::lowerChlo(*module)))
+      return folded.refuse(Refusal::NotYet, "could not be evaluated: chlo cannot be lowered");
     auto plan = reference::Plan::create(*module);
     if (!plan)
-      return refuse(Refusal::NotYet, "a node could not be evaluated: " + plan.message());
+      return folded.refuse(Refusal::NotYet, "could not be evaluated: " + plan.message());
     reference::RunOptions runOptions;
     runOptions.maxSteps = 1 << 20;
+    runOptions.timeoutSeconds = 10;
+    runOptions.threads = 1;
     reference::Run run(runOptions);
     auto evaluated = (*plan)->run(run, {});
     if (!evaluated)
-      return refuse(Refusal::Invalid, "a node could not be evaluated: " + evaluated.message());
+      return folded.error("could not be evaluated: " + evaluated.message());
     for (auto [place, value] : llvm::zip(places, *evaluated)) {
       // Constants borrow the scratch module's memory, which ends here.
       Result<Tensor> copy =

@@ -1,5 +1,6 @@
 #include "cupel/frontends/onnx/Importer.h"
 
+#include "cupel/frontends/onnx/CodedTypes.h"
 #include "onnx-ml.pb.h"
 
 #include "mlir/IR/Verifier.h"
@@ -17,6 +18,8 @@ namespace {
 // Known tensors up to this size are written into the program; larger ones are arguments.
 constexpr int64_t kInlineElements = 1024;
 constexpr int kMaxFunctionDepth = 64;
+// What functions that call functions and loops that are written out may grow to.
+constexpr int64_t kMaxNodes = 250'000;
 
 bool isStandard(StringRef domain) { return domain.empty() || domain == "ai.onnx"; }
 StringRef canonical(StringRef domain) { return isStandard(domain) ? StringRef() : domain; }
@@ -28,7 +31,30 @@ Opsets opsetsOf(const google::protobuf::RepeatedPtrField<proto::OperatorSetIdPro
   return opsets;
 }
 
+/// Types that say the same of a tensor but for its values.
+bool isSameTensor(const Tensor &a, const Tensor &b) {
+  return a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape());
+}
+
 } // namespace
+
+std::optional<std::string> verifyComplaint(ModuleOp module) {
+  std::string complaint;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    if (!complaint.empty())
+      return;
+    std::string place;
+    diagnostic.getLocation()->walk([&](Location location) {
+      if (auto named = dyn_cast<NameLoc>(location); named && place.empty())
+        place = "node '" + named.getName().str() + "': ";
+      return WalkResult::advance();
+    });
+    complaint = place + "its operands or attributes do not fit its operator: " + diagnostic.str();
+  });
+  if (succeeded(verify(module)))
+    return std::nullopt;
+  return complaint.empty() ? "the program made from this model does not verify" : complaint;
+}
 
 const Item *Scope::find(StringRef name) const {
   for (const Scope *scope = this; scope; scope = scope->outer)
@@ -91,6 +117,9 @@ bool Importer::run(ImportedModel &result) {
         return refuse(Refusal::Sequences,
                       "output '" + output.name() + "' is a sequence or an optional, not a tensor");
       Item item = *found;
+      if (item.coded)
+        result.notes.push_back("output '" + output.name() + "' holds the bits of " +
+                               elementName(int32_t(item.coded)));
       outputs.push_back(materialize(item));
       result.outputs.push_back(output.name());
     }
@@ -107,9 +136,8 @@ bool Importer::run(ImportedModel &result) {
   result.weights = std::move(weights);
   if (survey)
     return true;
-  if (failed(verify(*result.module))) {
-    failure = {Refusal::NotYet,
-               "the module made from this model does not verify: an error in Cupel"};
+  if (std::optional<std::string> complaint = verifyComplaint(*result.module)) {
+    failure = {Refusal::Invalid, *complaint};
     return false;
   }
   return true;
@@ -125,13 +153,20 @@ Value Importer::materialize(Item &item) {
   const Tensor &tensor = *item.known;
   if (folding || tensor.size() <= kInlineElements || item.name.empty())
     return item.value = current->constant(tensor);
-  Value &argument = weightArguments[item.name];
-  if (!argument) {
-    auto type = RankedTensorType::get(ArrayRef(tensor.shape().data(), tensor.shape().size()),
-                                      elementTypeFor(&context, tensor.dtype()));
-    argument = main.getBody().addArgument(type, namedLocation(item.name));
-    weights.emplace_back(item.name, tensor);
-  }
+  // Memory tells weights apart: names may stand again in other graphs and in each call of a
+  // function.
+  auto [first, last] = weightArguments.equal_range(tensor.data());
+  for (auto same = first; same != last; ++same)
+    if (isSameTensor(weights[same->second.first].second, tensor))
+      return item.value = same->second.second;
+  auto type = RankedTensorType::get(ArrayRef(tensor.shape().data(), tensor.shape().size()),
+                                    elementTypeFor(&context, tensor.dtype()));
+  std::string name = item.name;
+  for (int i = 1; !weightNames.insert(name).second; ++i)
+    name = item.name + "_" + std::to_string(i);
+  Value argument = main.getBody().addArgument(type, namedLocation(name));
+  weightArguments.emplace(tensor.data(), std::pair(weights.size(), argument));
+  weights.emplace_back(std::move(name), tensor);
   return item.value = argument;
 }
 
@@ -255,6 +290,7 @@ Status Importer::importInput(const proto::ValueInfoProto &input, Scope &scope,
     return refuse(Refusal::Invalid,
                   fmt::format("input '{}' has an impossible shape", input.name()));
   Item item;
+  item.coded = isCoded(number) ? number : 0;
   if (auto given = options.inputs.find(input.name());
       given != options.inputs.end() && given->second.dtype() != *type)
     return refuse(
@@ -272,6 +308,7 @@ Status Importer::importInput(const proto::ValueInfoProto &input, Scope &scope,
     item.sources.resize(sourceNames.size() + 1);
     item.sources.set(sourceNames.size());
     sourceNames.push_back(input.name());
+    weightNames.insert(input.name());
     result.inputs.push_back({input.name(), *type, std::move(*shape)});
   }
   scope.items[input.name()] = std::move(item);
@@ -296,6 +333,7 @@ Status Importer::importInitializers(const proto::GraphProto &graph, Scope &scope
     Item item;
     item.known = std::move(*value);
     item.name = name;
+    item.coded = isCoded(number) ? number : 0;
     scope.items[name] = std::move(item);
     return {};
   };
@@ -336,6 +374,10 @@ const proto::FunctionProto *Importer::findFunction(const proto::NodeProto &node)
 }
 
 Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
+  if (++nodeCount > kMaxNodes)
+    return refuse(Refusal::NotYet,
+                  fmt::format("{}: functions and loops written out come to more than {} nodes",
+                              describe(node, opsetOf(canonical(node.domain()))), kMaxNodes));
   SmallVector<Item> inputs;
   wasFolded = false;
   StringRef domain = canonical(node.domain());
@@ -381,6 +423,13 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
       for (const Item &element : *input.elements)
         sources |= element.sources;
   }
+  int64_t coded = 0;
+  for (const Item &input : inputs)
+    coded = input.coded ? input.coded : coded;
+  bool standard = isStandard(domain), moves = standard && movesElements(node.op_type());
+  if (coded && !moves && !(standard && takesCoded(node.op_type())))
+    return refuse(Refusal::NotYet,
+                  described() + ": does not take element type " + elementName(int32_t(coded)));
   Scope *outer = this->scope;
   this->scope = &scope;
   SmallVector<Item> results;
@@ -390,6 +439,8 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   if (folded && !*folded) {
     Node context(*this, node, opset, std::move(inputs));
     status = entry->lower(context);
+    if (status && !current->problem().empty())
+      status = context.error("its operands or attributes do not fit: " + current->problem());
     results = std::move(context.results);
   }
   this->scope = outer;
@@ -407,6 +458,10 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
     Item &item = results[i];
     if (!item.known)
       item.sources |= sources;
+    else if (item.name.empty())
+      item.name = name;
+    if (moves)
+      item.coded = coded;
     scope.items[name] = std::move(item);
   }
   return {};

@@ -24,6 +24,9 @@ struct Scope {
 
 using Opsets = std::map<std::string, int64_t, std::less<>>;
 
+/// What the verifier has against a module, with the node it comes from; nothing if it is sound.
+std::optional<std::string> verifyComplaint(mlir::ModuleOp module);
+
 class Importer {
 public:
   Importer(const Model &model, mlir::MLIRContext &context, const ImportOptions &options,
@@ -78,7 +81,9 @@ private:
   std::optional<HloBuilder> mainBuilder;
   HloBuilder *current = nullptr; ///< The main function's, or a scratch function's while folding.
   bool folding = false;
-  std::map<std::string, mlir::Value> weightArguments;
+  /// Weights that are arguments, by where their data lie: their number and the argument.
+  std::multimap<const void *, std::pair<size_t, mlir::Value>> weightArguments;
+  std::set<std::string> weightNames;
   std::vector<std::pair<std::string, tensor::Tensor>> weights;
   Scope *scope = nullptr; ///< Of the node being imported.
   int functionDepth = 0;
@@ -86,6 +91,7 @@ private:
   size_t callPath = 0;    ///< Tells the calls of one function apart.
   bool wasFolded = false; ///< The node imported last.
   std::map<std::pair<size_t, const proto::NodeProto *>, size_t> surveyed;
+  int64_t nodeCount = 0;
   const std::map<std::string, const proto::AttributeProto *> *callerAttributes = nullptr;
 };
 

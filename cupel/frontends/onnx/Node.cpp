@@ -1,5 +1,6 @@
 #include "cupel/frontends/onnx/Node.h"
 
+#include "cupel/frontends/onnx/CodedTypes.h"
 #include "cupel/frontends/onnx/Importer.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/tensor/Convert.h"
@@ -11,6 +12,8 @@ namespace cupel::frontends::onnx_import {
 
 using namespace mlir;
 using tensor::Tensor;
+
+constexpr int64_t kNewestOpset = 28;
 
 Node::Node(Importer &importer, const proto::NodeProto &node, int64_t opset,
            SmallVector<Item> inputs)
@@ -169,6 +172,11 @@ void Node::out(size_t i, Value value) {
   results[i] = Item();
   results[i].value = value;
 }
+void Node::outCoded(size_t i, Value bits, int64_t number) {
+  out(i, bits);
+  if (i < results.size())
+    results[i].coded = number;
+}
 void Node::outKnown(size_t i, Tensor tensor) {
   if (i >= results.size())
     return;
@@ -291,10 +299,38 @@ Status Node::checkBroadcast(Value x, Value y) const {
 
 Result<Type> Node::elementTypeNumbered(int64_t number) const {
   Result<tensor::DType> type = elementType(int32_t(number));
+  if (isCoded(number))
+    return refuse(Refusal::NotYet, "element type " + elementName(int32_t(number)) +
+                                       " is for casts and quantisation only");
   if (!type)
     return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
                   type.message());
   return elementTypeFor(b.context(), *type);
+}
+
+void Node::forgive() {
+  importer.failure = {};
+  importer.failure.refusal = Refusal::None;
+  importer.rebind.clear();
+  b.forgetProblem();
+  results.assign(results.size(), Item());
+}
+
+Result<Value> Node::apply(StringRef op, ArrayRef<Value> operands) {
+  // Of domains other than the standard's, the newest form is what they mean.
+  const OpEntry *entry = OpTable::get().find("", op, kNewestOpset);
+  if (!entry)
+    return refuse(Refusal::NotYet, "there is no lowering of " + op.str());
+  SmallVector<Item> inputs(operands.size());
+  for (auto [item, value] : llvm::zip(inputs, operands))
+    item.value = value;
+  Node other(importer, node, kNewestOpset, std::move(inputs));
+  Status status = entry->lower(other);
+  if (!status)
+    return Error{status.message()};
+  if (other.results.empty() || !other.results[0].isTensor())
+    return error("gives no result");
+  return importer.materialize(other.results[0]);
 }
 
 Result<SmallVector<Item>> Node::inlineGraph(const proto::GraphProto &graph, ArrayRef<Item> inputs) {

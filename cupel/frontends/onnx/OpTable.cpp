@@ -7,22 +7,9 @@ namespace cupel::frontends::onnx_import {
 const OpTable &OpTable::get() {
   static const OpTable table = [] {
     OpTable made;
-    registerElementwise(made);
-    registerShapes(made);
-    registerControlFlow(made);
-    registerReductions(made);
-    registerIndexing(made);
-    registerProducts(made);
-    registerRearrange(made);
-    registerConvolution(made);
-    registerAttention(made);
-    registerNormalization(made);
-    registerQuantization(made);
-    registerRecurrent(made);
-    registerSampling(made);
-    registerSignal(made);
-    registerSequences(made);
-    registerTraining(made);
+#define ONNX_REGISTER(family) register##family(made);
+    ONNX_FAMILIES(ONNX_REGISTER)
+#undef ONNX_REGISTER
     return made;
   }();
   return table;
@@ -53,6 +40,14 @@ std::vector<std::pair<std::string, std::string>> OpTable::names() const {
   std::vector<std::pair<std::string, std::string>> result;
   for (const auto &[key, versions] : entries)
     result.push_back(key);
+  return result;
+}
+
+std::vector<int64_t> OpTable::versions(llvm::StringRef domain, llvm::StringRef name) const {
+  std::vector<int64_t> result;
+  if (auto found = entries.find({domain.str(), name.str()}); found != entries.end())
+    for (const auto &[since, entry] : found->second)
+      result.push_back(since);
   return result;
 }
 

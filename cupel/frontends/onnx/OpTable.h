@@ -30,22 +30,11 @@ public:
   const OpEntry *find(llvm::StringRef domain, llvm::StringRef name, int64_t opset) const;
   bool knows(llvm::StringRef domain, llvm::StringRef name) const;
   std::vector<std::pair<std::string, std::string>> names() const; ///< (domain, name)
+  /// From which opset on each lowering of an operator holds.
+  std::vector<int64_t> versions(llvm::StringRef domain, llvm::StringRef name) const;
 
 private:
   std::map<std::pair<std::string, std::string>, std::map<int64_t, OpEntry>> entries;
 };
-
-// The families.
-void registerElementwise(OpTable &table);
-void registerShapes(OpTable &table);
-void registerControlFlow(OpTable &table);
-void registerReductions(OpTable &table);
-void registerIndexing(OpTable &table);
-void registerProducts(OpTable &table);
-void registerRearrange(OpTable &table);
-void registerConvolution(OpTable &table);
-void registerAttention(OpTable &table);
-void registerNormalization(OpTable &table);
-void registerQuantization(OpTable &table);
 
 } // namespace cupel::frontends::onnx_import

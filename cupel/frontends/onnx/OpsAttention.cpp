@@ -1,25 +1,20 @@
 // Attention and what stands around it in transformers: rotary embeddings, linear attention, causal
 // convolutions with state.
 
-#include "cupel/frontends/onnx/Lowering.h"
+#include "cupel/frontends/onnx/Repeat.h"
 
 namespace cupel::frontends::onnx_import {
 
 using namespace mlir;
 
-namespace {
-
-/// [B, S, heads * D] -> [B, heads, S, D]; four dimensions stay.
-Result<Value> splitHeads(Node &n, Value x, StringRef attribute) {
+Result<Value> splitHeads(Node &n, Value x, int64_t heads) {
   HloBuilder &b = n.b;
   ArrayRef<int64_t> shape = HloBuilder::shapeOf(x);
   if (shape.size() == 4)
     return x;
-  int64_t heads = n.integer(attribute, 0);
   if (shape.size() != 3 || heads < 1 || shape[2] % heads)
     return n.error("its operands should be [batch, heads, length, size], or of three dimensions "
-                   "with " +
-                   attribute.str());
+                   "with a number of heads that divides the last");
   return b.transpose(b.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
 }
 
@@ -28,6 +23,8 @@ Value mergeHeads(HloBuilder &b, Value x) {
   ArrayRef<int64_t> s = HloBuilder::shapeOf(turned);
   return b.reshape(turned, {s[0], s[1], s[2] * s[3]});
 }
+
+namespace {
 
 /// Each head `times` in a row.
 Value repeatHeads(HloBuilder &b, Value x, int64_t times) {
@@ -43,51 +40,33 @@ Value minusInfinityWhereNot(HloBuilder &b, Value allowed, Type element) {
   return b.select(allowed, b.splat(0, element, shape), b.lowest(element, shape));
 }
 
-/// What is added to the scores: the mask, the causal rule, windows and the lengths of the keys.
-Result<Value> attentionBias(Node &n, ArrayRef<int64_t> scores, Type element, int64_t past) {
-  HloBuilder &b = n.b;
-  int64_t keys = scores[3];
-  Dims table{scores[0], 1, scores[2], keys};
+/// What is added to the scores: the mask, the causal rule, windows and the lengths of the keys;
+/// null if nothing is.
+Value attentionBias(HloBuilder &b, const AttentionForm &form, Value mask, Value counts,
+                    ArrayRef<int64_t> scores, Type element) {
+  Dims table{scores[0], 1, scores[2], scores[3]};
   Value bias;
   auto addBias = [&](Value more) { bias = bias ? b.add(bias, more) : more; };
-  if (n.has(3)) {
-    Value mask = n.in(3);
-    int64_t rank = HloBuilder::rankOf(mask);
-    if (rank < 1 || HloBuilder::shapeOf(mask).back() > keys)
-      return n.error("its mask does not fit its keys");
-    int64_t missing = keys - HloBuilder::shapeOf(mask).back();
-    bool isBool = HloBuilder::isBool(mask);
-    if (missing > 0 && HloBuilder::shapeOf(mask).back() != 1) {
-      Dims low(rank, 0), high(rank, 0);
-      high.back() = missing;
-      Type type = HloBuilder::elementOf(mask);
-      mask = b.pad(mask, isBool ? b.splatInteger(0, type) : b.lowest(type), low, high);
-    }
-    mask = isBool ? minusInfinityWhereNot(b, mask, element) : b.convert(mask, element);
-    std::optional<Dims> shape = HloBuilder::broadcastShape(HloBuilder::shapeOf(mask), scores);
-    if (!shape || ArrayRef<int64_t>(*shape) != scores)
-      return n.error("its mask does not broadcast to the scores");
-    addBias(mask);
-  }
+  if (mask)
+    addBias(HloBuilder::isBool(mask) ? minusInfinityWhereNot(b, mask, element)
+                                     : b.convert(mask, element));
   Value lengths;
-  if (n.has(6)) {
-    lengths = b.broadcastInDim(b.convert(n.in(6), b.i64()), table, {0});
+  if (counts) {
+    lengths = b.broadcastInDim(b.convert(counts, b.i64()), table, {0});
     addBias(minusInfinityWhereNot(b, b.less(b.iota(table, 3, b.i64()), lengths), element));
   }
-  int64_t left = n.integer("left_window_size", -1), right = n.integer("right_window_size", -1);
-  bool causal = n.integer("is_causal", 0);
-  if (causal || left >= 0 || right >= 0) {
-    Value offset = b.splatInteger(past, b.i64(), table);
+  if (form.causal || form.left >= 0 || form.right >= 0) {
+    Value offset = b.splatInteger(form.past, b.i64(), table);
     if (lengths)
       offset = b.subtract(lengths, b.like(lengths, double(scores[2])));
     Value ahead = b.subtract(b.iota(table, 3, b.i64()), b.add(b.iota(table, 2, b.i64()), offset));
     auto rule = [&](Value allowed) { addBias(minusInfinityWhereNot(b, allowed, element)); };
-    if (causal)
+    if (form.causal)
       rule(b.lessEqual(ahead, b.like(ahead, 0)));
-    if (left >= 0)
-      rule(b.greaterEqual(ahead, b.like(ahead, -double(left))));
-    if (right >= 0)
-      rule(b.lessEqual(ahead, b.like(ahead, double(right))));
+    if (form.left >= 0)
+      rule(b.greaterEqual(ahead, b.like(ahead, -double(form.left))));
+    if (form.right >= 0)
+      rule(b.lessEqual(ahead, b.like(ahead, double(form.right))));
   }
   return bias;
 }
@@ -103,18 +82,142 @@ Value maskedSoftmax(HloBuilder &b, Value x) {
   return b.divide(e, b.select(b.equal(sum, b.like(sum, 0)), b.like(sum, 1), sum));
 }
 
+/// The decomposition; operands are q, k, v and what else the form has.
+SmallVector<Value> attentionBody(HloBuilder &b, const AttentionForm &form, ValueRange v) {
+  Value q = v[0], mask = form.mask ? v[3] : Value(), counts = form.lengths ? v.back() : Value();
+  Type element = HloBuilder::elementOf(q);
+  int64_t times = HloBuilder::shapeOf(q)[1] / HloBuilder::shapeOf(v[1])[1];
+  Value keys = repeatHeads(b, v[1], times), values = repeatHeads(b, v[2], times);
+  Value scores = b.dotGeneral(b.multiply(q, b.like(q, form.scale)),
+                              b.multiply(keys, b.like(keys, form.scale)), {0, 1}, {0, 1}, {3}, {3});
+  Value shown;
+  auto report = [&](int which) {
+    if (form.scoresAfter == which)
+      shown = scores;
+  };
+  report(0);
+  if (form.softcap > 0) {
+    Value cap = b.like(scores, form.softcap);
+    scores = b.multiply(cap, b.tanh(b.divide(scores, cap)));
+  }
+  report(1);
+  if (Value bias = attentionBias(b, form, mask, counts, Dims(HloBuilder::shapeOf(scores)), element))
+    scores = b.add(scores, bias);
+  report(2);
+  Type precision = form.precision ? form.precision : element;
+  scores = b.convert(maskedSoftmax(b, b.convert(scores, precision)), element);
+  report(3);
+  SmallVector<Value> results{
+      b.dotGeneral(scores, b.convert(values, element), {0, 1}, {0, 1}, {3}, {2})};
+  if (shown)
+    results.push_back(shown);
+  return results;
+}
+
+Status checkAttention(Node &n, ArrayRef<int64_t> q, ArrayRef<int64_t> k, ArrayRef<int64_t> v) {
+  if (q.size() != 4 || k.size() != 4 || v.size() != 4 || q[0] != k[0] || k[0] != v[0] ||
+      q[3] != k[3] || k[1] != v[1] || k[2] != v[2] || k[1] == 0 || q[1] % k[1])
+    return n.error("its query, key and value do not fit each other");
+  return {};
+}
+
+} // namespace
+
+Value rotate(HloBuilder &b, Value x, Value cosine, Value sine, int64_t size, bool interleaved) {
+  Dims s(HloBuilder::shapeOf(x));
+  Value turned = b.sliceDim(x, 3, 0, size), rest = b.sliceDim(x, 3, size, s[3]);
+  Value first =
+      interleaved ? b.sliceDim(turned, 3, 0, size, 2) : b.sliceDim(turned, 3, 0, size / 2);
+  Value second =
+      interleaved ? b.sliceDim(turned, 3, 1, size, 2) : b.sliceDim(turned, 3, size / 2, size);
+  Value real = b.subtract(b.multiply(first, cosine), b.multiply(second, sine));
+  Value imaginary = b.add(b.multiply(first, sine), b.multiply(second, cosine));
+  Value y;
+  if (interleaved)
+    y = b.reshape(b.concatenate({b.unsqueeze(real, 4), b.unsqueeze(imaginary, 4)}, 4),
+                  {s[0], s[1], s[2], size});
+  else
+    y = b.concatenate({real, imaginary}, 3);
+  return size < s[3] ? b.concatenate({y, rest}, 3) : y;
+}
+
+Result<AttentionResult> attention(Node &n, const AttentionForm &form) {
+  ArrayRef<int64_t> qs = HloBuilder::shapeOf(form.q), ks = HloBuilder::shapeOf(form.k);
+  ONNX_TRY(checkAttention(n, qs, ks, HloBuilder::shapeOf(form.v)));
+  if (HloBuilder::elementOf(form.q) != HloBuilder::elementOf(form.k) ||
+      !HloBuilder::isFloat(form.q))
+    return n.error("its query and key should be floats of one type");
+  if (form.mask) {
+    Dims scores{qs[0], qs[1], qs[2], ks[2]};
+    std::optional<Dims> shape = HloBuilder::broadcastShape(HloBuilder::shapeOf(form.mask), scores);
+    if (!shape || *shape != scores)
+      return n.error("its mask does not broadcast to the scores");
+  }
+  if (form.lengths && HloBuilder::shapeOf(form.lengths) != ArrayRef<int64_t>({qs[0]}))
+    return n.error("its lengths are not one a batch");
+  SmallVector<Value> operands{form.q, form.k, form.v};
+  if (form.mask)
+    operands.push_back(form.mask);
+  if (form.lengths)
+    operands.push_back(form.lengths);
+  auto body = [&](HloBuilder &b, ValueRange v) { return attentionBody(b, form, v); };
+  SmallVector<Value> results;
+  if (n.composites()) {
+    OpBuilder &ops = n.b.builder();
+    SmallVector<NamedAttribute> attributes;
+    auto integer = [&](StringRef name, int64_t value) {
+      attributes.push_back(ops.getNamedAttr(name, ops.getI64IntegerAttr(value)));
+    };
+    auto flag = [&](StringRef name, bool value) {
+      attributes.push_back(ops.getNamedAttr(name, ops.getBoolAttr(value)));
+    };
+    // The scale of the product, as others write it.
+    attributes.push_back(ops.getNamedAttr("scale", ops.getF64FloatAttr(form.scale * form.scale)));
+    attributes.push_back(ops.getNamedAttr("softcap", ops.getF64FloatAttr(form.softcap)));
+    flag("is_causal", form.causal);
+    flag("has_mask", bool(form.mask));
+    flag("has_lengths", bool(form.lengths));
+    integer("past", form.past);
+    integer("left_window", form.left);
+    integer("right_window", form.right);
+    results = n.b.composite("cupel.attention", operands, ops.getDictionaryAttr(attributes), body);
+  } else {
+    results = body(n.b, operands);
+  }
+  return AttentionResult{results[0], results.size() > 1 ? results[1] : Value()};
+}
+
+namespace {
+
+/// The mask as long as the keys: what lies beyond it is not attended to.
+Result<Value> paddedMask(Node &n, Value mask, int64_t keys) {
+  HloBuilder &b = n.b;
+  int64_t rank = HloBuilder::rankOf(mask);
+  if (rank < 1 || HloBuilder::shapeOf(mask).back() > keys)
+    return n.error("its mask does not fit its keys");
+  int64_t missing = keys - HloBuilder::shapeOf(mask).back();
+  if (missing == 0 || HloBuilder::shapeOf(mask).back() == 1)
+    return mask;
+  Dims low(rank, 0), high(rank, 0);
+  high.back() = missing;
+  Type type = HloBuilder::elementOf(mask);
+  Value filler = HloBuilder::isBool(mask) ? b.splatInteger(0, type) : b.lowest(type);
+  return b.pad(mask, filler, low, high);
+}
+
 Status lowerAttention(Node &n) {
   ONNX_TRY(n.expect(3, 7));
   HloBuilder &b = n.b;
   bool packed = n.rank(0) == 3;
-  ONNX_LET(q, splitHeads(n, n.in(0), "q_num_heads"));
-  ONNX_LET(k, splitHeads(n, n.in(1), "kv_num_heads"));
-  ONNX_LET(v, splitHeads(n, n.in(2), "kv_num_heads"));
-  int64_t past = 0;
+  AttentionForm form;
+  int64_t kvHeads = n.integer("kv_num_heads", 0);
+  ONNX_LET(q, splitHeads(n, n.in(0), n.integer("q_num_heads", 0)));
+  ONNX_LET(k, splitHeads(n, n.in(1), kvHeads));
+  ONNX_LET(v, splitHeads(n, n.in(2), kvHeads));
   if (n.has(4) && n.has(5)) {
     if (n.rank(4) != 4 || n.rank(5) != 4)
       return n.error("its past should have four dimensions");
-    past = n.shape(4)[2];
+    form.past = n.shape(4)[2];
     k = b.concatenate({n.in(4), k}, 2);
     v = b.concatenate({n.in(5), v}, 2);
   }
@@ -122,40 +225,32 @@ Status lowerAttention(Node &n) {
     n.out(1, k);
   if (n.wants(2))
     n.out(2, v);
-  ArrayRef<int64_t> qs = HloBuilder::shapeOf(q), ks = HloBuilder::shapeOf(k),
-                    vs = HloBuilder::shapeOf(v);
-  if (qs[0] != ks[0] || ks[0] != vs[0] || qs[3] != ks[3] || ks[1] != vs[1] || ks[2] != vs[2] ||
-      ks[1] == 0 || qs[1] % ks[1])
-    return n.error("its query, key and value do not fit each other");
-  Type element = HloBuilder::elementOf(q);
-  int64_t times = qs[1] / ks[1];
-  double scale =
-      std::sqrt(n.hasAttribute("scale") ? n.real("scale", 1) : 1 / std::sqrt(double(qs[3])));
-  Value keys = repeatHeads(b, k, times), values = repeatHeads(b, v, times);
-  Value scores = b.dotGeneral(b.multiply(q, b.like(q, scale)),
-                              b.multiply(keys, b.like(keys, scale)), {0, 1}, {0, 1}, {3}, {3});
-  int64_t mode = n.integer("qk_matmul_output_mode", 0);
-  auto report = [&](int64_t which) {
-    if (mode == which && n.wants(3))
-      n.out(3, scores);
-  };
-  report(0);
-  if (double cap = n.real("softcap", 0); cap > 0)
-    scores = b.multiply(b.like(scores, cap), b.tanh(b.divide(scores, b.like(scores, cap))));
-  report(1);
-  ONNX_LET(bias, attentionBias(n, HloBuilder::shapeOf(scores), element, past));
-  if (bias)
-    scores = b.add(scores, bias);
-  report(2);
-  Type precision = element;
+  form.q = q;
+  form.k = k;
+  form.v = v;
+  form.scale =
+      std::sqrt(n.hasAttribute("scale") ? n.real("scale", 1)
+                                        : 1 / std::sqrt(double(HloBuilder::shapeOf(q)[3])));
+  form.softcap = n.real("softcap", 0);
+  form.causal = n.integer("is_causal", 0);
+  form.left = n.integer("left_window_size", -1);
+  form.right = n.integer("right_window_size", -1);
+  if (n.has(3)) {
+    ONNX_LET(mask, paddedMask(n, n.in(3), HloBuilder::shapeOf(k)[2]));
+    form.mask = mask;
+  }
+  if (n.has(6))
+    form.lengths = n.in(6);
   if (int64_t number = n.integer("softmax_precision", 0)) {
     ONNX_LET(type, n.elementTypeNumbered(number));
-    precision = type;
+    form.precision = type;
   }
-  scores = b.convert(maskedSoftmax(b, b.convert(scores, precision)), element);
-  report(3);
-  Value y = b.dotGeneral(scores, b.convert(values, element), {0, 1}, {0, 1}, {3}, {2});
-  n.out(0, packed ? mergeHeads(b, y) : y);
+  if (n.wants(3))
+    form.scoresAfter = int(n.integer("qk_matmul_output_mode", 0));
+  ONNX_LET(made, attention(n, form));
+  if (made.scores)
+    n.out(3, made.scores);
+  n.out(0, packed ? mergeHeads(b, made.y) : made.y);
   return {};
 }
 
@@ -179,10 +274,8 @@ Status lowerFlexAttention(Node &n) {
   HloBuilder &b = n.b;
   if (n.rank(0) != 4 || n.rank(1) != 4 || n.rank(2) != 4)
     return n.error("its operands should have four dimensions");
-  ArrayRef<int64_t> qs = n.shape(0), ks = n.shape(1), vs = n.shape(2);
-  if (qs[0] != ks[0] || ks[0] != vs[0] || qs[3] != ks[3] || ks[1] != vs[1] || ks[2] != vs[2] ||
-      ks[1] == 0 || qs[1] % ks[1])
-    return n.error("its query, key and value do not fit each other");
+  ArrayRef<int64_t> qs = n.shape(0), ks = n.shape(1);
+  ONNX_TRY(checkAttention(n, qs, ks, n.shape(2)));
   int64_t times = qs[1] / ks[1];
   Type element = n.element(0);
   double scale = n.real("scale", 1 / std::sqrt(double(qs[3])));
@@ -203,13 +296,12 @@ Status lowerRotary(Node &n) {
   ONNX_TRY(n.expect(3, 4));
   HloBuilder &b = n.b;
   bool packed = n.rank(0) == 3;
-  ONNX_LET(x, splitHeads(n, n.in(0), "num_heads"));
+  ONNX_LET(x, splitHeads(n, n.in(0), n.integer("num_heads", 0)));
   ArrayRef<int64_t> s = HloBuilder::shapeOf(x);
   int64_t size = n.integer("rotary_embedding_dim", 0);
   size = size ? size : s[3];
   if (size < 2 || size % 2 || size > s[3])
     return n.error("its rotary_embedding_dim does not fit its operand");
-  Value rotated = b.sliceDim(x, 3, 0, size), rest = b.sliceDim(x, 3, size, s[3]);
   // Angles as [B, 1, S, size / 2].
   auto angles = [&](size_t i) -> Result<Value> {
     Value cache = n.in(i);
@@ -229,25 +321,7 @@ Status lowerRotary(Node &n) {
   };
   ONNX_LET(cosine, angles(1));
   ONNX_LET(sine, angles(2));
-  bool interleaved = n.integer("interleaved", 0);
-  Value first, second;
-  if (interleaved) {
-    first = b.sliceDim(rotated, 3, 0, size, 2);
-    second = b.sliceDim(rotated, 3, 1, size, 2);
-  } else {
-    first = b.sliceDim(rotated, 3, 0, size / 2);
-    second = b.sliceDim(rotated, 3, size / 2, size);
-  }
-  Value real = b.subtract(b.multiply(first, cosine), b.multiply(second, sine));
-  Value imaginary = b.add(b.multiply(first, sine), b.multiply(second, cosine));
-  Value y;
-  if (interleaved)
-    y = b.reshape(b.concatenate({b.unsqueeze(real, 4), b.unsqueeze(imaginary, 4)}, 4),
-                  {s[0], s[1], s[2], size});
-  else
-    y = b.concatenate({real, imaginary}, 3);
-  if (size < s[3])
-    y = b.concatenate({y, rest}, 3);
+  Value y = rotate(b, x, cosine, sine, size, n.integer("interleaved", 0));
   n.out(0, packed ? mergeHeads(b, y) : y);
   return {};
 }
@@ -275,10 +349,6 @@ Status lowerLinearAttention(Node &n) {
   double scale = n.real("scale", 0);
   if (scale == 0)
     scale = 1 / std::sqrt(double(dk));
-  auto token = [&](size_t i, int64_t t, int64_t parts) {
-    Value one = b.convert(b.sliceDim(n.in(i), 1, t, t + 1), wide);
-    return b.reshape(one, {batch, parts, HloBuilder::shapeOf(one)[2] / parts});
-  };
   Value state = n.has(3) ? b.convert(n.in(3), wide) : b.splat(0, wide, {batch, heads, dk, dv});
   if (HloBuilder::shapeOf(state) != ArrayRef<int64_t>({batch, heads, dk, dv}))
     return n.error("its past state does not fit");
@@ -286,25 +356,32 @@ Status lowerLinearAttention(Node &n) {
     return n.error("its beta does not fit its heads");
   if (gated && n.shape(4).back() != heads && n.shape(4).back() != heads * dk)
     return n.error("its decay does not fit its heads");
-  SmallVector<Value> tokens;
-  for (int64_t t = 0; t < length; ++t) {
-    Value q = b.reshape(token(0, t, qHeads), {batch, heads, group, dk});
-    Value k = token(1, t, heads), v = token(2, t, heads);
+  if (length < 1)
+    return n.error("has no token");
+  for (size_t i = 4; i < n.inputCount(); ++i)
+    if (n.has(i) && (n.rank(i) != 3 || n.shape(i)[0] != batch || n.shape(i)[1] != length))
+      return n.error("its decay or beta is not one a token");
+  auto step = [&](Value at, int64_t known, ArrayRef<Value> carried) -> Result<Trip> {
+    auto token = [&](size_t i, int64_t parts) {
+      Value one = b.convert(entryAt(b, n.in(i), 1, at, known), wide);
+      return b.reshape(one, {batch, parts, HloBuilder::shapeOf(one)[1] / parts});
+    };
+    Value q = b.reshape(token(0, qHeads), {batch, heads, group, dk});
+    Value k = token(1, heads), v = token(2, heads), now = carried[0];
     if (gated) // [B, H, dk or 1, 1]
-      state = b.multiply(state, b.unsqueeze(b.exp(token(4, t, heads)), 3));
+      now = b.multiply(now, b.unsqueeze(b.exp(token(4, heads)), 3));
     if (delta) {
-      Value beta = token(5, t, n.shape(5).back()); // [B, H or 1, 1]
-      Value had = b.dotGeneral(state, k, {0, 1}, {0, 1}, {2}, {2});
+      Value beta = token(5, n.shape(5).back()); // [B, H or 1, 1]
+      Value had = b.dotGeneral(now, k, {0, 1}, {0, 1}, {2}, {2});
       v = b.multiply(beta, b.subtract(v, had));
     }
-    state = b.add(state, b.multiply(b.unsqueeze(k, 3), b.unsqueeze(v, 2)));
-    Value o = b.dotGeneral(q, state, {0, 1}, {0, 1}, {3}, {2}); // [B, H, group, dv]
-    tokens.push_back(b.reshape(b.multiply(o, b.like(o, scale)), {batch, 1, qHeads * dv}));
-  }
-  if (tokens.empty())
-    return n.error("has no token");
-  n.out(0, b.convert(b.concatenate(tokens, 1), n.element(0)));
-  n.out(1, b.convert(state, n.has(3) ? n.element(3) : n.element(0)));
+    now = b.add(now, b.multiply(b.unsqueeze(k, 3), b.unsqueeze(v, 2)));
+    Value o = b.dotGeneral(q, now, {0, 1}, {0, 1}, {3}, {2}); // [B, H, group, dv]
+    return Trip{{now}, {}, {b.reshape(b.multiply(o, b.like(o, scale)), {batch, qHeads * dv})}};
+  };
+  ONNX_LET(made, repeat(n, length, false, {state}, step));
+  n.out(0, b.convert(b.transpose(made.stacked[0], {1, 0, 2}), n.element(0)));
+  n.out(1, b.convert(made.carried[0], n.has(3) ? n.element(3) : n.element(0)));
   return {};
 }
 

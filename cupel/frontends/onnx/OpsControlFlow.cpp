@@ -1,7 +1,7 @@
 // If and Loop. What is known when the model is imported is decided then: a branch is inlined, a
-// loop whose trips are known is unrolled.
+// loop of few trips is written out; others become stablehlo.while.
 
-#include "cupel/frontends/onnx/OpTable.h"
+#include "cupel/frontends/onnx/Repeat.h"
 
 #include "onnx-ml.pb.h"
 
@@ -15,7 +15,8 @@ using tensor::Tensor;
 
 namespace {
 
-constexpr int64_t kMaxUnrolled = 2048;
+// Where a body has to be written out although its trips are many.
+constexpr int64_t kMaxWrittenOut = 2048;
 
 Result<std::optional<bool>> knownCondition(Node &n, const Item &item) {
   if (!item.known)
@@ -76,58 +77,100 @@ Status lowerIf(Node &n) {
   return {};
 }
 
-Status lowerLoop(Node &n) {
-  const proto::GraphProto *body = n.graph("body");
-  if (!body || n.inputCount() < 2)
-    return n.error("lacks its body or its operands");
-  int64_t carriedCount = n.inputCount() - 2;
-  if (body->input_size() != carriedCount + 2 || body->output_size() < carriedCount + 1)
-    return n.error("its body has the wrong number of inputs or outputs");
-  int64_t scans = body->output_size() - carriedCount - 1;
-  // Without a limit, the condition decides alone.
-  int64_t trips = kMaxUnrolled + 1;
-  if (n.has(0)) {
-    Result<Dims> limit = n.knownIntegers(0, "the trip count");
-    if (!limit)
-      return Error{limit.message()};
-    if (limit->size() != 1)
-      return n.error("its trip count should be one number");
-    trips = std::max<int64_t>((*limit)[0], 0);
-  }
-  bool hasCondition = n.has(1);
+/// A Loop's parts; `trips` is -1 where nothing limits them, or where only the program knows.
+struct Loop {
+  const proto::GraphProto *body = nullptr;
+  int64_t carried = 0, scans = 0, trips = -1;
+  bool hasCondition = false, limitUnknown = false;
   Item condition;
-  condition.known = Tensor::of<DType::I1>({}, {1});
-  if (hasCondition)
-    condition = n.item(1);
-  SmallVector<Item> carried;
-  for (int64_t i = 0; i < carriedCount; ++i)
-    carried.push_back(n.item(i + 2));
-  SmallVector<SmallVector<Value>> stacked(scans);
-  for (int64_t trip = 0; trip < trips; ++trip) {
-    if (hasCondition) {
-      Result<std::optional<bool>> goOn = knownCondition(n, condition);
-      if (!goOn)
-        return Error{goOn.message()};
-      if (!*goOn)
+  SmallVector<Item> state;
+};
+
+/// As stablehlo.while: types stay, and what is stacked needs a known number of trips.
+Status loopWhile(Node &n, const Loop &loop) {
+  HloBuilder &b = n.b;
+  SmallVector<Value> carried;
+  for (Item item : loop.state) {
+    if (!item.isTensor())
+      return n.refuse(Refusal::Sequences, "carries sequences");
+    carried.push_back(n.materialize(item));
+  }
+  Value limit = loop.limitUnknown ? b.reshape(b.convert(n.in(0), b.i64()), {}) : Value();
+  Value goOn;
+  if (loop.hasCondition) {
+    Item condition = loop.condition;
+    goOn = b.reshape(n.materialize(condition), {});
+  }
+  if (limit) {
+    Value any = b.greater(limit, b.splatInteger(0, b.i64()));
+    goOn = goOn ? b.logicalAnd(goOn, any) : any;
+  }
+  auto step = [&](Value index, int64_t, ArrayRef<Value> state) -> Result<Trip> {
+    SmallVector<Item> inputs(2 + state.size());
+    inputs[0].value = index;
+    // A body runs only where its condition holds.
+    inputs[1].known = Tensor::of<DType::I1>({}, {1});
+    for (auto [i, value] : llvm::enumerate(state))
+      inputs[2 + i].value = value;
+    ONNX_LET(results, n.inlineGraph(*loop.body, inputs));
+    for (Item &item : results)
+      if (!item.isTensor())
+        return n.refuse(Refusal::Sequences, "its body gives sequences");
+    Trip trip;
+    if (loop.hasCondition) {
+      ONNX_LET(known, knownCondition(n, results[0]));
+      if (loop.scans && !(known && *known))
         return n.refuse(Refusal::DataDependent, "when it ends is known only when the program runs");
-      if (!**goOn)
+      if (HloBuilder::countOf(n.materialize(results[0])) != 1 ||
+          !HloBuilder::isBool(n.materialize(results[0])))
+        return n.error("its condition should be one bool");
+      trip.goOn = b.reshape(n.materialize(results[0]), {});
+    }
+    if (limit) {
+      Value more = b.less(b.add(index, b.splatInteger(1, b.i64())), limit);
+      trip.goOn = trip.goOn ? b.logicalAnd(trip.goOn, more) : more;
+    }
+    for (int64_t i = 0; i < loop.carried; ++i)
+      trip.carried.push_back(n.materialize(results[1 + i]));
+    for (int64_t i = 0; i < loop.scans; ++i)
+      trip.stacked.push_back(n.materialize(results[1 + loop.carried + i]));
+    return trip;
+  };
+  ONNX_LET(made, writeWhile(n, loop.trips, false, goOn, carried, step));
+  for (int64_t i = 0; i < loop.carried; ++i)
+    n.out(i, made.carried[i]);
+  for (int64_t i = 0; i < loop.scans; ++i)
+    n.out(loop.carried + i, made.stacked[i]);
+  return {};
+}
+
+/// Trip by trip; what is known stays known. Ends with false where the program alone knows whether
+/// there is another trip.
+Result<bool> loopWrittenOut(Node &n, const Loop &loop) {
+  Item condition = loop.condition;
+  SmallVector<Item> carried = loop.state;
+  SmallVector<SmallVector<Value>> stacked(loop.scans);
+  for (int64_t trip = 0; loop.trips < 0 || trip < loop.trips; ++trip) {
+    if (loop.hasCondition) {
+      ONNX_LET(goOn, knownCondition(n, condition));
+      if (!goOn)
+        return false;
+      if (!*goOn)
         break;
     }
-    if (trip >= kMaxUnrolled)
+    if (trip >= kMaxWrittenOut)
       return n.refuse(Refusal::NotYet,
-                      fmt::format("more than {} trips are not unrolled", kMaxUnrolled));
+                      fmt::format("more than {} trips are not written out", kMaxWrittenOut));
     SmallVector<Item> inputs(2);
     inputs[0].known = Tensor::of<DType::I64>({}, {trip});
     inputs[1] = condition;
     inputs.append(carried.begin(), carried.end());
-    Result<SmallVector<Item>> results = n.inlineGraph(*body, inputs);
-    if (!results)
-      return Error{results.message()};
-    condition = (*results)[0];
-    for (int64_t i = 0; i < carriedCount; ++i)
-      carried[i] = (*results)[1 + i];
-    for (int64_t i = 0; i < scans; ++i) {
-      Item &item = (*results)[1 + carriedCount + i];
+    ONNX_LET(results, n.inlineGraph(*loop.body, inputs));
+    condition = results[0];
+    for (int64_t i = 0; i < loop.carried; ++i)
+      carried[i] = results[1 + i];
+    for (int64_t i = 0; i < loop.scans; ++i) {
+      Item &item = results[1 + loop.carried + i];
       if (!item.isTensor())
         return n.refuse(Refusal::Sequences, "stacks sequences");
       stacked[i].push_back(n.b.unsqueeze(n.materialize(item), 0));
@@ -135,24 +178,77 @@ Status lowerLoop(Node &n) {
         return n.error("what it stacks changes its shape from trip to trip");
     }
   }
-  for (int64_t i = 0; i < carriedCount; ++i)
+  for (int64_t i = 0; i < loop.carried; ++i)
     n.outItem(i, carried[i]);
-  for (int64_t i = 0; i < scans; ++i) {
-    if (stacked[i].empty()) {
-      // No trip: the shape comes from the body's declaration.
-      const proto::TypeProto_Tensor &type = body->output(1 + carriedCount + i).type().tensor_type();
-      Result<Type> element = n.elementTypeNumbered(type.elem_type());
-      if (!element)
-        return Error{element.message()};
-      Dims shape{0};
-      for (const proto::TensorShapeProto_Dimension &dim : type.shape().dim())
-        shape.push_back(dim.has_dim_value() ? dim.dim_value() : 1);
-      n.out(carriedCount + i, n.b.splat(0, *element, shape));
-    } else {
-      n.out(carriedCount + i, n.b.concatenate(stacked[i], 0));
+  for (int64_t i = 0; i < loop.scans; ++i) {
+    if (!stacked[i].empty()) {
+      n.out(loop.carried + i, n.b.concatenate(stacked[i], 0));
+      continue;
     }
+    // No trip: the shape comes from the body's declaration.
+    const proto::TypeProto_Tensor &type =
+        loop.body->output(1 + loop.carried + i).type().tensor_type();
+    ONNX_LET(element, n.elementTypeNumbered(type.elem_type()));
+    Dims shape{0};
+    for (const proto::TensorShapeProto_Dimension &dim : type.shape().dim())
+      shape.push_back(dim.has_dim_value() ? dim.dim_value() : 1);
+    n.out(loop.carried + i, n.b.splat(0, element, shape));
   }
-  return {};
+  return true;
+}
+
+Status lowerLoop(Node &n) {
+  Loop loop;
+  loop.body = n.graph("body");
+  if (!loop.body || n.inputCount() < 2)
+    return n.error("lacks its body or its operands");
+  loop.carried = n.inputCount() - 2;
+  if (loop.body->input_size() != loop.carried + 2 || loop.body->output_size() < loop.carried + 1)
+    return n.error("its body has the wrong number of inputs or outputs");
+  loop.scans = loop.body->output_size() - loop.carried - 1;
+  loop.hasCondition = n.has(1);
+  loop.condition.known = Tensor::of<DType::I1>({}, {1});
+  if (loop.hasCondition) {
+    loop.condition = n.item(1);
+    if (!loop.condition.isTensor() || HloBuilder::countOf(n.in(1)) != 1 ||
+        !HloBuilder::isBool(n.in(1)))
+      return n.error("its condition should be one bool");
+  }
+  for (int64_t i = 0; i < loop.carried; ++i) {
+    if (!n.has(i + 2))
+      return n.error(fmt::format("lacks operand {}", i + 2));
+    loop.state.push_back(n.item(i + 2));
+  }
+  if (n.has(0)) {
+    bool isNumber = n.item(0).isTensor() && HloBuilder::countOf(n.in(0)) == 1;
+    if (!isNumber)
+      return n.error("its trip count should be one number");
+    loop.limitUnknown = !n.item(0).known && loop.scans == 0;
+    if (loop.limitUnknown) {
+      if (loopWhile(n, loop))
+        return {};
+      n.forgive();
+      loop.limitUnknown = false;
+    }
+    ONNX_LET(limit, n.knownIntegers(0, "the trip count"));
+    loop.trips = std::max<int64_t>(limit[0], 0);
+  }
+  if (loop.trips > kWrittenOut) {
+    Status status = loopWhile(n, loop);
+    // A body whose shapes depend on the trip must be written out.
+    if (status)
+      return status;
+    if (loop.trips > kMaxWrittenOut && !loop.hasCondition)
+      return status;
+    n.forgive();
+  }
+  ONNX_LET(done, loopWrittenOut(n, loop));
+  if (done)
+    return {};
+  // The program alone knows when it ends: only what is carried has a known shape then.
+  if (loop.scans)
+    return n.refuse(Refusal::DataDependent, "when it ends is known only when the program runs");
+  return loopWhile(n, loop);
 }
 
 } // namespace

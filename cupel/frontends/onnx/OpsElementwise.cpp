@@ -1,13 +1,31 @@
 // Arithmetic, comparison, logic and the elementary functions: one result element an operand
 // element.
 
-#include "cupel/frontends/onnx/OpTable.h"
+#include "cupel/frontends/onnx/Lowering.h"
 
 #include "cupel/ir/chlo/Chlo.h"
 
 namespace cupel::frontends::onnx_import {
 
 using namespace mlir;
+
+Value gelu(Node &n, Value operand, bool byTanh) {
+  auto formula = [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
+    Value x = v[0], half = b.like(x, 0.5), one = b.like(x, 1);
+    Value inner;
+    if (byTanh) {
+      Value cube = b.multiply(x, b.multiply(x, x));
+      Value sum = b.add(x, b.multiply(b.like(x, 0.044715), cube));
+      inner = b.tanh(b.multiply(b.like(x, 0.79788456080286535588), sum));
+    } else {
+      inner = b.unary<chlo::ErfOp>(b.multiply(x, b.like(x, 0.70710678118654752440)));
+    }
+    return {b.multiply(b.multiply(half, x), b.add(one, inner))};
+  };
+  if (!n.composites())
+    return formula(n.b, {operand})[0];
+  return n.b.composite(byTanh ? "cupel.gelu_tanh" : "cupel.gelu", {operand}, {}, formula)[0];
+}
 
 namespace {
 
@@ -245,24 +263,7 @@ Status lowerGelu(Node &n) {
   std::string approximate = n.text("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
     return n.error("approximate should be none or tanh");
-  auto formula = [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
-    Value x = v[0], half = b.like(x, 0.5), one = b.like(x, 1);
-    Value inner;
-    if (approximate == "tanh") {
-      Value cube = b.multiply(x, b.multiply(x, x));
-      Value sum = b.add(x, b.multiply(b.like(x, 0.044715), cube));
-      inner = b.tanh(b.multiply(b.like(x, 0.79788456080286535588), sum));
-    } else {
-      inner = b.unary<chlo::ErfOp>(b.multiply(x, b.like(x, 0.70710678118654752440)));
-    }
-    return {b.multiply(b.multiply(half, x), b.add(one, inner))};
-  };
-  if (!n.composites()) {
-    n.out(0, formula(n.b, {n.in(0)})[0]);
-    return {};
-  }
-  StringRef name = approximate == "tanh" ? "cupel.gelu_tanh" : "cupel.gelu";
-  n.out(0, n.b.composite(name, {n.in(0)}, {}, formula)[0]);
+  n.out(0, gelu(n, n.in(0), approximate == "tanh"));
   return {};
 }
 

@@ -27,7 +27,16 @@ Result<Type> stashType(Node &n, Type element) {
   return n.elementTypeNumbered(n.integer("stash_type", 1));
 }
 
-using CompositeBody = std::function<SmallVector<Value>(HloBuilder &, ValueRange)>;
+Status checkBroadcastsTo(Node &n, Value small, Value x) {
+  std::optional<Dims> shape =
+      HloBuilder::broadcastShape(HloBuilder::shapeOf(small), HloBuilder::shapeOf(x));
+  if (!shape || ArrayRef<int64_t>(*shape) != HloBuilder::shapeOf(x))
+    return n.error("its scale or bias does not broadcast to its operand");
+  return {};
+}
+
+} // namespace
+
 SmallVector<Value> compositeOf(Node &n, StringRef name, ArrayRef<Value> operands, int64_t axis,
                                double epsilon, const CompositeBody &body) {
   if (!n.composites())
@@ -38,53 +47,60 @@ SmallVector<Value> compositeOf(Node &n, StringRef name, ArrayRef<Value> operands
   return n.b.composite(name, operands, ops.getDictionaryAttr(attributes), body);
 }
 
-Status checkBroadcastsTo(Node &n, Value small, Value x) {
-  std::optional<Dims> shape =
-      HloBuilder::broadcastShape(HloBuilder::shapeOf(small), HloBuilder::shapeOf(x));
-  if (!shape || ArrayRef<int64_t>(*shape) != HloBuilder::shapeOf(x))
-    return n.error("its scale or bias does not broadcast to its operand");
-  return {};
+Result<SmallVector<Value>> layerNorm(Node &n, Value x, Value scale, Value bias, int64_t axis,
+                                     double epsilon, Type inner) {
+  SmallVector<Value> operands{x, scale};
+  if (bias)
+    operands.push_back(bias);
+  for (Value small : ArrayRef(operands).drop_front())
+    ONNX_TRY(checkBroadcastsTo(n, small, x));
+  return compositeOf(n, "cupel.layer_norm", operands, axis, epsilon,
+                     [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
+                       Type element = HloBuilder::elementOf(v[1]);
+                       Normalized made =
+                           normalize(b, b.convert(v[0], inner),
+                                     dimensionsFrom(axis, HloBuilder::rankOf(v[0])), epsilon);
+                       Value y = b.multiply(b.convert(made.value, element), v[1]);
+                       return {v.size() > 2 ? b.add(y, v[2]) : y, made.mean, made.inverse};
+                     });
 }
+
+Result<SmallVector<Value>> rmsNorm(Node &n, Value x, Value scale, int64_t axis, double epsilon,
+                                   Type inner) {
+  ONNX_TRY(checkBroadcastsTo(n, scale, x));
+  return compositeOf(n, "cupel.rms_norm", {x, scale}, axis, epsilon,
+                     [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
+                       Type element = HloBuilder::elementOf(v[1]);
+                       Value wide = b.convert(v[0], inner);
+                       Value mean = b.mean(b.square(wide),
+                                           dimensionsFrom(axis, HloBuilder::rankOf(wide)), true);
+                       Value inverse = b.rsqrt(b.add(mean, b.like(mean, epsilon)));
+                       Value y = b.convert(b.multiply(wide, inverse), element);
+                       return {b.multiply(y, v[1]), inverse};
+                     });
+}
+
+namespace {
 
 Status lowerLayerNorm(Node &n) {
   ONNX_TRY(n.expect(2, 3));
   ONNX_LET(axis, n.axis(n.integer("axis", -1), n.rank(0)));
   ONNX_LET(stash, stashType(n, n.element(0)));
-  SmallVector<Value> operands{n.in(0), n.in(1)};
-  if (n.has(2))
-    operands.push_back(n.in(2));
-  for (Value small : ArrayRef(operands).drop_front())
-    ONNX_TRY(checkBroadcastsTo(n, small, n.in(0)));
-  double epsilon = n.real("epsilon", 1e-5);
-  auto results = compositeOf(n, "cupel.layer_norm", operands, axis, epsilon,
-                             [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
-                               Type element = HloBuilder::elementOf(v[0]);
-                               Normalized made = normalize(
-                                   b, b.convert(v[0], stash),
-                                   dimensionsFrom(axis, HloBuilder::rankOf(v[0])), epsilon);
-                               Value y = b.multiply(b.convert(made.value, element), v[1]);
-                               return {v.size() > 2 ? b.add(y, v[2]) : y, made.mean, made.inverse};
-                             });
+  ONNX_LET(results, layerNorm(n, n.in(0), n.in(1), n.has(2) ? n.in(2) : Value(), axis,
+                              n.real("epsilon", 1e-5), stash));
   for (size_t i = 0; i < 3; ++i)
     n.out(i, results[i]);
   return {};
 }
 
+/// ONNX Runtime's name for it has a second result.
 Status lowerRmsNorm(Node &n) {
   ONNX_TRY(n.expect(2, 2));
   ONNX_LET(axis, n.axis(n.integer("axis", -1), n.rank(0)));
   ONNX_LET(stash, stashType(n, n.element(0)));
-  ONNX_TRY(checkBroadcastsTo(n, n.in(1), n.in(0)));
-  double epsilon = n.real("epsilon", 1e-5);
-  n.out(0, compositeOf(n, "cupel.rms_norm", {n.in(0), n.in(1)}, axis, epsilon,
-                       [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
-                         Type element = HloBuilder::elementOf(v[0]);
-                         Value x = b.convert(v[0], stash);
-                         Value mean =
-                             b.mean(b.square(x), dimensionsFrom(axis, HloBuilder::rankOf(x)), true);
-                         Value inverse = b.rsqrt(b.add(mean, b.like(mean, epsilon)));
-                         return {b.multiply(b.convert(b.multiply(x, inverse), element), v[1])};
-                       })[0]);
+  ONNX_LET(results, rmsNorm(n, n.in(0), n.in(1), axis, n.real("epsilon", 1e-5), stash));
+  for (size_t i = 0; i < 2; ++i)
+    n.out(i, results[i]);
   return {};
 }
 
@@ -137,9 +153,10 @@ Status lowerBatchNorm(Node &n) {
       return n.error("its scale, bias, mean and variance should be one number a channel");
   Type element = n.element(0);
   Value x = n.in(0), mean = n.in(3), variance = n.in(4);
-  bool training = n.opset >= 14 && n.integer("training_mode", 0);
-  if (n.opset < 14 && n.wants(1))
-    return n.refuse(Refusal::NotYet, "its training form before opset 14 is not lowered");
+  // Before opset 14 results tell training: the running statistics and those of the batch.
+  // Before opset 7 an attribute says that this is no training.
+  bool training = n.opset >= 14 ? n.integer("training_mode", 0)
+                                : n.wants(1) && (n.opset >= 7 || !n.integer("is_test", 0));
   if (training) {
     Dims axes{0};
     axes.append(dimensionsFrom(2, rank));
@@ -154,6 +171,10 @@ Status lowerBatchNorm(Node &n) {
     };
     n.out(1, blend(mean, batchMean));
     n.out(2, blend(variance, batchVariance));
+    if (n.opset < 14) {
+      n.out(3, batchMean);
+      n.out(4, batchVariance);
+    }
     mean = batchMean;
     variance = batchVariance;
   }
@@ -196,6 +217,8 @@ Status lowerLpNorm(Node &n) {
 void registerNormalization(OpTable &table) {
   table.add("LayerNormalization", 17, lowerLayerNorm);
   table.add("RMSNormalization", 23, lowerRmsNorm);
+  // ONNX Runtime's optimizer writes this one into the standard's domain.
+  table.add("SimplifiedLayerNormalization", 1, lowerRmsNorm);
   table.add("InstanceNormalization", 1, lowerInstanceNorm);
   table.add("GroupNormalization", 18, lowerGroupNorm);
   table.add("BatchNormalization", 1, lowerBatchNorm);

@@ -1,7 +1,6 @@
-// Scan and the recurrent layers. Trips are known, so they are unrolled.
+// Scan and the recurrent layers.
 
-#include "cupel/frontends/onnx/Lowering.h"
-#include "cupel/frontends/onnx/OpFamilies.h"
+#include "cupel/frontends/onnx/Repeat.h"
 
 #include "onnx-ml.pb.h"
 
@@ -13,103 +12,190 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t kMaxUnrolled = 2048;
+// Where a body has to be written out although its trips are many.
+constexpr int64_t kMaxWrittenOut = 2048;
+
+/// What Scan goes over, and how.
+struct Scan {
+  const proto::GraphProto *body;
+  int64_t states, outputs, trips = 0;
+  SmallVector<Item> state;
+  SmallVector<Value> inputs;
+  Dims inAxes, inReverse;
+};
+
+struct Scanned {
+  SmallVector<Item> state;
+  SmallVector<Value> stacked; // On dimension 0.
+};
+
+/// Entries of what is scanned in one trip.
+SmallVector<Item> entries(HloBuilder &b, const Scan &scan, Value index, int64_t known) {
+  SmallVector<Item> result;
+  for (auto [i, value] : llvm::enumerate(scan.inputs)) {
+    Item item;
+    int64_t at = known;
+    Value place = index;
+    if (scan.inReverse[i]) {
+      at = known < 0 ? known : scan.trips - 1 - known;
+      if (known < 0)
+        place = b.subtract(b.splatInteger(scan.trips - 1, b.i64()), index);
+    }
+    item.value = entryAt(b, value, scan.inAxes[i], place, at);
+    result.push_back(item);
+  }
+  return result;
+}
+
+Result<Scanned> scanWrittenOut(Node &n, const Scan &scan) {
+  HloBuilder &b = n.b;
+  Scanned result;
+  result.state = scan.state;
+  SmallVector<SmallVector<Value>> stacked(scan.outputs);
+  for (int64_t trip = 0; trip < scan.trips; ++trip) {
+    SmallVector<Item> arguments(result.state);
+    arguments.append(entries(b, scan, Value(), trip));
+    ONNX_LET(made, n.inlineGraph(*scan.body, arguments));
+    for (Item &item : made)
+      if (!item.isTensor())
+        return n.refuse(Refusal::Sequences, "its body gives sequences");
+    for (int64_t i = 0; i < scan.states; ++i)
+      result.state[i] = made[i];
+    for (int64_t i = 0; i < scan.outputs; ++i) {
+      Value value = b.unsqueeze(n.materialize(made[scan.states + i]), 0);
+      if (!stacked[i].empty() && stacked[i].front().getType() != value.getType())
+        return n.error("what it stacks changes its shape from trip to trip");
+      stacked[i].push_back(value);
+    }
+  }
+  for (SmallVector<Value> &values : stacked)
+    result.stacked.push_back(b.concatenate(values, 0));
+  return result;
+}
+
+Result<Scanned> scanWhile(Node &n, const Scan &scan) {
+  SmallVector<Value> carried;
+  for (Item item : scan.state)
+    carried.push_back(n.materialize(item));
+  auto step = [&](Value index, int64_t known, ArrayRef<Value> state) -> Result<Trip> {
+    SmallVector<Item> arguments(state.size());
+    for (auto [item, value] : llvm::zip(arguments, state))
+      item.value = value;
+    arguments.append(entries(n.b, scan, index, known));
+    ONNX_LET(made, n.inlineGraph(*scan.body, arguments));
+    Trip trip;
+    for (auto [i, item] : llvm::enumerate(made)) {
+      if (!item.isTensor())
+        return n.refuse(Refusal::Sequences, "its body gives sequences");
+      (int64_t(i) < scan.states ? trip.carried : trip.stacked).push_back(n.materialize(item));
+    }
+    return trip;
+  };
+  ONNX_LET(made, writeWhile(n, scan.trips, false, Value(), carried, step));
+  Scanned result;
+  for (Value value : made.carried) {
+    result.state.emplace_back();
+    result.state.back().value = value;
+  }
+  result.stacked = made.stacked;
+  return result;
+}
+
+Result<Scanned> runScan(Node &n, const Scan &scan) {
+  if (scan.trips <= kWrittenOut)
+    return scanWrittenOut(n, scan);
+  Result<Scanned> result = scanWhile(n, scan);
+  // A body whose shapes depend on the trip must be written out.
+  if (result || scan.trips > kMaxWrittenOut)
+    return result;
+  n.forgive();
+  return scanWrittenOut(n, scan);
+}
 
 Status lowerScan(Node &n) {
   HloBuilder &b = n.b;
-  const proto::GraphProto *body = n.graph("body");
+  Scan scan;
+  scan.body = n.graph("body");
   // Opset 8 has sequence lengths first, and a batch dimension before everything.
   bool batched = n.opset < 9;
   int64_t first = batched ? 1 : 0, scanned = n.integer("num_scan_inputs", 0);
-  int64_t states = int64_t(n.inputCount()) - first - scanned;
-  if (!body || scanned < 1 || states < 0 || body->input_size() != int64_t(n.inputCount()) - first ||
-      body->output_size() < states)
+  scan.states = int64_t(n.inputCount()) - first - scanned;
+  if (!scan.body || scanned < 1 || scan.states < 0 || scanned > int64_t(n.inputCount()) ||
+      scan.body->input_size() != int64_t(n.inputCount()) - first ||
+      scan.body->output_size() < scan.states)
     return n.error("its body does not fit its operands");
   for (size_t i = first; i < n.inputCount(); ++i)
     if (!n.has(i) || !n.item(i).isTensor())
       return n.refuse(Refusal::Sequences, "takes tensors");
-  if (batched && n.has(0))
-    return n.refuse(Refusal::NotYet, "its sequence lengths are not lowered");
-  int64_t outputs = body->output_size() - states;
+  scan.outputs = scan.body->output_size() - scan.states;
   auto list = [&](StringRef name, int64_t count) {
     return n.hasAttribute(name) ? n.integers(name) : Dims(count, 0);
   };
-  Dims inAxes = list("scan_input_axes", scanned),
-       inReverse = list("scan_input_directions", scanned),
-       outAxes = list("scan_output_axes", outputs),
-       outReverse = list("scan_output_directions", outputs);
-  if (batched)
-    inReverse = list("directions", scanned);
-  if (int64_t(inAxes.size()) != scanned || int64_t(inReverse.size()) != scanned ||
-      int64_t(outAxes.size()) != outputs || int64_t(outReverse.size()) != outputs)
+  Dims inAxes = list("scan_input_axes", scanned), outAxes = list("scan_output_axes", scan.outputs),
+       outReverse = list("scan_output_directions", scan.outputs);
+  scan.inReverse = list(batched ? "directions" : "scan_input_directions", scanned);
+  if (int64_t(inAxes.size()) != scanned || int64_t(scan.inReverse.size()) != scanned ||
+      int64_t(outAxes.size()) != scan.outputs || int64_t(outReverse.size()) != scan.outputs)
     return n.error("its axes or directions are not one a scanned value");
+  if (batched && n.rank(first) < 1)
+    return n.error("its operands lack the batch");
   int64_t batches = batched ? n.shape(first)[0] : 1;
-  SmallVector<SmallVector<Value>> results(body->output_size());
+  if (batches < 1 || batches > kMaxWrittenOut)
+    return n.refuse(Refusal::NotYet, fmt::format("{} batches are not written out", batches));
+  Dims lengths;
+  if (batched && n.has(0)) {
+    ONNX_LET(known, n.knownIntegers(0, "the lengths of its sequences"));
+    lengths = known;
+    if (int64_t(lengths.size()) != batches)
+      return n.error("its lengths are not one a batch");
+  }
+  SmallVector<SmallVector<Value>> results(scan.body->output_size());
   for (int64_t batch = 0; batch < batches; ++batch) {
-    SmallVector<Item> state;
-    SmallVector<Value> inputs;
-    int64_t trips = -1;
-    for (int64_t i = 0; i < states + scanned; ++i) {
+    scan.state.clear();
+    scan.inputs.clear();
+    scan.inAxes.clear();
+    int64_t size = -1;
+    for (int64_t i = 0; i < scan.states + scanned; ++i) {
       Item item = n.item(first + i);
-      Value value;
       if (batched) {
-        value = n.in(first + i);
-        if (HloBuilder::rankOf(value) < 1 || HloBuilder::shapeOf(value)[0] != batches)
+        Value all = n.in(first + i);
+        if (HloBuilder::rankOf(all) < 1 || HloBuilder::shapeOf(all)[0] != batches)
           return n.error("its operands differ in the batch");
-        Dims shape(HloBuilder::shapeOf(value).drop_front());
-        value = b.reshape(b.sliceDim(value, 0, batch, batch + 1), shape);
         item = Item();
-        item.value = value;
+        item.value = entryAt(b, all, 0, Value(), batch);
       }
-      if (i < states) {
-        state.push_back(item);
+      if (i < scan.states) {
+        scan.state.push_back(item);
         continue;
       }
-      value = batched ? value : n.in(first + i);
-      ONNX_LET(axis, n.axis(inAxes[i - states], HloBuilder::rankOf(value)));
-      inAxes[i - states] = axis;
-      int64_t size = HloBuilder::shapeOf(value)[axis];
-      if (trips >= 0 && size != trips)
+      Value value = batched ? item.value : n.in(first + i);
+      ONNX_LET(axis, n.axis(inAxes[i - scan.states], HloBuilder::rankOf(value)));
+      scan.inAxes.push_back(axis);
+      int64_t mine = HloBuilder::shapeOf(value)[axis];
+      if (size >= 0 && mine != size)
         return n.error("what it scans differs in length");
-      trips = size;
-      inputs.push_back(value);
+      size = mine;
+      scan.inputs.push_back(value);
     }
-    if (trips > kMaxUnrolled || trips < 1)
-      return n.refuse(Refusal::NotYet, fmt::format("{} trips are not unrolled", trips));
-    SmallVector<SmallVector<Value>> stacked(outputs);
-    for (int64_t trip = 0; trip < trips; ++trip) {
-      SmallVector<Item> arguments(state);
-      for (auto [i, value] : llvm::enumerate(inputs)) {
-        int64_t at = inReverse[i] ? trips - 1 - trip : trip, axis = inAxes[i];
-        Dims shape(HloBuilder::shapeOf(value));
-        shape.erase(shape.begin() + axis);
-        Item item;
-        item.value = b.reshape(b.sliceDim(value, axis, at, at + 1), shape);
-        arguments.push_back(item);
-      }
-      ONNX_LET(made, n.inlineGraph(*body, arguments));
-      for (Item &item : made)
-        if (!item.isTensor())
-          return n.refuse(Refusal::Sequences, "its body gives sequences");
-      for (int64_t i = 0; i < states; ++i)
-        state[i] = made[i];
-      for (int64_t i = 0; i < outputs; ++i)
-        stacked[i].push_back(n.materialize(made[states + i]));
-    }
-    for (int64_t i = 0; i < states; ++i)
-      results[i].push_back(n.materialize(state[i]));
-    for (int64_t i = 0; i < outputs; ++i) {
-      ONNX_LET(axis, n.axis(outAxes[i], HloBuilder::rankOf(stacked[i][0]) + 1));
+    scan.trips = lengths.empty() ? size : lengths[batch];
+    if (scan.trips < 1 || scan.trips > size)
+      return n.refuse(Refusal::NotYet, fmt::format("{} trips over {} entries", scan.trips, size));
+    ONNX_LET(made, runScan(n, scan));
+    for (int64_t i = 0; i < scan.states; ++i)
+      results[i].push_back(n.materialize(made.state[i]));
+    for (int64_t i = 0; i < scan.outputs; ++i) {
+      Value all = made.stacked[i];
+      int64_t rank = HloBuilder::rankOf(all);
+      ONNX_LET(axis, n.axis(outAxes[i], rank));
       if (outReverse[i])
-        std::reverse(stacked[i].begin(), stacked[i].end());
-      for (Value &one : stacked[i]) {
-        if (HloBuilder::shapeOf(one) != HloBuilder::shapeOf(stacked[i].back()) &&
-            &one != &stacked[i].back() &&
-            HloBuilder::countOf(one) != HloBuilder::countOf(stacked[i].back()))
-          return n.error("what it stacks changes its shape from trip to trip");
-        one = b.unsqueeze(one, axis);
-      }
-      results[states + i].push_back(b.concatenate(stacked[i], axis));
+        all = b.reverse(all, {0});
+      // Sequences that end early are filled up with zeros.
+      Dims none(rank, 0), fill(rank, 0);
+      fill[0] = size - scan.trips;
+      all = b.pad(all, b.splat(0, HloBuilder::elementOf(all)), none, fill);
+      Dims order = dimensionsFrom(1, rank);
+      order.insert(order.begin() + axis, 0);
+      results[scan.states + i].push_back(b.transpose(all, order));
     }
   }
   for (auto [i, values] : llvm::enumerate(results)) {
@@ -216,8 +302,8 @@ template <Cell cell> Status lowerRecurrent(Node &n) {
       (n.has(3) && n.shape(3) != ArrayRef<int64_t>({directions, 2 * gates * hidden})) ||
       (n.has(4) && HloBuilder::countOf(n.in(4)) != batch))
     return n.error("its weights do not fit its operand");
-  if (length > kMaxUnrolled || length < 1)
-    return n.refuse(Refusal::NotYet, fmt::format("{} steps are not unrolled", length));
+  if (length < 1)
+    return n.refuse(Refusal::NotYet, "a sequence without steps is not lowered");
   SmallVector<StringRef> usual{"Sigmoid", "Tanh", "Tanh"};
   if (cell == Cell::Rnn)
     usual = {"Tanh"};
@@ -271,10 +357,10 @@ template <Cell cell> Status lowerRecurrent(Node &n) {
     bool backward = direction == "reverse" || d == 1;
     // Rows end at their own length: beyond it the state stays and the output is zero.
     Value lengths = n.has(4) ? b.reshape(b.convert(n.in(4), b.i64()), {batch, 1}) : Value();
-    SmallVector<Value> outputs(length);
-    for (int64_t step = 0; step < length; ++step) {
-      int64_t t = backward ? length - 1 - step : step;
-      Value xt = b.reshape(b.sliceDim(x, 0, t, t + 1), {batch, features});
+    auto step = [&](Value at, int64_t known, ArrayRef<Value> carried) -> Result<Trip> {
+      Value xt = entryAt(b, x, 0, at, known), h = carried[0], c;
+      if (cell == Cell::Lstm)
+        c = carried[1];
       Value fromX = b.add(b.matmul(xt, w), wb), fromH = b.matmul(h, r), nextH, nextC = c;
       if constexpr (cell == Cell::Rnn) {
         ONNX_LET(made, activate(n, function(0), clipped(b.add(fromX, b.add(fromH, rb)))));
@@ -308,20 +394,25 @@ template <Cell cell> Status lowerRecurrent(Node &n) {
       }
       Value y = nextH;
       if (lengths) {
-        Value inside = b.greater(lengths, b.splatInteger(t, b.i64(), {batch, 1}));
+        Value inside = b.greater(lengths, b.broadcastTo(at, {batch, 1}));
         y = b.select(inside, nextH, b.like(nextH, 0));
         nextH = b.select(inside, nextH, h);
         if (c)
           nextC = b.select(inside, nextC, c);
       }
-      h = nextH;
-      c = nextC;
-      outputs[t] = b.reshape(y, {1, 1, batch, hidden});
-    }
-    ys.push_back(b.concatenate(outputs, 0));
-    lastH.push_back(b.unsqueeze(h, 0));
+      Trip trip{{nextH}, {}, {y}};
+      if (nextC)
+        trip.carried.push_back(nextC);
+      return trip;
+    };
+    SmallVector<Value> start{h};
     if (c)
-      lastC.push_back(b.unsqueeze(c, 0));
+      start.push_back(c);
+    ONNX_LET(made, repeat(n, length, backward, start, step));
+    ys.push_back(b.unsqueeze(made.stacked[0], 1));
+    lastH.push_back(b.unsqueeze(made.carried[0], 0));
+    if (c)
+      lastC.push_back(b.unsqueeze(made.carried[1], 0));
   }
   Value y = b.concatenate(ys, 1), yh = b.concatenate(lastH, 0);
   n.out(0, batchFirst ? b.transpose(y, {2, 0, 1, 3}) : y);

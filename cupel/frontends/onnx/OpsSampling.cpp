@@ -1,7 +1,6 @@
 // Images looked up between their pixels: Resize in all its modes, Upsample, GridSample, AffineGrid.
 
 #include "cupel/frontends/onnx/Lowering.h"
-#include "cupel/frontends/onnx/OpFamilies.h"
 
 #include <cmath>
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 // Signals: Fourier transforms, windows, mel filters; and Col2Im, which adds patches up.
 
 #include "cupel/frontends/onnx/Lowering.h"
-#include "cupel/frontends/onnx/OpFamilies.h"
 
 #include <cmath>
 #include <numbers>

@@ -2,7 +2,6 @@
 // the step's number, then all tensors, all gradients and all states.
 
 #include "cupel/frontends/onnx/Lowering.h"
-#include "cupel/frontends/onnx/OpFamilies.h"
 
 namespace cupel::frontends::onnx_import {
 

@@ -730,7 +730,12 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
   }
   if (autocast)
     castOperands(target, arguments);
-  if (schema && schema->writes())
+  // An operator whose results are not what it writes to (batch_norm's running statistics) says in
+  // its lowering what it writes.
+  bool writesBeside =
+      schema && !schema->results.empty() &&
+      llvm::all_of(schema->results, [](const auto &result) { return result.alias.empty(); });
+  if (schema && schema->writes() && !writesBeside)
     return importWrite(scope, node, target, *schema, std::move(arguments));
 
   const OpEntry *entry = OpTable::get().find(target);

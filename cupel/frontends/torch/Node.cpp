@@ -446,6 +446,16 @@ void Node::outList(size_t i, ArrayRef<Value> values) {
   }
 }
 
+void Node::write(StringRef argument, Value value) {
+  const Resolved *found = find(argument);
+  if (!found || !found->item.alias)
+    return fail("writes to '" + argument.str() + "', which is no tensor");
+  RankedTensorType type = HloBuilder::typeOf(importer.read(*found->item.alias));
+  if (HloBuilder::shapeOf(value) != type.getShape())
+    return fail("the new value of '" + argument.str() + "' has another shape");
+  importer.write(*found->item.alias, cast(b, value, type.getElementType()));
+}
+
 void Node::outNumber(size_t i, Scalar number) {
   if (i >= results.size())
     return;

@@ -118,6 +118,9 @@ public:
   void out(size_t i, mlir::Value value);
   void outList(size_t i, llvm::ArrayRef<mlir::Value> values);
   void outNumber(size_t i, Scalar number);
+  /// The new value of an argument that the operator changes beside its results, as batch_norm does
+  /// with its running statistics; converted to the argument's element type.
+  void write(llvm::StringRef argument, mlir::Value value);
 
   // Complaints; all name operator, overload, argument shapes and the model's source line.
   void fail(const std::string &message);   ///< The program contradicts itself.

@@ -5,9 +5,9 @@ namespace cupel::frontends::torch_import {
 const OpTable &OpTable::get() {
   static const OpTable table = [] {
     OpTable made;
-#define CUPEL_REGISTER_FAMILY(name) register##name(made);
-    CUPEL_TORCH_FAMILIES(CUPEL_REGISTER_FAMILY)
-#undef CUPEL_REGISTER_FAMILY
+#define CUPEL_TORCH_FAMILY(name) register##name(made);
+#include "cupel/frontends/torch/ops/Families.def"
+#undef CUPEL_TORCH_FAMILY
     return made;
   }();
   return table;

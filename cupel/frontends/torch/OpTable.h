@@ -34,16 +34,8 @@ private:
 };
 
 // The families, ops/<Name>.cpp each.
-#define CUPEL_TORCH_FAMILIES(F)                                                                    \
-  F(Arithmetic)                                                                                    \
-  F(Attention)                                                                                     \
-  F(Backward) F(Bitwise) F(Casts) F(Comparison) F(Complex) F(Convolution) F(Creation)              \
-      F(Cumulative) F(Embedding) F(Foreach) F(Fourier) F(Indexing) F(Interpolation)                \
-          F(LinearAlgebra) F(Losses) F(Normalization) F(Padding) F(Pointwise) F(Polynomials)       \
-              F(Pooling) F(Products) F(Rearrange) F(Recurrent) F(Reductions) F(Scatter) F(Sorting) \
-                  F(Special) F(Views) F(Activations)
-#define CUPEL_DECLARE_FAMILY(name) void register##name(OpTable &table);
-CUPEL_TORCH_FAMILIES(CUPEL_DECLARE_FAMILY)
-#undef CUPEL_DECLARE_FAMILY
+#define CUPEL_TORCH_FAMILY(name) void register##name(OpTable &table);
+#include "cupel/frontends/torch/ops/Families.def"
+#undef CUPEL_TORCH_FAMILY
 
 } // namespace cupel::frontends::torch_import

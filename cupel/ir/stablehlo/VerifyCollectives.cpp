@@ -196,8 +196,7 @@ LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 LogicalResult AllReduceOp::verify() {
   Reporter report(*this);
   if (failed(verifyGlobalIds(report, getUseGlobalDeviceIds(), getChannelHandle())) ||
-      failed(
-          verifyGroups(report, getReplicaGroups(), {/*areEqualSized=*/getUseGlobalDeviceIds()})) ||
+      failed(verifyGroups(report, getReplicaGroups(), {/*areEqualSized=*/false})) ||
       failed(verifyResultCount(report, getNumResults(), getNumOperands())))
     return failure();
   return verifyCommonReducer(report, getComputation(), getOperandTypes());

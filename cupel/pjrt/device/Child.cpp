@@ -169,7 +169,7 @@ private:
     bool passed = true;
     for (size_t d = 0; d < report.results.size(); ++d) {
       std::vector<Judgement> judgements =
-          judgeChecks(report.results[d], workload.checks, workload.constants);
+          judgeChecks(report.results[d], d, workload.checks, workload.constants);
       if (!workload.expected.empty()) {
         const auto &expected =
             workload.expected.size() > 1 ? workload.expected[d] : workload.expected[0];

@@ -53,12 +53,14 @@ std::vector<Judgement> cupel::pjrt::judge(const std::vector<Tensor> &results,
   return judgements;
 }
 
-std::vector<Judgement> cupel::pjrt::judgeChecks(const std::vector<Tensor> &results,
+std::vector<Judgement> cupel::pjrt::judgeChecks(const std::vector<Tensor> &results, size_t device,
                                                 const std::vector<WorkloadCheck> &checks,
                                                 const std::vector<Tensor> &constants) {
   std::vector<Judgement> judgements;
   for (size_t i = 0; i < checks.size(); ++i) {
     const WorkloadCheck &check = checks[i];
+    if (check.device && *check.device != device)
+      continue;
     std::string what = check.location.empty() ? fmt::format("check {}", i)
                                               : fmt::format("check {} ({})", i, check.location);
     const std::vector<Tensor> &others = check.isConstant ? constants : results;

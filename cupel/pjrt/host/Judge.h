@@ -12,11 +12,12 @@ struct Judgement {
   std::string sentence; ///< The verdict in one line.
 };
 
-/// One for each expected result and each check, in order. Results are those of one device.
+/// One for each expected result and each check, in order. Results are those of one device; checks
+/// of other devices are left out.
 std::vector<Judgement> judge(const std::vector<tensor::Tensor> &results,
                              const std::vector<tensor::Tensor> &expected,
                              const WorkloadTolerance &tolerance);
-std::vector<Judgement> judgeChecks(const std::vector<tensor::Tensor> &results,
+std::vector<Judgement> judgeChecks(const std::vector<tensor::Tensor> &results, size_t device,
                                    const std::vector<WorkloadCheck> &checks,
                                    const std::vector<tensor::Tensor> &constants);
 

@@ -222,6 +222,8 @@ static ordered_json optionsToJson(const Workload &workload) {
     }
     if (!check.location.empty())
       row["location"] = check.location;
+    if (check.device)
+      row["device"] = *check.device;
     json["checks"].push_back(std::move(row));
   }
   return json;
@@ -351,6 +353,8 @@ static Status optionsFromJson(const std::string &path, const ordered_json &json,
       inner.read("min_ulps", check.minUlps);
       inner.read("max_ulps", check.maxUlps);
       inner.read("location", check.location);
+      if (row.is_object() && row.contains("device"))
+        inner.read("device", check.device.emplace());
       inner.rejectUnknown();
       if (!inner.error.empty())
         return Error{inner.error};

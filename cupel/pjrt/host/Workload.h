@@ -43,8 +43,9 @@ struct WorkloadCheck {
   uint32_t actual = 0, expected = 0;
   bool isConstant = false; ///< `expected` counts the workload's constants, not the results.
   double tolerance = 0;    ///< AlmostEqual: absolute.
-  uint64_t minUlps = 0, maxUlps = 0; ///< Close.
-  std::string location = {};         ///< Where in the program, for messages.
+  uint64_t minUlps = 0, maxUlps = 0;   ///< Close.
+  std::string location = {};           ///< Where in the program, for messages.
+  std::optional<uint32_t> device = {}; ///< Whose results it speaks of; nothing: each device's.
   bool operator==(const WorkloadCheck &) const = default;
 };
 

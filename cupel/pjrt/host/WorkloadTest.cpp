@@ -50,7 +50,7 @@ TEST_F(WorkloadTest, ComesBackAsItWasWritten) {
   workload.options.flags = {{"level", int64_t(2)}, {"fast", true}, {"x", 0.5}, {"s", "t"}};
   workload.inputs = {{Tensor::of<DType::I4>({2}, {-8, 7})}, {Tensor::of<DType::I4>({2}, {1, 2})}};
   workload.expected = {{Tensor::of<DType::C128>({1}, {{1.5, -2}})}};
-  workload.checks = {{WorkloadCheck::Kind::Close, 0, 1, false, 0, 1, 3, "a.mlir:3:4"},
+  workload.checks = {{WorkloadCheck::Kind::Close, 0, 1, false, 0, 1, 3, "a.mlir:3:4", 1},
                      {WorkloadCheck::Kind::AlmostEqual, 2, 0, true, 1e-4, 0, 0, ""}};
   workload.constants = {Tensor::of<DType::F32>({1}, {7})};
   workload.tolerance.pcc = 0.98;
@@ -180,16 +180,19 @@ TEST_F(WorkloadTest, ResultsAreJudged) {
   EXPECT_THAT(judge({c}, {a}, {}).front().sentence, HasSubstr("is a tensor<2xi32> where"));
   EXPECT_FALSE(judge({}, {a}, {}).front().passed);
   WorkloadCheck equal{WorkloadCheck::Kind::Equal, 0, 1};
-  EXPECT_FALSE(judgeChecks({a, b}, {equal}, {}).front().passed);
-  EXPECT_TRUE(judgeChecks({a, a}, {equal}, {}).front().passed);
+  EXPECT_FALSE(judgeChecks({a, b}, 0, {equal}, {}).front().passed);
+  EXPECT_TRUE(judgeChecks({a, a}, 0, {equal}, {}).front().passed);
   WorkloadCheck almost{WorkloadCheck::Kind::AlmostEqual, 0, 1, false, 0.6};
-  EXPECT_TRUE(judgeChecks({a, b}, {almost}, {}).front().passed);
+  EXPECT_TRUE(judgeChecks({a, b}, 0, {almost}, {}).front().passed);
   WorkloadCheck outside{WorkloadCheck::Kind::Equal, 0, 7};
-  EXPECT_THAT(judgeChecks({a, b}, {outside}, {}).front().sentence,
+  EXPECT_THAT(judgeChecks({a, b}, 0, {outside}, {}).front().sentence,
               HasSubstr("but there are 2 and 2"));
   WorkloadCheck constant{WorkloadCheck::Kind::Equal, 0, 0, true};
-  EXPECT_TRUE(judgeChecks({a}, {constant}, {a}).front().passed);
-  EXPECT_FALSE(judgeChecks({b}, {constant}, {a}).front().passed);
+  EXPECT_TRUE(judgeChecks({a}, 0, {constant}, {a}).front().passed);
+  EXPECT_FALSE(judgeChecks({b}, 0, {constant}, {a}).front().passed);
+  constant.device = 1; // Other devices may give what they like.
+  EXPECT_TRUE(judgeChecks({b}, 0, {constant}, {a}).empty());
+  EXPECT_FALSE(judgeChecks({b}, 1, {constant}, {a}).front().passed);
 }
 
 } // namespace

@@ -9,8 +9,7 @@ const std::string &platformVersion() {
   return text;
 }
 
-Client::Client(Layout given, std::string path)
-    : layout(std::move(given)), exportPath(std::move(path)), topology(layout) {
+Client::Client(Layout given) : layout(std::move(given)), topology(layout) {
   for (int64_t i = 0; i < layout.devices; ++i) {
     devices.push_back(std::make_unique<Device>(*this, layout.architecture, static_cast<int>(i),
                                                layout.memoryLimit));
@@ -72,6 +71,11 @@ Outcome<Layout> layoutOf(const Options &options) {
       return Fault{FaultCode::InvalidArgument, "memory_limit must not be negative"};
     layout.memoryLimit = **limit;
   }
+  Outcome<bool> wide = isWideAccumulation(options.string("accumulate").value_or("native"));
+  if (!wide)
+    return wide.fault();
+  layout.wideAccumulation = *wide;
+  layout.exportPath = options.string("export_path").value_or("");
   return layout;
 }
 
@@ -90,8 +94,7 @@ PJRT_Error *create(PJRT_Client_Create_Args *args) {
   Outcome<Layout> layout = layoutOf(options);
   if (!layout)
     return makeError(layout.fault());
-  args->client = handle<PJRT_Client>(
-      new Client(std::move(*layout), options.string("export_path").value_or("")));
+  args->client = handle<PJRT_Client>(new Client(std::move(*layout)));
   return nullptr;
 }
 

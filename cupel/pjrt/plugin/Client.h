@@ -11,11 +11,13 @@ inline constexpr std::string_view kPlatformName = "cupel";
 /// Says the versions of Cupel and of what it speaks.
 const std::string &platformVersion();
 
-/// How many of which devices.
+/// How many of which devices, and what programs are compiled with unless they say otherwise.
 struct Layout {
   runtime::Architecture architecture;
   int64_t devices = 1;
   int64_t memoryLimit = 0;
+  bool wideAccumulation = false;
+  std::string exportPath; // A folder for stages; empty: none.
 };
 Outcome<Layout> layoutOf(const Options &options);
 Verdict setOption(Options &options, const PJRT_NamedValue &value);
@@ -33,12 +35,11 @@ public:
 
 class Client : public HandleBase {
 public:
-  explicit Client(Layout layout, std::string exportPath);
+  explicit Client(Layout layout);
 
   Device *find(int64_t id);
 
   const Layout layout;
-  const std::string exportPath;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<PJRT_Device *> deviceHandles;
   std::vector<PJRT_Memory *> memoryHandles;

@@ -86,7 +86,7 @@ LoadedExecutable::LoadedExecutable(Client &client, std::shared_ptr<const Compile
 Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *program,
                                                         std::string_view options,
                                                         const CompileRequest &request,
-                                                        const std::string &exportPath) {
+                                                        const Layout &defaults) {
   std::string_view format(program->format, program->format_size);
   if (format != "mlir")
     return Fault{FaultCode::Unimplemented,
@@ -104,12 +104,15 @@ Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *prog
   compile.replicas = request.replicas;
   compile.partitions = request.partitions;
   compile.propagateToResults = request.propagateToResults;
-  compile.dumpFolder = given.string("export_path").value_or(exportPath);
-  std::string accumulate = given.string("accumulate").value_or("f64");
-  if (accumulate != "f64" && accumulate != "native")
-    return Fault{FaultCode::InvalidArgument,
-                 "the option 'accumulate' is '" + accumulate + "'; it takes f64 or native"};
-  compile.wideAccumulation = accumulate == "f64";
+  compile.dumpFolder = given.string("export_path").value_or(defaults.exportPath);
+  compile.isGlobal = request.useSpmd;
+  compile.wideAccumulation = defaults.wideAccumulation;
+  if (std::optional<std::string> accumulate = given.string("accumulate")) {
+    Outcome<bool> wide = isWideAccumulation(*accumulate);
+    if (!wide)
+      return wide.fault();
+    compile.wideAccumulation = *wide;
+  }
   Outcome<std::shared_ptr<const runtime::Executable>> made =
       runtime::compile({program->code, program->code_size}, compile);
   if (!made)
@@ -158,7 +161,7 @@ PJRT_Error *compileAndLoad(PJRT_Client_Compile_Args *args) {
     return makeError(request.fault());
   Client &client = object(args->client);
   Outcome<std::shared_ptr<const Compiled>> compiled =
-      compileProgram(args->program, options, *request, client.exportPath);
+      compileProgram(args->program, options, *request, client.layout);
   if (!compiled)
     return makeError(compiled.fault());
   Outcome<LoadedExecutable *> loaded = load(client, std::move(*compiled), *request);
@@ -173,8 +176,12 @@ PJRT_Error *compileOnly(PJRT_Compile_Args *args) {
   Outcome<CompileRequest> request = parseCompileOptions(options);
   if (!request)
     return makeError(request.fault());
-  Outcome<std::shared_ptr<const Compiled>> compiled = compileProgram(
-      args->program, options, *request, args->client ? object(args->client).exportPath : "");
+  Layout none;
+  const Layout &defaults = args->client     ? object(args->client).layout
+                           : args->topology ? object(args->topology).layout
+                                            : none;
+  Outcome<std::shared_ptr<const Compiled>> compiled =
+      compileProgram(args->program, options, *request, defaults);
   if (!compiled)
     return makeError(compiled.fault());
   args->executable = handle<PJRT_Executable>(new ExecutableHandle(std::move(*compiled)));

@@ -64,11 +64,11 @@ public:
   std::atomic<bool> deleted = false;
 };
 
-/// Compiles for these options; `exportPath` is the client's folder for stages.
+/// Compiles for these options; the client or topology says what they leave open.
 Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *program,
                                                         std::string_view options,
                                                         const CompileRequest &request,
-                                                        const std::string &exportPath);
+                                                        const Layout &defaults);
 
 PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args);
 

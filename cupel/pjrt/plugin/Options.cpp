@@ -19,14 +19,17 @@ static constexpr OptionInfo kClientOptions[] = {
      "Bytes of memory of each device; 0: no limit."},
     {"export_path", Type::String, "none", "CUPEL_DUMP_DIR",
      "A folder that gets every stage of every compiled program, under irs/."},
+    {"accumulate", Type::String, "native", "CUPEL_ACCUMULATE",
+     "How sums and products of floats of 32 bits and below accumulate: native (step by step in the "
+     "program's own types, as the golden reference does) or f64 (rounded once at the end). The "
+     "Python package asks for f64, which is nearer to what JAX's users are used to."},
 };
 
 static constexpr OptionInfo kCompileOptions[] = {
     {"export_path", Type::String, "that of the client", "",
      "A folder that gets the stages of this program, under irs/."},
-    {"accumulate", Type::String, "f64", "",
-     "How sums and products of floats of 32 bits and below accumulate: f64 (rounded once at the "
-     "end) or native (step by step in the program's own types)."},
+    {"accumulate", Type::String, "that of the client", "",
+     "How sums and products accumulate in this program: native or f64."},
 };
 
 std::span<const OptionInfo> clientOptions() { return kClientOptions; }
@@ -118,6 +121,13 @@ Outcome<std::optional<int64_t>> Options::integer(std::string_view name) const {
         return number;
       }
   return std::optional<int64_t>();
+}
+
+Outcome<bool> isWideAccumulation(std::string_view value) {
+  if (value != "f64" && value != "native")
+    return Fault{FaultCode::InvalidArgument,
+                 "the option 'accumulate' is '" + std::string(value) + "'; it takes f64 or native"};
+  return value == "f64";
 }
 
 std::string optionsPage() {

@@ -47,6 +47,9 @@ private:
   std::map<std::string_view, OptionValue> values; // Names are those of the table.
 };
 
+/// What a value of the option `accumulate` asks for.
+Outcome<bool> isWideAccumulation(std::string_view value);
+
 /// The page that documents both tables, as Markdown.
 std::string optionsPage();
 

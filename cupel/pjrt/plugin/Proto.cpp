@@ -183,6 +183,9 @@ bool parseBuildOptions(std::string_view bytes, CompileRequest &request) {
     case 5:
       request.partitions = static_cast<int64_t>(field.value);
       break;
+    case 6:
+      request.useSpmd = field.value != 0;
+      break;
     case 9: {
       DeviceAssignment assignment;
       if (!parseAssignment(field.bytes, assignment))

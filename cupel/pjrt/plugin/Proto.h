@@ -18,6 +18,7 @@ struct DeviceAssignment {
 struct CompileRequest {
   int64_t replicas = 1, partitions = 1;
   int64_t deviceOrdinal = -1;
+  bool useSpmd = false; // Partitions hold pieces of a program on whole tensors.
   std::optional<DeviceAssignment> assignment;
   std::vector<bool> propagateToResults, propagateToParameters;
   bool isPortable = false; // Runs on any device, named at each execution.

@@ -119,45 +119,132 @@ template <typename T> Answer gtsv(const CustomCall &call) {
   return std::move(*b).finish();
 }
 
-/// As gtsv, but a pivot near zero is moved away from it, so that the solution stays finite. LAPACK
-/// has this for real numbers only.
+/// A tridiagonal matrix taken apart by elimination with row exchanges, and systems solved with it
+/// in which a pivot is moved away from zero (by eps times the largest element of U, doubled as
+/// often as needed) wherever dividing by it would overflow. What LAPACK's lagtf and lagts do for
+/// real numbers, for those types that it leaves out.
+template <typename T> class PerturbedSystem {
+public:
+  PerturbedSystem(std::vector<T> lower, std::vector<T> diagonal, std::vector<T> upper)
+      : multipliers(std::move(lower)), pivots(std::move(diagonal)), first(std::move(upper)),
+        second(pivots.size()), exchanged(pivots.size()) {
+    size_t n = pivots.size();
+    for (size_t k = 0; k + 1 < n; ++k) {
+      exchanged[k] = std::abs(pivots[k]) < std::abs(multipliers[k]);
+      if (exchanged[k]) {
+        T multiplier = pivots[k] / multipliers[k], below = pivots[k + 1];
+        pivots[k] = multipliers[k];
+        pivots[k + 1] = first[k] - multiplier * below;
+        first[k] = below;
+        if (k + 2 < n) {
+          second[k] = first[k + 1];
+          first[k + 1] = -multiplier * second[k];
+        }
+        multipliers[k] = multiplier;
+      } else if (pivots[k] != T(0)) {
+        multipliers[k] /= pivots[k];
+        pivots[k + 1] -= multipliers[k] * first[k];
+      }
+    }
+    Real<T> largest = 0;
+    for (const std::vector<T> *part : {&pivots, &first, &second})
+      for (const T &value : *part)
+        largest = std::max(largest, Real<T>(std::abs(value)));
+    tolerance = std::numeric_limits<Real<T>>::epsilon() * (largest > 0 ? largest : Real<T>(1));
+  }
+
+  void solve(T *x) const {
+    size_t n = pivots.size();
+    for (size_t k = 0; k + 1 < n; ++k) {
+      if (exchanged[k])
+        std::swap(x[k], x[k + 1]);
+      x[k + 1] -= multipliers[k] * x[k];
+    }
+    for (size_t k = n; k-- > 0;) {
+      T value = x[k];
+      if (k + 1 < n)
+        value -= first[k] * x[k + 1];
+      if (k + 2 < n)
+        value -= second[k] * x[k + 2];
+      x[k] = divided(value, pivots[k]);
+    }
+  }
+
+private:
+  static bool isFinite(const T &value) {
+    return std::isfinite(std::real(value)) && std::isfinite(std::imag(value));
+  }
+
+  T divided(T value, T pivot) const {
+    if (!isFinite(value) || !isFinite(pivot))
+      return value / pivot;
+    T quotient = pivot == T(0) ? T(std::numeric_limits<Real<T>>::infinity()) : value / pivot;
+    T step = pivot == T(0) ? T(tolerance) : T(pivot / std::abs(pivot) * tolerance);
+    while (!isFinite(quotient)) {
+      pivot += step;
+      step *= Real<T>(2);
+      quotient = value / pivot;
+    }
+    return quotient;
+  }
+
+  std::vector<T> multipliers, pivots, first, second;
+  std::vector<bool> exchanged;
+  Real<T> tolerance;
+};
+
+/// As gtsv, but the solution of a singular system stays finite.
 template <typename T> Answer perturbed(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:n T:n T:n T:nm -> T:nm", typeOf<T>());
   if (!b)
     return Error{b.message()};
   int n = b->size('n'), m = b->size('m');
-  auto factor = routine<T>(slagtf_, dlagtf_, 0, 0);
-  auto solve = routine<T>(slagts_, dlagts_, 0, 0);
   for (int64_t i = 0; i < b->count() && n > 0; ++i) {
     std::vector<T> lower(b->operand<T>(0, i) + 1, b->operand<T>(0, i) + n);
     std::vector<T> diagonal(b->operand<T>(1, i), b->operand<T>(1, i) + n);
-    std::vector<T> upper(b->operand<T>(2, i), b->operand<T>(2, i) + n - 1), second(n);
+    std::vector<T> upper(b->operand<T>(2, i), b->operand<T>(2, i) + n - 1);
     lower.resize(n), upper.resize(n);
-    std::vector<int> exchanged(n);
-    const T lambda = 0, none = 0;
-    int info = 0;
-    factor(&n, diagonal.data(), &lambda, upper.data(), lower.data(), &none, second.data(),
-           exchanged.data(), &info);
     std::vector<T> x = b->columns<T>(3, i);
-    T tolerance = 0; // LAPACK's own: eps times the largest element of U.
-    const int perturbing = -1;
-    for (int column = 0; column < m && info == 0; ++column)
-      solve(&perturbing, &n, diagonal.data(), upper.data(), lower.data(), second.data(),
-            exchanged.data(), x.data() + int64_t(column) * n, &tolerance, &info);
-    if (info != 0)
-      return Error{"LAPACK refused the arguments of lagtf or lagts"};
+    if constexpr (isComplex<T>) {
+      PerturbedSystem<T> system(std::move(lower), std::move(diagonal), std::move(upper));
+      for (int column = 0; column < m; ++column)
+        system.solve(x.data() + int64_t(column) * n);
+    } else {
+      auto factor = routine<T>(slagtf_, dlagtf_, 0, 0);
+      auto solve = routine<T>(slagts_, dlagts_, 0, 0);
+      std::vector<int> exchanged(n);
+      std::vector<T> second(n);
+      const T lambda = 0, none = 0;
+      int info = 0;
+      factor(&n, diagonal.data(), &lambda, upper.data(), lower.data(), &none, second.data(),
+             exchanged.data(), &info);
+      T tolerance = 0; // LAPACK's own: eps times the largest element of U.
+      const int perturbing = -1;
+      for (int column = 0; column < m && info == 0; ++column)
+        solve(&perturbing, &n, diagonal.data(), upper.data(), lower.data(), second.data(),
+              exchanged.data(), x.data() + int64_t(column) * n, &tolerance, &info);
+      if (info != 0)
+        return Error{"LAPACK refused the arguments of lagtf or lagts"};
+    }
     b->store(0, i, x);
   }
   return std::move(*b).finish();
 }
 
 Answer perturbedByType(const CustomCall &call) {
-  tensor::DType type = call.operands.empty() ? tensor::DType::I1 : call.operands[0].dtype();
-  if (type == tensor::DType::F32)
+  switch (call.operands.empty() ? tensor::DType::I1 : call.operands[0].dtype()) {
+  case tensor::DType::F32:
     return perturbed<float>(call);
-  if (type == tensor::DType::F64)
+  case tensor::DType::F64:
     return perturbed<double>(call);
-  return Error{"custom call @" + std::string(call.target) + " is computed for f32 and f64 only"};
+  case tensor::DType::C64:
+    return perturbed<std::complex<float>>(call);
+  case tensor::DType::C128:
+    return perturbed<std::complex<double>>(call);
+  default:
+    return Error{"custom call @" + std::string(call.target) +
+                 " is computed for f32, f64, complex<f32> and complex<f64> only"};
+  }
 }
 
 using F = float;

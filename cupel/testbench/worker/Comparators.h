@@ -18,8 +18,14 @@ struct Comparators {
   bool assertPcc = true, assertAtol = false, assertAllclose = false;
   double pcc = kDefaultPcc, atol = kDefaultAtol;
   double allcloseRtol = kDefaultAllcloseRtol, allcloseAtol = kDefaultAllcloseAtol;
+  /// Whether a correlation that nobody asserts is recorded all the same.
+  bool recordPcc = true;
 
+  /// What the configuration says; `silent` holds where it says nothing.
+  static Comparators of(const config::Expectation &expectation, Comparators silent);
   static Comparators of(const config::Expectation &expectation);
+  /// How ONNX's own runner judges results of an element type.
+  static Comparators onnxSuite(tensor::DType type);
   /// Everything that is asserted. Where nothing is, the correlation, which then is only measured.
   /// With both assertAtol and assertAllclose the bound on single elements is allclose's, and the
   /// largest difference is judged by itself.

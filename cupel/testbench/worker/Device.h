@@ -84,6 +84,8 @@ struct Budget {
   uint64_t memoryBytes = 0; ///< 0: no limit.
   uint32_t threads = 0;     ///< 0: as many as there are cores.
   uint64_t seed = 0;        ///< Of random operations whose values the specification leaves open.
+  /// The reference sums narrow floats in wider ones, as those did who made the expected values.
+  bool wideSums = false;
   /// Seconds left, never below a small positive number; 0 where there is no deadline.
   double secondsLeft() const;
 };

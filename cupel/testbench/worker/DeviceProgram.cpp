@@ -6,6 +6,8 @@
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
 
+#include <algorithm>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Diagnostics.h>
@@ -46,6 +48,7 @@ static Answer<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
     out.minUlps = check.minUlps;
     out.maxUlps = check.maxUlps;
     out.location = reference::describeLocation(check.location);
+    out.device = check.process;
     if (check.expected) {
       out.expected = *check.expected;
     } else {
@@ -59,6 +62,66 @@ static Answer<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
     result.checks.push_back(std::move(out));
   }
   return result;
+}
+
+pjrt::CompileOptions DeviceProgram::compileOptions() const {
+  pjrt::CompileOptions options;
+  options.replicas = replicas;
+  options.partitions = partitions;
+  options.useSpmd = useSpmd;
+  return options;
+}
+
+std::vector<std::vector<tensor::Tensor>>
+DeviceProgram::argumentsFor(const std::vector<tensor::Tensor> &given) const {
+  std::vector<std::vector<tensor::Tensor>> lists;
+  for (const std::vector<tensor::Tensor> &behind : inputs) {
+    std::vector<tensor::Tensor> &list = lists.emplace_back(given);
+    list.insert(list.end(), behind.begin(), behind.end());
+  }
+  return lists;
+}
+
+Result<std::vector<tensor::Tensor>>
+DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outputs,
+                           const std::vector<ValueType> &types) const {
+  std::vector<tensor::Tensor> own;
+  auto take = [&](const tensor::Tensor &value, size_t i) -> Status {
+    if (i >= types.size() || !types[i].isTensor) {
+      own.push_back(value);
+      return {};
+    }
+    const ValueType &type = types[i];
+    bool fits = value.dtype() == type.element.storage &&
+                value.shape().size() == type.shape.size() &&
+                std::ranges::equal(value.shape(), type.shape, [](int64_t is, int64_t said) {
+                  return said == kDynamicSize || is == said;
+                });
+    if (!fits)
+      return Error{"result " + std::to_string(i) + " is a " +
+                   tensor::describe(value.elementType(), value.shape()) +
+                   ", the program promises a " + tensor::describe(type.element, type.shape)};
+    own.push_back(type.element.quantization ? value.withElementType(type.element) : value);
+    return {};
+  };
+  for (const std::vector<tensor::Tensor> &list : outputs)
+    if (list.size() < ownResults)
+      return Error{"the device gave " + std::to_string(list.size()) + " results, the program has " +
+                   std::to_string(ownResults)};
+  if (gridResults) {
+    for (auto [i, place] : llvm::enumerate(*gridResults)) {
+      if (place.device >= outputs.size())
+        return Error{"there are no results of device " + std::to_string(place.device)};
+      if (Status taken = take(outputs[place.device][place.index], i); !taken)
+        return Error{taken.message()};
+    }
+    return own;
+  }
+  for (const std::vector<tensor::Tensor> &list : outputs)
+    for (size_t i = 0; i < ownResults; ++i)
+      if (Status taken = take(list[i], i); !taken)
+        return Error{taken.message()};
+  return own;
 }
 
 Answer<DeviceProgram> prepareForDevice(const Program &program,
@@ -77,11 +140,30 @@ Answer<DeviceProgram> prepareForDevice(const Program &program,
   if (!result)
     return result;
 
-  for (ElementsAttr value : compiler::hoistConstants(*module)) {
-    Result<tensor::Tensor> input = storedTensor(value);
-    if (!input)
-      return DeviceError{ErrorCode::Unsupported, input.message()};
-    result->inputs.push_back(std::move(*input));
+  result->replicas = program.replicas;
+  result->partitions = program.partitions;
+  result->useSpmd = program.partitions > 1;
+  std::vector<std::vector<ElementsAttr>> values(1);
+  if (extracted->grid) {
+    compiler::ExtractedGrid &grid = *extracted->grid;
+    result->replicas = grid.replicas;
+    result->partitions = grid.partitions;
+    result->useSpmd = false; // Every device runs the program as it is.
+    values = std::move(grid.inputs);
+    auto &places = result->gridResults.emplace();
+    for (const compiler::ExtractedGrid::Result &place : grid.results)
+      places.push_back({place.process, place.index});
+  }
+  std::vector<ElementsAttr> hoisted = compiler::hoistConstants(*module);
+  for (std::vector<ElementsAttr> &list : values) {
+    list.insert(list.end(), hoisted.begin(), hoisted.end());
+    std::vector<tensor::Tensor> &inputs = result->inputs.emplace_back();
+    for (ElementsAttr value : list) {
+      Result<tensor::Tensor> input = storedTensor(value);
+      if (!input)
+        return DeviceError{ErrorCode::Unsupported, input.message()};
+      inputs.push_back(std::move(*input));
+    }
   }
 
   std::vector<pjrt::ProgramVersion> targets = versions;

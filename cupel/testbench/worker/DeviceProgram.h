@@ -6,16 +6,38 @@
 #include "cupel/pjrt/host/Workload.h"
 #include "cupel/testbench/worker/Device.h"
 
+#include <optional>
+
 namespace cupel::testbench::worker {
 
 struct DeviceProgram {
   std::vector<pjrt::ProgramBytes> artifacts; ///< At least one, in the order asked for.
   std::vector<pjrt::WorkloadCheck> checks;
   std::vector<tensor::Tensor> constants;
-  /// Arguments behind the program's own: constants that the device is to compute with.
-  std::vector<tensor::Tensor> inputs;
+  /// Arguments behind the program's own: constants that the device is to compute with. By device;
+  /// one list where all take the same.
+  std::vector<std::vector<tensor::Tensor>> inputs;
   /// The program's own results; what checks compare stands behind them.
   uint32_t ownResults = 0;
+  /// The devices it runs on, and whether those hold pieces of whole tensors.
+  uint32_t replicas = 1, partitions = 1;
+  bool useSpmd = false;
+  /// A program that ran a grid of programs: the device and number of each of its results.
+  struct GridResult {
+    uint32_t device, index;
+  };
+  std::optional<std::vector<GridResult>> gridResults;
+
+  /// What to compile it with, device ids apart.
+  pjrt::CompileOptions compileOptions() const;
+  /// The arguments of every device; one list where all take the same.
+  std::vector<std::vector<tensor::Tensor>>
+  argumentsFor(const std::vector<tensor::Tensor> &given) const;
+  /// The program's results, of the types it promises, out of those of every device. An error says
+  /// what does not fit.
+  Result<std::vector<tensor::Tensor>>
+  resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outputs,
+              const std::vector<ValueType> &types) const;
 };
 
 /// Writes the program for each version that can say it; none asked for means the newest. An error

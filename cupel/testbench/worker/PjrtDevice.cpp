@@ -70,11 +70,11 @@ public:
 
   Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
     pjrt::Deadline deadline = deadlineOf(budget);
-    inputs.insert(inputs.end(), program.inputs.begin(), program.inputs.end());
+    std::vector<std::vector<Tensor>> given = program.argumentsFor(inputs);
     std::vector<std::vector<pjrt::Buffer>> buffers(devices.size());
     std::vector<std::vector<const pjrt::Buffer *>> arguments(devices.size());
     for (size_t d = 0; d < devices.size(); ++d) {
-      for (const Tensor &input : inputs) {
+      for (const Tensor &input : given.size() > 1 ? given[d] : given[0]) {
         pjrt::Answer<pjrt::Buffer> buffer = client->toDevice(input, *devices[d], deadline);
         if (!buffer)
           return toDeviceError(buffer.failure(), During::Run);
@@ -87,54 +87,30 @@ public:
     if (!outputs)
       return toDeviceError(outputs.failure(), During::Run);
 
-    std::vector<Tensor> own;
+    std::vector<std::vector<Tensor>> values;
     for (const std::vector<pjrt::Buffer> &list : *outputs) {
-      std::vector<Tensor> values;
+      std::vector<Tensor> &own = values.emplace_back();
       for (const pjrt::Buffer &buffer : list) {
         if (pjrt::Answer<> ready = buffer.waitUntilReady(deadline); !ready)
           return toDeviceError(ready.failure(), During::Run);
         pjrt::Answer<Tensor> value = buffer.toHost(deadline);
         if (!value)
           return toDeviceError(value.failure(), During::Run);
-        values.push_back(std::move(*value));
+        own.push_back(std::move(*value));
       }
-      if (Status fits = takeResults(values, own); !fits)
-        return DeviceError{ErrorCode::RuntimeError, fits.message()};
+    }
+    Result<std::vector<Tensor>> own = program.resultsFrom(values, results);
+    if (!own)
+      return DeviceError{ErrorCode::RuntimeError, own.message()};
+    for (size_t d = 0; d < values.size(); ++d)
       for (const pjrt::Judgement &judgement :
-           pjrt::judgeChecks(values, program.checks, program.constants))
+           pjrt::judgeChecks(values[d], d, program.checks, program.constants))
         if (!judgement.passed)
           return DeviceError{ErrorCode::CheckFailed, judgement.what + ": " + judgement.sentence};
-    }
-    return own;
+    return std::move(*own);
   }
 
 private:
-  /// The program's own results, of the types it promises.
-  Status takeResults(const std::vector<Tensor> &values, std::vector<Tensor> &own) const {
-    if (values.size() < program.ownResults)
-      return Error{"the device gave " + std::to_string(values.size()) +
-                   " results, the program has " + std::to_string(program.ownResults)};
-    for (size_t i = 0; i < program.ownResults; ++i) {
-      Tensor value = values[i];
-      if (i < results.size() && results[i].isTensor) {
-        const ValueType &type = results[i];
-        bool fits = value.dtype() == type.element.storage &&
-                    value.shape().size() == type.shape.size() &&
-                    std::ranges::equal(value.shape(), type.shape, [](int64_t is, int64_t said) {
-                      return said == kDynamicSize || is == said;
-                    });
-        if (!fits)
-          return Error{"result " + std::to_string(i) + " is a " +
-                       tensor::describe(value.elementType(), value.shape()) +
-                       ", the program promises a " + tensor::describe(type.element, type.shape)};
-        if (type.element.quantization)
-          value = value.withElementType(type.element);
-      }
-      own.push_back(std::move(value));
-    }
-    return {};
-  }
-
   std::shared_ptr<pjrt::Client> client;
   pjrt::Executable executable;
   DeviceProgram program;
@@ -153,20 +129,17 @@ public:
     if (client->plugin()->isGivenUp())
       return DeviceError{ErrorCode::DeviceLost,
                          label + " did not answer in time before and cannot be used any more"};
-    auto needed = size_t(program.replicas) * program.partitions;
+    Answer<DeviceProgram> prepared = prepareForDevice(program, versions());
+    if (!prepared)
+      return prepared.error();
+    auto needed = size_t(prepared->replicas) * prepared->partitions;
     std::vector<const pjrt::Device *> devices = client->addressableDevices();
     if (devices.size() < needed)
       return DeviceError{ErrorCode::Unsupported, "the program runs on " + std::to_string(needed) +
                                                      " devices, " + label + " has " +
                                                      std::to_string(devices.size())};
     devices.resize(needed);
-    Answer<DeviceProgram> prepared = prepareForDevice(program, versions());
-    if (!prepared)
-      return prepared.error();
-    pjrt::CompileOptions options;
-    options.replicas = program.replicas;
-    options.partitions = program.partitions;
-    options.useSpmd = program.partitions > 1;
+    pjrt::CompileOptions options = prepared->compileOptions();
     options.deviceIds.clear();
     for (const pjrt::Device *device : devices)
       options.deviceIds.push_back(device->id);

@@ -136,13 +136,66 @@ Result<std::unique_ptr<ProgramReader::Read>> ProgramReader::read(const std::stri
   complaint.clear();
   auto read = std::make_unique<Read>();
   read->module = ir::readProgram(llvm::MemoryBufferRef(bytes, name), ParserConfig(context.get()));
-  if (!read->module || failed(compiler::lowerChlo(*read->module)))
+  if (!read->module)
     return Error{complaint.empty() ? name + ": the program cannot be read" : complaint};
-  ModuleOp module = *read->module;
+  if (Status status = complete(*read, name); !status)
+    return Error{status.message()};
+  return read;
+}
+
+/// What a module leaves in its context for good, roughly.
+static uint64_t footprint(ModuleOp module) {
+  uint64_t bytes = 0;
+  module->walk([&](Operation *op) {
+    bytes += 256;
+    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
+      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+        bytes += dense.getRawData().size();
+  });
+  return bytes;
+}
+
+std::unique_ptr<ProgramReader::ReadModel>
+ProgramReader::import(const frontends::ModelFile &model, const frontends::ImportOptions &options,
+                      const std::string &name, frontends::ImportFailure &failure) {
+  if (usedBytes > kContextBytes)
+    renewContext();
+  complaint.clear();
+  context->loadAllAvailableDialects();
+  std::optional<frontends::ImportedModel> imported = model.import(*context, options, failure);
+  if (!imported) {
+    // What was tried stays in the context too.
+    usedBytes += kContextBytes / 64;
+    if (!complaint.empty())
+      failure.message += " [" + complaint + "]";
+    return nullptr;
+  }
+  auto read = std::make_unique<ReadModel>();
+  read->imported = std::move(*imported);
+  read->module = std::move(read->imported.module);
+  usedBytes += footprint(*read->module);
+  if (Status status = complete(*read, name); !status) {
+    failure = {frontends::Refusal::NotYet, status.message()};
+    return nullptr;
+  }
+  Program &program = read->program;
+  const frontends::ImportedModel &made = read->imported;
+  for (size_t i = 0; i < program.arguments.size(); ++i)
+    program.arguments[i].name =
+        i < made.inputs.size() ? made.inputs[i].name : made.weights[i - made.inputs.size()].first;
+  for (size_t i = 0; i < program.results.size(); ++i)
+    program.results[i].name = made.outputs[i];
+  return read;
+}
+
+Status ProgramReader::complete(Read &read, const std::string &name) {
+  if (failed(compiler::lowerChlo(*read.module)))
+    return Error{complaint.empty() ? name + ": chlo cannot be lowered" : complaint};
+  ModuleOp module = *read.module;
   func::FuncOp entry = entryOf(module);
   if (!entry)
     return Error{name + ": no function @main, and not just one function"};
-  Program &program = read->program;
+  Program &program = read.program;
   program.name = name;
   program.module = module;
   program.portable = [module]() -> Result<std::string> {
@@ -179,7 +232,7 @@ Result<std::unique_ptr<ProgramReader::Read>> ProgramReader::read(const std::stri
                    " replicas of " + std::to_string(program.partitions) + " partitions; at most " +
                    std::to_string(kMostProcesses) + " processes are run"};
   }
-  return read;
+  return {};
 }
 
 } // namespace cupel::testbench::worker

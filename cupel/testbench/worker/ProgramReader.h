@@ -4,6 +4,7 @@
 // time.
 #pragma once
 
+#include "cupel/frontends/ModelImport.h"
 #include "cupel/support/Files.h"
 #include "cupel/testbench/worker/Device.h"
 
@@ -31,8 +32,20 @@ public:
   /// `name` stands in locations; the bytes may be text or bytecode.
   Result<std::unique_ptr<Read>> read(const std::string &bytes, const std::string &name);
 
+  /// A model made into a program: its inputs come first in the program's arguments, its weights
+  /// follow.
+  struct ReadModel : Read {
+    frontends::ImportedModel imported; ///< Its module has moved to `module`.
+  };
+  /// Null where the model is refused, which `failure` then explains.
+  std::unique_ptr<ReadModel> import(const frontends::ModelFile &model,
+                                    const frontends::ImportOptions &options,
+                                    const std::string &name, frontends::ImportFailure &failure);
+
 private:
   void renewContext();
+  /// Lowers chlo and describes what the module takes and gives.
+  Status complete(Read &read, const std::string &name);
 
   mlir::DialectRegistry registry;
   std::unique_ptr<mlir::MLIRContext> context;

@@ -1,7 +1,12 @@
 #include "cupel/testbench/worker/Programs.h"
 #include "cupel/support/Version.h"
-#include "cupel/testbench/worker/Comparators.h"
+#include "cupel/tensor/Fill.h"
+#include "cupel/testbench/worker/OpCases.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace cupel::testbench::worker {
 
@@ -63,12 +68,16 @@ Result<Device *> ProgramTest::device(const std::string &name) {
   return open.get();
 }
 
+/// Where the test's file lies; messages name it as the user did.
+static std::string placeOf(const Request &request) {
+  const std::string &shown = request.item.file;
+  return shown.starts_with('/') || request.folder.empty() ? shown : request.folder + "/" + shown;
+}
+
 TestRecord ProgramTest::run(const Request &request, Progress &progress) {
   TestRecord record;
-  // Messages name the file as the user did.
   const std::string &shown = request.item.file;
-  const std::string file =
-      shown.starts_with('/') || request.folder.empty() ? shown : request.folder + "/" + shown;
+  const std::string file = placeOf(request);
   Budget budget = budgetOf(request);
   Result<std::string> bytes = reader.load(file, request.item.part, shown);
   if (!bytes) {
@@ -82,27 +91,181 @@ TestRecord ProgramTest::run(const Request &request, Progress &progress) {
     fail(record, name(ErrorCode::InvalidProgram), read.message());
     return record;
   }
-  const Program &program = (*read)->program;
-  Result<std::vector<Tensor>> inputs = inputsFor(program, file, request.item.part, request.seed);
+  Subject subject{(*read)->program, {}, {}, {}};
+  Result<std::vector<Tensor>> inputs =
+      inputsFor(subject.program, file, request.item.part, request.seed);
   if (!inputs) {
     fail(record, name(ErrorCode::InvalidArgument), inputs.message());
     return record;
   }
+  auto expected = expectedFor(subject.program, file, request.item.part);
+  if (!expected) {
+    fail(record, name(ErrorCode::InvalidArgument), expected.message());
+    return record;
+  }
+  subject.inputs = std::move(*inputs);
+  subject.expected = std::move(*expected);
+  subject.source = "the file beside it";
+  run(request, progress, budget, std::move(subject), record);
+  return record;
+}
 
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+Result<const frontends::ModelFile *> ProgramTest::load(const std::string &file,
+                                                       const std::string &shown) {
+  struct stat status = {};
+  stat(file.c_str(), &status);
+  int64_t modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+  if (!kept || kept->file != file || kept->modified != modified || kept->size != status.st_size) {
+    kept.reset();
+    Result<std::unique_ptr<frontends::ModelFile>> model = frontends::loadModel(file);
+    if (!model) {
+      std::string message = model.message();
+      if (message.starts_with(file))
+        message = shown + message.substr(file.size());
+      return Error{message};
+    }
+    kept = KeptModel{file, modified, int64_t(status.st_size), std::move(*model)};
+  }
+  return static_cast<const frontends::ModelFile *>(kept->model.get());
+}
+
+/// A model that cannot be made into a program: skipped where no static program can say it, a
+/// failure where the work is not done or the model is wrong.
+static void refuse(TestRecord &record, const frontends::ImportFailure &failure) {
+  using frontends::RefusalKind;
+  std::string reason(frontends::name(failure.refusal));
+  switch (frontends::kindOf(failure.refusal)) {
+  case RefusalKind::Never:
+    fail(record, frontends::errorClass(failure.refusal),
+         "never supported (" + reason + "): " + failure.message);
+    record.outcome = Outcome::Skipped;
+    break;
+  case RefusalKind::NotYet:
+    fail(record, frontends::errorClass(failure.refusal), "not supported yet: " + failure.message);
+    break;
+  case RefusalKind::Invalid:
+    fail(record, frontends::errorClass(failure.refusal), failure.message);
+    break;
+  }
+  record.notes["refusal"] =
+      std::string(frontends::name(frontends::kindOf(failure.refusal))) +
+      (reason == frontends::name(frontends::kindOf(failure.refusal)) ? std::string()
+                                                                     : ": " + reason);
+}
+
+TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
+  TestRecord record;
+  const std::string &shown = request.item.file;
+  const std::string file = placeOf(request);
+  Budget budget = budgetOf(request);
+  if (!frontends::modelFormatOf(file)) {
+    record.outcome = Outcome::NotRun;
+    record.message = "needs a frontend for such files, which this version does not have";
+    return record;
+  }
+  Result<const frontends::ModelFile *> model = load(file, shown);
+  if (!model) {
+    bool isThere = access(file.c_str(), R_OK) == 0;
+    fail(record, isThere ? "invalid_model" : "unreadable_file", model.message());
+    return record;
+  }
+
+  progress.enter(Stage::Frontend);
+  Result<std::optional<frontends::ModelData>> data = (*model)->testData(request.item.part);
+  if (!data) {
+    fail(record, name(ErrorCode::InvalidArgument), data.message());
+    return record;
+  }
+  frontends::ImportOptions options;
+  if (*data) {
+    options.inputs = (*data)->inputs;
+    budget.wideSums = (*data)->wideSums;
+  } else {
+    std::vector<std::string> names;
+    for (const frontends::ModelInput &input : (*model)->inputs())
+      names.push_back(input.name);
+    Result<std::map<std::string, Tensor>> given = namedInputsFor(names, file, request.item.part);
+    if (!given) {
+      fail(record, name(ErrorCode::InvalidArgument), given.message());
+      return record;
+    }
+    options.inputs = std::move(*given);
+  }
+  frontends::ImportFailure failure;
+  auto read = reader.import(**model, options, shown, failure);
+  if (!read) {
+    refuse(record, failure);
+    return record;
+  }
+  for (const std::string &note : read->imported.notes)
+    record.notes["import"] += (record.notes["import"].empty() ? "" : "; ") + note;
+
+  Subject subject{read->program, {}, {}, {}};
+  bool isSeeded = false;
+  for (const frontends::Argument &input : read->imported.inputs) {
+    if (auto given = options.inputs.find(input.name); given != options.inputs.end()) {
+      subject.inputs.push_back(given->second);
+      continue;
+    }
+    if (*data || !options.inputs.empty()) {
+      fail(record, name(ErrorCode::InvalidArgument),
+           (*data ? (*data)->source : companionFile(file, request.item.part, "inputs")) +
+               ": holds no value for input '" + input.name + "' of the model");
+      return record;
+    }
+    isSeeded = true;
+    Result<Tensor> made =
+        tensor::randomTensor(input.type, input.shape, tensor::defaultFill(input.type),
+                             {request.seed, subject.inputs.size()});
+    if (!made) {
+      fail(record, name(ErrorCode::InvalidArgument),
+           shown + ": input '" + input.name + "': " + made.message());
+      return record;
+    }
+    subject.inputs.push_back(std::move(*made));
+  }
+  if (isSeeded)
+    record.notes["inputs"] = "made from seed " + std::to_string(request.seed);
+  for (const auto &[weight, value] : read->imported.weights)
+    subject.inputs.push_back(value);
+  if (*data && !(*data)->outputs.empty()) {
+    subject.expected = std::move((*data)->outputs);
+    subject.source = "the outputs stored with it";
+    if (request.item.suite == "onnx")
+      subject.silent = Comparators::onnxSuite;
+  } else {
+    auto expected = expectedFor(read->program, file, request.item.part);
+    if (!expected) {
+      fail(record, name(ErrorCode::InvalidArgument), expected.message());
+      return record;
+    }
+    subject.expected = std::move(*expected);
+    subject.source = "the file beside it";
+  }
+  run(request, progress, budget, std::move(subject), record);
+  return record;
+}
+
+//===----------------------------------------------------------------------===//
+// Running and judging
+//===----------------------------------------------------------------------===//
+
+void ProgramTest::run(const Request &request, Progress &progress, const Budget &budget,
+                      Subject subject, TestRecord &record) {
   progress.enter(Stage::Compile);
   Result<Device *> device = this->device(request.device);
-  if (!device) {
-    fail(record, name(ErrorCode::DeviceLost), device.message());
-    return record;
-  }
-  Answer<std::unique_ptr<Executable>> executable = (*device)->compile(program, budget);
-  if (!executable) {
-    fail(record, executable.error());
-    return record;
-  }
+  if (!device)
+    return fail(record, name(ErrorCode::DeviceLost), device.message());
+  Answer<std::unique_ptr<Executable>> executable = (*device)->compile(subject.program, budget);
+  if (!executable)
+    return fail(record, executable.error());
 
   progress.enter(Stage::Execute);
-  Answer<std::vector<Tensor>> outputs = (*executable)->run(*inputs, budget);
+  Answer<std::vector<Tensor>> outputs = (*executable)->run(subject.inputs, budget);
   if (!outputs && outputs.error().code == ErrorCode::CheckFailed) {
     // It ran to where it judges itself: what is wrong is the result.
     progress.enter(Stage::Compare);
@@ -110,28 +273,22 @@ TestRecord ProgramTest::run(const Request &request, Progress &progress) {
     results::ComparisonRecord comparison;
     comparison.sentence = outputs.error().message;
     record.comparisons.push_back(std::move(comparison));
-    return record;
+    return;
   }
-  if (!outputs) {
-    fail(record, outputs.error());
-    return record;
-  }
-  judge(request, file, progress, **device, program, *outputs, std::move(*inputs), budget, record);
-  return record;
+  if (!outputs)
+    return fail(record, outputs.error());
+  judge(request, progress, **device, budget, std::move(subject), *outputs, record);
 }
 
 /// Compares the outputs with what is expected of them.
-void ProgramTest::judge(const Request &request, const std::string &file, Progress &progress,
-                        Device &device, const Program &program, const std::vector<Tensor> &outputs,
-                        std::vector<Tensor> inputs, const Budget &budget, TestRecord &record) {
-  Result<std::optional<std::vector<Tensor>>> expected =
-      expectedFor(program, file, request.item.part);
-  if (!expected)
-    return fail(record, name(ErrorCode::InvalidArgument), expected.message());
+void ProgramTest::judge(const Request &request, Progress &progress, Device &device,
+                        const Budget &budget, Subject subject, const std::vector<Tensor> &outputs,
+                        TestRecord &record) {
   record.outcome = Outcome::Passed;
-  if (*expected) {
-    record.notes["expectation"] = "the file beside it";
-  } else if (program.selfChecking) {
+  bool isStored = subject.expected.has_value();
+  if (isStored) {
+    record.notes["expectation"] = subject.source;
+  } else if (subject.program.selfChecking) {
     record.notes["expectation"] = "its own checks";
     return;
   } else if (device.isReference()) {
@@ -143,24 +300,32 @@ void ProgramTest::judge(const Request &request, const std::string &file, Progres
     Result<Device *> reference = this->device("reference");
     if (!reference)
       return fail(record, name(ErrorCode::Internal), reference.message());
-    Answer<std::unique_ptr<Executable>> golden = (*reference)->compile(program, budget);
+    Answer<std::unique_ptr<Executable>> golden = (*reference)->compile(subject.program, budget);
     if (!golden)
       return fail(record, golden.error());
-    Answer<std::vector<Tensor>> values = (*golden)->run(std::move(inputs), budget);
+    Answer<std::vector<Tensor>> values = (*golden)->run(std::move(subject.inputs), budget);
     if (!values)
       return fail(record, values.error());
-    *expected = std::move(*values);
+    subject.expected = std::move(*values);
   }
 
   progress.enter(Stage::Compare);
-  const std::vector<Tensor> &golden = **expected;
-  if (golden.size() != outputs.size())
-    return fail(record, "wrong_result",
-                "there are " + std::to_string(outputs.size()) + " outputs, and " +
-                    std::to_string(golden.size()) + " are expected");
-  Comparators comparators = Comparators::of(request.item.expectation);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    auto comparison = compareOutput(uint32_t(i), outputs[i], golden[i], comparators);
+  const std::vector<Tensor> &golden = *subject.expected;
+  // Data that are stored with a model may leave out its last outputs.
+  bool fits = subject.silent ? golden.size() <= outputs.size() : golden.size() == outputs.size();
+  if (!fits)
+    return fail(
+        record, "wrong_result",
+        fmt::format("there are {} outputs, and {} are expected", outputs.size(), golden.size()));
+  for (size_t i = 0; i < golden.size(); ++i) {
+    if (outputs[i].dtype() != golden[i].dtype())
+      return fail(record, "wrong_result",
+                  fmt::format("output {} is {}, and {} is expected", i,
+                              tensor::describe(outputs[i].elementType(), outputs[i].shape()),
+                              tensor::describe(golden[i].elementType(), golden[i].shape())));
+    Comparators silent = subject.silent ? subject.silent(golden[i].dtype()) : Comparators();
+    auto comparison = compareOutput(uint32_t(i), outputs[i], golden[i],
+                                    Comparators::of(request.item.expectation, silent));
     if (!comparison)
       return fail(record, name(ErrorCode::Internal), comparison.message());
     if (!comparison->passed && record.outcome == Outcome::Passed)
@@ -214,11 +379,16 @@ int runServe(const std::vector<std::string> &arguments) {
     return reportError("", options.message(), kExitUsage);
   options->name = "cupel-worker " + std::string(version());
   ProgramTest programs;
+  OpCaseTest cases(programs);
   return serve(*options, [&](const Request &request, Progress &progress) {
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
     if (request.item.suite == "programs")
       return programs.run(request, progress);
+    if (request.item.suite == "opcases")
+      return cases.run(request, progress);
+    if (request.item.suite == "onnx" || request.item.suite == "pt2")
+      return programs.runModel(request, progress);
     TestRecord record;
     record.outcome = Outcome::NotRun;
     record.message = "needs a worker for tests of the suite '" + request.item.suite + "'";

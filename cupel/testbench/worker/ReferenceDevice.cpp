@@ -33,6 +33,8 @@ public:
     options.timeoutSeconds = budget.secondsLeft();
     options.threads = int(budget.threads);
     options.seed = budget.seed;
+    if (budget.wideSums)
+      options.accumulate = reference::Accumulate::Wide;
     options.probeFolder = "."; // The test's own folder.
     reference::Run run(std::move(options));
     std::vector<reference::Value> arguments;

@@ -128,16 +128,13 @@ public:
       : connection(std::move(connection)), prepared(std::move(prepared)), results(program.results) {
     workload.name = program.name;
     workload.programs = this->prepared.artifacts;
-    workload.options.replicas = program.replicas;
-    workload.options.partitions = program.partitions;
-    workload.options.useSpmd = program.partitions > 1;
+    workload.options = this->prepared.compileOptions();
     workload.checks = this->prepared.checks;
     workload.constants = this->prepared.constants;
   }
 
   Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
-    inputs.insert(inputs.end(), prepared.inputs.begin(), prepared.inputs.end());
-    workload.inputs = {std::move(inputs)};
+    workload.inputs = prepared.argumentsFor(inputs);
     TemporaryFolder folder("cupel-remote");
     if (folder.path.empty())
       return DeviceError{ErrorCode::Internal, "no temporary folder can be made"};
@@ -173,19 +170,10 @@ private:
     auto lists = pjrt::readTensors(path);
     if (!lists)
       return DeviceError{ErrorCode::RuntimeError, lists.message()};
-    std::vector<Tensor> own;
-    for (const std::vector<Tensor> &list : *lists) {
-      if (list.size() < prepared.ownResults)
-        return DeviceError{ErrorCode::RuntimeError,
-                           "the device gave " + std::to_string(list.size()) +
-                               " results, the program has " + std::to_string(prepared.ownResults)};
-      for (size_t i = 0; i < prepared.ownResults; ++i) {
-        bool isQuantized = i < results.size() && results[i].element.quantization &&
-                           list[i].dtype() == results[i].element.storage;
-        own.push_back(isQuantized ? list[i].withElementType(results[i].element) : list[i]);
-      }
-    }
-    return own;
+    Result<std::vector<Tensor>> own = prepared.resultsFrom(*lists, results);
+    if (!own)
+      return DeviceError{ErrorCode::RuntimeError, own.message()};
+    return std::move(*own);
   }
 
   std::shared_ptr<Connection> connection;

@@ -11,6 +11,8 @@ import os
 
 PLATFORM = "cupel"
 _PRIORITY = -10  # The CPU has 0.
+# Users of JAX know sums of narrow floats that are wide inside; the plugin by itself rounds every step, as the reference does.
+_DEFAULTS: dict[str, str | int] = {"accumulate": "f64"}
 
 _logger = logging.getLogger(__name__)
 _is_registered = False
@@ -18,7 +20,9 @@ _is_registered = False
 
 def _options() -> dict[str, str | int]:
     """Client options from the environment; `jax_pjrt_client_create_options` is merged over them by JAX."""
-    options: dict[str, str | int] = {}
+    options = dict(_DEFAULTS)
+    if accumulate := os.environ.get("CUPEL_ACCUMULATE"):
+        options["accumulate"] = accumulate
     if arch := os.environ.get("CUPEL_ARCH"):
         options["arch"] = arch
     if count := os.environ.get("CUPEL_NUM_DEVICES"):
@@ -50,7 +54,7 @@ def initialize(options: dict[str, str | int] | None = None) -> None:
         _logger.warning("Cupel is not available: %s", error)
         return
     _is_registered = True
-    xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else options)
+    xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else _DEFAULTS | options)
 
     from cupel.jax import callbacks, lowerings
 

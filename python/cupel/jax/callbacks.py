@@ -19,6 +19,7 @@ from cupel import _ffi_frame, _pjrt
 
 CALLBACK_TARGET = "cupel_python_callback"
 BUFFER_TARGET = "cupel_python_buffer_callback"
+INSPECT_TARGET = "cupel_inspect_sharding"
 
 _lock = threading.Lock()
 _functions: dict[int, Callable[..., Any]] = {}
@@ -80,8 +81,34 @@ def _answer_with_buffers(key: int, operands: Sequence[np.ndarray], results: Sequ
     _functions[key](_BufferContext(), *(_Buffer(array) for array in (*operands, *results)))
 
 
+def _answer_with_sharding(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+    """The compiler says how a value is split: its kind, the parts of each dimension, the devices of the parts."""
+    from jaxlib import xla_client
+
+    function = _functions.get(key)
+    if function is None:
+        return  # A program from another process, where somebody asked.
+    (kind,), tiles, devices = (operand.tolist() for operand in operands)
+    sharding = xla_client.OpSharding()
+    if kind == _TILED:
+        sharding.type = xla_client.OpSharding.Type.OTHER
+        copies = len(devices) // int(np.prod(tiles))
+        sharding.tile_assignment_dimensions = tiles + ([copies] if copies > 1 else [])
+        sharding.tile_assignment_devices = devices
+        sharding.replicate_on_last_tile_dim = copies > 1
+    else:
+        sharding.type = xla_client.OpSharding.Type.MANUAL if kind == _MANUAL else xla_client.OpSharding.Type.REPLICATED
+    function(xla_client.HloSharding.from_proto(sharding))
+
+
+_TILED, _MANUAL = 1, 3  # Of tensor::Shards::Kind.
+
 # Kept alive for ever: the plugin holds their addresses.
-_handlers = [_ffi_frame.make_handler(_answer), _ffi_frame.make_handler(_answer_with_buffers)]
+_handlers = {
+    CALLBACK_TARGET: _ffi_frame.make_handler(_answer),
+    BUFFER_TARGET: _ffi_frame.make_handler(_answer_with_buffers),
+    INSPECT_TARGET: _ffi_frame.make_handler(_answer_with_sharding),
+}
 
 
 def _emit(ctx: Any, callback: Callable[..., Any], token: Any, operands: Sequence[Any], operand_avals: Sequence[Any], result_avals: Sequence[Any], *,
@@ -142,15 +169,46 @@ def _buffer_callback_rule(ctx: Any, *args: Any, callback: Callable[..., Any], in
     return rule(ctx, *args, key=np.uint64(entry.key))
 
 
+def _inspect_sharding_rule(ctx: Any, value: Any, *, callback: Callable[[Any], Any]) -> Any:
+    """jax.debug.inspect_array_sharding: the compiler calls back once it knows."""
+    from jax._src import ffi, sharding_impls
+    from jax._src import mesh as mesh_lib
+
+    context = ctx.module_context.axis_context
+    mesh = mesh_lib.thread_resources.env.physical_mesh
+    if isinstance(context, sharding_impls.SPMDAxisContext):
+        mesh = context.mesh
+        devices = mesh._flat_devices_tuple
+    else:
+        devices = context.device_assignment
+        if context.abstract_mesh is not None:
+            mesh = mesh_lib.Mesh(np.array(devices).reshape(context.abstract_mesh.axis_sizes), context.abstract_mesh.axis_names)
+
+    def found(sharding: Any) -> None:
+        if mesh.empty:
+            callback(sharding_impls.GSPMDSharding(devices, sharding))
+            return
+        spec = sharding_impls.PartitionSpec() if sharding.is_manual() else sharding_impls.parse_flatten_op_sharding(sharding, mesh)[0]
+        callback(sharding_impls.NamedSharding(mesh, spec))
+
+    if len(devices) == 1:
+        found(sharding_impls.replicated_hlo_sharding)
+        return []
+    entry = _Entry(found)
+    ctx.module_context.add_keepalive(entry)
+    ffi.build_ffi_lowering_function(INSPECT_TARGET, has_side_effect=True)(ctx, value, key=np.uint64(entry.key))
+    return []
+
+
 def register() -> None:
     import ctypes
 
-    from jax._src import buffer_callback, callback
+    from jax._src import buffer_callback, callback, debugging
     from jax._src.interpreters import mlir
 
     from cupel.jax import PLATFORM
 
-    for target, handler in zip((CALLBACK_TARGET, BUFFER_TARGET), _handlers):
+    for target, handler in _handlers.items():
         _pjrt.register_ffi_handler(target, ctypes.cast(handler, ctypes.c_void_p).value or 0)
 
     original = callback.emit_python_callback
@@ -164,3 +222,4 @@ def register() -> None:
 
     public_mlir.emit_python_callback = emit_python_callback
     mlir.register_lowering(buffer_callback.buffer_callback_p, _buffer_callback_rule, platform=PLATFORM)
+    mlir.register_lowering(debugging.inspect_sharding_p, _inspect_sharding_rule, platform=PLATFORM)

@@ -131,3 +131,82 @@ func.func @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {
   %0 = stablehlo.custom_call @check.eq(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<i1>
   return %0 : tensor<i1>
 }
+
+// -----
+
+// A grid of programs becomes what each of its processes runs; checks say of which they speak.
+// CHECK: cupel.checks = [
+// CHECK-SAME: {actual = 0 : i64, kind = "equal", process = 0 : i64, value = dense<0> : tensor<ui32>}
+// CHECK-SAME: {actual = 0 : i64, kind = "equal", process = 1 : i64, value = dense<1> : tensor<ui32>}
+// CHECK-SAME: cupel.inputs = [
+// CHECK-SAME: [dense<1> : tensor<i32>], [dense<2> : tensor<i32>]
+// CHECK-SAME: mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32
+// CHECK: func.func @main(%{{.*}}: tensor<i32>) -> tensor<ui32>
+// CHECK-NEXT: stablehlo.partition_id
+// CHECK-NOT: run_parallel
+func.func private @which(%x: tensor<i32>) -> tensor<ui32> {
+  %0 = stablehlo.partition_id : tensor<ui32>
+  return %0 : tensor<ui32>
+}
+func.func @main() {
+  %a = stablehlo.constant dense<1> : tensor<i32>
+  %b = stablehlo.constant dense<2> : tensor<i32>
+  %0:2 = "interpreter.run_parallel"(%a, %b) {programs = [[@which, @which]]} : (tensor<i32>, tensor<i32>) -> (tensor<ui32>, tensor<ui32>)
+  check.expect_eq_const %0#0, dense<0> : tensor<ui32>
+  check.expect_eq_const %0#1, dense<1> : tensor<ui32>
+  return
+}
+
+// -----
+
+// Different programs: an argument says which one the device runs.
+// CHECK: {actual = 0 : i64, kind = "equal", process = 0 : i64, value = dense<3> : tensor<i32>}
+// CHECK-SAME: {actual = 1 : i64, kind = "equal", process = 1 : i64, value = dense<4.000000e+00> : tensor<f32>}
+// CHECK-SAME: [dense<0> : tensor<i32>, dense<3> : tensor<i32>, dense<0.000000e+00> : tensor<f32>]
+// CHECK-SAME: [dense<1> : tensor<i32>, dense<0> : tensor<i32>, dense<4.000000e+00> : tensor<f32>]
+// CHECK: func.func @main(%[[WHICH:.*]]: tensor<i32>, %[[A:.*]]: tensor<i32>, %[[B:.*]]: tensor<f32>) -> (tensor<i32>, tensor<f32>)
+// CHECK: stablehlo.case"(%[[WHICH]])
+// CHECK: call @one(%[[A]])
+// CHECK: call @two(%[[B]])
+func.func private @one(%x: tensor<i32>) -> tensor<i32> {
+  return %x : tensor<i32>
+}
+func.func private @two(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+func.func @main() {
+  %a = stablehlo.constant dense<3> : tensor<i32>
+  %b = stablehlo.constant dense<4.0> : tensor<f32>
+  %0:2 = "interpreter.run_parallel"(%a, %b) {programs = [[@one], [@two]]} : (tensor<i32>, tensor<f32>) -> (tensor<i32>, tensor<f32>)
+  check.expect_eq_const %0#0, dense<3> : tensor<i32>
+  check.expect_eq_const %0#1, dense<4.0> : tensor<f32>
+  return
+}
+
+// -----
+
+func.func private @one(%x: tensor<i32>) -> tensor<i32> {
+  return %x : tensor<i32>
+}
+func.func @main() {
+  %a = stablehlo.constant dense<3> : tensor<i32>
+  %0 = "interpreter.run_parallel"(%a) {programs = [[@one]]} : (tensor<i32>) -> tensor<i32>
+  // expected-error@+1 {{is the second one of the program, so only an interpreter can run it}}
+  %1 = "interpreter.run_parallel"(%0) {programs = [[@one]]} : (tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %1, dense<3> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func private @one(%x: tensor<i32>) -> tensor<i32> {
+  return %x : tensor<i32>
+}
+func.func @main() {
+  %a = stablehlo.constant dense<3> : tensor<i32>
+  // expected-error@+1 {{has results that the program goes on computing with}}
+  %0 = "interpreter.run_parallel"(%a) {programs = [[@one]]} : (tensor<i32>) -> tensor<i32>
+  %1 = stablehlo.add %0, %0 : tensor<i32>
+  check.expect_eq_const %1, dense<6> : tensor<i32>
+  return
+}

@@ -73,6 +73,18 @@ func.func @f(%a: tensor<4x2xf32>) {
 
 // -----
 
+// Groups of different sizes, as JAX writes them for psum over axis_index_groups.
+func.func @f(%a: tensor<4xf32>) {
+  %0 = "stablehlo.all_reduce"(%a) ({
+  ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+    %sum = stablehlo.add %b, %c : tensor<f32>
+    stablehlo.return %sum : tensor<f32>
+  }) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2], [3, 4, -1]]> : tensor<2x3xi64>, use_global_device_ids} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<4x2xf32>) {
   // expected-error@+1 {{'stablehlo.all_gather' op replica_groups must not contain the id -1}}
   %0 = "stablehlo.all_gather"(%a) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, -1]]> : tensor<2x2xi64>} : (tensor<4x2xf32>) -> tensor<4x4xf32>

@@ -1,11 +1,488 @@
-// Matrix products, einsum, linear, outer products and contractions.
+// Products of vectors, matrices and stacks of them; linear layers; einsum.
 
-#include "cupel/frontends/torch/ops/Lowering.h"
+#include "cupel/frontends/torch/ops/Algebra.h"
+
+#include <fmt/format.h>
 
 namespace cupel::frontends::torch_import {
 
 using namespace mlir;
 
-void registerProducts(OpTable &table) {}
+Value matmul(HloBuilder &b, Value x, Value y) { return b.matmul(x, y); }
+
+namespace {
+
+using H = HloBuilder;
+
+/// What the result is computed in.
+Type wide(Node &n) { return n.computeType(n.resultElement()); }
+
+/// Whether both can be multiplied as matmul does; complains if not.
+bool canMultiply(Node &n, Value x, Value y) {
+  if (n.failed())
+    return false;
+  ArrayRef<int64_t> a = H::shapeOf(x), c = H::shapeOf(y);
+  bool fits = !a.empty() && !c.empty() && a.back() == (c.size() == 1 ? c[0] : c[c.size() - 2]);
+  if (fits && a.size() > 2 && c.size() > 2)
+    fits = H::broadcastShape(a.drop_back(2), c.drop_back(2)).has_value();
+  if (!fits)
+    n.fail("these matrices cannot be multiplied");
+  return fits;
+}
+
+void outProduct(Node &n, Value x, Value y) {
+  if (canMultiply(n, x, y))
+    n.out(matmul(n.b, x, y));
+}
+
+void lowerMatmul(Node &n, StringRef first, StringRef second) {
+  outProduct(n, n.in(first, wide(n)), n.in(second, wide(n)));
+}
+
+/// beta * self + alpha * product; self counts for nothing if beta is 0.
+void outScaledSum(Node &n, Value product) {
+  HloBuilder &b = n.b;
+  Type type = H::elementOf(product);
+  auto scaled = [&](Value x, StringRef factor) {
+    if (n.scalar(factor).number == 1.0)
+      return x;
+    return b.multiply(x, n.in(factor, type));
+  };
+  product = scaled(product, "alpha");
+  if (n.scalar("beta").number != 0.0) {
+    Value self = n.in("self", type);
+    if (!H::broadcastShape(H::shapeOf(self), H::shapeOf(product)))
+      return n.fail("self does not broadcast to the product");
+    product = b.add(scaled(self, "beta"), product);
+  }
+  n.out(product);
+}
+
+void lowerScaledProduct(Node &n, StringRef first, StringRef second) {
+  Value x = n.in(first, wide(n)), y = n.in(second, wide(n));
+  if (canMultiply(n, x, y))
+    outScaledSum(n, matmul(n.b, x, y));
+}
+
+void lowerAddmmActivation(Node &n) {
+  HloBuilder &b = n.b;
+  if (n.flag("use_gelu"))
+    return n.notYet("use_gelu");
+  Value x = n.in("mat1", wide(n)), y = n.in("mat2", wide(n)), self = n.in("self", wide(n));
+  if (!canMultiply(n, x, y))
+    return;
+  Value sum = b.add(b.multiply(self, n.in("beta", wide(n))),
+                    b.multiply(matmul(b, x, y), n.in("alpha", wide(n))));
+  n.out(b.maximum(sum, b.like(sum, 0)));
+}
+
+void lowerAddbmm(Node &n) {
+  Value x = n.in("batch1", wide(n)), y = n.in("batch2", wide(n));
+  if (!canMultiply(n, x, y))
+    return;
+  outScaledSum(n, n.b.dotGeneral(x, y, {}, {}, {0, 2}, {0, 1}));
+}
+
+void lowerAddr(Node &n) {
+  HloBuilder &b = n.b;
+  Value x = n.in("vec1", wide(n)), y = n.in("vec2", wide(n));
+  if (n.failed())
+    return;
+  if (n.resultElement().isInteger(1)) { // Logical: beta and self, or alpha and both.
+    Value both = b.logicalAnd(b.unsqueeze(x, 1), b.unsqueeze(y, 0));
+    Value product = b.logicalAnd(both, n.in("alpha", b.i1()));
+    return n.out(
+        n.scalar("beta").number == 0.0
+            ? product
+            : b.logicalOr(b.logicalAnd(n.in("self", b.i1()), n.in("beta", b.i1())), product));
+  }
+  outScaledSum(n, b.multiply(b.unsqueeze(x, 1), b.unsqueeze(y, 0)));
+}
+
+void lowerOuter(Node &n) {
+  Value x = n.in("self", wide(n)), y = n.in("vec2", wide(n));
+  n.out(n.b.multiply(n.b.unsqueeze(x, 1), n.b.unsqueeze(y, 0)));
+}
+
+void lowerVdot(Node &n) {
+  outProduct(n, conjugate(n.b, n.in("self", wide(n))), n.in("other", wide(n)));
+}
+
+void lowerLinear(Node &n) {
+  HloBuilder &b = n.b;
+  Value x = n.in("input", wide(n)), w = n.in("weight", wide(n));
+  if (n.failed())
+    return;
+  int64_t rank = H::rankOf(x), columns = H::rankOf(w);
+  if (rank < 1 || columns < 1 || columns > 2 || H::shapeOf(x).back() != H::shapeOf(w).back())
+    return n.fail("the weight does not fit the input");
+  Value y = b.dotGeneral(x, w, {}, {}, {rank - 1}, {columns - 1});
+  if (n.has("bias"))
+    y = b.add(y, n.in("bias", wide(n)));
+  n.out(y);
+}
+
+void lowerBilinear(Node &n) {
+  HloBuilder &b = n.b;
+  Value x = n.in("input1", wide(n)), y = n.in("input2", wide(n)), w = n.in("weight", wide(n));
+  if (n.failed())
+    return;
+  int64_t rank = H::rankOf(x);
+  Dims batch(H::shapeOf(x).drop_back()), flat;
+  int64_t rows = 1;
+  for (int64_t size : batch)
+    rows *= size;
+  x = b.reshape(x, {rows, H::shapeOf(x)[rank - 1]});
+  y = b.reshape(y, {rows, H::shapeOf(y).back()});
+  Value left = b.dotGeneral(x, w, {}, {}, {1}, {1});     // [rows, out, in2]
+  Value sum = b.dotGeneral(left, y, {0}, {0}, {2}, {1}); // [rows, out]
+  if (n.has("bias"))
+    sum = b.add(sum, n.in("bias", wide(n)));
+  batch.push_back(H::shapeOf(w)[0]);
+  n.out(b.reshape(sum, batch));
+}
+
+void lowerTrilinear(Node &n) {
+  HloBuilder &b = n.b;
+  auto expanded = [&](StringRef name, StringRef at) {
+    Value x = n.in(name, wide(n));
+    for (int64_t dimension : n.integers(at))
+      x = b.unsqueeze(x, dimension);
+    return x;
+  };
+  Value product = b.multiply(b.multiply(expanded("i1", "expand1"), expanded("i2", "expand2")),
+                             expanded("i3", "expand3"));
+  n.out(b.reduce(product, n.dims("sumdim", H::rankOf(product), false), Fold::Add));
+}
+
+/// Sums over pairs of dimensions; one of size 1 goes with every size.
+Value tensordot(HloBuilder &b, Value x, Value y, Dims left, Dims right) {
+  for (size_t i = 0; i < left.size(); ++i) {
+    int64_t p = H::shapeOf(x)[left[i]], q = H::shapeOf(y)[right[i]];
+    if (p == q)
+      continue;
+    if (p == 1)
+      y = b.reduce(y, {right[i]}, Fold::Add, true);
+    else
+      x = b.reduce(x, {left[i]}, Fold::Add, true);
+  }
+  return b.dotGeneral(x, y, {}, {}, left, right);
+}
+
+void lowerTensordot(Node &n) {
+  Value x = n.in("self", wide(n)), y = n.in("other", wide(n));
+  Dims left = n.dims("dims_self", H::rankOf(x), false),
+       right = n.dims("dims_other", H::rankOf(y), false);
+  if (left.size() != right.size())
+    return n.fail("dims_self and dims_other differ in length");
+  n.out(tensordot(n.b, x, y, left, right));
+}
+
+void lowerInner(Node &n) {
+  Value x = n.in("self", wide(n)), y = n.in("other", wide(n));
+  int64_t left = H::rankOf(x), right = H::rankOf(y);
+  if (left == 0 || right == 0)
+    return n.out(n.b.multiply(x, y));
+  n.out(tensordot(n.b, x, y, {left - 1}, {right - 1}));
+}
+
+void lowerKron(Node &n) {
+  HloBuilder &b = n.b;
+  Value x = n.in("self", wide(n)), y = n.in("other", wide(n));
+  int64_t rank = std::max(H::rankOf(x), H::rankOf(y));
+  Dims left, right, shape;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t p = i - (rank - H::rankOf(x)), q = i - (rank - H::rankOf(y));
+    left.append({p < 0 ? 1 : H::shapeOf(x)[p], 1});
+    right.append({1, q < 0 ? 1 : H::shapeOf(y)[q]});
+    shape.push_back(left[2 * i] * right[2 * i + 1]);
+  }
+  n.out(b.reshape(b.multiply(b.reshape(x, left), b.reshape(y, right)), shape));
+}
+
+void lowerChain(Node &n, StringRef argument) {
+  Value product;
+  for (Value next : n.list(argument)) {
+    if (!next)
+      return n.fail(argument.str() + " holds None");
+    next = n.b.convert(next, wide(n));
+    if (product && !canMultiply(n, product, next))
+      return;
+    product = product ? matmul(n.b, product, next) : next;
+  }
+  if (!product)
+    return n.fail(argument.str() + " is empty");
+  n.out(product);
+}
+
+void lowerMatrixPower(Node &n) {
+  HloBuilder &b = n.b;
+  Value x = n.in("self", wide(n));
+  int64_t power = n.integer("n");
+  if (n.failed())
+    return;
+  if (isEmpty(x))
+    return n.out(x);
+  if (power < 0)
+    x = inverseOf(b, x);
+  Value result;
+  for (uint64_t left = power < 0 ? -uint64_t(power) : power; left; left >>= 1) {
+    if (left & 1)
+      result = result ? matmul(b, result, x) : x;
+    if (left > 1)
+      x = matmul(b, x, x);
+  }
+  n.out(result ? result : identityMatrix(b, H::shapeOf(x), H::elementOf(x)));
+}
+
+//===----------------------------------------------------------------------===//
+// Einsum
+//===----------------------------------------------------------------------===//
+
+/// A tensor whose dimensions carry labels: letters, or numbers above 255 for those of an ellipsis,
+/// counted from the last.
+struct Labelled {
+  Value value;
+  Dims labels;
+};
+
+constexpr int64_t kEllipsis = 256;
+
+bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// Labels of one operand; `rank` of it is known, so an ellipsis has a known length.
+std::optional<Dims> operandLabels(StringRef text, int64_t rank) {
+  Dims labels;
+  int64_t letters = llvm::count_if(text, [](char c) { return isLetter(c); });
+  bool seen = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ' ')
+      continue;
+    if (isLetter(text[i])) {
+      labels.push_back(text[i]);
+    } else if (text.substr(i).starts_with("...") && !seen && rank >= letters) {
+      for (int64_t k = rank - letters; k > 0; --k)
+        labels.push_back(kEllipsis + k);
+      seen = true;
+      i += 2;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (int64_t(labels.size()) != rank)
+    return std::nullopt;
+  return labels;
+}
+
+/// Repeated labels become diagonals.
+Labelled withoutRepeats(HloBuilder &b, Labelled x) {
+  for (size_t i = 0; i < x.labels.size(); ++i)
+    for (size_t j = i + 1; j < x.labels.size(); ++j)
+      if (x.labels[i] == x.labels[j]) {
+        int64_t label = x.labels[i];
+        x.value = diagonalOf(b, x.value, i, j);
+        x.labels.erase(x.labels.begin() + j);
+        x.labels.erase(x.labels.begin() + i);
+        x.labels.push_back(label);
+        return withoutRepeats(b, x);
+      }
+  return x;
+}
+
+Labelled sumOut(HloBuilder &b, Labelled x, function_ref<bool(int64_t)> keep) {
+  Dims gone, kept;
+  for (auto [i, label] : llvm::enumerate(x.labels))
+    if (keep(label))
+      kept.push_back(label);
+    else
+      gone.push_back(i);
+  return {b.reduce(x.value, gone, Fold::Add), kept};
+}
+
+/// Drops dimensions of size 1 whose label has another size in the other operand.
+Labelled withoutOnes(HloBuilder &b, Labelled x, const Labelled &other) {
+  Dims shape, kept;
+  for (auto [i, label] : llvm::enumerate(x.labels)) {
+    auto found = llvm::find(other.labels, label);
+    int64_t size = H::shapeOf(x.value)[i];
+    if (size == 1 && found != other.labels.end() &&
+        H::shapeOf(other.value)[found - other.labels.begin()] != 1)
+      continue;
+    shape.push_back(size);
+    kept.push_back(label);
+  }
+  return {b.reshape(x.value, shape), kept};
+}
+
+Labelled contract(HloBuilder &b, Labelled x, Labelled y, function_ref<bool(int64_t)> keep) {
+  Labelled left = withoutOnes(b, x, y), right = withoutOnes(b, y, x);
+  // What only one side has and nobody else wants is summed before.
+  left = sumOut(b, left, [&](int64_t l) { return keep(l) || llvm::is_contained(right.labels, l); });
+  right =
+      sumOut(b, right, [&](int64_t l) { return keep(l) || llvm::is_contained(left.labels, l); });
+  Dims batchX, batchY, contractX, contractY, labels;
+  for (auto [i, label] : llvm::enumerate(left.labels)) {
+    auto found = llvm::find(right.labels, label);
+    if (found == right.labels.end())
+      continue;
+    int64_t at = found - right.labels.begin();
+    (keep(label) ? batchX : contractX).push_back(i);
+    (keep(label) ? batchY : contractY).push_back(at);
+    if (keep(label))
+      labels.push_back(label);
+  }
+  for (auto [i, label] : llvm::enumerate(left.labels))
+    if (!llvm::is_contained(right.labels, label))
+      labels.push_back(label);
+  for (int64_t label : right.labels)
+    if (!llvm::is_contained(left.labels, label))
+      labels.push_back(label);
+  return {b.dotGeneral(left.value, right.value, batchX, batchY, contractX, contractY), labels};
+}
+
+void lowerEinsum(Node &n) {
+  HloBuilder &b = n.b;
+  std::string equation = n.text("equation");
+  SmallVector<Value> tensors = n.list("tensors");
+  auto [left, right] = StringRef(equation).split("->");
+  bool explicitResult = StringRef(equation).contains("->");
+  SmallVector<StringRef> parts;
+  left.split(parts, ',');
+  if (parts.size() != tensors.size())
+    return n.fail("the equation has another number of operands");
+  SmallVector<Labelled> operands;
+  std::map<int64_t, int64_t> count; // How often a label stands on the left, sorted.
+  int64_t ellipsis = 0;
+  for (auto [part, value] : llvm::zip(parts, tensors)) {
+    std::optional<Dims> labels;
+    if (value)
+      labels = operandLabels(part, H::rankOf(value));
+    if (!labels)
+      return n.fail("the equation does not fit its operands");
+    for (int64_t label : *labels) {
+      ++count[label];
+      ellipsis = std::max(ellipsis, label - kEllipsis);
+    }
+    operands.push_back({b.convert(value, wide(n)), *labels});
+  }
+  Dims wanted;
+  if (explicitResult) {
+    int64_t letters = llvm::count_if(right, [](char c) { return isLetter(c); });
+    bool dots = right.contains("...");
+    std::optional<Dims> labels = operandLabels(right, letters + (dots ? ellipsis : 0));
+    if (!labels)
+      return n.fail("the right side of the equation cannot be read");
+    wanted = *labels;
+  } else {
+    for (int64_t k = ellipsis; k > 0; --k)
+      wanted.push_back(kEllipsis + k);
+    // Capitals come before small letters, as their codes do.
+    for (auto [label, times] : count)
+      if (label < kEllipsis && times == 1)
+        wanted.push_back(label);
+  }
+  for (int64_t label : wanted)
+    if (!count.count(label) || llvm::count(wanted, label) != 1)
+      return n.fail("the right side of the equation has a label that the left has not, or twice");
+  for (Labelled &operand : operands)
+    operand = withoutRepeats(b, operand);
+  Labelled sum = operands[0];
+  for (size_t i = 1; i < operands.size(); ++i) {
+    auto keep = [&](int64_t label) {
+      if (llvm::is_contained(wanted, label))
+        return true;
+      for (size_t j = i + 1; j < operands.size(); ++j)
+        if (llvm::is_contained(operands[j].labels, label))
+          return true;
+      return false;
+    };
+    for (auto [at, label] : llvm::enumerate(sum.labels)) {
+      auto found = llvm::find(operands[i].labels, label);
+      if (found == operands[i].labels.end())
+        continue;
+      int64_t p = H::shapeOf(sum.value)[at],
+              q = H::shapeOf(operands[i].value)[found - operands[i].labels.begin()];
+      if (p != q && p != 1 && q != 1)
+        return n.fail("a label has two sizes");
+    }
+    sum = contract(b, sum, operands[i], keep);
+  }
+  sum = sumOut(b, sum, [&](int64_t label) { return llvm::is_contained(wanted, label); });
+  Dims order;
+  for (int64_t label : wanted) {
+    auto found = llvm::find(sum.labels, label);
+    if (found == sum.labels.end())
+      return n.fail("a label of the result was lost");
+    order.push_back(found - sum.labels.begin());
+  }
+  n.out(b.transpose(sum.value, order));
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors along a dimension
+//===----------------------------------------------------------------------===//
+
+void lowerVecdot(Node &n) {
+  HloBuilder &b = n.b;
+  Value x = conjugate(b, n.in("x", wide(n))), y = n.in("y", wide(n));
+  if (!H::broadcastShape(H::shapeOf(x), H::shapeOf(y)))
+    return n.fail("x and y do not broadcast");
+  Value product = b.multiply(x, y);
+  n.out(b.reduce(product, {n.dim("dim", H::rankOf(product))}, Fold::Add));
+}
+
+void lowerCross(Node &n) {
+  HloBuilder &b = n.b;
+  auto [x, y] = b.broadcastPair(n.in("self", wide(n)), n.in("other", wide(n)));
+  int64_t rank = H::rankOf(x), dimension = -1;
+  if (n.has("dim")) {
+    dimension = n.dim("dim", rank);
+  } else {
+    for (int64_t i = rank - 1; i >= 0; --i)
+      if (H::shapeOf(x)[i] == 3)
+        dimension = i;
+  }
+  if (dimension < 0 || dimension >= rank || H::shapeOf(x)[dimension] != 3)
+    return n.fail("no dimension of size 3");
+  auto turned = [&](Value v, int64_t by) {
+    Value head = b.sliceDim(v, dimension, by, 3), tail = b.sliceDim(v, dimension, 0, by);
+    return b.concatenate({head, tail}, dimension);
+  };
+  n.out(b.subtract(b.multiply(turned(x, 1), turned(y, 2)), b.multiply(turned(x, 2), turned(y, 1))));
+}
+
+} // namespace
+
+void registerProducts(OpTable &table) {
+  table.add("aten.mm", [](Node &n) { lowerMatmul(n, "self", "mat2"); });
+  table.add("aten.bmm", [](Node &n) { lowerMatmul(n, "self", "mat2"); });
+  table.add("aten.mv", [](Node &n) { lowerMatmul(n, "self", "vec"); });
+  table.add("aten.dot", [](Node &n) { lowerMatmul(n, "self", "tensor"); });
+  table.add("aten.vdot", lowerVdot);
+  table.add("aten.matmul", [](Node &n) { lowerMatmul(n, "self", "other"); });
+  table.add("aten.linalg_matmul", [](Node &n) { lowerMatmul(n, "self", "other"); });
+  table.add("aten.addmm", [](Node &n) { lowerScaledProduct(n, "mat1", "mat2"); });
+  table.add("aten._addmm_activation", lowerAddmmActivation);
+  table.add("aten.addmv", [](Node &n) { lowerScaledProduct(n, "mat", "vec"); });
+  table.add("aten.baddbmm", [](Node &n) { lowerScaledProduct(n, "batch1", "batch2"); });
+  table.add("aten.addbmm", lowerAddbmm);
+  table.add("aten.addr", lowerAddr);
+  table.add("aten.outer", lowerOuter);
+  table.add("aten.ger", lowerOuter);
+  table.add("aten.inner", lowerInner);
+  table.add("aten.tensordot", lowerTensordot);
+  table.add("aten.kron", lowerKron);
+  table.add("aten.linear", lowerLinear);
+  table.add("aten.bilinear", lowerBilinear);
+  table.add("aten._trilinear", lowerTrilinear);
+  table.add("aten.einsum", lowerEinsum);
+  table.add("aten.chain_matmul", [](Node &n) { lowerChain(n, "matrices"); });
+  table.add("aten.linalg_multi_dot", [](Node &n) { lowerChain(n, "tensors"); });
+  table.add("aten.matrix_power", lowerMatrixPower);
+  table.add("aten.linalg_matrix_power", lowerMatrixPower);
+  table.add("aten.linalg_vecdot", lowerVecdot);
+  table.add("aten.cross", lowerCross);
+  table.add("aten.linalg_cross", lowerCross);
+}
 
 } // namespace cupel::frontends::torch_import

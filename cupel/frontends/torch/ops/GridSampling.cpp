@@ -1,0 +1,194 @@
+// Images looked up where a grid says, and grids of affine maps.
+
+#include "cupel/frontends/torch/ops/Algebra.h"
+
+namespace cupel::frontends::torch_import {
+
+using namespace mlir;
+using tensor::DType;
+using tensor::Tensor;
+
+namespace {
+
+using H = HloBuilder;
+
+// As torch numbers them.
+enum Mode { Bilinear = 0, Nearest = 1, Bicubic = 2 };
+enum Border { Zeros = 0, Clamp = 1, Reflect = 2 };
+
+/// Coordinates beyond low or high thrown back inside.
+Value reflect(HloBuilder &b, Value x, double low, double high) {
+  double range = high - low;
+  if (range <= 0)
+    return b.like(x, 0);
+  Value moved = b.abs(b.subtract(x, b.like(x, low)));
+  Value within = b.remainder(moved, b.like(x, 2 * range));
+  Value back = b.subtract(b.like(x, 2 * range), within);
+  return b.add(b.select(b.greater(within, b.like(x, range)), back, within), b.like(x, low));
+}
+
+struct Sampler {
+  HloBuilder &b;
+  int64_t mode, border;
+  bool corners;
+
+  /// Moves coordinates inside as the border asks for.
+  Value inside(Value x, double size) const {
+    if (border == Reflect)
+      x = reflect(b, x, corners ? 0 : -0.5, corners ? size - 1 : size - 0.5);
+    return border == Zeros ? x : b.clamp(b.like(x, 0), x, b.like(x, size - 1));
+  }
+
+  /// From -1 .. 1 to pixels.
+  Value pixels(Value x, double size) const {
+    Value one = b.like(x, 1), half = b.like(x, 0.5);
+    if (corners)
+      return b.multiply(b.multiply(b.add(x, one), b.like(x, size - 1)), half);
+    return b.multiply(b.subtract(b.multiply(b.add(x, one), b.like(x, size)), one), half);
+  }
+};
+
+/// A pixel that counts, along one dimension.
+struct Tap {
+  Value index, weight;
+};
+
+SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size) {
+  HloBuilder &b = s.b;
+  auto extent = double(size);
+  Value x = s.pixels(grid, extent);
+  if (s.mode != Bicubic)
+    x = s.inside(x, extent);
+  Value base = s.mode == Nearest ? b.unary<stablehlo::RoundNearestEvenOp>(x) : b.floor(x);
+  Value t = b.subtract(x, base), one = b.like(x, 1);
+  SmallVector<Tap> taps;
+  auto add = [&](int64_t offset, Value weight) {
+    Value at = b.add(base, b.like(base, double(offset)));
+    if (s.mode == Bicubic)
+      at = s.inside(at, extent);
+    Value top = b.like(at, extent - 1), zero = b.like(at, 0);
+    Value valid = b.logicalAnd(b.greaterEqual(at, zero), b.lessEqual(at, top));
+    // The weight of what is not there is 0, and nothing is looked up there.
+    Value index = b.convert(b.select(valid, at, zero), b.i64());
+    taps.push_back({index, b.select(valid, weight, b.like(weight, 0))});
+  };
+  if (s.mode == Nearest) {
+    add(0, one);
+  } else if (s.mode == Bilinear) {
+    add(0, b.subtract(one, t));
+    add(1, t);
+  } else {
+    double a = -0.75;
+    auto poly = [&](Value v, double c3, double c2, double c1, double c0) {
+      Value sum = b.add(b.multiply(b.like(v, c3), v), b.like(v, c2));
+      sum = b.add(b.multiply(sum, v), b.like(v, c1));
+      return b.add(b.multiply(sum, v), b.like(v, c0));
+    };
+    Value other = b.subtract(one, t);
+    add(-1, poly(b.add(t, one), a, -5 * a, 8 * a, -4 * a));
+    add(0, poly(t, a + 2, -(a + 3), 0, 1));
+    add(1, poly(other, a + 2, -(a + 3), 0, 1));
+    add(2, poly(b.add(other, one), a, -5 * a, 8 * a, -4 * a));
+  }
+  return taps;
+}
+
+void lowerGridSampler(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value x = n.in("input", type), grid = n.in("grid", type);
+  if (n.failed())
+    return;
+  int64_t rank = H::rankOf(x), spatial = rank - 2;
+  if (rank < 4 || rank > 5 || H::rankOf(grid) != rank || H::shapeOf(grid).back() != spatial ||
+      H::shapeOf(grid)[0] != H::shapeOf(x)[0])
+    return n.fail("the grid does not fit the input");
+  Sampler sampler{b, n.integer("interpolation_mode"), n.integer("padding_mode"),
+                  n.flag("align_corners")};
+  if (n.resultType().getNumElements() == 0 || isEmpty(x))
+    return n.out(b.splat(0, type, n.resultShape()));
+  int64_t batch = H::shapeOf(x)[0], channels = H::shapeOf(x)[1], points = 1, pixels = 1;
+  Dims sizes(H::shapeOf(x).drop_front(2));
+  for (int64_t i = 0; i < spatial; ++i) {
+    points *= H::shapeOf(grid)[i + 1];
+    pixels *= sizes[i];
+  }
+  grid = b.reshape(grid, {batch, points, spatial});
+  SmallVector<SmallVector<Tap>> taps;
+  for (int64_t d = 0; d < spatial; ++d) { // The grid's last dimension is (x, y, z).
+    int64_t column = spatial - 1 - d;
+    Value line = b.reshape(b.sliceDim(grid, 2, column, column + 1), {batch, points});
+    taps.push_back(tapsOf(sampler, line, sizes[d]));
+  }
+  Value image = b.reshape(x, {batch, channels, pixels});
+  Dims shape{batch, channels, points};
+  Value sum;
+  Dims at(spatial, 0);
+  while (true) {
+    Value index, weight;
+    for (int64_t d = 0; d < spatial; ++d) {
+      const Tap &tap = taps[d][at[d]];
+      index =
+          index ? b.add(b.multiply(index, b.like(index, double(sizes[d]))), tap.index) : tap.index;
+      weight = weight ? b.multiply(weight, tap.weight) : tap.weight;
+    }
+    Value picked = b.takeAlong(image, b.broadcastInDim(index, shape, {0, 2}), 2);
+    Value part = b.multiply(picked, b.broadcastInDim(weight, shape, {0, 2}));
+    sum = sum ? b.add(sum, part) : part;
+    int64_t d = spatial - 1;
+    while (d >= 0 && ++at[d] == int64_t(taps[d].size()))
+      at[d--] = 0;
+    if (d < 0)
+      break;
+  }
+  n.out(b.reshape(sum, n.resultShape()));
+}
+
+void lowerAffineGrid(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value theta = n.in("theta", type);
+  Dims size = n.integers("size");
+  bool corners = n.flag("align_corners");
+  if (n.failed() || (size.size() != 4 && size.size() != 5) || H::rankOf(theta) != 3)
+    return n.fail("size should be [N, C, H, W] or [N, C, D, H, W]");
+  int64_t spatial = int64_t(size.size()) - 2, points = 1;
+  if (H::shapeOf(theta)[1] != spatial || H::shapeOf(theta)[2] != spatial + 1)
+    return n.fail("theta does not fit size");
+  Dims grid(size.begin() + 2, size.end());
+  for (int64_t extent : grid)
+    points *= extent;
+  if (points > (1 << 26))
+    return n.notYet("grids of this size");
+  // Rows (x, y[, z], 1) for each point.
+  std::vector<double> base;
+  for (int64_t p = 0; p < points; ++p) {
+    int64_t rest = p;
+    Dims at(spatial, 0);
+    for (int64_t d = spatial - 1; d >= 0; --d) {
+      at[d] = rest % grid[d];
+      rest /= grid[d];
+    }
+    for (int64_t d = spatial - 1; d >= 0; --d) {
+      auto extent = double(grid[d]);
+      double x = grid[d] <= 1 ? 0 : -1 + 2 * double(at[d]) / (extent - 1);
+      base.push_back(corners ? x : x * (extent - 1) / extent);
+    }
+    base.push_back(1);
+  }
+  Value rows = b.convert(b.constant(Tensor::of<DType::F64>({points, spatial + 1}, base)), type);
+  Value y = b.dotGeneral(theta, rows, {}, {}, {2}, {1}); // [N, spatial, points]
+  n.out(b.reshape(swapLast(b, y), n.resultShape()));
+}
+
+} // namespace
+
+void registerGridSampling(OpTable &table) {
+  table.add("aten.grid_sampler", lowerGridSampler);
+  table.add("aten.grid_sampler_2d", lowerGridSampler);
+  table.add("aten.grid_sampler_3d", lowerGridSampler);
+  table.add("aten._grid_sampler_2d_cpu_fallback", lowerGridSampler);
+  table.add("aten.affine_grid_generator", lowerAffineGrid);
+}
+
+} // namespace cupel::frontends::torch_import
