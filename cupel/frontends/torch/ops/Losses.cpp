@@ -17,8 +17,11 @@ namespace {
 void outLoss(Node &n, Value loss) { n.out(reduceLoss(n.b, loss, n.integer("reduction", 1))); }
 
 /// A loss of `self` against `target`, element by element.
-template <Value (*formula)(Node &, Value, Value)> void elementLoss(Node &n) {
-  Type type = n.computeType(n.promote({"self", "target"}));
+/// Losses that torch composes of operators (`composed`) round narrow floats after each step.
+template <Value (*formula)(Node &, Value, Value), bool composed = false> void elementLoss(Node &n) {
+  Type type = n.promote({"self", "target"});
+  if (!composed)
+    type = n.computeType(type);
   Value x = n.in("self", type), y = n.in("target", type);
   if (!fitTogether(n, {x, y}))
     return;
@@ -114,7 +117,7 @@ Value poisson(Node &n, Value x, Value y) {
 }
 
 void lowerPoisson(Node &n) {
-  Type type = n.computeType(n.promote({"input", "target"}));
+  Type type = n.promote({"input", "target"});
   Value x = n.in("input", type), y = n.in("target", type);
   if (!fitTogether(n, {x, y}))
     return;
@@ -124,7 +127,7 @@ void lowerPoisson(Node &n) {
 
 void lowerMarginRanking(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.promote({"input1", "input2", "target"}));
+  Type type = n.promote({"input1", "input2", "target"});
   Value x = n.in("input1", type), y = n.in("input2", type), target = n.in("target", type);
   if (!fitTogether(n, {x, y, target}))
     return;
@@ -373,7 +376,7 @@ Value distance(HloBuilder &b, Value x, Value y, double p, double eps, bool keepD
 }
 
 void lowerPairwiseDistance(Node &n) {
-  Type type = n.computeType(n.promoteToFloat({"x1", "x2"}));
+  Type type = n.promoteToFloat({"x1", "x2"});
   Value x = n.in("x1", type), y = n.in("x2", type);
   if (!fitTogether(n, {x, y}))
     return;
@@ -384,7 +387,7 @@ void lowerPairwiseDistance(Node &n) {
 
 void lowerTripletMargin(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.promoteToFloat({"anchor", "positive", "negative"}));
+  Type type = n.promoteToFloat({"anchor", "positive", "negative"});
   Value anchor = n.in("anchor", type), positive = n.in("positive", type),
         negative = n.in("negative", type);
   double p = n.real("p", 2), eps = n.real("eps", 1e-6);
@@ -402,7 +405,7 @@ void lowerTripletMargin(Node &n) {
 
 void lowerCosineSimilarity(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.promoteToFloat({"x1", "x2"}));
+  Type type = n.promoteToFloat({"x1", "x2"});
   Value x = n.in("x1", type), y = n.in("x2", type);
   if (!fitTogether(n, {x, y}))
     return;
@@ -422,7 +425,7 @@ void lowerCosineSimilarity(Node &n) {
 
 void lowerCosineEmbedding(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.promoteToFloat({"input1", "input2"}));
+  Type type = n.promoteToFloat({"input1", "input2"});
   Value x = n.in("input1", type), y = n.in("input2", type), target = n.in("target", type);
   int64_t dim = HloBuilder::rankOf(target);
   if (!fitTogether(n, {x, y}))
@@ -629,8 +632,8 @@ void registerLosses(OpTable &table) {
   table.add("aten.smooth_l1_loss", elementLoss<smoothAbsolute>);
   table.add("aten.huber_loss", elementLoss<huber>);
   table.add("aten.soft_margin_loss", elementLoss<softMargin>);
-  table.add("aten.kl_div", elementLoss<divergence>);
-  table.add("aten.hinge_embedding_loss", elementLoss<hinge>);
+  table.add("aten.kl_div", elementLoss<divergence, true>);
+  table.add("aten.hinge_embedding_loss", elementLoss<hinge, true>);
   table.add("aten.binary_cross_entropy", elementLoss<binaryCrossEntropy>);
   table.add("aten.binary_cross_entropy_with_logits", elementLoss<binaryCrossEntropyWithLogits>);
   table.add("aten.poisson_nll_loss", lowerPoisson);
