@@ -3,10 +3,7 @@
 // routines. Included by ops/*.cpp only; functions are defined in Matrices.cpp unless marked.
 #pragma once
 
-<<<<<<< HEAD
 #include "cupel/frontends/torch/ops/Lowering.h"
-=======
->>>>>>> main
 #include "cupel/frontends/torch/ops/Reductions.h"
 
 namespace cupel::frontends::torch_import {
