@@ -17,6 +17,9 @@ const char *EvalOptions::help() {
          "number of programs that passed and failed.\n"
          "\n"
          "usage: cupel eval FILE|DIR... [OPTIONS]\n"
+         "       cupel eval FILE|DIR... --device DEVICE      on a device; see --device cupel "
+         "--help\n"
+         "       cupel eval FILE|DIR... --save-workload DIR  for a machine that has a device\n"
          "\n"
          "Options:\n"
          "  --entry NAME            the function to run (main, or the only one)\n"
@@ -53,7 +56,9 @@ const char *EvalOptions::help() {
          "  cupel eval model.mlir --args x.npy 'dense<1.0>' --save out\n"
          "      given inputs, results as NumPy files\n"
          "  cupel eval sharded.mlir --processes 2x1\n"
-         "      two replicas, which meet in collectives\n";
+         "      two replicas, which meet in collectives\n"
+         "  cupel eval model.mlir --device vendor_plugin.so\n"
+         "      through a PJRT plugin, compared with the reference\n";
 }
 
 namespace {

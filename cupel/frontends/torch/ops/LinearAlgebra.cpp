@@ -445,24 +445,6 @@ void lowerMatrixExp(Node &n) {
   n.out(r[1]);
 }
 
-void lowerVander(Node &n) {
-  HloBuilder &b = n.b;
-  Type type = n.computeType(n.resultElement());
-  Value x = n.in("x", type);
-  if (n.failed() || H::rankOf(x) < 1)
-    return n.fail("takes vectors");
-  int64_t columns = n.resultShape().back(), rank = H::rankOf(x);
-  if (n.resultType().getNumElements() == 0)
-    return outOrZeros(n, 0, {});
-  SmallVector<Value> powers{b.like(x, 1)};
-  for (int64_t i = 1; i < columns; ++i)
-    powers.push_back(b.multiply(powers.back(), x));
-  SmallVector<Value> pieces;
-  for (Value power : powers)
-    pieces.push_back(b.unsqueeze(power, rank));
-  n.out(b.concatenate(pieces, rank));
-}
-
 } // namespace
 
 void registerLinearAlgebra(OpTable &table) {
@@ -490,7 +472,6 @@ void registerLinearAlgebra(OpTable &table) {
   table.add("aten.linalg_lstsq", lowerLstsq);
   table.add("aten.matrix_exp", lowerMatrixExp);
   table.add("aten.linalg_matrix_exp", lowerMatrixExp);
-  table.add("aten.linalg_vander", lowerVander);
   table.add("aten._linalg_check_errors", [](Node &) {});
 }
 
