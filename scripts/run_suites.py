@@ -215,8 +215,9 @@ class Suites:
         if code != 0:
             return Result(failed=1, details=f"{output}\ngenerate_cases.py ended with {code}")
         suite = counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
+        verbs = [ROOT / ".venv/bin/python", ROOT / "tests/onnx/check_verbs.py", self.bin, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"]
         models = [ROOT / ".venv/bin/python", ROOT / "tests/onnx_models/check_models.py", self.bin, self.build / "onnx-models"]
-        return total_of([suite, counted(models, self.env)])
+        return total_of([suite, counted(verbs, self.env), counted(models, self.env)])
 
     def torch(self) -> Result:
         """PyTorch's operator samples as archives on the reference, torch.compile's backend, the testers."""
