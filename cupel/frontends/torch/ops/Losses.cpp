@@ -117,7 +117,7 @@ Value poisson(Node &n, Value x, Value y) {
 }
 
 void lowerPoisson(Node &n) {
-  Type type = n.promote({"input", "target"});
+  Type type = n.promoteToFloat({"input", "target"});
   Value x = n.in("input", type), y = n.in("target", type);
   if (!fitTogether(n, {x, y}))
     return;
