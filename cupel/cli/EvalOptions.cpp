@@ -17,13 +17,17 @@ const char *EvalOptions::help() {
          "number of programs that passed and failed.\n"
          "\n"
          "usage: cupel eval FILE|DIR... [OPTIONS]\n"
+         "       cupel eval FILE|DIR... --device DEVICE      on a device; see --device cupel "
+         "--help\n"
+         "       cupel eval FILE|DIR... --save-workload DIR  for a machine that has a device\n"
          "\n"
          "Options:\n"
          "  --entry NAME            the function to run (main, or the only one)\n"
          "  --args VALUE...         its arguments: random, zeros, FILE.npy or 'dense<...>'; one\n"
          "                          value alone stands for all arguments. random:2x3 says the\n"
          "                          shape where the type leaves it open, random:?=2 each open\n"
-         "                          size\n"
+         "                          size. The last ones, if NAME.weights.safetensors beside the\n"
+         "                          program has their names, are taken from there\n"
          "  --seed N                of random arguments and of stablehlo.rng (0)\n"
          "  --print                 print the results\n"
          "  --save DIR              write the results there as resultN.npy\n"
@@ -52,7 +56,9 @@ const char *EvalOptions::help() {
          "  cupel eval model.mlir --args x.npy 'dense<1.0>' --save out\n"
          "      given inputs, results as NumPy files\n"
          "  cupel eval sharded.mlir --processes 2x1\n"
-         "      two replicas, which meet in collectives\n";
+         "      two replicas, which meet in collectives\n"
+         "  cupel eval model.mlir --device vendor_plugin.so\n"
+         "      through a PJRT plugin, compared with the reference\n";
 }
 
 namespace {

@@ -7,7 +7,7 @@ namespace cupel::frontends {
 
 std::span<const ModelFormat> modelFormats() {
   static constexpr ModelFormat kFormats[] = {
-      {".onnx", "ONNX model", onnx_import::loadOnnxFile},
+      {".onnx", "ONNX model", onnx_import::loadOnnxFile, onnx_import::knownOperators},
   };
   return kFormats;
 }

@@ -330,3 +330,19 @@ def test_inspect_array_sharding():
     assert seen[0].is_equivalent_to(x.sharding, 2)
     assert seen[1].is_equivalent_to(NamedSharding(mesh, P("x", "y")), 2)
     assert f(x, w) == 48
+
+
+def test_unreduced_results_of_shard_map_are_what_each_device_gave():
+    mesh = jax.make_mesh((4,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
+    with jax.set_mesh(mesh):
+        x = jax.device_put(np.arange(8.0), P("x"))
+        summands = jax.jit(jax.shard_map(lambda x: x * 2, in_specs=P("x"), out_specs=P(unreduced={"x"})))(x)
+        pieces = [np.asarray(shard.data).tolist() for shard in summands.addressable_shards]
+        assert pieces == [[0, 2], [4, 6], [8, 10], [12, 14]]
+        np.testing.assert_array_equal(jax.jit(lambda s: jax.reshard(s, P()))(summands), [24, 32])
+
+
+def test_copies_that_differ_stay_apart():
+    mesh = Mesh(np.array(jax.devices()), ("x",))
+    f = jax.jit(jax.shard_map(lambda: lax.axis_index("x") + jnp.zeros(1, jnp.int32), mesh=mesh, in_specs=(), out_specs=P(), check_vma=False))
+    assert [int(shard.data[0]) for shard in f().addressable_shards] == list(range(8))

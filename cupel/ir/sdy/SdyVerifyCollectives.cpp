@@ -23,7 +23,18 @@ static TensorShardingAttr pick(std::optional<TensorShardingPerValueAttr> shardin
   return shardings->getShardings()[index];
 }
 
+/// Inside a portable artifact types change between operations of different dialects.
+static Value throughCasts(Value value) {
+  while (auto cast = value.getDefiningOp<UnrealizedConversionCastOp>()) {
+    if (cast->getNumOperands() != 1 || cast->getNumResults() != 1)
+      break;
+    value = cast->getOperand(0);
+  }
+  return value;
+}
+
 TensorShardingAttr getSharding(Value value) {
+  value = throughCasts(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     if (auto function = dyn_cast_or_null<FunctionOpInterface>(parent);
@@ -53,6 +64,10 @@ TensorShardingAttr getSharding(Value value) {
 
 /// Whether a value without a sharding could have been given one where it is defined.
 static bool canHaveSharding(Value value) {
+  value = throughCasts(value);
+  // The versioned form keeps shardings in a way of its own.
+  if (Operation *op = value.getDefiningOp(); op && op->getName().getDialectNamespace() == "vhlo")
+    return false;
   auto argument = dyn_cast<BlockArgument>(value);
   return !argument || isa_and_nonnull<FunctionOpInterface>(argument.getOwner()->getParentOp());
 }

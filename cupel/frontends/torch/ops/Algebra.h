@@ -3,7 +3,6 @@
 // routines. Included by ops/*.cpp only; functions are defined in Matrices.cpp unless marked.
 #pragma once
 
-#include "cupel/frontends/torch/ops/Lowering.h"
 #include "cupel/frontends/torch/ops/Reductions.h"
 
 namespace cupel::frontends::torch_import {

@@ -65,6 +65,32 @@ Value logSumExp(HloBuilder &b, Value x, ArrayRef<int64_t> dims, bool keepDims) {
   return b.reshape(b.add(b.log(total), top), shape);
 }
 
+Value vectorNorm(HloBuilder &b, Value x, double p, ArrayRef<int64_t> dims, bool keepDims) {
+  Value size = b.abs(x);
+  if (p == 0)
+    return b.reduce(b.convert(b.notEqual(size, b.like(size, 0)), HloBuilder::elementOf(size)), dims,
+                    Fold::Add, keepDims);
+  if (dims.empty())
+    return size;
+  if (p == 1)
+    return b.reduce(size, dims, Fold::Add, keepDims);
+  if (std::isinf(p)) {
+    Value top = b.reduce(size, dims, p > 0 ? Fold::Max : Fold::Min, keepDims);
+    return HloBuilder::countOf(x) == 0 ? b.like(top, 0)
+                                       : top; // Of nothing: 0, not the fold's start.
+  }
+  if (p == 2) {
+    // The parts of complex numbers, not their size: rounded once less.
+    Type part = HloBuilder::elementOf(size);
+    Value squares = HloBuilder::isComplex(x) ? b.add(b.square(b.unary<stablehlo::RealOp>(x, part)),
+                                                     b.square(b.unary<stablehlo::ImagOp>(x, part)))
+                                             : b.square(x);
+    return b.sqrt(b.reduce(squares, dims, Fold::Add, keepDims));
+  }
+  Value total = b.reduce(b.power(size, b.like(size, p)), dims, Fold::Add, keepDims);
+  return b.power(total, b.like(total, 1 / p));
+}
+
 Value reduceLoss(HloBuilder &b, Value loss, int64_t reduction) {
   if (reduction == 0)
     return loss;

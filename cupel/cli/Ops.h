@@ -1,0 +1,9 @@
+// The worker's part of `cupel ops`: what a model or program is made of.
+#pragma once
+
+namespace cupel::cli {
+
+/// `request` is the JSON object that OpsVerb.cpp makes; returns the exit code.
+int runOps(const char *request);
+
+} // namespace cupel::cli
