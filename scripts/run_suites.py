@@ -84,7 +84,8 @@ class Suites:
         # allocator that our code shares with them stays poisoned.
         sanitizer = "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1"
         self.env = dict(os.environ, CUPEL_BUILD=str(build), ASAN_OPTIONS=sanitizer,
-                        ASAN_SYMBOLIZER_PATH=str(LLVM / "bin/llvm-symbolizer"), UBSAN_OPTIONS="print_stacktrace=1")
+                        ASAN_SYMBOLIZER_PATH=str(LLVM / "bin/llvm-symbolizer"), UBSAN_OPTIONS="print_stacktrace=1",
+                        TSAN_OPTIONS=f"second_deadlock_stack=1:external_symbolizer_path={LLVM / 'bin/llvm-symbolizer'}")
         if mode == "full":
             self.env["CUPEL_LONG_TESTS"] = "1"
 
