@@ -379,7 +379,6 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
                   fmt::format("{}: functions and loops written out come to more than {} nodes",
                               describe(node, opsetOf(canonical(node.domain()))), kMaxNodes));
   SmallVector<Item> inputs;
-  wasFolded = false;
   StringRef domain = canonical(node.domain());
   int64_t opset = opsetOf(domain);
   auto described = [&] { return describe(node, opset); };
@@ -435,7 +434,6 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   SmallVector<Item> results;
   Result<bool> folded = fold(*entry, node, opset, inputs, results);
   Status status = folded ? Status() : Status(Error{folded.message()});
-  wasFolded = folded && *folded;
   if (folded && !*folded) {
     Node context(*this, node, opset, std::move(inputs));
     status = entry->lower(context);
