@@ -305,6 +305,7 @@ ValueInfoProto value(const std::string &name, int32_t type, std::vector<int64_t>
   ValueInfoProto info;
   info.set_name(name);
   info.mutable_type()->mutable_tensor_type()->set_elem_type(type);
+  info.mutable_type()->mutable_tensor_type()->mutable_shape();
   for (int64_t dim : dims)
     info.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
   return info;

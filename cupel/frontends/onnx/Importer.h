@@ -92,6 +92,7 @@ private:
   bool wasFolded = false; ///< The node imported last.
   std::map<std::pair<size_t, const proto::NodeProto *>, size_t> surveyed;
   int64_t nodeCount = 0;
+  bool discarded = false; ///< Something was written and thrown away.
   const std::map<std::string, const proto::AttributeProto *> *callerAttributes = nullptr;
 };
 
