@@ -5,5 +5,7 @@ namespace cupel::cli {
 
 /// `request` is the JSON object that OpsVerb.cpp makes; returns the exit code.
 int runOps(const char *request);
+/// The same for `cupel ops extract` of ONNX models.
+int runOpsExtractOnnx(const char *request);
 
 } // namespace cupel::cli

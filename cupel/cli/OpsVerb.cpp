@@ -2,6 +2,7 @@
 // the options.
 
 #include "cupel/cli/ModelArguments.h"
+#include "cupel/cli/OpsExtract.h"
 #include "cupel/cli/SiblingVerbs.h"
 
 #include <CLI/Validators.hpp>
@@ -10,6 +11,8 @@
 namespace cupel::cli {
 
 int runOpsVerb(const Arguments &arguments) {
+  if (!arguments.empty() && arguments[0] == "extract")
+    return runOpsExtract({arguments.begin() + 1, arguments.end()});
   CommandLine line("ops",
                    "List the operators of a model (.onnx, .pt2) or program: how often each stands "
                    "there, with which types,\n"
@@ -29,6 +32,7 @@ int runOpsVerb(const Arguments &arguments) {
   line.example("cupel ops model.onnx --format json", "the same with all types, for scripts");
   line.example("cupel ops --known", "what can be lowered, and from which version on");
   line.example("cupel ops model.onnx --shape ids=1x128", "with the sizes of an input");
+  line.example("cupel ops extract model.pt2 -o cases.yaml", "its calls as operator cases");
   if (std::optional<int> code = line.parse(arguments))
     return *code;
   if (known == !model.file.empty())

@@ -31,6 +31,8 @@ int main(int argc, char **argv) {
     return cli::runCompile(argv[2]);
   if (command == "ops" && argc == 3)
     return cli::runOps(argv[2]);
+  if (command == "ops-extract" && argc == 3)
+    return cli::runOpsExtractOnnx(argv[2]);
   if (command == "pt2-cases")
     return cli::runTorchCases({argv + 2, argv + argc});
   if (command == "walk")

@@ -141,7 +141,7 @@ def every_kind_of_input_runs(bench: Bench) -> None:
           - {name: data, op: torch.mul, inputs: [tensor: {init: data, data: [[1, 2], [3, .inf]]}, value: 2.0]}
           - {name: file, op: torch.add, inputs: [file: x.pt, file: {path: state.pt, key: w}]}
           - {name: list, op: torch.stack, inputs: [tensor_list: [{shape: [2, 3]}, {shape: [2, 3]}]], attrs: {dim: 1}}
-          - {name: tuple, op: torch.permute, inputs: [tensor: {shape: [2, 3, 4]}, value: (2, 0, 1)]}
+          - {name: tuple, op: torch.permute, inputs: [tensor: {shape: [2, 3, 4]}, value: "(2, 0, 1)"]}
           - {name: dtype, op: torch.to, inputs: [tensor: {shape: [4]}, value: torch.float16]}
           - {name: keyword, op: torch.sum, inputs: [tensor: {shape: [4, 5]}], attrs: {dim: 1, keepdim: true}}
           - {name: tensor_keyword, op: torch.nn.functional.linear, inputs: [tensor: {shape: [2, 8]}], attrs: {weight: {tensor: {shape: [4, 8]}}}}

@@ -439,8 +439,8 @@ private:
       return Value::of(*integer);
     if (std::optional<double> number = config::asNumber(node))
       return Value::of(*number);
-    if (node.isPlain()) {
-      // What Python people write without thinking of YAML.
+    // What Python people write without thinking of YAML; a tuple needs quotes in a flow.
+    if (node.isPlain() || node.text.starts_with('(')) {
       Value literal;
       LiteralError ignored;
       if (parseLiteral(node.text, literal, ignored))

@@ -352,6 +352,26 @@ bool isBookkeeping(std::string_view target) {
 
 } // namespace
 
+void finishCases(ExtractedCases &out, const std::map<std::string, size_t> &dtypes) {
+  // The file's dtype is that of most tensors.
+  out.defaults.dtype = "float32";
+  size_t most = 0;
+  for (const auto &[dtype, count] : dtypes)
+    if (count > most) {
+      most = count;
+      out.defaults.dtype = dtype;
+    }
+  out.defaults.seed = 0;
+  bool isNarrow = out.defaults.dtype == "float16" || out.defaults.dtype == "bfloat16";
+  out.defaults.rtol = isNarrow ? 1e-2 : 1e-4;
+  out.defaults.atol = isNarrow ? 1e-2 : 1e-5;
+  for (Case &one : out.file.cases) {
+    one.dtype = out.defaults.dtype;
+    one.rtol = out.defaults.rtol;
+    one.atol = out.defaults.atol;
+  }
+}
+
 ExtractedCases extractCases(const torch::Program &program, const std::string &model) {
   ExtractedCases out;
   out.file.model = model;
@@ -394,20 +414,7 @@ ExtractedCases extractCases(const torch::Program &program, const std::string &mo
   for (const auto &[key, entry] : seen)
     if (entry.calls > 1)
       out.file.cases[entry.place].description += fmt::format("Calls: {}\n", entry.calls);
-  // The file's dtype is that of most tensors.
-  out.defaults.dtype = "float32";
-  for (const auto &[dtype, count] : dtypes)
-    if (count > dtypes[out.defaults.dtype])
-      out.defaults.dtype = dtype;
-  out.defaults.seed = 0;
-  bool isNarrow = out.defaults.dtype == "float16" || out.defaults.dtype == "bfloat16";
-  out.defaults.rtol = isNarrow ? 1e-2 : 1e-4;
-  out.defaults.atol = isNarrow ? 1e-2 : 1e-5;
-  for (Case &one : out.file.cases) {
-    one.dtype = out.defaults.dtype;
-    one.rtol = out.defaults.rtol;
-    one.atol = out.defaults.atol;
-  }
+  finishCases(out, dtypes);
   return out;
 }
 

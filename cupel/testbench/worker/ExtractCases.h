@@ -6,6 +6,8 @@
 #include "cupel/frontends/torch/Program.h"
 #include "cupel/testbench/opcases/Case.h"
 
+#include <map>
+
 namespace cupel::testbench::worker {
 
 struct ExtractedCases {
@@ -14,6 +16,10 @@ struct ExtractedCases {
   size_t calls = 0;                 ///< Of the program, those left out included.
   std::vector<std::string> leftOut; ///< Calls that no case can say, and why.
 };
+
+/// Chooses the file's defaults, given how many tensors have each dtype, and gives them to the
+/// cases.
+void finishCases(ExtractedCases &out, const std::map<std::string, size_t> &dtypes);
 
 ExtractedCases extractCases(const frontends::torch_import::Program &program,
                             const std::string &model);
