@@ -495,6 +495,7 @@ std::vector<Input> handMade() {
       graph = then->mutable_g();
       *graph->add_output() = value("y", 1, {2, 3});
     }
+    *graph->add_node() = node("Relu", {"x"}, {"y"});
     *m.mutable_graph()->add_input() = value("c", 9, {});
   });
   for (auto [name, location, offset, length] :

@@ -281,6 +281,34 @@ TEST_F(OnnxImport, RefusesWhatIsUnknownByName) {
   EXPECT_THAT(complaint(newer), HasSubstr("newer than 28"));
 }
 
+TEST_F(OnnxImport, TrainsBatchNormalizationOfOldOpsets) {
+  // Nobody runs this form any more; by hand: mean 2, variance 1, momentum 0.9.
+  for (int64_t opset : {6, 9}) {
+    for (int output = 0; output < 5; ++output) {
+      Maker maker(opset);
+      proto::TensorProto x = Maker::floats("x", {2, 1, 1, 1}, 1);
+      x.set_float_data(1, 3);
+      *maker.graph.add_initializer() = x;
+      int number = 1;
+      for (std::string name : {"scale", "bias", "mean", "variance"})
+        *maker.graph.add_initializer() = Maker::floats(name, {1}, float(number++));
+      maker.node("BatchNormalization", {"x", "scale", "bias", "mean", "variance"},
+                 {"r0", "r1", "r2", "r3", "r4"});
+      maker.output("r" + std::to_string(output));
+      auto made = constant(maker);
+      ASSERT_TRUE(bool(made));
+      const float expected[] = {1, 2.9f, 3.7f, 2, 1};
+      EXPECT_NEAR(*made.value_begin<float>(), expected[output], 1e-4) << "result " << output;
+    }
+  }
+}
+
+TEST_F(OnnxImport, NamesTheNodeOfASubgraphThatDoesNotFit) {
+  Maker maker = loopOf(3);
+  maker.graph.mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_output(1)->set_name("no");
+  EXPECT_THAT(complaint(maker), AllOf(HasSubstr("my_Loop"), HasSubstr("'no'")));
+}
+
 //===----------------------------------------------------------------------===//
 // Floats that MLIR lacks
 //===----------------------------------------------------------------------===//

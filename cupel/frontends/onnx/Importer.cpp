@@ -546,16 +546,19 @@ Status Importer::importFunctionCall(const proto::FunctionProto &function,
 }
 
 Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
-                                                ArrayRef<Item> inputs) {
+                                                ArrayRef<Item> inputs,
+                                                const proto::NodeProto &owner) {
+  auto place = [&] { return describe(owner, opsetOf(owner.domain())); };
   Scope body;
   body.outer = scope;
   if (graph.input_size() != int(inputs.size()))
-    return refuse(Refusal::Invalid, fmt::format("subgraph '{}' has {} inputs, but {} are given",
-                                                graph.name(), graph.input_size(), inputs.size()));
+    return refuse(Refusal::Invalid,
+                  fmt::format("{}: subgraph '{}' has {} inputs, but {} are given", place(),
+                              graph.name(), graph.input_size(), inputs.size()));
   for (int i = 0; i < graph.input_size(); ++i)
     body.items[graph.input(i).name()] = inputs[i];
   if (++functionDepth > kMaxFunctionDepth)
-    return refuse(Refusal::Invalid, "graphs nest without end");
+    return refuse(Refusal::Invalid, place() + ": graphs nest without end");
   ++subgraphDepth;
   Status status = importInitializers(graph, body);
   if (status)
@@ -568,8 +571,8 @@ Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
   for (const proto::ValueInfoProto &output : graph.output()) {
     const Item *found = body.find(output.name());
     if (!found)
-      return refuse(Refusal::Invalid,
-                    "subgraph '" + graph.name() + "' computes no '" + output.name() + "'");
+      return refuse(Refusal::Invalid, place() + ": subgraph '" + graph.name() + "' computes no '" +
+                                          output.name() + "'");
     results.push_back(*found);
   }
   return results;

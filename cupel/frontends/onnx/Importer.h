@@ -55,7 +55,8 @@ private:
   Status importFunctionCall(const proto::FunctionProto &function, const proto::NodeProto &call,
                             llvm::SmallVector<Item> inputs, Scope &scope);
   Result<llvm::SmallVector<Item>> inlineGraph(const proto::GraphProto &graph,
-                                              llvm::ArrayRef<Item> inputs);
+                                              llvm::ArrayRef<Item> inputs,
+                                              const proto::NodeProto &owner);
   Result<tensor::Shape> inputShape(const proto::ValueInfoProto &input, ImportedModel &result);
 
   // Fold.cpp: evaluates a node on known values; false where it is better left in the program.

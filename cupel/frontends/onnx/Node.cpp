@@ -333,7 +333,7 @@ Result<Value> Node::apply(StringRef op, ArrayRef<Value> operands) {
 }
 
 Result<SmallVector<Item>> Node::inlineGraph(const proto::GraphProto &graph, ArrayRef<Item> inputs) {
-  return importer.inlineGraph(graph, inputs);
+  return importer.inlineGraph(graph, inputs, node);
 }
 
 } // namespace cupel::frontends::onnx_import
