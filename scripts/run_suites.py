@@ -216,8 +216,32 @@ class Suites:
         if code != 0:
             return Result(failed=1, details=f"{output}\ngenerate_cases.py ended with {code}")
         suite = counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
+        verbs = [ROOT / ".venv/bin/python", ROOT / "tests/onnx/check_verbs.py", self.bin, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"]
         models = [ROOT / ".venv/bin/python", ROOT / "tests/onnx_models/check_models.py", self.bin, self.build / "onnx-models"]
-        return total_of([suite, counted(models, self.env)])
+        return total_of([suite, counted(verbs, self.env), counted(models, self.env)])
+
+    def torch(self) -> Result:
+        """PyTorch's operator samples as archives on the reference, torch.compile's backend, the testers."""
+        if self.no_venv:
+            return skipped(f"nothing of PyTorch was run: {self.no_venv}")
+        python, cases, results = ROOT / ".venv/bin/python", self.build / "torch-cases", []
+        for dtype in ("float32", "bfloat16", "int32"):
+            code, output = execute([python, ROOT / "tests/torch/export_opinfo.py", cases, "--dtype", dtype], self.env)
+            if code != 0:
+                results.append(Result(failed=1, details=f"{output}\nexport_opinfo.py --dtype {dtype} ended with {code}"))
+            else:
+                results.append(counted([self.python, ROOT / "tests/torch/check_opinfo.py", self.bin, cases / dtype], self.env))
+        env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"), CUPEL_LIBRARY=str(self.build / "lib/libcupel.so"),
+                   CUPEL_BIN=str(self.bin))
+        for folder in ("torch_compile", "testers"):
+            results.append(counted([python, ROOT / "tests/run_pytest.py", ROOT / "tests" / folder], env))
+        return total_of(results)
+
+    def opcases(self) -> Result:
+        """Operator cases from YAML files, with torch for inputs and expected results."""
+        if self.no_venv:
+            return skipped(f"operator cases were NOT run: {self.no_venv}")
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/opcases/check_opcases.py", self.bin], self.env)
 
     def jax(self) -> Result:
         """Exports that are checked in; if JAX is there, also those it makes now, and what its StableHLO thinks of ours."""

@@ -25,7 +25,7 @@ class Counter:
 
 def main() -> int:
     counter = Counter()
-    code = pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", *sys.argv[1:]], plugins=[counter])
+    code = pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", "--show-capture=no", *sys.argv[1:]], plugins=[counter])
     if code not in (0, 1) and not counter.failed:
         counter.failed = 1
     print(f"{counter.passed} passed, {counter.failed} failed" + (f", {counter.skipped} skipped" if counter.skipped else ""))

@@ -3,6 +3,8 @@
 #include "cupel/testbench/selection/Shards.h"
 
 #include <fmt/format.h>
+#include <map>
+#include <set>
 
 namespace cupel::cli {
 namespace {
@@ -47,13 +49,26 @@ CollectArguments::CollectArguments(CommandLine &line) {
   app.add_option("--shard", shard, "i/n: the i-th of n parts of about equal duration");
   app.add_flag("--import", made.importUndecided,
                "Let Python import the loaders that cannot be read from their text");
-  app.add_option("--python", made.python, "The Python for --import (python3)");
+  app.add_option("--python", python,
+                 "The Python for operator cases ($CUPEL_PYTHON, .venv, python3) and --import "
+                 "(python3)");
+  app.add_option("--model", made.models,
+                 "Operator cases of this model and nothing else; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  app.add_flag("--dedupe,!--no-dedupe", made.dedupe,
+               "Of operator cases that test the same run the first only (the default)");
+  app.add_flag("--list-models", listModels, "List the models that have operator cases, and stop");
+  app.add_flag("--list-cases", listCases, "List the operator cases, and stop");
   app.add_flag("--no-cache", noCache, "Read every loader anew");
 }
 
 Result<testbench::matrix::CollectOptions> CollectArguments::options() const {
   testbench::matrix::CollectOptions result = made;
   result.useCache = !noCache;
+  if (!python.empty())
+    result.python = python;
   result.suites = splitList(suites);
   if (!frameworks.empty())
     result.frameworks = splitList(frameworks);
@@ -65,6 +80,43 @@ Result<testbench::matrix::CollectOptions> CollectArguments::options() const {
     result.shards = parsed->count;
   }
   return result;
+}
+
+int showOpCases(std::string_view verb, const testbench::matrix::Collection &collection,
+                bool models) {
+  struct Model {
+    size_t cases = 0, duplicates = 0;
+    std::set<std::string> ops, files;
+  };
+  std::map<std::string, Model> found;
+  size_t width = 0;
+  std::vector<testbench::TestItem> items;
+  for (size_t i = 0; i < collection.size(); ++i) {
+    testbench::TestItem item = collection.item(i);
+    if (item.suite != "opcases")
+      continue;
+    Model &model = found[item.modelName];
+    ++model.cases;
+    model.duplicates += !item.duplicateOf.empty();
+    model.ops.insert(item.op);
+    model.files.insert(item.file);
+    width = std::max(width, item.id.size());
+    items.push_back(std::move(item));
+  }
+  showRemarks(verb, collection);
+  if (found.empty())
+    return reportError(verb, "no operator cases are selected", kExitNothingSelected);
+  if (models) {
+    fmt::print("{:<28} {:>6} {:>5} {:>10}  {}\n", "model", "cases", "ops", "duplicates", "file");
+    for (const auto &[name, model] : found)
+      fmt::print("{:<28} {:>6} {:>5} {:>10}  {}\n", name, model.cases, model.ops.size(),
+                 model.duplicates, fmt::join(model.files, ", "));
+  } else {
+    for (const testbench::TestItem &item : items)
+      fmt::print("{:<{}}  {}({}){}\n", item.id, width, item.op, item.signature,
+                 item.duplicateOf.empty() ? "" : "  = " + item.duplicateOf);
+  }
+  return collection.errors.empty() ? kExitSuccess : kExitFailure;
 }
 
 void showRemarks(std::string_view verb, const testbench::matrix::Collection &collection,

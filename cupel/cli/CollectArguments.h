@@ -21,12 +21,19 @@ public:
   Result<testbench::matrix::CollectOptions> options() const;
 
   std::string repeat; ///< -R: empty, or the run whose failures are wanted.
+  std::string python; ///< --python; empty where it is not given.
+  bool listModels = false, listCases = false;
 
 private:
   testbench::matrix::CollectOptions made;
   std::string shard, frameworks, suites;
   bool noCache = false;
 };
+
+/// --list-models: the models of the operator cases among the selected tests; --list-cases: these
+/// cases, one a line. The exit code of the verb.
+int showOpCases(std::string_view verb, const testbench::matrix::Collection &collection,
+                bool models);
 
 /// Prints errors, undecided loaders and warnings on standard error, `cupel VERB: ...` each; at most
 /// `limit` of a kind, then how many more there are.

@@ -1,5 +1,6 @@
 #include "cupel/cli/EvalProgram.h"
 
+#include "cupel/cli/ProgramText.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/reference/Plan.h"
@@ -7,10 +8,12 @@
 #include "cupel/tensor/Fill.h"
 #include "cupel/tensor/Npy.h"
 #include "cupel/tensor/Print.h"
+#include "cupel/tensor/Safetensors.h"
 
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/AsmParser/AsmParser.h>
 #include <mutex>
+#include <unistd.h>
 
 namespace cupel::cli {
 
@@ -109,15 +112,46 @@ Result<reference::Value> argumentValue(const EvalOptions &options, const std::st
   return wrap(std::move(read));
 }
 
-Result<std::vector<reference::Value>> argumentsFor(const EvalOptions &options, const Plan &plan) {
+/// The weights that `cupel compile` wrote beside a program, for the last arguments of its entry
+/// function, which have their names.
+Result<std::vector<Tensor>> weightsBeside(const std::string &file, ModuleOp module,
+                                          const Plan &plan) {
+  std::vector<Tensor> weights;
+  std::string path = programStem(file) + ".weights.safetensors";
+  auto entry = module.lookupSymbol<func::FuncOp>(plan.entry().name);
+  if (!entry || entry.isExternal() || access(path.c_str(), F_OK) != 0)
+    return weights;
+  Result<tensor::Safetensors> read = tensor::readSafetensors(path);
+  if (!read)
+    return Error{read.message()};
+  std::map<std::string, Tensor> byName(read->tensors.begin(), read->tensors.end());
+  for (BlockArgument argument : llvm::reverse(entry.getArguments())) {
+    auto name = argument.getLoc()->findInstanceOf<NameLoc>();
+    auto found = name ? byName.find(name.getName().str()) : byName.end();
+    if (found == byName.end())
+      break;
+    weights.insert(weights.begin(), found->second);
+  }
+  return weights;
+}
+
+Result<std::vector<reference::Value>> argumentsFor(const EvalOptions &options, const Plan &plan,
+                                                   std::vector<Tensor> weights) {
   const auto &types = plan.entry().argumentTypes;
   std::vector<reference::Value> values;
-  if (options.args.size() != types.size() && options.args.size() != 1 &&
-      !(types.empty() && options.args.empty()))
-    return Error{"@" + plan.entry().name + " takes " + std::to_string(types.size()) +
+  size_t wanted = types.size() - weights.size();
+  if (options.args.size() == types.size())
+    wanted = types.size(); // All are given; what lies beside the program does not count.
+  if (options.args.size() != wanted && options.args.size() != 1 &&
+      !(wanted == 0 && options.args.empty()))
+    return Error{"@" + plan.entry().name + " takes " + std::to_string(wanted) +
                  " arguments; --args gives " + std::to_string(options.args.size()) +
                  " (--args random makes them up)"};
   for (size_t i = 0; i < types.size(); ++i) {
+    if (i >= wanted) {
+      values.emplace_back(std::move(weights[i - wanted]));
+      continue;
+    }
     Result<reference::Value> value =
         argumentValue(options, options.args[options.args.size() == 1 ? 0 : i], types[i], i);
     if (!value)
@@ -170,7 +204,12 @@ Status ProgramEvaluator::run(llvm::MemoryBufferRef bytes, ProgramReport &report,
   Result<std::unique_ptr<Plan>> plan = Plan::create(*module, options.entry);
   if (!plan)
     return Error{plan.message()};
-  Result<std::vector<reference::Value>> arguments = argumentsFor(options, **plan);
+  Result<std::vector<Tensor>> weights =
+      weightsBeside(bytes.getBufferIdentifier().str(), *module, **plan);
+  if (!weights)
+    return Error{weights.message()};
+  Result<std::vector<reference::Value>> arguments =
+      argumentsFor(options, **plan, std::move(*weights));
   if (!arguments)
     return Error{arguments.message()};
 

@@ -286,6 +286,8 @@ int runListVerb(const Arguments &arguments) {
   Result<Collection> collection = testbench::matrix::collect(*options);
   if (!collection)
     return reportError("list", collection.message(), kExitUsage);
+  if (selection.listModels || selection.listCases)
+    return showOpCases("list", *collection, selection.listModels);
 
   if (format == "json")
     printJson(*collection);

@@ -80,4 +80,11 @@ std::vector<std::string> splitPrograms(std::string_view text) {
   return programs;
 }
 
+std::string programStem(const std::string &path) {
+  for (std::string_view ending : {".mlir.bc", ".mlirbc", ".mlir", ".bc", ".onnx", ".pt2"})
+    if (path.ends_with(ending))
+      return path.substr(0, path.size() - ending.size());
+  return path;
+}
+
 } // namespace cupel::cli

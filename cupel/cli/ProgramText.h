@@ -16,6 +16,9 @@ bool isBytecode(std::string_view bytes);
 /// An error that names what the input is where it is neither bytecode nor text.
 Status checkIsProgram(const std::string &name, std::string_view bytes);
 
+/// A file's name without the ending of a program or model: what files beside it begin with.
+std::string programStem(const std::string &path);
+
 /// What separates programs in one file of text: a line with this in it, as MLIR's tools have it.
 inline constexpr std::string_view kProgramSeparator = "// -----";
 

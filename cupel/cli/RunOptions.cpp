@@ -4,6 +4,7 @@
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/runtime/Architecture.h"
 #include "cupel/support/Process.h"
+#include "cupel/testbench/worker/PythonWorker.h"
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -100,6 +101,12 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   app.add_option("--retries", retries, "Try a failing test so many times more; mark it as flaky")
       ->type_name("N");
   app.add_option("--seed", seed, "Of inputs that are made up (0)")->type_name("N");
+  const char *backend = std::getenv("TEST_COMPILE_BACKEND");
+  compileBackend = backend && *backend ? backend : "cupel";
+  app.add_option("--compile-backend", compileBackend,
+                 "What operator cases test: cupel (the default, on --device), or a backend of "
+                 "torch.compile such as inductor ($TEST_COMPILE_BACKEND)")
+      ->type_name("NAME");
   app.add_flag("--force-run", forceRun, "Run tests the configuration says to skip");
   app.add_flag("--runxfail", runXfail, "Report known failures as if they were not known");
   app.add_flag(
@@ -123,6 +130,7 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.example("cupel run zoo/programs", "run the programs that ship");
   line.example("cupel run -k 'conv and not train' -j 4", "those of the project that match");
   line.example("cupel run -R latest --retries 2", "what failed last time, three tries each");
+  line.example("cupel run zoo/ops --model template -k torch.add", "operator cases of one model");
   line.example("cupel run --resume", "go on where a killed run stopped");
   if (std::optional<int> exit = line.parse(given))
     return exit;
@@ -131,6 +139,9 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
     return reportError("run", selected.message(), kExitUsage);
   collect = std::move(*selected);
   repeat = selection.repeat;
+  python = selection.python;
+  listModels = selection.listModels;
+  listCases = selection.listCases;
   return std::nullopt;
 }
 
@@ -163,6 +174,11 @@ Result<RunnerOptions> RunOptions::running() const {
   run.forceRun = forceRun;
   run.runXfail = runXfail;
   run.arch = collect.arch;
+  run.compileBackend = compileBackend;
+  // Workers run in folders of their own.
+  run.python = testbench::worker::findPython(python);
+  if (run.python.find('/') != std::string::npos)
+    run.python = std::filesystem::absolute(run.python).string();
   if (!devices.empty()) {
     run.devices.clear();
     for (const std::string &name : devices)
@@ -177,6 +193,8 @@ Result<RunnerOptions> RunOptions::running() const {
 
 std::string RunOptions::deviceText() const {
   std::vector<std::string> names;
+  if (compileBackend != "cupel")
+    return "torch.compile:" + compileBackend;
   for (const std::string &name : devices)
     names.push_back(launched(name));
   return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));

@@ -25,6 +25,10 @@ struct RunOptions {
   uint32_t retries = 0;
   uint64_t seed = 0;
   bool forceRun = false, runXfail = false, resume = false, quiet = false;
+  /// Of operator cases: the interpreter, and what is under test (`cupel`, or a backend of
+  /// torch.compile).
+  std::string python, compileBackend;
+  bool listModels = false, listCases = false;
   bool noModelRequirements = false, verboseRequirements = false;
 
   /// Parses; an exit code where the verb must not go on.

@@ -219,6 +219,11 @@ Result<std::vector<TestItem>> TestRun::select() {
 
 int TestRun::begin(const RunOptions &given, const Arguments &arguments) {
   options = given;
+  if (options.listModels || options.listCases) {
+    Result<testbench::matrix::Collection> collection = testbench::matrix::collect(options.collect);
+    return collection ? showOpCases("run", *collection, options.listModels)
+                      : fail(collection.message());
+  }
   if (Status status = findResults(options.results); !status)
     return fail(status.message());
   for (const testbench::runner::KilledRun &run :

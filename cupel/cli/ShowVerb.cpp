@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 namespace cupel::cli {
 namespace {
@@ -23,7 +24,7 @@ using namespace cupel::results;
 struct ShowOptions {
   std::string what, results, run, junit, markdown, jsonFile;
   std::vector<std::string> outcomes;
-  bool json = false, failed = false, all = false, output = false;
+  bool json = false, failed = false, all = false, output = false, opCases = false;
   size_t limit = 20;
 };
 
@@ -163,6 +164,49 @@ int showRun(Store &store, const std::string &id, const ShowOptions &options) {
   for (const auto &[key, value] : run->environment)
     fmt::print("  {}: {}\n", oneLine(key), oneLine(value));
   fmt::print("\n{}", summaryText(*run, tally, since, terminal));
+  return kExitSuccess;
+}
+
+/// --opcases: the figures of a run's operator cases, and the trend over the runs.
+int showOpCaseMetrics(Store &store, const ShowOptions &options) {
+  Result<std::vector<OpCaseMetrics::TrendPoint>> trend = opCaseTrend(store, options.limit);
+  if (!trend)
+    return fail(trend.message());
+  if (trend->empty())
+    return reportError("show", "no run with operator cases is kept here", kExitNothingSelected);
+  Result<std::string> id = options.what.empty() ? Result<std::string>(trend->back().run)
+                                                : store.resolveRun(options.what);
+  if (!id)
+    return fail(id.message());
+  OpCaseMetrics metrics;
+  Status read = store.forEachRecord(*id, [&](const TestRecord &record) { metrics.add(record); });
+  if (!read)
+    return fail(read.message());
+  auto json = [&](std::ostream &out) -> Status {
+    nlohmann::ordered_json all = metrics.json();
+    all["run"] = *id;
+    all["trend"] = trendJson(*trend);
+    out << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    return {};
+  };
+  auto markdown = [&](std::ostream &out) -> Status {
+    out << fmt::format("## Cupel: operator cases of run {}\n", markdownSafe(*id));
+    metrics.writeMarkdown(out);
+    writeTrendMarkdown(out, *trend);
+    return {};
+  };
+  if (!options.jsonFile.empty())
+    if (Status status = writeReportFile(options.jsonFile, json); !status)
+      return fail(status.message());
+  if (!options.markdown.empty())
+    if (Status status = writeReportFile(options.markdown, markdown); !status)
+      return fail(status.message());
+  if (options.json) {
+    Status status = writeReportFile("-", json);
+    return status ? int(kExitSuccess) : fail(status.message());
+  }
+  if (options.jsonFile.empty() && options.markdown.empty())
+    fmt::print("Run {}\n{}\nTrend, newest last:\n{}", *id, metrics.text(), trendText(*trend));
   return kExitSuccess;
 }
 
@@ -319,6 +363,7 @@ int runShowVerb(const Arguments &arguments) {
   line.example("cupel show latest", "the summary of the last run");
   line.example("cupel show latest~1 --failed", "what failed in the one before");
   line.example("cupel show programs::add.mlir", "a test's last record, and how to rerun it");
+  line.example("cupel show --opcases", "operator cases: pass rates by model and operator, trend");
   line.example("cupel show latest --junitxml r.xml", "write a report of a run that is over");
   ShowOptions options;
   line.app.add_option("RUN|ID", options.what,
@@ -329,6 +374,9 @@ int runShowVerb(const Arguments &arguments) {
   line.app.add_flag("--failed", options.failed,
                     "Of a run: list the tests that did not go as expected");
   line.app.add_flag("--all", options.all, "Of a run: list all tests");
+  line.app.add_flag("--opcases", options.opCases,
+                    "Pass rates, coverage, duplicates and times of operator cases, and their "
+                    "trend over runs");
   line.app
       .add_option("--outcome", options.outcomes,
                   "Of a run: list the tests with this outcome (may be repeated)")
@@ -348,6 +396,8 @@ int runShowVerb(const Arguments &arguments) {
   Result<Store> store = openResults(options.results);
   if (!store)
     return fail(store.message());
+  if (options.opCases)
+    return showOpCaseMetrics(*store, options);
   if (options.what.empty())
     return showRuns(*store, options);
   // A run's id starts with a date; a test's name that does is found as well.

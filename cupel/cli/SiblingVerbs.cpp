@@ -1,6 +1,6 @@
 // The verbs that need MLIR: handed to the binaries beside this one, which link it.
 
-#include "cupel/cli/Verbs.h"
+#include "cupel/cli/SiblingVerbs.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Process.h"
 
@@ -8,14 +8,11 @@
 #include <fmt/format.h>
 
 namespace cupel::cli {
-namespace {
 
 int handOver(std::string_view verb, const char *binary, const Arguments &arguments) {
   Status status = execute(executableFolder() + "/" + binary, arguments);
   return reportError(verb, status.message() + " (./run builds it)", kExitUsage);
 }
-
-} // namespace
 
 int runOptVerb(const Arguments &arguments) {
   Arguments forwarded = {"opt"};

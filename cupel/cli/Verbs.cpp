@@ -8,6 +8,8 @@ std::span<const Verb> verbs() {
       {"run", "Run tests, judge, remember and report them", runRunVerb},
       {"opt", "Read, verify, transform and convert StableHLO programs", runOptVerb},
       {"eval", "Run programs on the golden reference, with their checks", runEvalVerb},
+      {"compile", "Turn a model or program into StableHLO", runCompileVerb},
+      {"ops", "List a model's operators, and where lowering them fails", runOpsVerb},
       {"config", "Check, explain and show the configuration of the tests", runConfigVerb},
       {"ci-matrix", "Turn presets of CI jobs into a job matrix", runCiMatrixVerb},
       {"show", "Show a run's summary, or what happened to a test", runShowVerb},

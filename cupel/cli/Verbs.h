@@ -25,6 +25,8 @@ int runListVerb(const Arguments &arguments);
 int runRunVerb(const Arguments &arguments);
 int runOptVerb(const Arguments &arguments);
 int runEvalVerb(const Arguments &arguments);
+int runCompileVerb(const Arguments &arguments);
+int runOpsVerb(const Arguments &arguments);
 int runShowVerb(const Arguments &arguments);
 int runDiffVerb(const Arguments &arguments);
 int runHistoryVerb(const Arguments &arguments);

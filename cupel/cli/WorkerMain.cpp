@@ -1,9 +1,10 @@
 // `cupel-worker`: the part of Cupel that links MLIR. Started by `cupel`, one command a
 // process; `serve` stays and runs tests for `cupel run`.
 
+#include "cupel/cli/Compile.h"
 #include "cupel/cli/Eval.h"
 #include "cupel/cli/EvalDevice.h"
-#include "cupel/cli/OnnxCases.h"
+#include "cupel/cli/Ops.h"
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/TorchCases.h"
 #include "cupel/cli/Walk.h"
@@ -26,8 +27,12 @@ int main(int argc, char **argv) {
     return cli::runEval(argc - 1, argv + 1);
   if (command == "serve")
     return testbench::worker::runServe({argv + 2, argv + argc});
-  if (command == "onnx-cases")
-    return cli::runOnnxCases({argv + 2, argv + argc});
+  if (command == "compile" && argc == 3)
+    return cli::runCompile(argv[2]);
+  if (command == "ops" && argc == 3)
+    return cli::runOps(argv[2]);
+  if (command == "ops-extract" && argc == 3)
+    return cli::runOpsExtractOnnx(argv[2]);
   if (command == "pt2-cases")
     return cli::runTorchCases({argv + 2, argv + argc});
   if (command == "walk")

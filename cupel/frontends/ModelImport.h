@@ -160,11 +160,19 @@ public:
   }
 };
 
+/// An operator there is a lowering of.
+struct KnownOperator {
+  std::string op;                ///< As SurveyedNode has it.
+  std::vector<int64_t> versions; ///< From which on each of its lowerings holds; empty: all.
+};
+
 struct ModelFormat {
   std::string_view ending; ///< `.onnx`
   std::string_view name;   ///< `ONNX model`
   /// Messages begin with the path.
   Result<std::unique_ptr<ModelFile>> (*load)(const std::string &path);
+  /// What can be lowered; null where the format has no such list.
+  std::vector<KnownOperator> (*operators)() = nullptr;
 };
 
 /// All formats there are.

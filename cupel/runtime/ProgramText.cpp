@@ -1,8 +1,8 @@
 #include "cupel/runtime/ProgramText.h"
 
-#include "cupel/ir/sdy/Sdy.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Indexing.h"
+#include "cupel/runtime/DeviceProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -35,41 +35,6 @@ void dropShardings(ModuleOp module) {
       op->erase();
     }
   });
-}
-
-/// Whether a function does nothing but hand its arguments to `manual` and return what that gives.
-bool isAllOf(func::FuncOp function, sdy::ManualComputationOp manual) {
-  Block &block = function.getBody().front();
-  return &block.front() == manual.getOperation() &&
-         manual->getNextNode() == block.getTerminator() &&
-         llvm::equal(manual->getOperands(), block.getArguments()) &&
-         llvm::equal(block.getTerminator()->getOperands(), manual->getResults());
-}
-
-/// Moves a region of one block to where its operation stands; `arguments` stand for its arguments.
-/// Returns what the region ends with.
-SmallVector<Value> inlineRegion(Operation *op, Region &region, ValueRange arguments) {
-  Block &body = region.front();
-  for (auto [inside, outside] : llvm::zip_equal(body.getArguments(), arguments))
-    inside.replaceAllUsesWith(outside);
-  Operation *end = body.getTerminator();
-  SmallVector<Value> results(end->getOperands());
-  end->erase();
-  op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations());
-  return results;
-}
-
-/// The function becomes what one device runs.
-void becomeOneDevices(func::FuncOp function, sdy::ManualComputationOp manual) {
-  Block &block = function.getBody().front();
-  SmallVector<Type> arguments(manual.getBody().front().getArgumentTypes());
-  SmallVector<Type> results(manual.getBody().front().getTerminator()->getOperandTypes());
-  for (auto [argument, type] : llvm::zip_equal(block.getArguments(), arguments))
-    argument.setType(type);
-  SmallVector<Value> ends = inlineRegion(manual, manual.getBody(), block.getArguments());
-  block.getTerminator()->setOperands(ends);
-  manual->erase();
-  function.setFunctionType(FunctionType::get(function.getContext(), arguments, results));
 }
 
 Value customCall(OpBuilder &builder, Location loc, StringRef target, Value operand, Type type) {
@@ -146,8 +111,8 @@ std::string programText(OwningOpRef<ModuleOp> module) {
   module->walk([&](sdy::ManualComputationOp manual) { manuals.push_back(manual); });
   for (sdy::ManualComputationOp manual : manuals) {
     auto function = dyn_cast<func::FuncOp>(manual->getParentOp());
-    if (function && function.isPublic() && isAllOf(function, manual))
-      becomeOneDevices(function, manual);
+    if (function && function.isPublic() && wholeComputation(function) == manual)
+      becomeDeviceProgram(function, manual);
     else
       spliceBetweenCalls(manual);
   }

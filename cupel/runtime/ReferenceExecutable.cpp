@@ -9,6 +9,7 @@
 #include "cupel/reference/ShardsOf.h"
 #include "cupel/runtime/Contexts.h"
 #include "cupel/runtime/Cost.h"
+#include "cupel/runtime/DeviceProgram.h"
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
 #include "cupel/runtime/ProgramText.h"
@@ -86,6 +87,10 @@ public:
                                                            const CompileOptions &options);
 
 private:
+  /// What hosts are told of arguments and results, and so the view.
+  Verdict describe(func::FuncOp entry, ProgramInfo &info);
+  /// Makes the program that of one device, on the pieces which that holds, if it allows this.
+  Outcome<bool> becomeDeviceProgram();
   Verdict check(const ProcessTensors &arguments) const;
   /// Makes a result that may share memory with arguments or constants stand on its own.
   Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
@@ -137,6 +142,39 @@ void keepUselessDonors(ProgramInfo &about) {
       taken[i] = argument.isDonor = true;
     }
   }
+}
+
+Verdict ReferenceExecutable::describe(func::FuncOp entry, ProgramInfo &info) {
+  ModuleOp whole = entry->getParentOfType<ModuleOp>();
+  if (Verdict verdict = inspect(whole, entry, info); !verdict)
+    return verdict;
+  auto isSplit = [](const ValueInfo &value) { return value.hasShards; };
+  if (!options.isGlobal && info.partitions > 1 && llvm::none_of(info.arguments, isSplit) &&
+      llvm::none_of(info.results, isSplit))
+    view = View::Own;
+  else
+    propagateShardings(whole, entry, options.propagateToResults, info);
+  keepUselessDonors(info);
+  return {};
+}
+
+Outcome<bool> ReferenceExecutable::becomeDeviceProgram() {
+  auto entry = module->lookupSymbol<func::FuncOp>("main");
+  auto manual = entry && options.isGlobal && about.replicas == 1 && about.partitions > 1 &&
+                        view == View::Global
+                    ? wholeComputation(entry)
+                    : sdy::ManualComputationOp();
+  if (!manual)
+    return false;
+  ProgramInfo info = about;
+  if (Verdict verdict = describe(entry, info); !verdict)
+    return verdict.fault();
+  if (!isHeldAsComputed(manual, *module, info))
+    return false;
+  about = std::move(info);
+  runtime::becomeDeviceProgram(entry, manual);
+  view = View::Own;
+  return true;
 }
 
 Outcome<std::shared_ptr<const Executable>>
@@ -203,21 +241,18 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
     if (Status status = reportShardings(module, entry); !status)
       return give(status.message());
+  Outcome<bool> isDeviceProgram = made->becomeDeviceProgram();
+  if (!isDeviceProgram)
+    return isDeviceProgram.fault();
   Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
   if (!plan)
     return give(plan.message());
   made->plan = std::move(*plan);
 
   func::FuncOp entry = made->plan->entry().op;
-  if (Verdict verdict = inspect(module, entry, about); !verdict)
-    return verdict.fault();
-  auto isSplit = [](const ValueInfo &value) { return value.hasShards; };
-  if (!options.isGlobal && about.partitions > 1 && llvm::none_of(about.arguments, isSplit) &&
-      llvm::none_of(about.results, isSplit))
-    made->view = View::Own;
-  else
-    propagateShardings(module, entry, options.propagateToResults, about);
-  keepUselessDonors(about);
+  if (!*isDeviceProgram)
+    if (Verdict verdict = made->describe(entry, about); !verdict)
+      return verdict.fault();
   about.cost = estimateCost(entry);
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
   const CostEstimate &cost = about.cost;

@@ -31,6 +31,11 @@ struct TestItem {
   std::string phase, sharding, mesh; ///< llm_decode or llm_prefill; as ids spell them.
   uint32_t sequenceLength = 0, batchSize = 0;
 
+  // Of operator cases only; their model is in `modelName`.
+  std::string op, signature; ///< `torch.add`, and the types and values it is called with.
+  /// Full name of a test of this selection that tests the same and is run in its place.
+  std::string duplicateOf;
+
   std::vector<std::string> markers;
   config::Expectation
       expectation; ///< The entry of the configuration with the arch's overrides applied.

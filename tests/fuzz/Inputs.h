@@ -37,16 +37,25 @@ struct Input {
   std::string content;
 };
 
-class Inputs {
+/// Inputs by number.
+class InputSource {
+public:
+  virtual ~InputSource() = default;
+  virtual uint64_t size() const = 0;
+  /// Input `number` of `size()`.
+  virtual Input make(uint64_t number) const = 0;
+  /// The kind of input `number`, for the summary.
+  virtual std::string kind(uint64_t number) const = 0;
+};
+
+class Inputs : public InputSource {
 public:
   Inputs(std::vector<CorpusFile> corpus, const Amounts &amounts, uint64_t seed);
   Inputs(const Inputs &) = delete;
 
-  uint64_t size() const { return total; }
-  /// Input `number` of `size()`.
-  Input make(uint64_t number) const;
-  /// The kind of input `number`, for the summary.
-  std::string kind(uint64_t number) const;
+  uint64_t size() const override { return total; }
+  Input make(uint64_t number) const override;
+  std::string kind(uint64_t number) const override;
 
 private:
   Input cut(uint64_t index) const;

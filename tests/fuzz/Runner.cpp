@@ -51,7 +51,7 @@ uint64_t peakMemory() {
 
 class Run {
 public:
-  Run(const Inputs &inputs, const Reader &reader, const RunOptions &options)
+  Run(const InputSource &inputs, const Reader &reader, const RunOptions &options)
       : inputs(inputs), reader(reader), options(options) {
     outcomes = static_cast<uint8_t *>(shared(inputs.size() + 1));
     std::memset(outcomes, 0xFF, inputs.size());
@@ -75,7 +75,7 @@ private:
   bool poll(Batch &batch);
   void fail(uint64_t number, std::string what);
 
-  const Inputs &inputs;
+  const InputSource &inputs;
   const Reader &reader;
   const RunOptions &options;
   uint8_t *outcomes;
@@ -130,9 +130,10 @@ void Run::fail(uint64_t number, std::string what) {
   Failure failure{number, input.name, std::move(what), ""};
   if (!options.saveTo.empty()) {
     std::filesystem::create_directories(options.saveTo);
-    bool bytecode = input.content.starts_with("ML\xefR");
-    failure.savedAs =
-        options.saveTo + "/" + std::to_string(number) + (bytecode ? ".mlir.bc" : ".mlir");
+    std::string extension = options.extension;
+    if (extension.empty())
+      extension = input.content.starts_with("ML\xefR") ? ".mlir.bc" : ".mlir";
+    failure.savedAs = options.saveTo + "/" + std::to_string(number) + extension;
     std::ofstream(failure.savedAs, std::ios::binary) << input.content;
   }
   std::fprintf(stderr, "FAIL input %llu (%s): %s%s%s\n", static_cast<unsigned long long>(number),
@@ -223,6 +224,6 @@ Summary Run::run() {
   return std::move(summary);
 }
 
-Summary cupel::fuzz::run(const Inputs &inputs, const Reader &reader, const RunOptions &options) {
+Summary cupel::fuzz::run(const InputSource &inputs, const Reader &reader, const RunOptions &options) {
   return Run(inputs, reader, options).run();
 }

@@ -31,6 +31,8 @@ struct RunOptions {
   uint64_t memoryLimit = uint64_t(1) << 30;
   /// Where inputs that failed are written; nowhere if empty.
   std::string saveTo;
+  /// Of saved inputs; empty: that of StableHLO, text or bytecode.
+  std::string extension;
   /// Stop after so many failures.
   unsigned failures = 50;
   bool progress = true;
@@ -52,6 +54,6 @@ struct Summary {
   std::string longestName;
 };
 
-Summary run(const Inputs &inputs, const Reader &reader, const RunOptions &options);
+Summary run(const InputSource &inputs, const Reader &reader, const RunOptions &options);
 
 } // namespace cupel::fuzz

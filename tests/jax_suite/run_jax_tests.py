@@ -86,6 +86,7 @@ class File:
         self.outcomes: dict[str, Outcome] = {}
         self.only: list[str] | None = None
         self.problem = ""
+        self.share = f"{options.sample:g}"  # Of the file's tests, in per cent.
 
     def run(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
@@ -165,13 +166,18 @@ def place(path: Path, platform: str, options: argparse.Namespace) -> Path:
 
 
 def load(path: Path, platform: str, options: argparse.Namespace) -> File | None:
+    """What is kept of a file; with --stored whichever choice of tests has most outcomes."""
     kept = place(path, platform, options)
+    if options.stored and not options.keyword:
+        found = options.results.glob(f"{platform}-{options.cases}*/{path.stem}.json")
+        kept = max(found, key=lambda one: len(json.loads(one.read_text())["outcomes"]), default=kept)
     if not kept.exists():
         return None
     file = File(path, platform, options)
     stored = json.loads(kept.read_text())
     file.problem = stored["problem"]
     file.outcomes = {name: Outcome(*values) for name, values in stored["outcomes"].items()}
+    file.share = kept.parent.name.partition("-sample")[2].rpartition(".")[0] or "100"
     return file
 
 
@@ -191,6 +197,7 @@ def run_file(path: Path, platform: str, options: argparse.Namespace) -> File:
     file = File(path, platform, options)
     if options.stored:
         file.problem = "nothing is kept of it"
+        file.share = "0"
         return file
     if earlier and options.rerun_failed:
         file.only = [name for name, outcome in earlier.outcomes.items() if outcome.outcome not in ("passed", "skipped")]
@@ -205,6 +212,7 @@ def run_file(path: Path, platform: str, options: argparse.Namespace) -> File:
 
 @dataclasses.dataclass
 class Score:
+    share: str = ""
     wanted: int = 0
     passed: int = 0
     failed: list[tuple[str, Outcome]] = dataclasses.field(default_factory=list)
@@ -251,7 +259,7 @@ def ask_about_the_rest(ours: File) -> File:
 
 
 def compare(cpu: File, ours: File) -> Score:
-    score = Score()
+    score = Score(ours.share)
     for name, expected in cpu.outcomes.items():
         if expected.outcome != "passed":
             continue
@@ -273,7 +281,9 @@ def markdown(scores: dict[str, dict[str, Score]], options: argparse.Namespace) -
     cpu = ("not run: what is not skipped is taken to pass there" if options.without_cpu
            else "run on what did not pass on `cupel`; what did is taken to pass there too" if options.cpu_rest
            else "run on the same machine")
-    share = "all tests" if options.sample >= 100 else f"{options.sample:g} % of each file's tests, chosen by a hash of their names (seed {options.seed})"
+    share = ("the share of each file's tests that the second table says" if options.stored
+             else "all tests" if options.sample >= 100
+             else f"{options.sample:g} % of each file's tests") + ", chosen by a hash of their names"
     lines = [f"JAX {jax.__version__}, {time.strftime('%Y-%m-%d')}; {share}; {options.cases} generated cases a test; XLA's CPU backend {cpu}.", "",
              "| group | pass on the CPU | of these on `cupel` | per cent | crashed | timed out |", "|---|---:|---:|---:|---:|---:|"]
 
@@ -288,8 +298,8 @@ def markdown(scores: dict[str, dict[str, Score]], options: argparse.Namespace) -
             total.add(score)
         everything.add(total)
         lines.append(row(group, total))
-    lines += [row("**all**", everything), "", "| file | pass on the CPU | of these on `cupel` | per cent | crashed | timed out |", "|---|---:|---:|---:|---:|---:|"]
-    lines += [row(name, score) for files in scores.values() for name, score in sorted(files.items())]
+    lines += [row("**all**", everything), "", "| file | share run | pass on the CPU | of these on `cupel` | per cent | crashed | timed out |", "|---|---:|---:|---:|---:|---:|---:|"]
+    lines += [row(f"{name} | {score.share} %", score) for files in scores.values() for name, score in sorted(files.items())]
     return "\n".join(lines) + "\n"
 
 

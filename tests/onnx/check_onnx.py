@@ -1,96 +1,86 @@
-"""Runs ONNX's backend tests on the golden reference and compares each outcome with tests/onnx/expected.tsv.
+"""Runs ONNX's backend tests with `cupel run` and compares each outcome with tests/onnx/expected.tsv.
 
-A case that passes, fails, is refused or crashes other than that file says fails the suite; --accept writes the file anew.
-Cases run in chunks in worker processes; a crash or a hang costs one case. The last line is `N passed, N failed`.
+A case that passes, fails, is refused or crashes other than that file says fails the suite; --accept writes the file anew,
+and operators.tsv with it. The last line is `N passed, N failed`.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import concurrent.futures
-import os
-import re
-import select
+import json
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = HERE / "expected.tsv"
-CHUNK = 40
-CASE_LIMIT_S = 150
-LINE = re.compile(r"^(PASSED|FAILED|REFUSED\(([^)]*)\)) (\S+?)(?:: (.*))?$")
+OPERATORS = HERE / "operators.tsv"
+CONFIGURATION = HERE.parent.parent / "zoo/onnx/backend_suite.yaml"
 
 
-def run_chunk(worker: Path, folders: list[Path]) -> list[tuple[Path, str, str]]:
-    """(folder, outcome, message) of each case; outcome is passed, failed, refused: REASON, crashed or hung."""
-    results: list[tuple[Path, str, str]] = []
-    while len(results) < len(folders):
-        rest = folders[len(results):]
-        with subprocess.Popen([worker, "onnx-cases", *rest], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                              text=True, errors="replace") as process:
-            assert process.stdout is not None and process.stderr is not None
-            ended = ""
-            done = 0
-            while done < len(rest):
-                ready, _, _ = select.select([process.stdout], [], [], CASE_LIMIT_S)
-                line = process.stdout.readline() if ready else ""
-                if not line:
-                    ended = "crashed" if ready else "hung"
-                    break
-                match = LINE.match(line.rstrip("\n"))
-                if match is None:
-                    continue
-                kind, reason, _, message = match.groups()
-                outcome = f"refused: {reason}" if reason else kind.lower()
-                results.append((rest[done], outcome, message or ""))
-                done += 1
-            if ended:
-                process.kill()
-                said = process.stderr.read().strip().splitlines()
-                results.append((rest[done], ended, said[0][:300] if said else ""))
-    return results
+def outcome_of(record: dict) -> str:
+    """passed, failed, refused: REASON, crashed, ...; what the configuration says does not count."""
+    refusal = record.get("notes", {}).get("refusal")
+    if refusal:
+        return "refused: " + refusal.removeprefix("never: ")
+    return record["outcome"]
+
+
+def run_suite(cupel: Path, cases: Path, words: list[str]) -> list[dict]:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = [cupel, "run", cases, "--suite", "onnx", "--config", CONFIGURATION, "--json", report, "--results", f"{folder}/results", "-q", *words]
+        finished = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+        if not report.exists():
+            raise SystemExit(f"cupel run ended with {finished.returncode} and no report:\n{finished.stdout}{finished.stderr}")
+        return json.loads(report.read_text())["tests"]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bin", type=Path, help="the folder of cupel-worker")
+    parser.add_argument("bin", type=Path, help="the folder of cupel")
     parser.add_argument("cases", type=Path, help="what generate_cases.py wrote")
-    parser.add_argument("--accept", action="store_true", help="write expected.tsv from this run")
-    parser.add_argument("--only", default="", metavar="REGEX", help="cases whose KIND/NAME matches; nothing else is checked")
+    parser.add_argument("--accept", action="store_true", help="write expected.tsv and operators.tsv from this run")
+    parser.add_argument("--only", default="", metavar="EXPR", help="as -k of cupel run; only these cases are checked")
     parser.add_argument("--verbose", action="store_true", help="print every case that did not pass")
     options = parser.parse_args()
 
-    folders = sorted(model.parent for model in options.cases.glob("*/*/model.onnx"))
-    names = {folder: f"{folder.parent.name}/{folder.name}" for folder in folders}
-    folders = [folder for folder in folders if re.search(options.only, names[folder])]
-    chunks = [folders[i:i + CHUNK] for i in range(0, len(folders), CHUNK)]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        results = [row for rows in pool.map(lambda chunk: run_chunk(options.bin / "cupel-worker", chunk), chunks) for row in rows]
-    if not results:
+    held = dict(line.split("\t") for line in (options.cases / "operators-of-cases.tsv").read_text().splitlines())
+    records = run_suite(options.bin / "cupel", options.cases, ["-k", options.only] if options.only else [])
+    if not records:
         print("no case was found")
         return 1
+    results = {record["id"]: (outcome_of(record), record.get("message", "")) for record in records}
     if options.verbose:
-        for folder, outcome, message in results:
+        for name, (outcome, message) in results.items():
             if outcome != "passed":
-                print(f"{outcome}\t{names[folder]}\t{message}")
-    counts = collections.Counter(outcome for _, outcome, _ in results)
+                print(f"{outcome}\t{name}\t{message}")
+    counts = collections.Counter(outcome for outcome, _ in results.values())
     print(", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()) + f" of {len(results)} cases")
     if options.accept:
-        EXPECTED.write_text("".join(f"{names[folder]}\t{outcome}\n" for folder, outcome, _ in results))
-        print(f"{EXPECTED} is written")
-    expected = dict(line.split("\t") for line in EXPECTED.read_text().splitlines()) if EXPECTED.exists() else {}
+        EXPECTED.write_text("".join(f"{name}\t{outcome}\t{held[name]}\n" for name, (outcome, _) in sorted(results.items())))
+        shutil.copyfile(options.cases / "operators.tsv", OPERATORS)
+        print(f"{EXPECTED} and {OPERATORS} are written")
+    expected = dict(line.split("\t", 1) for line in EXPECTED.read_text().splitlines())
     wrong = 0
-    for folder, outcome, message in results:
-        wanted = expected.pop(names[folder], "absent")
+    for name, (outcome, message) in results.items():
+        wanted, _, operators = expected.pop(name, "absent").partition("\t")
         if outcome != wanted:
             wrong += 1
-            print(f"{names[folder]}: {outcome}, where expected.tsv says {wanted}: {message}")
+            print(f"{name}: {outcome}, where expected.tsv says {wanted}: {message}")
+        elif operators != held[name]:
+            wrong += 1
+            print(f"{name}: its operators are {held[name]}, where expected.tsv says {operators}")
     if not options.only:
         for name in expected:
             wrong += 1
             print(f"{name}: is in expected.tsv, but there is no such case")
+        if OPERATORS.read_text() != (options.cases / "operators.tsv").read_text():
+            wrong += 1
+            print("operators.tsv is not the list of operators of the onnx package; --accept writes it anew")
     print(f"{len(results) - min(wrong, len(results))} passed, {wrong} failed")
     return 1 if wrong else 0
 

@@ -2,7 +2,8 @@
 
 DIR/KIND/NAME/model.onnx with test_data_set_N/{input,output}_M.pb. KIND is node, simple, pytorch-operator,
 pytorch-converted or light. Light models carry their graph in the package; those that would have to be downloaded
-(kind real) are left out. Prints how many cases there are.
+(kind real) are left out. Beside the cases stand operators-of-cases.tsv (which operators, in which version, each model holds)
+and operators.tsv (all versions of all operators of the standard). Prints how many cases there are.
 """
 
 from __future__ import annotations
@@ -97,6 +98,45 @@ def copy_stored_cases(out: Path) -> int:
     return written
 
 
+def operators_in(nodes: list[onnx.NodeProto], opsets: dict[str, int], functions: set[tuple[str, str]]) -> set[str]:
+    """`Conv-11`: with the version that the operator set stands for; `domain.Op` for those of other sets."""
+    found = set()
+    for node in nodes:
+        for attribute in node.attribute:
+            for graph in [attribute.g, *attribute.graphs]:
+                found |= operators_in(list(graph.node), opsets, functions)
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        if (domain, node.op_type) in functions:
+            continue
+        name = node.op_type if not domain else f"{domain}.{node.op_type}"
+        try:
+            schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opsets.get(domain, 1), domain=domain)
+            found.add(f"{name}-{schema.since_version}")
+        except onnx.defs.SchemaError:
+            found.add(name)
+    return found
+
+
+def write_operators(out: Path) -> None:
+    rows = []
+    for path in sorted(out.glob("*/*/model.onnx")):
+        model = onnx.load(path, load_external_data=False)
+        opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+        functions = {("" if function.domain == "ai.onnx" else function.domain, function.name) for function in model.functions}
+        held = operators_in(list(model.graph.node), opsets, functions)
+        for function in model.functions:
+            inner = opsets | {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in function.opset_import}
+            held |= operators_in(list(function.node), inner, functions)
+        rows.append(f"{path.parent.parent.name}/{path.parent.name}\t{' '.join(sorted(held))}\n")
+    (out / "operators-of-cases.tsv").write_text("".join(rows))
+    versions: dict[str, list[tuple[int, bool]]] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain == "":
+            versions.setdefault(schema.name, []).append((schema.since_version, schema.deprecated))
+    lines = [f"{name}\t{since}{' deprecated' if deprecated else ''}\n" for name in sorted(versions) for since, deprecated in sorted(versions[name])]
+    (out / "operators.tsv").write_text("".join(lines))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="is emptied first")
@@ -104,11 +144,14 @@ def main() -> int:
     stamp = arguments.folder / "version"
     version = f"onnx {onnx.__version__} form 2\n"
     if stamp.exists() and stamp.read_text() == version:
+        if not (arguments.folder / "operators.tsv").exists():
+            write_operators(arguments.folder)
         print(f"{arguments.folder} is current")
         return 0
     shutil.rmtree(arguments.folder, ignore_errors=True)
     arguments.folder.mkdir(parents=True)
     total = generate_node_cases(arguments.folder) + copy_stored_cases(arguments.folder)
+    write_operators(arguments.folder)
     stamp.write_text(version)
     print(f"{total} cases in {arguments.folder}")
     return 0

@@ -1,5 +1,5 @@
 """Compares Cupel with ONNX Runtime on models that torch's dynamo exporter writes, on models that ONNX Runtime's own
-optimizer rewrote, and on one-operator models of the com.microsoft operators.
+optimizer rewrote, on one-operator models of the com.microsoft operators, and on forms that ONNX's suite lacks.
 
 Outputs must agree to 1e-4 of the largest expected value, or exactly where they are integers. What is exported is kept
 in FOLDER and made again when these scripts or the packages change. The last line is `N passed, N failed`.
@@ -25,6 +25,7 @@ from onnx import numpy_helper
 
 import contrib_ops
 import models
+import standard_ops
 
 HERE = Path(__file__).resolve().parent
 RELATIVE = 1e-4
@@ -108,12 +109,13 @@ def optimize_models(root: Path) -> None:
         write_case(folder, inputs, onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
 
 
-def write_contrib_models(root: Path) -> None:
-    for name, model, inputs in contrib_ops.cases():
-        folder = root / f"contrib_{name}"
-        folder.mkdir()
-        onnx.save(model, folder / "model.onnx")
-        write_case(folder, inputs, onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
+def write_operator_models(root: Path) -> None:
+    for kind, source in (("contrib", contrib_ops), ("standard", standard_ops)):
+        for name, model, inputs in source.cases():
+            folder = root / f"{kind}_{name}"
+            folder.mkdir()
+            onnx.save(model, folder / "model.onnx")
+            write_case(folder, inputs, onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
 
 
 def make_all(root: Path) -> None:
@@ -130,7 +132,7 @@ def make_all(root: Path) -> None:
         warnings.simplefilter("ignore")
         export_torch_models(root)
         optimize_models(root)
-        write_contrib_models(root)
+        write_operator_models(root)
     stamp.write_text(digest.hexdigest())
 
 

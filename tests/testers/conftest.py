@@ -11,4 +11,8 @@ sys.path.insert(0, str(ROOT / "python"))
 os.environ["JAX_PLATFORMS"] = "cpu,cupel"
 os.environ["PYTHONPATH"] = f"{ROOT / 'python'}:{os.environ.get('PYTHONPATH', '')}"
 
+from cupel.jax import initialize  # noqa: E402
+
+initialize()  # An installed wheel is found by JAX itself; this must come before JAX is first used.
+
 pytest_plugins = ["cupel.testing.pytest_plugin", "pytester"]

@@ -47,6 +47,21 @@ def test_training_step(name):
         torch.testing.assert_close(buffer, other, rtol=1e-4, atol=1e-6, msg=lambda text, label=label: f"{label}: {text}")
 
 
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("mask", ["none", "causal", "padding"])
+def test_fused_encoder_layer(norm_first, mask):
+    """Outside of training nn.TransformerEncoderLayer is one operator."""
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, norm_first=norm_first).eval()
+    x = torch.randn(3, 5, 8)
+    keywords = {}
+    if mask == "causal":
+        keywords["src_mask"] = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    if mask == "padding":
+        keywords["src_key_padding_mask"] = torch.tensor([[False] * 5, [False] * 3 + [True] * 2, [False] * 4 + [True]])
+    with torch.no_grad():
+        close(compiled(layer)(x, **keywords), layer(x, **keywords))
+
+
 def test_a_step_of_training_lowers_the_loss():
     make, inputs = MODELS["mlp"]
     model, (x,) = make(), inputs()

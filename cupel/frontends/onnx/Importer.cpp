@@ -1,5 +1,6 @@
 #include "cupel/frontends/onnx/Importer.h"
 
+#include "cupel/frontends/onnx/CodedTypes.h"
 #include "onnx-ml.pb.h"
 
 #include "mlir/IR/Verifier.h"
@@ -17,6 +18,8 @@ namespace {
 // Known tensors up to this size are written into the program; larger ones are arguments.
 constexpr int64_t kInlineElements = 1024;
 constexpr int kMaxFunctionDepth = 64;
+// What functions that call functions and loops that are written out may grow to.
+constexpr int64_t kMaxNodes = 250'000;
 
 bool isStandard(StringRef domain) { return domain.empty() || domain == "ai.onnx"; }
 StringRef canonical(StringRef domain) { return isStandard(domain) ? StringRef() : domain; }
@@ -114,6 +117,9 @@ bool Importer::run(ImportedModel &result) {
         return refuse(Refusal::Sequences,
                       "output '" + output.name() + "' is a sequence or an optional, not a tensor");
       Item item = *found;
+      if (item.coded)
+        result.notes.push_back("output '" + output.name() + "' holds the bits of " +
+                               elementName(int32_t(item.coded)));
       outputs.push_back(materialize(item));
       result.outputs.push_back(output.name());
     }
@@ -284,6 +290,7 @@ Status Importer::importInput(const proto::ValueInfoProto &input, Scope &scope,
     return refuse(Refusal::Invalid,
                   fmt::format("input '{}' has an impossible shape", input.name()));
   Item item;
+  item.coded = isCoded(number) ? number : 0;
   if (auto given = options.inputs.find(input.name());
       given != options.inputs.end() && given->second.dtype() != *type)
     return refuse(
@@ -326,6 +333,7 @@ Status Importer::importInitializers(const proto::GraphProto &graph, Scope &scope
     Item item;
     item.known = std::move(*value);
     item.name = name;
+    item.coded = isCoded(number) ? number : 0;
     scope.items[name] = std::move(item);
     return {};
   };
@@ -366,6 +374,10 @@ const proto::FunctionProto *Importer::findFunction(const proto::NodeProto &node)
 }
 
 Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
+  if (++nodeCount > kMaxNodes)
+    return refuse(Refusal::NotYet,
+                  fmt::format("{}: functions and loops written out come to more than {} nodes",
+                              describe(node, opsetOf(canonical(node.domain()))), kMaxNodes));
   SmallVector<Item> inputs;
   wasFolded = false;
   StringRef domain = canonical(node.domain());
@@ -411,6 +423,13 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
       for (const Item &element : *input.elements)
         sources |= element.sources;
   }
+  int64_t coded = 0;
+  for (const Item &input : inputs)
+    coded = input.coded ? input.coded : coded;
+  bool standard = isStandard(domain), moves = standard && movesElements(node.op_type());
+  if (coded && !moves && !(standard && takesCoded(node.op_type())))
+    return refuse(Refusal::NotYet,
+                  described() + ": does not take element type " + elementName(int32_t(coded)));
   Scope *outer = this->scope;
   this->scope = &scope;
   SmallVector<Item> results;
@@ -441,6 +460,8 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
       item.sources |= sources;
     else if (item.name.empty())
       item.name = name;
+    if (moves)
+      item.coded = coded;
     scope.items[name] = std::move(item);
   }
   return {};

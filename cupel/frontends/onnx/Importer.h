@@ -91,6 +91,7 @@ private:
   size_t callPath = 0;    ///< Tells the calls of one function apart.
   bool wasFolded = false; ///< The node imported last.
   std::map<std::pair<size_t, const proto::NodeProto *>, size_t> surveyed;
+  int64_t nodeCount = 0;
   const std::map<std::string, const proto::AttributeProto *> *callerAttributes = nullptr;
 };
 

@@ -26,6 +26,9 @@ struct TypeRow {
   std::optional<DType> type;
 };
 
+// What a sparse tensor may grow to.
+constexpr int64_t kMaxDense = int64_t(1) << 31;
+
 using P = proto::TensorProto;
 constexpr TypeRow kTypes[] = {
     {P::FLOAT, "float", DType::F32},
@@ -50,12 +53,12 @@ constexpr TypeRow kTypes[] = {
     {P::FLOAT8E5M2FNUZ, "float8e5m2fnuz", DType::F8E5M2FNUZ},
     {P::UINT4, "uint4", DType::U4},
     {P::INT4, "int4", DType::I4},
-    {23, "float4e2m1", std::nullopt},
-    {24, "float8e8m0", std::nullopt},
+    {23, "float4e2m1", DType::U4}, // Bits, as the next one; see CodedTypes.h.
+    {24, "float8e8m0", DType::U8},
     {25, "uint2", DType::U2},
     {26, "int2", DType::I2},
-    {27, "float6e2m3", std::nullopt},
-    {28, "float6e3m2", std::nullopt},
+    {27, "float6e2m3", DType::U8},
+    {28, "float6e3m2", DType::U8},
 };
 
 std::string describe(const proto::TensorProto &tensor) {
@@ -63,35 +66,50 @@ std::string describe(const proto::TensorProto &tensor) {
 }
 
 /// Bits of one element where several share a byte; 0 where each has bytes of its own.
-int packedBits(DType type) {
-  switch (type) {
-  case DType::I4:
-  case DType::U4:
+int packedBits(int32_t number) {
+  switch (number) {
+  case P::INT4:
+  case P::UINT4:
+  case 23: // float4e2m1
     return 4;
-  case DType::I2:
-  case DType::U2:
+  case 25: // uint2
+  case 26: // int2
     return 2;
+  case 27: // float6e2m3
+  case 28: // float6e3m2
+    return 6;
   default:
     return 0;
   }
 }
 
-int64_t rawBytes(DType type, int64_t count) {
-  if (int bits = packedBits(type))
-    return (count * bits + 7) / 8;
-  return count * tensor::info(type).bytes;
-}
+/// A tensor's form: its type's number and what follows from it.
+struct Form {
+  int32_t number;
+  DType type;
+  Shape shape;
+  int64_t count;
+
+  int bits() const { return packedBits(number); }
+  int64_t rawBytes() const {
+    return bits() ? (count * bits() + 7) / 8 : count * tensor::info(type).bytes;
+  }
+};
 
 /// Elements that share bytes, lowest bits first, one a byte as our tensors keep them.
-Result<Tensor> unpack(DType type, Shape shape, std::span<const std::byte> bytes) {
-  Result<Tensor> result = Tensor::uninitialized(type, std::move(shape));
+Result<Tensor> unpack(const Form &form, std::span<const std::byte> bytes) {
+  Result<Tensor> result = Tensor::uninitialized(form.type, form.shape);
   if (!result)
     return result;
-  int bits = packedBits(type), each = 8 / bits;
-  bool isSigned = type == DType::I4 || type == DType::I2;
+  int bits = form.bits();
+  bool isSigned = form.type == DType::I4 || form.type == DType::I2;
   auto *to = result->mutableAs<uint8_t>();
   for (int64_t i = 0; i < result->size(); ++i) {
-    uint8_t value = (uint8_t(bytes[i / each]) >> (bits * (i % each))) & ((1 << bits) - 1);
+    int64_t at = i * bits / 8, shift = i * bits % 8;
+    unsigned pair = unsigned(bytes[at]);
+    if (shift + bits > 8)
+      pair |= unsigned(bytes[at + 1]) << 8;
+    uint8_t value = uint8_t(pair >> shift) & ((1 << bits) - 1);
     if (isSigned && (value >> (bits - 1)))
       value |= uint8_t(0xff << bits);
     to[i] = value;
@@ -106,20 +124,21 @@ template <typename To, typename Field> void copyField(Tensor &tensor, const Fiel
     to[i] = static_cast<To>(field[i]);
 }
 
-Result<Tensor> fromTypedField(const proto::TensorProto &tensor, DType type, Shape shape,
-                              int64_t count) {
+Result<Tensor> fromTypedField(const proto::TensorProto &tensor, const Form &form) {
+  DType type = form.type;
+  int64_t count = form.count;
   auto wrongCount = [&](int64_t have, int64_t want) {
     return Error{fmt::format("{} has {} elements in its data but {} by its shape", describe(tensor),
                              have, want)};
   };
-  if (packedBits(type)) {
-    int64_t want = rawBytes(type, count);
+  if (form.bits() && form.bits() != 6) { // Six bits stand one a number.
+    int64_t want = form.rawBytes();
     if (tensor.int32_data_size() != want)
       return wrongCount(tensor.int32_data_size(), want);
     std::vector<std::byte> bytes;
     for (int32_t value : tensor.int32_data())
       bytes.push_back(std::byte(value & 0xff));
-    return unpack(type, std::move(shape), bytes);
+    return unpack(form, bytes);
   }
   int64_t have = 0, want = count;
   switch (type) {
@@ -149,7 +168,7 @@ Result<Tensor> fromTypedField(const proto::TensorProto &tensor, DType type, Shap
   }
   if (have != want)
     return wrongCount(have, want);
-  Result<Tensor> result = Tensor::uninitialized(type, std::move(shape));
+  Result<Tensor> result = Tensor::uninitialized(type, form.shape);
   if (!result || count == 0)
     return result;
   switch (type) {
@@ -187,13 +206,14 @@ Result<Tensor> fromTypedField(const proto::TensorProto &tensor, DType type, Shap
 }
 
 /// A tensor on bytes that `owner` keeps alive; copied only where they cannot be used as they lie.
-Result<Tensor> fromRaw(DType type, Shape shape, std::span<const std::byte> bytes,
+Result<Tensor> fromRaw(const Form &form, std::span<const std::byte> bytes,
                        std::shared_ptr<const void> owner) {
-  if (packedBits(type))
-    return unpack(type, std::move(shape), bytes);
+  DType type = form.type;
+  if (form.bits())
+    return unpack(form, bytes);
   if (type != DType::I1 && Tensor::isAligned(type, bytes.data()) && !bytes.empty())
-    return Tensor::borrow(type, std::move(shape), bytes, std::move(owner));
-  Result<Tensor> copy = Tensor::uninitialized(type, std::move(shape));
+    return Tensor::borrow(type, form.shape, bytes, std::move(owner));
+  Result<Tensor> copy = Tensor::uninitialized(type, form.shape);
   if (!copy)
     return copy;
   if (type == DType::I1)
@@ -204,13 +224,7 @@ Result<Tensor> fromRaw(DType type, Shape shape, std::span<const std::byte> bytes
   return copy;
 }
 
-struct ShapeAndType {
-  DType type;
-  Shape shape;
-  int64_t count;
-};
-
-Result<ShapeAndType> header(const proto::TensorProto &tensor) {
+Result<Form> header(const proto::TensorProto &tensor) {
   Result<DType> type = elementType(tensor.data_type());
   if (!type)
     return Error{describe(tensor) + ": " + type.message()};
@@ -219,7 +233,7 @@ Result<ShapeAndType> header(const proto::TensorProto &tensor) {
   if (!count || !tensor::byteCount(*type, shape))
     return Error{
         fmt::format("{} has an impossible shape [{}]", describe(tensor), fmt::join(shape, ", "))};
-  return ShapeAndType{*type, std::move(shape), *count};
+  return Form{tensor.data_type(), *type, std::move(shape), *count};
 }
 
 Result<int64_t> parseNumber(std::string_view text) {
@@ -305,25 +319,27 @@ Result<Model> Model::parse(std::string_view bytes, std::string folder) {
 }
 
 Result<Tensor> Model::tensor(const proto::TensorProto &tensor) const {
-  Result<ShapeAndType> h = header(tensor);
-  if (!h)
-    return Error{h.message()};
+  Result<Form> form = header(tensor);
+  if (!form)
+    return Error{form.message()};
   if (tensor.has_segment())
     return Error{describe(tensor) + " is given in segments, which is not supported"};
   if (tensor.data_location() == proto::TensorProto::EXTERNAL)
-    return external(tensor, h->type, std::move(h->shape));
+    return external(tensor);
   if (tensor.has_raw_data()) {
     const std::string &raw = tensor.raw_data();
-    if (int64_t(raw.size()) != rawBytes(h->type, h->count))
+    if (int64_t(raw.size()) != form->rawBytes())
       return Error{fmt::format("{} has {} bytes of data but needs {}", describe(tensor), raw.size(),
-                               rawBytes(h->type, h->count))};
-    return fromRaw(h->type, std::move(h->shape), std::as_bytes(std::span(raw.data(), raw.size())),
-                   model);
+                               form->rawBytes())};
+    return fromRaw(*form, std::as_bytes(std::span(raw.data(), raw.size())), model);
   }
-  return fromTypedField(tensor, h->type, std::move(h->shape), h->count);
+  return fromTypedField(tensor, *form);
 }
 
-Result<Tensor> Model::external(const proto::TensorProto &tensor, DType type, Shape shape) const {
+Result<Tensor> Model::external(const proto::TensorProto &tensor) const {
+  Result<Form> form = header(tensor);
+  if (!form)
+    return Error{form.message()};
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length;
@@ -362,7 +378,7 @@ Result<Tensor> Model::external(const proto::TensorProto &tensor, DType type, Sha
   if (!file)
     return Error{describe(tensor) + ": external data: " + file.message()};
   int64_t size = file->bytes.size();
-  int64_t count = *tensor::elementCount(shape), need = rawBytes(type, count);
+  int64_t need = form->rawBytes();
   if (offset > size || (length ? *length : size - offset) > size - offset)
     return Error{fmt::format("{}: external data '{}' has {} bytes, fewer than offset {} and length "
                              "{} ask for",
@@ -371,7 +387,7 @@ Result<Tensor> Model::external(const proto::TensorProto &tensor, DType type, Sha
   if (have < need || (length && have != need))
     return Error{
         fmt::format("{} has {} bytes of external data but needs {}", describe(tensor), have, need)};
-  return fromRaw(type, std::move(shape), file->bytes.subspan(offset, need), file->owner);
+  return fromRaw(*form, file->bytes.subspan(offset, need), file->owner);
 }
 
 Result<Tensor> Model::tensor(const proto::SparseTensorProto &sparse) const {
@@ -380,6 +396,11 @@ Result<Tensor> Model::tensor(const proto::SparseTensorProto &sparse) const {
   if (!indices)
     return indices;
   Shape shape(sparse.dims().begin(), sparse.dims().end());
+  // Few values may name a huge shape.
+  std::optional<int64_t> bytesOfAll = tensor::byteCount(values->dtype(), shape);
+  if (!bytesOfAll || *bytesOfAll > kMaxDense)
+    return Error{fmt::format("a sparse tensor of shape [{}] is too large to be made dense",
+                             fmt::join(shape, ", "))};
   Result<Tensor> dense = Tensor::zeros(values->elementType(), shape);
   if (!dense)
     return dense;

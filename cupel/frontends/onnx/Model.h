@@ -35,8 +35,7 @@ public:
   Result<tensor::Tensor> tensor(const proto::SparseTensorProto &tensor) const;
 
 private:
-  Result<tensor::Tensor> external(const proto::TensorProto &tensor, tensor::DType type,
-                                  tensor::Shape shape) const;
+  Result<tensor::Tensor> external(const proto::TensorProto &tensor) const;
 
   std::shared_ptr<const proto::ModelProto> model;
   std::string directory;
@@ -45,7 +44,8 @@ private:
 /// A tensor in a file of its own (test data); shares nothing.
 Result<tensor::Tensor> loadTensorFile(const std::string &path);
 
-/// Our element type of ONNX's number; an error that names the type where there is none.
+/// Our element type of ONNX's number; an error that names the type where there is none. Floats that
+/// MLIR lacks are unsigned integers that hold their bits (CodedTypes.h).
 Result<tensor::DType> elementType(int32_t number);
 /// ONNX's number of an element type; 0 if it has none.
 int32_t elementNumber(tensor::DType type);

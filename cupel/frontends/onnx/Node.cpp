@@ -1,5 +1,6 @@
 #include "cupel/frontends/onnx/Node.h"
 
+#include "cupel/frontends/onnx/CodedTypes.h"
 #include "cupel/frontends/onnx/Importer.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/tensor/Convert.h"
@@ -171,6 +172,11 @@ void Node::out(size_t i, Value value) {
   results[i] = Item();
   results[i].value = value;
 }
+void Node::outCoded(size_t i, Value bits, int64_t number) {
+  out(i, bits);
+  if (i < results.size())
+    results[i].coded = number;
+}
 void Node::outKnown(size_t i, Tensor tensor) {
   if (i >= results.size())
     return;
@@ -293,6 +299,9 @@ Status Node::checkBroadcast(Value x, Value y) const {
 
 Result<Type> Node::elementTypeNumbered(int64_t number) const {
   Result<tensor::DType> type = elementType(int32_t(number));
+  if (isCoded(number))
+    return refuse(Refusal::NotYet, "element type " + elementName(int32_t(number)) +
+                                       " is for casts and quantisation only");
   if (!type)
     return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
                   type.message());

@@ -27,6 +27,8 @@ struct Item {
   /// The elements of a sequence (or of an optional: one or none).
   std::shared_ptr<std::vector<Item>> elements;
   bool isOptional = false;
+  /// ONNX's number of the element type where the tensor holds bits (CodedTypes.h); 0 elsewhere.
+  int64_t coded = 0;
   /// Graph inputs whose values it depends on.
   llvm::SmallBitVector sources;
 
@@ -66,6 +68,8 @@ public:
   llvm::ArrayRef<int64_t> shape(size_t i) { return HloBuilder::shapeOf(in(i)); }
   int64_t rank(size_t i) { return HloBuilder::rankOf(in(i)); }
   mlir::Type element(size_t i) { return HloBuilder::elementOf(in(i)); }
+  /// The element type's number where operand i holds bits (CodedTypes.h), else 0.
+  int64_t coded(size_t i) const { return i < items.size() ? items[i].coded : 0; }
   /// An error unless there are at least `least` operands (and at most `most`, if given), the first
   /// `least` all tensors.
   Status expect(size_t least, std::optional<size_t> most = std::nullopt);
@@ -91,6 +95,7 @@ public:
   /// Whether result i is asked for.
   bool wants(size_t i) const;
   void out(size_t i, mlir::Value value);
+  void outCoded(size_t i, mlir::Value bits, int64_t number);
   void outKnown(size_t i, tensor::Tensor tensor);
   void outItem(size_t i, Item item);
 

@@ -2,6 +2,7 @@
 
 #include "cupel/frontends/onnx/DataSets.h"
 #include "cupel/frontends/onnx/Import.h"
+#include "cupel/frontends/onnx/OpTable.h"
 #include "onnx-ml.pb.h"
 
 #include <filesystem>
@@ -135,6 +136,14 @@ Result<std::unique_ptr<ModelFile>> loadOnnxFile(const std::string &path) {
   if (!model)
     return Error{model.message()};
   return std::unique_ptr<ModelFile>(std::make_unique<OnnxFile>(path, std::move(*model)));
+}
+
+std::vector<KnownOperator> knownOperators() {
+  const OpTable &table = OpTable::get();
+  std::vector<KnownOperator> result;
+  for (const auto &[domain, op] : table.names())
+    result.push_back({domain.empty() ? op : domain + "." + op, table.versions(domain, op)});
+  return result;
 }
 
 } // namespace cupel::frontends::onnx_import

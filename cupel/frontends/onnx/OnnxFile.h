@@ -7,5 +7,6 @@
 namespace cupel::frontends::onnx_import {
 
 Result<std::unique_ptr<ModelFile>> loadOnnxFile(const std::string &path);
+std::vector<KnownOperator> knownOperators();
 
 } // namespace cupel::frontends::onnx_import

@@ -43,4 +43,12 @@ std::vector<std::pair<std::string, std::string>> OpTable::names() const {
   return result;
 }
 
+std::vector<int64_t> OpTable::versions(llvm::StringRef domain, llvm::StringRef name) const {
+  std::vector<int64_t> result;
+  if (auto found = entries.find({domain.str(), name.str()}); found != entries.end())
+    for (const auto &[since, entry] : found->second)
+      result.push_back(since);
+  return result;
+}
+
 } // namespace cupel::frontends::onnx_import

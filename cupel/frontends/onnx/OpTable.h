@@ -30,6 +30,8 @@ public:
   const OpEntry *find(llvm::StringRef domain, llvm::StringRef name, int64_t opset) const;
   bool knows(llvm::StringRef domain, llvm::StringRef name) const;
   std::vector<std::pair<std::string, std::string>> names() const; ///< (domain, name)
+  /// From which opset on each lowering of an operator holds.
+  std::vector<int64_t> versions(llvm::StringRef domain, llvm::StringRef name) const;
 
 private:
   std::map<std::pair<std::string, std::string>, std::map<int64_t, OpEntry>> entries;

@@ -1,5 +1,6 @@
 // Quantisation: to and from narrow types, and products on quantised operands.
 
+#include "cupel/frontends/onnx/CodedTypes.h"
 #include "cupel/frontends/onnx/Lowering.h"
 
 namespace cupel::frontends::onnx_import {
@@ -46,17 +47,25 @@ Result<Value> spread(Node &n, Value x, Value scale) {
   return cut;
 }
 
+/// Operand i, or what its bits stand for.
+Value decoded(Node &n, size_t i) { return n.coded(i) ? decode(n.b, n.in(i), n.coded(i)) : n.in(i); }
+
 Status lowerQuantize(Node &n) {
   ONNX_TRY(n.expect(2, 3));
   HloBuilder &b = n.b;
   Type element = IntegerType::get(b.context(), 8, IntegerType::Unsigned);
+  int64_t coded = n.has(2) ? n.coded(2) : 0;
   if (n.has(2)) {
     element = n.element(2);
   } else if (int64_t number = n.integer("output_dtype", 0)) {
-    ONNX_LET(type, n.elementTypeNumbered(number));
-    element = type;
+    if (isCoded(number)) {
+      coded = number;
+    } else {
+      ONNX_LET(type, n.elementTypeNumbered(number));
+      element = type;
+    }
   }
-  ONNX_LET(scale, spread(n, n.in(0), n.in(1)));
+  ONNX_LET(scale, spread(n, n.in(0), decoded(n, 1)));
   Type inner = HloBuilder::elementOf(scale);
   if (int64_t number = n.integer("precision", 0)) {
     ONNX_LET(type, n.elementTypeNumbered(number));
@@ -67,12 +76,16 @@ Status lowerQuantize(Node &n) {
   Value divided = b.divide(b.convert(n.in(0), inner), b.convert(scale, inner));
   Value zero;
   if (n.has(2)) {
-    ONNX_LET(made, spread(n, n.in(0), n.in(2)));
+    ONNX_LET(made, spread(n, n.in(0), decoded(n, 2)));
     zero = made;
   }
-  if (isa<FloatType>(element)) {
+  if (isa<FloatType>(element) || coded) {
     if (zero)
       divided = b.add(divided, b.convert(zero, inner));
+    if (coded) {
+      n.outCoded(0, encode(b, divided, coded, n.integer("saturate", 1), "up"), coded);
+      return {};
+    }
     n.out(0, castValue(b, divided, element, n.integer("saturate", 1)));
     return {};
   }
@@ -84,18 +97,18 @@ Status lowerQuantize(Node &n) {
 Status lowerDequantize(Node &n) {
   ONNX_TRY(n.expect(2, 3));
   HloBuilder &b = n.b;
-  ONNX_LET(scale, spread(n, n.in(0), n.in(1)));
+  ONNX_LET(scale, spread(n, n.in(0), decoded(n, 1)));
   Type element = HloBuilder::elementOf(scale);
   if (int64_t number = n.integer("output_dtype", 0)) {
     ONNX_LET(type, n.elementTypeNumbered(number));
     element = type;
   }
-  Value x = n.in(0);
+  Value x = decoded(n, 0);
   bool integers = HloBuilder::isInteger(x);
   Type inner = integers ? b.i32() : b.f32();
   x = b.convert(x, inner);
   if (n.has(2)) {
-    ONNX_LET(zero, spread(n, n.in(0), n.in(2)));
+    ONNX_LET(zero, spread(n, n.in(0), decoded(n, 2)));
     x = b.subtract(x, b.convert(zero, inner));
   }
   n.out(0, b.convert(b.multiply(b.convert(x, b.f32()), b.convert(scale, b.f32())), element));

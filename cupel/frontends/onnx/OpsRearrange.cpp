@@ -1,5 +1,6 @@
 // Casts, padding, ranges and rearrangements of blocks.
 
+#include "cupel/frontends/onnx/CodedTypes.h"
 #include "cupel/frontends/onnx/Lowering.h"
 
 #include "onnx-ml.pb.h"
@@ -30,6 +31,22 @@ Value castValue(HloBuilder &b, Value x, Type to, bool saturate) {
 
 namespace {
 
+Value decodedOperand(Node &n) { return n.coded(0) ? decode(n.b, n.in(0), n.coded(0)) : n.in(0); }
+
+Status castToCoded(Node &n, int64_t to) {
+  if (n.coded(0) == to) {
+    n.outCoded(0, n.in(0), to);
+    return {};
+  }
+  std::string rounding = n.text("round_mode", "up");
+  if (rounding != "up" && rounding != "down" && rounding != "nearest")
+    return n.error("its round_mode '" + rounding + "' is unknown");
+  if (HloBuilder::isComplex(n.in(0)))
+    return n.error("does not cast complex numbers to small floats");
+  n.outCoded(0, encode(n.b, decodedOperand(n), to, n.integer("saturate", 1), rounding), to);
+  return {};
+}
+
 Status lowerCast(Node &n) {
   ONNX_TRY(n.expect(1, 1));
   int64_t to = n.integer("to", 0);
@@ -39,14 +56,18 @@ Status lowerCast(Node &n) {
       return n.error("its type '" + n.text("to", "") + "' is unknown");
     to = parsed;
   }
+  if (isCoded(to))
+    return castToCoded(n, to);
   ONNX_LET(type, n.elementTypeNumbered(to));
-  n.out(0, castValue(n.b, n.in(0), type, n.integer("saturate", 1)));
+  n.out(0, castValue(n.b, decodedOperand(n), type, n.integer("saturate", 1)));
   return {};
 }
 
 Status lowerCastLike(Node &n) {
   ONNX_TRY(n.expect(2, 2));
-  n.out(0, castValue(n.b, n.in(0), n.element(1), n.integer("saturate", 1)));
+  if (int64_t to = n.coded(1))
+    return castToCoded(n, to);
+  n.out(0, castValue(n.b, decodedOperand(n), n.element(1), n.integer("saturate", 1)));
   return {};
 }
 

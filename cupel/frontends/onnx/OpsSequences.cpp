@@ -2,6 +2,7 @@
 // reaches the program.
 
 #include "cupel/frontends/onnx/Lowering.h"
+#include "onnx-ml.pb.h"
 
 namespace cupel::frontends::onnx_import {
 
@@ -159,6 +160,34 @@ Status lowerSplitToSequence(Node &n) {
   return {};
 }
 
+/// The body for each element of the sequences; other operands are the same for all.
+Status lowerSequenceMap(Node &n) {
+  const proto::GraphProto *body = n.graph("body");
+  ONNX_LET(first, elementsOf(n, 0));
+  if (!body || body->input_size() != int64_t(n.inputCount()) ||
+      body->output_size() != int64_t(n.outputCount()))
+    return n.error("its body does not fit its operands and results");
+  std::vector<std::vector<Item>> results(n.outputCount());
+  for (size_t at = 0; at < first.size(); ++at) {
+    SmallVector<Item> inputs;
+    for (size_t i = 0; i < n.inputCount(); ++i) {
+      Item item = n.item(i);
+      if (item.elements && !item.isOptional) {
+        if (item.elements->size() != first.size())
+          return n.error("its sequences differ in length");
+        item = Item((*item.elements)[at]);
+      }
+      inputs.push_back(item);
+    }
+    ONNX_LET(made, n.inlineGraph(*body, inputs));
+    for (size_t i = 0; i < results.size(); ++i)
+      results[i].push_back(made[i]);
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    n.outItem(i, sequenceOf(std::move(results[i])));
+  return {};
+}
+
 Status lowerOptional(Node &n) {
   std::vector<Item> elements;
   if (n.has(0))
@@ -199,6 +228,7 @@ void registerSequences(OpTable &table) {
   table.add("SequenceErase", 11, lowerErase, false);
   table.add("ConcatFromSequence", 11, lowerConcatFromSequence, false);
   table.add("SplitToSequence", 11, lowerSplitToSequence, false);
+  table.add("SequenceMap", 17, lowerSequenceMap, false);
   table.add("Optional", 15, lowerOptional, false);
   table.add("OptionalHasElement", 15, lowerHasElement, false);
   table.add("OptionalGetElement", 15, lowerGetElement, false);

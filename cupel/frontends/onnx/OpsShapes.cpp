@@ -1,6 +1,7 @@
 // Constants, shapes and the movement of whole pieces: Reshape, Transpose, Concat, Slice, Pad and
 // their like.
 
+#include "cupel/frontends/onnx/CodedTypes.h"
 #include "cupel/frontends/onnx/Lowering.h"
 
 #include "onnx-ml.pb.h"
@@ -26,7 +27,11 @@ Status lowerConstant(Node &n) {
     Result<Tensor> value = n.tensorAttribute(n.hasAttribute("value") ? "value" : "sparse_value");
     if (!value)
       return Error{value.message()};
-    n.outKnown(0, std::move(*value));
+    Item item;
+    item.known = std::move(*value);
+    if (n.hasAttribute("value") && isCoded(n.attribute("value")->t().data_type()))
+      item.coded = n.attribute("value")->t().data_type();
+    n.outItem(0, item);
   } else if (n.hasAttribute("value_int")) {
     n.outKnown(0, Tensor::of<DType::I64>({}, {n.integer("value_int", 0)}));
   } else if (n.hasAttribute("value_ints")) {

@@ -109,6 +109,8 @@ Status writeJson(std::ostream &out, const RunInfo &run, const RecordSource &reco
     summary["reasons"].push_back({{"name", reason}, {"count", count}});
   summary["bringup_statuses"] = tally->bringup();
   summary["guidance"] = tally->guidance();
+  if (!tally->opCases().empty())
+    summary["opcases"] = tally->opCases().json();
   out << "{\"schema\":\"cupel-results-1\",\n\"run\":" << toJson(run)
       << ",\n\"summary\":" << summary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
       << ",\n\"tests\":[";
@@ -169,6 +171,8 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
     for (const auto &[reason, count] : reasons)
       out << fmt::format("| {} | {} |\n", count, markdownSafe(reason));
   }
+  if (!tally->opCases().empty())
+    tally->opCases().writeMarkdown(out);
   if (!tally->flaky().empty()) {
     out << "\n### Flaky\n\n";
     for (size_t i = 0; i < tally->flaky().size() && i < kMostRows; ++i)

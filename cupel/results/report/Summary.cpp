@@ -242,6 +242,8 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
       text += fmt::format(" {} {}", count, advice);
     text += "\n";
   }
+  if (!tally.opCases().empty())
+    text += "\n" + tally.opCases().text();
   return text + nextText(run, tally, options, paint);
 }
 

@@ -45,6 +45,7 @@ std::string triesText(const TestRecord &record) {
 }
 
 void Tally::add(const TestRecord &record) {
+  operatorCases.add(record);
   ++counts[size_t(record.outcome)];
   totalSeconds += record.seconds;
   if (isBad(record.outcome) || record.outcome == Outcome::XFailed)

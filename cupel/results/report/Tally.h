@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupel/results/Record.h"
+#include "cupel/results/report/OpCaseMetrics.h"
 
 #include <array>
 #include <cstdint>
@@ -49,6 +50,7 @@ public:
   uint64_t ambiguous() const { return ambiguousCount; }
   const std::map<std::string, uint64_t> &guidance() const { return guidanceCounts; }
   const std::map<std::string, uint64_t> &bringup() const { return bringupCounts; }
+  const OpCaseMetrics &opCases() const { return operatorCases; }
 
   static constexpr size_t kSlowest = 5;
 
@@ -56,6 +58,7 @@ private:
   std::array<uint64_t, kOutcomeCount> counts{};
   double totalSeconds = 0;
   uint64_t ambiguousCount = 0;
+  OpCaseMetrics operatorCases;
   std::map<std::string, uint64_t> reasonCounts, guidanceCounts, bringupCounts;
   std::vector<Line> slow, flakyLines, xpassedLines, failureLines;
 };

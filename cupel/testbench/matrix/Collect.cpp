@@ -52,7 +52,10 @@ Collection &Collection::operator=(Collection &&) noexcept = default;
 Collection::~Collection() = default;
 
 TestItem Collection::item(size_t index) const {
-  return tests->item(selected[index].row, annotation(index));
+  TestItem item = tests->item(selected[index].row, annotation(index));
+  if (selected[index].twin != kNone)
+    tests->appendFullName(selected[index].twin, item.duplicateOf);
+  return item;
 }
 
 std::vector<TestItem> Collection::items() const {
@@ -87,7 +90,7 @@ public:
   Result<Collection> run() {
     for (Status (Collector::*step)() :
          {&Collector::readArguments, &Collector::startConfiguration, &Collector::find,
-          &Collector::readAll, &Collector::choose, &Collector::narrow})
+          &Collector::readAll, &Collector::choose, &Collector::narrow, &Collector::findTwins})
       if (Status status = (this->*step)(); !status)
         return Error{status.message()};
     return std::move(made);
@@ -347,6 +350,9 @@ private:
   /// Ids, -R, --resume and --shard.
   Status narrow() {
     Table &table = *made.tests;
+    if (!options.models.empty())
+      if (Status status = chooseModels(); !status)
+        return status;
     if (!ids.empty()) {
       std::vector<bool> named(table.size());
       for (const std::string &text : ids)
@@ -381,6 +387,72 @@ private:
         if (shardOf[i] == options.shard)
           made.selected[kept++] = made.selected[i];
       made.selected.resize(kept);
+    }
+    return {};
+  }
+
+  const TestFile *caseFileOf(uint32_t row) const {
+    const Table &table = *made.tests;
+    uint32_t file = table.beginnings[table.rows[row].beginning].file;
+    return file != kNone && table.files[file].kind == TestFile::OpCases ? &table.files[file]
+                                                                        : nullptr;
+  }
+
+  /// --model: names are taken as people write them, `gpt_oss` and `GPT-oss` being the same.
+  Status chooseModels() {
+    auto plain = [](std::string_view name) {
+      std::string out(name);
+      for (char &c : out)
+        c = c == '-' ? '_' : char(std::tolower(static_cast<unsigned char>(c)));
+      return out;
+    };
+    std::vector<std::string_view> known;
+    std::unordered_set<std::string> wanted;
+    for (const TestFile &file : made.tests->files)
+      if (file.kind == TestFile::OpCases)
+        known.push_back(file.model);
+    for (const std::string &name : options.models) {
+      if (std::none_of(known.begin(), known.end(),
+                       [&](std::string_view other) { return plain(other) == plain(name); })) {
+        std::string_view near = nearestWord(name, known);
+        return Error{fmt::format("--model {}: no operator cases of such a model were found{}", name,
+                                 near.empty() ? "; --list-models shows those there are"
+                                              : fmt::format("; did you mean '{}'?", near))};
+      }
+      wanted.insert(plain(name));
+    }
+    std::erase_if(made.selected, [&](const auto &chosen) {
+      const TestFile *file = caseFileOf(chosen.row);
+      return !file || !wanted.contains(plain(file->model));
+    });
+    return {};
+  }
+
+  /// Of operator cases that test the same the first stands for the others, unless it is more
+  /// lenient than they are.
+  Status findTwins() {
+    if (!options.dedupe)
+      return {};
+    const Table &table = *made.tests;
+    std::unordered_map<std::string_view, std::vector<uint32_t>> kept;
+    for (Collection::Chosen &chosen : made.selected) {
+      const TestFile *file = caseFileOf(chosen.row);
+      if (!file)
+        continue;
+      auto partOf = [&](uint32_t row) -> const TestFile::Part & {
+        return caseFileOf(row)->parts[table.endings[table.rows[row].ending].part];
+      };
+      const TestFile::Part &part = partOf(chosen.row);
+      auto isAsStrict = [](const std::optional<double> &mine, const std::optional<double> &other) {
+        return mine == other || (mine && other && *mine <= *other);
+      };
+      std::vector<uint32_t> &same = kept[part.key];
+      for (uint32_t row : same)
+        if (const TestFile::Part &first = partOf(row);
+            isAsStrict(first.rtol, part.rtol) && isAsStrict(first.atol, part.atol))
+          chosen.twin = row;
+      if (chosen.twin == kNone)
+        same.push_back(chosen.row);
     }
     return {};
   }

@@ -38,6 +38,10 @@ struct CollectOptions {
   std::string keyword;                                      ///< -k
   std::string markers;                                      ///< -m
   std::string preset;                                       ///< --preset FILE[:name]
+  /// --model: of operator cases only those of these models, and nothing else.
+  std::vector<std::string> models;
+  /// --dedupe: of operator cases that test the same only the first is run.
+  bool dedupe = true;
 
   /// -R: what became of the tests in earlier runs, by full name (`suite::id`). Kept are those for
   /// which this is false (failed, not run) and those it has nothing on (new).
@@ -98,6 +102,7 @@ private:
   struct Chosen {
     uint32_t row;
     uint32_t annotation; ///< Whose markers and expectations hold: a preset may have several.
+    uint32_t twin = ~uint32_t{0}; ///< The row that is run in its place.
   };
   std::unique_ptr<Table> tests;
   std::vector<Annotation> annotations;

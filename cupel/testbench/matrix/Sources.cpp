@@ -3,6 +3,7 @@
 #include "cupel/frontends/onnx/DataSets.h"
 #include "cupel/support/Files.h"
 #include "cupel/testbench/config/Yaml.h"
+#include "cupel/testbench/opcases/Case.h"
 #include "cupel/testbench/zoo/FolderWalk.h"
 #include "cupel/testbench/zoo/Zoo.h"
 
@@ -52,13 +53,22 @@ bool hasCode(std::string_view chunk) {
   return false;
 }
 
+/// The first part has the file's id as it is.
+TestFile::Part numberedPart(uint32_t number) {
+  TestFile::Part part;
+  part.part = number;
+  if (number)
+    part.suffix = fmt::format("#{}", number + 1);
+  return part;
+}
+
 std::vector<TestFile::Part> programParts(std::string_view text) {
   std::vector<TestFile::Part> parts;
   uint32_t number = 0;
   size_t begin = 0;
   auto add = [&](size_t end) {
     if (hasCode(text.substr(begin, end - begin)))
-      parts.push_back({number, number ? fmt::format("#{}", number + 1) : "", {}, {}});
+      parts.push_back(numberedPart(number));
     ++number;
   };
   // The worker counts chunks the same way: every line with the separator in it ends one.
@@ -245,7 +255,7 @@ private:
     uint32_t sets = frontends::onnx_import::countDataSets(path);
     TestFile file{TestFile::Onnx, path, isLayout ? idOf(folder) : idOf(path), {}};
     for (uint32_t i = 0; i < std::max(sets, 1u); ++i)
-      file.parts.push_back({i, i ? fmt::format("#{}", i + 1) : "", {}, {}});
+      file.parts.push_back(numberedPart(i));
     add(std::move(file));
   }
 
@@ -265,49 +275,26 @@ private:
       return;
     std::vector<config::Diagnostic> diagnostics;
     config::YamlFile yaml(path, std::string(text), diagnostics);
-    const config::YamlNode *root = yaml.root();
-    if (!diagnostics.empty() || !root || !root->isMapping()) {
-      Remark remark{path, 1, 1, "the file of operator cases is no mapping"};
-      if (!diagnostics.empty())
-        remark = {path, diagnostics[0].line, diagnostics[0].column, diagnostics[0].message};
-      out.errors.push_back(std::move(remark));
+    if (!diagnostics.empty()) {
+      out.errors.push_back(
+          {path, diagnostics[0].line, diagnostics[0].column, diagnostics[0].message});
       return;
     }
-    const config::YamlNode *cases = root->find("cases");
-    if (!cases || !cases->isSequence()) {
-      if (cases && !cases->isNull())
-        out.errors.push_back({path, cases->line, cases->column, "'cases' wants a list of cases"});
-      return;
-    }
+    opcases::CaseFile cases = opcases::readCases(yaml);
+    std::move(cases.problems.begin(), cases.problems.end(), std::back_inserter(out.errors));
     TestFile file{TestFile::OpCases, path, std::move(id), {}};
-    const config::YamlNode *model = root->find("model");
-    std::set<std::string> names;
-    for (size_t i = 0; i < cases->items.size(); ++i) {
-      const config::YamlNode &node = cases->items[i];
-      const config::YamlNode *name = node.isMapping() ? node.find("name") : nullptr;
-      if (!name || !name->isScalar() || name->text.empty()) {
-        out.errors.push_back({path, node.line, node.column, "a case wants a 'name'"});
-        continue;
-      }
-      std::string suffix = fmt::format("#{}", name->text);
-      if (!names.insert(suffix).second) {
-        out.errors.push_back({path, name->line, name->column,
-                              fmt::format("a second case is called '{}'", name->text)});
-        continue;
-      }
-      TestFile::Part part{static_cast<uint32_t>(i), std::move(suffix), {}, {}};
-      if (const config::YamlNode *op = node.find("op"); op && op->isScalar())
-        part.names.emplace_back(op->text);
-      if (model && model->isScalar())
-        part.names.emplace_back(model->text);
-      if (const config::YamlNode *mark = node.find("mark")) {
-        if (mark->isScalar() && !mark->isNull())
-          part.markers.emplace_back(mark->text);
-        else
-          for (const config::YamlNode &item : mark->items)
-            if (item.isScalar())
-              part.markers.emplace_back(item.text);
-      }
+    file.model = std::move(cases.model);
+    for (opcases::Case &one : cases.cases) {
+      TestFile::Part part;
+      part.part = one.number;
+      part.suffix = "#" + one.name;
+      part.markers = std::move(one.marks);
+      part.names = {one.op, file.model};
+      part.key = one.key();
+      part.signature = one.signature();
+      part.op = std::move(one.op);
+      part.rtol = one.rtol;
+      part.atol = one.atol;
       file.parts.push_back(std::move(part));
     }
     if (!file.parts.empty())

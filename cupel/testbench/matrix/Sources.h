@@ -7,6 +7,7 @@
 #include "cupel/testbench/zoo/Remark.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,14 @@ struct TestFile {
     std::string suffix;
     std::vector<std::string> markers;
     std::vector<std::string> names; ///< What -k may find it by besides its id.
+    std::string op, signature;      ///< Of an operator case: what it calls, and with what.
+    /// Of an operator case: cases with the same key test the same, as far as their tolerances go.
+    std::string key = {};
+    std::optional<double> rtol = {}, atol = {};
   };
+
   std::vector<Part> parts;
+  std::string model = {}; ///< Of operator cases.
 };
 
 struct LoaderSource {

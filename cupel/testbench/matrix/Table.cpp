@@ -349,7 +349,11 @@ TestItem Table::item(uint32_t row, const Annotation &annotation) const {
     item.source = variant.source;
   } else if (beginning.file != kNone) {
     item.file = files[beginning.file].file;
-    item.part = files[beginning.file].parts[end.part].part;
+    const TestFile::Part &part = files[beginning.file].parts[end.part];
+    item.part = part.part;
+    item.op = part.op;
+    item.signature = part.signature;
+    item.modelName = files[beginning.file].model;
   }
   for (uint32_t number : markerSets[annotation.markers[row]])
     item.markers.push_back(markerNames[number]);
@@ -360,6 +364,18 @@ TestItem Table::item(uint32_t row, const Annotation &annotation) const {
   } else if (annotation.entries[row] != kNone) {
     item.expectation = configuration.expectation(configuration.entries()[annotation.entries[row]],
                                                  annotation.arch);
+  } else if (item.suite == "opcases") {
+    // What pytest's own marks say of a case, where the configuration says nothing.
+    auto has = [&](std::string_view mark) {
+      return std::find(item.markers.begin(), item.markers.end(), mark) != item.markers.end();
+    };
+    if (has("skip")) {
+      item.expectation.status = config::TestStatus::NotSupportedSkip;
+      item.expectation.reason = "the case is marked 'skip'";
+    } else if (has("xfail")) {
+      item.expectation.status = config::TestStatus::KnownFailureXfail;
+      item.expectation.reason = "the case is marked 'xfail'";
+    }
   }
   return item;
 }

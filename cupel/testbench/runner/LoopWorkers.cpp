@@ -116,6 +116,9 @@ bool Loop::dispatch(Slot &slot) {
   request.folder = folder;
   request.device = options.devices[slot.device].name;
   request.seed = options.seed;
+  request.arch = options.arch;
+  request.python = options.python;
+  request.compileBackend = options.compileBackend;
   request.timeoutSeconds = options.timeoutSeconds;
   request.threads =
       options.threadsPerTest
@@ -235,7 +238,7 @@ void Loop::endAttempt(Slot &slot, TestRecord found) {
   record.message = std::move(found.message);
   record.comparisons = std::move(found.comparisons);
   record.artifacts = std::move(found.artifacts);
-  record.notes = std::move(found.notes);
+  record.notes.merge(found.notes);
   record.startedAt = attempt.beganAt;
   record.seconds = secondsBetween(attempt.began, Clock::now());
   record.peakMemoryBytes = std::max(found.peakMemoryBytes, attempt.peakMemory);

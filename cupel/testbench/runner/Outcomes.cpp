@@ -23,11 +23,10 @@ bool isKnownFailure(const TestItem &item, const RunnerOptions &options) {
 
 /// What a kind of test needs that no worker has yet; empty for those that run.
 std::string_view needs(const std::string &suite) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNeeds = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNeeds = {{
       {"models", "the Python worker, which this version does not have"},
       {"llm", "the Python worker, which this version does not have"},
       {"op_by_op", "the Python worker, which this version does not have"},
-      {"opcases", "the operator case frontend, which this version does not have"},
       {"workloads", "the workload reader, which this version does not have"},
   }};
   for (const auto &[name, what] : kNeeds)
@@ -59,6 +58,12 @@ TestRecord recordFor(const TestItem &item, const RunnerOptions &options) {
   record.batchSize = item.batchSize;
   record.markers = item.markers;
   record.testStatus = config::name(item.expectation.status);
+  if (!item.op.empty()) {
+    record.notes["op"] = item.op;
+    record.notes["inputs"] = item.signature;
+    if (!item.duplicateOf.empty())
+      record.notes["duplicate_of"] = item.duplicateOf;
+  }
   return record;
 }
 
@@ -74,6 +79,10 @@ std::optional<Unstarted> withoutRunning(const TestItem &item, const RunnerOption
     return Unstarted{Outcome::Skipped, expectation.reason.empty()
                                            ? "the configuration says NOT_SUPPORTED_SKIP"
                                            : expectation.reason};
+  if (!item.duplicateOf.empty())
+    return Unstarted{Outcome::Skipped, "duplicate of " + item.duplicateOf +
+                                           ": the same operator on the same inputs (--no-dedupe "
+                                           "runs both)"};
   if (std::string_view what = needs(item.suite); !what.empty())
     return Unstarted{Outcome::NotRun, "needs " + std::string(what)};
   return std::nullopt;

@@ -37,6 +37,8 @@ struct RunnerOptions {
   std::vector<std::string> workerCommand;
   std::vector<DeviceSpec> devices = {DeviceSpec{}};
   std::string arch; ///< For the records.
+  /// Of tests that need Python: the interpreter, and torch.compile's backend under test.
+  std::string python, compileBackend = "cupel";
 
   double timeoutSeconds = 300;                    ///< Of one try of a test; 0: none.
   std::map<results::Stage, double> stageTimeouts; ///< Of single stages.

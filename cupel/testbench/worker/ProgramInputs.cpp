@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/ProgramInputs.h"
 
+#include "cupel/cli/ProgramText.h"
 #include "cupel/tensor/Fill.h"
 #include "cupel/tensor/Print.h"
 #include "cupel/tensor/Safetensors.h"
@@ -12,13 +13,6 @@ namespace cupel::testbench::worker {
 namespace {
 
 using tensor::Tensor;
-
-std::string stemOf(const std::string &file) {
-  for (std::string_view ending : {".mlir.bc", ".mlirbc", ".mlir", ".bc", ".onnx", ".pt2"})
-    if (file.ends_with(ending))
-      return file.substr(0, file.size() - ending.size());
-  return file;
-}
 
 /// Whether a tensor can stand where `type` is asked for; sizes known at run time match any.
 bool fits(const Tensor &tensor, const ValueType &type) {
@@ -67,32 +61,77 @@ Result<std::vector<Tensor>> pick(const std::string &path, const std::vector<Valu
 } // namespace
 
 std::string companionFile(const std::string &file, uint32_t part, std::string_view kind) {
-  std::string path = stemOf(file) + (part ? "." + std::to_string(part) : "") + "." +
+  std::string path = cli::programStem(file) + (part ? "." + std::to_string(part) : "") + "." +
                      std::string(kind) + ".safetensors";
   return access(path.c_str(), F_OK) == 0 ? path : std::string();
+}
+
+/// A random value for an argument.
+static Result<Tensor> makeUp(const Program &program, size_t i, uint64_t seed) {
+  const ValueType &type = program.arguments[i];
+  std::string position = "argument " + std::to_string(i);
+  if (!type.isTensor)
+    return Error{program.name + ": " + position + " is no tensor and cannot be made up"};
+  if (std::ranges::count(type.shape, kDynamicSize))
+    return Error{program.name + ": " + position +
+                 " has a size that is known at run time only; put inputs beside the program as "
+                 "NAME.inputs.safetensors"};
+  Result<Tensor> made =
+      tensor::randomTensor(type.element, type.shape, tensor::defaultFill(type.element), {seed, i});
+  if (!made)
+    return Error{program.name + ": " + position + ": " + made.message()};
+  return made;
+}
+
+/// The weights that were written beside a program, by name.
+static Result<std::map<std::string, Tensor>> weightsFor(const std::string &file, uint32_t part) {
+  std::map<std::string, Tensor> weights;
+  std::string path = companionFile(file, part, "weights");
+  if (path.empty())
+    return weights;
+  Result<tensor::Safetensors> read = tensor::readSafetensors(path);
+  if (!read)
+    return Error{read.message()};
+  for (auto &[name, value] : read->tensors)
+    weights.emplace(name, std::move(value));
+  return weights;
 }
 
 Result<std::vector<Tensor>> inputsFor(const Program &program, const std::string &file,
                                       uint32_t part, uint64_t seed) {
   if (program.arguments.empty())
     return std::vector<Tensor>();
-  if (std::string path = companionFile(file, part, "inputs"); !path.empty())
-    return pick(path, program.arguments, "argument");
+  Result<std::map<std::string, Tensor>> weights = weightsFor(file, part);
+  if (!weights)
+    return Error{weights.message()};
+  // Weights stand behind the inputs.
+  size_t count = program.arguments.size();
+  while (count && weights->contains(program.arguments[count - 1].name))
+    --count;
+  std::vector<ValueType> types(program.arguments.begin(),
+                               program.arguments.begin() + int64_t(count));
   std::vector<Tensor> inputs;
-  for (size_t i = 0; i < program.arguments.size(); ++i) {
+  if (std::string path = companionFile(file, part, "inputs"); !path.empty()) {
+    Result<std::vector<Tensor>> picked = pick(path, types, "argument");
+    if (!picked)
+      return picked;
+    inputs = std::move(*picked);
+  } else {
+    for (size_t i = 0; i < count; ++i) {
+      Result<Tensor> made = makeUp(program, i, seed);
+      if (!made)
+        return Error{made.message()};
+      inputs.push_back(std::move(*made));
+    }
+  }
+  for (size_t i = count; i < program.arguments.size(); ++i) {
     const ValueType &type = program.arguments[i];
-    std::string position = "argument " + std::to_string(i);
-    if (!type.isTensor)
-      return Error{program.name + ": " + position + " is no tensor and cannot be made up"};
-    if (std::ranges::count(type.shape, kDynamicSize))
-      return Error{program.name + ": " + position +
-                   " has a size that is known at run time only; put inputs beside the program as "
-                   "NAME.inputs.safetensors"};
-    Result<Tensor> made = tensor::randomTensor(type.element, type.shape,
-                                               tensor::defaultFill(type.element), {seed, i});
-    if (!made)
-      return Error{program.name + ": " + position + ": " + made.message()};
-    inputs.push_back(std::move(*made));
+    Tensor &weight = weights->at(type.name);
+    if (!fits(weight, type))
+      return Error{companionFile(file, part, "weights") + ": tensor '" + type.name + "' is " +
+                   tensor::describe(weight.elementType(), weight.shape()) + ", but argument " +
+                   std::to_string(i) + " is " + tensor::describe(type.element, type.shape)};
+    inputs.push_back(std::move(weight));
   }
   return inputs;
 }

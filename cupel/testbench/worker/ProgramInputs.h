@@ -10,10 +10,11 @@
 namespace cupel::testbench::worker {
 
 /// `NAME.inputs.safetensors` beside `file`, `NAME.N.inputs.safetensors` for part N of several;
-/// empty where there is none. `kind` is `inputs` or `expected`.
+/// empty where there is none. `kind` is `inputs`, `weights` or `expected`.
 std::string companionFile(const std::string &file, uint32_t part, std::string_view kind);
 
-/// The program's arguments: from its companion, by name or position, else random from `seed`.
+/// The program's arguments: from its companion, by name or position, else random from `seed`. The
+/// last ones, if they are named so in NAME.weights.safetensors, are those weights.
 Result<std::vector<tensor::Tensor>> inputsFor(const Program &program, const std::string &file,
                                               uint32_t part, uint64_t seed);
 

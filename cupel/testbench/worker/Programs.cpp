@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/Programs.h"
 #include "cupel/support/Version.h"
 #include "cupel/tensor/Fill.h"
+#include "cupel/testbench/worker/OpCases.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
 
 #include <fmt/format.h>
@@ -378,11 +379,14 @@ int runServe(const std::vector<std::string> &arguments) {
     return reportError("", options.message(), kExitUsage);
   options->name = "cupel-worker " + std::string(version());
   ProgramTest programs;
+  OpCaseTest cases(programs);
   return serve(*options, [&](const Request &request, Progress &progress) {
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
     if (request.item.suite == "programs")
       return programs.run(request, progress);
+    if (request.item.suite == "opcases")
+      return cases.run(request, progress);
     if (request.item.suite == "onnx" || request.item.suite == "pt2")
       return programs.runModel(request, progress);
     TestRecord record;

@@ -18,6 +18,8 @@ public:
   results::TestRecord runModel(const Request &request, Progress &progress);
   /// A small program that every device must get right.
   results::TestRecord checkHealth(const Request &request, Progress &progress);
+  /// The device of this name, opened when first asked for.
+  Result<Device *> device(const std::string &name);
 
 private:
   /// What one test compiles, runs and is judged by.
@@ -31,7 +33,6 @@ private:
     Comparators (*silent)(tensor::DType type) = nullptr;
   };
 
-  Result<Device *> device(const std::string &name);
   void run(const Request &request, Progress &progress, const Budget &budget, Subject subject,
            results::TestRecord &record);
   void judge(const Request &request, Progress &progress, Device &device, const Budget &budget,

@@ -59,6 +59,9 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("timeout_seconds", r.timeoutSeconds);
   visit("threads", r.threads);
   visit("memory_limit_bytes", r.memoryLimitBytes);
+  visit("arch", r.arch);
+  visit("python", r.python);
+  visit("compile_backend", r.compileBackend);
   itemFields(r.item, visit);
 }
 

@@ -45,6 +45,9 @@ struct Request {
   double timeoutSeconds = 0;     ///< After which the worker should give up by itself; 0: never.
   uint32_t threads = 0;          ///< For the work of one test; 0: as many as there are cores.
   uint64_t memoryLimitBytes = 0; ///< Likewise; 0: no limit.
+  std::string arch;              ///< --arch, for conditions of the test.
+  std::string python;            ///< Of tests that need Python: the interpreter, by its path.
+  std::string compileBackend;    ///< Of operator cases: `cupel`, or a backend of torch.compile.
 };
 
 /// The first thing a worker says.

@@ -1,4 +1,4 @@
-// Embeddings, bags of them, and one-hot vectors.
+// Embeddings, and bags of them.
 
 #include "cupel/frontends/torch/ops/Algebra.h"
 
@@ -86,20 +86,6 @@ void lowerRenorm(Node &n) {
   n.out(shortened(b, x, n.scalar("p").real(), n.scalar("maxnorm").real(), dims));
 }
 
-void lowerOneHot(Node &n) {
-  HloBuilder &b = n.b;
-  Value x = n.in("self");
-  if (n.failed())
-    return;
-  Dims shape(n.resultShape());
-  if (shape.empty())
-    return n.fail("the result has no classes");
-  if (n.integer("num_classes", -1) < 0 && shape.back() == 0)
-    return n.never("the number of classes depends on the data");
-  Value classes = b.iota(shape, shape.size() - 1, H::elementOf(x));
-  n.out(b.equal(b.unsqueeze(x, H::rankOf(x)), classes));
-}
-
 //===----------------------------------------------------------------------===//
 // Bags
 //===----------------------------------------------------------------------===//
@@ -122,6 +108,9 @@ void lowerEmbeddingBag(Node &n) {
   int64_t mode = n.integer("mode");
   int64_t padding =
       n.declares("padding_idx") && n.has("padding_idx") ? n.integer("padding_idx", -1) : -1;
+  // This form counts from the end; the others mean none by -1.
+  if (n.overload() == "padding_idx" && n.has("padding_idx") && padding < 0 && H::rankOf(weight))
+    padding += H::shapeOf(weight)[0];
   if (n.failed())
     return;
   if (H::rankOf(weight) != 2 || H::rankOf(indices) != 1 || H::rankOf(offsets) != 1)
@@ -193,7 +182,6 @@ void registerEmbedding(OpTable &table) {
   table.add("aten.embedding_dense_backward", lowerEmbeddingBackward);
   table.add("aten.embedding_renorm", lowerEmbeddingRenorm);
   table.add("aten.renorm", lowerRenorm);
-  table.add("aten.one_hot", lowerOneHot);
   table.add("aten.embedding_bag", lowerEmbeddingBag);
   table.add("aten._embedding_bag", lowerEmbeddingBag);
   table.add("aten._embedding_bag_forward_only", lowerEmbeddingBag);

@@ -1,5 +1,4 @@
-// Images looked up where a grid says, grids of affine maps, and pixels moved between space and
-// channels.
+// Images looked up where a grid says, and grids of affine maps.
 
 #include "cupel/frontends/torch/ops/Algebra.h"
 
@@ -42,10 +41,10 @@ struct Sampler {
 
   /// From -1 .. 1 to pixels.
   Value pixels(Value x, double size) const {
-    Value one = b.like(x, 1), half = b.like(x, 0.5);
+    Value one = b.like(x, 1);
     if (corners)
-      return b.multiply(b.multiply(b.add(x, one), b.like(x, size - 1)), half);
-    return b.multiply(b.subtract(b.multiply(b.add(x, one), b.like(x, size)), one), half);
+      return b.multiply(b.add(x, one), b.like(x, (size - 1) / 2));
+    return b.subtract(b.multiply(b.add(x, one), b.like(x, size / 2)), b.like(x, 0.5));
   }
 };
 
@@ -96,7 +95,8 @@ SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size) {
 
 void lowerGridSampler(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.resultElement());
+  // Torch's kernels round narrow types at every step.
+  Type type = n.resultElement();
   Value x = n.in("input", type), grid = n.in("grid", type);
   if (n.failed())
     return;
@@ -182,50 +182,6 @@ void lowerAffineGrid(Node &n) {
   n.out(b.reshape(swapLast(b, y), n.resultShape()));
 }
 
-//===----------------------------------------------------------------------===//
-// Pixels and channels
-//===----------------------------------------------------------------------===//
-
-void lowerPixelShuffle(Node &n) {
-  HloBuilder &b = n.b;
-  Value x = n.in("self");
-  int64_t r = n.integer("upscale_factor"), rank = H::rankOf(x);
-  if (n.failed() || rank < 3 || r < 1 || H::shapeOf(x)[rank - 3] % (r * r))
-    return n.fail("upscale_factor does not divide the channels");
-  Dims apart(H::shapeOf(x).drop_back(3)), order = dimsFrom(0, rank - 3);
-  int64_t c = H::shapeOf(x)[rank - 3] / (r * r), at = rank - 3;
-  apart.append({c, r, r, H::shapeOf(x)[rank - 2], H::shapeOf(x)[rank - 1]});
-  order.append({at, at + 3, at + 1, at + 4, at + 2});
-  n.out(b.reshape(b.transpose(b.reshape(x, apart), order), n.resultShape()));
-}
-
-void lowerPixelUnshuffle(Node &n) {
-  HloBuilder &b = n.b;
-  Value x = n.in("self");
-  int64_t r = n.integer("downscale_factor"), rank = H::rankOf(x);
-  if (n.failed() || rank < 3 || r < 1 || H::shapeOf(x)[rank - 2] % r || H::shapeOf(x)[rank - 1] % r)
-    return n.fail("downscale_factor does not divide the image");
-  Dims apart(H::shapeOf(x).drop_back(2)), order = dimsFrom(0, rank - 2);
-  int64_t at = rank - 2;
-  apart.append({H::shapeOf(x)[rank - 2] / r, r, H::shapeOf(x)[rank - 1] / r, r});
-  order.append({at + 1, at + 3, at, at + 2});
-  n.out(b.reshape(b.transpose(b.reshape(x, apart), order), n.resultShape()));
-}
-
-void lowerChannelShuffle(Node &n) {
-  HloBuilder &b = n.b;
-  Value x = n.in("self");
-  int64_t groups = n.integer("groups"), rank = H::rankOf(x);
-  if (n.failed() || rank < 2 || groups < 1 || H::shapeOf(x)[1] % groups)
-    return n.fail("groups does not divide the channels");
-  Dims apart{H::shapeOf(x)[0], groups, H::shapeOf(x)[1] / groups}, order{0, 2, 1};
-  for (int64_t i = 2; i < rank; ++i) {
-    apart.push_back(H::shapeOf(x)[i]);
-    order.push_back(i + 1);
-  }
-  n.out(b.reshape(b.transpose(b.reshape(x, apart), order), H::shapeOf(x)));
-}
-
 } // namespace
 
 void registerGridSampling(OpTable &table) {
@@ -234,10 +190,6 @@ void registerGridSampling(OpTable &table) {
   table.add("aten.grid_sampler_3d", lowerGridSampler);
   table.add("aten._grid_sampler_2d_cpu_fallback", lowerGridSampler);
   table.add("aten.affine_grid_generator", lowerAffineGrid);
-  table.add("aten.pixel_shuffle", lowerPixelShuffle);
-  table.add("aten.pixel_unshuffle", lowerPixelUnshuffle);
-  table.add("aten.channel_shuffle", lowerChannelShuffle);
-  table.add("aten.native_channel_shuffle", lowerChannelShuffle);
 }
 
 } // namespace cupel::frontends::torch_import

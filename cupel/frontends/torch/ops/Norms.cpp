@@ -1,4 +1,4 @@
-// Norms of vectors and matrices, and distances.
+// Norms of vectors and matrices.
 
 #include "cupel/frontends/torch/ops/Algebra.h"
 
@@ -10,32 +10,8 @@ namespace cupel::frontends::torch_import {
 using namespace mlir;
 
 namespace {
+
 using H = HloBuilder;
-}
-
-Value vectorNorm(HloBuilder &b, Value x, double ord, ArrayRef<int64_t> dims, bool keepDims) {
-  if (ord == 2) {
-    Value square = H::isComplex(x) ? b.add(b.square(realPart(b, x)), b.square(imaginaryPart(b, x)))
-                                   : b.square(x);
-    return dims.empty() ? b.abs(x) : b.sqrt(b.reduce(square, dims, Fold::Add, keepDims));
-  }
-  Value size = b.abs(x);
-  if (ord == 0)
-    return b.reduce(b.convert(b.notEqual(size, b.like(size, 0)), H::elementOf(size)), dims,
-                    Fold::Add, keepDims);
-  if (dims.empty())
-    return size;
-  if (std::isinf(ord)) {
-    Value top = b.reduce(size, dims, ord > 0 ? Fold::Max : Fold::Min, keepDims);
-    return H::countOf(x) == 0 ? b.like(top, 0) : top; // Of nothing: 0, not the fold's start.
-  }
-  if (ord == 1)
-    return b.reduce(size, dims, Fold::Add, keepDims);
-  Value sum = b.reduce(b.power(size, b.like(size, ord)), dims, Fold::Add, keepDims);
-  return b.power(sum, b.like(sum, 1 / ord));
-}
-
-namespace {
 
 /// The operand in the type that the norm is computed in; complex if it is.
 Value operand(Node &n, StringRef name) {
@@ -175,56 +151,10 @@ void lowerNormExceptDim(Node &n) {
   outNorm(n, vectorNorm(n.b, x, double(n.integer("pow", 2)), dims, false));
 }
 
-//===----------------------------------------------------------------------===//
-// Distances
-//===----------------------------------------------------------------------===//
-
-/// The p-norms of the differences of all rows: [..., P, R].
-Value distances(HloBuilder &b, Value x, Value y, double p) {
-  int64_t rank = H::rankOf(x);
-  Value difference = b.subtract(b.unsqueeze(x, rank - 1), b.unsqueeze(y, H::rankOf(y) - 2));
-  int64_t last = H::rankOf(difference) - 1;
-  if (H::shapeOf(difference)[last] == 0)
-    return b.splat(0, H::elementOf(x), H::shapeOf(difference).drop_back());
-  return vectorNorm(b, difference, p, {last}, false);
-}
-
-void lowerCdist(Node &n) {
-  Type type = n.computeType(n.resultElement());
-  Value x = n.in("x1", type), y = n.in("x2", type);
-  if (n.failed() || H::rankOf(x) < 2 || H::rankOf(y) < 2 ||
-      H::shapeOf(x).back() != H::shapeOf(y).back() ||
-      !H::broadcastShape(H::shapeOf(x).drop_back(2), H::shapeOf(y).drop_back(2)))
-    return n.fail("x1 and x2 do not fit each other");
-  if (n.resultType().getNumElements() == 0)
-    return n.out(n.b.splat(0, type, n.resultShape()));
-  n.out(distances(n.b, x, y, n.real("p", 2)));
-}
-
-void lowerPdist(Node &n) {
-  HloBuilder &b = n.b;
-  Type type = n.computeType(n.resultElement());
-  Value x = n.in("self", type);
-  if (n.failed() || H::rankOf(x) != 2)
-    return n.fail("takes a matrix");
-  int64_t rows = H::shapeOf(x)[0];
-  Dims first, second;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = i + 1; j < rows; ++j) {
-      first.push_back(i);
-      second.push_back(j);
-    }
-  if (first.empty() || isEmpty(x))
-    return n.out(b.splat(0, type, n.resultShape()));
-  Value difference = b.subtract(b.take(x, b.integers(first), 0), b.take(x, b.integers(second), 0));
-  n.out(vectorNorm(b, difference, n.real("p", 2), {1}, false));
-}
-
 } // namespace
 
 void registerNorms(OpTable &table) {
   table.add("aten.linalg_vector_norm", [](Node &n) { lowerVectorNorm(n, "ord"); });
-  table.add("aten.norm", [](Node &n) { lowerVectorNorm(n, "p"); });
   table.add("aten.native_norm", [](Node &n) { lowerVectorNorm(n, "p"); });
   table.add("aten.linalg__powsum", lowerPowerSum);
   table.add("aten.linalg_matrix_norm", lowerMatrixNorm);
@@ -232,11 +162,6 @@ void registerNorms(OpTable &table) {
   table.add("aten.nuclear_norm", lowerNuclearNorm);
   table.add("aten.frobenius_norm", lowerFrobenius);
   table.add("aten.norm_except_dim", lowerNormExceptDim);
-  table.add("aten.cdist", lowerCdist);
-  table.add("aten._cdist_forward", lowerCdist);
-  table.add("aten._euclidean_dist", lowerCdist);
-  table.add("aten.pdist", lowerPdist);
-  table.add("aten._pdist_forward", lowerPdist);
 }
 
 } // namespace cupel::frontends::torch_import

@@ -1,0 +1,57 @@
+// `cupel compile`: a model or program as StableHLO. The worker does it; here are the options.
+
+#include "cupel/cli/ModelArguments.h"
+#include "cupel/cli/SiblingVerbs.h"
+
+#include <CLI/Validators.hpp>
+#include <nlohmann/json.hpp>
+
+namespace cupel::cli {
+
+int runCompileVerb(const Arguments &arguments) {
+  CommandLine line(
+      "compile",
+      "Turn a model (.onnx, .pt2) or a program into StableHLO of static shapes.\n"
+      "A model's weights become arguments behind its inputs and are written beside the output as\n"
+      "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them.");
+  ModelArguments model;
+  std::string emit = "stablehlo", output = "-", weights = "beside", target;
+  bool noComposites = false;
+  model.addTo(line);
+  line.app.add_option("--emit", emit, "stablehlo: MLIR text; portable: a portable artifact")
+      ->check(CLI::IsMember({"stablehlo", "portable"}))
+      ->capture_default_str();
+  line.app.add_option("-o", output, "Where to write; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  line.app
+      .add_option("--weights", weights,
+                  "beside: in NAME.weights.safetensors; inline: as constants of the program")
+      ->check(CLI::IsMember({"beside", "inline"}))
+      ->capture_default_str();
+  line.app.add_option("--target-version", target, "StableHLO version of a portable artifact")
+      ->type_name("X.Y.Z");
+  line.app.add_flag("--no-composites", noComposites,
+                    "Write out Gelu, LayerNormalization, Softmax, ... instead of keeping them as "
+                    "stablehlo.composite");
+  line.example("cupel compile model.onnx -o model.mlir", "text, and model.weights.safetensors");
+  line.example("cupel compile model.onnx --emit=portable -o model.mlirbc", "a portable artifact");
+  line.example("cupel compile model.onnx --shape x=8x128 --weights=inline -o m.mlir",
+               "one file, batch of 8");
+  line.example("cupel compile model.mlir --emit=portable -o model.mlirbc", "from a program");
+  if (std::optional<int> code = line.parse(arguments))
+    return *code;
+  Result<nlohmann::json> request = model.request();
+  if (!request)
+    return reportError("compile", request.message(), kExitUsage);
+  if (!target.empty() && emit != "portable")
+    return reportError("compile", "--target-version goes with --emit=portable", kExitUsage);
+  (*request)["emit"] = emit;
+  (*request)["output"] = output;
+  (*request)["weights"] = weights;
+  (*request)["target_version"] = target;
+  (*request)["composites"] = !noComposites;
+  return handOver("compile", "cupel-worker", {"compile", request->dump()});
+}
+
+} // namespace cupel::cli

@@ -1,0 +1,101 @@
+#include "cupel/cli/ModelRequest.h"
+
+#include "cupel/ir/Dialects.h"
+#include "cupel/reference/Registry.h"
+
+#include <mlir/IR/Diagnostics.h>
+#include <unistd.h>
+
+namespace cupel::cli {
+
+using namespace mlir;
+
+Result<ModelRequest> ModelRequest::parse(std::string verb, const llvm::json::Object &request) {
+  ModelRequest made;
+  made.verb = std::move(verb);
+  std::optional<llvm::StringRef> file = request.getString("file");
+  const llvm::json::Object *shapes = request.getObject("shapes");
+  if (!file || !shapes)
+    return Error{"the request names no file or no shapes"};
+  made.file = file->str();
+  for (const auto &[name, sizes] : *shapes) {
+    tensor::Shape shape;
+    if (const llvm::json::Array *list = sizes.getAsArray())
+      for (const llvm::json::Value &size : *list)
+        shape.push_back(size.getAsInteger().value_or(0));
+    made.options.shapes[name.str()] = std::move(shape);
+  }
+  made.options.composites = request.getBoolean("composites").value_or(true);
+  if (std::optional<int64_t> number = request.getInteger("data_set"))
+    made.dataSet = uint32_t(*number);
+  return made;
+}
+
+std::optional<int> ModelRequest::load() {
+  Result<std::unique_ptr<frontends::ModelFile>> loaded = frontends::loadModel(file);
+  if (!loaded)
+    return reportError(verb, loaded.message(),
+                       access(file.c_str(), R_OK) == 0 ? kExitFailure : kExitUsage);
+  model = std::move(*loaded);
+  std::vector<frontends::ModelInput> inputs = model->inputs();
+  for (const auto &[name, shape] : options.shapes) {
+    bool isThere = false;
+    std::string all;
+    for (const frontends::ModelInput &input : inputs) {
+      isThere |= input.name == name;
+      all += (all.empty() ? "" : ", ") + input.name + " " + input.type;
+    }
+    if (!isThere)
+      return reportError(verb,
+                         file + ": --shape: the model has no input '" + name + "'; it has " +
+                             (all.empty() ? "none" : all),
+                         kExitUsage);
+  }
+  if (!dataSet)
+    return std::nullopt;
+  Result<std::optional<frontends::ModelData>> data = model->testData(*dataSet);
+  if (!data)
+    return reportError(verb, data.message() + " (--no-data leaves test data aside)", kExitFailure);
+  if (!*data) {
+    if (*dataSet == 0)
+      return std::nullopt;
+    return reportError(verb, file + ": has no test_data_set_" + std::to_string(*dataSet),
+                       kExitUsage);
+  }
+  // A shape that is given says more than the data.
+  for (auto &[name, value] : (*data)->inputs)
+    if (auto given = options.shapes.find(name);
+        given == options.shapes.end() || std::ranges::equal(given->second, value.shape()))
+      options.inputs.emplace(name, std::move(value));
+  notes.push_back("sizes of inputs are those of " + (*data)->source);
+  return std::nullopt;
+}
+
+ModelContext::ModelContext() {
+  DialectRegistry registry;
+  ir::registerAllDialects(registry);
+  context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false);
+  context->getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && complaint.empty())
+      complaint = reference::describeLocation(diagnostic.getLocation()) + ": " + diagnostic.str();
+    return success();
+  });
+}
+
+std::string describe(const frontends::ImportFailure &failure) {
+  using frontends::RefusalKind;
+  switch (frontends::kindOf(failure.refusal)) {
+  case RefusalKind::Never:
+    return "never supported (" + std::string(frontends::name(failure.refusal)) +
+           "): " + failure.message;
+  case RefusalKind::NotYet:
+    return "not supported yet: " + failure.message;
+  case RefusalKind::Invalid:
+    break;
+  }
+  return failure.message;
+}
+
+} // namespace cupel::cli

@@ -1,0 +1,15 @@
+"""Starts the worker: `python -m cupel.worker`, or this file by its path (then the package is found beside it)."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __package__ in (None, ""):
+    # Started by its path: our own folder must not be where modules are looked for.
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from cupel.worker.serve import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""The worker's loop: requests in, stages and results out, one test at a time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from typing import Any
+
+from cupel import __version__
+from cupel.worker import protocol
+
+
+def _connect(options: argparse.Namespace) -> protocol.Connection:
+    if not options.stdio:
+        for descriptor in (options.requests, options.replies):
+            os.set_inheritable(descriptor, False)
+        return protocol.Connection(options.requests, options.replies)
+    # What tests print must never get between the frames.
+    requests, replies = os.dup(0), os.dup(1)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    os.dup2(2, 1)
+    return protocol.Connection(requests, replies)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="cupel.worker", description="Serves tests that need torch; started by `cupel run`.")
+    parser.add_argument("--requests", type=int, help="descriptor to read requests from")
+    parser.add_argument("--replies", type=int, help="descriptor to write replies to")
+    parser.add_argument("--stdio", action="store_true", help="standard input and output are the two")
+    parser.add_argument("--tensors", required=True, help="file in memory that tensors are handed over in")
+    options = parser.parse_args(arguments)
+    if not options.stdio and (options.requests is None or options.replies is None):
+        parser.error("a worker is started by 'cupel run', which gives it --requests and --replies, or --stdio")
+    return options
+
+
+def main(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    connection = _connect(options)
+    hello: dict[str, Any] = {"protocol": protocol.VERSION, "worker": f"cupel.worker {__version__}", "python": sys.executable}
+    try:
+        import torch
+        hello["torch"] = torch.__version__
+        from cupel.worker.opcase import OpCases
+        from cupel.worker.shared_tensors import SharedTensors
+        cases = OpCases(SharedTensors(options.tensors))
+    except ImportError as error:
+        hello["missing"] = error.name or "torch"
+        hello["why"] = str(error)
+        connection.send("hello", hello)
+        return 0
+    connection.send("hello", hello)
+    while (request := connection.receive()) is not None:
+        (kind, number, *_), body = request
+        if threads := body.get("threads"):
+            torch.set_num_threads(threads)
+        try:
+            if kind != "test" or "case" not in body:
+                result: dict[str, Any] = {"outcome": "not run", "message": f"the Python worker knows no request '{kind}' of this form"}
+            else:
+                result = cases.run(body["case"], body.get("compile_backend", "cupel"),
+                                   lambda stage: connection.send(f"stage {number} {stage}"))
+        except MemoryError:
+            result = {"outcome": "out of memory", "error_class": "out_of_memory", "message": "no memory was left in the Python worker"}
+        except Exception as error:  # A mistake of ours must not take the next cases with it.
+            traceback.print_exc()
+            result = {"outcome": "failed", "error_class": "internal", "message": f"the Python worker: {type(error).__name__}: {' '.join(str(error).split())}"}
+        sys.stdout.flush()
+        sys.stderr.flush()
+        connection.send(f"result {number}", result)
+    # Torch takes its time to leave, and nothing is left to save.
+    os._exit(0)
