@@ -143,6 +143,7 @@ TEST_F(Runs, ATestThatComesBackToABadDevice) {
   for (int i = 0; i < 4; ++i)
     add("compare pass");
   RunOutcome outcome = go();
+  EXPECT_FALSE(outcome.interrupted);
   EXPECT_EQ(outcome.records[0].outcome, Outcome::Passed);
   EXPECT_EQ(outcome.records[1].outcome, Outcome::Crashed);
   for (size_t i = 2; i < items.size(); ++i)
