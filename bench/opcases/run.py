@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -71,7 +70,7 @@ def cases() -> list[dict]:
 
 
 INDUCTOR = """
-import json, resource, sys, time
+import json, sys, time
 sys.path.insert(0, sys.argv[1])
 import torch
 import torch._inductor.config
@@ -86,32 +85,25 @@ def run(case):
     torch._dynamo.reset()
     actual = torch.compile(function, backend="inductor", dynamic=False)(*positional, **named)
     torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-3)
-def processor():
-    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 run(cases[0])
 for case in cases[1:]:
-    begin, before = time.perf_counter(), processor()
+    begin = time.perf_counter()
     run(case)
-    print(json.dumps([case["op"], time.perf_counter() - begin, processor() - before]), flush=True)
+    print(json.dumps([case["op"], time.perf_counter() - begin]), flush=True)
 """
 
 
-def processor_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def measure_ours(bin: Path, folder: Path, file: Path, options: argparse.Namespace) -> tuple[float, float, dict]:
+def measure_ours(bin: Path, folder: Path, file: Path, options: argparse.Namespace) -> tuple[float, dict]:
     report = folder / "report.json"
     words = [bin / "cupel", "run", file, "-q", "-j", str(options.jobs), "--results", folder / "results", "--json", report, "--python", sys.executable]
     if options.device:
         words += ["--device", options.device]
-    begin, before = time.perf_counter(), processor_seconds()
+    begin = time.perf_counter()
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    seconds, processor = time.perf_counter() - begin, processor_seconds() - before
+    seconds = time.perf_counter() - begin
     if not report.is_file():
         sys.exit(f"cupel run ended with {done.returncode}: {done.stdout}")
-    return seconds, processor, json.loads(report.read_text())
+    return seconds, json.loads(report.read_text())
 
 
 def main() -> int:
@@ -132,7 +124,7 @@ def main() -> int:
         file = folder / "bench.yaml"
         file.write_text("model: bench\ndefault: {dtype: fp32, seed: 1, rtol: 1.0e-3, atol: 1.0e-3}\ncases:\n"
                         + "".join(f"  - {json.dumps(case)}\n" for case in chosen))
-        seconds, processor, report = measure_ours(options.bin.resolve(), folder, file, options)
+        seconds, report = measure_ours(options.bin.resolve(), folder, file, options)
         outcomes = report["summary"]["outcomes"]
         passed, ran = outcomes["passed"], report["summary"]["opcases"]["total"]["executed"]
         inside = report["summary"]["opcases"]["total"]["seconds_per_case"]
@@ -146,15 +138,13 @@ def main() -> int:
         times = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
         if done.returncode != 0 or len(times) != len(sample):
             sys.exit(f"Inductor ended with {done.returncode}: {done.stderr[-2000:]}")
-    theirs, their_processor = (sum(row[column] for row in times) / len(times) for column in (1, 2))
+    theirs = sum(seconds_of for _, seconds_of in times) / len(times)
     ratio = theirs / (seconds / len(chosen))
     print(f"cases                      {len(chosen)}, {ran} ran, {passed} passed")
     print(f"cupel run, whole           {seconds:.2f} s, {len(chosen) / seconds:.1f} cases a second (a case itself {1e3 * inside:.2f} ms, {options.jobs} worker)")
     print(f"torch.compile, inductor    {theirs:.2f} s a case ({len(times)} of {len(chosen)} cases, import and first compile not counted), "
           f"{1 / theirs:.2f} cases a second")
     print(f"ratio                      {ratio:.0f}x (aim {AIM:.0f}x); without start-up {theirs / inside:.0f}x")
-    print(f"processor time             {1e3 * processor / len(chosen):.1f} ms a case against {1e3 * their_processor:.0f} ms: "
-          f"{their_processor / (processor / len(chosen)):.0f}x")
     return 1 if options.strict and (ratio < AIM or passed != len(chosen)) else 0
 
 

@@ -70,7 +70,8 @@ std::string sourceOf(const torch::GraphNode &node) {
   const std::string &trace = node.stackTrace;
   constexpr std::string_view kFrame = "File \"";
   size_t frame = trace.rfind(kFrame);
-  for (size_t at = frame; at != std::string::npos && at > 0; at = trace.rfind(kFrame, at - 1)) {
+  for (size_t at = frame; at != std::string::npos;
+       at = at ? trace.rfind(kFrame, at - 1) : std::string::npos) {
     std::string_view path = std::string_view(trace).substr(at, trace.find('\n', at) - at);
     if (path.find("/torch/") == std::string_view::npos) {
       frame = at;
