@@ -84,7 +84,8 @@ class Suites:
         # allocator that our code shares with them stays poisoned.
         sanitizer = "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1"
         self.env = dict(os.environ, CUPEL_BUILD=str(build), ASAN_OPTIONS=sanitizer,
-                        ASAN_SYMBOLIZER_PATH=str(LLVM / "bin/llvm-symbolizer"), UBSAN_OPTIONS="print_stacktrace=1")
+                        ASAN_SYMBOLIZER_PATH=str(LLVM / "bin/llvm-symbolizer"), UBSAN_OPTIONS="print_stacktrace=1",
+                        TSAN_OPTIONS=f"second_deadlock_stack=1:external_symbolizer_path={LLVM / 'bin/llvm-symbolizer'}")
         if mode == "full":
             self.env["CUPEL_LONG_TESTS"] = "1"
 
@@ -215,8 +216,9 @@ class Suites:
         if code != 0:
             return Result(failed=1, details=f"{output}\ngenerate_cases.py ended with {code}")
         suite = counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
+        verbs = [ROOT / ".venv/bin/python", ROOT / "tests/onnx/check_verbs.py", self.bin, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"]
         models = [ROOT / ".venv/bin/python", ROOT / "tests/onnx_models/check_models.py", self.bin, self.build / "onnx-models"]
-        return total_of([suite, counted(models, self.env)])
+        return total_of([suite, counted(verbs, self.env), counted(models, self.env)])
 
     def torch(self) -> Result:
         """PyTorch's operator samples as archives on the reference, torch.compile's backend, the testers."""

@@ -49,6 +49,25 @@ struct Case {
   double rtol = 1.3e-6, atol = 1e-5;
 };
 
+/// What torch.testing.assert_close allows by default for results of this type; integers must be
+/// equal.
+Case defaultsFor(DType type) {
+  switch (type) {
+  case DType::F64:
+  case DType::C128:
+    return {1e-7, 1e-7};
+  case DType::F32:
+  case DType::C64:
+    return {1.3e-6, 1e-5};
+  case DType::F16:
+    return {1e-3, 1e-5};
+  case DType::BF16:
+    return {1.6e-2, 1e-5};
+  default:
+    return {0, 0};
+  }
+}
+
 Result<Case> readCase(const std::string &path) {
   Case result;
   if (!fs::exists(path))
@@ -140,8 +159,6 @@ Outcome runCase(const std::string &path, mlir::MLIRContext &context, const Optio
     return failed("the run ended: " +
                   (run.failure() ? run.failure()->str() : std::string(results.message())));
   // By position, or by the result's name ("mutated:buffer").
-  auto compareWith =
-      compare::Tolerance::allclose(tolerance->rtol, tolerance->atol, compare::NanPolicy::Equal);
   if (expected->empty())
     return failed("nothing is expected: there is no " + stem + ".expected.safetensors");
   for (const auto &[name, wanted] : *expected) {
@@ -157,7 +174,15 @@ Outcome runCase(const std::string &path, mlir::MLIRContext &context, const Optio
       return failed(fmt::format("output {}: {} was computed, {} expected", name,
                                 tensor::describe(actual.elementType(), actual.shape()),
                                 tensor::describe(wanted.elementType(), wanted.shape())));
-    auto verdict = compare::check(actual, wanted, compareWith);
+    // The case's tolerances are those of the samples' type; a result of another type has its own.
+    Case allowed = defaultsFor(wanted.dtype());
+    if (allowed.rtol != 0) {
+      allowed.rtol = std::max(allowed.rtol, tolerance->rtol);
+      allowed.atol = std::max(allowed.atol, tolerance->atol);
+    }
+    auto verdict = compare::check(
+        actual, wanted,
+        compare::Tolerance::allclose(allowed.rtol, allowed.atol, compare::NanPolicy::Equal));
     if (!verdict)
       return failed(verdict.message());
     if (!verdict->passed)

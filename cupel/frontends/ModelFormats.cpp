@@ -2,12 +2,15 @@
 
 #include "cupel/frontends/ModelImport.h"
 #include "cupel/frontends/onnx/OnnxFile.h"
+#include "cupel/frontends/torch/TorchFile.h"
 
 namespace cupel::frontends {
 
 std::span<const ModelFormat> modelFormats() {
   static constexpr ModelFormat kFormats[] = {
       {".onnx", "ONNX model", onnx_import::loadOnnxFile, onnx_import::knownOperators},
+      {".pt2", "exported PyTorch program", torch_import::loadTorchFile,
+       torch_import::knownOperators},
   };
   return kFormats;
 }

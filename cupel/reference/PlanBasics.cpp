@@ -2,6 +2,7 @@
 // concern one process.
 
 #include "cupel/reference/Checks.h"
+#include "cupel/reference/PlanCommunication.h"
 #include "cupel/reference/PlanForeignCalls.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/tensor/Print.h"
@@ -180,6 +181,8 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
   // These keep what they use in the program, or say in which order to compute it: they do nothing.
   if ((target == "dce_sink" || target == "control_dep") && !op->getNumResults())
     return StepFunction([](GridProcess &, StepArguments &) { return Status{}; });
+  if (target == "ragged_all_to_all")
+    return planRaggedAllToAll(op, planning);
   if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape")
     return planShardShapeCall(op, planning);
   Result<StepFunction> foreign = planForeignCall(op);

@@ -1,12 +1,17 @@
 // Operations between processes: collectives, channels, feeds, and grids of programs.
 
+#include "cupel/reference/PlanCommunication.h"
+
 #include "cupel/reference/Collectives.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/PlanMesh.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/reference/StridedCopy.h"
 
 #include "cupel/ir/interpreter/Interpreter.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
+
+#include <cstring>
 
 namespace cupel::reference {
 
@@ -42,8 +47,7 @@ Result<IdGroups> groupsOf(stablehlo::ReplicaGroupMeshAxesAttr attr, ModuleOp mod
   return meshGroups(mesh->mesh, axes);
 }
 
-Result<IdGroups> groupsOf(Operation *op) {
-  Attribute attr = op->getAttr("replica_groups");
+Result<IdGroups> groupsOf(Operation *op, Attribute attr) {
   if (auto axes = dyn_cast_or_null<stablehlo::ReplicaGroupMeshAxesAttr>(attr))
     return groupsOf(axes, op->getParentOfType<ModuleOp>());
   auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attr);
@@ -85,7 +89,7 @@ int64_t channelOf(Operation *op) {
 }
 
 Result<Membership> membershipOf(Operation *op, Collective kind) {
-  Result<IdGroups> ids = groupsOf(op);
+  Result<IdGroups> ids = groupsOf(op, op->getAttr("replica_groups"));
   if (!ids)
     return Error{ids.message()};
   int64_t channel = channelOf(op);
@@ -493,7 +497,120 @@ Result<StepFunction> planRunParallel(Operation *op, Planning &planning) {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// ragged_all_to_all, a custom call of JAX
+//===----------------------------------------------------------------------===//
+
+/// What each member of a group brings: rows to send, and for each of `count` updates to each member
+/// where they start here, how many they are, where they go there, and how many come from there.
+struct RaggedPart {
+  Tensor rows;
+  std::vector<int64_t> starts, sizes, targets, expected;
+};
+
+Result<RaggedPart> raggedPart(const Grid::Tensors &values, size_t members) {
+  Result<Tensor> rows = values[0].contiguous();
+  if (!rows)
+    return Error{rows.message()};
+  RaggedPart part{std::move(*rows), {}, {}, {}, {}};
+  std::vector<int64_t> *lists[] = {&part.starts, &part.sizes, &part.targets, &part.expected};
+  for (size_t i = 0; i < 4; ++i) {
+    Result<std::vector<int64_t>> list = integersOf(values[i + 1]);
+    if (!list)
+      return Error{list.message()};
+    if (list->empty() || list->size() % members ||
+        static_cast<int64_t>(list->size()) != values[1].size())
+      return Error{"offsets and sizes must be as many for each of the " + std::to_string(members) +
+                   " members"};
+    *lists[i] = std::move(*list);
+  }
+  return part;
+}
+
+/// Puts what `from` sends to member `me` into `result`.
+Status takeRows(const RaggedPart &from, size_t sender, const RaggedPart &mine, size_t me,
+                size_t members, Tensor &result) {
+  size_t count = from.sizes.size() / members;
+  int64_t rowBytes = result.dim(0) ? result.byteSize() / result.dim(0) : 0;
+  for (size_t u = 0; u < count; ++u) {
+    size_t sent = me * count + u, received = sender * count + u;
+    int64_t size = from.sizes[sent], start = from.starts[sent], target = from.targets[sent];
+    if (received >= mine.expected.size() || mine.expected[received] != size)
+      return Error{"member " + std::to_string(sender) + " sends " + std::to_string(size) +
+                   " rows to member " + std::to_string(me) + ", which expects another number"};
+    if (size < 0 || start < 0 || start > from.rows.dim(0) - size || target < 0 ||
+        target > result.dim(0) - size)
+      return Error{"rows " + std::to_string(start) + " to " + std::to_string(start + size) +
+                   " of member " + std::to_string(sender) + " do not fit at " +
+                   std::to_string(target) + " of member " + std::to_string(me)};
+    std::memcpy(result.mutableData() + target * rowBytes, from.rows.data() + start * rowBytes,
+                static_cast<size_t>(size * rowBytes));
+  }
+  return {};
+}
+
+Status runRagged(const Membership &membership, GridProcess &process, StepArguments &arguments) {
+  Result<ProcessGroup> group = membership.of(process);
+  if (!group || group->empty())
+    return Error{group ? "this process is in no replica group" : group.message()};
+  Grid::Tensors own{arguments.tensor(0)};
+  for (size_t i = 2; i < 6; ++i)
+    own.push_back(arguments.tensor(i));
+  Result<Grid::Meeting> meeting = process.grid->meet(
+      process, membership.name, numbersOf(*process.grid, *group), std::move(own));
+  if (!meeting)
+    return Error{meeting.message()};
+  std::vector<RaggedPart> parts;
+  for (const Grid::Tensors &member : **meeting) {
+    Result<RaggedPart> part = raggedPart(member, group->size());
+    if (!part)
+      return Error{part.message()};
+    parts.push_back(std::move(*part));
+  }
+  const Tensor &output = arguments.tensor(1);
+  Result<Tensor> result = Tensor::uninitialized(
+      output.elementType(), tensor::Shape(output.shape().begin(), output.shape().end()));
+  if (!result)
+    return Error{result.message()};
+  copyTo(result->mutableData(), output);
+  size_t me = llvm::find(*group, processOf(process)) - group->begin();
+  for (size_t sender = 0; sender < parts.size(); ++sender)
+    if (Status status = takeRows(parts[sender], sender, parts[me], me, parts.size(), *result);
+        !status)
+      return status;
+  arguments.set(0, std::move(*result));
+  return {};
+}
+
 } // namespace
+
+Result<StepFunction> planRaggedAllToAll(Operation *op, Planning &) {
+  auto operand = op->getNumOperands() == 6 ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
+                                           : RankedTensorType();
+  auto output = operand ? dyn_cast<RankedTensorType>(op->getOperand(1).getType()) : operand;
+  if (!output || op->getNumResults() != 1 || op->getResult(0).getType() != output ||
+      !operand.hasStaticShape() || !output.hasStaticShape() || !output.getRank() ||
+      operand.getElementType() != output.getElementType() ||
+      operand.getRank() != output.getRank() ||
+      operand.getShape().drop_front() != output.getShape().drop_front())
+    return Error{"ragged_all_to_all takes rows, an output of such rows and four lists of numbers"};
+  DictionaryAttr configuration;
+  for (StringRef place : {"mhlo.backend_config", "backend_config"})
+    if (auto given = op->getAttrOfType<DictionaryAttr>(place))
+      configuration = given;
+  if (!configuration)
+    return Error{"the replica groups of ragged_all_to_all are not given"};
+  auto channel = configuration.getAs<IntegerAttr>("channel_id");
+  Result<IdGroups> ids = groupsOf(op, configuration.get("replica_groups"));
+  Result<Grouping> grouping =
+      groupingOf(Collective::AllToAll, channel ? channel.getInt() : 0, false);
+  if (!ids || !grouping)
+    return Error{!ids ? ids.message() : grouping.message()};
+  Membership membership{std::move(*ids), *grouping, "ragged_all_to_all"};
+  return StepFunction([membership](GridProcess &process, StepArguments &arguments) {
+    return runRagged(membership, process, arguments);
+  });
+}
 
 void registerCommunication(Registry &registry) {
   registry.add("stablehlo.all_gather", planAllGather);

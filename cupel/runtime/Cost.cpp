@@ -5,6 +5,7 @@
 #include "mlir/IR/SymbolTable.h"
 
 #include <cmath>
+#include <llvm/ADT/StringSet.h>
 #include <map>
 
 namespace cupel::runtime {
@@ -38,6 +39,15 @@ bool isMovement(StringRef name) {
       .Default(false);
 }
 
+/// Gives its operand in another form that takes no memory of its own.
+bool isView(Operation &op) {
+  static const llvm::StringSet<> kNames = {"stablehlo.broadcast_in_dim", "stablehlo.reshape",
+                                           "sdy.sharding_constraint", "sdy.reshard",
+                                           "sdy.propagation_barrier"};
+  return op.getNumOperands() == 1 && op.getNumResults() == 1 &&
+         kNames.contains(op.getName().getStringRef());
+}
+
 class Estimator {
 public:
   CostEstimate of(func::FuncOp function) {
@@ -55,26 +65,38 @@ private:
   CostEstimate of(Region &region) {
     CostEstimate total;
     for (Block &block : region) {
+      // Whose memory a value lies in, and who needs that last.
+      llvm::DenseMap<mlir::Value, mlir::Value> owners;
+      auto ownerOf = [&](mlir::Value value) {
+        mlir::Value owner = owners.lookup(value);
+        return owner ? owner : value;
+      };
       llvm::DenseMap<mlir::Value, Operation *> lastUse;
-      for (Operation &op : block)
+      for (Operation &op : block) {
         for (mlir::Value operand : op.getOperands())
-          lastUse[operand] = &op;
+          lastUse[ownerOf(operand)] = &op;
+        if (isView(op))
+          owners[op.getResult(0)] = ownerOf(op.getOperand(0));
+      }
       int64_t live = 0;
       for (Operation &op : block) {
         int64_t inner = add(op, total);
         int64_t made = 0;
+        bool hasMemory = !isView(op) && !isa<stablehlo::ConstantOp>(op);
         for (mlir::Value result : op.getResults())
-          made += bytesOf(result.getType());
+          made += hasMemory ? bytesOf(result.getType()) : 0;
         live += made;
         total.temporaryBytes = std::max(total.temporaryBytes, live + inner);
         for (mlir::Value result : op.getResults())
-          if (!lastUse.contains(result))
+          if (hasMemory && !lastUse.contains(result))
             live -= bytesOf(result.getType());
         llvm::SmallDenseSet<mlir::Value> seen;
         for (mlir::Value operand : op.getOperands())
-          if (lastUse.lookup(operand) == &op && operand.getDefiningOp() &&
-              operand.getDefiningOp()->getBlock() == &block && seen.insert(operand).second)
-            live -= bytesOf(operand.getType());
+          if (mlir::Value owner = ownerOf(operand);
+              lastUse.lookup(owner) == &op && owner.getDefiningOp() &&
+              !isa<stablehlo::ConstantOp>(owner.getDefiningOp()) &&
+              owner.getDefiningOp()->getBlock() == &block && seen.insert(owner).second)
+            live -= bytesOf(owner.getType());
       }
     }
     return total;
@@ -188,7 +210,8 @@ CostEstimate estimateCost(func::FuncOp entry) {
   // What is returned is no temporary.
   if (!entry.isExternal())
     for (mlir::Value value : entry.getBody().front().getTerminator()->getOperands())
-      if (value.getDefiningOp())
+      if (Operation *op = value.getDefiningOp();
+          op && !isView(*op) && !isa<stablehlo::ConstantOp>(op))
         cost.temporaryBytes -= bytesOf(value.getType());
   cost.temporaryBytes = std::max<int64_t>(cost.temporaryBytes, 0);
   return cost;

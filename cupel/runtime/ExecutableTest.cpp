@@ -300,6 +300,57 @@ TEST(ExecutableTest, SumsRoundEveryStepUnlessAskedOtherwise) {
   EXPECT_EQ(valuesOf((*results)[0][0]), std::vector<float>{1});
 }
 
+/// Every device squares its pieces and adds up the squares of all. `more` stands before the return.
+std::string manualProgram(std::string_view more, std::string_view returned) {
+  return R"(module {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<2xf32>) {
+      %1 = stablehlo.multiply %b, %b : tensor<2xf32>
+      %2 = "stablehlo.all_reduce"(%1) ({
+      ^bb0(%c: tensor<f32>, %d: tensor<f32>):
+        %3 = stablehlo.add %c, %d : tensor<f32>
+        stablehlo.return %3 : tensor<f32>
+      }) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids} : (tensor<2xf32>) -> tensor<2xf32>
+      sdy.return %2 : tensor<2xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+)" + std::string(more) +
+         "    return " + std::string(returned) + " : tensor<4xf32>\n  }\n}";
+}
+
+TEST(ExecutableTest, AComputationOnPiecesIsTheProgramOfEachDevice) {
+  CompileOptions options;
+  options.partitions = 2;
+  auto program = made(manualProgram("", "%0"), options);
+  ASSERT_TRUE(program);
+  EXPECT_EQ(program->info().arguments[0].shape, (tensor::Shape{4}));
+  EXPECT_EQ(program->info().results[0].shardShape(), (tensor::Shape{2}));
+  auto results = program->execute({{floats({1, 2})}, {floats({3, 4})}});
+  ASSERT_TRUE(results) << results.fault().message;
+  for (int device : {0, 1})
+    EXPECT_EQ(valuesOf((*results)[device][0]), (std::vector<float>{10, 20}));
+  std::string text = program->text();
+  EXPECT_NE(text.find("stablehlo.all_reduce"), std::string::npos);
+  EXPECT_EQ(text.find("tensor<4xf32>"), std::string::npos) << text;
+  EXPECT_EQ(text.find("sdy."), std::string::npos) << text;
+}
+
+TEST(ExecutableTest, AComputationOnPiecesWithinAProgram) {
+  CompileOptions options;
+  options.partitions = 2;
+  auto program =
+      made(manualProgram("    %4 = stablehlo.add %0, %0 : tensor<4xf32>\n", "%4"), options);
+  ASSERT_TRUE(program);
+  auto results = program->execute({{floats({1, 2})}, {floats({3, 4})}});
+  ASSERT_TRUE(results) << results.fault().message;
+  for (int device : {0, 1})
+    EXPECT_EQ(valuesOf((*results)[device][0]), (std::vector<float>{20, 40}));
+  std::string text = program->text();
+  EXPECT_NE(text.find("@SPMDFullToShardShape"), std::string::npos) << text;
+  EXPECT_NE(text.find("@SPMDShardToFullShape"), std::string::npos) << text;
+  EXPECT_EQ(text.find("sdy."), std::string::npos) << text;
+}
+
 TEST(ExecutableTest, OlderShardShapeCalls) {
   CompileOptions options;
   options.partitions = 2;

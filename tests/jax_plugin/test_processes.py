@@ -1,7 +1,10 @@
 """What needs a process of its own: architectures, dumps, growth, exits, loading order."""
 
+import os
 import pathlib
 import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -221,6 +224,32 @@ def test_beside_the_cpu_backend():
         print((y + 1).tolist(), jax.device_put(y * 2, cpu).tolist())
     """, env={"JAX_PLATFORMS": "cupel,cpu"})
     assert out.strip() == "[1.0, 2.0, 3.0, 4.0] [0.0, 2.0, 4.0, 6.0]"
+
+
+@pytest.mark.parametrize("order", ["torch, jax", "jax, torch", "plugin, torch"])
+def test_beside_torch(order):
+    """PyTorch brings a protobuf and an LLVM of its own; jaxlib brings others."""
+    first = {"torch, jax": "import torch; import jax", "jax, torch": "import jax, jaxlib; import torch",
+             "plugin, torch": f"import ctypes; ctypes.CDLL({str(PLUGIN)!r}).GetPjrtApi(); import torch"}[order]
+    code = f"""
+        {first}
+        import sys; sys.path.insert(0, {str(children.HERE)!r})
+        from cupel_setup import register
+        register({str(PLUGIN)!r})
+        import jax, jax.numpy as jnp, numpy as np, torch
+        a = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+        with jax.default_device(jax.devices("cupel")[0]):
+            ours = jnp.asarray(a.numpy()) @ jnp.asarray(a.numpy()).T
+            assert list(ours.devices())[0].platform == "cupel"
+        assert np.array_equal(np.asarray(ours), (a @ a.T).numpy())
+        assert float(torch.linalg.eigvalsh(a @ a.T)[1]) > 0  # Its LAPACK beside ours.
+        assert float(jnp.linalg.eigvalsh(ours)[1]) > 0
+        print("fine")
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CUPEL_")}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=dict(environment, JAX_PLATFORMS="cupel,cpu"),
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and done.stdout.strip() == "fine", done.stdout + done.stderr
 
 
 def test_twenty_threads_load_and_use():

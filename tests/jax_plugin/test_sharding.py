@@ -346,3 +346,19 @@ def test_copies_that_differ_stay_apart():
     mesh = Mesh(np.array(jax.devices()), ("x",))
     f = jax.jit(jax.shard_map(lambda: lax.axis_index("x") + jnp.zeros(1, jnp.int32), mesh=mesh, in_specs=(), out_specs=P(), check_vma=False))
     assert [int(shard.data[0]) for shard in f().addressable_shards] == list(range(8))
+
+
+def test_ragged_all_to_all():
+    mesh = Mesh(np.array(jax.devices()[:2]), ("x",))
+
+    def exchange(operand, output, starts, sizes, targets, expected):
+        return lax.ragged_all_to_all(operand, output, starts, sizes, targets, expected, axis_name="x")
+
+    f = jax.jit(jax.shard_map(exchange, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))
+    operand = jnp.array([[1, 2, 2], [3, 4, 0]], jnp.float32).reshape(6)
+    # The first device keeps one row and sends two, the second sends one and keeps one.
+    numbers = [np.array(rows, np.int32).reshape(4) for rows in ([[0, 1], [0, 1]], [[1, 2], [1, 1]], [[0, 0], [1, 2]], [[1, 1], [2, 1]])]
+    np.testing.assert_array_equal(f(operand, jnp.zeros(8), *numbers), [1, 3, 0, 0, 2, 2, 4, 0])
+    numbers[1] = np.array([1, 3, 1, 1], np.int32)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="member 0 sends 3 rows to member 1"):
+        f(operand, jnp.zeros(8), *numbers).block_until_ready()

@@ -3,7 +3,9 @@
 usage: check_opinfo.py BUILD/bin FOLDER/DTYPE [--accept]
 
 tests/torch/expected-DTYPE.tsv lists every case that does not pass, with its outcome (failed, refused: never, refused: not yet);
-a case that does better or worse than that file says fails. The shares that must pass are checked as well: of all cases, and
+a case that is refused, crashes or hangs other than that file says fails. Numbers are judged less strictly, since torch's own
+results vary with the processor's vector units: a listed failure may pass, and up to UNLISTED others may fail, all of them printed.
+The shares that must pass are checked as well: of all cases, and
 of those that need core ATen only (core-samples.txt, made by export_opinfo.py --core and --accept-core). Ends with `N passed, N failed`.
 """
 
@@ -23,6 +25,7 @@ CORE = HERE / "core-samples.txt"
 # The least share that passes: of all deterministic cases with static shapes, and of those that need core ATen only.
 LEAST = {"float32": (0.92, 0.98), "bfloat16": (0.90, 0.0), "int32": (0.90, 0.0)}
 LINE = re.compile(r"^(PASSED|FAILED|REFUSED\(([^)]*)\)) (\S+?)(?:: (.*))?$")
+UNLISTED = 4
 CHUNK = 60
 LIMIT_S = 300
 
@@ -79,11 +82,15 @@ def main() -> int:
     if options.accept:
         table.write_text("".join(f"{name}\t{outcome}\n" for name, (outcome, _) in sorted(outcomes.items()) if outcome != "passed"))
     expected = dict(line.split("\t") for line in table.read_text().splitlines()) if table.exists() else {}
-    failed = 0
+    failed = unlisted = 0
     for name, (outcome, message) in sorted(outcomes.items()):
-        if outcome != expected.get(name, "passed"):
-            failed += 1
-            print(f"{name}: {outcome}, expected {expected.get(name, 'passed')}{': ' + message if message else ''}")
+        if outcome != (wanted := expected.get(name, "passed")):
+            if {outcome, wanted} == {"passed", "failed"}:
+                unlisted += outcome == "failed"
+                failed += outcome == "failed" and unlisted > UNLISTED
+            else:
+                failed += 1
+            print(f"{name}: {outcome}, expected {wanted}{': ' + message if message else ''}")
     for name in sorted(set(expected) - set(outcomes)):
         failed += 1
         print(f"{name}: is in {table.name} but was not run")

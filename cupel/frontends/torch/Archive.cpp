@@ -1,5 +1,6 @@
 #include "cupel/frontends/torch/Archive.h"
 
+#include "cupel/frontends/torch/Pickle.h"
 #include "cupel/frontends/torch/ProgramJson.h"
 #include "cupel/frontends/torch/Weights.h"
 #include "cupel/tensor/Zip.h"
@@ -50,6 +51,7 @@ Result<Archive> Archive::parse(const SharedBytes &file, const std::string &path)
     return Error{path + ": " + entries.message()};
   Archive archive;
   archive.path = path;
+  archive.fileBytes = file.bytes.size();
   // All records lie below one folder, whatever its name; the oldest files have none.
   std::string root;
   if (!entries->empty()) {
@@ -120,14 +122,38 @@ Result<Program> Archive::program(const std::string &wanted) const {
   return program;
 }
 
+/// Adds the tensors of a dictionary that torch.save wrote.
+Status Archive::readPickledWeights(Program &program, const std::string &record) const {
+  const SharedBytes *file = find(record);
+  if (!file || file->bytes.empty())
+    return {};
+  Result<Pickle> pickle = Pickle::read(*file, tensor::printable(record));
+  if (!pickle)
+    return Error{pickle.message()};
+  Result<std::map<std::string, Tensor>> tensors = pickle->namedTensors();
+  if (!tensors)
+    return Error{tensors.message()};
+  for (auto &[name, value] : *tensors)
+    program.weights.insert_or_assign(name, std::move(value));
+  return {};
+}
+
 Status Archive::readWeights(Program &program) const {
-  uint64_t copied = 0;
+  uint64_t budget = copyBudget(fileBytes);
   for (const char *kind : {"weights", "constants"}) {
     std::string folder = std::string("data/") + kind + "/";
     std::string config = folder + program.name + "_" + kind + "_config.json";
+    Status status;
     if (find(config))
-      if (Status status = readConfig(program, config, folder, copied); !status)
-        return status;
+      status = readConfig(program, config, folder, budget);
+    else if (legacy) // torch <= 2.7
+      status =
+          readPickledWeights(program, kind == std::string("weights") ? "serialized_state_dict.pt"
+                                                                     : "serialized_constants.pt");
+    else
+      status = readPickledWeights(program, folder + program.name + ".pt");
+    if (!status)
+      return status;
   }
   for (const InputSpec &input : program.inputs)
     if ((input.kind == InputKind::Parameter || input.kind == InputKind::Buffer ||
@@ -135,11 +161,18 @@ Status Archive::readWeights(Program &program) const {
         !program.weights.count(input.target))
       return Error{"holds no value for '" + tensor::printable(input.target) + "' (input '" +
                    tensor::printable(input.name) + "')"};
+  // What the program was exported with, if it can be read; it is not needed.
+  const SharedBytes *samples =
+      find(legacy ? "serialized_example_inputs.pt" : "data/sample_inputs/" + program.name + ".pt");
+  if (samples && !samples->bytes.empty())
+    if (Result<Pickle> pickle = Pickle::read(*samples, "sample inputs"))
+      if (Result<std::vector<Tensor>> tensors = pickle->allTensors())
+        program.sampleInputs = std::move(*tensors);
   return {};
 }
 
 Status Archive::readConfig(Program &program, const std::string &record, const std::string &folder,
-                           uint64_t &copied) const {
+                           uint64_t &budget) const {
   Result<std::vector<WeightEntry>> entries =
       parseWeightsConfig(textOf(*find(record)), tensor::printable(record));
   if (!entries)
@@ -147,7 +180,9 @@ Status Archive::readConfig(Program &program, const std::string &record, const st
   // What nobody reads need not be readable.
   std::set<std::string> wanted;
   for (const InputSpec &input : program.inputs)
-    wanted.insert(input.target);
+    if (input.kind == InputKind::Parameter || input.kind == InputKind::Buffer ||
+        input.kind == InputKind::TensorConstant)
+      wanted.insert(input.target);
   for (const WeightEntry &entry : *entries) {
     auto wrong = [&](const std::string &what) {
       return Error{tensor::printable(record) + ": '" + tensor::printable(entry.name) + "' " + what};
@@ -158,8 +193,18 @@ Status Archive::readConfig(Program &program, const std::string &record, const st
     if (!storage)
       return wrong("lies in record '" + tensor::printable(entry.record) +
                    "', which is not in the archive");
-    if (entry.usePickle || !entry.meta)
-      return wrong("is stored as a pickle");
+    if (entry.usePickle) {
+      // A tensor by itself, or a wrapper that holds one.
+      Result<Pickle> pickle = Pickle::read(*storage, "its pickle");
+      if (!pickle)
+        return wrong("cannot be read: " + pickle.message());
+      if (pickle->root().kind != PickleValue::Kind::Tensor)
+        return wrong("is stored as a pickle of something that is no tensor");
+      program.weights.insert_or_assign(entry.name, pickle->root().tensor);
+      continue;
+    }
+    if (!entry.meta)
+      return wrong("has no sizes and type");
     if (!entry.unreadable.empty())
       return wrong(entry.unreadable);
     Result<Shape> sizes = numbers(entry.meta->sizes, "size"),
@@ -167,7 +212,7 @@ Status Archive::readConfig(Program &program, const std::string &record, const st
     if (!sizes || !strides || entry.meta->offset.isSymbolic())
       return wrong("has symbolic sizes");
     Result<Tensor> value = tensorOnStorage(entry.meta->type, *sizes, *strides,
-                                           entry.meta->offset.value, *storage, copied);
+                                           entry.meta->offset.value, *storage, budget);
     if (!value)
       return wrong(value.message());
     program.weights.insert_or_assign(entry.name, std::move(*value));

@@ -22,12 +22,14 @@ public:
 private:
   const tensor::SharedBytes *find(const std::string &record) const;
   Status readWeights(Program &program) const;
+  Status readPickledWeights(Program &program, const std::string &record) const;
   Status readConfig(Program &program, const std::string &record, const std::string &folder,
-                    uint64_t &copied) const;
+                    uint64_t &budget) const;
 
   std::string path;
   std::map<std::string, tensor::SharedBytes, std::less<>> records; ///< Without the root folder.
   std::vector<std::string> names;
+  uint64_t fileBytes = 0;
   bool legacy = false; ///< torch <= 2.7: one program at the top level.
 };
 

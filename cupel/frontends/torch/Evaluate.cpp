@@ -17,7 +17,7 @@ namespace {
 
 // Beyond this, evaluating at import costs more than a lowering can gain.
 constexpr size_t kMaxOperations = 4096;
-constexpr int64_t kMaxElements = 1 << 20;
+constexpr int64_t kMaxElements = 1 << 20, kMaxIntermediate = 1 << 22;
 
 } // namespace
 
@@ -45,6 +45,10 @@ std::optional<Tensor> Importer::evaluate(Value wanted) {
     if (!op || found.size() > kMaxOperations || isa<stablehlo::CompositeOp>(op) ||
         isa<func::CallOp>(op))
       return std::nullopt;
+    for (Type type : op->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type);
+          !tensor || tensor.getNumElements() > kMaxIntermediate)
+        return std::nullopt;
     found.insert(op);
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())

@@ -67,4 +67,21 @@ struct ImportFailure {
 std::optional<Imported> importProgram(const Program &program, mlir::MLIRContext &context,
                                       const ImportOptions &options, ImportFailure &failure);
 
+/// One call of the program and what becomes of it.
+struct SurveyedCall {
+  std::string name;                           ///< Of its first result.
+  std::string target;                         ///< "aten.add.Tensor"
+  std::vector<std::string> operands, results; ///< "f32[2,3]"
+  ImportFailure failure;                      ///< Refusal::None if it was lowered.
+};
+struct ImportSurvey {
+  std::vector<SurveyedCall> calls; ///< In the order they are computed; those of subgraphs too.
+  std::vector<ImportedInput> inputs;
+  std::vector<std::string> notes;
+  ImportFailure failure; ///< Of the program as a whole, where no call is to blame.
+};
+/// Goes through the whole program, past what fails.
+ImportSurvey surveyProgram(const Program &program, mlir::MLIRContext &context,
+                           const ImportOptions &options);
+
 } // namespace cupel::frontends::torch_import

@@ -26,21 +26,24 @@ StringRef shortTarget(StringRef target) {
   return target;
 }
 
-/// The last file and line that a stack trace names, which is where the model's author wrote the
-/// call, or where a library did on his behalf.
+/// The innermost line of the model's own source that a stack trace names; a line of PyTorch's
+/// modules only if there is no other.
 std::optional<std::pair<std::string, unsigned>> sourceLine(StringRef trace) {
-  size_t at = trace.rfind("File \"");
-  if (at == StringRef::npos)
-    return std::nullopt;
-  StringRef rest = trace.substr(at + 6);
-  auto [file, after] = rest.split('"');
-  unsigned line = 0;
-  if (!after.consume_front(", line ") || after.consumeInteger(10, line))
-    return std::nullopt;
-  return std::make_pair(file.str(), line);
+  std::optional<std::pair<std::string, unsigned>> own, last;
+  for (size_t at = trace.find("File \""); at != StringRef::npos;
+       at = trace.find("File \"", at + 6)) {
+    auto [file, after] = trace.substr(at + 6).split('"');
+    unsigned line = 0;
+    if (!after.consume_front(", line ") || after.consumeInteger(10, line))
+      continue;
+    last = std::make_pair(file.str(), line);
+    if (!file.contains("site-packages/torch/") && !file.starts_with("torch/"))
+      own = last;
+  }
+  return own ? own : last;
 }
 
-/// Ends calls that check something and yield nothing.
+/// Calls that check something and yield nothing.
 bool isDropped(StringRef target) {
   return llvm::StringSwitch<bool>(target.rsplit('.').first)
       .Cases("aten._assert_async", "aten._assert_scalar", "aten._assert_tensor_metadata", true)
@@ -431,8 +434,9 @@ Status Importer::importOutputs(Scope &scope, Imported &result) {
   }
   for (const InputSpec &input : program.inputs) {
     auto found = scope.names.find(input.name);
+    // A constant that the program writes to is made anew in each call of the function.
     if (found == scope.names.end() || !found->second.tensor ||
-        found->second.tensor->memory->version == 0)
+        found->second.tensor->memory->version == 0 || input.kind == InputKind::TensorConstant)
       continue;
     add(read(*found->second.tensor),
         "mutated:" + (input.target.empty() ? input.name : input.target));
@@ -614,7 +618,14 @@ Status Importer::importNodes(Scope &scope) {
     const GraphNode *outer = std::exchange(current, &node);
     Scope *outerScope = std::exchange(this->scope, &scope);
     locate(node);
+    size_t noted = survey ? survey->calls.size() : 0;
+    if (survey)
+      note(scope, node);
     Status status = importNode(scope, node);
+    if (survey && failure.refusal != Refusal::None) {
+      survey->calls[noted].failure = std::exchange(failure, {});
+      status = standIn(scope, node) ? Status() : Error{"a result has an impossible type"};
+    }
     if (!status)
       return status;
     current = outer;
@@ -629,12 +640,50 @@ Status Importer::importNode(Scope &scope, const GraphNode &node) {
   StringRef target = shortTarget(node.target);
   if (isNumberCall(node.target))
     return importNumberCall(scope, node);
+  if (target == "aten.sym_size.int" || target == "aten.sym_numel.default" ||
+      target == "aten.sym_stride.int" || target == "aten.sym_storage_offset.default")
+    return importSizeCall(scope, node, target.split('.').second.split('.').first);
   if (target.starts_with("higher_order."))
     return importHigherOrder(scope, node, target.drop_front(13));
   if (isDropped(target) &&
       llvm::all_of(node.outputs, [](const Argument &output) { return output.isNone(); }))
     return {};
   return importCall(scope, node, target);
+}
+
+/// Sizes, strides and counts of tensors, which are numbers here.
+Status Importer::importSizeCall(Scope &scope, const GraphNode &node, StringRef name) {
+  AliasPtr tensor;
+  std::optional<int64_t> dimension;
+  for (const NamedArgument &input : node.inputs) {
+    if (AliasPtr found = aliasOf(scope, input.value))
+      tensor = found;
+    else if (const auto *integer = input.value.as<int64_t>())
+      dimension = *integer;
+  }
+  if (!tensor || node.outputs.size() != 1)
+    return refuse(Refusal::Invalid, "takes a tensor and yields one number");
+  ArrayRef<int64_t> shape = HloBuilder::shapeOf(read(*tensor));
+  int64_t rank = shape.size();
+  Entry entry;
+  if (name == "sym_numel") {
+    entry.number = Number::of(HloBuilder::countOf(read(*tensor)));
+  } else if (name == "sym_storage_offset") {
+    entry.number = Number::of(tensor->offset);
+  } else {
+    int64_t at = dimension.value_or(0) < 0 ? *dimension + rank : dimension.value_or(0);
+    if (at < 0 || at >= rank)
+      return refuse(Refusal::Invalid,
+                    fmt::format("dimension {} is out of range for rank {}", at, rank));
+    if (name == "sym_size") {
+      entry.number = Number::of(shape[at]);
+    } else {
+      if (int64_t(tensor->strides.size()) != rank)
+        return refuse(Refusal::NotYet, "asks for a stride that is not known");
+      entry.number = Number::of(tensor->strides[at]);
+    }
+  }
+  return bindResult(scope, node.outputs[0], entry, false);
 }
 
 Status Importer::importNumberCall(Scope &scope, const GraphNode &node) {
@@ -738,6 +787,8 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
   if (schema && schema->writes() && !writesBeside)
     return importWrite(scope, node, target, *schema, std::move(arguments));
 
+  if (target.starts_with("aten.as_strided."))
+    reachStorage(arguments);
   const OpEntry *entry = OpTable::get().find(target);
   std::string self;
   bool shares = sharesMemory(scope, node, target, schema, arguments, self);

@@ -70,6 +70,7 @@ public:
 
   bool run(Imported &result);
   ImportFailure failure;
+  ImportSurvey *survey = nullptr; ///< If set, failing calls are noted and passed over.
 
 private:
   friend class Node;
@@ -83,6 +84,7 @@ private:
   Status importNode(Scope &scope, const GraphNode &node);
   Status importCall(Scope &scope, const GraphNode &node, llvm::StringRef target);
   Status importNumberCall(Scope &scope, const GraphNode &node);
+  Status importSizeCall(Scope &scope, const GraphNode &node, llvm::StringRef name);
   Result<std::vector<Entry>> inlineGraph(const Graph &graph, llvm::ArrayRef<Entry> inputs);
   Result<mlir::RankedTensorType> typeOf(const TensorMeta &meta);
   Result<Dims> evaluate(const std::vector<SymInt> &sizes);
@@ -107,6 +109,8 @@ private:
   /// Whether results of this call share memory with the argument `self`, which it names.
   bool sharesMemory(Scope &scope, const GraphNode &node, llvm::StringRef target,
                     const Schema *schema, const Arguments &arguments, std::string &self);
+  /// as_strided sees the whole storage that its tensor lies in: puts that in the tensor's place.
+  void reachStorage(Arguments &arguments);
   Status importWrite(Scope &scope, const GraphNode &node, llvm::StringRef target,
                      const Schema &schema, Arguments arguments);
 
@@ -116,6 +120,11 @@ private:
   Result<std::vector<Entry>> entriesOf(Scope &scope, const Argument &argument);
   Status bindResults(Scope &scope, const GraphNode &node, llvm::ArrayRef<Entry> entries);
   void castOperands(llvm::StringRef target, Arguments &arguments);
+
+  // Survey.cpp
+  void note(Scope &scope, const GraphNode &node);
+  /// Stands in for the results of a call that failed; false if even their types are wrong.
+  bool standIn(Scope &scope, const GraphNode &node);
 
   // Evaluate.cpp: the value of what depends on constants and weights only.
   std::optional<tensor::Tensor> evaluate(mlir::Value value);

@@ -426,6 +426,29 @@ bool Importer::sharesMemory(Scope &scope, const GraphNode &node, StringRef targe
   return true;
 }
 
+void Importer::reachStorage(Arguments &arguments) {
+  Item *self = nullptr;
+  Resolved *offset = nullptr;
+  for (auto &[name, argument] : arguments) {
+    if (name == "self")
+      self = &argument.item;
+    else if (name == "storage_offset")
+      offset = &argument;
+  }
+  if (!self || !offset || !self->alias || !self->alias->parent)
+    return;
+  AliasPtr root = self->alias;
+  while (root->parent)
+    root = root->parent;
+  Value whole = read(*root);
+  if (HloBuilder::elementOf(whole) != HloBuilder::elementOf(self->value))
+    return;
+  if (offset->argument.isNone())
+    offset->argument.value = self->alias->offset;
+  self->value = whole;
+  self->alias = root;
+}
+
 Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef target,
                              const Schema &schema, Arguments arguments) {
   HloBuilder &b = *builder;

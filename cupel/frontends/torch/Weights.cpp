@@ -12,10 +12,6 @@ using tensor::Tensor;
 
 namespace {
 
-/// Copies that an archive may ask for beyond the bytes it holds (expanded tensors): more is
-/// hostile.
-constexpr uint64_t kMaxExpandedBytes = uint64_t{1} << 28;
-
 bool isDense(const Shape &sizes, const Shape &strides) {
   int64_t expected = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
@@ -29,7 +25,7 @@ bool isDense(const Shape &sizes, const Shape &strides) {
 } // namespace
 
 Result<Tensor> tensorOnStorage(tensor::DType type, Shape sizes, const Shape &strides,
-                               int64_t offset, const SharedBytes &storage, uint64_t &copied) {
+                               int64_t offset, const SharedBytes &storage, uint64_t &budget) {
   std::optional<int64_t> bytes = tensor::byteCount(type, sizes);
   if (!bytes)
     return Error{"has an impossible size"};
@@ -39,12 +35,13 @@ Result<Tensor> tensorOnStorage(tensor::DType type, Shape sizes, const Shape &str
   int64_t width = tensor::info(type).bytes;
   if (*bytes == 0)
     return Tensor::zeros(type, std::move(sizes));
-  auto mayCopy = [&] {
-    copied += *bytes;
-    return uint64_t(*bytes) <= storage.bytes.size() || copied <= kMaxExpandedBytes;
+  auto mayCopy = [&](uint64_t size) {
+    bool fits = size <= budget;
+    budget -= fits ? size : 0;
+    return fits;
   };
   if (storage.bytes.empty()) {
-    if (!mayCopy())
+    if (!mayCopy(*bytes))
       return Error{"claims " + std::to_string(*bytes) + " bytes without storing any"};
     return Tensor::zeros(type, std::move(sizes));
   }
@@ -67,7 +64,7 @@ Result<Tensor> tensorOnStorage(tensor::DType type, Shape sizes, const Shape &str
   if (isDense(sizes, strides) && Tensor::isAligned(type, first))
     return Tensor::borrow(type, std::move(sizes), {first, static_cast<size_t>(*bytes)},
                           storage.owner);
-  if (!mayCopy())
+  if (!mayCopy(*bytes))
     return Error{"would take " + std::to_string(*bytes) + " bytes, of which only " +
                  std::to_string(storage.bytes.size()) + " are stored"};
   Result<Tensor> copy = Tensor::uninitialized(type, sizes);
@@ -81,6 +78,8 @@ Result<Tensor> tensorOnStorage(tensor::DType type, Shape sizes, const Shape &str
     return copy;
   }
   // Nested archives need not align their records: move the storage first.
+  if (!mayCopy(available * width))
+    return Error{"is not aligned and too large to move"};
   Result<Tensor> moved = Tensor::uninitialized(type, {available});
   if (!moved)
     return moved;

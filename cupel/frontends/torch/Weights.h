@@ -7,11 +7,15 @@
 
 namespace cupel::frontends::torch_import {
 
+/// Bytes that the tensors of one file of this size may take as copies: what expands to more is
+/// hostile.
+inline uint64_t copyBudget(uint64_t fileBytes) { return 2 * fileBytes + (uint64_t{1} << 28); }
+
 /// The tensor as a view of the storage where its elements lie one after another, else a dense copy
-/// (whose bytes are counted in `copied`). Storage that is missing though the tensor has elements
+/// (whose bytes are taken from `budget`). Storage that is missing though the tensor has elements
 /// means zeros, as torch's own loader has it. What reaches outside the storage is an error.
 Result<tensor::Tensor> tensorOnStorage(tensor::DType type, tensor::Shape sizes,
                                        const tensor::Shape &strides, int64_t offset,
-                                       const tensor::SharedBytes &storage, uint64_t &copied);
+                                       const tensor::SharedBytes &storage, uint64_t &budget);
 
 } // namespace cupel::frontends::torch_import

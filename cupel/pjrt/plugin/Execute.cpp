@@ -188,10 +188,9 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
     if (isWaitedFor && complete->fault())
       return makeError(*complete->fault());
   } else {
-    Worker &worker = devices[0]->worker;
-    worker.add([execution, &worker](bool run) {
-      if (run)
-        execution->run(&worker.stopped());
+    devices[0]->worker.add([execution](const std::atomic<bool> *stop) {
+      if (stop)
+        execution->run(stop);
       else
         execution->fail({FaultCode::Cancelled, "the device went away before the run began"});
     });

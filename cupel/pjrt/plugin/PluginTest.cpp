@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -246,6 +249,30 @@ TEST_F(PluginTest, SmallStructsAreRefusedAndLargeOnesTaken) {
   expectFine(api()->PJRT_Client_PlatformName(&args));
   EXPECT_EQ(std::string_view(args.platform_name, args.platform_name_size), "cupel");
   EXPECT_EQ(take(api()->PJRT_Client_PlatformName(nullptr)).code, PJRT_Error_Code_INVALID_ARGUMENT);
+}
+
+TEST_F(PluginTest, EveryCallRefusesAStructWithoutItsFields) {
+  size_t asked = 0;
+  for (const Entry &entry : entries()) {
+    // Two give nothing back, and one takes nothing.
+    if (!hasEntry(api(), entry.offset) || entry.name == "PJRT_Error_Destroy" ||
+        entry.name == "PJRT_Error_Message" || entry.name == "PJRT_Plugin_Initialize")
+      continue;
+    struct Header {
+      size_t size = sizeof(Header);
+      PJRT_Extension_Base *extension = nullptr;
+      char behind[496];
+    } header;
+    std::memset(header.behind, 0x5a, sizeof header.behind);
+    header.size = 16;
+    auto call = *reinterpret_cast<PJRT_Error *(*const *)(Header *)>(
+        reinterpret_cast<const char *>(api()) + entry.offset);
+    EXPECT_NE(take(call(&header)).code, 0) << entry.name;
+    for (char byte : header.behind)
+      ASSERT_EQ(byte, 0x5a) << entry.name;
+    ++asked;
+  }
+  EXPECT_GT(asked, 100u);
 }
 
 /// A struct of an older caller: what lies behind it must stay as it is.
@@ -636,6 +663,135 @@ TEST_F(PluginTest, ManyThreads) {
   for (std::thread &thread : threads)
     thread.join();
   destroy(add);
+}
+
+/// Takes long enough to be done by the device's thread; of its own size, so that memory is used
+/// again.
+constexpr const char *kLong =
+    "func.func @main(%a: tensor<64x512xf32> {jax.buffer_donor = true}) -> tensor<64x512xf32> {\n"
+    "  %0 = stablehlo.sine %a : tensor<64x512xf32>\n"
+    "  %1 = stablehlo.add %0, %a : tensor<64x512xf32>\n"
+    "  %2 = stablehlo.cosine %1 : tensor<64x512xf32>\n"
+    "  return %2 : tensor<64x512xf32>\n}";
+
+/// A call that says when it is over; the host need not wait.
+struct Launch {
+  Launch(PJRT_LoadedExecutable *executable, PJRT_Buffer *argument, bool keeps = true) {
+    int64_t none[] = {0};
+    auto settings = makeStruct<PJRT_ExecuteOptions>();
+    settings.non_donatable_input_indices = none;
+    settings.num_non_donatable_input_indices = keeps ? 1 : 0;
+    PJRT_Buffer *const *inputs = &argument;
+    PJRT_Buffer **outputs = &result;
+    auto args = makeStruct<PJRT_LoadedExecutable_Execute_Args>();
+    args.executable = executable;
+    args.options = &settings;
+    args.argument_lists = &inputs;
+    args.num_devices = 1;
+    args.num_args = 1;
+    args.output_lists = &outputs;
+    args.device_complete_events = &event;
+    expectFine(api()->PJRT_LoadedExecutable_Execute(&args));
+  }
+  PJRT_Buffer *result = nullptr;
+  PJRT_Event *event = nullptr;
+};
+
+void onReady(PJRT_Event *event, std::function<void()> what) {
+  auto args = makeStruct<PJRT_Event_OnReady_Args>();
+  args.event = event;
+  args.user_arg = new std::function<void()>(std::move(what));
+  args.callback = [](PJRT_Error *error, void *argument) {
+    take(error);
+    auto *function = static_cast<std::function<void()> *>(argument);
+    (*function)();
+    delete function;
+  };
+  expectFine(api()->PJRT_Event_OnReady(&args));
+  auto destroy = makeStruct<PJRT_Event_Destroy_Args>();
+  destroy.event = event;
+  expectFine(api()->PJRT_Event_Destroy(&destroy));
+}
+
+TEST_F(PluginTest, ThreadsDoDifferentThingsAtOnce) {
+  PJRT_LoadedExecutable *program = compiled(kLong);
+  std::vector<float> data(64 * 512, 0.5f);
+  std::atomic<int> callbacks = 0;
+  std::vector<std::thread> threads;
+  constexpr int kThreads = 8, kRounds = 12;
+  auto once = [](double a) { return std::cos(std::sin(a) + a); };
+  const double expected = once(once(0.5));
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kRounds; ++i) {
+        PJRT_Buffer *start = put(data.data(), {64, 512});
+        // A chain of runs of which only the end is waited for; what is between is dropped at once.
+        Launch first(program, start, /*keeps=*/i % 2 == 0);
+        onReady(first.event, [&] { ++callbacks; });
+        destroy(start);
+        Launch second(program, first.result, /*keeps=*/t % 2 == 0);
+        destroy(first.result);
+        auto stats = makeStruct<PJRT_Device_MemoryStats_Args>();
+        stats.device = device();
+        expectFine(api()->PJRT_Device_MemoryStats(&stats));
+        if (i % 3 == 0) { // Nobody reads it.
+          onReady(second.event, [&] { ++callbacks; });
+          destroy(second.result);
+          continue;
+        }
+        if (i % 3 == 1) {
+          auto copy = makeStruct<PJRT_Buffer_CopyToDevice_Args>();
+          copy.buffer = second.result;
+          copy.dst_device = device(1 + t % 3);
+          expectFine(api()->PJRT_Buffer_CopyToDevice(&copy));
+          destroy(second.result);
+          second.result = copy.dst_buffer;
+        }
+        std::vector<float> values;
+        EXPECT_EQ(get(second.result, values).code, 0);
+        EXPECT_NEAR(values.at(100), expected, 1e-5);
+        EXPECT_EQ(await(second.event).code, 0);
+        destroy(second.result);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  // Nothing is left on any device once everything is over.
+  for (int i = 0; i < 1000 && callbacks < kThreads * (kRounds + kRounds / 3); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(callbacks, kThreads * (kRounds + kRounds / 3));
+  destroy(program);
+}
+
+TEST_F(PluginTest, AClientMayGoWhileItsDevicesWork) {
+  for (bool fromCallback : {false, true})
+    for (int i = 0; i < 10; ++i) {
+      PJRT_Client *other = makeClient(2);
+      std::swap(client, other);
+      PJRT_LoadedExecutable *program = compiled(kLong);
+      std::vector<float> data(64 * 512, 0.5f);
+      PJRT_Buffer *start = put(data.data(), {64, 512});
+      Launch first(program, start), second(program, first.result);
+      for (PJRT_Buffer *buffer : {start, first.result, second.result})
+        destroy(buffer);
+      destroy(program);
+      std::swap(client, other);
+      std::atomic<bool> gone = false, told = false;
+      onReady(second.event, [&] { told = true; });
+      if (fromCallback)
+        onReady(first.event, [&] {
+          destroyClient(other);
+          gone = true;
+        });
+      else {
+        await(first.event);
+        destroyClient(other);
+        gone = true;
+      }
+      for (int wait = 0; wait < 1000 && !(gone && told); ++wait)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      ASSERT_TRUE(gone && told);
+    }
 }
 
 } // namespace

@@ -1,56 +1,56 @@
 #include "cupel/pjrt/plugin/Worker.h"
 
 #include <system_error>
+#include <utility>
 
 namespace cupel::pjrt {
 
 Worker::~Worker() {
   {
-    std::lock_guard lock(mutex);
-    stops = true;
-    changed.notify_all();
+    std::lock_guard lock(state->mutex);
+    state->stops = true;
+    state->changed.notify_all();
   }
   if (thread.joinable()) {
     if (thread.get_id() == std::this_thread::get_id())
-      thread.detach(); // The last reference died in a task of its own.
+      thread.detach();
     else
       thread.join();
   }
-  for (Task &task : tasks)
-    task(false);
+  // Nobody adds or takes tasks any more.
+  for (Task &task : std::exchange(state->tasks, {}))
+    task(nullptr);
 }
 
 void Worker::add(Task task) {
   {
-    std::lock_guard lock(mutex);
-    if (!stops) {
-      if (!thread.joinable()) {
-        try {
-          thread = std::thread([this] { work(); });
-        } catch (const std::system_error &) {
-          // No thread can be had: the caller does it.
-        }
-      }
-      if (thread.joinable()) {
-        tasks.push_back(std::move(task));
-        changed.notify_one();
-        return;
+    std::lock_guard lock(state->mutex);
+    if (!thread.joinable()) {
+      try {
+        thread = std::thread([state = state] { work(*state); });
+      } catch (const std::system_error &) {
+        // No thread can be had: the caller does it.
       }
     }
+    if (thread.joinable()) {
+      state->tasks.push_back(std::move(task));
+      state->changed.notify_one();
+      return;
+    }
   }
-  task(!stops);
+  task(&state->stops);
 }
 
-void Worker::work() {
-  std::unique_lock lock(mutex);
+void Worker::work(State &state) {
+  std::unique_lock lock(state.mutex);
   while (true) {
-    changed.wait(lock, [&] { return stops || !tasks.empty(); });
-    if (stops)
+    state.changed.wait(lock, [&] { return state.stops || !state.tasks.empty(); });
+    if (state.stops)
       return;
-    Task task = std::move(tasks.front());
-    tasks.pop_front();
+    Task task = std::move(state.tasks.front());
+    state.tasks.pop_front();
     lock.unlock();
-    task(true);
+    task(&state.stops);
     task = nullptr;
     lock.lock();
   }

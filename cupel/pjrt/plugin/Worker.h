@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -14,27 +15,30 @@ namespace cupel::pjrt {
 
 class Worker {
 public:
-  /// `run(true)`: do it; `run(false)`: it will not be done any more.
-  using Task = std::function<void(bool run)>;
+  /// `run(stop)`: do it, and come to an end once `*stop` is true; `run(nullptr)`: it will not be
+  /// done any more.
+  using Task = std::function<void(const std::atomic<bool> *stop)>;
 
   Worker() = default;
-  /// Asks the task under way, if any, to stop, and waits for it; the others are turned away.
+  /// Asks the task under way, if any, to stop, and waits for it; the others are turned away. It may
+  /// be that task which destroys the worker, in a callback of the host.
   ~Worker();
   Worker(const Worker &) = delete;
   Worker &operator=(const Worker &) = delete;
 
   void add(Task task);
 
-  /// True once the task under way had better come to an end.
-  const std::atomic<bool> &stopped() const { return stops; }
-
 private:
-  void work();
+  /// What the thread uses, which may outlive the worker.
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Task> tasks;
+    std::atomic<bool> stops = false;
+  };
+  static void work(State &state);
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<Task> tasks;
-  std::atomic<bool> stops = false;
+  std::shared_ptr<State> state = std::make_shared<State>();
   std::thread thread; // Started with the first task.
 };
 

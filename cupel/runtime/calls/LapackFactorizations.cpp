@@ -42,6 +42,53 @@ template <typename T> Answer getrf(const CustomCall &call) {
   return std::move(*b).finish();
 }
 
+/// a symmetric (Hermitian if asked) -> L and D in one triangle, pivots from 1, info.
+template <typename T, bool hermitian> Answer sytrf(const CustomCall &call) {
+  Result<Batches> b = Batches::open(call, "T:nn -> T:nn i:n i:", typeOf<T>());
+  Result<int64_t> uplo = call.integer("uplo");
+  if (!b || !uplo)
+    return Error{b ? uplo.message() : b.message()};
+  lapack_int n = b->size('n');
+  auto factor = [&] {
+    if constexpr (hermitian && isComplex<T>)
+      return routine<T>(0, 0, LAPACKE_chetrf, LAPACKE_zhetrf);
+    else
+      return routine<T>(LAPACKE_ssytrf, LAPACKE_dsytrf, LAPACKE_csytrf, LAPACKE_zsytrf);
+  }();
+  for (int64_t i = 0; i < b->count(); ++i) {
+    std::vector<T> a = b->columns<T>(0, i);
+    *b->result<int32_t>(2, i) =
+        factor(LAPACK_COL_MAJOR, char(*uplo), n, a.data(), leading(n), b->result<int32_t>(1, i));
+    b->store(0, i, a);
+  }
+  return std::move(*b).finish();
+}
+
+/// What sytrf gave, and right sides -> solutions, info.
+template <typename T, bool hermitian> Answer sytrs(const CustomCall &call) {
+  Result<Batches> b = Batches::open(call, "T:nn i:n T:nm -> T:nm i:", typeOf<T>());
+  Result<int64_t> uplo = call.integer("uplo");
+  if (!b || !uplo)
+    return Error{b ? uplo.message() : b.message()};
+  lapack_int n = b->size('n'), m = b->size('m');
+  auto solve = [&] {
+    if constexpr (hermitian && isComplex<T>)
+      return routine<T>(0, 0, LAPACKE_chetrs, LAPACKE_zhetrs);
+    else
+      return routine<T>(LAPACKE_ssytrs, LAPACKE_dsytrs, LAPACKE_csytrs, LAPACKE_zsytrs);
+  }();
+  for (int64_t i = 0; i < b->count(); ++i) {
+    std::vector<T> a = b->columns<T>(0, i), x = b->columns<T>(2, i);
+    for (lapack_int k = 0; k < n; ++k) // LAPACK trusts pivots.
+      if (int32_t pivot = b->operand<int32_t>(1, i)[k]; pivot == 0 || pivot > n || pivot < -n)
+        return Error{"custom call @" + std::string(call.target) + " has a pivot beyond its matrix"};
+    *b->result<int32_t>(1, i) = solve(LAPACK_COL_MAJOR, char(*uplo), n, m, a.data(), leading(n),
+                                      b->operand<int32_t>(1, i), x.data(), leading(n));
+    b->store(0, i, x);
+  }
+  return std::move(*b).finish();
+}
+
 /// a -> R above, reflectors below the diagonal, and their factors.
 template <typename T> Answer geqrf(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:mn -> T:mn T:k", typeOf<T>());
@@ -151,6 +198,15 @@ void addFactorizations(CallRegistry &registry) {
   addFamily(registry, "geqp3", "geqp3", geqp3<F>, geqp3<D>, geqp3<C>, geqp3<Z>);
   addFamily(registry, "orgqr", "ungqr", orgqr<F>, orgqr<D>, orgqr<C>, orgqr<Z>);
   addFamily(registry, "ormqr", "unmqr", ormqr<F>, ormqr<D>, ormqr<C>, ormqr<Z>);
+  addFamily(registry, "sytrf", "sytrf", sytrf<F, false>, sytrf<D, false>, sytrf<C, false>,
+            sytrf<Z, false>);
+  addFamily(registry, "sytrs", "sytrs", sytrs<F, false>, sytrs<D, false>, sytrs<C, false>,
+            sytrs<Z, false>);
+  // Real numbers have the same routine under both names.
+  addFamily(registry, "hetrf", "hetrf", sytrf<F, true>, sytrf<D, true>, sytrf<C, true>,
+            sytrf<Z, true>);
+  addFamily(registry, "hetrs", "hetrs", sytrs<F, true>, sytrs<D, true>, sytrs<C, true>,
+            sytrs<Z, true>);
   Status qr = registry.add("Qr", byType<geqrf<F>, geqrf<D>, geqrf<C>, geqrf<Z>>);
   Status product = registry.add("ProductOfElementaryHouseholderReflectors",
                                 byType<orgqr<F>, orgqr<D>, orgqr<C>, orgqr<Z>>);

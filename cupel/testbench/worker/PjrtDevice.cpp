@@ -6,6 +6,7 @@
 #include "cupel/testbench/worker/DeviceProgram.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 namespace cupel::testbench::worker {
@@ -135,9 +136,10 @@ public:
     auto needed = size_t(prepared->replicas) * prepared->partitions;
     std::vector<const pjrt::Device *> devices = client->addressableDevices();
     if (devices.size() < needed)
-      return DeviceError{ErrorCode::Unsupported, "the program runs on " + std::to_string(needed) +
-                                                     " devices, " + label + " has " +
-                                                     std::to_string(devices.size())};
+      return DeviceError{ErrorCode::Unsupported,
+                         "the program runs on " + std::to_string(needed) + " devices, " + label +
+                             " has " + std::to_string(devices.size()) +
+                             (label.starts_with("cupel") ? " (cupel?num_devices=N has more)" : "")};
     devices.resize(needed);
     pjrt::CompileOptions options = prepared->compileOptions();
     options.deviceIds.clear();
@@ -193,6 +195,14 @@ Result<std::unique_ptr<Device>> openPjrtDevice(const std::string &name) {
                  .string();
     if (!std::filesystem::exists(plugin))
       return Error{"device 'cupel': " + plugin + " is not there (./run builds it)"};
+    // Devices that are made up cost nothing: enough for the programs people write.
+    bool isChosen = std::getenv("CUPEL_ARCH") || std::getenv("CUPEL_NUM_DEVICES") ||
+                    std::ranges::any_of(options, [](const pjrt::NamedValue &option) {
+                      return option.name == "arch" || option.name == "num_devices";
+                    });
+    if (!isChosen)
+      if (Result<pjrt::NamedValue> count = pjrt::parseNamedValue("num_devices=8"))
+        options.push_back(std::move(*count));
   }
   pjrt::Answer<std::shared_ptr<pjrt::Plugin>> loaded = pjrt::Plugin::load(plugin);
   if (!loaded)

@@ -272,8 +272,6 @@ void lowerDropout(Node &n) {
   if (train && p != 0 && p != 1)
     return n.never("argument 'train' is true: it drops at random");
   bool all = train && p == 1;
-  if (n.target().contains("alpha_dropout") && all)
-    return n.notYet("argument 'p' is 1 in training");
   n.out(0, all ? b.multiply(x, b.like(x, 0)) : x);
   if (n.outputCount() > 1)
     n.out(1, b.splatInteger(all ? 0 : 1, b.i1(), HloBuilder::shapeOf(x)));

@@ -152,7 +152,8 @@ void lowerDivide(Node &n) {
     return floatBinary<divide>(n);
   if (mode != "trunc" && mode != "floor")
     return n.fail("argument 'rounding_mode' is '" + mode + "', not trunc or floor");
-  Type type = n.computeType(n.promote({"self", "other"}));
+  // Narrow floats are not widened: the quotient is rounded before it is cut, as torch does.
+  Type type = n.promote({"self", "other"});
   if (type.isInteger(1))
     type = n.b.f32();
   Value x = n.in("self", type), y = n.in("other", type);
@@ -161,7 +162,12 @@ void lowerDivide(Node &n) {
   n.out(mode == "floor" ? floorDivide(n.b, x, y) : truncate(n.b, n.b.divide(x, y)));
 }
 
-void lowerFloorDivide(Node &n) { promotedBinary<floorDivide>(n); }
+void lowerFloorDivide(Node &n) {
+  Type type = n.promote({"self", "other"});
+  Value x = n.in("self", type), y = n.in("other", type);
+  if (fitTogether(n, {x, y}))
+    n.out(floorDivide(n.b, x, y));
+}
 
 Value fmod(HloBuilder &b, Value x, Value y) { return b.remainder(x, y); }
 

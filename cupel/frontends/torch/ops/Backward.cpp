@@ -81,7 +81,8 @@ Value siluGradient(Node &, HloBuilder &b, Value g, Value x) {
 }
 
 Value softplus(HloBuilder &b, Value x) {
-  return b.add(b.maximum(x, CUPEL_C(0)), b.unary<stablehlo::LogPlusOneOp>(b.exp(b.negate(b.abs(x)))));
+  return b.add(b.maximum(x, CUPEL_C(0)),
+               b.unary<stablehlo::LogPlusOneOp>(b.exp(b.negate(b.abs(x)))));
 }
 
 Value mishGradient(Node &, HloBuilder &b, Value g, Value x) {

@@ -228,7 +228,7 @@ void lowerVander(Node &n) {
   int64_t rank = HloBuilder::rankOf(x);
   for (Value &power : powers)
     power = b.unsqueeze(power, rank);
-  n.out(b.concatenate(powers, rank));
+  n.out(b.reshape(b.concatenate(powers, rank), n.resultShape()));
 }
 
 void lowerOneHot(Node &n) {

@@ -140,7 +140,7 @@ std::optional<std::pair<Value, int64_t>> trapezoids(Node &n) {
   SmallVector<StringRef> names{"y"};
   bool points = n.declares("x");
   names.push_back(points ? "x" : "dx");
-  Type type = n.computeType(n.promoteToFloat(names));
+  Type type = n.promoteToFloat(names);
   Value y = n.in("y", type);
   int64_t rank = HloBuilder::rankOf(y), dim = n.dim("dim", rank);
   if (n.failed())
@@ -196,7 +196,7 @@ void lowerCumulativeTrapezoid(Node &n) {
 /// Central differences inside, one-sided of first or second order at the edges.
 void lowerGradient(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.promoteToFloat({"self"}));
+  Type type = n.promoteToFloat({"self"}); // Composed of operators that round one by one.
   Value x = n.in("self", type);
   int64_t rank = HloBuilder::rankOf(x), edge = n.integer("edge_order", 1);
   Dims dims;

@@ -108,6 +108,9 @@ void lowerEmbeddingBag(Node &n) {
   int64_t mode = n.integer("mode");
   int64_t padding =
       n.declares("padding_idx") && n.has("padding_idx") ? n.integer("padding_idx", -1) : -1;
+  // This form counts from the end; the others mean none by -1.
+  if (n.overload() == "padding_idx" && n.has("padding_idx") && padding < 0 && H::rankOf(weight))
+    padding += H::shapeOf(weight)[0];
   if (n.failed())
     return;
   if (H::rankOf(weight) != 2 || H::rankOf(indices) != 1 || H::rankOf(offsets) != 1)

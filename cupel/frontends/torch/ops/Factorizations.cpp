@@ -259,6 +259,53 @@ void lowerLinalgLuSolve(Node &n) {
 }
 
 //===----------------------------------------------------------------------===//
+// LDL
+//===----------------------------------------------------------------------===//
+
+void lowerLdlFactor(Node &n) {
+  HloBuilder &b = n.b;
+  Value a = matrices(n, "self", true);
+  if (!a)
+    return;
+  Dims pivots(H::shapeOf(a).drop_back()), batch(H::shapeOf(a).drop_back(2));
+  if (isEmpty(a)) {
+    n.out(0, a);
+    outOrZeros(n, 1, {});
+    return outOrZeros(n, 2, {});
+  }
+  SmallVector<Value> r = lapack(
+      b, n.flag("hermitian") ? "hetrf" : "sytrf", {a},
+      {a.getType(), b.tensorType(pivots, b.i32()), b.tensorType(batch, b.i32())}, {{"uplo", 'L'}});
+  n.out(0, triangleOf(b, r[0], false));
+  n.out(1, r[1]);
+  outOrZeros(n, 2, r[2]);
+}
+
+void lowerLdlSolve(Node &n) {
+  HloBuilder &b = n.b;
+  Value ld = matrices(n, "LD", true), rhs = matrices(n, "B", false);
+  if (!ld || !rhs)
+    return;
+  Value pivots = n.in("pivots", b.i32());
+  std::optional<Dims> batch =
+      H::broadcastShape(H::shapeOf(ld).drop_back(2), H::shapeOf(rhs).drop_back(2));
+  if (!batch || H::shapeOf(rhs)[H::rankOf(rhs) - 2] != H::shapeOf(ld).back() ||
+      H::shapeOf(pivots) != H::shapeOf(ld).drop_back())
+    return n.fail("LD, pivots and B do not fit each other");
+  auto expanded = [&](Value x, size_t kept) {
+    Dims shape = *batch;
+    shape.append(H::shapeOf(x).end() - kept, H::shapeOf(x).end());
+    return b.broadcastTo(x, shape);
+  };
+  ld = expanded(ld, 2);
+  rhs = expanded(rhs, 2);
+  if (isEmpty(rhs))
+    return n.out(rhs);
+  n.out(lapack(b, n.flag("hermitian") ? "hetrs" : "sytrs", {ld, expanded(pivots, 1), rhs},
+               {rhs.getType(), b.tensorType(*batch, b.i32())}, {{"uplo", 'L'}})[0]);
+}
+
+//===----------------------------------------------------------------------===//
 // Eigenvalues and singular values
 //===----------------------------------------------------------------------===//
 
@@ -351,6 +398,9 @@ void registerFactorizations(OpTable &table) {
   table.add("aten.lu_unpack", lowerLuUnpack);
   table.add("aten.lu_solve", lowerLuSolve);
   table.add("aten.linalg_lu_solve", lowerLinalgLuSolve);
+  table.add("aten.linalg_ldl_factor", lowerLdlFactor);
+  table.add("aten.linalg_ldl_factor_ex", lowerLdlFactor);
+  table.add("aten.linalg_ldl_solve", lowerLdlSolve);
   table.add("aten.linalg_eigh", [](Node &n) { lowerEigh(n, "self"); });
   table.add("aten._linalg_eigh", [](Node &n) { lowerEigh(n, "A"); });
   table.add("aten.linalg_eigvalsh", [](Node &n) { lowerEigh(n, "self"); });

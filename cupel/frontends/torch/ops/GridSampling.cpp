@@ -41,10 +41,10 @@ struct Sampler {
 
   /// From -1 .. 1 to pixels.
   Value pixels(Value x, double size) const {
-    Value one = b.like(x, 1), half = b.like(x, 0.5);
+    Value one = b.like(x, 1);
     if (corners)
-      return b.multiply(b.multiply(b.add(x, one), b.like(x, size - 1)), half);
-    return b.multiply(b.subtract(b.multiply(b.add(x, one), b.like(x, size)), one), half);
+      return b.multiply(b.add(x, one), b.like(x, (size - 1) / 2));
+    return b.subtract(b.multiply(b.add(x, one), b.like(x, size / 2)), b.like(x, 0.5));
   }
 };
 
@@ -95,7 +95,8 @@ SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size) {
 
 void lowerGridSampler(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.resultElement());
+  // Torch's kernels round narrow types at every step.
+  Type type = n.resultElement();
   Value x = n.in("input", type), grid = n.in("grid", type);
   if (n.failed())
     return;

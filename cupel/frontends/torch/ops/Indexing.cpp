@@ -248,7 +248,11 @@ void lowerNonzeroStatic(Node &n) {
   n.out(b.select(good, b.concatenate(columns, 1), rows));
 }
 
-void lowerDataDependent(Node &n) { n.never("the shape of its result depends on values"); }
+/// Of what is empty nothing can be found.
+void lowerDataDependent(Node &n) {
+  if (HloBuilder::countOf(n.in("self")) != 0 || !emptyResult(n))
+    n.never("the shape of its result depends on values");
+}
 
 } // namespace
 

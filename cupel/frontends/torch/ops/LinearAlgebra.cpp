@@ -420,15 +420,14 @@ void lowerMatrixExp(Node &n) {
   Type element = H::elementOf(a), real = partType(element);
   Value sums = b.reduce(b.abs(a), {rank - 2}, Fold::Add, true);
   Value size = b.reduce(sums, {rank - 1}, Fold::Max, true); // [..., 1, 1]
-  double half = 0.5, bound = 60;
-  Value positive = b.maximum(size, b.like(size, half));
-  Value log2 = b.divide(b.log(positive), b.like(positive, std::log(2.0)));
-  Value steps = b.clamp(b.like(log2, 0), b.ceil(b.add(log2, b.like(log2, 1))), b.like(log2, bound));
-  Value scale = b.exp(b.multiply(steps, b.like(steps, -std::log(2.0))));
-  // Powers of two should be exact.
-  scale = b.power(b.like(steps, 0.5), steps);
+  // Up to this size, 18 terms are exact to the type's precision.
+  double enough = real.isF64() ? 1.09 : 3.01;
+  Value excess = b.maximum(b.divide(size, b.like(size, enough)), b.like(size, 1));
+  Value log2 = b.divide(b.log(excess), b.like(excess, std::log(2.0)));
+  Value steps = b.clamp(b.like(log2, 0), b.ceil(log2), b.like(log2, 1000));
+  Value scale = b.power(b.like(steps, 0.5), steps);
   Value x = b.multiply(a, b.convert(scale, element));
-  int degree = real.isF64() ? 18 : 10;
+  int degree = 18;
   Value unit = identityMatrix(b, H::shapeOf(a), element), sum = unit;
   for (int k = degree; k >= 1; --k)
     sum = b.add(unit, b.multiply(b.matmul(x, sum), b.like(x, 1.0 / k)));

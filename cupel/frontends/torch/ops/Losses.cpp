@@ -17,8 +17,11 @@ namespace {
 void outLoss(Node &n, Value loss) { n.out(reduceLoss(n.b, loss, n.integer("reduction", 1))); }
 
 /// A loss of `self` against `target`, element by element.
-template <Value (*formula)(Node &, Value, Value)> void elementLoss(Node &n) {
-  Type type = n.computeType(n.promote({"self", "target"}));
+/// Losses that torch composes of operators (`composed`) round narrow floats after each step.
+template <Value (*formula)(Node &, Value, Value), bool composed = false> void elementLoss(Node &n) {
+  Type type = n.promote({"self", "target"});
+  if (!composed)
+    type = n.computeType(type);
   Value x = n.in("self", type), y = n.in("target", type);
   if (!fitTogether(n, {x, y}))
     return;
@@ -114,7 +117,7 @@ Value poisson(Node &n, Value x, Value y) {
 }
 
 void lowerPoisson(Node &n) {
-  Type type = n.computeType(n.promote({"input", "target"}));
+  Type type = n.promote({"input", "target"});
   Value x = n.in("input", type), y = n.in("target", type);
   if (!fitTogether(n, {x, y}))
     return;
@@ -124,7 +127,7 @@ void lowerPoisson(Node &n) {
 
 void lowerMarginRanking(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.promote({"input1", "input2", "target"}));
+  Type type = n.promote({"input1", "input2", "target"});
   Value x = n.in("input1", type), y = n.in("input2", type), target = n.in("target", type);
   if (!fitTogether(n, {x, y, target}))
     return;
@@ -203,17 +206,16 @@ void lowerNll(Node &n) {
     n.out(1, b.reshape(reduction == 0 ? b.splat(0, type) : total, n.resultShape(1)));
 }
 
-void lowerCrossEntropy(Node &n) {
+/// Cross entropy of scores x [N, C, ...] or [C]: against classes, or probabilities of x's shape.
+void crossEntropy(Node &n, Value x, StringRef targetName, int64_t reduction) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.element("self"));
-  Value x = n.in("self", type);
+  Type type = HloBuilder::elementOf(x);
   int64_t rank = HloBuilder::rankOf(x), dim = rank == 1 ? 0 : 1;
-  int64_t reduction = n.integer("reduction", 1);
-  double smoothing = n.real("label_smoothing");
+  double smoothing = n.declares("label_smoothing") ? n.real("label_smoothing") : 0;
   if (n.failed())
     return;
   if (rank == 0)
-    return n.fail("argument 'self' has no classes");
+    return n.fail("its scores have no classes");
   int64_t classes = HloBuilder::shapeOf(x)[dim];
   Value logs = logSoftmax(b, x, dim), weight = weightOf(n, type);
   Value wide;
@@ -222,9 +224,9 @@ void lowerCrossEntropy(Node &n) {
       return n.fail("argument 'weight' is not one number a class");
     wide = b.broadcastInDim(b.reshape(weight, {classes}), HloBuilder::shapeOf(x), {dim});
   }
-  if (n.shape("target") == n.shape("self") && HloBuilder::isFloat(n.in("target"))) {
+  if (n.shape(targetName) == HloBuilder::shapeOf(x) && HloBuilder::isFloat(n.in(targetName))) {
     // Probabilities.
-    Value target = n.in("target", type);
+    Value target = n.in(targetName, type);
     if (smoothing > 0)
       target = b.add(b.multiply(target, b.like(target, 1 - smoothing)),
                      b.like(target, smoothing / double(classes)));
@@ -232,14 +234,10 @@ void lowerCrossEntropy(Node &n) {
     if (wide)
       products = b.multiply(products, wide);
     Value loss = b.negate(b.reduce(products, {dim}, Fold::Add));
-    if (reduction == 1) { // By the number of targets, not of weights.
-      Value total = b.reduce(loss, dimsFrom(0, rank - 1), Fold::Add);
-      double count = double(HloBuilder::countOf(loss));
-      return n.out(b.divide(total, b.like(total, count)));
-    }
+    // By the number of targets, not of weights.
     return n.out(reduceLoss(b, loss, reduction));
   }
-  Value target = n.in("target", b.i64());
+  Value target = n.in(targetName, b.i64());
   int64_t ignored = n.integer("ignore_index", -100);
   auto found = likelihood(n, logs, target, weight, ignored);
   if (!found)
@@ -262,6 +260,39 @@ void lowerCrossEntropy(Node &n) {
                    b.multiply(part, b.like(part, smoothing / double(classes))));
   }
   n.out(result);
+}
+
+void lowerCrossEntropy(Node &n) {
+  Type type = n.computeType(n.element("self"));
+  crossEntropy(n, n.in("self", type), "target", n.integer("reduction", 1));
+}
+
+/// The scores are a product that torch takes in pieces, to save memory; gradients come along where
+/// they are asked for.
+void lowerLinearCrossEntropy(Node &n) {
+  HloBuilder &b = n.b;
+  for (StringRef name :
+       {"compute_input_grad", "compute_linear_weight_grad", "compute_linear_bias_grad"})
+    if (n.declares(name) && n.flag(name))
+      return n.notYet("argument '" + name.str() + "' is true");
+  Type type = n.computeType(n.element("input"));
+  Value x = n.in("input", type), weight = n.in("linear_weight", type);
+  if (n.failed())
+    return;
+  if (HloBuilder::rankOf(x) != 2 || HloBuilder::rankOf(weight) != 2 ||
+      HloBuilder::shapeOf(x)[1] != HloBuilder::shapeOf(weight)[1])
+    return n.notYet("arguments 'input' and 'linear_weight' that are no matrices that fit");
+  Value scores = b.dotGeneral(x, weight, {}, {}, {1}, {1});
+  if (n.has("linear_bias")) {
+    Value bias = n.in("linear_bias", type);
+    if (!fitTogether(n, {scores, bias}))
+      return;
+    scores = b.add(scores, bias);
+  }
+  std::string reduction = n.declares("reduction") ? n.text("reduction", "mean") : "none";
+  crossEntropy(n, scores, "target", reduction == "mean" ? 1 : reduction == "sum" ? 2 : 0);
+  for (size_t i = 1; i < n.outputCount(); ++i)
+    emptyResult(n, i);
 }
 
 /// Margins between the target's score and the others'.
@@ -345,7 +376,7 @@ Value distance(HloBuilder &b, Value x, Value y, double p, double eps, bool keepD
 }
 
 void lowerPairwiseDistance(Node &n) {
-  Type type = n.computeType(n.promoteToFloat({"x1", "x2"}));
+  Type type = n.promoteToFloat({"x1", "x2"});
   Value x = n.in("x1", type), y = n.in("x2", type);
   if (!fitTogether(n, {x, y}))
     return;
@@ -356,7 +387,7 @@ void lowerPairwiseDistance(Node &n) {
 
 void lowerTripletMargin(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.promoteToFloat({"anchor", "positive", "negative"}));
+  Type type = n.promoteToFloat({"anchor", "positive", "negative"});
   Value anchor = n.in("anchor", type), positive = n.in("positive", type),
         negative = n.in("negative", type);
   double p = n.real("p", 2), eps = n.real("eps", 1e-6);
@@ -374,7 +405,7 @@ void lowerTripletMargin(Node &n) {
 
 void lowerCosineSimilarity(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.promoteToFloat({"x1", "x2"}));
+  Type type = n.promoteToFloat({"x1", "x2"});
   Value x = n.in("x1", type), y = n.in("x2", type);
   if (!fitTogether(n, {x, y}))
     return;
@@ -394,7 +425,7 @@ void lowerCosineSimilarity(Node &n) {
 
 void lowerCosineEmbedding(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.promoteToFloat({"input1", "input2"}));
+  Type type = n.promoteToFloat({"input1", "input2"});
   Value x = n.in("input1", type), y = n.in("input2", type), target = n.in("target", type);
   int64_t dim = HloBuilder::rankOf(target);
   if (!fitTogether(n, {x, y}))
@@ -601,8 +632,8 @@ void registerLosses(OpTable &table) {
   table.add("aten.smooth_l1_loss", elementLoss<smoothAbsolute>);
   table.add("aten.huber_loss", elementLoss<huber>);
   table.add("aten.soft_margin_loss", elementLoss<softMargin>);
-  table.add("aten.kl_div", elementLoss<divergence>);
-  table.add("aten.hinge_embedding_loss", elementLoss<hinge>);
+  table.add("aten.kl_div", elementLoss<divergence, true>);
+  table.add("aten.hinge_embedding_loss", elementLoss<hinge, true>);
   table.add("aten.binary_cross_entropy", elementLoss<binaryCrossEntropy>);
   table.add("aten.binary_cross_entropy_with_logits", elementLoss<binaryCrossEntropyWithLogits>);
   table.add("aten.poisson_nll_loss", lowerPoisson);
@@ -611,6 +642,8 @@ void registerLosses(OpTable &table) {
                            "aten.nll_loss_forward", "aten.nll_loss2d_forward"})
     table.add(name, lowerNll);
   table.add("aten.cross_entropy_loss", lowerCrossEntropy);
+  table.add("torch_nn._linear_cross_entropy_batch_chunked", lowerLinearCrossEntropy);
+  table.add("torch_nn._linear_cross_entropy_batch_chunked_no_reduction", lowerLinearCrossEntropy);
   table.add("aten.multi_margin_loss", lowerMultiMargin);
   table.add("aten.multilabel_margin_loss", lowerMultilabelMargin);
   table.add("aten.multilabel_margin_loss_forward", lowerMultilabelMargin);

@@ -66,11 +66,25 @@ struct BatchResult {
   Value y, mean, invstd, runningMean, runningVar; ///< The last two null if not updated.
 };
 
+/// Torch's kernels keep the statistics in the type of the parameters, if there are some, before
+/// they use them.
+Value stored(Node &n, Value x) {
+  Type kept = n.element("input");
+  for (StringRef name : {"weight", "bias", "running_mean", "running_var"})
+    if (n.declares(name) && n.has(name)) {
+      kept = n.element(name);
+      break;
+    }
+  return n.b.convert(n.b.convert(x, kept), H::elementOf(x));
+}
+
 std::optional<BatchResult> normalizeBatch(Node &n, Value x, bool training, Type type) {
   HloBuilder &b = n.b;
   int64_t rank = H::rankOf(x);
   if (n.failed())
     return std::nullopt;
+  if (isEmpty(x)) // Whatever its shape, there is nothing to normalize.
+    return BatchResult{x, {}, {}, {}, {}};
   if (rank < 2) {
     n.fail("takes tensors with channels");
     return std::nullopt;
@@ -112,6 +126,10 @@ std::optional<BatchResult> normalizeBatch(Node &n, Value x, bool training, Type 
     variance = perChannel(b, runningVar, rank);
   }
   Value invstd = inverseDeviation(b, variance, eps);
+  if (training) {
+    mean = stored(n, mean);
+    invstd = stored(n, invstd);
+  }
   result.mean = mean;
   result.invstd = invstd;
   Value y = b.multiply(b.subtract(x, mean), invstd);
@@ -195,7 +213,8 @@ void lowerInstanceNorm(Node &n) {
     n.write("running_mean", mean);
     n.write("running_var", var);
   }
-  Value y = b.multiply(b.subtract(x, m.mean), inverseDeviation(b, m.variance, n.real("eps", 1e-5)));
+  Value invstd = stored(n, inverseDeviation(b, m.variance, n.real("eps", 1e-5)));
+  Value y = b.multiply(b.subtract(x, stored(n, m.mean)), invstd);
   if (n.has("weight"))
     y = b.multiply(y, perChannel(b, n.in("weight", type), rank));
   if (n.has("bias"))

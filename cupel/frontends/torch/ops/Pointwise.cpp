@@ -56,7 +56,8 @@ Value sinc(HloBuilder &b, Value x) {
 
 void lowerLogit(Node &n) {
   HloBuilder &b = n.b;
-  Value x = n.in("self", n.computeType(n.promoteToFloat({"self"})));
+  // In the operand's own type: torch rounds after each step here.
+  Value x = n.in("self", n.promoteToFloat({"self"}));
   if (n.has("eps")) {
     double eps = n.real("eps");
     x = b.clamp(b.like(x, eps), x, b.like(x, 1 - eps));

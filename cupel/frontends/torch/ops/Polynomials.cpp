@@ -12,6 +12,15 @@ using namespace mlir;
 
 namespace {
 
+/// x * y - z with one rounding: torch's kernels are compiled so, and the difference shows.
+Value multiplySubtract(HloBuilder &b, Value x, Value y, Value z) {
+  Type type = HloBuilder::elementOf(x);
+  if (!type.isF32())
+    return b.subtract(b.multiply(x, y), z);
+  Value product = b.multiply(b.convert(x, b.f64()), b.convert(y, b.f64()));
+  return b.convert(b.subtract(product, b.convert(z, b.f64())), type);
+}
+
 /// P0 = 1, P1 = `first`, then `step(k, P(k-1), P(k))` is P(k+1), up to the degree of each element.
 /// Negative degrees give 0.
 Value recurrence(HloBuilder &b, Value degree, Value first,
@@ -68,9 +77,8 @@ template <Kind kind, bool shifted> void lowerChebyshev(Node &n) {
                 : kind == Kind::U ? twice
                 : kind == Kind::V ? b.subtract(twice, one)
                                   : b.add(twice, one);
-  Value plain = recurrence(b, degree, first, [&](Value, Value p, Value q) {
-    return b.subtract(b.multiply(twice, q), p);
-  });
+  Value plain = recurrence(
+      b, degree, first, [&](Value, Value p, Value q) { return multiplySubtract(b, twice, q, p); });
   Value odd = isOdd(b, degree);
   auto alternating = [&](Value value) { return b.select(odd, b.negate(value), value); };
   Value more = b.add(degree, one), both = b.add(b.add(degree, degree), one);
@@ -136,7 +144,7 @@ void lowerHermiteH(Node &n) {
   HloBuilder &b = n.b;
   Value twice = b.add(given->x, given->x);
   Value value = recurrence(b, given->degree, twice, [&](Value k, Value p, Value q) {
-    return b.subtract(b.multiply(twice, q), b.multiply(b.add(k, k), p));
+    return multiplySubtract(b, twice, q, b.multiply(b.add(k, k), p));
   });
   n.out(hermiteLimit(b, given->degree, value));
 }
@@ -147,7 +155,7 @@ void lowerHermiteHe(Node &n) {
     return;
   HloBuilder &b = n.b;
   Value value = recurrence(b, given->degree, given->x, [&](Value k, Value p, Value q) {
-    return b.subtract(b.multiply(given->x, q), b.multiply(k, p));
+    return multiplySubtract(b, given->x, q, b.multiply(k, p));
   });
   n.out(hermiteLimit(b, given->degree, value));
 }
@@ -159,7 +167,7 @@ void lowerLaguerre(Node &n) {
   HloBuilder &b = n.b;
   Value one = b.like(given->x, 1), first = b.subtract(one, given->x);
   Value value = recurrence(b, given->degree, first, [&](Value k, Value p, Value q) {
-    Value top = b.subtract(b.multiply(b.add(b.add(k, k), first), q), b.multiply(k, p));
+    Value top = multiplySubtract(b, b.add(b.add(k, k), first), q, b.multiply(k, p));
     return b.divide(top, b.add(k, one));
   });
   Value zero = b.like(given->x, 0);
@@ -174,8 +182,8 @@ void lowerLegendre(Node &n) {
   HloBuilder &b = n.b;
   Value one = b.like(given->x, 1), zero = b.like(given->x, 0);
   Value value = recurrence(b, given->degree, given->x, [&](Value k, Value p, Value q) {
-    Value top = b.multiply(b.multiply(b.add(b.add(k, k), one), given->x), q);
-    return b.divide(b.subtract(top, b.multiply(k, p)), b.add(k, one));
+    Value slope = b.multiply(b.add(b.add(k, k), one), given->x);
+    return b.divide(multiplySubtract(b, slope, q, b.multiply(k, p)), b.add(k, one));
   });
   Value end = b.select(b.logicalAnd(isOdd(b, given->degree), b.less(given->x, zero)),
                        b.like(given->x, -1), one);

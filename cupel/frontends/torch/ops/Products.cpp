@@ -433,7 +433,12 @@ void lowerVecdot(Node &n) {
 
 void lowerCross(Node &n) {
   HloBuilder &b = n.b;
-  auto [x, y] = b.broadcastPair(n.in("self", wide(n)), n.in("other", wide(n)));
+  // Computed in the type itself, as torch does.
+  Type type = n.resultElement();
+  Value first = n.in("self", type), second = n.in("other", type);
+  if (n.failed() || !H::broadcastShape(H::shapeOf(first), H::shapeOf(second)))
+    return n.fail("self and other do not broadcast");
+  auto [x, y] = b.broadcastPair(first, second);
   int64_t rank = H::rankOf(x), dimension = -1;
   if (n.has("dim")) {
     dimension = n.dim("dim", rank);

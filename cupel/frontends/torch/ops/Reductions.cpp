@@ -348,6 +348,47 @@ void lowerCorrcoef(Node &n) {
   outShaped(n, 0, b.clamp(b.like(c, -1), c, b.like(c, 1)));
 }
 
+/// The exclusive or of all bits, of floats as doubles: by halves, for want of a fold.
+void lowerHash(Node &n) {
+  HloBuilder &b = n.b;
+  Value x = n.in("self");
+  Dims dims = reducedDims(n);
+  if (n.failed())
+    return;
+  if (HloBuilder::isComplex(x) || n.integer("mode") != 0)
+    return n.notYet("argument 'mode', or complex numbers");
+  Value bits = HloBuilder::isFloat(x)
+                   ? b.unary<stablehlo::BitcastConvertOp>(b.convert(x, b.f64()), b.i64())
+                   : b.convert(x, b.i64());
+  Dims order, kept;
+  int64_t count = 1;
+  for (auto [i, size] : llvm::enumerate(HloBuilder::shapeOf(x)))
+    if (!llvm::is_contained(dims, int64_t(i))) {
+      order.push_back(i);
+      kept.push_back(size);
+    }
+  for (int64_t dim : dims) {
+    order.push_back(dim);
+    count *= HloBuilder::shapeOf(x)[dim];
+  }
+  int64_t last = kept.size();
+  kept.push_back(count);
+  bits = b.reshape(b.transpose(bits, order), kept);
+  if (count == 0)
+    bits = b.splatInteger(0, b.i64(), (kept.back() = 1, kept));
+  for (; count > 1; count = (count + 1) / 2) {
+    int64_t half = (count + 1) / 2;
+    Value left = b.sliceDim(bits, last, 0, half), right = b.sliceDim(bits, last, half, count);
+    if (count % 2) {
+      Dims low(last + 1, 0), high(last + 1, 0);
+      high[last] = 1;
+      right = b.pad(right, b.splatInteger(0, b.i64()), low, high);
+    }
+    bits = b.binary<stablehlo::XorOp>(left, right);
+  }
+  outShaped(n, 0, b.unary<stablehlo::BitcastConvertOp>(bits, n.resultElement()));
+}
+
 } // namespace
 
 void registerReductions(OpTable &table) {
@@ -379,6 +420,7 @@ void registerReductions(OpTable &table) {
   table.add("aten.count_nonzero", lowerCountNonzero);
   table.add("aten.norm", lowerNorm);
   table.add("aten.dist", lowerDist);
+  table.add("aten.hash_tensor", lowerHash);
   table.add("aten.cov", lowerCov);
   table.add("aten.corrcoef", lowerCorrcoef);
 }

@@ -115,7 +115,8 @@ void lowerScatterReduce(Node &n) {
 /// index_add and its kin: whole slices along a dimension.
 void indexAlong(Node &n, Value source, Way how, bool includeSelf) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.element("self"));
+  // index_reduce rounds after each element.
+  Type type = n.declares("reduce") ? n.element("self") : n.computeType(n.element("self"));
   Value x = n.in("self", type), index = flatten(b, n.in("index", b.i64()));
   int64_t dim = n.dim("dim", HloBuilder::rankOf(x));
   if (n.failed())

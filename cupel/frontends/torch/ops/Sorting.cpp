@@ -221,11 +221,10 @@ template <bool skipNan> void lowerQuantile(Node &n) {
 
 /// How many entries of the sorted sequences lie before each value.
 Value placesIn(HloBuilder &b, Value sequence, Value values, bool right) {
-  int64_t rank = HloBuilder::rankOf(values), size = HloBuilder::shapeOf(sequence).back();
+  int64_t rank = HloBuilder::rankOf(values);
   Value wide = b.unsqueeze(values, rank), line = sequence;
   if (HloBuilder::rankOf(sequence) > 1)
     line = b.unsqueeze(sequence, rank - 1);
-  (void)size;
   auto [s, v] = b.broadcastPair(line, wide);
   // "Not at least" rather than "less": a NaN comes after everything.
   Value before = b.logicalNot(right ? b.greater(s, v) : b.greaterEqual(s, v));
@@ -285,15 +284,15 @@ Value uniformBins(HloBuilder &b, Value x, Value low, Value high, int64_t bins) {
   return b.select(inside, number, b.splatInteger(-1, b.i64(), HloBuilder::shapeOf(x)));
 }
 
-/// The bounds of a histogram: given, or those of the data; never equal.
+/// The bounds of a histogram: given, or those of the data; where they are equal, `widen` apart.
 std::pair<Value, Value> boundsOf(HloBuilder &b, Value x, std::optional<double> low,
-                                 std::optional<double> high) {
+                                 std::optional<double> high, double widen) {
   Type type = HloBuilder::elementOf(x);
   Value from, to;
   if (low && high && *low != *high) {
     return {b.splat(*low, type), b.splat(*high, type)};
   }
-  if (low && high && *low != 0) {
+  if (low && high) {
     from = to = b.splat(*low, type);
   } else if (HloBuilder::countOf(x) == 0) {
     from = b.splat(0, type);
@@ -303,8 +302,8 @@ std::pair<Value, Value> boundsOf(HloBuilder &b, Value x, std::optional<double> l
     from = b.reduce(x, all, Fold::Min);
     to = b.reduce(x, all, Fold::Max);
   }
-  Value same = b.equal(from, to), one = b.splat(1, type);
-  return {b.select(same, b.subtract(from, one), from), b.select(same, b.add(to, one), to)};
+  Value same = b.equal(from, to), more = b.splat(widen, type);
+  return {b.select(same, b.subtract(from, more), from), b.select(same, b.add(to, more), to)};
 }
 
 void lowerHistc(Node &n) {
@@ -319,13 +318,9 @@ void lowerHistc(Node &n) {
     return;
   if (bins < 1)
     return n.fail("argument 'bins' should be positive");
-  std::pair<Value, Value> bounds;
-  if (low == high && low == 0)
-    bounds = boundsOf(b, x, std::nullopt, std::nullopt);
-  else if (low == high)
-    bounds = boundsOf(b, x, std::nullopt, std::nullopt);
-  else
-    bounds = boundsOf(b, x, low, high);
+  // Equal bounds stand for those of the data.
+  auto bounds =
+      low == high ? boundsOf(b, x, std::nullopt, std::nullopt, 1) : boundsOf(b, x, low, high, 1);
   Value number = uniformBins(b, x, bounds.first, bounds.second, bins);
   n.out(countInto(b, number, b.like(x, 1), bins));
 }
@@ -408,8 +403,8 @@ void lowerHistogram(Node &n) {
     llvm::SmallVector<double> range = n.reals("range");
     if (n.failed() || bins < 1)
       return n.fail("argument 'bins' should be positive");
-    auto [low, high] = range.size() == 2 ? boundsOf(b, x, range[0], range[1])
-                                         : boundsOf(b, x, std::nullopt, std::nullopt);
+    auto [low, high] = range.size() == 2 ? boundsOf(b, x, range[0], range[1], 0.5)
+                                         : boundsOf(b, x, std::nullopt, std::nullopt, 0.5);
     edges = edgesBetween(b, low, high, bins);
   }
   if (n.failed())
@@ -443,8 +438,8 @@ void lowerHistogramdd(Node &n) {
       return n.fail("argument 'bins' is not one number a column");
     for (int64_t i = 0; i < width; ++i) {
       auto [low, high] = int64_t(range.size()) == 2 * width
-                             ? boundsOf(b, columns[i], range[2 * i], range[2 * i + 1])
-                             : boundsOf(b, columns[i], std::nullopt, std::nullopt);
+                             ? boundsOf(b, columns[i], range[2 * i], range[2 * i + 1], 0.5)
+                             : boundsOf(b, columns[i], std::nullopt, std::nullopt, 0.5);
       edges.push_back(edgesBetween(b, low, high, bins[i]));
     }
   }

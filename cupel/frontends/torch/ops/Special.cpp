@@ -302,15 +302,24 @@ void lowerZeta(Node &n) {
     n.out(zeta(n.b, x, q));
 }
 
-/// trigamma below 1/2 by reflection.
+/// trigamma: below 1/2 by reflection, then six steps up, then the asymptotic series; in the type
+/// torch computes in, whose sine of pi x decides the result near negative integers.
 Value trigamma(HloBuilder &b, Value x) {
-  Value one = b.like(x, 1), two = b.like(x, 2);
-  Value low = b.less(x, b.like(x, 0.5));
-  Value moved = b.select(low, b.subtract(one, x), x);
-  Value series = zeta(b, two, moved);
-  Value s = sine(b, b.multiply(x, b.like(x, kPi)));
-  Value reflected = b.subtract(b.divide(b.like(x, kPi * kPi), b.square(s)), series);
-  return b.select(low, reflected, series);
+  Value one = b.like(x, 1);
+  Value low = b.less(x, b.like(x, 0.5)), at = b.select(low, b.subtract(one, x), x);
+  Value s = sine(b, b.multiply(b.like(x, kPi), x)), pi = b.like(x, kPi);
+  Value total =
+      b.select(low, b.negate(b.divide(b.multiply(pi, pi), b.multiply(s, s))), b.like(x, 0));
+  for (int i = 0; i < 6; ++i) {
+    total = b.add(total, b.divide(one, b.multiply(at, at)));
+    at = b.add(at, one);
+  }
+  Value inverse = b.divide(one, b.multiply(at, at));
+  Value inner = b.subtract(b.like(x, 1.0 / 30), b.multiply(inverse, b.like(x, 1.0 / 42)));
+  inner = b.subtract(b.like(x, 1.0 / 6), b.multiply(inverse, inner));
+  Value series = b.add(b.add(one, b.divide(one, b.add(at, at))), b.multiply(inverse, inner));
+  total = b.add(total, b.divide(series, at));
+  return b.select(low, b.negate(total), total);
 }
 
 void lowerPolygamma(Node &n) {
@@ -324,7 +333,7 @@ void lowerPolygamma(Node &n) {
   if (order == 0)
     return n.out(digamma(b, x));
   if (order == 1)
-    return n.out(trigamma(b, x));
+    return n.out(trigamma(b, n.in("self", n.computeType(n.promoteToFloat({"self"})))));
   double factor = std::tgamma(double(order) + 1) * (order % 2 ? 1 : -1);
   n.out(b.multiply(zeta(b, b.like(x, double(order) + 1), x), b.like(x, factor)));
 }

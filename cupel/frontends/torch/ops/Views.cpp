@@ -92,6 +92,11 @@ std::optional<SmallVector<int64_t>> stridedPlaces(Node &n) {
   ArrayRef<int64_t> shape = HloBuilder::shapeOf(x);
   if (n.failed())
     return std::nullopt;
+  if (have.empty()) { // Dense.
+    have.assign(shape.size(), 1);
+    for (size_t i = shape.size(); i-- > 1;)
+      have[i - 1] = have[i] * std::max<int64_t>(shape[i], 1);
+  }
   if (size.size() != stride.size() || have.size() != shape.size()) {
     n.fail("arguments 'size' and 'stride' differ in length");
     return std::nullopt;

@@ -1,0 +1,160 @@
+#include "cupel/frontends/torch/TorchFile.h"
+
+#include "cupel/frontends/torch/Archive.h"
+#include "cupel/frontends/torch/Import.h"
+#include "cupel/frontends/torch/OpTable.h"
+#include "cupel/frontends/torch/Symbols.h"
+
+#include <filesystem>
+
+namespace cupel::frontends::torch_import {
+
+namespace {
+
+frontends::ImportFailure commonFailure(const ImportFailure &failure, const std::string &path) {
+  frontends::ImportFailure result;
+  result.message = path.empty() ? failure.message : path + ": " + failure.message;
+  switch (failure.refusal) {
+  case Refusal::None:
+    result.refusal = frontends::Refusal::None;
+    break;
+  case Refusal::Invalid:
+    result.refusal = frontends::Refusal::Invalid;
+    break;
+  case Refusal::Never:
+    result.refusal = failure.message.find("random") != std::string::npos
+                         ? frontends::Refusal::Random
+                         : frontends::Refusal::DataDependent;
+    break;
+  case Refusal::NotYet:
+    result.refusal = frontends::Refusal::NotYet;
+    break;
+  }
+  return result;
+}
+
+/// A size as messages show it: the number, the symbol, or "?" for what is computed.
+std::string describeSize(const SymInt &size) {
+  if (!size.isSymbolic())
+    return std::to_string(size.value);
+  return Symbols::symbolOf(size.expression).value_or("?");
+}
+
+class TorchFile : public ModelFile {
+public:
+  TorchFile(std::string path, Program program)
+      : path(std::move(path)), program(std::move(program)) {}
+
+  std::vector<ModelInput> inputs() const override {
+    std::vector<ModelInput> result;
+    for (const InputSpec &input : program.inputs) {
+      auto meta = program.graph.tensors.find(input.name);
+      if (input.kind != InputKind::UserInput || !input.constant.as<Name>() ||
+          meta == program.graph.tensors.end())
+        continue;
+      std::string sizes;
+      for (const SymInt &size : meta->second.sizes)
+        sizes += (sizes.empty() ? "" : ",") + describeSize(size);
+      result.push_back({input.name,
+                        std::string(tensor::info(meta->second.type).name) + "[" + sizes + "]",
+                        true});
+    }
+    return result;
+  }
+
+  std::optional<ImportedModel> import(mlir::MLIRContext &context,
+                                      const frontends::ImportOptions &options,
+                                      frontends::ImportFailure &failure) const override {
+    ImportFailure own;
+    std::optional<Imported> imported = importProgram(program, context, convert(options), own);
+    if (!imported) {
+      failure = commonFailure(own, "");
+      return std::nullopt;
+    }
+    ImportedModel model;
+    model.module = std::move(imported->module);
+    for (ImportedInput &input : imported->inputs)
+      model.inputs.push_back({std::move(input.name), input.type, std::move(input.shape)});
+    model.weights = std::move(imported->weights);
+    model.outputs = std::move(imported->outputs);
+    model.notes = std::move(imported->notes);
+    return model;
+  }
+
+  ModelSurvey survey(mlir::MLIRContext &context,
+                     const frontends::ImportOptions &options) const override {
+    ModelSurvey survey;
+    ImportSurvey own = surveyProgram(program, context, convert(options));
+    for (SurveyedCall &call : own.calls) {
+      SurveyedNode &node = survey.nodes.emplace_back();
+      node.name = std::move(call.name);
+      node.op = std::move(call.target);
+      node.operands = std::move(call.operands);
+      node.results = std::move(call.results);
+      if (call.failure.refusal != Refusal::None) {
+        node.state = SurveyedNode::State::Failed;
+        node.failure = commonFailure(call.failure, "");
+      }
+    }
+    for (ImportedInput &input : own.inputs)
+      survey.inputs.push_back({std::move(input.name), input.type, std::move(input.shape)});
+    survey.notes = std::move(own.notes);
+    if (own.failure.refusal != Refusal::None)
+      survey.failure = commonFailure(own.failure, "");
+    return survey;
+  }
+
+  /// The inputs that the program was exported with, unless others lie beside it.
+  Result<std::optional<ModelData>> testData(uint32_t number) const override {
+    std::error_code error;
+    std::string stem = path.substr(0, path.size() - std::string_view(".pt2").size());
+    std::vector<ModelInput> wanted = inputs();
+    if (number != 0 || program.sampleInputs.size() != wanted.size() || wanted.empty() ||
+        std::filesystem::exists(stem + ".inputs.safetensors", error))
+      return std::optional<ModelData>();
+    ModelData data;
+    data.source = path + ": the sample inputs";
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const TensorMeta &meta = program.graph.tensors.find(wanted[i].name)->second;
+      const tensor::Tensor &value = program.sampleInputs[i];
+      if (value.dtype() != meta.type || size_t(value.rank()) != meta.sizes.size())
+        return std::optional<ModelData>();
+      data.wideSums |= meta.type == tensor::DType::F16 || meta.type == tensor::DType::BF16;
+      data.inputs[wanted[i].name] = value;
+    }
+    return std::optional(std::move(data));
+  }
+
+private:
+  static ImportOptions convert(const frontends::ImportOptions &options) {
+    ImportOptions own;
+    own.shapes = options.shapes;
+    own.inputs = options.inputs;
+    own.composites = options.composites;
+    return own;
+  }
+
+  std::string path;
+  Program program;
+};
+
+} // namespace
+
+Result<std::unique_ptr<ModelFile>> loadTorchFile(const std::string &path) {
+  Result<Archive> archive = Archive::open(path);
+  if (!archive)
+    return Error{archive.message()};
+  Result<Program> program = archive->program();
+  if (!program)
+    return Error{program.message()};
+  return std::unique_ptr<ModelFile>(std::make_unique<TorchFile>(path, std::move(*program)));
+}
+
+std::vector<KnownOperator> knownOperators() {
+  std::vector<KnownOperator> result;
+  for (std::string &name : OpTable::get().names())
+    result.push_back({std::move(name), {}});
+  return result;
+}
+
+} // namespace cupel::frontends::torch_import

@@ -1,0 +1,666 @@
+"""Exports small programs, each about one thing an importer can get wrong, as `.pt2` cases with torch's own results.
+
+usage: .venv/bin/python tests/torch/export_programs.py FOLDER [-k NAME...]
+
+FOLDER/NAME/case.pt2 comes with case.inputs.safetensors, case.expected.safetensors (results by position, and what the program
+writes to as `mutated:NAME`) and case.case.json. Views that are written through, tied and strided weights, sizes that are
+symbols, higher-order operators, constants as inputs and outputs, several dialects, old layouts of the archive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import io
+import json
+import logging
+import sys
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any, Callable
+
+import safetensors.torch
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+Case = tuple[nn.Module, tuple[Any, ...], dict[str, Any]]
+CASES: dict[str, Callable[[], Case]] = {}
+
+
+def case(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Registers a case: (module, inputs) or (module, inputs, options)."""
+
+    def made() -> Case:
+        torch.manual_seed(7)
+        result = function()
+        return (*result, {}) if len(result) == 2 else result
+
+    CASES[function.__name__] = made
+    return function
+
+
+def forward_of(function: Callable[..., Any]) -> nn.Module:
+    class Program(nn.Module):
+        def forward(self, *inputs: Any) -> Any:
+            return function(*inputs)
+
+    return Program()
+
+
+def r(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Views that are written through
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def written(name: str, function: Callable[[torch.Tensor], Any], shape: tuple[int, ...] = (3, 4, 5)) -> None:
+    """The function writes into views of y, a copy of its input; y itself and what it returns are the results."""
+
+    def run(x: torch.Tensor) -> Any:
+        y = x.clone()
+        rest = function(y)
+        return (y, *rest) if isinstance(rest, tuple) else (y,) if rest is None else (y, rest)
+
+    CASES[f"write_{name}"] = lambda: (torch.manual_seed(7), (forward_of(run), (r(*shape),), {}))[1]
+
+
+def _loop(y: torch.Tensor) -> None:
+    for i, part in enumerate(y.unbind(1)):
+        part.mul_(i + 1)
+
+
+written("select", lambda y: y[1].fill_(2.0))
+written("select_dim", lambda y: y.select(1, -1).zero_())
+written("slice", lambda y: y[:, 1:3].add_(10))
+written("slice_step", lambda y: y[:, ::2, 1::3].mul_(3))
+written("slice_of_select_of_slice", lambda y: y[1:][0][:, 1:4][2:].copy_(torch.arange(6.0).view(2, 3)))
+written("permute", lambda y: y.permute(2, 0, 1)[1:3].sub_(5))
+written("transpose_view", lambda y: y.transpose(0, 1)[1].add_(1))
+written("t", lambda y: y.t()[2].exp_(), (3, 4))
+written("T", lambda y: y.T[1].neg_(), (3, 4))
+written("mT", lambda y: y.mT[..., 0, :].neg_())
+written("view", lambda y: y.view(12, 5)[7].fill_(1))
+written("view_of_view", lambda y: y.view(60)[10:20].view(2, 5)[1].fill_(9))
+written("reshape_copy", lambda y: y.transpose(0, 1).reshape(60).add_(1))
+written("reshape_alias", lambda y: y.reshape(60).add_(1))
+written("flatten", lambda y: y.flatten(1)[:, 2].fill_(4))
+written("unsqueeze", lambda y: y.unsqueeze(1)[:, :, 2].fill_(4))
+written("squeeze", lambda y: y[:, 1:2].squeeze(1).fill_(4))
+written("unbind", lambda y: y.unbind(1)[2].fill_(-1))
+written("unbind_loop", _loop)
+written("split", lambda y: y.split(2, 1)[1].mul_(2), (3, 5, 2))
+written("split_sizes", lambda y: y.split([1, 3, 1], 2)[1].mul_(2))
+written("chunk", lambda y: y.chunk(3, 2)[2].mul_(2), (2, 3, 8))
+written("tensor_split", lambda y: y.tensor_split([1, 3], 1)[1].mul_(2))
+written("narrow", lambda y: y.narrow(2, 1, 3).abs_())
+written("diagonal", lambda y: y.diagonal(0, 1, 2).fill_(0))
+written("diagonal_offset", lambda y: y.diagonal(1, 0, 2).add_(7))
+written("unfold", lambda y: y.unfold(1, 2, 2)[..., 1].fill_(3))
+written("movedim", lambda y: y.movedim(0, 2)[1].fill_(3))
+written("as_strided", lambda y: y.as_strided((2, 3), (7, 2), 3).fill_(3))
+written("as_strided_of_view", lambda y: y[1:].as_strided((2, 3), (7, 2), 3).fill_(3))
+written("as_strided_own_offset", lambda y: y[1:, 1:].as_strided((2, 2), (3, 1)).mul_(2))
+written("expand_column", lambda y: y[:, :1].expand(3, 1, 5).add_(1))
+written("swapaxes", lambda y: y.swapaxes(0, 2)[4].fill_(3))
+written("unflatten", lambda y: y.unflatten(1, (2, 2))[:, 1, 0].fill_(3))
+written("detach", lambda y: y.detach().add_(1))
+written("index_put", lambda y: y[1:].index_put_((torch.tensor([0, 1]), torch.tensor([2, 0])), torch.tensor(9.0)))
+written("setitem_mask", lambda y: y.__setitem__(y > 0, 0.0))
+written("setitem_ellipsis", lambda y: y.__setitem__((..., slice(1, None)), 5.0))
+written("setitem_tensor", lambda y: y.__setitem__(torch.tensor([0, 2]), torch.ones(4, 5)))
+written("masked_fill", lambda y: y[0].masked_fill_(y[0] > 0, -1))
+written("scatter", lambda y: y[2].scatter_(1, torch.tensor([[0, 1], [1, 2], [3, 4], [0, 4]]), 1.5))
+written("index_add", lambda y: y.index_add_(1, torch.tensor([0, 2, 0]), torch.ones(3, 3, 5)))
+written("clamp", lambda y: y[..., 1:3].clamp_(-0.2, 0.2))
+written("relu_chain", lambda y: y.relu_().add_(1).mul_(y))
+written("two_views", lambda y: (y[0].add_(1), y[:, 0].mul_(2))[0:0] or None)
+written("copy_between_views", lambda y: y[0].copy_(y[1]))
+written("copy_broadcast", lambda y: y[:, 1].copy_(torch.arange(5.0)))
+written("dropout_eval", lambda y: torch.nn.functional.dropout(y, 0.5, False).add_(1))
+written("contiguous_alias", lambda y: y.contiguous().add_(1))
+written("contiguous_copy", lambda y: y.transpose(0, 1).contiguous().add_(1))
+written("to_alias", lambda y: y.to(torch.float32).add_(1))
+written("to_copy", lambda y: y.to(torch.float64).add_(1))
+written("unsqueeze_in_place", lambda y: y.unsqueeze_(0).add_(1).squeeze_(0).sum())
+written("view_read_after_write", lambda y: (y[1], y.add_(1), y.view(60)[3:9])[0])
+
+
+@case
+def views_read_later():
+    def run(x):
+        y = x.clone()
+        a, b = y[0], y.view(-1)[2:5]
+        c = y.t()
+        before = a * 1
+        y.add_(1)
+        b.mul_(10)
+        return before, a, b, c, y
+
+    return forward_of(run), (r(3, 4),)
+
+
+@case
+def write_complex_views():
+    def run(x):
+        y = torch.complex(x, x * 2)
+        y.real.add_(1)
+        torch.view_as_real(y)[0, :, 1].fill_(3)
+        y.imag[1].mul_(2)
+        return y, y.abs()
+
+    return forward_of(run), (r(3, 4),)
+
+
+@case
+def write_int_views():
+    def run(x):
+        y = x.clone()
+        y[1:].floor_divide_(3)
+        y[0].bitwise_or_(8)
+        y.view(-1)[::2] = 1
+        y[..., -1].pow_(2)
+        return y
+
+    return forward_of(run), (torch.randint(-20, 20, (3, 5)),)
+
+
+@case
+def write_in_place_comparison():
+    def run(x):
+        y = x.clone()
+        y.gt_(0)
+        z = x.clone()
+        z[0].eq_(z[1])
+        return y, z
+
+    return forward_of(run), (r(3, 4),)
+
+
+@case
+def write_foreach():
+    def run(x, z):
+        a, b = x.clone(), z.clone()
+        torch._foreach_add_([a, b[1]], [z[0, :4] * 0 + 1, b[0]])
+        torch._foreach_mul_([a, b], 2.0)
+        return a, b
+
+    return forward_of(run), (r(4), r(3, 5))
+
+
+@case
+def write_out_argument():
+    def run(x):
+        y = torch.empty(3, 4)
+        torch.add(x, 1, out=y)
+        z = torch.zeros(2, 3, 4)
+        torch.mul(x, 2, out=z[1])
+        return y, z
+
+    return forward_of(run), (r(3, 4),)
+
+
+@case
+def write_kv_cache():
+    class Cache(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("keys", torch.zeros(2, 8, 4))
+
+        def forward(self, new: torch.Tensor, position: torch.Tensor) -> Any:
+            self.keys.index_copy_(1, position, new)
+            self.keys[:, 0].add_(1)
+            return (self.keys @ new.transpose(1, 2)).sum(1)
+
+    return Cache(), (r(2, 3, 4), torch.tensor([1, 4, 5]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Mutation of inputs and buffers
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(2, dtype=torch.int64))
+        self.register_buffer("hidden", torch.ones(3), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.count[1].add_(1)
+        self.hidden.mul_(2)
+        x.add_(1)
+        return x * self.hidden + self.count.sum()
+
+
+@case
+def mutate_buffers_and_input():
+    return Counter(), (r(2, 3),)
+
+
+@case
+def mutate_decomposed():
+    return Counter(), (r(2, 3),), {"decompose": True}
+
+
+@case
+def mutate_batch_norm():
+    return nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(inplace=True)).train(), (r(2, 2, 5, 5),)
+
+
+@case
+def mutate_batch_norm_decomposed():
+    return nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(inplace=True)).train(), (r(2, 2, 5, 5),), {"decompose": True}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Weights
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class Weights(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.b = nn.Linear(4, 4)
+        self.b.weight = self.a.weight
+        base = torch.arange(24.0).view(4, 6)
+        self.register_buffer("base", base)
+        self.register_buffer("view_of_base", base[1:3, 2:])
+        self.register_buffer("transposed", torch.arange(12.0).view(3, 4).t())
+        self.register_buffer("expanded", torch.arange(4.0).expand(3, 4))
+        self.register_buffer("cut", torch.arange(100.0)[10:16].view(2, 3))
+        self.register_buffer("empty", torch.zeros(0, 3))
+        self.register_buffer("scalar", torch.tensor(2.5))
+        self.register_buffer("channels", torch.randn(1, 2, 3, 4).contiguous(memory_format=torch.channels_last))
+        self.register_buffer("halfs", torch.randn(4).half())
+        self.register_buffer("brain", torch.randn(4).bfloat16())
+        self.register_buffer("flags", torch.tensor([True, False, True, True]))
+        self.register_buffer("octets", torch.arange(4, dtype=torch.uint8))
+        self.register_buffer("small", torch.arange(4, dtype=torch.int8) - 2)
+        self.register_buffer("shorts", torch.arange(4, dtype=torch.int16) - 2)
+        self.register_buffer("doubles", torch.arange(4, dtype=torch.float64) / 3)
+        self.register_buffer("complexes", torch.randn(4, dtype=torch.complex64))
+        self.register_buffer("word", torch.arange(4).to(torch.uint16))
+        self.register_buffer("f8", torch.randn(4).to(torch.float8_e4m3fn))
+        self.constant = torch.tensor([1.0, 2.0, 3.0, 4.0])
+
+    def forward(self, x: torch.Tensor) -> Any:
+        y = self.b(self.a(x)) * self.constant + self.expanded.sum(0) * self.scalar
+        return (
+            y + self.transposed.sum(1),
+            self.view_of_base @ x.t(),
+            self.cut * 2,
+            torch.cat([self.empty, self.cut]),
+            self.channels + 1,
+            self.halfs * 2,
+            self.brain * 2,
+            self.flags & (x[0] > 0),
+            self.octets + 1,
+            self.small * 2 + self.shorts,
+            self.doubles * 2,
+            torch.view_as_real(self.complexes * 2),
+            self.word.to(torch.int32),
+            self.f8.to(torch.float32),
+            self.base + self.base,
+        )
+
+
+@case
+def weights_every_kind():
+    return Weights(), (r(3, 4),)
+
+
+@case
+def weights_every_kind_decomposed():
+    return Weights(), (r(3, 4),), {"decompose": True}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sizes that are symbols
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def dynamic(module: nn.Module, at_export: tuple[Any, ...], run: tuple[Any, ...], shapes: Any) -> Case:
+    return module, at_export, {"dynamic_shapes": shapes, "run": run}
+
+
+@case
+def dynamic_batch():
+    batch = torch.export.Dim("batch", min=2, max=64)
+    model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
+    return dynamic(model, (r(3, 4),), (r(9, 4),), ({0: batch},))
+
+
+@case
+def dynamic_arithmetic():
+    def run(x, y):
+        n, m = x.shape[0], y.shape[1]
+        z = torch.cat([x.view(n // 2, 2, -1).sum(1), torch.zeros(m, x.shape[1])])
+        return z, x.new_full((n + m,), n * m - 1), y.t().reshape(m * 2)[1:], torch.arange(n * 2) * m, x[1:] / n
+
+    n, m = torch.export.Dim("n", min=2, max=128), torch.export.Dim("m", min=2, max=128)
+    return dynamic(forward_of(run), (r(4, 3), r(2, 5)), (r(10, 3), r(2, 7)), (({0: 2 * n}, {1: m}),))
+
+
+@case
+def dynamic_sizes_as_results():
+    def run(x):
+        n = x.shape[0]
+        return x * n, n, n * 2, x.sum() / n
+
+    return dynamic(forward_of(run), (r(4, 3),), (r(7, 3),), (({0: torch.export.Dim("n", min=2, max=99)},),))
+
+
+@case
+def dynamic_integer_input():
+    class Program(nn.Module):
+        def forward(self, x: torch.Tensor, k: int) -> torch.Tensor:
+            return x * k + x.shape[0]
+
+    return dynamic(Program(), (r(4, 3), 5), (r(4, 3), 5), {"x": None, "k": torch.export.Dim.DYNAMIC})
+
+
+@case
+def dynamic_attention():
+    def run(q, k, v):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    s = torch.export.Dim("s", min=2, max=64)
+    shape = {2: s}
+    make = lambda n: tuple(r(1, 2, n, 8) for _ in range(3))  # noqa: E731
+    return dynamic(forward_of(run), make(5), make(11), ((shape, shape, shape),))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Higher-order operators
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@case
+def hop_cond():
+    def run(x, y):
+        return torch.cond(x.sum() > 0, lambda a, b: (a + b, a * 2), lambda a, b: (a - b, b.sin()), (x, y))
+
+    return forward_of(run), (r(3), r(3))
+
+
+@case
+def hop_cond_on_size():
+    def run(x):
+        return torch.cond(x.shape[0] > 5, lambda a: a + 1, lambda a: a - 1, (x,))
+
+    return dynamic(forward_of(run), (r(4, 3),), (r(8, 3),), (({0: torch.export.Dim("n", min=2, max=99)},),))
+
+
+@case
+def hop_while_loop():
+    from torch._higher_order_ops.while_loop import while_loop
+
+    def run(x, i):
+        return while_loop(lambda i, a: i < 5, lambda i, a: (i + 1, a * 1.5 + i), (i, x))
+
+    return forward_of(run), (r(3), torch.tensor(0))
+
+
+@case
+def hop_scan():
+    from torch._higher_order_ops.scan import scan
+
+    def run(init, xs):
+        return scan(lambda carry, x: (carry * 0.5 + x, carry + 1), init, xs, dim=0)
+
+    return forward_of(run), (r(3), r(5, 3))
+
+
+@case
+def hop_scan_reverse_dim():
+    from torch._higher_order_ops.scan import scan
+
+    def run(init, xs):
+        return scan(lambda carry, x: (carry + x, carry * x), init, xs, dim=1, reverse=True)
+
+    return forward_of(run), (r(3), r(3, 5))
+
+
+@case
+def hop_map():
+    from torch._higher_order_ops.map import map as torch_map
+
+    def run(xs, y):
+        return torch_map(lambda x, y: x.cos() + y, xs, y)
+
+    return forward_of(run), (r(5, 3), r(3))
+
+
+@case
+def hop_associative_scan():
+    from torch._higher_order_ops.associative_scan import associative_scan
+
+    def run(xs):
+        return associative_scan(lambda a, b: a + b, xs, 0, combine_mode="generic")
+
+    return forward_of(run), (r(5, 3),)
+
+
+class NoGrad(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        y = x.clone()
+        with torch.no_grad():
+            y.add_(1)
+            z = y * 2
+        return y, z + x
+
+
+@case
+def hop_no_grad():
+    return NoGrad(), (r(3),)
+
+
+class Autocast(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.l = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.l(x)
+            z = y @ x.t()
+            w = torch.nn.functional.softmax(z, -1) + torch.cat([z, z * 2])[:4]
+        return y, z, w
+
+
+@case
+def hop_autocast():
+    return Autocast(), (r(4, 8),), {"rtol": 1.6e-2, "atol": 1e-2}
+
+
+@case
+def hop_autocast_decomposed():
+    return Autocast(), (r(4, 8),), {"decompose": True, "rtol": 1.6e-2, "atol": 1e-2}
+
+
+@case
+def hop_tokens():
+    def run(x):
+        return torch.linalg.inv(x @ x.t() + 3 * torch.eye(3))
+
+    return forward_of(run), (r(3, 3),), {"decompose": True, "rtol": 1e-4, "atol": 1e-4}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Inputs, outputs, constants
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@case
+def constants_as_inputs_and_outputs():
+    class Program(nn.Module):
+        def forward(self, x, none, k: int, scale: float, name: str, flag: bool, y):
+            z = x * k + (y if flag else x) * scale
+            return {"z": z, "none": none, "k": k, "name": name, "pair": (z.sum(), 3.5, True)}
+
+    return Program(), (r(2, 3), None, 3, 0.5, "word", True, r(2, 3))
+
+
+@case
+def same_result_twice():
+    def run(x):
+        y = x + 1
+        return y, y, x, [y, {"a": x}]
+
+    return forward_of(run), (r(2),)
+
+
+@case
+def keyword_and_nested_inputs():
+    class Program(nn.Module):
+        def forward(self, pair, *, scale, extra):
+            return pair[0] * scale + pair[1]["a"] - extra[1]
+
+    return Program(), ((r(2), {"a": r(2)}),), {"kwargs": {"extra": [r(2), r(2)], "scale": r(2)}}
+
+
+@case
+def constants_lifted():
+    def run(x):
+        t = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        t[0] += 1
+        return x @ t + torch.tensor(2.0), torch.tensor([1, 2, 3])[1:] * 2, torch.arange(2000)[torch.tensor([5, 7])]
+
+    return forward_of(run), (r(2, 2),)
+
+
+@case
+def mask_of_constant():
+    def run(x):
+        mask = torch.tensor([True, False, True, True])
+        return x[mask], x[:, mask].sum()
+
+    return forward_of(run), (r(4, 4),)
+
+
+@case
+def strict_export():
+    def run(x):
+        y = x.clone()
+        y[0, 1:] = 5
+        return y
+
+    return forward_of(run), (r(2, 3),), {"strict": True}
+
+
+@case
+def lstm():
+    return nn.LSTM(4, 5, num_layers=2, bidirectional=True), (r(6, 2, 4),), {"rtol": 1e-4}
+
+
+@case
+def legacy_zip_of_pickles():
+    """torch <= 2.7: files at the top level, weights as pickles."""
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), (r(5, 3),), {"layout": "old"}
+
+
+@case
+def legacy_pickled_weights():
+    """An archive with whole dictionaries of weights as pickles."""
+    return Weights(), (r(3, 4),), {"layout": "pickled"}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Writing
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def pickled(value: Any) -> bytes:
+    memory = io.BytesIO()
+    torch.save(value, memory)
+    return memory.getvalue()
+
+
+def rewrite(path: Path, program: Any, layout: str) -> None:
+    """The archive in one of the layouts that older versions of PyTorch wrote."""
+    with zipfile.ZipFile(path) as archive:
+        records = {name.split("/", 1)[1]: archive.read(name) for name in archive.namelist()}
+    state = {k: v for k, v in program.state_dict.items()}
+    constants = {k: v for k, v in program.constants.items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        if layout == "old":
+            archive.writestr("version", "8.2")
+            archive.writestr("serialized_exported_program.json", records["models/model.json"])
+            archive.writestr("serialized_state_dict.pt", pickled(state))
+            archive.writestr("serialized_constants.pt", pickled(constants))
+            archive.writestr("serialized_example_inputs.pt", pickled(program.example_inputs))
+            return
+        for name, contents in records.items():
+            if not name.startswith(("data/weights/", "data/constants/")):
+                archive.writestr(f"root/{name}", contents)
+        archive.writestr("root/data/weights/model.pt", pickled(state))
+        archive.writestr("root/data/constants/model.pt", pickled(constants))
+
+
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def export(name: str, folder: Path) -> None:
+    module, inputs, options = CASES[name]()
+    kwargs = options.get("kwargs", {})
+    if not any(isinstance(m, nn.BatchNorm2d) for m in module.modules()):
+        module = module.eval()
+    keep = lambda value: pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, value)  # noqa: E731
+    program = torch.export.export(copy.deepcopy(module), keep(inputs), keep(kwargs), dynamic_shapes=options.get("dynamic_shapes"),
+                                  strict=options.get("strict", False))
+    if options.get("decompose"):
+        program = program.run_decompositions()
+    target = folder / name / "case.pt2"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    torch.export.save(program, str(target))
+    if layout := options.get("layout"):
+        rewrite(target, program, layout)
+
+    given = options.get("run", inputs)
+    fresh, args = copy.deepcopy(module), keep(given)
+    given_kwargs = keep(kwargs)
+    before = {k: v.clone() for k, v in fresh.named_buffers()}
+    results = fresh(*args, **given_kwargs)
+    expected = {str(i): t for i, t in enumerate(tensors_of(results))}
+    for key, value in fresh.named_buffers():
+        if not torch.equal(value, before[key]):
+            expected[f"mutated:{key}"] = value
+    dense = lambda tensors: {k: t.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)  # noqa: E731
+                             for k, t in tensors.items()}
+    stem = str(target)[:-4]
+    flat_inputs = {str(i): t for i, t in enumerate(tensors_of((given, kwargs)))}
+    safetensors.torch.save_file(dense(flat_inputs), f"{stem}.inputs.safetensors")
+    safetensors.torch.save_file(dense(expected), f"{stem}.expected.safetensors")
+    Path(f"{stem}.case.json").write_text(json.dumps({"rtol": options.get("rtol", 1e-5), "atol": options.get("atol", 1e-5)}))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("-k", action="append", metavar="NAME", help="only cases whose name contains this")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)
+    failed = 0
+    for name in CASES:
+        if options.k and not any(part in name for part in options.k):
+            continue
+        try:
+            export(name, options.folder)
+        except Exception as error:  # noqa: BLE001: whatever the exporter says is shown
+            failed += 1
+            print(f"not exported: {name}: {type(error).__name__}: {str(error).strip().splitlines()[0][:200]}")
+    print(f"{len(CASES)} programs, {failed} not exported")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
