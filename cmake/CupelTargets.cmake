@@ -49,28 +49,44 @@ target_compile_options(cupel_mlir INTERFACE -fno-exceptions)
 target_link_options(cupel_mlir INTERFACE -Wl,-rpath,${CUPEL_LLVM_ROOT}/lib)
 
 # One precompiled header for everything on MLIR; the others take theirs from here.
-add_library(cupel_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/MlirPch.cpp)
+add_library(cupel_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
 target_link_libraries(cupel_mlir_pch PUBLIC cupel_mlir)
-target_precompile_headers(cupel_mlir_pch PRIVATE
+set(mlir_headers
   <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/Dialect.h>
   <mlir/IR/DialectImplementation.h> <mlir/IR/OpImplementation.h> <mlir/IR/PatternMatch.h>
   <mlir/Dialect/Quant/QuantTypes.h> <mlir/Dialect/Func/IR/FuncOps.h>
   <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h>
   <llvm/ADT/TypeSwitch.h> <llvm/ADT/StringSwitch.h> <string> <vector> <optional>)
+target_precompile_headers(cupel_mlir_pch PRIVATE ${mlir_headers})
 
-function(_cupel_configure_target name is_mlir)
+# The same for everything else, and for unit tests of both kinds: GoogleTest costs a second a file.
+set(standard_headers <algorithm> <array> <chrono> <filesystem> <fstream> <functional> <map> <memory>
+  <optional> <span> <sstream> <string> <string_view> <variant> <vector>)
+add_library(cupel_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
+target_link_libraries(cupel_pch PUBLIC cupel_flags)
+target_precompile_headers(cupel_pch PRIVATE ${standard_headers})
+add_library(cupel_test_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
+target_link_libraries(cupel_test_pch PUBLIC cupel_flags GTest::gtest GTest::gmock)
+target_precompile_headers(cupel_test_pch PRIVATE ${standard_headers} <gmock/gmock.h> <gtest/gtest.h>)
+add_library(cupel_mlir_test_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
+target_link_libraries(cupel_mlir_test_pch PUBLIC cupel_mlir GTest::gtest GTest::gmock)
+target_precompile_headers(cupel_mlir_test_pch PRIVATE ${mlir_headers} <gmock/gmock.h> <gtest/gtest.h>)
+
+# `pch` is the end of the precompiled header's name: _pch or _test_pch.
+function(_cupel_configure_target name is_mlir pch)
   if(is_mlir)
     target_link_libraries(${name} PUBLIC cupel_mlir)
-    target_precompile_headers(${name} REUSE_FROM cupel_mlir_pch)
+    target_precompile_headers(${name} REUSE_FROM cupel_mlir${pch})
   else()
     target_link_libraries(${name} PUBLIC cupel_flags)
+    target_precompile_headers(${name} REUSE_FROM cupel${pch})
   endif()
 endfunction()
 
 function(cupel_add_library name)
   cmake_parse_arguments(arg "MLIR" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
-  _cupel_configure_target(${name} "${arg_MLIR}")
+  _cupel_configure_target(${name} "${arg_MLIR}" _pch)
   target_link_libraries(${name} PUBLIC ${arg_DEPS})
   # A library that uses another's TableGen output must wait for it.
   foreach(dep IN LISTS arg_DEPS)
@@ -83,7 +99,7 @@ endfunction()
 function(cupel_add_executable name)
   cmake_parse_arguments(arg "MLIR" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  _cupel_configure_target(${name} "${arg_MLIR}")
+  _cupel_configure_target(${name} "${arg_MLIR}" _pch)
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
 endfunction()
 
@@ -93,7 +109,7 @@ function(cupel_add_unit_test name)
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/unit)
-  _cupel_configure_target(${name} "${arg_MLIR}")
+  _cupel_configure_target(${name} "${arg_MLIR}" _test_pch)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

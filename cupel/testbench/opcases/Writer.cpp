@@ -9,7 +9,7 @@ namespace cupel::testbench::opcases {
 namespace {
 
 /// Between quotes, with what YAML would read otherwise escaped.
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\')
@@ -36,7 +36,7 @@ std::string word(std::string_view text) {
   for (std::string_view reserved : {"true", "false", "null", "True", "False", "None", "Ellipsis",
                                     "inf", "nan", "yes", "no", "on", "off"})
     isPlain &= text != reserved;
-  return isPlain ? std::string(text) : quoted(text);
+  return isPlain ? std::string(text) : inQuotes(text);
 }
 
 /// Whether YAML has no form of its own for it.
@@ -125,7 +125,7 @@ std::string yamlOf(const Input &input, const std::string &dtype) {
   case Input::Kind::Value:
     break;
   }
-  return isPython(input.value) ? "py: " + quoted(input.value.str())
+  return isPython(input.value) ? "py: " + inQuotes(input.value.str())
                                : "value: " + yamlOf(input.value);
 }
 
@@ -173,12 +173,12 @@ std::string toYaml(const CaseFile &file, const Case &defaults, const std::string
       out += "      - " + yamlOf(input, one.dtype) + "\n";
     if (one.expectsError)
       out += fmt::format("    expects_error: {{type: {}, match: {}}}\n", one.expectsError->type,
-                         quoted(one.expectsError->match));
+                         inQuotes(one.expectsError->match));
     if (!one.skipIf.empty()) {
       out += "    skip_if:\n";
       for (const SkipRule &rule : one.skipIf)
-        out += fmt::format("      - {{expr: {}, reason: {}}}\n", quoted(rule.text),
-                           quoted(rule.reason));
+        out += fmt::format("      - {{expr: {}, reason: {}}}\n", inQuotes(rule.text),
+                           inQuotes(rule.reason));
     }
     if (!one.description.empty()) {
       out += "    description: |\n";
