@@ -168,7 +168,10 @@ TestRecord act(const std::string &action, const std::string &argument, const std
     while (access(argument.c_str(), F_OK) != 0)
       usleep(1000);
   } else if (action == "deaf-until") {
-    // Hears no further request, and is gone once the file is there.
+    // Hears no further request once the other worker is at its test, and is gone once the file is
+    // there.
+    while (access((argument + ".deaf.began").c_str(), F_OK) != 0)
+      usleep(1000);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
       return failed("no pipe");
@@ -181,6 +184,7 @@ TestRecord act(const std::string &action, const std::string &argument, const std
       std::abort();
     }).detach();
   } else if (action == "break-device-after") {
+    std::ofstream(argument + ".began") << "began";
     while (access(argument.c_str(), F_OK) != 0)
       usleep(1000);
     std::ofstream(device) << "broken";

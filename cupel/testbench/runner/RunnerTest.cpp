@@ -58,7 +58,7 @@ TEST_F(Runs, StatusesAct) {
 }
 
 TEST_F(Runs, WhatCannotRunYetSaysWhatItNeeds) {
-  for (const char *suite : {"models", "llm", "op_by_op", "opcases", "placeholder"}) {
+  for (const char *suite : {"models", "llm", "op_by_op", "workloads", "placeholder"}) {
     add("compare pass");
     items.back().suite = suite;
   }

@@ -58,7 +58,8 @@ def initialize(options: dict[str, str | int] | None = None) -> None:
     _is_registered = True
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else _DEFAULTS | options)
 
-    from cupel.jax import callbacks, lowerings
+    from cupel.jax import callbacks, interchange, lowerings
 
     lowerings.register()
     callbacks.register()
+    interchange.register()
