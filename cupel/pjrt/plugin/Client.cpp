@@ -42,11 +42,11 @@ Verdict setOption(Options &options, const PJRT_NamedValue &value) {
 
 Outcome<Layout> layoutOf(const Options &options) {
   constexpr int64_t kMostDevices = 4096;
-  Result<runtime::Architecture> architecture =
-      runtime::findArchitecture(options.string("arch").value_or("cpu"));
+  Layout layout;
+  layout.source = options.string("arch").value_or("cpu");
+  Result<runtime::Architecture> architecture = runtime::findArchitecture(layout.source);
   if (!architecture)
     return Fault{FaultCode::InvalidArgument, architecture.message()};
-  Layout layout;
   layout.architecture = std::move(*architecture);
   layout.devices = layout.architecture.chips;
   layout.memoryLimit = layout.architecture.dramBytes;

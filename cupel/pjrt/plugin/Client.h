@@ -14,6 +14,7 @@ const std::string &platformVersion();
 /// How many of which devices, and what programs are compiled with unless they say otherwise.
 struct Layout {
   runtime::Architecture architecture;
+  std::string source = "cpu"; // What the architecture was asked for by: its name, or a file.
   int64_t devices = 1;
   int64_t memoryLimit = 0;
   Numerics numerics;

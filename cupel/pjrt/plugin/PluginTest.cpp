@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
@@ -664,6 +665,65 @@ TEST_F(PluginTest, SavesAndLoads) {
   for (size_t size : {size_t{0}, size_t{1}, bytes.size() / 2}) {
     load.serialized_executable_size = size;
     EXPECT_NE(take(api()->PJRT_Executable_DeserializeAndLoad(&load)).code, 0);
+  }
+}
+
+TEST_F(PluginTest, TopologiesAreSavedAndCompiledFor) {
+  // One of the architectures that ship, and a descriptor of the user's own.
+  std::string file = testing::TempDir() + "cupel-own-arch.yaml";
+  std::ofstream(file) << "name: own\nchips: 4\nmesh: [2, 2]\ndram_bytes: 1_000_000\n";
+  for (std::string name : {std::string("n300"), file, std::string("cpu:3")}) {
+    auto create = makeStruct<PJRT_TopologyDescription_Create_Args>();
+    create.topology_name = name.data();
+    create.topology_name_size = name.size();
+    expectFine(api()->PJRT_TopologyDescription_Create(&create));
+    ASSERT_TRUE(create.topology) << name;
+    auto save = makeStruct<PJRT_TopologyDescription_Serialize_Args>();
+    save.topology = create.topology;
+    expectFine(api()->PJRT_TopologyDescription_Serialize(&save));
+    auto load = makeStruct<PJRT_TopologyDescription_Deserialize_Args>();
+    load.serialized_topology = save.serialized_bytes;
+    load.serialized_topology_size = save.serialized_bytes_size;
+    expectFine(api()->PJRT_TopologyDescription_Deserialize(&load));
+    ASSERT_TRUE(load.topology) << name;
+    save.serialized_topology_deleter(save.serialized_topology);
+    uint64_t fingerprints[2];
+    size_t devices[2];
+    PJRT_TopologyDescription *both[] = {create.topology, load.topology};
+    for (int i = 0; i < 2; ++i) {
+      auto print = makeStruct<PJRT_TopologyDescription_Fingerprint_Args>();
+      print.topology = both[i];
+      expectFine(api()->PJRT_TopologyDescription_Fingerprint(&print));
+      fingerprints[i] = print.fingerprint;
+      auto list = makeStruct<PJRT_TopologyDescription_GetDeviceDescriptions_Args>();
+      list.topology = both[i];
+      expectFine(api()->PJRT_TopologyDescription_GetDeviceDescriptions(&list));
+      devices[i] = list.num_descriptions;
+    }
+    EXPECT_EQ(fingerprints[0], fingerprints[1]);
+    EXPECT_EQ(devices[0], devices[1]);
+    EXPECT_EQ(devices[0], name == "n300" ? 2u : name == "cpu:3" ? 3u : 4u);
+
+    std::string text = kAdd, settings = options(), format = "mlir";
+    auto program = makeStruct<PJRT_Program>();
+    program.code = text.data();
+    program.code_size = text.size();
+    program.format = format.data();
+    program.format_size = format.size();
+    auto compile = makeStruct<PJRT_Compile_Args>();
+    compile.topology = load.topology;
+    compile.program = &program;
+    compile.compile_options = settings.data();
+    compile.compile_options_size = settings.size();
+    expectFine(api()->PJRT_Compile(&compile));
+    auto drop = makeStruct<PJRT_Executable_Destroy_Args>();
+    drop.executable = compile.executable;
+    expectFine(api()->PJRT_Executable_Destroy(&drop));
+    for (PJRT_TopologyDescription *topology : both) {
+      auto end = makeStruct<PJRT_TopologyDescription_Destroy_Args>();
+      end.topology = topology;
+      expectFine(api()->PJRT_TopologyDescription_Destroy(&end));
+    }
   }
 }
 

@@ -17,11 +17,11 @@ Topology::Topology(Layout given) : layout(std::move(given)) {
 
 namespace {
 
-/// What a topology is saved as: the name of its architecture, the number of devices, their memory
-/// and how they accumulate.
+/// What a topology is saved as: the name or file of its architecture, the number of devices, their
+/// memory and how they accumulate.
 std::string saved(const Layout &layout) {
-  return "cupel topology 3\n" + layout.architecture.name + "\n" + std::to_string(layout.devices) +
-         "\n" + std::to_string(layout.memoryLimit) + "\n" +
+  return "cupel topology 3\n" + layout.source + "\n" + std::to_string(layout.devices) + "\n" +
+         std::to_string(layout.memoryLimit) + "\n" +
          (layout.numerics.wideAccumulation ? "f64" : "native") + "\n" +
          (layout.numerics.scatterSkipsWindows ? "windows" : "elements") + "\n";
 }
