@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kInlineElements = 1024;
 constexpr int kMaxFunctionDepth = 64;
 // What functions that call functions and loops that are written out may grow to.
-constexpr int64_t kMaxNodes = 250'000;
+constexpr int64_t kMaxNodes = 100'000;
 
 bool isStandard(StringRef domain) { return domain.empty() || domain == "ai.onnx"; }
 StringRef canonical(StringRef domain) { return isStandard(domain) ? StringRef() : domain; }

@@ -311,6 +311,8 @@ Status lowerLrn(Node &n) {
 Status lowerMaxUnpool(Node &n) {
   ONNX_TRY(n.expect(2, 3));
   HloBuilder &b = n.b;
+  if (n.rank(0) < 3 || n.shape(1) != n.shape(0) || !HloBuilder::isInteger(n.in(1)))
+    return n.error("takes pooled images and a place for each of their elements");
   Dims kernel = n.integers("kernel_shape"), strides = n.integers("strides"),
        pads = n.integers("pads"), natural(n.shape(0));
   size_t spatial = n.rank(0) - 2;
@@ -318,18 +320,19 @@ Status lowerMaxUnpool(Node &n) {
     strides.assign(spatial, 1);
   if (pads.empty())
     pads.assign(2 * spatial, 0);
-  if (n.rank(0) < 3 || kernel.size() != spatial || strides.size() != spatial ||
-      pads.size() != 2 * spatial)
+  if (kernel.size() != spatial || strides.size() != spatial || pads.size() != 2 * spatial)
     return n.error("its kernel, strides or pads do not fit its operand");
-  int64_t count = natural[0] * natural[1];
-  for (size_t i = 0; i < spatial; ++i) {
+  for (ArrayRef<int64_t> list :
+       {ArrayRef<int64_t>(kernel), ArrayRef<int64_t>(strides), ArrayRef<int64_t>(pads)})
+    for (int64_t size : list)
+      if (size < 0 || size > (1 << 20))
+        return n.error("its kernel, strides or pads are out of range");
+  for (size_t i = 0; i < spatial; ++i)
     natural[i + 2] = (natural[i + 2] - 1) * strides[i] - pads[i] - pads[i + spatial] + kernel[i];
-    if (natural[i + 2] < 0)
-      return n.error("its pads leave nothing");
-    count *= natural[i + 2];
-  }
   int64_t values = HloBuilder::countOf(n.in(0));
-  Value flat = b.scatterNd(b.splat(0, n.element(0), {count}), b.reshape(n.in(1), {values, 1}),
+  Value empty = b.splat(0, n.element(0), natural);
+  int64_t count = HloBuilder::countOf(empty);
+  Value flat = b.scatterNd(b.reshape(empty, {count}), b.reshape(n.in(1), {values, 1}),
                            b.reshape(n.in(0), {values}), std::nullopt);
   Value result = b.reshape(flat, natural);
   if (n.has(2)) {
