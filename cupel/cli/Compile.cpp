@@ -61,6 +61,14 @@ std::optional<int> importModel(ModelRequest &request, ModelContext &context, Com
   printNotes(request.notes);
   printNotes(imported->notes);
   compiled.module = std::move(imported->module);
+  // By these names the weights are found again.
+  Block &body = compiled.module->lookupSymbol<func::FuncOp>("main").getBody().front();
+  for (BlockArgument argument : body.getArguments()) {
+    size_t i = argument.getArgNumber(), inputs = imported->inputs.size();
+    const std::string &name =
+        i < inputs ? imported->inputs[i].name : imported->weights[i - inputs].first;
+    argument.setLoc(NameLoc::get(StringAttr::get(&context.get(), name)));
+  }
   compiled.weights = std::move(imported->weights);
   compiled.inputs = imported->inputs.size();
   return std::nullopt;

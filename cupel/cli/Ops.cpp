@@ -39,6 +39,30 @@ struct OpUse {
   int64_t in(State state) const { return states[size_t(state)]; }
 };
 
+/// Tensors in few characters, whatever the format calls them: `f32[2,3]` for tensor<2x3xf32>.
+std::vector<std::string> shortened(const std::vector<std::string> &types) {
+  std::vector<std::string> result;
+  for (llvm::StringRef type : types) {
+    llvm::StringRef rest = type;
+    if (!rest.ends_with(">") || !rest.consume_front("tensor<")) {
+      result.push_back(type.str());
+      continue;
+    }
+    rest = rest.drop_back();
+    std::string sizes;
+    while (true) {
+      llvm::StringRef size =
+          rest.take_while([](char c) { return (c >= '0' && c <= '9') || c == '?'; });
+      if (size.empty() || !rest.drop_front(size.size()).starts_with("x"))
+        break;
+      sizes += (sizes.empty() ? "" : ",") + size.str();
+      rest = rest.drop_front(size.size() + 1);
+    }
+    result.push_back(rest.str() + "[" + sizes + "]");
+  }
+  return result;
+}
+
 std::vector<OpUse> usesOf(const frontends::ModelSurvey &survey) {
   std::map<std::pair<std::string, int64_t>, OpUse> uses;
   for (const SurveyedNode &node : survey.nodes) {
@@ -49,11 +73,12 @@ std::vector<OpUse> usesOf(const frontends::ModelSurvey &survey) {
     ++use.states[size_t(node.state)];
     if (node.state == State::Failed)
       use.failures.push_back(&node);
+    Form made{shortened(node.operands), shortened(node.results), 0};
     auto same = std::ranges::find_if(use.forms, [&](const Form &form) {
-      return form.operands == node.operands && form.results == node.results;
+      return form.operands == made.operands && form.results == made.results;
     });
     if (same == use.forms.end())
-      same = use.forms.insert(same, {node.operands, node.results, 0});
+      same = use.forms.insert(same, std::move(made));
     ++same->count;
   }
   std::vector<OpUse> sorted;
@@ -70,14 +95,10 @@ std::vector<OpUse> usesOf(const frontends::ModelSurvey &survey) {
   return sorted;
 }
 
-/// Types in few characters: `2x3xf32`.
-std::string joined(const std::vector<std::string> &types) {
+std::string joined(const std::vector<std::string> &words) {
   std::string text;
-  for (llvm::StringRef type : types) {
-    if (type.ends_with(">") && type.consume_front("tensor<"))
-      type = type.drop_back();
-    text += (text.empty() ? "" : ", ") + type.str();
-  }
+  for (const std::string &word : words)
+    text += (text.empty() ? "" : ", ") + word;
   return text;
 }
 
@@ -94,6 +115,10 @@ std::string stateOf(const OpUse &use) {
               (count == use.count ? std::string(frontends::name(state))
                                   : fmt::format("{} {}", count, frontends::name(state)));
   return text;
+}
+
+std::string typeOf(const frontends::Argument &input) {
+  return shortened({tensor::describe(input.type, input.shape)}).front();
 }
 
 llvm::json::Object toJson(const SurveyedNode &node) {
@@ -129,8 +154,7 @@ void printJson(const ModelRequest &request, const frontends::ModelSurvey &survey
     ops.push_back(std::move(entry));
   }
   for (const frontends::Argument &input : survey.inputs)
-    inputs.push_back(llvm::json::Object{{"name", input.name},
-                                        {"type", tensor::describe(input.type, input.shape)}});
+    inputs.push_back(llvm::json::Object{{"name", input.name}, {"type", typeOf(input)}});
   for (const auto *list : {&request.notes, &survey.notes})
     for (const std::string &note : *list)
       notes.push_back(note);
