@@ -57,8 +57,10 @@ CollectArguments::CollectArguments(CommandLine &line) {
       ->type_name("NAME")
       ->expected(1)
       ->take_all();
-  app.add_flag("--dedupe,!--no-dedupe", made.dedupe,
-               "Of operator cases that test the same run the first only (the default)");
+  CLI::Option *dedupe =
+      app.add_flag("--dedupe", givenDedupe,
+                   "Of operator cases that test the same run the first only (the default)");
+  app.add_flag("--no-dedupe", noDedupe, "Run them all")->excludes(dedupe);
   app.add_flag("--list-models", listModels, "List the models that have operator cases, and stop");
   app.add_flag("--list-cases", listCases, "List the operator cases, and stop");
   app.add_flag("--no-cache", noCache, "Read every loader anew");
@@ -67,6 +69,7 @@ CollectArguments::CollectArguments(CommandLine &line) {
 Result<testbench::matrix::CollectOptions> CollectArguments::options() const {
   testbench::matrix::CollectOptions result = made;
   result.useCache = !noCache;
+  result.dedupe = !noDedupe;
   if (!python.empty())
     result.python = python;
   result.suites = splitList(suites);

@@ -27,7 +27,7 @@ public:
 private:
   testbench::matrix::CollectOptions made;
   std::string shard, frameworks, suites;
-  bool noCache = false;
+  bool noCache = false, givenDedupe = false, noDedupe = false;
 };
 
 /// --list-models: the models of the operator cases among the selected tests; --list-cases: these

@@ -106,6 +106,21 @@ std::string scratchFolder(const std::string &run) {
   return fs::temp_directory_path() / ("cupel-run-" + run);
 }
 
+/// How many workers pay for their start. That of torch takes as long as hundreds of operator cases,
+/// so that one worker is the fastest way through a short list of these.
+unsigned workersWorthStarting(const std::vector<TestItem> &items, const RunnerOptions &running) {
+  constexpr size_t kCasesAWorker = 500;
+  constexpr double kLongSeconds = 20; // Cases that are known to take long are worth more.
+  double known = 0;
+  for (const TestItem &item : items) {
+    if (item.suite != "opcases" || running.compileBackend != "cupel")
+      return running.jobs;
+    if (auto found = running.forecasts.find(item.fullName()); found != running.forecasts.end())
+      known += found->second.seconds;
+  }
+  return known > kLongSeconds ? running.jobs : unsigned(1 + items.size() / kCasesAWorker);
+}
+
 /// One `cupel run`, new or resumed.
 class TestRun {
 public:
@@ -406,6 +421,8 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
     if (test.seconds > 0)
       running->forecasts[test.fullName()] = {.seconds = test.seconds,
                                              .memoryBytes = test.peakMemoryBytes};
+  if (!options.jobs)
+    running->jobs = std::min(running->jobs, workersWorthStarting(items, *running));
   results::TerminalOptions terminal = results::TerminalOptions::forStream(stdout);
   terminal.quiet = options.quiet;
   terminal.commandTail = resultsTail(options.results);
