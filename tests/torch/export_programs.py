@@ -242,6 +242,24 @@ def mutate_buffers_and_input():
     return Counter(), (r(2, 3),)
 
 
+class Tied(nn.Module):
+    """Two names of one buffer: a write to one is seen through the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("first", torch.zeros(2000))
+        self.register_buffer("second", self.first)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.first.add_(x)
+        return self.second * 2
+
+
+@case
+def mutate_tied_buffers():
+    return Tied(), (r(2000),)
+
+
 @case
 def mutate_decomposed():
     return Counter(), (r(2, 3),), {"decompose": True}
