@@ -216,6 +216,11 @@ Status Importer::importNumberCall(Scope &scope, const GraphNode &node) {
 
 Status Importer::lower(const OpEntry &entry, Node &node) {
   entry.lower(node);
+  if (std::string problem = builder->problem(); !problem.empty()) {
+    builder->forgetProblem();
+    if (failure.refusal == Refusal::None)
+      return refuse(Refusal::Invalid, "its arguments do not fit: " + problem);
+  }
   if (failure.refusal != Refusal::None)
     return Error{failure.message};
   for (auto [i, result] : llvm::enumerate(node.results)) {

@@ -52,7 +52,7 @@ void lowerArange(Node &n) {
     Scalar scalar = n.scalar(name);
     return scalar.kind == Scalar::Kind::Real ? int64_t(scalar.real()) : scalar.integer;
   };
-  if (emptyResult(n))
+  if (!hasResultRank(n, 1) || emptyResult(n))
     return;
   if (whole) {
     Value at = b.iota(type.getShape(), 0, b.i64());
@@ -92,7 +92,7 @@ Type spacingType(Node &n) {
 }
 
 void lowerLinspace(Node &n) {
-  if (n.failed() || emptyResult(n))
+  if (n.failed() || !hasResultRank(n, 1) || emptyResult(n))
     return;
   Type element = n.resultElement();
   if (isa<IntegerType>(element)) {
@@ -104,7 +104,7 @@ void lowerLinspace(Node &n) {
 }
 
 void lowerLogspace(Node &n) {
-  if (n.failed() || emptyResult(n))
+  if (n.failed() || !hasResultRank(n, 1) || emptyResult(n))
     return;
   HloBuilder &b = n.b;
   Type type = spacingType(n);
@@ -115,7 +115,7 @@ void lowerLogspace(Node &n) {
 
 void lowerEye(Node &n) {
   HloBuilder &b = n.b;
-  if (n.failed() || emptyResult(n))
+  if (n.failed() || !hasResultRank(n, 2) || emptyResult(n))
     return;
   Dims shape(n.resultShape());
   Value hit = b.equal(b.iota(shape, 0, b.i64()), b.iota(shape, 1, b.i64()));
@@ -127,6 +127,8 @@ template <bool upper> void lowerTriangleIndices(Node &n) {
   int64_t rows = n.integer("row"), columns = n.integer("col"), offset = n.integer("offset");
   if (n.failed() || emptyResult(n))
     return;
+  if (rows < 0 || columns < 0 || rows > (1 << 12) || columns > (1 << 12))
+    return n.notYet("arguments 'row' and 'col' beyond 4096");
   SmallVector<int64_t> row, column;
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
@@ -142,7 +144,7 @@ template <bool upper> void lowerTriangleIndices(Node &n) {
 /// Weights of cosines: a0 - a1 cos(2 pi i / m) + a2 cos(4 pi i / m)...
 void cosineWindow(Node &n, ArrayRef<double> weights) {
   HloBuilder &b = n.b;
-  if (n.failed() || emptyResult(n))
+  if (n.failed() || !hasResultRank(n, 1) || emptyResult(n))
     return;
   int64_t length = n.resultShape()[0];
   bool periodic = !n.declares("periodic") || !n.has("periodic") || n.flag("periodic");
@@ -169,7 +171,7 @@ void lowerBlackman(Node &n) { cosineWindow(n, {0.42, 0.5, 0.08}); }
 
 void lowerBartlett(Node &n) {
   HloBuilder &b = n.b;
-  if (n.failed() || emptyResult(n))
+  if (n.failed() || !hasResultRank(n, 1) || emptyResult(n))
     return;
   int64_t length = n.resultShape()[0];
   bool periodic = !n.declares("periodic") || !n.has("periodic") || n.flag("periodic");
@@ -193,7 +195,7 @@ double besselI0(double x) {
 
 void lowerKaiser(Node &n) {
   HloBuilder &b = n.b;
-  if (n.failed() || emptyResult(n))
+  if (n.failed() || !hasResultRank(n, 1) || emptyResult(n))
     return;
   int64_t length = n.resultShape()[0];
   bool periodic = !n.declares("periodic") || !n.has("periodic") || n.flag("periodic");
@@ -215,7 +217,7 @@ void lowerKaiser(Node &n) {
 void lowerVander(Node &n) {
   HloBuilder &b = n.b;
   Value x = n.in("x", n.resultElement());
-  if (n.failed() || emptyResult(n))
+  if (n.failed() || n.resultShape().empty() || emptyResult(n))
     return;
   int64_t columns = n.resultShape().back();
   bool increasing = n.target().starts_with("aten.linalg_vander") ||
@@ -234,7 +236,7 @@ void lowerVander(Node &n) {
 void lowerOneHot(Node &n) {
   HloBuilder &b = n.b;
   Value x = n.in("self", b.i64());
-  if (n.failed() || emptyResult(n))
+  if (n.failed() || !hasResultRank(n, HloBuilder::rankOf(x) + 1) || emptyResult(n))
     return;
   Dims shape(n.resultShape());
   Value hit = b.equal(b.unsqueeze(x, HloBuilder::rankOf(x)),

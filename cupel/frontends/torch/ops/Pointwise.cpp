@@ -131,6 +131,18 @@ void lowerWhereAlone(Node &n) {
   n.never("where of a condition alone: how many places it finds depends on values");
 }
 
+/// With exp(|x| / 2) squared at last: it overflows no sooner than the result does, and half of x is
+/// exact.
+template <bool odd> Value hyperbolic(HloBuilder &b, Value x) {
+  Value plain = odd ? b.unary<chlo::SinhOp>(x) : b.unary<chlo::CoshOp>(x);
+  if (!HloBuilder::isFloat(x))
+    return plain;
+  Value size = b.abs(x), half = b.like(x, 0.5), root = b.exp(b.multiply(size, half));
+  Value up = b.multiply(b.multiply(half, root), root), down = b.divide(b.divide(half, root), root);
+  Value result = odd ? copySign(b, b.subtract(up, down), x) : b.add(up, down);
+  return b.select(b.less(size, b.like(x, 1)), plain, result);
+}
+
 Value tanOf(HloBuilder &b, Value x) { return b.unary<stablehlo::TanOp>(x); }
 Value expOf(HloBuilder &b, Value x) { return b.exp(x); }
 Value logOf(HloBuilder &b, Value x) { return b.log(x); }
@@ -163,8 +175,8 @@ void registerPointwise(OpTable &table) {
   both("aten.asin", "aten.arcsin", floatUnary<unaryOf<chlo::AsinOp>>);
   both("aten.acos", "aten.arccos", floatUnary<unaryOf<chlo::AcosOp>>);
   both("aten.atan", "aten.arctan", floatUnary<unaryOf<chlo::AtanOp>>);
-  table.add("aten.sinh", floatUnary<unaryOf<chlo::SinhOp>>);
-  table.add("aten.cosh", floatUnary<unaryOf<chlo::CoshOp>>);
+  table.add("aten.sinh", floatUnary<hyperbolic<true>>);
+  table.add("aten.cosh", floatUnary<hyperbolic<false>>);
   table.add("aten.tanh", floatUnary<tanhOf>);
   both("aten.asinh", "aten.arcsinh", floatUnary<unaryOf<chlo::AsinhOp>>);
   both("aten.acosh", "aten.arccosh", floatUnary<unaryOf<chlo::AcoshOp>>);

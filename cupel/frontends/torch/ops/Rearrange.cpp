@@ -237,6 +237,8 @@ void lowerRepeatInterleave(Node &n) {
   }
   if (n.failed() || emptyResult(n))
     return;
+  if (!hasResultRank(n, HloBuilder::rankOf(x)))
+    return;
   int64_t size = HloBuilder::shapeOf(x)[dim], want = n.resultShape()[dim];
   if (n.isTensor("repeats")) {
     Value repeats = flatten(b, n.in("repeats", b.i64()));
@@ -323,7 +325,7 @@ void lowerBlockDiag(Node &n) {
   SmallVector<Value> rows;
   Type type = n.resultElement();
   Dims shape(n.resultShape());
-  if (n.failed() || emptyResult(n))
+  if (n.failed() || !hasResultRank(n, 2) || emptyResult(n))
     return;
   int64_t column = 0;
   for (Value value : n.list("tensors")) {
@@ -381,6 +383,8 @@ void lowerCartesianProduct(Node &n) {
 
 void lowerCombinations(Node &n) {
   HloBuilder &b = n.b;
+  if (n.rank("self") != 1)
+    return n.fail("argument 'self' is no vector");
   int64_t r = n.integer("r", 2), size = n.shape("self")[0];
   bool again = n.flag("with_replacement");
   if (r < 1 || r > 8)
@@ -499,6 +503,8 @@ void lowerPadSequence(Node &n) {
   Value filler = n.in("padding_value", n.resultElement());
   if (n.failed() || values.empty())
     return;
+  if (n.resultShape().size() < 2)
+    return n.fail("its declared result has less than two dimensions");
   int64_t longest = n.resultShape()[batchFirst ? 1 : 0];
   for (Value value : values) {
     int64_t rank = HloBuilder::rankOf(value);

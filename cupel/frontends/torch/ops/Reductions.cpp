@@ -232,7 +232,7 @@ double correctionOf(Node &n) {
 
 template <bool root, bool mean> void lowerVariance(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.element("self"));
+  Type type = n.computeType(n.promoteToFloat({"self"}));
   Value x = n.in("self", type);
   Dims dims = reducedDims(n);
   double correction = correctionOf(n);

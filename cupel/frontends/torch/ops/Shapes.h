@@ -16,6 +16,8 @@ mlir::Value diagonalOf(HloBuilder &b, mlir::Value x, int64_t offset, int64_t dim
 mlir::Value atOrAbove(HloBuilder &b, llvm::ArrayRef<int64_t> shape, int64_t offset);
 /// A result without elements is given at once.
 bool emptyResult(Node &n, size_t i = 0);
+/// Whether the declared result has this rank; if not, a complaint.
+bool hasResultRank(Node &n, int64_t rank);
 /// The numbers of a tensor that is known at import.
 std::optional<Dims> knownIntegers(Node &n, llvm::StringRef argument);
 /// As one dimension.

@@ -330,8 +330,10 @@ void lowerBincount(Node &n) {
   Value x = n.in("self", b.i64());
   Value weights = n.has("weights") ? n.in("weights", n.resultElement())
                                    : b.splatInteger(1, b.i64(), HloBuilder::shapeOf(x));
-  if (n.failed())
+  if (n.failed() || !hasResultRank(n, 1))
     return;
+  if (HloBuilder::shapeOf(x) != HloBuilder::shapeOf(weights) || HloBuilder::rankOf(x) != 1)
+    return n.fail("arguments 'self' and 'weights' are no vectors of one size");
   n.out(countInto(b, x, weights, n.resultShape()[0]));
 }
 

@@ -112,7 +112,6 @@ template <int order> Value besselJ(HloBuilder &b, Value x) {
   if (order == 1)
     large = b.select(b.less(x, b.like(x, 0)), b.negate(large), large);
   Value result = b.select(b.lessEqual(a, eight), small, large);
-  result = b.select(isInfinite(b, x), b.like(x, 0), result);
   return b.select(isNan(b, x), x, result);
 }
 

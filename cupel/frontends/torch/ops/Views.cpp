@@ -38,6 +38,14 @@ bool emptyResult(Node &n, size_t i) {
   return true;
 }
 
+bool hasResultRank(Node &n, int64_t rank) {
+  RankedTensorType type = n.resultType();
+  if (type && type.getRank() == rank)
+    return true;
+  n.fail("its declared result has another rank than " + std::to_string(rank));
+  return false;
+}
+
 Value diagonalOf(HloBuilder &b, Value x, int64_t offset, int64_t dim1, int64_t dim2) {
   int64_t rows = HloBuilder::shapeOf(x)[dim1], columns = HloBuilder::shapeOf(x)[dim2];
   int64_t row = std::max<int64_t>(-offset, 0), column = std::max<int64_t>(offset, 0);
