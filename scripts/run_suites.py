@@ -227,7 +227,7 @@ class Suites:
         return total_of([suite, counted(verbs, self.env), counted(models, self.env)])
 
     def torch(self) -> Result:
-        """PyTorch's operator samples as archives on the reference, torch.compile's backend, the testers."""
+        """PyTorch's operator samples, programs and models as archives on the reference, torch.compile's backend, the testers."""
         if self.no_venv:
             return skipped(f"nothing of PyTorch was run: {self.no_venv}")
         python, cases, results = ROOT / ".venv/bin/python", self.build / "torch-cases", []
@@ -237,6 +237,7 @@ class Suites:
                 results.append(Result(failed=1, details=f"{output}\nexport_opinfo.py --dtype {dtype} ended with {code}"))
             else:
                 results.append(counted([self.python, ROOT / "tests/torch/check_opinfo.py", self.bin, cases / dtype], self.env))
+        results.append(counted([python, ROOT / "tests/torch/check_programs.py", self.bin, self.build / "torch-programs"], self.env))
         env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"), CUPEL_LIBRARY=str(self.build / "lib/libcupel.so"),
                    CUPEL_BIN=str(self.bin))
         for folder in ("torch_compile", "testers"):

@@ -55,16 +55,20 @@ Damage damageOf(Random &random) {
   return kinds[random.below(std::size(kinds))];
 }
 
-void collect(Json &value, std::vector<Json *> &all, int depth = 0) {
+/// All values of a document; `hot` are those that decide what is computed.
+void collect(Json &value, std::vector<Json *> &all, std::vector<Json *> &hot, bool isHot = false,
+             int depth = 0) {
   all.push_back(&value);
+  if (isHot)
+    hot.push_back(&value);
   if (depth >= 40 || !(value.is_array() || value.is_object()))
     return;
   for (auto at = value.begin(); at != value.end(); ++at) {
+    std::string key = value.is_object() ? at.key() : "";
     // Notes for readers: damage there is seldom seen.
-    if (value.is_object() && (at.key() == "metadata" || at.key() == "module_call_graph" ||
-                              at.key() == "device" || at.key() == "guards_code"))
+    if (key == "metadata" || key == "module_call_graph" || key == "device" || key == "guards_code")
       continue;
-    collect(*at, all, depth + 1);
+    collect(*at, all, hot, isHot || key == "nodes" || key == "sizes" || key == "config", depth + 1);
   }
 }
 
@@ -105,10 +109,13 @@ std::string damagedJson(const std::string &text, Random &random) {
   Json document = Json::parse(text, nullptr, false);
   if (document.is_discarded())
     return text;
-  for (uint64_t i = 0, count = 1 + random.below(3); i < count; ++i) {
-    std::vector<Json *> all;
-    collect(document, all);
-    Json &place = *all[random.below(all.size())];
+  const Json whole = document;
+  for (uint64_t i = 0, count = 1 + random.below(3); i < count || (document == whole && i < 20);
+       ++i) {
+    std::vector<Json *> all, hot;
+    collect(document, all, hot);
+    const std::vector<Json *> &from = !hot.empty() && random.below(4) ? hot : all;
+    Json &place = *from[random.below(from.size())];
     Json other = *all[random.below(all.size())];
     switch (random.below(6)) {
     case 0:

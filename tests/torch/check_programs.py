@@ -1,60 +1,84 @@
-"""Exports programs, each about one thing an importer can get wrong, and runs them through Cupel's frontend on the reference.
+"""Exports programs and models, runs them through Cupel's frontend on the reference, and feeds damaged copies of them to the reader.
 
-usage: .venv/bin/python tests/torch/check_programs.py [--worker build/bin/cupel-worker] [--folder DIR] [-k NAME...]
+usage: .venv/bin/python tests/torch/check_programs.py BUILD/bin FOLDER [-k NAME...] [--fuzz 10000]
 
-Prints each case that is not as torch computes it, and `N passed, N failed` at the end.
+export_programs.py (one thing an importer can get wrong each) and export_models.py write the cases to FOLDER, anew when these
+scripts or torch have changed. Prints each case that is not as torch computes it, and `N passed, N failed` at the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import importlib.metadata
+import re
+import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+SCRIPTS = {"programs": HERE / "export_programs.py", "models": HERE / "export_models.py"}
+FINISHED = "finished"
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed", re.MULTILINE)
+
+
+def stamp() -> str:
+    texts = b"".join(script.read_bytes() for script in SCRIPTS.values())
+    return f"{hashlib.sha256(texts).hexdigest()} torch {importlib.metadata.version('torch')}\n"
+
+
+def export(folder: Path) -> int:
+    """Writes the cases unless they are there; the number of those that could not be exported."""
+    finished = folder / FINISHED
+    if finished.exists() and finished.read_text() == stamp():
+        return 0
+    shutil.rmtree(folder, ignore_errors=True)
+    failed = 0
+    for kind, script in SCRIPTS.items():
+        ran = subprocess.run([sys.executable, str(script), str(folder / kind)], capture_output=True, text=True, check=False)
+        lines = [line for line in ran.stdout.splitlines() if line.startswith("not exported")]
+        failed += len(lines) + (ran.returncode != 0)
+        print("\n".join(lines + ([ran.stderr] if ran.returncode else [])))
+    if not failed:
+        finished.write_text(stamp())
+    return failed
+
+
+def run_cases(worker: Path, files: list[str]) -> tuple[int, int]:
+    ran = subprocess.run([str(worker), "pt2-cases", *files], capture_output=True, text=True, check=False)
+    lines = ran.stdout.splitlines()
+    passed = sum(line.startswith("PASSED ") for line in lines)
+    for line in lines:
+        if line.startswith(("FAILED ", "REFUSED(")):
+            print(line)
+    if ran.returncode < 0:
+        print(f"the worker died of signal {-ran.returncode} after {len(lines)} cases: {ran.stderr[-400:]}")
+    return passed, len(files) - passed
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worker", type=Path, default=ROOT / "build/bin/cupel-worker")
-    parser.add_argument("--folder", type=Path, help="keep the cases here; exported anew only if it is empty")
+    parser.add_argument("bin", type=Path)
+    parser.add_argument("folder", type=Path)
     parser.add_argument("-k", action="append", metavar="NAME", help="only cases whose name contains this")
+    parser.add_argument("--fuzz", type=int, default=10000, metavar="N", help="damaged archives to read")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = options.folder or Path(scratch)
-        failed = 0
-        if not any(folder.glob("*/case.pt2")):
-            command = [sys.executable, str(Path(__file__).with_name("export_programs.py")), str(folder)]
-            for name in options.k or []:
-                command += ["-k", name]
-            exported = subprocess.run(command, capture_output=True, text=True, check=False)
-            for line in exported.stdout.splitlines():
-                if line.startswith("not exported"):
-                    failed += 1
-                    print(line)
-            if exported.returncode:
-                print(exported.stderr)
-                return 1
-        files = [str(path) for path in sorted(folder.glob("*/case.pt2"))
-                 if not options.k or any(name in path.parent.name for name in options.k)]
-        ran = subprocess.run([str(options.worker), "pt2-cases", *files], capture_output=True, text=True, check=False)
-        passed = 0
-        seen = set()
-        for line in ran.stdout.splitlines():
-            if line.startswith("PASSED "):
-                passed += 1
-            elif line.startswith(("FAILED ", "REFUSED(")):
-                failed += 1
-                print(line)
-            else:
-                continue
-            seen.add(line.split(": ")[0].split(" ")[-1])
-        if ran.returncode < 0:
-            print(f"the worker died of signal {-ran.returncode} after {len(seen)} cases: {ran.stderr[-400:]}")
-        if passed + failed < len(files):
-            failed = len(files) - passed
+    failed = export(options.folder)
+    files = [str(path) for path in sorted(options.folder.glob("*/*/case.pt2"))
+             if not options.k or any(name in path.parent.name for name in options.k)]
+    passed, more = run_cases(options.bin / "cupel-worker", files)
+    failed += more
+    if options.fuzz and files:
+        ran = subprocess.run([str(options.bin / "cupel_torch_fuzz"), "--count", str(options.fuzz), *files], capture_output=True, text=True,
+                             check=False)
+        counts = COUNTS.search(ran.stdout)
+        print("\n".join(line for line in ran.stdout.splitlines() if line.startswith("FAILED")) or ran.stdout.strip().splitlines()[0])
+        if counts:
+            passed, failed = passed + int(counts[1]), failed + int(counts[2])
+        else:
+            failed += 1
+            print(f"cupel_torch_fuzz ended with {ran.returncode}: {ran.stderr[-400:]}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

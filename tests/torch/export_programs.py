@@ -242,6 +242,24 @@ def mutate_buffers_and_input():
     return Counter(), (r(2, 3),)
 
 
+class Tied(nn.Module):
+    """Two names of one buffer: a write to one is seen through the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("first", torch.zeros(2000))
+        self.register_buffer("second", self.first)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.first.add_(x)
+        return self.second * 2
+
+
+@case
+def mutate_tied_buffers():
+    return Tied(), (r(2000),)
+
+
 @case
 def mutate_decomposed():
     return Counter(), (r(2, 3),), {"decompose": True}
@@ -450,7 +468,7 @@ def hop_associative_scan():
 @case
 def vmap():
     def run(x, y):
-        return torch.vmap(lambda a, b: (a @ b, a.sum() * b), in_dims=(0, 1), out_dims=(0, 1))(x, y)
+        return torch.vmap(lambda a, b: a @ b + b.sum(), in_dims=(0, 1))(x, y)
 
     return forward_of(run), (r(4, 2, 3), r(3, 4))
 

@@ -20,7 +20,7 @@ namespace {
 /// touched before they are used.
 constexpr uint64_t kVerifiedBytes = 1 << 20;
 /// A program's JSON beyond this is refused: as values it takes many times its size.
-constexpr uint64_t kMaxJsonBytes = uint64_t{1} << 29;
+constexpr uint64_t kMaxJsonBytes = uint64_t{1} << 28;
 
 std::string_view textOf(const SharedBytes &bytes) {
   return {reinterpret_cast<const char *>(bytes.bytes.data()), bytes.bytes.size()};

@@ -142,6 +142,11 @@ TEST_F(ArchiveTest, RefusesWithThePlace) {
   records["root/data/weights/model_weights_config.json"] =
       config(R"({"as_int": 1000000000000})", R"({"as_int": 0})", 0);
   refuses(records, "bytes");
+  // Brackets without end.
+  records = good();
+  records["root/models/model.json"] =
+      R"({"graph_module": )" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}";
+  refuses(records, "graph_module");
   // Compressed records could hide anything.
   refuses(good(), "compressed", true);
 }

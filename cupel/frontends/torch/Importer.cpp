@@ -254,6 +254,7 @@ Entry Importer::fresh(Value value) {
 }
 
 Status Importer::importInputs(Scope &scope, Imported &result) {
+  std::map<std::tuple<const std::byte *, tensor::DType, Shape>, std::shared_ptr<Memory>> stored;
   for (const InputSpec &input : program.inputs) {
     auto meta = program.graph.tensors.find(input.name);
     bool isTensor = input.kind != InputKind::ConstantInput && input.kind != InputKind::Token &&
@@ -316,8 +317,18 @@ Status Importer::importInputs(Scope &scope, Imported &result) {
                         input.target,
                         tensor::describe(value->second.elementType(), value->second.shape())));
       Entry entry = fresh({});
-      entry.tensor->memory->weight = int64_t(candidates.size());
-      candidates.push_back({input.target, &value->second, input.kind == InputKind::TensorConstant});
+      // Tied weights are one tensor under several names.
+      auto key = std::make_tuple(value->second.data(), value->second.dtype(),
+                                 Shape(type->getShape().begin(), type->getShape().end()));
+      std::shared_ptr<Memory> &tied = stored[key];
+      if (tied && value->second.size() > 0) {
+        entry.tensor->memory = tied;
+      } else {
+        tied = entry.tensor->memory;
+        tied->weight = int64_t(candidates.size());
+        candidates.push_back(
+            {input.target, &value->second, input.kind == InputKind::TensorConstant});
+      }
       setStrides(scope, input.name, *entry.tensor);
       scope.names[input.name] = entry;
       break;

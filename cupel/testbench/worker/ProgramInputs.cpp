@@ -158,12 +158,21 @@ Result<std::map<std::string, Tensor>> namedInputsFor(const std::vector<std::stri
   return inputs;
 }
 
+bool isMutation(const ValueType &result) { return result.name.starts_with("mutated:"); }
+
 Result<std::optional<std::vector<Tensor>>> expectedFor(const Program &program,
                                                        const std::string &file, uint32_t part) {
   std::string path = companionFile(file, part, "expected");
   if (path.empty())
     return std::optional<std::vector<Tensor>>();
-  Result<std::vector<Tensor>> picked = pick(path, program.results, "result");
+  // What a program writes to beside its results may be left out.
+  Result<tensor::Safetensors> read = tensor::readSafetensors(path);
+  if (!read)
+    return Error{read.message()};
+  std::vector<ValueType> results = program.results;
+  while (results.size() > read->tensors.size() && isMutation(results.back()))
+    results.pop_back();
+  Result<std::vector<Tensor>> picked = pick(path, results, "result");
   if (!picked)
     return Error{picked.message()};
   return std::optional(std::move(*picked));

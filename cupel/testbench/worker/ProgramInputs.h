@@ -23,7 +23,11 @@ Result<std::vector<tensor::Tensor>> inputsFor(const Program &program, const std:
 Result<std::map<std::string, tensor::Tensor>>
 namedInputsFor(const std::vector<std::string> &names, const std::string &file, uint32_t part);
 
-/// The expected outputs from the program's companion; nothing where it has none.
+/// Whether a result is the new value of a buffer or an input that the program writes to.
+bool isMutation(const ValueType &result);
+
+/// The expected outputs from the program's companion; nothing where it has none. What the program
+/// writes to may be missing at the end.
 Result<std::optional<std::vector<tensor::Tensor>>>
 expectedFor(const Program &program, const std::string &file, uint32_t part);
 
