@@ -246,7 +246,7 @@ void lowerGradient(Node &n) {
         };
         first = mix(at(0, 1), -1.5, at(1, 2), 2, at(2, 3), -0.5);
         last =
-            mix(at(size - 1, size), 1.5, at(size - 2, size - 1), -2, at(size - 3, size - 2), 0.5);
+            mix(at(size - 3, size - 2), 0.5, at(size - 2, size - 1), -2, at(size - 1, size), 1.5);
       }
     } else {
       Value c = cast(b, coordinates[i], type);
