@@ -198,12 +198,18 @@ class Suites:
         return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/jax_plugin"], env)
 
     def fuzz(self) -> Result:
+        """Damaged programs and damaged ONNX models."""
         folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]
-        code, output = execute([self.bin / "cupel_fuzz", *(folder for folder in folders if folder.is_dir()),
-                                *([] if self.mode == "full" else ["--quick"])], self.env)
+        models = [ROOT / "tests/fuzz/onnx_corpus", self.build / "onnx-cases/node"]
+        quick = [] if self.mode == "full" else ["--quick"]
+        return total_of([self.fuzzed("cupel_fuzz", folders, quick), self.fuzzed("cupel_onnx_fuzz", models, [])])
+
+    def fuzzed(self, tool: str, folders: list[Path], options: list[str]) -> Result:
+        code, output = execute([self.bin / tool, *(folder for folder in folders if folder.is_dir()),
+                                *options], self.env)
         match = re.search(r"^fuzz: (\d+) inputs, (\d+) failed", output, re.MULTILINE)
         if not match:
-            return Result(failed=1, details=f"{output}\ncupel_fuzz ended with {code}")
+            return Result(failed=1, details=f"{output}\n{tool} ended with {code}")
         inputs, failed = (int(group) for group in match.groups())
         return Result(inputs - failed, failed or int(code != 0), 0, output if code else "")
 

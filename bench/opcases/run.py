@@ -24,7 +24,7 @@ AIM = 100.0
 
 UNARY = ("torch.exp", "torch.rsqrt", "torch.sigmoid", "torch.tanh", "torch.nn.functional.silu", "torch.nn.functional.gelu", "torch.neg", "torch.abs",
          "torch.sin", "torch.relu", "torch.square", "torch.floor")
-BINARY = ("torch.add", "torch.sub", "torch.mul", "torch.div", "torch.maximum")
+BINARY = ("torch.add", "torch.sub", "torch.mul", "torch.div", "torch.pow", "torch.maximum")
 SHAPES = ([8, 64], [2, 16, 32], [4, 4, 8, 8], [128], [3, 5, 7])
 
 
@@ -46,7 +46,8 @@ def cases() -> list[dict]:
             add(op, tensor(*shape))
         for op in BINARY:
             add(op, tensor(*shape), tensor(*shape))
-            add(op, tensor(*shape), {"value": 1.5})
+            if op != "torch.maximum":
+                add(op, tensor(*shape), {"value": 1.5})
         for op in ("torch.sum", "torch.mean", "torch.amax", "torch.softmax"):
             add(op, tensor(*shape), dim=-1)
         add("torch.nn.functional.layer_norm", tensor(*shape), {"value": [shape[-1]]})

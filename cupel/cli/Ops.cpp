@@ -70,10 +70,14 @@ std::vector<OpUse> usesOf(const frontends::ModelSurvey &survey) {
   return sorted;
 }
 
-std::string joined(const std::vector<std::string> &words) {
+/// Types in few characters: `2x3xf32`.
+std::string joined(const std::vector<std::string> &types) {
   std::string text;
-  for (const std::string &word : words)
-    text += (text.empty() ? "" : ", ") + word;
+  for (llvm::StringRef type : types) {
+    if (type.ends_with(">") && type.consume_front("tensor<"))
+      type = type.drop_back();
+    text += (text.empty() ? "" : ", ") + type.str();
+  }
   return text;
 }
 

@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <functional>
 #include <optional>
 
@@ -236,6 +238,7 @@ private:
   mlir::Operation *lastConstant = nullptr;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   std::string impossible;
+  llvm::StringMap<unsigned> decompositions; ///< How many of each name are made.
 };
 
 /// A tensor as an attribute of the type it has.

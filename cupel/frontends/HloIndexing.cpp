@@ -194,8 +194,12 @@ HloBuilder::composite(StringRef name, ValueRange operands, DictionaryAttr attrib
                       const std::function<SmallVector<Value>(HloBuilder &, ValueRange)> &body) {
   ModuleOp module = this->module();
   std::string base = name.str() + ".impl", symbol = base;
-  for (unsigned i = 1; module.lookupSymbol(symbol); ++i)
-    symbol = base + "_" + std::to_string(i);
+  // Where many are made, the search begins at the last one.
+  for (unsigned &next = decompositions[name];; ++next) {
+    symbol = next ? base + "_" + std::to_string(next) : base;
+    if (!module.lookupSymbol(symbol))
+      break;
+  }
   auto outer = OpBuilder::atBlockEnd(module.getBody());
   auto decomposition =
       outer.create<func::FuncOp>(loc, symbol, outer.getFunctionType(TypeRange(operands), {}));

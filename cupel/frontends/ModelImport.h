@@ -91,7 +91,7 @@ struct ImportedModel {
 /// What a model takes, before anything is known of its inputs.
 struct ModelInput {
   std::string name;
-  std::string type; ///< As messages show it: `f32[batch,3,224,224]`, `sequence`.
+  std::string type; ///< As messages show it: `float[batch,3,224,224]`, `sequence`.
   /// False for what is fed only on request (a default stands in the file).
   bool isRequired = true;
 };
@@ -121,7 +121,7 @@ struct SurveyedNode {
   std::string op;      ///< With its domain: `Conv`, `com.microsoft.Gelu`, `aten.add.Tensor`.
   int64_t version = 0; ///< Of the operator set; 0 where there is none.
   std::vector<std::string> operands,
-      results; ///< `f32[2,3]`, `none`, ...; as far as they are known.
+      results; ///< `tensor<2x3xf32>`, `none`; as far as they are known.
   State state = State::Lowered;
   ImportFailure failure;
 };

@@ -69,6 +69,9 @@ struct CompileOptions {
   /// Sums and products of floats of 32 bits and below accumulate in f64 instead of in the
   /// program's own types, which is what the golden reference does unless told.
   bool wideAccumulation = false;
+  /// A scatter skips a window of which a part hangs over an edge whole, as XLA does; otherwise, as
+  /// the specification and the golden reference do, the elements that are outside.
+  bool scatterSkipsWindows = false;
   /// Which results may get a sharding that the compiler finds; one entry may stand for all.
   std::vector<bool> propagateToResults;
   /// A folder for the stages of compilation; empty: none are written.

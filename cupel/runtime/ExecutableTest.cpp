@@ -401,7 +401,9 @@ TEST(ExecutableTest, PlansFiveThousandOperationsSoon) {
   ASSERT_TRUE(made(text));
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("5000 operations: %.3f s\n", seconds);
+#ifndef CUPEL_SANITIZED
   EXPECT_LT(seconds, 0.5 * 4); // The goal is 0.5 s; machines that run tests are loaded.
+#endif
 }
 
 TEST(ExecutableTest, BriefProgramsAreQuick) {
@@ -420,8 +422,10 @@ TEST(ExecutableTest, BriefProgramsAreQuick) {
   double compile = std::chrono::duration<double, std::micro>(middle - start).count() / kCompiles;
   double run = std::chrono::duration<double, std::micro>(end - middle).count() / kRuns;
   std::printf("compile %.0f us, run %.2f us\n", compile, run);
+#ifndef CUPEL_SANITIZED
   EXPECT_LT(compile, 20000); // Far above what is usual, for loaded machines.
   EXPECT_LT(run, 400);
+#endif
 }
 
 } // namespace

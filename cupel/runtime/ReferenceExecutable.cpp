@@ -187,7 +187,8 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   about.partitions = options.partitions;
   about.fingerprint =
       hexHash({program, std::to_string(options.replicas), std::to_string(options.partitions),
-               options.wideAccumulation ? "wide" : "native", options.isGlobal ? "" : "own"});
+               options.wideAccumulation ? "wide" : "native", options.isGlobal ? "" : "own",
+               options.scatterSkipsWindows ? "windows" : ""});
 
   ContextLease lease(static_cast<int64_t>(program.size()));
   made->context = lease.shared();
@@ -224,9 +225,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   bool hasChlo = false;
   module.walk([&](Operation *op) {
     hasChlo |= op->getName().getDialectNamespace() == "chlo";
-    // Hosts of PJRT write programs with XLA's scatter in mind, which differs from the
-    // specification's where a window hangs over an edge.
-    if (isa<stablehlo::ScatterOp>(op))
+    if (options.scatterSkipsWindows && isa<stablehlo::ScatterOp>(op))
       op->setAttr(reference::kWholeWindowsAttr, UnitAttr::get(op->getContext()));
     if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
       if (call.getCallTargetName().starts_with("SPMD"))
@@ -527,7 +526,8 @@ constexpr std::string_view kMagic = "cupel executable 1\n";
 std::string ReferenceExecutable::serialize() const {
   std::string bytes(kMagic);
   bytes += std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
-           (options.wideAccumulation ? "wide" : "native") + (options.isGlobal ? " " : ",own ");
+           (options.wideAccumulation ? "wide" : "native") + (options.isGlobal ? "" : ",own") +
+           (options.scatterSkipsWindows ? ",windows " : " ");
   for (bool allowed : options.propagateToResults)
     bytes += allowed ? '1' : '0';
   return bytes + "\n" + program;
@@ -561,6 +561,7 @@ Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
       words[1].getAsInteger(10, options.partitions))
     return malformed;
   StringRef mode = words[2];
+  options.scatterSkipsWindows = mode.consume_back(",windows");
   options.isGlobal = !mode.consume_back(",own");
   options.wideAccumulation = mode == "wide";
   for (char c : words[3])

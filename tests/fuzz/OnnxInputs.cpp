@@ -305,6 +305,7 @@ ValueInfoProto value(const std::string &name, int32_t type, std::vector<int64_t>
   ValueInfoProto info;
   info.set_name(name);
   info.mutable_type()->mutable_tensor_type()->set_elem_type(type);
+  info.mutable_type()->mutable_tensor_type()->mutable_shape();
   for (int64_t dim : dims)
     info.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
   return info;
@@ -494,6 +495,7 @@ std::vector<Input> handMade() {
       graph = then->mutable_g();
       *graph->add_output() = value("y", 1, {2, 3});
     }
+    *graph->add_node() = node("Relu", {"x"}, {"y"});
     *m.mutable_graph()->add_input() = value("c", 9, {});
   });
   for (auto [name, location, offset, length] :

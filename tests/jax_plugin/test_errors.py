@@ -46,6 +46,16 @@ def test_option_with_wrong_value():
         jax.jit(lambda x: x + 1, compiler_options={"accumulate": "f32"})(1.0)
 
 
+def test_scatter_has_two_ways():
+    numbers = jax.lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(), scatter_dims_to_operand_dims=(0,))
+    def put(x):
+        return jax.lax.scatter(x, jnp.array([[3]]), jnp.ones((1, 3)), numbers, mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS)
+    x = jnp.zeros(5)
+    assert np.asarray(jax.jit(put)(x)).sum() == 0
+    assert np.asarray(jax.jit(put, compiler_options={"scatter": "windows"})(x)).sum() == 0
+    assert np.asarray(jax.jit(put, compiler_options={"scatter": "elements"})(x)).sum() == 2
+
+
 def test_accumulate_changes_results():
     data = np.full(10000, 0.1, np.float32)
     wide = jax.jit(jnp.sum)(data)

@@ -216,6 +216,26 @@ print(torch.compiler.is_compiling(), jax.jit(lambda x: x + 1)(jnp.asarray(x.deta
     assert done.stdout.splitlines() == ["True", "True", "False [1.0, 2.0, 3.0, 4.0]"], done.stdout + done.stderr
 
 
+def test_arrays_go_to_torch_and_numpy():
+    pytest.importorskip("torch")
+    out = children.check("""
+        import torch
+        x = jnp.arange(6.0).reshape(2, 3)
+        tensor = torch.from_dlpack(x)
+        tensor += 1
+        print(tensor.sum().item(), float(x.sum()), np.from_dlpack(x).tolist())
+        back = jax.device_put(jax.dlpack.from_dlpack(tensor), jax.devices("cupel")[0])
+        print((back * 2).tolist())
+        try:
+            x.__dlpack__(copy=False)
+        except BufferError as error:
+            print("copy=False" in str(error))
+    """, env={"JAX_PLATFORMS": "cupel,cpu"})
+    assert out.splitlines() == ["21.0 15.0 [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]", "[[2.0, 4.0, 6.0], [8.0, 10.0, 12.0]]", "True"]
+    done = children.run("import torch; torch.from_dlpack(jnp.ones(2))")
+    assert done.returncode != 0 and "JAX_PLATFORMS=cupel,cpu" in done.stderr
+
+
 def test_beside_the_cpu_backend():
     out = children.check("""
         cpu, ours = jax.devices("cpu")[0], jax.devices("cupel")[0]

@@ -285,11 +285,19 @@ def markdown(scores: dict[str, dict[str, Score]], options: argparse.Namespace) -
              else "all tests" if options.sample >= 100
              else f"{options.sample:g} % of each file's tests") + ", chosen by a hash of their names"
     lines = [f"JAX {jax.__version__}, {time.strftime('%Y-%m-%d')}; {share}; {options.cases} generated cases a test; XLA's CPU backend {cpu}.", "",
-             "| group | pass on the CPU | of these on `cupel` | per cent | crashed | timed out |", "|---|---:|---:|---:|---:|---:|"]
+             "| group | pass on the CPU | of these on `cupel` | per cent | files weighed by what was left out | crashed | timed out |",
+             "|---|---:|---:|---:|---:|---:|---:|"]
 
-    def row(name: str, score: Score) -> str:
+    def row(name: str, score: Score, weighed: str = "") -> str:
         kinds = collections.Counter(outcome.outcome for _, outcome in score.failed)
-        return f"| {name} | {score.wanted} | {score.passed} | {score.percent():.1f} | {kinds['crashed']} | {kinds['timed out']} |"
+        percent = f"{score.percent():.1f}" if score.wanted else ""
+        return f"| {name} | {score.wanted} | {score.passed} | {percent} |{weighed} {kinds['crashed']} | {kinds['timed out']} |"
+
+    def weigh(files: list[Score]) -> str:
+        """A file of which a tenth was run counts ten times."""
+        shares = [(score, 100 / float(score.share)) for score in files if score.wanted]
+        wanted = sum(score.wanted * weight for score, weight in shares)
+        return f" {100 * sum(score.passed * weight for score, weight in shares) / wanted:.1f} |" if wanted else " |"
 
     everything = Score()
     for group, files in scores.items():
@@ -297,9 +305,12 @@ def markdown(scores: dict[str, dict[str, Score]], options: argparse.Namespace) -
         for score in files.values():
             total.add(score)
         everything.add(total)
-        lines.append(row(group, total))
-    lines += [row("**all**", everything), "", "| file | share run | pass on the CPU | of these on `cupel` | per cent | crashed | timed out |", "|---|---:|---:|---:|---:|---:|---:|"]
-    lines += [row(f"{name} | {score.share} %", score) for files in scores.values() for name, score in sorted(files.items())]
+        lines.append(row(group, total, weigh(list(files.values()))))
+    lines.append(row("**all**", everything, weigh([score for files in scores.values() for score in files.values()])))
+    lines += ["", "| file | share run | pass on the CPU | of these on `cupel` | per cent | crashed | timed out |", "|---|---:|---:|---:|---:|---:|---:|"]
+    for files in scores.values():
+        for name, score in sorted(files.items()):
+            lines.append(row(f"{name} | {score.share} %", score) if score.share != "0" else f"| {name} | not run | | | | | |")
     return "\n".join(lines) + "\n"
 
 

@@ -96,17 +96,31 @@ def export_torch_models(root: Path) -> None:
         write_case(folder, inputs, basic)
 
 
+def inputs_of(folder: Path) -> list[numpy.ndarray]:
+    return [numpy_helper.to_array(onnx.load_tensor(folder / f"input_{i}.pb")) for i in range(len(list(folder.glob("input_*.pb"))))]
+
+
 def optimize_models(root: Path) -> None:
-    """What ONNX Runtime's optimizer makes of some of them: operators of com.microsoft."""
-    for name in ("bert_encoder", "gpt_decoder", "resnet", "quantized_cnn"):
-        source, folder = root / name, root / f"optimized_{name}"
+    """What ONNX Runtime's optimizers, that of sessions and that for transformers, make of some of them: operators of com.microsoft."""
+    from onnxruntime.transformers import optimizer
+
+    def by_session(name: str, target: Path) -> None:
+        session(root / name / "model.onnx", onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED, target)
+
+    def for_transformers(name: str, target: Path) -> None:
+        optimizer.optimize_model(str(root / name / "model.onnx"), model_type="bert", num_heads=4, hidden_size=32,
+                                 opt_level=0).save_model_to_file(str(target))
+
+    rewritten = [("optimized", name, by_session) for name in ("bert_encoder", "gpt_decoder", "resnet", "quantized_cnn")]
+    rewritten += [("fused", name, for_transformers) for name in ("bert_encoder", "vit")]
+    for kind, name, rewrite in rewritten:
+        folder = root / f"{kind}_{name}"
         folder.mkdir()
-        session(source / "model.onnx", onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED, folder / "model.onnx")
+        rewrite(name, folder / "model.onnx")
         domains = {node.domain for node in onnx.load(folder / "model.onnx").graph.node}
         if "com.microsoft" not in domains:
             raise RuntimeError(f"ONNX Runtime's optimizer wrote no com.microsoft operator for {name}")
-        inputs = [numpy_helper.to_array(onnx.load_tensor(source / f"input_{i}.pb")) for i in range(len(list(source.glob("input_*.pb"))))]
-        write_case(folder, inputs, onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
+        write_case(folder, inputs_of(root / name), onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
 
 
 def write_operator_models(root: Path) -> None:

@@ -243,6 +243,21 @@ def skips_marks_and_conditions(bench: Bench) -> None:
 
 
 @check
+def marks_can_be_registered(bench: Bench) -> None:
+    bench.write("ops/c.yaml", """
+        cases:
+          - {name: a, op: torch.neg, mark: smoke, inputs: [tensor: {shape: [2]}]}
+          - {name: b, op: torch.abs, mark: smoek, inputs: [tensor: {shape: [2]}]}
+        """)
+    done = bench.run("ops", "--list-cases")
+    expect("not registered" not in done.stderr, done.stderr)
+    bench.write("cupel.yaml", "op_cases: ops\nmarkers: [smoke]\n")
+    done = bench.run("--list-cases", "-m", "smoke")
+    expect("the mark 'smoek' is not registered" in done.stderr and "did you mean 'smoke'?" in done.stderr, done.stderr)
+    expect("c.yaml#a" in done.stdout and "c.yaml#b" not in done.stdout, done.stdout)
+
+
+@check
 def problems_have_places(bench: Bench) -> None:
     path = bench.write("c.yaml", """\
         model: m
@@ -299,6 +314,32 @@ def models_are_selected_and_listed(bench: Bench) -> None:
     done = bench.run("ops", "--list-cases")
     expect("granite.yaml#r_add" in done.stdout and "torch.add(4x4xfloat32, 4x4xfloat32)" in done.stdout, done.stdout)
     expect("= opcases::gpt-oss.yaml#g_add" in done.stdout, done.stdout)
+
+
+# --- cases of models ----------------------------------------------------------------------------------------------------------------------
+
+
+@check
+def cases_are_extracted_and_pass(bench: Bench) -> None:
+    subprocess.run([sys.executable, str(Path(__file__).parent / "export_models.py"), str(bench.folder)], check=True, capture_output=True, timeout=300)
+    for name, count in (("convnet", 31), ("llama-block", 57)):
+        done = bench.run("extract", f"{name}.pt2", "-o", f"{name}.yaml", verb="ops")
+        expect(done.returncode == 0, done.stderr)
+        text = (bench.folder / f"{name}.yaml").read_text()
+        expect("File: opcases/export_models.py:" in text and str(ROOT) not in text, text[:2000])
+        # What ships is what is extracted, but for the lines of the exporting script.
+        shipped = (ROOT / f"zoo/ops/{name}.yaml").read_text()
+        plain = [[line for line in one.splitlines() if not line.startswith(("#", "      File:"))] for one in (text, shipped)]
+        expect(plain[0] == plain[1], f"zoo/ops/{name}.yaml is not what `cupel ops extract` makes now")
+        passed_all(bench.records(f"{name}.yaml"), count)
+
+
+@check
+def extraction_refuses_what_is_no_model(bench: Bench) -> None:
+    bench.write("a.pt2", "nothing")
+    for name, words in (("a.pt2", "a.pt2"), ("b.pt2", "b.pt2"), ("c.txt", ".pt2 and .onnx")):
+        done = bench.run("extract", name, verb="ops")
+        expect(done.returncode == 2 and words in done.stderr, f"{name}: {done.returncode} {done.stderr}")
 
 
 # --- the worker --------------------------------------------------------------------------------------------------------------------------

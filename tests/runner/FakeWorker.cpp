@@ -167,6 +167,28 @@ TestRecord act(const std::string &action, const std::string &argument, const std
   } else if (action == "await") {
     while (access(argument.c_str(), F_OK) != 0)
       usleep(1000);
+  } else if (action == "deaf-until") {
+    // Hears no further request once the other worker is at its test, and is gone once the file is
+    // there.
+    while (access((argument + ".deaf.began").c_str(), F_OK) != 0)
+      usleep(1000);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+      return failed("no pipe");
+    dup2(ends[0], options.requests);
+    std::thread([argument] {
+      usleep(300'000); // The next test is on its way by now.
+      std::ofstream(argument + ".deaf") << "deaf";
+      while (access(argument.c_str(), F_OK) != 0)
+        usleep(1000);
+      std::abort();
+    }).detach();
+  } else if (action == "break-device-after") {
+    std::ofstream(argument + ".began") << "began";
+    while (access(argument.c_str(), F_OK) != 0)
+      usleep(1000);
+    std::ofstream(device) << "broken";
+    std::abort();
   } else if (action == "stop-guard") {
     kill(getppid(), SIGSTOP);
     std::abort();

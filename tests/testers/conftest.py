@@ -11,6 +11,8 @@ sys.path.insert(0, str(ROOT / "python"))
 os.environ["JAX_PLATFORMS"] = "cpu,cupel"
 os.environ["PYTHONPATH"] = f"{ROOT / 'python'}:{os.environ.get('PYTHONPATH', '')}"
 
+os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # Of pytest runs inside tests: an installed wheel must not get in the way.
+
 from cupel.jax import initialize  # noqa: E402
 
 initialize()  # An installed wheel is found by JAX itself; this must come before JAX is first used.

@@ -447,6 +447,14 @@ def hop_associative_scan():
     return forward_of(run), (r(5, 3),)
 
 
+@case
+def vmap():
+    def run(x, y):
+        return torch.vmap(lambda a, b: (a @ b, a.sum() * b), in_dims=(0, 1), out_dims=(0, 1))(x, y)
+
+    return forward_of(run), (r(4, 2, 3), r(3, 4))
+
+
 class NoGrad(nn.Module):
     def forward(self, x: torch.Tensor) -> Any:
         y = x.clone()

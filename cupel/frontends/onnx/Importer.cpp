@@ -36,6 +36,18 @@ bool isSameTensor(const Tensor &a, const Tensor &b) {
   return a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape());
 }
 
+/// Erases decompositions whose composites were thrown away.
+void eraseUnused(ModuleOp module) {
+  llvm::DenseSet<StringAttr> used;
+  module.walk([&](Operation *op) {
+    if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
+      used.insert(composite.getDecompositionAttr().getAttr());
+  });
+  for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (function.isPrivate() && !used.contains(function.getSymNameAttr()))
+      function.erase();
+}
+
 } // namespace
 
 std::optional<std::string> verifyComplaint(ModuleOp module) {
@@ -100,6 +112,10 @@ bool Importer::run(ImportedModel &result) {
   const proto::GraphProto &graph = model.proto().graph();
   Scope top;
   auto all = [&]() -> Status {
+    if (int64_t version = opsetOf(""); version > kNewestOpset)
+      return refuse(Refusal::NotYet,
+                    fmt::format("operator set {} is newer than {}, the newest that is known",
+                                version, kNewestOpset));
     if (Status status = importInputs(top, result); !status)
       return status;
     if (Status status = importInitializers(graph, top); !status)
@@ -136,6 +152,8 @@ bool Importer::run(ImportedModel &result) {
   result.weights = std::move(weights);
   if (survey)
     return true;
+  if (discarded)
+    eraseUnused(*result.module);
   if (std::optional<std::string> complaint = verifyComplaint(*result.module)) {
     failure = {Refusal::Invalid, *complaint};
     return false;
@@ -379,7 +397,6 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
                   fmt::format("{}: functions and loops written out come to more than {} nodes",
                               describe(node, opsetOf(canonical(node.domain()))), kMaxNodes));
   SmallVector<Item> inputs;
-  wasFolded = false;
   StringRef domain = canonical(node.domain());
   int64_t opset = opsetOf(domain);
   auto described = [&] { return describe(node, opset); };
@@ -435,12 +452,14 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   SmallVector<Item> results;
   Result<bool> folded = fold(*entry, node, opset, inputs, results);
   Status status = folded ? Status() : Status(Error{folded.message()});
-  wasFolded = folded && *folded;
   if (folded && !*folded) {
     Node context(*this, node, opset, std::move(inputs));
     status = entry->lower(context);
-    if (status && !current->problem().empty())
-      status = context.error("its operands or attributes do not fit: " + current->problem());
+    if (!current->problem().empty()) {
+      if (status)
+        status = context.error("its operands or attributes do not fit: " + current->problem());
+      current->forgetProblem(); // A survey goes on.
+    }
     results = std::move(context.results);
   }
   this->scope = outer;
@@ -525,16 +544,19 @@ Status Importer::importFunctionCall(const proto::FunctionProto &function,
 }
 
 Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
-                                                ArrayRef<Item> inputs) {
+                                                ArrayRef<Item> inputs,
+                                                const proto::NodeProto &owner) {
+  auto place = [&] { return describe(owner, opsetOf(owner.domain())); };
   Scope body;
   body.outer = scope;
   if (graph.input_size() != int(inputs.size()))
-    return refuse(Refusal::Invalid, fmt::format("subgraph '{}' has {} inputs, but {} are given",
-                                                graph.name(), graph.input_size(), inputs.size()));
+    return refuse(Refusal::Invalid,
+                  fmt::format("{}: subgraph '{}' has {} inputs, but {} are given", place(),
+                              graph.name(), graph.input_size(), inputs.size()));
   for (int i = 0; i < graph.input_size(); ++i)
     body.items[graph.input(i).name()] = inputs[i];
   if (++functionDepth > kMaxFunctionDepth)
-    return refuse(Refusal::Invalid, "graphs nest without end");
+    return refuse(Refusal::Invalid, place() + ": graphs nest without end");
   ++subgraphDepth;
   Status status = importInitializers(graph, body);
   if (status)
@@ -547,8 +569,8 @@ Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
   for (const proto::ValueInfoProto &output : graph.output()) {
     const Item *found = body.find(output.name());
     if (!found)
-      return refuse(Refusal::Invalid,
-                    "subgraph '" + graph.name() + "' computes no '" + output.name() + "'");
+      return refuse(Refusal::Invalid, place() + ": subgraph '" + graph.name() + "' computes no '" +
+                                          output.name() + "'");
     results.push_back(*found);
   }
   return results;

@@ -55,7 +55,8 @@ private:
   Status importFunctionCall(const proto::FunctionProto &function, const proto::NodeProto &call,
                             llvm::SmallVector<Item> inputs, Scope &scope);
   Result<llvm::SmallVector<Item>> inlineGraph(const proto::GraphProto &graph,
-                                              llvm::ArrayRef<Item> inputs);
+                                              llvm::ArrayRef<Item> inputs,
+                                              const proto::NodeProto &owner);
   Result<tensor::Shape> inputShape(const proto::ValueInfoProto &input, ImportedModel &result);
 
   // Fold.cpp: evaluates a node on known values; false where it is better left in the program.
@@ -89,9 +90,9 @@ private:
   int functionDepth = 0;
   int subgraphDepth = 0;
   size_t callPath = 0;    ///< Tells the calls of one function apart.
-  bool wasFolded = false; ///< The node imported last.
   std::map<std::pair<size_t, const proto::NodeProto *>, size_t> surveyed;
   int64_t nodeCount = 0;
+  bool discarded = false; ///< Something was written and thrown away.
   const std::map<std::string, const proto::AttributeProto *> *callerAttributes = nullptr;
 };
 

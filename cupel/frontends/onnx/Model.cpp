@@ -1,5 +1,6 @@
 #include "cupel/frontends/onnx/Model.h"
 
+#include "cupel/frontends/onnx/LeaveWeights.h"
 #include "cupel/tensor/MappedFile.h"
 #include "onnx-ml.pb.h"
 
@@ -8,8 +9,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <map>
 #include <unistd.h>
 
 namespace cupel::frontends::onnx_import {
@@ -281,28 +281,44 @@ std::string elementName(int32_t number) {
   return "type " + std::to_string(number);
 }
 
+/// Weights that stayed in the model's file, by the initializer they belong to.
+struct Model::InFile {
+  std::string path;
+  tensor::SharedBytes file;
+  std::map<const proto::TensorProto *, WithoutWeights::Place> places;
+};
+
 Result<Model> Model::load(const std::string &path) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return Error{path + ": " + std::strerror(errno)};
-  auto parsed = std::make_shared<proto::ModelProto>();
-  bool good = false;
-  {
-    google::protobuf::io::FileInputStream stream(file, 1 << 20);
-    google::protobuf::io::CodedInputStream coded(&stream);
-    coded.SetRecursionLimit(100);
-    good = parsed->ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
+  Result<tensor::SharedBytes> file = tensor::mapFile(path);
+  if (!file)
+    return Error{std::string(file.message())};
+  if (file->bytes.size() > size_t(INT32_MAX))
+    return Error{fmt::format("{}: {} bytes are more than the 2 GiB of a protobuf; weights beyond "
+                             "that belong into external data",
+                             path, file->bytes.size())};
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::string directory = folder.empty() ? "." : folder.string();
+  auto fail = [&](std::string_view message) { return Error{path + ": " + std::string(message)}; };
+  if (std::optional<WithoutWeights> rest = leaveWeights(file->bytes)) {
+    Result<Model> model = parse(rest->model, directory);
+    if (!model)
+      return fail(model.message());
+    const proto::GraphProto &graph = model->proto().graph();
+    if (size_t(graph.initializer_size()) == rest->initializers.size()) {
+      auto left = std::make_shared<InFile>();
+      left->path = path;
+      left->file = *file;
+      for (int i = 0; i < graph.initializer_size(); ++i)
+        if (rest->initializers[i].size)
+          left->places[&graph.initializer(i)] = rest->initializers[i];
+      model->inFile = std::move(left);
+      return model;
+    }
   }
-  ::close(file);
-  if (!good)
-    return Error{path + ": not an ONNX model (the protobuf is cut short or damaged)"};
-  if (Status status = check(*parsed); !status)
-    return Error{path + ": " + status.message()};
-  Model model;
-  model.model = std::move(parsed);
-  model.directory = std::filesystem::path(path).parent_path().string();
-  if (model.directory.empty())
-    model.directory = ".";
+  std::string_view bytes(reinterpret_cast<const char *>(file->bytes.data()), file->bytes.size());
+  Result<Model> model = parse(bytes, directory);
+  if (!model)
+    return fail(model.message());
   return model;
 }
 
@@ -326,6 +342,9 @@ Result<Tensor> Model::tensor(const proto::TensorProto &tensor) const {
     return Error{describe(tensor) + " is given in segments, which is not supported"};
   if (tensor.data_location() == proto::TensorProto::EXTERNAL)
     return external(tensor);
+  if (inFile)
+    if (auto found = inFile->places.find(&tensor); found != inFile->places.end())
+      return fromFile(tensor, found->second.offset, found->second.size);
   if (tensor.has_raw_data()) {
     const std::string &raw = tensor.raw_data();
     if (int64_t(raw.size()) != form->rawBytes())
@@ -334,6 +353,37 @@ Result<Tensor> Model::tensor(const proto::TensorProto &tensor) const {
     return fromRaw(*form, std::as_bytes(std::span(raw.data(), raw.size())), model);
   }
   return fromTypedField(tensor, *form);
+}
+
+Result<Tensor> Model::fromFile(const proto::TensorProto &tensor, size_t offset, size_t size) const {
+  Result<Form> form = header(tensor);
+  if (!form)
+    return Error{form.message()};
+  if (int64_t(size) != form->rawBytes())
+    return Error{fmt::format("{} has {} bytes of data but needs {}", describe(tensor), size,
+                             form->rawBytes())};
+  std::span<const std::byte> bytes = inFile->file.bytes.subspan(offset, size);
+  bool fits = form->type != DType::I1 && Tensor::isAligned(form->type, bytes.data());
+  int file = fits || form->bits() ? -1 : ::open(inFile->path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return fromRaw(*form, bytes, inFile->file.owner);
+  // It cannot be used where it lies. Reading it, rather than copying it from the mapping, keeps the
+  // mapping's pages out of memory.
+  Result<Tensor> copy = Tensor::uninitialized(form->type, form->shape);
+  size_t done = 0;
+  while (copy && done < size) {
+    ssize_t got = ::pread(file, copy->mutableData() + done, size - done, off_t(offset + done));
+    if (got <= 0 && errno != EINTR)
+      break;
+    done += got > 0 ? size_t(got) : 0;
+  }
+  ::close(file);
+  if (copy && done < size)
+    return Error{describe(tensor) + ": " + inFile->path + " was cut short while it was read"};
+  if (copy && form->type == DType::I1)
+    for (size_t i = 0; i < size; ++i)
+      copy->mutableAs<uint8_t>()[i] = copy->dataAs<uint8_t>()[i] != 0;
+  return copy;
 }
 
 Result<Tensor> Model::external(const proto::TensorProto &tensor) const {

@@ -27,6 +27,7 @@ public:
   /// For tests and models in memory; external data is refused where `folder` is empty.
   static Result<Model> parse(std::string_view bytes, std::string folder = {});
 
+  /// The model; large initializers of a file lack their bytes here, `tensor` has them.
   const proto::ModelProto &proto() const { return *model; }
   const std::string &folder() const { return directory; }
 
@@ -35,10 +36,14 @@ public:
   Result<tensor::Tensor> tensor(const proto::SparseTensorProto &tensor) const;
 
 private:
+  struct InFile;
+  Result<tensor::Tensor> fromFile(const proto::TensorProto &tensor, size_t offset,
+                                  size_t size) const;
   Result<tensor::Tensor> external(const proto::TensorProto &tensor) const;
 
   std::shared_ptr<const proto::ModelProto> model;
   std::string directory;
+  std::shared_ptr<const InFile> inFile;
 };
 
 /// A tensor in a file of its own (test data); shares nothing.

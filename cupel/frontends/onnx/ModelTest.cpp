@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace cupel::frontends::onnx_import {
 namespace {
@@ -111,6 +112,16 @@ TEST(OnnxTensor, UnpacksFourAndTwoBits) {
   typed.add_int32_data(0xe1);
   typed.add_int32_data(0x03);
   EXPECT_EQ(elements<int8_t>(read(typed)), (Bytes{1, -2, 3}));
+}
+
+TEST(OnnxTensor, UnpacksFloatsOfFourAndSixBits) {
+  EXPECT_EQ(elements<uint8_t>(read(raw(27, {3}, "\x01\xf2\x01"))),
+            (std::vector<uint8_t>{1, 8, 31}));
+  proto::TensorProto typed = make(28, {3});
+  for (int32_t bits : {1, 8, 31})
+    typed.add_int32_data(bits);
+  EXPECT_EQ(elements<uint8_t>(read(typed)), (std::vector<uint8_t>{1, 8, 31}));
+  EXPECT_EQ(elements<uint8_t>(read(raw(23, {3}, "\xe1\x03"))), (std::vector<uint8_t>{1, 14, 3}));
 }
 
 TEST(OnnxTensor, ReadsRawData) {
@@ -223,6 +234,16 @@ TEST(OnnxModel, RefusesTruncatedAndForeignFiles) {
   EXPECT_FALSE(Model::parse("not a model"));
   EXPECT_FALSE(Model::parse(""));
   EXPECT_FALSE(Model::load("/nonexistent/model.onnx"));
+}
+
+TEST(OnnxModel, RefusesFilesBeyondTheLimitOfAProtobuf) {
+  fs::path path = fs::temp_directory_path() / ("cupel-onnx-large-" + std::to_string(getpid()));
+  std::ofstream(path).close();
+  fs::resize_file(path, uint64_t(3) << 30); // Holes: it takes no room.
+  Result<Model> model = Model::load(path.string());
+  fs::remove(path);
+  ASSERT_FALSE(bool(model));
+  EXPECT_NE(std::string(model.message()).find("2 GiB"), std::string::npos) << model.message();
 }
 
 TEST(OnnxModel, ChecksVersions) {

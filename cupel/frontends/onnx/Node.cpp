@@ -13,8 +13,6 @@ namespace cupel::frontends::onnx_import {
 using namespace mlir;
 using tensor::Tensor;
 
-constexpr int64_t kNewestOpset = 28;
-
 Node::Node(Importer &importer, const proto::NodeProto &node, int64_t opset,
            SmallVector<Item> inputs)
     : b(*importer.current), opset(opset), importer(importer), node(node), items(std::move(inputs)) {
@@ -312,6 +310,7 @@ void Node::forgive() {
   importer.failure = {};
   importer.failure.refusal = Refusal::None;
   importer.rebind.clear();
+  importer.discarded = true;
   b.forgetProblem();
   results.assign(results.size(), Item());
 }
@@ -334,7 +333,7 @@ Result<Value> Node::apply(StringRef op, ArrayRef<Value> operands) {
 }
 
 Result<SmallVector<Item>> Node::inlineGraph(const proto::GraphProto &graph, ArrayRef<Item> inputs) {
-  return importer.inlineGraph(graph, inputs);
+  return importer.inlineGraph(graph, inputs, node);
 }
 
 } // namespace cupel::frontends::onnx_import

@@ -36,7 +36,7 @@ struct Item {
   bool isAbsent() const { return !elements && !value && !known; }
 };
 
-/// `f32[2,3]`, `none`, `a sequence of 3`.
+/// `tensor<2x3xf32>`, `none`, `a sequence of 3`.
 std::string describe(const Item &item);
 /// What a node is called in messages: its name, or that of its first result.
 std::string nameOf(const proto::NodeProto &node);
@@ -44,7 +44,7 @@ std::string nameOf(const proto::NodeProto &node);
 std::string operatorOf(const proto::NodeProto &node);
 /// `node 'conv1' (Conv, opset 13)`.
 std::string describe(const proto::NodeProto &node, int64_t opset);
-/// `; operands: f32[2,3], none; attributes: axis=1, mode=cubic`
+/// `; operands: tensor<2x3xf32>, none; attributes: axis=1, mode=cubic`
 std::string describeUse(const proto::NodeProto &node, llvm::ArrayRef<Item> operands);
 
 class Node {

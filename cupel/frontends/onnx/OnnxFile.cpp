@@ -25,10 +25,6 @@ std::string describeType(const proto::TypeProto &type) {
   if (!type.has_tensor_type())
     return "not a tensor";
   std::string text = elementName(type.tensor_type().elem_type());
-  if (Result<DType> known = elementType(type.tensor_type().elem_type()))
-    text = tensor::describe(*known, {});
-  if (size_t bracket = text.find('['); bracket != std::string::npos)
-    text.resize(bracket);
   if (!type.tensor_type().has_shape())
     return text + "[...]";
   std::string sizes;

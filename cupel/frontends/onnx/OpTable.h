@@ -9,6 +9,9 @@
 
 namespace cupel::frontends::onnx_import {
 
+/// Of the standard's own domain.
+constexpr int64_t kNewestOpset = 28;
+
 using Lowering = Status (*)(Node &);
 
 struct OpEntry {

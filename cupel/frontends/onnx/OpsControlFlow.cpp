@@ -233,7 +233,9 @@ Status lowerLoop(Node &n) {
     ONNX_LET(limit, n.knownIntegers(0, "the trip count"));
     loop.trips = std::max<int64_t>(limit[0], 0);
   }
-  if (loop.trips > kWrittenOut) {
+  // What is stacked has as many entries as there are trips: the first must be certain.
+  ONNX_LET(first, knownCondition(n, loop.condition));
+  if (loop.trips > kWrittenOut && (!loop.scans || (first && *first))) {
     Status status = loopWhile(n, loop);
     // A body whose shapes depend on the trip must be written out.
     if (status)

@@ -87,12 +87,14 @@ Status Importer::surveyNode(const proto::NodeProto &node, Scope &scope) {
   if (!rebind.empty())
     return status;
   if (status) {
-    note(wasFolded ? State::Folded : State::Lowered, {});
-    if (isNoted)
-      for (const std::string &name : node.output()) {
-        const Item *found = name.empty() ? nullptr : scope.find(name);
+    bool isKnown = true; // What is known needs no operation in the program.
+    for (const std::string &name : node.output()) {
+      const Item *found = name.empty() ? nullptr : scope.find(name);
+      isKnown &= name.empty() || (found && found->known);
+      if (isNoted)
         survey->nodes[index].results.push_back(found ? describe(*found) : "none");
-      }
+    }
+    note(isKnown ? State::Folded : State::Lowered, {});
     return {};
   }
   // What failed inside a subgraph has been noted there.

@@ -103,7 +103,8 @@ Result<Program> Archive::program(const std::string &wanted) const {
       std::string all;
       for (const std::string &one : names)
         all += (all.empty() ? "" : ", ") + tensor::printable(one);
-      return Error{path + ": holds several programs (" + all + "): say which"};
+      return Error{path + ": holds several programs (" + all +
+                   "); save each in a file of its own, or ask for one by name"};
     }
   }
   std::string record = legacy ? "serialized_exported_program.json" : "models/" + name + ".json";

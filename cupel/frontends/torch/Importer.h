@@ -61,6 +61,14 @@ struct Scope {
   std::set<std::string, std::less<>> read; ///< Names that a node or an output uses.
 };
 
+/// "aten.add.Tensor" of "torch.ops.aten.add.Tensor".
+llvm::StringRef shortTarget(llvm::StringRef target);
+/// The innermost line of the model's own source that a stack trace names; a line of PyTorch's
+/// modules only if there is no other.
+std::optional<std::pair<std::string, unsigned>> sourceLine(llvm::StringRef trace);
+/// The call that begins a vmap in a graph.
+inline constexpr std::string_view kVmapBegin =
+    "torch._functorch.predispatch._vmap_increment_nesting";
 /// Whether a call draws random numbers, whatever its arguments.
 bool isRandomCall(llvm::StringRef target);
 
@@ -80,24 +88,33 @@ private:
   Status bindSymbols(Imported &result);
   Status importInputs(Scope &scope, Imported &result);
   Status importOutputs(Scope &scope, Imported &result);
-  Status importNodes(Scope &scope);
-  Status importNode(Scope &scope, const GraphNode &node);
-  Status importCall(Scope &scope, const GraphNode &node, llvm::StringRef target);
-  Status importNumberCall(Scope &scope, const GraphNode &node);
-  Status importSizeCall(Scope &scope, const GraphNode &node, llvm::StringRef name);
-  Result<std::vector<Entry>> inlineGraph(const Graph &graph, llvm::ArrayRef<Entry> inputs);
   Result<mlir::RankedTensorType> typeOf(const TensorMeta &meta);
   Result<Dims> evaluate(const std::vector<SymInt> &sizes);
-  Status resolve(Scope &scope, const Argument &argument, Resolved &result);
-  Result<Number> numberOf(Scope &scope, const SymNumber &number);
+  void setStrides(Scope &scope, const std::string &name, Alias &alias);
+  Entry fresh(mlir::Value value);
+
+  // Names.cpp
   const Entry *find(Scope &scope, const Name &name);
   AliasPtr aliasOf(Scope &scope, const Argument &argument);
+  Result<Number> numberOf(Scope &scope, const SymNumber &number);
+  Status resolve(Scope &scope, const Argument &argument, Resolved &result);
   Status bindResult(Scope &scope, const Argument &output, llvm::ArrayRef<Entry> entries,
                     bool isList);
-  Entry fresh(mlir::Value value);
-  void setStrides(Scope &scope, const std::string &name, Alias &alias);
-  Status lower(const OpEntry &entry, Node &node);
+
+  // Calls.cpp
   void locate(const GraphNode &node);
+  Status importNodes(Scope &scope);
+  /// Imports node `i` and moves on, past the whole of a vmap.
+  Status importNext(Scope &scope, size_t &i);
+  Status importNode(Scope &scope, const GraphNode &node);
+  Status importSizeCall(Scope &scope, const GraphNode &node, llvm::StringRef name);
+  Status importNumberCall(Scope &scope, const GraphNode &node);
+  void bindCounts(Scope &scope, const GraphNode &node, const Arguments &arguments);
+  Status importItem(Scope &scope, const GraphNode &node, const Arguments &arguments);
+  Status checkResults(const Schema &schema, const GraphNode &node);
+  Status importCall(Scope &scope, const GraphNode &node, llvm::StringRef target);
+  Status lower(const OpEntry &entry, Node &node);
+  Result<std::vector<Entry>> inlineGraph(const Graph &graph, llvm::ArrayRef<Entry> inputs);
 
   // Views.cpp
   mlir::Value read(Alias &alias);
@@ -125,6 +142,9 @@ private:
   void note(Scope &scope, const GraphNode &node);
   /// Stands in for the results of a call that failed; false if even their types are wrong.
   bool standIn(Scope &scope, const GraphNode &node);
+
+  // Vmap.cpp: what stands between a vmap's begin and its end, once for each element.
+  Status importVmap(Scope &scope, size_t &i);
 
   // Evaluate.cpp: the value of what depends on constants and weights only.
   std::optional<tensor::Tensor> evaluate(mlir::Value value);

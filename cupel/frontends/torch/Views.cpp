@@ -503,21 +503,12 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
   // Calls that change what a tensor looks like, not what it holds.
   bool reshapes = llvm::StringSwitch<bool>(name)
                       .Cases("squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", true)
-                      .Cases("swapdims_", "as_strided_", true)
+                      .Cases("swapdims_", "as_strided_", "resize_", "resize_as_", true)
                       .Default(false);
   if (name == "detach_" || name == "requires_grad_" || name == "rename_")
     return bindOutputs();
-  if (name == "set_" || name == "resize_" || name == "resize_as_") {
-    const Name *output = node.outputs.empty() ? nullptr : node.outputs[0].as<Name>();
-    auto meta = output ? scope.graph.tensors.find(output->text) : scope.graph.tensors.end();
-    Result<RankedTensorType> type = meta == scope.graph.tensors.end()
-                                        ? Result<RankedTensorType>(Error{"none"})
-                                        : typeOf(meta->second);
-    if (name != "set_" && type && targets.size() == 1 && targets[0].tensors.size() == 1 &&
-        read(*targets[0].tensors[0]).getType() == *type)
-      return bindOutputs();
+  if (name == "set_")
     return refuse(Refusal::NotYet, "changes the memory that a tensor lies in");
-  }
   std::string functionalTarget = ("aten." + functional + "." + overload).str();
   const OpEntry *entry = OpTable::get().find(functionalTarget);
   if (reshapes) {
@@ -547,9 +538,12 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
     made.tensor->parent = targets[0].tensors[0];
     made.tensor->call = view;
     made.tensor->version = ~uint64_t{0};
-    read(*made.tensor);
+    Value value = read(*made.tensor);
     if (failure.refusal != Refusal::None)
       return Error{failure.message};
+    // A tensor that grows gets memory of its own.
+    if (HloBuilder::countOf(value) > HloBuilder::countOf(read(*targets[0].tensors[0])))
+      made = fresh(value);
     setStrides(scope, output->text, *made.tensor);
     scope.names[input->text] = made;
     return bindResult(scope, node.outputs[0], made, false);

@@ -224,6 +224,7 @@ std::span<const std::string_view> Plugin::usedFunctions() {
       "PJRT_LoadedExecutable_AddressableDevices",
       "PJRT_LoadedExecutable_Execute",
       "PJRT_Buffer_Destroy",
+      "PJRT_Buffer_OpaqueDeviceMemoryDataPointer",
       "PJRT_Buffer_ElementType",
       "PJRT_Buffer_Dimensions",
       "PJRT_Buffer_ToHostBuffer",

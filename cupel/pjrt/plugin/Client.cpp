@@ -71,10 +71,8 @@ Outcome<Layout> layoutOf(const Options &options) {
       return Fault{FaultCode::InvalidArgument, "memory_limit must not be negative"};
     layout.memoryLimit = **limit;
   }
-  Outcome<bool> wide = isWideAccumulation(options.string("accumulate").value_or("native"));
-  if (!wide)
-    return wide.fault();
-  layout.wideAccumulation = *wide;
+  if (Verdict verdict = chooseNumerics(options, layout.numerics); !verdict)
+    return verdict.fault();
   layout.exportPath = options.string("export_path").value_or("");
   return layout;
 }

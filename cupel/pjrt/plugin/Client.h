@@ -16,7 +16,7 @@ struct Layout {
   runtime::Architecture architecture;
   int64_t devices = 1;
   int64_t memoryLimit = 0;
-  bool wideAccumulation = false;
+  Numerics numerics;
   std::string exportPath; // A folder for stages; empty: none.
 };
 Outcome<Layout> layoutOf(const Options &options);

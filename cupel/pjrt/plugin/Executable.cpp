@@ -106,13 +106,11 @@ Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *prog
   compile.propagateToResults = request.propagateToResults;
   compile.dumpFolder = given.string("export_path").value_or(defaults.exportPath);
   compile.isGlobal = request.useSpmd;
-  compile.wideAccumulation = defaults.wideAccumulation;
-  if (std::optional<std::string> accumulate = given.string("accumulate")) {
-    Outcome<bool> wide = isWideAccumulation(*accumulate);
-    if (!wide)
-      return wide.fault();
-    compile.wideAccumulation = *wide;
-  }
+  Numerics numerics = defaults.numerics;
+  if (Verdict verdict = chooseNumerics(given, numerics); !verdict)
+    return verdict.fault();
+  compile.wideAccumulation = numerics.wideAccumulation;
+  compile.scatterSkipsWindows = numerics.scatterSkipsWindows;
   Outcome<std::shared_ptr<const runtime::Executable>> made =
       runtime::compile({program->code, program->code_size}, compile);
   if (!made)

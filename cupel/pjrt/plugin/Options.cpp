@@ -23,6 +23,10 @@ static constexpr OptionInfo kClientOptions[] = {
      "How sums and products of floats of 32 bits and below accumulate: native (step by step in the "
      "program's own types, as the golden reference does) or f64 (rounded once at the end). The "
      "Python package asks for f64, which is nearer to what JAX's users are used to."},
+    {"scatter", Type::String, "elements", "CUPEL_SCATTER",
+     "What a scatter skips where a window hangs over an edge: elements (those outside, as the "
+     "specification and the golden reference do) or windows (all of it, as XLA does). The Python "
+     "package asks for windows, which JAX's programs mean."},
 };
 
 static constexpr OptionInfo kCompileOptions[] = {
@@ -30,6 +34,8 @@ static constexpr OptionInfo kCompileOptions[] = {
      "A folder that gets the stages of this program, under irs/."},
     {"accumulate", Type::String, "that of the client", "",
      "How sums and products accumulate in this program: native or f64."},
+    {"scatter", Type::String, "that of the client", "",
+     "What a scatter of this program skips: elements or windows."},
 };
 
 std::span<const OptionInfo> clientOptions() { return kClientOptions; }
@@ -123,11 +129,26 @@ Outcome<std::optional<int64_t>> Options::integer(std::string_view name) const {
   return std::optional<int64_t>();
 }
 
-Outcome<bool> isWideAccumulation(std::string_view value) {
-  if (value != "f64" && value != "native")
-    return Fault{FaultCode::InvalidArgument,
-                 "the option 'accumulate' is '" + std::string(value) + "'; it takes f64 or native"};
-  return value == "f64";
+static Outcome<bool> choice(const Options &options, std::string_view name, std::string_view usual,
+                            std::string_view other, bool isOtherByDefault) {
+  std::optional<std::string> given = options.string(name);
+  if (!given)
+    return isOtherByDefault;
+  if (*given != usual && *given != other)
+    return Fault{FaultCode::InvalidArgument, "the option '" + std::string(name) + "' is '" +
+                                                 *given + "'; it takes " + std::string(other) +
+                                                 " or " + std::string(usual)};
+  return *given == other;
+}
+
+Verdict chooseNumerics(const Options &options, Numerics &numerics) {
+  Outcome<bool> wide = choice(options, "accumulate", "native", "f64", numerics.wideAccumulation);
+  Outcome<bool> windows =
+      choice(options, "scatter", "elements", "windows", numerics.scatterSkipsWindows);
+  if (!wide || !windows)
+    return !wide ? wide.fault() : windows.fault();
+  numerics = {*wide, *windows};
+  return {};
 }
 
 std::string optionsPage() {

@@ -47,8 +47,13 @@ private:
   std::map<std::string_view, OptionValue> values; // Names are those of the table.
 };
 
-/// What a value of the option `accumulate` asks for.
-Outcome<bool> isWideAccumulation(std::string_view value);
+/// Where programs may be computed in one of two ways; by default as the golden reference does.
+struct Numerics {
+  bool wideAccumulation = false;
+  bool scatterSkipsWindows = false;
+};
+/// Takes what the options of a client or a compilation say; the rest stays.
+Verdict chooseNumerics(const Options &options, Numerics &numerics);
 
 /// The page that documents both tables, as Markdown.
 std::string optionsPage();

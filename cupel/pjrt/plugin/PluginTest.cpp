@@ -353,6 +353,32 @@ TEST_F(PluginTest, StridesOfEveryKind) {
   }
 }
 
+TEST_F(PluginTest, EverySemanticsOfTheHostsMemory) {
+  for (int semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+       semantics <= PJRT_HostBufferSemantics_kMutableZeroCopy; ++semantics) {
+    std::vector<float> data = {1, 2, 3, 4};
+    int64_t dims[] = {4}, backwards[] = {-4};
+    auto args = makeStruct<PJRT_Client_BufferFromHostBuffer_Args>();
+    args.client = client;
+    args.data = data.data() + 3;
+    args.type = PJRT_Buffer_Type_F32;
+    args.dims = dims;
+    args.num_dims = 1;
+    args.byte_strides = backwards;
+    args.num_byte_strides = 1;
+    args.host_buffer_semantics = static_cast<PJRT_HostBufferSemantics>(semantics);
+    args.memory = memory();
+    expectFine(api()->PJRT_Client_BufferFromHostBuffer(&args));
+    EXPECT_EQ(await(args.done_with_host_buffer).code, 0);
+    // From now on the memory is the host's again, whatever was agreed.
+    data.assign(4, -1);
+    std::vector<float> values;
+    EXPECT_EQ(get(args.buffer, values).code, 0);
+    EXPECT_EQ(values, (std::vector<float>{4, 3, 2, 1}));
+    destroy(args.buffer);
+  }
+}
+
 TEST_F(PluginTest, HostLayouts) {
   const float data[] = {0, 1, 2, 3, 4, 5};
   PJRT_Buffer *buffer = put(data, {2, 3});

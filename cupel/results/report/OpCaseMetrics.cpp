@@ -79,9 +79,9 @@ double OpCaseMetrics::dedupeEfficiency() const {
 }
 
 void OpCaseMetrics::add(const TestRecord &record) {
-  if (record.suite != kSuite)
-    return;
   std::string op = note(record, "op"), inputs = note(record, "inputs");
+  if (record.suite != kSuite || op.empty())
+    return;
   for (Group *group : {&total, &byModel[record.modelName], &byOp[op]}) {
     ++group->cases;
     group->ops.insert(op);

@@ -205,7 +205,28 @@ private:
     sources = std::move(*found);
     for (Remark &remark : sources.errors)
       made.errors.push_back(std::move(remark));
+    if (!project.markers.empty())
+      checkMarks();
     return {};
+  }
+
+  /// Where the project registers marks, one that it does not is probably misspelt.
+  void checkMarks() {
+    std::vector<std::string_view> known(project.markers.begin(), project.markers.end());
+    known.insert(known.end(), {"skip", "xfail"});
+    for (std::string_view name : selection::wellKnownMarkers())
+      known.push_back(name);
+    for (const TestFile &file : sources.files)
+      for (const TestFile::Part &part : file.parts)
+        for (const std::string &mark : part.markers)
+          if (std::find(known.begin(), known.end(), mark) == known.end()) {
+            std::string_view near = nearestWord(mark, known);
+            made.warnings.push_back(
+                {file.file, 0, 0,
+                 fmt::format("{}: the mark '{}' is not registered in {}{}", part.suffix, mark,
+                             project.file,
+                             near.empty() ? "" : fmt::format("; did you mean '{}'?", near))});
+          }
   }
 
   Status readAll() {

@@ -26,7 +26,8 @@ constexpr Key kKeys[] = {{"zoo", &Project::zoo},
                          {"op_cases", &Project::opCases},
                          {"config", &Project::config},
                          {"architectures", &Project::architectures},
-                         {"frameworks", &Project::frameworks, false}};
+                         {"frameworks", &Project::frameworks, false},
+                         {"markers", &Project::markers, false}};
 
 } // namespace
 

@@ -24,6 +24,7 @@ struct Project {
   std::vector<std::string> architectures; ///< Folders of architecture descriptors.
   std::optional<std::string> results;     ///< The results store.
   std::vector<std::string> frameworks;    ///< Empty: the default.
+  std::vector<std::string> markers;       ///< Registered marks; empty: every mark is taken.
 };
 
 /// The nearest `cupel.yaml` in `folder` or above; empty if there is none.

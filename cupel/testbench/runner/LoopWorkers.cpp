@@ -332,6 +332,7 @@ void Loop::workerEnded(Slot &slot, const WorkerEnd &end) {
       schedule->release(attempt.test, slot.device);
       schedule->putBack(attempt.test, /*first=*/true);
       slot.attempt.reset();
+      clearHopeless(); // Its device may have been the last good one, and nobody would take it.
     } else {
       found.outcome = Outcome::Crashed;
       found.errorClass = end.signal ? std::string("SIG") + sigabbrev_np(*end.signal) : "crash";

@@ -58,7 +58,7 @@ TEST_F(Runs, StatusesAct) {
 }
 
 TEST_F(Runs, WhatCannotRunYetSaysWhatItNeeds) {
-  for (const char *suite : {"models", "llm", "op_by_op", "opcases", "placeholder"}) {
+  for (const char *suite : {"models", "llm", "op_by_op", "workloads", "placeholder"}) {
     add("compare pass");
     items.back().suite = suite;
   }
@@ -130,6 +130,24 @@ TEST_F(Runs, TestsOfABadDeviceGoElsewhere) {
     EXPECT_EQ(outcome.records[i].outcome, Outcome::Passed) << outcome.records[i].message;
     EXPECT_EQ(outcome.records[i].device, bad == one ? other : one);
   }
+}
+
+TEST_F(Runs, ATestThatComesBackToABadDevice) {
+  // Two workers on one device. One test was given to a worker that does not begin it and dies when
+  // the device has been found bad by the other: nobody is left who could take it.
+  options.devices = {{.name = folder + "/device-a"}};
+  options.jobs = 2;
+  markNotice = folder + "/marked";
+  add("execute deaf-until " + markNotice);
+  add("execute break-device-after " + markNotice + ".deaf");
+  for (int i = 0; i < 4; ++i)
+    add("compare pass");
+  RunOutcome outcome = go();
+  EXPECT_FALSE(outcome.interrupted);
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::Passed);
+  EXPECT_EQ(outcome.records[1].outcome, Outcome::Crashed);
+  for (size_t i = 2; i < items.size(); ++i)
+    EXPECT_EQ(outcome.records[i].outcome, Outcome::NotRun) << outcome.records[i].message;
 }
 
 TEST_F(Runs, ADeviceIsCheckedBeforeItsFirstTest) {

@@ -64,37 +64,42 @@ std::string_view torchName(DType type) {
   }
 }
 
-/// The last frame of a stack trace: where in the model the call stands. Folders of the machine that
-/// exported it are left out.
+/// Where in the model a call stands: the innermost frame of its stack trace that is not torch's
+/// own. Folders of the machine that exported it are left out.
 std::string sourceOf(const torch::GraphNode &node) {
   const std::string &trace = node.stackTrace;
-  size_t at = trace.rfind("File \"");
-  std::string text;
-  if (at != std::string::npos) {
-    size_t begin = at + 6, end = trace.find('"', begin);
-    if (end != std::string::npos) {
-      std::string path = trace.substr(begin, end - begin);
-      size_t cut = path.rfind('/');
-      if (cut != std::string::npos && cut > 0)
-        cut = path.rfind('/', cut - 1);
-      if (cut != std::string::npos)
-        path.erase(0, cut + 1);
-      size_t lineEnd = std::min(trace.find('\n', end), trace.size());
-      std::string rest = trace.substr(end + 1, lineEnd - end - 1);
-      size_t number = rest.find("line ");
-      std::string line = number == std::string::npos
-                             ? ""
-                             : rest.substr(number + 5, rest.find(',', number) - number - 5);
-      text = "File: " + path + (line.empty() ? "" : ":" + line) + "\n";
-      size_t codeEnd =
-          std::min(trace.find('\n', std::min(lineEnd + 1, trace.size())), trace.size());
-      if (lineEnd < codeEnd) {
-        std::string code = trace.substr(lineEnd + 1, codeEnd - lineEnd - 1);
-        size_t first = code.find_first_not_of(" \t");
-        if (first != std::string::npos)
-          text += "Code: " + code.substr(first) + "\n";
-      }
+  constexpr std::string_view kFrame = "File \"";
+  size_t frame = trace.rfind(kFrame);
+  for (size_t at = frame; at != std::string::npos;
+       at = at ? trace.rfind(kFrame, at - 1) : std::string::npos) {
+    std::string_view path = std::string_view(trace).substr(at, trace.find('\n', at) - at);
+    if (path.find("/torch/") == std::string_view::npos) {
+      frame = at;
+      break;
     }
+  }
+  size_t end = frame == std::string::npos ? frame : trace.find('"', frame + kFrame.size());
+  if (end == std::string::npos)
+    return "";
+  std::string path = trace.substr(frame + kFrame.size(), end - frame - kFrame.size());
+  size_t cut = path.rfind('/');
+  if (cut != std::string::npos && cut > 0)
+    cut = path.rfind('/', cut - 1);
+  if (cut != std::string::npos)
+    path.erase(0, cut + 1);
+  size_t lineEnd = std::min(trace.find('\n', end), trace.size());
+  std::string_view rest = std::string_view(trace).substr(end, lineEnd - end);
+  std::string text = "File: " + path;
+  if (size_t number = rest.find("line "); number != std::string_view::npos) {
+    rest.remove_prefix(number + 5);
+    text += ":" + std::string(rest.substr(0, rest.find(',')));
+  }
+  text += "\n";
+  if (lineEnd < trace.size()) {
+    size_t codeEnd = std::min(trace.find('\n', lineEnd + 1), trace.size());
+    std::string code = trace.substr(lineEnd + 1, codeEnd - lineEnd - 1);
+    if (size_t first = code.find_first_not_of(" \t"); first != std::string::npos)
+      text += "Code: " + code.substr(first) + "\n";
   }
   return text;
 }

@@ -42,7 +42,8 @@ torch::Program program() {
   tensors["at"] = meta(tensor::DType::I64, {2}, {1});
   torch::GraphNode linear = call("matmul.default", {{"self", {Name{"x"}}}, {"other", {Name{"t"}}}});
   linear.stackTrace =
-      "  File \"/home/a/lib/models/block.py\", line 41, in forward\n    y = x @ x.T\n";
+      "  File \"/home/a/lib/models/block.py\", line 41, in forward\n    y = x @ x.T\n"
+      "  File \"/usr/lib/torch/nn/modules/x.py\", line 2, in call\n    z()\n";
   made.graph.nodes = {
       linear,
       linear,

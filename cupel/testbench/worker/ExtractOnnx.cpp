@@ -323,6 +323,15 @@ private:
       one->op = op == "Reshape" ? "torch.reshape" : "torch.Tensor.expand";
       if (!tensor(0))
         return false;
+      if (op == "Expand") {
+        // ONNX broadcasts both ways.
+        const std::vector<int64_t> &from = one->inputs[0].tensors[0].shape;
+        if (shape->size() < from.size())
+          shape->insert(shape->begin(), from.size() - shape->size(), 1);
+        for (size_t i = 0; i < from.size(); ++i)
+          if (int64_t &size = (*shape)[shape->size() - from.size() + i]; size == 1)
+            size = from[i];
+      }
       value(listOf(*shape));
       return true;
     }

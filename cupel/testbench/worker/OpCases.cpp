@@ -201,7 +201,7 @@ TestRecord OpCaseTest::run(const Request &request, Progress &progress) {
 
   std::string interpreter = findPython(request.python);
   if (!python || python->interpreter() != interpreter)
-    python = std::make_unique<PythonWorker>(interpreter);
+    python = std::make_unique<PythonWorker>(interpreter, backend);
   PythonWorker::Deadline deadline = budgetOf(request).deadline;
   json body = {{"suite", request.item.suite},
                {"id", request.item.id},

@@ -121,8 +121,9 @@ bool PythonWorker::start(Deadline deadline, Failure &failure) {
                   std::string("no file in memory can be made: ") + std::strerror(errno));
   }
   // The other side opens the same file through /proc; nothing is left behind, whoever is killed.
-  if (Status started = process.start({python, "-u", script, "--stdio",
-                                      fmt::format("--tensors=/proc/{}/fd/{}", getpid(), memory)});
+  if (Status started =
+          process.start({python, "-u", script, "--stdio", "--compile-backend=" + backend,
+                         fmt::format("--tensors=/proc/{}/fd/{}", getpid(), memory)});
       !started)
     return fail(Failure::Kind::CannotStart,
                 started.message() + " (--python or CUPEL_PYTHON names another interpreter)");

@@ -20,7 +20,10 @@ class PythonWorker {
 public:
   using Deadline = PipeProcess::Deadline;
 
-  explicit PythonWorker(std::string python) : python(std::move(python)) {}
+  /// `backend`: what the cases will test. Where it is `cupel`, torch's own compiler is not needed,
+  /// and the worker starts without it.
+  PythonWorker(std::string python, std::string backend)
+      : python(std::move(python)), backend(std::move(backend)) {}
   ~PythonWorker();
   PythonWorker(const PythonWorker &) = delete;
 
@@ -54,7 +57,7 @@ private:
   Result<std::string> readFrame(Deadline deadline);
   void end();
 
-  std::string python, torch;
+  std::string python, backend, torch;
   PipeProcess process;
   int memory = -1; ///< The file in memory.
   std::shared_ptr<const std::byte> mapped;

@@ -11,8 +11,9 @@ import os
 
 PLATFORM = "cupel"
 _PRIORITY = -10  # The CPU has 0.
-# Users of JAX know sums of narrow floats that are wide inside; the plugin by itself rounds every step, as the reference does.
-_DEFAULTS: dict[str, str | int] = {"accumulate": "f64"}
+# Users of JAX know sums of narrow floats that are wide inside, and scatters that skip a window which hangs over an edge whole;
+# the plugin by itself does in both what the reference does.
+_DEFAULTS: dict[str, str | int] = {"accumulate": "f64", "scatter": "windows"}
 
 _logger = logging.getLogger(__name__)
 _is_registered = False
@@ -21,8 +22,9 @@ _is_registered = False
 def _options() -> dict[str, str | int]:
     """Client options from the environment; `jax_pjrt_client_create_options` is merged over them by JAX."""
     options = dict(_DEFAULTS)
-    if accumulate := os.environ.get("CUPEL_ACCUMULATE"):
-        options["accumulate"] = accumulate
+    for name in _DEFAULTS:
+        if value := os.environ.get(f"CUPEL_{name.upper()}"):
+            options[name] = value
     if arch := os.environ.get("CUPEL_ARCH"):
         options["arch"] = arch
     if count := os.environ.get("CUPEL_NUM_DEVICES"):
@@ -56,7 +58,8 @@ def initialize(options: dict[str, str | int] | None = None) -> None:
     _is_registered = True
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else _DEFAULTS | options)
 
-    from cupel.jax import callbacks, lowerings
+    from cupel.jax import callbacks, interchange, lowerings
 
     lowerings.register()
     callbacks.register()
+    interchange.register()

@@ -114,11 +114,11 @@ class Program(TorchDispatchMode):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 self.mutated += [tensor for tensor in tensors_in(value) if not any(tensor is known for known in self.mutated)]
         overload = func._schema.overload_name or "default"
-        self._nodes.append({"target": f"torch.ops.{name}.{overload}", "inputs": inputs, "outputs": self._outputs(result), "metadata": {},
+        self._nodes.append({"target": f"torch.ops.{name}.{overload}", "inputs": inputs, "outputs": self._outputs(result, len(func._schema.returns)), "metadata": {},
                             "is_hop_single_tensor_return": None})
         return result
 
-    def _outputs(self, result: Any) -> list[Any]:
+    def _outputs(self, result: Any, count: int) -> list[Any]:
         def bound(tensor: torch.Tensor) -> dict[str, str]:
             name = f"value_{len(self._metas)}"
             self._bind(tensor, name)
@@ -133,9 +133,9 @@ class Program(TorchDispatchMode):
                 return {"as_none": True}
             raise CannotCapture(f"a call gives {type(value).__name__}, which depends on the values of tensors")
 
-        if result is None:
+        if count == 0:
             return []
-        return [one(value) for value in result] if isinstance(result, tuple) else [one(result)]
+        return [one(result)] if count == 1 else [one(value) for value in result]
 
     def _argument(self, value: Any, kind: Any) -> dict[str, Any]:
         if value is None:

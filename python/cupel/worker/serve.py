@@ -6,7 +6,8 @@ import argparse
 import os
 import sys
 import traceback
-from typing import Any
+import types
+from typing import Any, Callable
 
 from cupel import __version__
 from cupel.worker import protocol
@@ -31,6 +32,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--requests", type=int, help="descriptor to read requests from")
     parser.add_argument("--replies", type=int, help="descriptor to write replies to")
     parser.add_argument("--stdio", action="store_true", help="standard input and output are the two")
+    parser.add_argument("--compile-backend", default="", help="what the tests are meant for; `cupel` leaves torch's own compiler out")
     parser.add_argument("--tensors", required=True, help="file in memory that tensors are handed over in")
     options = parser.parse_args(arguments)
     if not options.stdio and (options.requests is None or options.replies is None):
@@ -38,12 +40,59 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
+class _Unused(types.ModuleType):
+    """Stands for a part of torch that calls on the CPU never reach."""
+
+    __path__: list[str] = []
+
+
+def _import_torch(backend: str, begin_again: Callable[[], None]) -> types.ModuleType:
+    """Importing torch is most of what a short run costs, and a quarter of that are parts of its compiler: shape rules in Python and the exporter.
+
+    Where no backend of torch.compile is wanted they are left out. Should a torch not do without them, the worker begins again with all of it.
+    """
+    if backend != "cupel" or "torch" in sys.modules or _WHOLE_TORCH in os.environ:
+        import torch
+        return torch
+    unused = ("torch._meta_registrations", "torch.export")
+    sys.modules.update((name, _Unused(name)) for name in unused)
+    try:
+        import torch
+        torch.add(torch.ones(2), 1)
+    except ModuleNotFoundError as error:
+        if error.name == "torch":
+            raise
+        begin_again()
+    except Exception:
+        begin_again()
+    return torch
+
+
+_WHOLE_TORCH = "CUPEL_WORKER_WHOLE_TORCH"
+
+
+def _begin_again(output: int, arguments: list[str]) -> None:
+    os.dup2(output, 1)
+    os.environ[_WHOLE_TORCH] = "1"
+    os.execv(sys.executable, [sys.executable, "-u", os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py"), *arguments])
+
+
 def main(arguments: list[str]) -> int:
     options = _parse(arguments)
+    # Before anything is connected: the import may begin the process again. What it prints must not get between the frames either.
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        torch = _import_torch(options.compile_backend, lambda: _begin_again(output, arguments))
+    except ImportError:
+        torch = None  # Said below, once there is somebody to say it to.
+    os.dup2(output, 1)
+    os.close(output)
     connection = _connect(options)
     hello: dict[str, Any] = {"protocol": protocol.VERSION, "worker": f"cupel.worker {__version__}", "python": sys.executable}
     try:
-        import torch
+        if torch is None:
+            import torch
         hello["torch"] = torch.__version__
         from cupel.worker.opcase import OpCases
         from cupel.worker.shared_tensors import SharedTensors
