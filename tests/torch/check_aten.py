@@ -156,6 +156,7 @@ def writes(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 case("writes through views", writes, SQUARE)
+each("random numbers of nothing", [lambda x: torch.randn_like(x), lambda x: torch.rand(0, 2), lambda x: F.dropout(x, 0.5, True), lambda x: F.rrelu(x, training=True), lambda x: torch.bernoulli(x)], torch.empty(0, 3))
 case("in-place arithmetic", lambda x: (x.clone().mul_(2).sub_(1).clamp_(-1, 1).pow_(2), x.clone().masked_fill_(x > 0, -1.0), x.clone().relu_().sqrt_()), MATRIX)
 
 # Indexing.
@@ -214,6 +215,8 @@ each("order of matrices", [lambda x: x.sort(0), lambda x: x.argsort(1, descendin
                            lambda x: x.quantile(0.25, 0, keepdim=True, interpolation="nearest"), lambda x: x.quantile(0.6, interpolation="midpoint"), lambda x: x.quantile(0.6, 1, interpolation="higher")], MATRIX)
 each("search", [lambda s, v: torch.searchsorted(s, v), lambda s, v: torch.searchsorted(s, v, right=True), lambda s, v: torch.bucketize(v, s), lambda s, v: torch.bucketize(v, s, right=True, out_int32=True), lambda s, v: torch.isin(v, s)],
      t(-1.0, 0.0, 0.0, 2.0, 3.0), t(-5.0, 0.0, 1.0, 3.0, 9.0, nan))
+each("search in much", [lambda s, v: torch.searchsorted(s.sort()[0], v), lambda s, v: torch.bucketize(v, s.sort()[0], right=True), lambda s, v: torch.searchsorted(s.reshape(2, -1).sort(1)[0], v.reshape(2, -1)),
+                        lambda s, v: torch.histc(s, 3000, -2, 2)], torch.randn(4000), torch.randn(4000))
 each("mode of integers", [lambda x: x.mode(1)[0], lambda x: x.mode(0)[0]], t(1, 2, 2, 3, 3, 3).repeat(2, 1))
 each("histograms", [lambda x: torch.histc(x, 5), lambda x: torch.histc(x, 4, -1, 1), lambda x: torch.histogram(x, 6), lambda x: torch.histogram(x, t(-2.0, -0.5, 0.5, 2.0), density=True)], MATRIX)
 
@@ -258,7 +261,7 @@ for _reduction, _number in (("none", 0), ("mean", 1), ("sum", 2)):
 each("padding", [lambda x: F.pad(x, (1, 2, 0, 1)), lambda x: F.pad(x, (-1, 2), value=3.5), lambda x: F.pad(x, (2, 1), mode="reflect"), lambda x: F.pad(x, (2, 3), mode="replicate"), lambda x: F.pad(x, (2, 1), mode="circular")], CUBE)
 each("creation", [lambda x: torch.arange(2, 9, 3), lambda x: torch.arange(0.0, 1.0, 0.1), lambda x: torch.arange(5, 0, -2), lambda x: torch.linspace(-1, 2, 7), lambda x: torch.logspace(0, 2, 5), lambda x: torch.eye(3, 4), lambda x: torch.full((2, 2), 7),
                   lambda x: torch.zeros(2, dtype=torch.int32), lambda x: torch.ones_like(x), lambda x: x.new_full((2,), 1.5), lambda x: torch.tril_indices(3, 4, 1), lambda x: torch.triu_indices(3, 3), lambda x: torch.full_like(x, True),
-                  lambda x: torch.hann_window(8), lambda x: torch.hamming_window(7, False), lambda x: torch.blackman_window(9), lambda x: torch.bartlett_window(6), lambda x: torch.kaiser_window(9), lambda x: torch.linspace(0, 10, 4, dtype=torch.int64),
+                  lambda x: torch.hann_window(8), lambda x: torch.hamming_window(7, False), lambda x: torch.blackman_window(9), lambda x: torch.bartlett_window(6), lambda x: torch.kaiser_window(9), lambda x: torch.linspace(0, 10, 4, dtype=torch.int64), lambda x: torch.linspace(-7, 5, 13, dtype=torch.int32), lambda x: torch.linspace(0, 3, 31, dtype=torch.int32),
                   lambda x: torch.vander(x[0]), lambda x: F.one_hot(x[0].abs().long().clamp(0, 3), 5), lambda x: torch.complex(x, x), lambda x: torch.polar(x, x), lambda x: torch.zeros(0, 3), lambda x: torch.scalar_tensor(3)], MATRIX)
 each("lists of tensors", [lambda a, b: torch._foreach_add([a, b], [b, a], alpha=2), lambda a, b: torch._foreach_mul([a, b], 2.0), lambda a, b: torch._foreach_addcdiv([a, b], [b, a], [a, b], value=0.5), lambda a, b: torch._foreach_sqrt([a.abs(), b.abs()]),
                           lambda a, b: torch._foreach_lerp([a, b], [b, a], 0.25), lambda a, b: torch._foreach_norm([a, b]), lambda a, b: torch._foreach_div([a, b], [2.0, 3.0]), lambda a, b: torch._foreach_pow([a.abs(), b.abs()], 1.5),

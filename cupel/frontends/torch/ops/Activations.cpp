@@ -162,7 +162,7 @@ void lowerRrelu(Node &n) {
   HloBuilder &b = n.b;
   Value x = operand(n);
   double lower = n.scalar("lower").real(), upper = n.scalar("upper").real();
-  if (n.flag("training") && lower != upper)
+  if (n.flag("training") && lower != upper && HloBuilder::countOf(x) != 0)
     return n.never("argument 'training' is true: its slopes are random");
   Value below = b.multiply(x, b.like(x, (lower + upper) / 2));
   Value result = b.select(b.greaterEqual(x, b.like(x, 0)), x, below);
@@ -269,7 +269,7 @@ void lowerDropout(Node &n) {
     train = true;
   double p = n.real("p");
   Value x = n.in(input);
-  if (train && p != 0 && p != 1)
+  if (train && p != 0 && p != 1 && HloBuilder::countOf(x) != 0)
     return n.never("argument 'train' is true: it drops at random");
   bool all = train && p == 1;
   n.out(0, all ? b.multiply(x, b.like(x, 0)) : x);

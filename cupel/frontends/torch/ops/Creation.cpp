@@ -70,7 +70,16 @@ void lowerArange(Node &n) {
 Value spaced(Node &n, Type type) {
   HloBuilder &b = n.b;
   int64_t steps = n.resultShape()[0];
-  Value start = b.reshape(n.in("start", type), {}), end = b.reshape(n.in("end", type), {});
+  auto limit = [&](StringRef name) { // Integers are cut before they are spaced.
+    Type element = isa<IntegerType>(n.resultElement()) ? n.resultElement() : type;
+    return b.reshape(cast(b, n.in(name, element), type), {});
+  };
+  for (StringRef name : {"start", "end"})
+    if (HloBuilder::countOf(n.in(name)) != 1) {
+      n.fail("argument '" + name.str() + "' is not one number");
+      return b.splat(0, type, {steps});
+    }
+  Value start = limit("start"), end = limit("end");
   if (steps == 1)
     return b.reshape(start, {1});
   // Integers are spaced as floats, then cut.
@@ -94,12 +103,6 @@ Type spacingType(Node &n) {
 void lowerLinspace(Node &n) {
   if (n.failed() || !hasResultRank(n, 1) || emptyResult(n))
     return;
-  Type element = n.resultElement();
-  if (isa<IntegerType>(element)) {
-    // In single precision torch takes the step, and cuts start + step * i.
-    n.out(cast(n.b, spaced(n, n.b.f32()), element));
-    return;
-  }
   n.out(spaced(n, spacingType(n)));
 }
 
@@ -244,9 +247,12 @@ void lowerOneHot(Node &n) {
   n.out(b.convert(hit, b.i64()));
 }
 
-void lowerRandom(Node &n) { n.never("random: its numbers come from a generator's state"); }
+/// Nothing is drawn for a tensor without elements.
+void lowerRandom(Node &n) {
+  if (!emptyResult(n))
+    n.never("random: its numbers come from a generator's state");
+}
 
-/// bernoulli and multinomial of certainties are still random in form.
 void lowerFillTensor(Node &n) {
   Value value = n.in("value");
   if (HloBuilder::countOf(value) != 1)

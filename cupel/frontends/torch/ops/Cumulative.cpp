@@ -235,18 +235,18 @@ void lowerGradient(Node &n) {
       double h = steps[i];
       auto over = [&](Value v, double d) { return b.divide(v, b.like(v, d)); };
       if (size > 2)
-        inner = over(b.subtract(at(2, size), at(0, size - 2)), 2 * h);
+        inner = over(over(b.subtract(at(2, size), at(0, size - 2)), h), 2);
       if (edge == 1) {
         first = over(b.subtract(at(1, 2), at(0, 1)), h);
         last = over(b.subtract(at(size - 1, size), at(size - 2, size - 1)), h);
       } else {
         auto mix = [&](Value p, double a, Value q, double c, Value r, double e) {
-          return b.add(b.add(b.multiply(p, b.like(p, a / h)), b.multiply(q, b.like(q, c / h))),
-                       b.multiply(r, b.like(r, e / h)));
+          Value total = b.add(b.multiply(p, b.like(p, a)), b.multiply(q, b.like(q, c)));
+          return over(b.add(total, b.multiply(r, b.like(r, e))), h);
         };
         first = mix(at(0, 1), -1.5, at(1, 2), 2, at(2, 3), -0.5);
         last =
-            mix(at(size - 1, size), 1.5, at(size - 2, size - 1), -2, at(size - 3, size - 2), 0.5);
+            mix(at(size - 3, size - 2), 0.5, at(size - 2, size - 1), -2, at(size - 1, size), 1.5);
       }
     } else {
       Value c = cast(b, coordinates[i], type);

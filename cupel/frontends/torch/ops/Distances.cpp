@@ -12,10 +12,17 @@ namespace {
 
 void outLoss(Node &n, Value loss) { n.out(reduceLoss(n.b, loss, n.integer("reduction", 1))); }
 
+/// A norm sums narrow floats in f32 and rounds once.
+Value wideNorm(HloBuilder &b, Value x, double p, int64_t dim, bool keepDims) {
+  Type type = HloBuilder::elementOf(x);
+  bool narrow = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+  return b.convert(vectorNorm(b, narrow ? b.convert(x, b.f32()) : x, p, {dim}, keepDims), type);
+}
+
 Value distance(HloBuilder &b, Value x, Value y, double p, double eps, bool keepDims) {
   Value gap = b.subtract(x, y);
   gap = b.add(gap, b.like(gap, eps));
-  return vectorNorm(b, gap, p, {HloBuilder::rankOf(gap) - 1}, keepDims);
+  return wideNorm(b, gap, p, HloBuilder::rankOf(gap) - 1, keepDims);
 }
 
 void lowerPairwiseDistance(Node &n) {
@@ -60,10 +67,10 @@ void lowerCosineSimilarity(Node &n) {
   if (HloBuilder::rankOf(x) == 0)
     x = b.reshape(x, {1}), y = b.reshape(y, {1});
   auto unit = [&](Value v) {
-    Value size = vectorNorm(b, v, 2, {dim}, true);
+    Value size = wideNorm(b, v, 2, dim, true);
     return b.divide(v, b.maximum(size, b.like(size, eps)));
   };
-  n.out(b.reshape(b.reduce(b.multiply(unit(x), unit(y)), {dim}, Fold::Add), n.resultShape()));
+  n.out(b.reshape(sum(b, b.multiply(unit(x), unit(y)), {dim}, false), n.resultShape()));
 }
 
 void lowerCosineEmbedding(Node &n) {
@@ -75,7 +82,7 @@ void lowerCosineEmbedding(Node &n) {
     return;
   if (HloBuilder::rankOf(x) != dim + 1 || HloBuilder::rankOf(y) != dim + 1)
     return n.fail("argument 'target' is not one dimension less than the inputs");
-  auto total = [&](Value v) { return b.reduce(v, {dim}, Fold::Add); };
+  auto total = [&](Value v) { return sum(b, v, {dim}, false); };
   auto size = [&](Value v) {
     Value squares = total(b.square(v));
     return b.add(squares, b.like(squares, 1e-12));

@@ -219,16 +219,36 @@ template <bool skipNan> void lowerQuantile(Node &n) {
   n.out(b.reshape(b.transpose(result, order), n.resultShape()));
 }
 
-/// How many entries of the sorted sequences lie before each value.
+// Beyond this many pairs, comparing all of them costs more memory than it saves steps.
+constexpr int64_t kMostPairs = 1 << 22;
+
+/// How many entries of the sorted sequences lie before each value. The sequences are one for all,
+/// or one for each row of values.
 Value placesIn(HloBuilder &b, Value sequence, Value values, bool right) {
-  int64_t rank = HloBuilder::rankOf(values);
-  Value wide = b.unsqueeze(values, rank), line = sequence;
-  if (HloBuilder::rankOf(sequence) > 1)
-    line = b.unsqueeze(sequence, rank - 1);
-  auto [s, v] = b.broadcastPair(line, wide);
+  int64_t rank = HloBuilder::rankOf(values), size = HloBuilder::shapeOf(sequence).back();
+  bool single = HloBuilder::rankOf(sequence) == 1;
   // "Not at least" rather than "less": a NaN comes after everything.
-  Value before = b.logicalNot(right ? b.greater(s, v) : b.greaterEqual(s, v));
-  return b.reduce(b.convert(before, b.i64()), {rank}, Fold::Add);
+  auto before = [&](Value entry, Value value) {
+    return b.logicalNot(right ? b.greater(entry, value) : b.greaterEqual(entry, value));
+  };
+  if (HloBuilder::countOf(values) <= kMostPairs / std::max<int64_t>(size, 1)) {
+    Value wide = b.unsqueeze(values, rank);
+    Value line = single ? sequence : b.unsqueeze(sequence, rank - 1);
+    auto [s, v] = b.broadcastPair(line, wide);
+    return b.reduce(b.convert(before(s, v), b.i64()), {rank}, Fold::Add);
+  }
+  // Halving: low .. high holds the place.
+  Dims shape(HloBuilder::shapeOf(values));
+  Value low = b.splatInteger(0, b.i64(), shape), high = b.splatInteger(size, b.i64(), shape);
+  for (int64_t left = size; left > 0; left /= 2) {
+    Value middle = b.divide(b.add(low, high), b.splatInteger(2, b.i64(), shape));
+    Value at = b.minimum(middle, b.splatInteger(size - 1, b.i64(), shape));
+    Value entry = single ? b.take(sequence, at, 0) : b.takeAlong(sequence, at, rank - 1);
+    Value open = b.less(low, high), later = b.logicalAnd(open, before(entry, values));
+    low = b.select(later, b.add(middle, b.splatInteger(1, b.i64(), shape)), low);
+    high = b.select(b.logicalAnd(open, b.logicalNot(later)), middle, high);
+  }
+  return low;
 }
 
 void lowerSearchSorted(Node &n) {
@@ -269,6 +289,8 @@ Value countInto(HloBuilder &b, Value bins, Value weights, int64_t count) {
   Type type = HloBuilder::elementOf(weights);
   if (count == 0 || HloBuilder::countOf(bins) == 0)
     return b.splat(0, type, {count});
+  if (HloBuilder::countOf(bins) > kMostPairs / count) // A scatter leaves out what lies outside.
+    return b.scatterNd(b.splat(0, type, {count}), b.unsqueeze(bins, 1), weights, Fold::Add);
   Value hit = b.equal(b.unsqueeze(bins, 0), b.iota({count, 1}, 0, b.i64()));
   Value picked = b.select(hit, b.unsqueeze(weights, 0), b.splat(0, type));
   return b.reduce(picked, {1}, Fold::Add);

@@ -181,8 +181,14 @@ Value erfcx(HloBuilder &b, Value x) {
   return b.select(b.less(x, b.like(x, 0)), left, right);
 }
 
-Value ndtr(HloBuilder &b, Value x) {
-  return b.multiply(b.like(x, 0.5), erfc(b, b.multiply(x, b.like(x, -1 / std::numbers::sqrt2))));
+/// (1 + erf(x / sqrt 2)) / 2, step by step in the operand's type: torch composes it so.
+void lowerNdtr(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.promoteToFloat({"self"});
+  Value x = n.in("self", type);
+  Value scaled = b.convert(b.divide(x, b.like(x, std::numbers::sqrt2)), n.computeType(type));
+  Value e = b.convert(b.unary<chlo::ErfOp>(scaled), type);
+  n.out(b.multiply(b.add(b.like(e, 1), e), b.like(e, 0.5)));
 }
 
 Value logNdtr(HloBuilder &b, Value x) {
@@ -441,7 +447,7 @@ void registerSpecial(OpTable &table) {
   add({"aten.erfc", "aten.special_erfc"}, floatUnary<erfc>);
   add({"aten.erfinv", "aten.special_erfinv"}, floatUnary<erfinv>);
   add({"aten.special_erfcx"}, wideUnary<erfcx>);
-  add({"aten.special_ndtr"}, wideUnary<ndtr>);
+  add({"aten.special_ndtr"}, lowerNdtr);
   add({"aten.special_log_ndtr"}, wideUnary<logNdtr>);
   add({"aten.special_ndtri"}, wideUnary<ndtri>);
   add({"aten.special_entr"}, floatUnary<entr>);
