@@ -169,6 +169,12 @@ def resampling() -> Iterator[Case]:
                 yield (f"grid_{mode}_{border}_{corners}",
                        lambda x, g, m=mode, p=border, c=corners: F.grid_sample(x, g, m, p, c), (x, torch.rand(1, 4, 3, 2) * 4 - 2))
     yield "grid_3d", lambda x, g: F.grid_sample(x, g, "bilinear", "reflection", False), (r(2, 2, 3, 4, 5), torch.rand(2, 3, 2, 4, 3) * 4 - 2)
+    for mode, border, corners in ((0, 0, False), (0, 1, True), (0, 2, False), (0, 2, True), (1, 0, False), (2, 0, False), (2, 1, True), (2, 2, False)):
+        yield (f"grid_backward_{mode}_{border}_{corners}",
+               lambda g, x, t, m=mode, p=border, c=corners: aten.grid_sampler_2d_backward(g, x, t, m, p, c, [True, True]),
+               (r(1, 2, 4, 3), x, torch.rand(1, 4, 3, 2) * 4 - 2))
+    yield ("grid_backward_3d", lambda g, x, t: aten.grid_sampler_3d_backward(g, x, t, 0, 1, False, [True, True]),
+           (r(2, 2, 3, 2, 4), r(2, 2, 3, 4, 5), torch.rand(2, 3, 2, 4, 3) * 4 - 2))
     yield "affine_grid", lambda t: F.affine_grid(t, [2, 3, 4, 5], align_corners=False), (r(2, 2, 3),)
     yield "affine_grid_3d", lambda t: F.affine_grid(t, [1, 3, 4, 5, 2], align_corners=True), (r(1, 3, 4),)
 
@@ -197,6 +203,8 @@ def norms() -> Iterator[Case]:
     yield "instance_norm_running", lambda x, m, v: (F.instance_norm(x, m, v, use_input_stats=True), m, v), (x, mean, var)
     yield "_fused_rms_norm", lambda x, w: aten._fused_rms_norm(x, [6], w, 1e-5)[0], (x, r(6))
     yield "_weight_norm", lambda v, g: torch._weight_norm(v, g, 1), (r(3, 4, 2), r(1, 4, 1))
+    yield ("_weight_norm_interface_backward", lambda g, v, s, n: aten._weight_norm_interface_backward(g, v, s, n, 0),
+           (r(3, 4), r(3, 4), r(3, 1), positive(3, 1)))
     yield "weight_norm_interface", lambda v, g: aten._weight_norm_interface(v, g, 0), (r(3, 4), r(3, 1))
 
 
@@ -222,6 +230,9 @@ def embeddings() -> Iterator[Case]:
                (w, at, torch.tensor([0, 2, 2, 5])))
         yield (f"_embedding_bag_padded_{mode}",
                lambda w, i, o, m=mode: aten._embedding_bag_forward_only(w, i, o, False, m, False, None, True, 4)[0], (w, at, torch.tensor([0, 1, 3, 6])))
+        _, owner, size, top = aten._embedding_bag(w, at, torch.tensor([0, 2, 2, 5]), False, mode, False, None, False, 4)
+        yield (f"_embedding_bag_dense_backward_{mode}",
+               lambda g, i, o, s, t, m=mode: aten._embedding_bag_dense_backward(g, i, o, s, t, 5, False, m, None, 4), (r(4, 3), at, owner, size, top))
     yield "embedding_max_norm", lambda w, i: F.embedding(i, w.clone(), max_norm=1.0), (w, at)
     yield "renorm", lambda w: torch.renorm(w, 1.5, 1, 0.8), (w,)
 
@@ -295,6 +306,13 @@ def views() -> Iterator[Case]:
     yield "diagonal_backward", lambda g: aten.diagonal_backward(g, [4, 3, 5], 1, 0, 2), (r(3, 4),)
     yield "diagonal_backward_below", lambda g: aten.diagonal_backward(g, [4, 3], -2, 0, 1), (r(2),)
     yield "unfold_backward", lambda g: aten.unfold_backward(g, [2, 9], 1, 4, 2), (r(2, 3, 4),)
+    for kind in ("reflection", "replication"):
+        yield f"{kind}_pad2d_backward", lambda g, x, f=getattr(aten, f"{kind}_pad2d_backward"): f(g, x, [1, 2, 3, 0]), (r(2, 3, 8, 7), r(2, 3, 5, 4))
+        yield f"{kind}_pad1d_backward", lambda g, x, f=getattr(aten, f"{kind}_pad1d_backward"): f(g, x, [2, 1]), (r(3, 8), r(3, 5))
+    for p in (0.5, 1.0, 2.0, 3.0, float("inf")):
+        x, y = r(4, 3), r(5, 3)
+        yield f"_cdist_backward_{p}", lambda g, x, y, d, p=p: aten._cdist_backward(g, x, y, p, d), (r(4, 5), x, y, torch.cdist(x, y, p))
+        yield f"_pdist_backward_{p}", lambda g, x, d, p=p: aten._pdist_backward(g, x, p, d), (r(6), x, F.pdist(x, p))
     yield "trace_backward", lambda g: aten.trace_backward(g, [3, 4]), (r(()),)
     yield "value_selecting", lambda g, i: aten.value_selecting_reduction_backward(g, 1, i, [2, 4, 3], False), (r(2, 3), torch.randint(0, 4, (2, 3)))
     yield "index_select_backward", lambda g, i: aten.index_select_backward(g, [5, 3], 0, i), (r(4, 3), torch.tensor([0, 4, 4, 2]))

@@ -445,6 +445,105 @@ void lowerLinearBackward(Node &n) {
     n.out(2, b.reduce(g, outer, Fold::Add));
 }
 
+//===----------------------------------------------------------------------===//
+// Padding and distances
+//===----------------------------------------------------------------------===//
+
+/// Every element of the padded tensor goes back to where it was copied from.
+template <bool reflects> void lowerPadBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value x = n.in("grad_output", type);
+  Dims padding = n.integers("padding");
+  ArrayRef<int64_t> shape = n.resultShape();
+  int64_t rank = shape.size(), padded = int64_t(padding.size()) / 2;
+  if (n.failed() || H::rankOf(x) != rank || padded > rank || padding.size() % 2)
+    return n.fail("the gradient does not fit the padding");
+  if (isEmpty(x) || n.resultType().getNumElements() == 0)
+    return n.out(b.splat(0, type, shape));
+  for (int64_t k = 0; k < padded; ++k) { // The last dimension comes first.
+    int64_t at = rank - 1 - k, in = shape[at], low = padding[2 * k], out = H::shapeOf(x)[at];
+    if (out != in + low + padding[2 * k + 1])
+      return n.fail("the gradient does not fit the padding");
+    std::vector<double> sources(in * out, 0);
+    for (int64_t i = 0; i < out; ++i) {
+      int64_t from = i - low;
+      if (reflects)
+        from = from < 0 ? -from : from >= in ? 2 * (in - 1) - from : from;
+      sources[i * in + std::clamp<int64_t>(from, 0, in - 1)] = 1;
+    }
+    x = applyMatrix(b, x, at, out, in, sources, true);
+  }
+  n.out(x);
+}
+
+/// How a p-distance changes with the first of two points, times `gradient`; all of one shape.
+Value distanceSlope(HloBuilder &b, Value gradient, Value difference, Value distance, double p) {
+  Value zero = b.like(difference, 0), sign = b.unary<stablehlo::SignOp>(difference);
+  if (p == 0)
+    return zero;
+  if (p == 1)
+    return b.multiply(gradient, sign);
+  Value size = b.abs(difference);
+  if (std::isinf(p))
+    return b.select(b.equal(size, distance), b.multiply(gradient, sign), zero);
+  Value nothing = b.equal(distance, zero);
+  if (p < 1)
+    nothing = b.logicalOr(nothing, b.equal(difference, zero));
+  Value safe = b.select(nothing, b.like(distance, 1), distance), slope;
+  if (p == 2)
+    slope = b.divide(difference, safe);
+  else
+    slope = b.multiply(sign, b.power(b.divide(b.select(nothing, b.like(size, 1), size), safe),
+                                     b.like(size, p - 1)));
+  return b.select(nothing, zero, b.multiply(gradient, slope));
+}
+
+void lowerCdistBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value g = n.in("grad", type), x = n.in("x1", type), y = n.in("x2", type), d = n.in("cdist", type);
+  if (n.failed() || H::rankOf(x) < 2 || H::rankOf(y) < 2 || H::shapeOf(g) != H::shapeOf(d))
+    return n.fail("grad, x1, x2 and cdist do not fit each other");
+  if (isEmpty(g) || isEmpty(x))
+    return n.out(b.splat(0, type, n.resultShape()));
+  Value difference = b.subtract(b.unsqueeze(x, H::rankOf(x) - 1), b.unsqueeze(y, H::rankOf(y) - 2));
+  ArrayRef<int64_t> shape = H::shapeOf(difference);
+  int64_t last = H::rankOf(d);
+  if (H::shapeOf(d) != shape.drop_back())
+    return n.fail("grad, x1, x2 and cdist do not fit each other");
+  auto wide = [&](Value v) { return b.broadcastTo(b.unsqueeze(v, last), shape); };
+  Value slope = distanceSlope(b, wide(g), difference, wide(d), n.real("p", 2));
+  n.out(b.reduce(slope, {last - 1}, Fold::Add));
+}
+
+void lowerPdistBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value g = n.in("grad", type), x = n.in("self", type), d = n.in("pdist", type);
+  if (n.failed() || H::rankOf(x) != 2)
+    return n.fail("takes a matrix");
+  int64_t rows = H::shapeOf(x)[0], pairs = rows * (rows - 1) / 2;
+  if (H::countOf(g) != pairs || H::countOf(d) != pairs)
+    return n.fail("grad, self and pdist do not fit each other");
+  Dims first, second;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = i + 1; j < rows; ++j) {
+      first.push_back(i);
+      second.push_back(j);
+    }
+  if (!pairs || isEmpty(x))
+    return n.out(b.splat(0, type, n.resultShape()));
+  Value at = b.integers(first), other = b.integers(second);
+  Value difference = b.subtract(b.take(x, at, 0), b.take(x, other, 0));
+  auto wide = [&](Value v) {
+    return b.broadcastTo(b.reshape(v, {pairs, 1}), H::shapeOf(difference));
+  };
+  Value slope = distanceSlope(b, wide(g), difference, wide(d), n.real("p", 2));
+  Value sum = b.scatterNd(b.like(x, 0), b.reshape(at, {pairs, 1}), slope, Fold::Add);
+  n.out(b.scatterNd(sum, b.reshape(other, {pairs, 1}), b.negate(slope), Fold::Add));
+}
+
 } // namespace
 
 void registerBackward(OpTable &table) {
@@ -486,6 +585,12 @@ void registerBackward(OpTable &table) {
   table.add("aten.value_selecting_reduction_backward", lowerValueSelectingBackward);
   table.add("aten.index_select_backward", lowerIndexSelectBackward);
   table.add("aten.linear_backward", lowerLinearBackward);
+  for (const char *size : {"1d", "2d", "3d"}) {
+    table.add(std::string("aten.reflection_pad") + size + "_backward", lowerPadBackward<true>);
+    table.add(std::string("aten.replication_pad") + size + "_backward", lowerPadBackward<false>);
+  }
+  table.add("aten._cdist_backward", lowerCdistBackward);
+  table.add("aten._pdist_backward", lowerPdistBackward);
 }
 
 } // namespace cupel::frontends::torch_import

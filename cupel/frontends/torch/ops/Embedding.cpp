@@ -174,6 +174,52 @@ void lowerEmbeddingBag(Node &n) {
   (void)sizes;
 }
 
+/// Each index takes the gradient of its bag; with maxima, each feature that of where it came from.
+void lowerEmbeddingBagBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value g = n.in("grad", type), indices = n.in("indices"), bag = n.in("offset2bag"),
+        sizes = n.in("bag_size");
+  int64_t rows = n.integer("num_weights"), mode = n.integer("mode"),
+          padding = n.integer("padding_idx", -1);
+  if (n.failed())
+    return;
+  if (n.declares("sparse") && n.flag("sparse"))
+    return n.never("sparse gradients");
+  if (H::rankOf(g) != 2)
+    return n.fail("grad should be a matrix");
+  int64_t count = H::countOf(indices), bags = H::shapeOf(g)[0], width = H::shapeOf(g)[1];
+  Value zeros = b.splat(0, type, {rows, width});
+  if (isEmpty(g) || count == 0)
+    return n.out(zeros);
+  if (mode == Max) {
+    Value where = n.in("maximum_indices");
+    if (H::shapeOf(where) != H::shapeOf(g))
+      return n.fail("maximum_indices does not fit grad");
+    Value full = b.reshape(b.equal(sizes, b.like(sizes, 0)), {bags, 1});
+    g = b.select(full, b.like(g, 0), g);
+    Value safe = b.maximum(where, b.like(where, 0)); // An empty bag says -1.
+    return n.out(b.scatterAlong(zeros, safe, g, 0, Fold::Add));
+  }
+  if (H::countOf(bag) != count)
+    return n.fail("offset2bag does not fit indices");
+  Value updates = b.take(g, bag, 0); // [count, width]
+  auto scaled = [&](Value factor) { updates = b.multiply(updates, b.reshape(factor, {count, 1})); };
+  if (n.has("per_sample_weights"))
+    scaled(n.in("per_sample_weights", type));
+  if (mode == Mean) {
+    Value each = b.convert(b.take(b.maximum(sizes, b.like(sizes, 1)), bag, 0), type);
+    scaled(b.divide(b.like(each, 1), each));
+  }
+  if (padding >= 0)
+    scaled(b.convert(b.notEqual(indices, b.like(indices, double(padding))), type));
+  if (n.flag("scale_grad_by_freq")) {
+    Value often = b.take(frequencies(b, indices, rows, type), indices, 0);
+    scaled(b.divide(b.like(often, 1), often));
+  }
+  n.out(b.scatterNd(zeros, b.reshape(indices, {count, 1}), updates, Fold::Add));
+}
+
 } // namespace
 
 void registerEmbedding(OpTable &table) {
@@ -185,6 +231,8 @@ void registerEmbedding(OpTable &table) {
   table.add("aten.embedding_bag", lowerEmbeddingBag);
   table.add("aten._embedding_bag", lowerEmbeddingBag);
   table.add("aten._embedding_bag_forward_only", lowerEmbeddingBag);
+  table.add("aten._embedding_bag_backward", lowerEmbeddingBagBackward);
+  table.add("aten._embedding_bag_dense_backward", lowerEmbeddingBagBackward);
 }
 
 } // namespace cupel::frontends::torch_import

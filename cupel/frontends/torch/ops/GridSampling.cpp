@@ -39,6 +39,26 @@ struct Sampler {
     return border == Zeros ? x : b.clamp(b.like(x, 0), x, b.like(x, size - 1));
   }
 
+  /// How fast the pixel moves with the grid; not at all where the border holds it.
+  Value speed(Value x, double size) const {
+    Value speed = b.like(x, (corners ? size - 1 : size) / 2);
+    if (border == Zeros || mode == Bicubic)
+      return speed;
+    Value at = x, turned = speed;
+    if (border == Reflect) {
+      double low = corners ? 0 : -0.5, range = (corners ? size - 1 : size - 0.5) - low;
+      if (range <= 0)
+        return b.like(x, 0);
+      Value moved = b.subtract(x, b.like(x, low));
+      Value within = b.remainder(b.abs(moved), b.like(x, 2 * range));
+      Value back = b.greater(within, b.like(x, range)), under = b.less(moved, b.like(x, 0));
+      turned = b.select(b.notEqual(back, under), b.negate(speed), speed);
+      at = reflect(b, x, low, low + range);
+    }
+    Value free = b.logicalAnd(b.greater(at, b.like(at, 0)), b.less(at, b.like(at, size - 1)));
+    return b.select(free, turned, b.like(x, 0));
+  }
+
   /// From -1 .. 1 to pixels.
   Value pixels(Value x, double size) const {
     Value one = b.like(x, 1);
@@ -48,21 +68,22 @@ struct Sampler {
   }
 };
 
-/// A pixel that counts, along one dimension.
+/// A pixel that counts, along one dimension, and how its weight changes with the grid.
 struct Tap {
-  Value index, weight;
+  Value index, weight, slope;
 };
 
-SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size) {
+SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size, bool slopes = false) {
   HloBuilder &b = s.b;
   auto extent = double(size);
   Value x = s.pixels(grid, extent);
+  Value speed = slopes ? s.speed(x, extent) : Value();
   if (s.mode != Bicubic)
     x = s.inside(x, extent);
   Value base = s.mode == Nearest ? b.unary<stablehlo::RoundNearestEvenOp>(x) : b.floor(x);
   Value t = b.subtract(x, base), one = b.like(x, 1);
   SmallVector<Tap> taps;
-  auto add = [&](int64_t offset, Value weight) {
+  auto add = [&](int64_t offset, Value weight, function_ref<Value()> slopeOf) {
     Value at = b.add(base, b.like(base, double(offset)));
     if (s.mode == Bicubic)
       at = s.inside(at, extent);
@@ -70,13 +91,16 @@ SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size) {
     Value valid = b.logicalAnd(b.greaterEqual(at, zero), b.lessEqual(at, top));
     // The weight of what is not there is 0, and nothing is looked up there.
     Value index = b.convert(b.select(valid, at, zero), b.i64());
-    taps.push_back({index, b.select(valid, weight, b.like(weight, 0))});
+    Value zeros = b.like(weight, 0), slope;
+    if (slopes)
+      slope = b.select(valid, b.multiply(slopeOf(), speed), zeros);
+    taps.push_back({index, b.select(valid, weight, zeros), slope});
   };
   if (s.mode == Nearest) {
-    add(0, one);
+    add(0, one, [&] { return b.like(x, 0); });
   } else if (s.mode == Bilinear) {
-    add(0, b.subtract(one, t));
-    add(1, t);
+    add(0, b.subtract(one, t), [&] { return b.like(x, -1); });
+    add(1, t, [&] { return one; });
   } else {
     double a = -0.75;
     auto poly = [&](Value v, double c3, double c2, double c1, double c0) {
@@ -85,10 +109,14 @@ SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size) {
       return b.add(b.multiply(sum, v), b.like(v, c0));
     };
     Value other = b.subtract(one, t);
-    add(-1, poly(b.add(t, one), a, -5 * a, 8 * a, -4 * a));
-    add(0, poly(t, a + 2, -(a + 3), 0, 1));
-    add(1, poly(other, a + 2, -(a + 3), 0, 1));
-    add(2, poly(b.add(other, one), a, -5 * a, 8 * a, -4 * a));
+    Value before = b.add(t, one), after = b.add(other, one);
+    // Derivatives by t: right of the pixel the distance grows with t, left of it it shrinks.
+    auto near = [&](Value v) { return poly(v, 0, 3 * (a + 2), -2 * (a + 3), 0); };
+    auto far = [&](Value v) { return poly(v, 0, 3 * a, -10 * a, 8 * a); };
+    add(-1, poly(before, a, -5 * a, 8 * a, -4 * a), [&] { return far(before); });
+    add(0, poly(t, a + 2, -(a + 3), 0, 1), [&] { return near(t); });
+    add(1, poly(other, a + 2, -(a + 3), 0, 1), [&] { return b.negate(near(other)); });
+    add(2, poly(after, a, -5 * a, 8 * a, -4 * a), [&] { return b.negate(far(after)); });
   }
   return taps;
 }
@@ -145,6 +173,85 @@ void lowerGridSampler(Node &n) {
   n.out(b.reshape(sum, n.resultShape()));
 }
 
+void lowerGridSamplerBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.element("input"));
+  Value x = n.in("input", type), grid = n.in("grid", type), g = n.in("grad_output", type);
+  if (n.failed())
+    return;
+  int64_t rank = H::rankOf(x), spatial = rank - 2;
+  if (rank < 4 || rank > 5 || H::rankOf(grid) != rank || H::shapeOf(grid).back() != spatial ||
+      H::shapeOf(grid)[0] != H::shapeOf(x)[0] || H::rankOf(g) != rank ||
+      H::shapeOf(g)[1] != H::shapeOf(x)[1])
+    return n.fail("the grid does not fit the input");
+  SmallVector<bool> mask = n.flags("output_mask");
+  mask.resize(2, true);
+  Sampler sampler{b, n.integer("interpolation_mode"), n.integer("padding_mode"),
+                  n.flag("align_corners")};
+  if (isEmpty(x) || isEmpty(grid)) {
+    for (size_t i : {0, 1})
+      if (n.resultType(i))
+        n.out(i, b.splat(0, type, n.resultShape(i)));
+    return;
+  }
+  int64_t batch = H::shapeOf(x)[0], channels = H::shapeOf(x)[1], points = 1, pixels = 1;
+  Dims sizes(H::shapeOf(x).drop_front(2));
+  for (int64_t i = 0; i < spatial; ++i) {
+    points *= H::shapeOf(grid)[i + 1];
+    pixels *= sizes[i];
+  }
+  Dims shape{batch, channels, points};
+  if (H::countOf(g) != batch * channels * points)
+    return n.fail("grad_output does not fit the grid");
+  g = b.reshape(g, shape);
+  grid = b.reshape(grid, {batch, points, spatial});
+  SmallVector<SmallVector<Tap>> taps;
+  for (int64_t d = 0; d < spatial; ++d) {
+    int64_t column = spatial - 1 - d;
+    Value line = b.reshape(b.sliceDim(grid, 2, column, column + 1), {batch, points});
+    taps.push_back(tapsOf(sampler, line, sizes[d], true));
+  }
+  Value image = b.reshape(x, {batch, channels, pixels}), back = b.like(image, 0);
+  SmallVector<Value> moved(spatial, b.splat(0, type, {batch, points}));
+  Dims at(spatial, 0);
+  while (true) {
+    Value index, weight;
+    for (int64_t d = 0; d < spatial; ++d) {
+      const Tap &tap = taps[d][at[d]];
+      index =
+          index ? b.add(b.multiply(index, b.like(index, double(sizes[d]))), tap.index) : tap.index;
+      weight = weight ? b.multiply(weight, tap.weight) : tap.weight;
+    }
+    Value wide = b.broadcastInDim(index, shape, {0, 2});
+    if (mask[0])
+      back = b.scatterAlong(back, wide, b.multiply(g, b.broadcastInDim(weight, shape, {0, 2})), 2,
+                            Fold::Add);
+    if (mask[1]) {
+      Value along = b.reduce(b.multiply(g, b.takeAlong(image, wide, 2)), {1}, Fold::Add);
+      for (int64_t d = 0; d < spatial; ++d) {
+        Value slope = taps[d][at[d]].slope;
+        for (int64_t e = 0; e < spatial; ++e)
+          if (e != d)
+            slope = b.multiply(slope, taps[e][at[e]].weight);
+        moved[d] = b.add(moved[d], b.multiply(along, slope));
+      }
+    }
+    int64_t d = spatial - 1;
+    while (d >= 0 && ++at[d] == int64_t(taps[d].size()))
+      at[d--] = 0;
+    if (d < 0)
+      break;
+  }
+  if (mask[0])
+    n.out(0, b.reshape(back, H::shapeOf(x)));
+  if (mask[1]) {
+    SmallVector<Value> columns;
+    for (int64_t d = spatial - 1; d >= 0; --d)
+      columns.push_back(b.unsqueeze(moved[d], 2));
+    n.out(1, b.reshape(b.concatenate(columns, 2), n.resultShape(1)));
+  }
+}
+
 void lowerAffineGrid(Node &n) {
   HloBuilder &b = n.b;
   Type type = n.computeType(n.resultElement());
@@ -189,6 +296,8 @@ void registerGridSampling(OpTable &table) {
   table.add("aten.grid_sampler_2d", lowerGridSampler);
   table.add("aten.grid_sampler_3d", lowerGridSampler);
   table.add("aten._grid_sampler_2d_cpu_fallback", lowerGridSampler);
+  table.add("aten.grid_sampler_2d_backward", lowerGridSamplerBackward);
+  table.add("aten.grid_sampler_3d_backward", lowerGridSamplerBackward);
   table.add("aten.affine_grid_generator", lowerAffineGrid);
 }
 

@@ -524,6 +524,28 @@ void lowerWeightNorm(Node &n) {
   outAs(n, 1, norm);
 }
 
+void lowerWeightNormBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value gradient = n.in("grad_w", type), v = n.in("saved_v", type), g = n.in("saved_g", type),
+        norms = n.in("saved_norms", type);
+  if (n.failed() || H::shapeOf(gradient) != H::shapeOf(v))
+    return n.fail("grad_w does not fit saved_v");
+  int64_t rank = H::rankOf(v), dimension = n.integer("dim");
+  Dims dims, kept;
+  for (int64_t i = 0; i < rank; ++i) {
+    bool own = dimension != -1 && i == n.wrapDim(dimension, rank);
+    kept.push_back(own ? H::shapeOf(v)[i] : 1);
+    if (!own)
+      dims.push_back(i);
+  }
+  Value norm = b.reshape(norms, kept), length = b.reshape(g, kept);
+  Value along = b.reduce(b.multiply(gradient, v), dims, Fold::Add, true);
+  Value slope = b.subtract(gradient, b.multiply(v, b.divide(along, b.square(norm))));
+  n.out(0, b.multiply(slope, b.divide(length, norm)));
+  outAs(n, 1, b.divide(along, norm));
+}
+
 } // namespace
 
 void registerNormalization(OpTable &table) {
@@ -558,6 +580,7 @@ void registerNormalization(OpTable &table) {
   table.add("aten.native_group_norm_backward", lowerGroupNormBackward);
   table.add("aten._weight_norm", lowerWeightNorm);
   table.add("aten._weight_norm_interface", lowerWeightNorm);
+  table.add("aten._weight_norm_interface_backward", lowerWeightNormBackward);
 }
 
 } // namespace cupel::frontends::torch_import
