@@ -562,15 +562,6 @@ def constants_lifted():
 
 
 @case
-def mask_of_constant():
-    def run(x):
-        mask = torch.tensor([True, False, True, True])
-        return x[mask], x[:, mask].sum()
-
-    return forward_of(run), (r(4, 4),)
-
-
-@case
 def strict_export():
     def run(x):
         y = x.clone()

@@ -223,6 +223,8 @@ void lowerVander(Node &n) {
   if (n.failed() || n.resultShape().empty() || emptyResult(n))
     return;
   int64_t columns = n.resultShape().back();
+  if (columns > 4096 || HloBuilder::countOf(x) * columns != n.resultType().getNumElements())
+    return n.fail("the result has another size than the powers of 'x' have");
   bool increasing = n.target().starts_with("aten.linalg_vander") ||
                     (n.declares("increasing") && n.flag("increasing"));
   SmallVector<Value> powers{b.like(x, 1)};
