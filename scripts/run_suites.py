@@ -238,6 +238,10 @@ class Suites:
             else:
                 results.append(counted([self.python, ROOT / "tests/torch/check_opinfo.py", self.bin, cases / dtype], self.env))
         results.append(counted([python, ROOT / "tests/torch/check_programs.py", self.bin, self.build / "torch-programs"], self.env))
+        worker = self.bin / "cupel-worker"
+        results.append(counted([python, ROOT / "tests/torch/check_aten.py", worker], self.env))
+        for script in ("check_operators", "check_models"):
+            results.append(counted([python, ROOT / f"tests/torch/{script}.py", "--worker", worker], self.env))
         env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"), CUPEL_LIBRARY=str(self.build / "lib/libcupel.so"),
                    CUPEL_BIN=str(self.bin))
         for folder in ("torch_compile", "testers"):

@@ -1,4 +1,4 @@
-"""Exports programs and models, runs them through Cupel's frontend on the reference, and feeds damaged copies of them to the reader.
+"""Exports programs, runs them through Cupel's frontend on the reference, and feeds damaged copies of them to the reader.
 
 usage: .venv/bin/python tests/torch/check_programs.py BUILD/bin FOLDER [-k NAME...] [--fuzz 10000]
 
@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = {"programs": HERE / "export_programs.py", "models": HERE / "export_models.py"}
+SCRIPTS = {"programs": HERE / "export_programs.py"}
 FINISHED = "finished"
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed", re.MULTILINE)
 
