@@ -2,7 +2,7 @@
 
 usage: .venv/bin/python tests/torch/check_programs.py BUILD/bin FOLDER [-k NAME...] [--fuzz 10000]
 
-export_programs.py (one thing an importer can get wrong each) and export_models.py write the cases to FOLDER, anew when these
+export_programs.py (one thing an importer can get wrong each) writes the cases to FOLDER, anew when it
 scripts or torch have changed. Prints each case that is not as torch computes it, and `N passed, N failed` at the end.
 """
 

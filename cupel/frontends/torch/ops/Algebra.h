@@ -65,4 +65,10 @@ Eigen eigenSymmetric(HloBuilder &b, mlir::Value a, bool vectors, bool lower);
 mlir::Value applyMatrix(HloBuilder &b, mlir::Value x, int64_t dimension, int64_t rows,
                         int64_t columns, llvm::ArrayRef<double> matrix, bool transposed = false);
 
+/// An argument that holds a stack of matrices, in the type it is computed in; null after a
+/// complaint.
+mlir::Value matrices(Node &n, llvm::StringRef name, bool square);
+/// Result i in its declared shape; zeros where there is no value of so many elements.
+void outOrZeros(Node &n, size_t i, mlir::Value value);
+
 } // namespace cupel::frontends::torch_import

@@ -304,4 +304,25 @@ Eigen eigenSymmetric(HloBuilder &b, Value a, bool vectors, bool lower) {
   return {r[1], r[0]};
 }
 
+Value matrices(Node &n, StringRef name, bool square) {
+  Value x = n.in(name);
+  if (n.failed())
+    return {};
+  if (H::rankOf(x) < 2 || (square && H::shapeOf(x).back() != H::shapeOf(x)[H::rankOf(x) - 2])) {
+    n.fail(name.str() + " should hold " + (square ? "square matrices" : "matrices"));
+    return {};
+  }
+  return n.b.convert(x, n.computeType(H::elementOf(x)));
+}
+
+void outOrZeros(Node &n, size_t i, Value value) {
+  if (i >= n.outputCount() || !n.resultType(i))
+    return;
+  RankedTensorType type = n.resultType(i);
+  if (value && H::countOf(value) == type.getNumElements())
+    n.out(i, n.b.reshape(value, type.getShape()));
+  else
+    n.out(i, n.b.splat(0, type.getElementType(), type.getShape()));
+}
+
 } // namespace cupel::frontends::torch_import
