@@ -562,6 +562,16 @@ def constants_lifted():
 
 
 @case
+def mask_of_constant():
+    def run(x):
+        mask = torch.tensor([True, False, True, True])
+        pairs = torch.tensor([[True, False, False, True], [False] * 4, [True] * 4, [False, False, True, False]])
+        return x[mask], x[:, mask].sum(), x[pairs]
+
+    return forward_of(run), (r(4, 4),)
+
+
+@case
 def strict_export():
     def run(x):
         y = x.clone()

@@ -10,9 +10,46 @@ namespace cupel::frontends::torch_import {
 
 using namespace mlir;
 
-std::optional<IndexPlan> planIndices(Node &n, Value x, ArrayRef<Value> indices) {
+namespace {
+
+/// Masks whose values are known replaced by the positions they select, one index a dimension.
+/// Nothing, with a complaint, for a mask that only data decide.
+std::optional<SmallVector<Value>> withoutMasks(Node &n, ArrayRef<Value> indices) {
+  SmallVector<Value> plain;
+  for (Value index : indices) {
+    if (!index || !HloBuilder::isBool(index)) {
+      plain.push_back(index);
+      continue;
+    }
+    std::optional<tensor::Tensor> mask = n.known(index);
+    if (!mask || mask->dtype() != tensor::DType::I1 || !mask->isContiguous() || mask->rank() == 0) {
+      n.never("argument 'indices' holds a mask: how much it selects depends on values");
+      return std::nullopt;
+    }
+    ArrayRef<int64_t> shape = HloBuilder::shapeOf(index);
+    SmallVector<SmallVector<int64_t>> places(shape.size());
+    for (int64_t i = 0; i < mask->size(); ++i) {
+      if (!mask->dataAs<uint8_t>()[i])
+        continue;
+      int64_t rest = i;
+      for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
+        places[d].push_back(rest % shape[d]);
+    }
+    for (const SmallVector<int64_t> &column : places)
+      plain.push_back(n.b.integers(column));
+  }
+  return plain;
+}
+
+} // namespace
+
+std::optional<IndexPlan> planIndices(Node &n, Value x, ArrayRef<Value> given) {
   HloBuilder &b = n.b;
   int64_t rank = HloBuilder::rankOf(x);
+  std::optional<SmallVector<Value>> plain = withoutMasks(n, given);
+  if (!plain)
+    return std::nullopt;
+  ArrayRef<Value> indices = *plain;
   if (int64_t(indices.size()) > rank) {
     n.fail("argument 'indices' names more dimensions than 'self' has");
     return std::nullopt;
@@ -25,10 +62,6 @@ std::optional<IndexPlan> planIndices(Node &n, Value x, ArrayRef<Value> indices) 
     if (i >= int64_t(indices.size()) || !indices[i]) {
       rest.push_back(i);
       continue;
-    }
-    if (HloBuilder::isBool(indices[i])) {
-      n.never("argument 'indices' holds a mask: how much it selects depends on values");
-      return std::nullopt;
     }
     if (last >= 0 && last != i - 1)
       adjacent = false;

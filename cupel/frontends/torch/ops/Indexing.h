@@ -17,7 +17,7 @@ struct IndexPlan {
   /// Shape of the result in torch's order.
   Dims shape;
 };
-/// Nothing, with a complaint, if an index is a mask or does not fit.
+/// Nothing, with a complaint, if an index does not fit or is a mask that only data decide.
 std::optional<IndexPlan> planIndices(Node &n, mlir::Value x, llvm::ArrayRef<mlir::Value> indices);
 mlir::Value gatherBy(HloBuilder &b, mlir::Value x, const IndexPlan &plan);
 /// `values` has plan.shape.
