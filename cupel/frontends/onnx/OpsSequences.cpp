@@ -2,7 +2,9 @@
 // reaches the program.
 
 #include "cupel/frontends/onnx/Lowering.h"
+
 #include "onnx-ml.pb.h"
+#include <fmt/format.h>
 
 namespace cupel::frontends::onnx_import {
 
@@ -114,6 +116,9 @@ Status lowerConcatFromSequence(Node &n) {
   return {};
 }
 
+/// A sequence is written out part by part.
+constexpr int64_t kMaxParts = 10'000;
+
 Status lowerSplitToSequence(Node &n) {
   ONNX_TRY(n.expect(1, 2));
   HloBuilder &b = n.b;
@@ -121,13 +126,21 @@ Status lowerSplitToSequence(Node &n) {
   int64_t size = n.shape(0)[axis];
   Dims sizes;
   bool squeeze = !n.has(1) && !n.integer("keepdims", 1);
+  auto tooMany = [&](int64_t parts) {
+    return n.refuse(Refusal::NotYet,
+                    fmt::format("makes {} parts; at most {} are written out", parts, kMaxParts));
+  };
   if (!n.has(1)) {
+    if (size > kMaxParts)
+      return tooMany(size);
     sizes.assign(size, 1);
   } else {
     ONNX_LET(given, n.knownIntegers(1, "the split"));
     if (n.rank(1) == 0) {
       if (given[0] < 1)
         return n.error("its parts should be positive");
+      if (size / given[0] >= kMaxParts)
+        return tooMany(size / given[0]);
       for (int64_t at = 0; at < size; at += given[0])
         sizes.push_back(std::min(given[0], size - at));
     } else {
@@ -138,6 +151,8 @@ Status lowerSplitToSequence(Node &n) {
   for (int64_t one : sizes) {
     if (one < 0)
       return n.error("a part has a negative size");
+    if (one > size - total)
+      return n.error("its parts do not make up its axis");
     total += one;
   }
   if (total != size)
