@@ -74,18 +74,6 @@ private:
   torch_import::Program program;
 };
 
-Budget budgetOf(const Request &request) {
-  Budget budget;
-  if (request.timeoutSeconds > 0)
-    budget.deadline = std::chrono::steady_clock::now() +
-                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                          std::chrono::duration<double>(request.timeoutSeconds));
-  budget.memoryBytes = request.memoryLimitBytes;
-  budget.threads = request.threads;
-  budget.seed = request.seed;
-  return budget;
-}
-
 } // namespace
 
 std::string deviceType(std::string_view device) {

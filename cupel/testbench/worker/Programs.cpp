@@ -31,18 +31,6 @@ void fail(TestRecord &record, const DeviceError &error) {
     record.outcome = Outcome::OutOfMemory;
 }
 
-Budget budgetOf(const Request &request) {
-  Budget budget;
-  if (request.timeoutSeconds > 0)
-    budget.deadline = std::chrono::steady_clock::now() +
-                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                          std::chrono::duration<double>(request.timeoutSeconds));
-  budget.memoryBytes = request.memoryLimitBytes;
-  budget.threads = request.threads;
-  budget.seed = request.seed;
-  return budget;
-}
-
 constexpr const char *kHealthyProgram = R"(
 func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.multiply %a, %b : tensor<4xf32>
@@ -56,6 +44,18 @@ Tensor floats(std::initializer_list<float> values) {
 }
 
 } // namespace
+
+Budget budgetOf(const Request &request) {
+  Budget budget;
+  if (request.timeoutSeconds > 0)
+    budget.deadline = std::chrono::steady_clock::now() +
+                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                          std::chrono::duration<double>(request.timeoutSeconds));
+  budget.memoryBytes = request.memoryLimitBytes;
+  budget.threads = request.threads;
+  budget.seed = request.seed;
+  return budget;
+}
 
 Result<Device *> ProgramTest::device(const std::string &name) {
   std::unique_ptr<Device> &open = devices[name];

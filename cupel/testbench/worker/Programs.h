@@ -55,4 +55,7 @@ private:
 /// `cupel-worker serve`.
 int runServe(const std::vector<std::string> &arguments);
 
+/// What a request allows its test.
+Budget budgetOf(const Request &request);
+
 } // namespace cupel::testbench::worker
