@@ -211,6 +211,23 @@ def too_many_devices(folder: Path) -> None:
 
 
 @check
+def a_page_is_made_of_reports(folder: Path) -> None:
+    """scripts/device_reference.py puts every workload into one column and tells its reason."""
+    wanted = {"good": ("", "as expected", ""), "wrong": ("result-wrong", "incorrect", "differ"), "refused": ("compile-error", "not compiled", "PJRT_Client_Compile"),
+              "dead": ("execute-crash", "crashed or exited", "SIGSEGV"), "wide": ("", "needs more devices", "the plugin has 2")}
+    for name, (fault, _, _) in wanted.items():
+        path = workload(folder, name, expected=[1, 2, 3], options={"replicas": 3} if name == "wide" else None)
+        device("run", PLUGIN, path, "--json", folder / f"{name}.json", "--timeout", 20, fault=fault)
+    page = subprocess.run([sys.executable, ROOT / "scripts/device_reference.py", "--title", "Faults", *(folder / f"{name}.json" for name in wanted)],
+                          stdout=subprocess.PIPE, check=True, text=True).stdout
+    table = [[part.strip() for part in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("|")]
+    for name, (_, column, text) in wanted.items():
+        row = next(row for row in table if row[0] == name)
+        assert [head for head, value in zip(table[0][2:], row[2:], strict=True) if value == "1"] == [column], (name, row)
+        assert not text or any(f"{name}/{name}" in line and text in line for line in page.splitlines()), (name, page)
+
+
+@check
 def a_crash_while_shutting_down_is_a_warning(folder: Path) -> None:
     path = workload(folder, expected=[1, 2, 3])
     done = device("run", PLUGIN, path, fault="destroy-crash")
