@@ -1,6 +1,7 @@
 // Executables on the golden reference's plan.
 
 #include "cupel/compiler/passes/LowerChlo.h"
+#include "cupel/compiler/passes/RoundToTypes.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
@@ -17,6 +18,7 @@
 #include "cupel/runtime/RewriteCalls.h"
 #include "cupel/runtime/Stages.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -61,6 +63,11 @@ std::string hexHash(std::initializer_list<std::string_view> parts) {
     hash.update(StringRef(part));
   }
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+std::string typesText(ArrayRef<tensor::DType> types) {
+  return llvm::join(
+      llvm::map_range(types, [](tensor::DType type) { return tensor::info(type).name; }), ",");
 }
 
 class ReferenceExecutable final : public Executable,
@@ -188,7 +195,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   about.fingerprint =
       hexHash({program, std::to_string(options.replicas), std::to_string(options.partitions),
                options.wideAccumulation ? "wide" : "native", options.isGlobal ? "" : "own",
-               options.scatterSkipsWindows ? "windows" : ""});
+               options.scatterSkipsWindows ? "windows" : "", typesText(options.types)});
 
   ContextLease lease(static_cast<int64_t>(program.size()));
   made->context = lease.shared();
@@ -243,6 +250,13 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   Outcome<bool> isDeviceProgram = made->becomeDeviceProgram();
   if (!isDeviceProgram)
     return isDeviceProgram.fault();
+  if (!options.types.empty()) {
+    SmallVector<Type> types;
+    for (tensor::DType type : options.types)
+      types.push_back(parseType(tensor::info(type).name, &*lease));
+    if (compiler::roundToTypes(module, types) && stages.isOn())
+      stages.write("rounded", module);
+  }
   Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
   if (!plan)
     return give(plan.message());
@@ -521,13 +535,13 @@ std::string ReferenceExecutable::text() const {
   return programText(const_cast<OwningOpRef<ModuleOp> &>(module)->clone());
 }
 
-constexpr std::string_view kMagic = "cupel executable 1\n";
+constexpr std::string_view kMagic = "cupel executable 2\n";
 
 std::string ReferenceExecutable::serialize() const {
   std::string bytes(kMagic);
   bytes += std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
            (options.wideAccumulation ? "wide" : "native") + (options.isGlobal ? "" : ",own") +
-           (options.scatterSkipsWindows ? ",windows " : " ");
+           (options.scatterSkipsWindows ? ",windows " : " ") + typesText(options.types) + " ";
   for (bool allowed : options.propagateToResults)
     bytes += allowed ? '1' : '0';
   return bytes + "\n" + program;
@@ -557,14 +571,22 @@ Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
   CompileOptions options;
   SmallVector<StringRef> words;
   head.split(words, ' ');
-  if (words.size() != 4 || words[0].getAsInteger(10, options.replicas) ||
+  if (words.size() != 5 || words[0].getAsInteger(10, options.replicas) ||
       words[1].getAsInteger(10, options.partitions))
     return malformed;
   StringRef mode = words[2];
   options.scatterSkipsWindows = mode.consume_back(",windows");
   options.isGlobal = !mode.consume_back(",own");
   options.wideAccumulation = mode == "wide";
-  for (char c : words[3])
+  SmallVector<StringRef> types;
+  words[3].split(types, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef name : types) {
+    std::optional<tensor::DType> type = tensor::parseDType(name);
+    if (!type)
+      return malformed;
+    options.types.push_back(*type);
+  }
+  for (char c : words[4])
     options.propagateToResults.push_back(c == '1');
   return compile(bytes.substr(end + 1), options);
 }

@@ -31,6 +31,20 @@ def test_number_of_devices(count):
     assert children.check("print(len(jax.devices()))", env={"CUPEL_NUM_DEVICES": str(count)}).strip() == str(count)
 
 
+def test_architectures_compute_in_their_number_formats():
+    """n300 has neither f64 nor i64: a double has the precision of a float there, unless the program's own types are asked for."""
+    program = """
+        jax.config.update("jax_enable_x64", True)
+        third, big = np.float64(1) / 3, np.int64(2**40)
+        own = jax.jit(lambda x: x + 0.0, compiler_options={"number_formats": "program"})
+        print(float(jnp.add(third, 0.0)) == third, int(jnp.add(big, 7)), float(own(third)) == third)
+    """
+    assert children.check(program, arch="n300").split() == ["False", "7", "True"]
+    assert children.check(program, arch="n300", number_formats="program").split() == ["True", str(2**40 + 7), "True"]
+    assert children.check(program).split() == ["True", str(2**40 + 7), "True"]
+    assert "it takes program or architecture" in children.run("jax.devices()", number_formats="exact").stderr
+
+
 def test_architecture_from_environment():
     assert children.check("print(len(jax.devices()))", env={"CUPEL_ARCH": "n300"}).strip() == "2"
 

@@ -27,6 +27,11 @@ static constexpr OptionInfo kClientOptions[] = {
      "What a scatter skips where a window hangs over an edge: elements (those outside, as the "
      "specification and the golden reference do) or windows (all of it, as XLA does). The Python "
      "package asks for windows, which JAX's programs mean."},
+    {"number_formats", Type::String, "architecture", "CUPEL_NUMBER_FORMATS",
+     "What devices compute in: architecture (its element types; what a program computes in others, "
+     "such as f64 on n300, is rounded to the nearest of them after every operation) or program "
+     "(its own "
+     "types, whatever the architecture has)."},
 };
 
 static constexpr OptionInfo kCompileOptions[] = {
@@ -36,6 +41,8 @@ static constexpr OptionInfo kCompileOptions[] = {
      "How sums and products accumulate in this program: native or f64."},
     {"scatter", Type::String, "that of the client", "",
      "What a scatter of this program skips: elements or windows."},
+    {"number_formats", Type::String, "that of the client", "",
+     "What this program is computed in: architecture or program."},
 };
 
 std::span<const OptionInfo> clientOptions() { return kClientOptions; }
@@ -145,9 +152,12 @@ Verdict chooseNumerics(const Options &options, Numerics &numerics) {
   Outcome<bool> wide = choice(options, "accumulate", "native", "f64", numerics.wideAccumulation);
   Outcome<bool> windows =
       choice(options, "scatter", "elements", "windows", numerics.scatterSkipsWindows);
-  if (!wide || !windows)
-    return !wide ? wide.fault() : windows.fault();
-  numerics = {*wide, *windows};
+  Outcome<bool> program =
+      choice(options, "number_formats", "architecture", "program", numerics.programTypes);
+  for (const Outcome<bool> *chosen : {&wide, &windows, &program})
+    if (!*chosen)
+      return chosen->fault();
+  numerics = {*wide, *windows, *program};
   return {};
 }
 
