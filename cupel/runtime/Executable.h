@@ -41,7 +41,7 @@ struct ValueInfo {
 /// What one run of a program takes, estimated from its operations; loops count once.
 struct CostEstimate {
   double flops = 0, transcendentals = 0, bytesAccessed = 0;
-  int64_t temporaryBytes = 0; // At the worst moment, beside arguments and results.
+  int64_t temporaryBytes = 0; // Of each device at the worst moment, beside arguments and results.
   int64_t operations = 0;
   bool hasLoop = false;
   bool hasSideEffect = false; // Calls to the outside.

@@ -13,6 +13,7 @@
 #include "cupel/runtime/DeviceProgram.h"
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
+#include "cupel/runtime/MemoryEstimate.h"
 #include "cupel/runtime/ProgramText.h"
 #include "cupel/runtime/Propagate.h"
 #include "cupel/runtime/RewriteCalls.h"
@@ -98,6 +99,8 @@ private:
   Verdict describe(func::FuncOp entry, ProgramInfo &info);
   /// Makes the program that of one device, on the pieces which that holds, if it allows this.
   Outcome<bool> becomeDeviceProgram();
+  /// What a run takes of each device beside arguments and results.
+  int64_t temporaryBytes(func::FuncOp entry) const;
   Verdict check(const ProcessTensors &arguments) const;
   /// Makes a result that may share memory with arguments or constants stand on its own.
   Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
@@ -184,6 +187,27 @@ Outcome<bool> ReferenceExecutable::becomeDeviceProgram() {
   return true;
 }
 
+int64_t ReferenceExecutable::temporaryBytes(func::FuncOp entry) const {
+  bool isGathered = about.partitions > 1 && view != View::Own;
+  auto isTiled = [](const ValueInfo &value) { return value.shards.kind == Shards::Kind::Tiled; };
+  SmallVector<bool> mayReuse, isMade;
+  for (const ValueInfo &argument : about.arguments) {
+    mayReuse.push_back(argument.isDonor && !isGathered);
+    isMade.push_back(isGathered && isTiled(argument));
+  }
+  MemoryEstimate memory = estimateMemory(entry, mayReuse, isMade);
+  if (!isGathered)
+    return memory.peakBytes - memory.resultBytes;
+  // Whole results and the pieces that are cut of them are there at the same time.
+  int64_t pieces = 0, wholes = 0;
+  for (const ValueInfo &result : about.results)
+    (isTiled(result) ? pieces : wholes) +=
+        result.shardBytes() * (isTiled(result) ? about.partitions : 1);
+  int64_t peak = std::max(memory.peakBytes, memory.resultBytes + pieces);
+  int64_t all = std::max<int64_t>(peak - pieces - wholes, 0);
+  return view == View::Global ? all / about.partitions : all;
+}
+
 Outcome<std::shared_ptr<const Executable>>
 ReferenceExecutable::create(std::string_view program, const CompileOptions &options) {
   auto made = std::make_shared<ReferenceExecutable>();
@@ -267,6 +291,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
     if (Verdict verdict = made->describe(entry, about); !verdict)
       return verdict.fault();
   about.cost = estimateCost(entry);
+  about.cost.temporaryBytes = made->temporaryBytes(entry);
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
   const CostEstimate &cost = about.cost;
   about.isBrief = about.processCount() == 1 && !cost.hasLoop &&

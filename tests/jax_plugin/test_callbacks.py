@@ -138,3 +138,18 @@ def test_functions_go_with_their_programs():
     jax.clear_caches()
     gc.collect()
     assert alive() is None
+
+
+def test_callbacks_do_not_see_the_mesh_of_the_caller(devices):
+    mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,), devices=devices[:2])
+    with jax.set_mesh(mesh):
+
+        @jax.shard_map(in_specs=jax.P("x"), out_specs=(jax.P("x"), jax.P("x")))
+        def f(x):
+            spec = jax.ShapeDtypeStruct(x.shape, x.dtype)
+            return jax.pure_callback(lambda v: (v + 1, v * 2), (spec, spec), x)  # The callback's own JAX operations run on the CPU.
+
+        value = jax.device_put(np.arange(8, dtype=np.float32), jax.P("x"))
+        more, twice = f(value)
+    np.testing.assert_array_equal(np.asarray(more), np.arange(8) + 1)
+    np.testing.assert_array_equal(np.asarray(twice), np.arange(8) * 2)

@@ -148,10 +148,9 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
   bool dynamic = std::ranges::any_of(info.results, &ValueInfo::isDynamic);
   for (size_t d = 0; d < devices.size(); ++d) {
     if (info.cost.temporaryBytes)
-      if (Verdict verdict =
-              devices[d]
-                  ->memory(MemoryKind::Device)
-                  .pool->check(info.cost.temporaryBytes / info.partitions, "running " + info.name);
+      if (Verdict verdict = devices[d]
+                                ->memory(MemoryKind::Device)
+                                .pool->check(info.cost.temporaryBytes, "running " + info.name);
           !verdict)
         return makeError(verdict.fault());
     auto &own = execution->results.emplace_back();

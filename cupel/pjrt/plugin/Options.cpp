@@ -186,7 +186,9 @@ std::string optionsPage() {
          "\n## When a program is compiled\n\n"
          "`jax.jit(f, compiler_options={...})` or `lowered.compile(compiler_options={...})`. "
          "Options "
-         "of XLA's own compilers (`xla_...`) are taken and have no effect.\n\n" +
+         "of XLA's own compilers (`xla_...`) are taken and have no effect; a value that is not of "
+         "the "
+         "option's type is refused.\n\n" +
          rows(kCompileOptions);
 }
 

@@ -6,11 +6,12 @@ a table of Python functions, answered by one FFI handler that the plugin calls b
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,25 @@ class _Entry:
         weakref.finalize(self, _functions.pop, self.key, None)
 
 
+@contextlib.contextmanager
+def _without_mesh() -> Iterator[None]:
+    """The user's functions may be called on the thread that runs the program, where `jax.set_mesh` speaks of Cupel's devices;
+    what they compute, JAX places on its CPU."""
+    from jax._src import config, mesh
+
+    abstract = config.abstract_mesh_context_manager.swap_local(mesh.empty_abstract_mesh)
+    concrete = config.device_context.swap_local(mesh.empty_concrete_mesh)
+    try:
+        yield
+    finally:
+        config.abstract_mesh_context_manager.set_local(abstract)
+        config.device_context.set_local(concrete)
+
+
 def _answer(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     # Operands are views of device memory that ends with the call; a callback may keep what it gets.
-    values = _functions[key](*(operand.copy() for operand in operands))
+    with _without_mesh():
+        values = _functions[key](*(operand.copy() for operand in operands))
     for result, value in zip(results, values, strict=True):
         result[...] = value
 
@@ -78,7 +95,8 @@ class _Buffer:
 
 
 def _answer_with_buffers(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-    _functions[key](_BufferContext(), *(_Buffer(array) for array in (*operands, *results)))
+    with _without_mesh():
+        _functions[key](_BufferContext(), *(_Buffer(array) for array in (*operands, *results)))
 
 
 def _answer_with_sharding(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
