@@ -411,6 +411,35 @@ def programs_run_through_a_pipe(folder: Path) -> None:
 
 
 @check
+def launchers_are_read_as_a_shell_does(folder: Path) -> None:
+    """Quotes, greetings of login scripts before the first answer, folders with spaces."""
+    (folder / "p.mlir").write_text(PROGRAMS)
+    plugin = BUILD / "lib/pjrt_plugin_cupel.so"
+    spaced = folder / "a lab"
+    spaced.mkdir()
+    (spaced / "plugin.so").symlink_to(plugin)
+    (spaced / "launch it").write_text('#!/bin/sh\necho Welcome to the lab\necho\nprintf "last login: > "\nexec "$@"\n')
+    (spaced / "launch it").chmod(0o755)
+    environment = dict(os.environ, PATH=f"{BUILD / 'bin'}:{os.environ['PATH']}")
+    for launcher in (str(spaced / "launch it").replace(" ", "\\ "), f"'{spaced}/launch it'", f"""sh -c '"$0" "$@"; true' "{spaced}/launch it" """):
+        done = subprocess.run([BUILD / "bin/cupel", "run", folder / "p.mlir", "--results", folder / "results", "--device", spaced / "plugin.so",
+                               "--device-launcher", launcher], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout
+
+
+@check
+def launchers_that_fail_say_why(folder: Path) -> None:
+    (folder / "p.mlir").write_text(PROGRAMS)
+    plugin = BUILD / "lib/pjrt_plugin_cupel.so"
+    for launcher, told in (("sh -c 'echo no route to host >&2; exit 255'", "exit code 255; it said: no route to host"),
+                           ("sh -c 'kill -9 $$'", "killed by signal 9"), ("sh -c 'unclosed", "a ' is not closed"),
+                           ("sh -c 'echo this is a menu; exit 3'", "exit code 3); instead of answers came 'this is a menu'"),
+                           ("no-such-launcher lab", "no-such-launcher: cannot start")):
+        done = cupel("run", folder / "p.mlir", "--results", folder / "results", "--device", plugin, "--device-launcher", launcher)
+        assert done.returncode == 1 and told in done.stdout, (launcher, done.stdout)
+
+
+@check
 def a_bad_plugin_gives_one_failure_each(folder: Path) -> None:
     (folder / "p.mlir").write_text(PROGRAMS)
     done = cupel("eval", folder / "p.mlir", "--device", PLUGIN, fault="compile-error")

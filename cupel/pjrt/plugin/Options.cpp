@@ -78,9 +78,16 @@ Verdict Options::set(std::string_view name, OptionValue value) {
     });
     // JAX looks for the first words.
     bool isClient = table.data() == kClientOptions;
-    return Fault{FaultCode::InvalidArgument,
-                 "No such " + std::string(isClient ? "client" : "compile") + " option: '" +
-                     std::string(name) + "'; the nearest is '" + std::string(nearest->name) + "'"};
+    std::string message = "No such " + std::string(isClient ? "client" : "compile") + " option: '" +
+                          std::string(name) + "'; the nearest is '" + std::string(nearest->name) +
+                          "'";
+    // Too far away to have been meant.
+    if (distance(nearest->name, name) * 2 > nearest->name.size()) {
+      message += " of";
+      for (const OptionInfo &one : table)
+        message += (&one == &table.front() ? " " : ", ") + std::string(one.name);
+    }
+    return Fault{FaultCode::InvalidArgument, message};
   }
   bool fits = false;
   switch (option->type) {
@@ -101,12 +108,15 @@ Verdict Options::set(std::string_view name, OptionValue value) {
     fits = std::holds_alternative<bool>(value);
     break;
   }
-  if (!fits)
+  if (!fits) {
+    const auto *text = std::get_if<std::string>(&value);
     return Fault{FaultCode::InvalidArgument,
                  "the option '" + std::string(name) + "' takes " +
                      (option->type == Type::String    ? "text"
                       : option->type == Type::Integer ? "a whole number"
-                                                      : "true or false")};
+                                                      : "true or false") +
+                     (text ? ", not '" + *text + "'" : "")};
+  }
   values[option->name] = std::move(value);
   return {};
 }
