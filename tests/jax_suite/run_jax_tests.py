@@ -75,6 +75,7 @@ def environment(platform: str, devices: int, cases: int) -> dict[str, str]:
         env["CUPEL_JAX_DUT"] = "cpu"
         if platform == "cupel":
             env["CUPEL_JAX_REGISTER"] = "1"
+            env["CUPEL_NUM_DEVICES"] = str(devices)  # For topologies, which get no options of clients.
     return env
 
 
