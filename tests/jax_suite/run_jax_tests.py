@@ -68,15 +68,15 @@ class Outcome:
     seconds: float = 0.0
 
 
-def environment(platform: str, devices: int, cases: int) -> dict[str, str]:
+def environment(platform: str, devices: int, options: argparse.Namespace) -> dict[str, str]:
     env = dict(os.environ)
-    env.update(JAX_NUM_GENERATED_CASES=str(cases), TF_CPP_MIN_LOG_LEVEL="3", PYTHONFAULTHANDLER="0", OMP_NUM_THREADS="1")
+    env.update(JAX_NUM_GENERATED_CASES=str(options.cases), TF_CPP_MIN_LOG_LEVEL="3", PYTHONFAULTHANDLER="0", OMP_NUM_THREADS="1")
     env["PYTHONPATH"] = os.pathsep.join([str(HERE), str(ROOT / "python"), *([env["PYTHONPATH"]] if env.get("PYTHONPATH") else [])])
     if platform == "cpu":
         env["JAX_PLATFORMS"] = "cpu"
         env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
     else:
-        env["JAX_PLATFORMS"] = f"{platform},cpu"
+        env["JAX_PLATFORMS"] = platform if options.alone else f"{platform},cpu"
         env["JAX_PJRT_CLIENT_CREATE_OPTIONS"] = f"num_devices:{devices}"
         env["CUPEL_JAX_DUT"] = "cpu"
         if platform == "cupel":
@@ -109,7 +109,7 @@ class File:
         log, done, output = scratch / f"log-{number}", scratch / "done", scratch / f"output-{number}"
         log.touch()
         done.write_text("\n".join(self.outcomes))
-        env = environment(self.platform, 8 if self.path.stem.removesuffix("_test") in SHARDED else 1, self.options.cases)
+        env = environment(self.platform, 8 if self.path.stem.removesuffix("_test") in SHARDED else 1, self.options)
         env.update(CUPEL_JAX_LOG=str(log), CUPEL_JAX_DONE=str(done), CUPEL_JAX_SAMPLE=f"{round(10 * self.options.sample)}:{self.options.seed}")
         if self.only is not None:
             only = scratch / "only"
@@ -173,6 +173,8 @@ class File:
 def place(path: Path, platform: str, options: argparse.Namespace) -> Path:
     """Where the outcomes of a file are kept: apart for each choice of tests."""
     choice = f"{platform}-{options.cases}"
+    if options.alone and platform != "cpu":
+        choice += "-alone"
     if options.keyword:
         choice += "-" + re.sub(r"[^A-Za-z0-9]+", "_", options.keyword)
     if options.sample < 100:
@@ -349,6 +351,7 @@ def main() -> int:
     parser.add_argument("--tests", type=Path, required=True, help="the `tests` folder of a checkout of JAX")
     parser.add_argument("--group", action="append", default=[], choices=[*GROUPS, "all"])
     parser.add_argument("--platform", default="cupel")
+    parser.add_argument("--alone", action="store_true", help="JAX_PLATFORMS names the platform alone; usually JAX's CPU is there beside it, as in a user's process")
     parser.add_argument("--python", default=str(ROOT / ".venv/bin/python"))
     parser.add_argument("--results", type=Path, default=ROOT / "build/jax-suite", help="where outcomes are kept")
     parser.add_argument("--cases", type=int, default=10, help="generated cases of each parametrised test")
