@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -479,6 +481,73 @@ def no_process_is_left_behind(folder: Path) -> None:
         except OSError:
             continue
         assert str(marker).encode() not in words, words
+
+
+def left_behind(word: str) -> list[bytes]:
+    """Command lines of processes that still have this word, after a moment."""
+    for _ in range(50):
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                found += [line for line in [entry.read_bytes()] if word.encode() in line]
+            except OSError:
+                continue
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
+
+
+@check
+def a_hanging_plugin_goes_down_with_us(folder: Path) -> None:
+    """Whatever ends cupel-device: the plugin's process would go on holding the device."""
+    path = workload(folder)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+        marker = folder / f"marker_{number}.so"
+        marker.symlink_to(PLUGIN)
+        process = subprocess.Popen([DEVICE, "run", marker, path], env=dict(os.environ, CUPEL_FAULT="compile-hang"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        process.send_signal(number)
+        assert process.wait(20) == -number, process.returncode
+        assert not left_behind(str(marker)), number
+
+
+@check
+def serve_ends_when_nobody_listens(folder: Path) -> None:
+    """As when the connection to a lab is lost while its plugin hangs."""
+    marker = folder / "marker_plugin.so"
+    marker.symlink_to(PLUGIN)
+    process = subprocess.Popen([DEVICE, "serve", marker], env=dict(os.environ, CUPEL_FAULT="compile-hang"),
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process.stdin.write(run_request(timeout=1000))
+    process.stdin.flush()
+    while b"compile" not in process.stdout.readline():
+        pass
+    process.stdout.close()
+    process.wait(20)
+    process.stdin.close()
+    assert not left_behind(str(marker))
+
+
+@check
+def it_runs_in_a_bare_folder(folder: Path) -> None:
+    """A root with glibc and nothing else, not even /proc."""
+    if os.geteuid() != 0 or "san" in subprocess.run(["ldd", DEVICE], stdout=subprocess.PIPE, check=True).stdout.decode():
+        return
+    for file in {DEVICE, PLUGIN}:
+        listed = subprocess.run(["ldd", file], stdout=subprocess.PIPE, check=True).stdout.decode()
+        for library in re.findall(r"(/\S+\.so\S*) \(", listed):
+            target = folder / library.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(Path(library).read_bytes())
+            target.chmod(0o755)
+        (folder / file.name).write_bytes(file.read_bytes())
+        (folder / file.name).chmod(0o755)
+    workload(folder, expected=[1, 2, 3])
+    done = subprocess.run(["chroot", folder, "/cupel-device", "run", "/fault_plugin.so", "/w"], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    assert done.returncode == 0 and b"1 workload, 1 as expected" in done.stdout.replace(b"workloads", b"workload"), done
 
 
 @check
