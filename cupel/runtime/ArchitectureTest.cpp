@@ -22,6 +22,15 @@ TEST(ArchitectureTest, BuiltInOnesAreWhole) {
   EXPECT_EQ(galaxy->coordinates(31), (std::vector<int64_t>{7, 3}));
 }
 
+TEST(ArchitectureTest, SaysWhereYamlIsBroken) {
+  EXPECT_EQ(parseArchitecture("name: a\nchips: 1\nname: b\n", "a.yaml").message(),
+            "a.yaml:3:1: duplicate key");
+  EXPECT_TRUE(
+      parseArchitecture("name: a\nchips: [1\n", "a.yaml").message().starts_with("a.yaml:2:"))
+      << parseArchitecture("name: a\nchips: [1\n", "a.yaml").message();
+  EXPECT_TRUE(parseArchitecture("", "a.yaml").message().starts_with("a.yaml: is empty"));
+}
+
 TEST(ArchitectureTest, SaysWhereADescriptorIsWrong) {
   auto complaint = [](const char *yaml) {
     Result<Architecture> read = parseArchitecture(yaml, "mine.yaml");
