@@ -72,6 +72,9 @@ struct CompileOptions {
   /// A scatter skips a window of which a part hangs over an edge whole, as XLA does; otherwise, as
   /// the specification and the golden reference do, the elements that are outside.
   bool scatterSkipsWindows = false;
+  /// Programs on whole tensors of which devices hold pieces are split over the devices where that
+  /// can be done without more work; otherwise one computes for all of them.
+  bool splitsWork = true;
   /// Which results may get a sharding that the compiler finds; one entry may stand for all.
   std::vector<bool> propagateToResults;
   /// A folder for the stages of compilation; empty: none are written.

@@ -115,6 +115,7 @@ Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *prog
     return verdict.fault();
   compile.wideAccumulation = numerics.wideAccumulation;
   compile.scatterSkipsWindows = numerics.scatterSkipsWindows;
+  compile.splitsWork = !numerics.computesWhole;
   Outcome<std::shared_ptr<const runtime::Executable>> made =
       runtime::compile({program->code, program->code_size}, compile);
   if (!made)

@@ -27,6 +27,10 @@ static constexpr OptionInfo kClientOptions[] = {
      "What a scatter skips where a window hangs over an edge: elements (those outside, as the "
      "specification and the golden reference do) or windows (all of it, as XLA does). The Python "
      "package asks for windows, which JAX's programs mean."},
+    {"partition", Type::String, "split", "CUPEL_PARTITION",
+     "How programs on whole tensors are computed of which devices hold pieces: split (every device "
+     "computes its pieces, with collectives, where that can be done without more work) or whole "
+     "(pieces are put together and one computes for all devices)."},
 };
 
 static constexpr OptionInfo kCompileOptions[] = {
@@ -36,6 +40,8 @@ static constexpr OptionInfo kCompileOptions[] = {
      "How sums and products accumulate in this program: native or f64."},
     {"scatter", Type::String, "that of the client", "",
      "What a scatter of this program skips: elements or windows."},
+    {"partition", Type::String, "that of the client", "",
+     "How this program is computed if devices hold pieces: split or whole."},
 };
 
 std::span<const OptionInfo> clientOptions() { return kClientOptions; }
@@ -145,9 +151,11 @@ Verdict chooseNumerics(const Options &options, Numerics &numerics) {
   Outcome<bool> wide = choice(options, "accumulate", "native", "f64", numerics.wideAccumulation);
   Outcome<bool> windows =
       choice(options, "scatter", "elements", "windows", numerics.scatterSkipsWindows);
-  if (!wide || !windows)
-    return !wide ? wide.fault() : windows.fault();
-  numerics = {*wide, *windows};
+  Outcome<bool> whole = choice(options, "partition", "split", "whole", numerics.computesWhole);
+  for (Outcome<bool> *one : {&wide, &windows, &whole})
+    if (!*one)
+      return one->fault();
+  numerics = {*wide, *windows, *whole};
   return {};
 }
 
