@@ -91,7 +91,8 @@ bool Partitioner::lowerElementwise(Operation &op) {
   SmallVector<mlir::Value> operands;
   for (mlir::Value operand : op.getOperands()) {
     Split wanted = rankOf(operand) == rankOf(op.getResult(0)) ? split : Split::whole(0);
-    if (!local(operand).split.unreduced.empty() && !summands.empty())
+    // Of a product one factor alone is a sum.
+    if (local(operand).split.unreduced == summands)
       wanted.unreduced = summands;
     operands.push_back(as(operand, wanted));
   }

@@ -119,6 +119,14 @@ bool Partitioner::lowerCustomCall(stablehlo::CustomCallOp op) {
   if (auto attributes = op->getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes"))
     if (attributes.contains("cupel_partitioned") && !op->getNumResults())
       return callApart(op);
+  // Where and how a value lies means nothing to the value itself.
+  if (llvm::is_contained({"Sharding", "LayoutConstraint", "annotate_device_placement"},
+                         op.getCallTargetName()) &&
+      op->getNumOperands() == 1 && op->getNumResults() == 1 &&
+      op->getOperand(0).getType() == op->getResult(0).getType()) {
+    Split split = local(op->getOperand(0)).split;
+    return !failed && move(*op.getOperation(), split, split);
+  }
   if (op.getHasSideEffect() || op.getCallTargetName().starts_with("cupel_") ||
       !op.getCalledComputations().empty())
     return false;

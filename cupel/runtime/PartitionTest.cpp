@@ -159,6 +159,27 @@ TEST(PartitionTest, SummandsStayWhereTheyAreMade) {
   EXPECT_FLOAT_EQ(second[3], -element(3) * element(3));
 }
 
+TEST(PartitionTest, ProductsOfSums) {
+  // One factor is a sum over x, the other over y; then both over x.
+  for (const char *axis : {"x", "y"}) {
+    std::string other = axis;
+    run(R"(
+    func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                    %b: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{")" +
+        other + R"("}, {}]>}) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+      %i = stablehlo.constant dense<0.0> : tensor<f32>
+      %two = stablehlo.constant dense<2.0> : tensor<4xf32>
+      %0 = stablehlo.reduce(%a init: %i) applies stablehlo.add across dimensions = [0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+      %1 = stablehlo.reduce(%b init: %i) applies stablehlo.add across dimensions = [0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+      %2 = stablehlo.multiply %0, %1 : tensor<4xf32>
+      %3 = stablehlo.add %0, %1 : tensor<4xf32>
+      %4 = stablehlo.divide %0, %two : tensor<4xf32>
+      %5 = stablehlo.divide %two, %0 : tensor<4xf32>
+      return %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+    })");
+  }
+}
+
 TEST(PartitionTest, EveryWayFromOneSplitToAnother) {
   const char *splits[] = {"[{}, {}]",
                           "[{\"x\"}, {}]",

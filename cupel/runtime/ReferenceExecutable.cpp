@@ -227,6 +227,10 @@ bool ReferenceExecutable::becomePartitioned() {
   double piece = workOf(estimateCost(parted->lookupSymbol<func::FuncOp>("main")));
   if (piece * static_cast<double>(about.partitions) > 2 * whole + kSmallWork)
     return false;
+  Result<std::unique_ptr<reference::Plan>> planned = reference::Plan::create(*parted);
+  if (!planned)
+    return false;
+  plan = std::move(*planned);
   module = std::move(parted);
   about = std::move(info);
   view = View::Own;
@@ -326,10 +330,12 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
     if (stages.isOn())
       stages.write("partitioned", module);
   }
-  Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
-  if (!plan)
-    return give(plan.message());
-  made->plan = std::move(*plan);
+  if (!made->plan) {
+    Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
+    if (!plan)
+      return give(plan.message());
+    made->plan = std::move(*plan);
+  }
 
   made->meets = hasMeetings(module);
   func::FuncOp entry = made->plan->entry().op;
