@@ -153,3 +153,11 @@ def test_callbacks_do_not_see_the_mesh_of_the_caller(devices):
         more, twice = f(value)
     np.testing.assert_array_equal(np.asarray(more), np.arange(8) + 1)
     np.testing.assert_array_equal(np.asarray(twice), np.arange(8) * 2)
+
+
+def test_words_of_an_exception_do_not_choose_the_error_code():
+    def fail(_):
+        raise ValueError("I have no memory of this place: out of memory (joke)")
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="^INTERNAL.*"):
+        jax.jit(lambda x: jax.pure_callback(fail, x, x))(jnp.ones(2)).block_until_ready()

@@ -1,5 +1,6 @@
 #include "cupel/runtime/calls/Ffi.h"
 
+#include "cupel/runtime/Fault.h"
 #include "cupel/runtime/calls/FfiAbi.h"
 
 #include <atomic>
@@ -341,9 +342,14 @@ Status invoke(void *function, CallFrame &frame, Stage stage) {
     error = std::move(future->error);
     lock.unlock();
   }
-  if (error)
-    return cupel::Error{error->message.empty() ? "an FFI handler failed without a message"
-                                               : error->message};
+  if (error) {
+    std::string message =
+        error->message.empty() ? "an FFI handler failed without a message" : error->message;
+    // The code goes first, in words; who runs the program finds it there.
+    auto code = static_cast<FaultCode>(error->code);
+    return cupel::Error{code == FaultCode::Internal ? message
+                                                    : std::string(nameOf(code)) + ": " + message};
+  }
   return {};
 }
 
@@ -384,14 +390,8 @@ Result<std::vector<Tensor>> call(const HandlerBundle &bundle, const CustomCall &
   AttributeFrame attributes(call.attributes);
   Context context;
   context.runId = ++runs;
-  CallFrame frame{{kCallFrameSize, nullptr},
-                  &api(),
-                  &context,
-                  kExecute,
-                  operands.frame(),
-                  results.frame(),
-                  attributes.frame,
-                  nullptr};
+  CallFrame frame{{kCallFrameSize, nullptr}, &api(),          &context,         kExecute,
+                  operands.frame(),          results.frame(), attributes.frame, nullptr};
   for (auto [function, stage] : {std::pair<void *, Stage>{bundle.instantiate, kInstantiate},
                                  {bundle.prepare, kPrepare},
                                  {bundle.initialize, kInitialize},
