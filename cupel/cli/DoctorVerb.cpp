@@ -2,6 +2,7 @@
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/Verbs.h"
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/MissingLibrary.h"
 #include "cupel/support/Process.h"
@@ -193,21 +194,24 @@ void printTable(const std::vector<Finding> &findings, bool healthy) {
 int examineDevice(const std::string &device, const Arguments &options, double timeout,
                   bool asJson) {
   fs::path folder = executableFolder();
+  const runtime::DeviceName named = runtime::DeviceName::parse(device);
+  bool isOurs = named.plugin == "cupel";
   std::string plugin =
-      device == "cupel" ? (folder.parent_path() / "lib/pjrt_plugin_cupel.so").string() : device;
-  if (device == "cupel" && !fs::exists(plugin))
+      isOurs ? (folder.parent_path() / "lib/pjrt_plugin_cupel.so").string() : named.plugin;
+  if (isOurs && !fs::exists(plugin))
     return reportError("doctor", plugin + " is not there (to get it: " + howToRestore() + ")",
                        kExitUsage);
-  if (device == "reference" || device == "cpu")
+  if (named.plugin == "reference")
     return reportError("doctor",
-                       device + " is computed by Cupel itself and has no plugin; cupel, or a "
-                                "plugin's .so file, can be looked at",
+                       "reference is computed by Cupel itself and has no plugin; cupel, an "
+                       "architecture or a plugin's .so file can be looked at",
                        kExitUsage);
   Arguments forwarded = {"info", plugin, "--timeout", fmt::format("{}", timeout)};
-  for (const std::string &option : options) {
-    forwarded.push_back("--option");
-    forwarded.push_back(option);
-  }
+  for (const Arguments *given : {&named.options, &options})
+    for (const std::string &option : *given) {
+      forwarded.push_back("--option");
+      forwarded.push_back(option);
+    }
   if (asJson)
     forwarded.push_back("--json");
   Status status = execute((folder / "cupel-device").string(), forwarded);
@@ -223,13 +227,15 @@ int runDoctorVerb(const Arguments &arguments) {
   line.example("cupel doctor", "a table for people");
   line.example("cupel doctor --json", "the same for programs");
   line.example("cupel doctor --device plugin.so", "API version, devices, memories, a self-test");
-  line.example("cupel doctor --device cupel", "our own plugin");
+  line.example("cupel doctor --device n300", "our own plugin as an architecture");
   bool asJson = false;
   std::string device;
   Arguments options;
   double timeout = 60;
   line.app.add_flag("--json", asJson, "Print a JSON object");
-  line.app.add_option("--device", device, "A PJRT plugin's .so file, or cupel for our own");
+  line.app.add_option(
+      "--device", device,
+      "A PJRT plugin's .so file, cupel for our own, or an architecture that it presents");
   line.app
       .add_option("--option", options,
                   "NAME=VALUE for the plugin's client, such as "

@@ -81,6 +81,7 @@ def environment(platform: str, devices: int, options: argparse.Namespace) -> dic
         env["CUPEL_JAX_DUT"] = "cpu"
         if platform == "cupel":
             env["CUPEL_JAX_REGISTER"] = "1"
+            env["CUPEL_NUM_DEVICES"] = str(devices)  # For topologies, which get no options of clients.
     return env
 
 

@@ -314,16 +314,18 @@ PJRT_Error *dynamicDimensions(PJRT_Buffer_DynamicDimensionIndices_Args *args) {
 
 PJRT_Error *memoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
   Buffer &buffer = object(args->buffer);
-  {
+  const MinorToMajor *layout = &buffer.layout;
+  if (layout->empty()) {
     std::lock_guard lock(buffer.mutex);
-    if (buffer.layout.empty())
-      buffer.layout = rowMajor(buffer.shape.size());
+    if (buffer.shownLayout.empty())
+      buffer.shownLayout = rowMajor(buffer.shape.size());
+    layout = &buffer.shownLayout;
   }
   args->layout = makeStruct<PJRT_Buffer_MemoryLayout>();
   args->layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
   args->layout.tiled = makeStruct<PJRT_Buffer_MemoryLayout_Tiled>();
-  args->layout.tiled.minor_to_major = buffer.layout.data();
-  args->layout.tiled.minor_to_major_size = buffer.layout.size();
+  args->layout.tiled.minor_to_major = layout->data();
+  args->layout.tiled.minor_to_major_size = layout->size();
   return nullptr;
 }
 
@@ -401,7 +403,9 @@ PJRT_Error *toHost(PJRT_Buffer_ToHostBuffer_Args *args) {
           return;
         }
         const Tensor &tensor = data->tensor;
-        if (isRowMajor(order) || tensor.size() == 0) {
+        if (tensor.size() == 0) {
+          // Nothing to copy, and perhaps nowhere to copy it from.
+        } else if (isRowMajor(order)) {
           std::memcpy(dst, tensor.data(), tensor.byteSize());
         } else {
           // The host's block in its own order is a transposed view of ours.

@@ -37,12 +37,13 @@ public:
   MemorySpace &memory;
   const PJRT_Buffer_Type type;
   const tensor::Shape shape;
-  MinorToMajor layout; // Empty: row-major.
+  MinorToMajor layout; // Empty: row-major. Nobody changes it once the host has the buffer.
   /// Whether hosts may read the memory itself, for which they wait with locks of their own held. So
   /// never for what may wait for the host in turn. Must not change: hosts ask more than once.
   bool isReadInPlace = true;
 
   mutable std::mutex mutex;
+  MinorToMajor shownLayout; // What the host was pointed at, never empty; set at its first question.
   int64_t externalReferences = 0;
   std::shared_ptr<BufferData> external; // What those references hold on to.
 

@@ -6,6 +6,7 @@
 
 #include "cupel/pjrt/plugin/ElementTypes.h"
 #include "cupel/pjrt/plugin/Patience.h"
+#include "cupel/support/SoleOwner.h"
 
 #include <algorithm>
 
@@ -61,7 +62,7 @@ struct Execution {
         if (data.ready->fault())
           return fail(Fault(*data.ready->fault()));
         // Memory that was given up and that nobody else looks at may be used again.
-        if (donated[i] && arguments[d][i].use_count() == 1)
+        if (donated[i] && isSoleOwner(arguments[d][i]))
           inputs[d].push_back(std::move(data.tensor));
         else
           inputs[d].push_back(data.tensor);

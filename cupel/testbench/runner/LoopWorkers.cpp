@@ -120,6 +120,7 @@ bool Loop::dispatch(Slot &slot) {
   request.arch = options.arch;
   request.python = options.python;
   request.compileBackend = options.compileBackend;
+  request.shapes = options.shapes;
   request.timeoutSeconds = options.timeoutSeconds;
   request.threads =
       options.threadsPerTest

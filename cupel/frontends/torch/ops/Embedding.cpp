@@ -220,6 +220,33 @@ void lowerEmbeddingBagBackward(Node &n) {
   n.out(b.scatterNd(zeros, b.reshape(indices, {count, 1}), updates, Fold::Add));
 }
 
+/// How much the row of each index counts for the gradient of its bag.
+void lowerSampleWeightsBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value g = n.in("grad", type), weight = n.in("weight", type), indices = n.in("indices"),
+        offsets = n.in("offsets"), bag = n.in("offset2bag");
+  int64_t padding = n.integer("padding_idx", -1);
+  if (n.failed())
+    return;
+  int64_t count = H::countOf(indices);
+  if (H::rankOf(g) != 2 || H::rankOf(weight) != 2 || H::shapeOf(g)[1] != H::shapeOf(weight)[1])
+    return n.fail("grad and weight should be matrices of one width");
+  if (n.integer("mode") != Sum)
+    return n.fail("only sums have weights a sample");
+  if (isEmpty(g) || count == 0)
+    return n.out(b.splat(0, type, n.resultShape()));
+  if (H::countOf(bag) != count) // Torch leaves it out where it did not need it.
+    bag = bagOf(b,
+                H::countOf(offsets) > H::shapeOf(g)[0] ? b.sliceDim(offsets, 0, 0, H::shapeOf(g)[0])
+                                                       : offsets,
+                count);
+  Value y = b.reduce(b.multiply(b.take(g, bag, 0), b.take(weight, indices, 0)), {1}, Fold::Add);
+  if (padding >= 0)
+    y = b.select(b.equal(indices, b.like(indices, double(padding))), b.like(y, 0), y);
+  n.out(b.reshape(y, n.resultShape()));
+}
+
 } // namespace
 
 void registerEmbedding(OpTable &table) {
@@ -233,6 +260,7 @@ void registerEmbedding(OpTable &table) {
   table.add("aten._embedding_bag_forward_only", lowerEmbeddingBag);
   table.add("aten._embedding_bag_backward", lowerEmbeddingBagBackward);
   table.add("aten._embedding_bag_dense_backward", lowerEmbeddingBagBackward);
+  table.add("aten._embedding_bag_per_sample_weights_backward", lowerSampleWeightsBackward);
 }
 
 } // namespace cupel::frontends::torch_import
