@@ -457,9 +457,23 @@ reference::Value ReferenceExecutable::enter(Tensor tensor, size_t argument) cons
 
 static Fault failureOf(reference::Run &run, const Status &status) {
   std::optional<reference::Failure> failure = run.failure();
-  std::string text = failure ? failure->str() : status.message();
-  bool isMemory = text.find("memory") != std::string::npos;
-  return {isMemory ? FaultCode::ResourceExhausted : FaultCode::Internal, text};
+  std::string said = failure ? failure->message : status.message();
+  FaultCode code = FaultCode::Internal;
+  // Never by what a path or a handler's own words happen to have in them.
+  for (const char *words : {": out of memory (", "memory can hold", "--max-memory"})
+    if (said.find(words) != std::string::npos)
+      code = FaultCode::ResourceExhausted;
+  if (failure && failure->operation.starts_with("stablehlo.custom_call")) {
+    code = FaultCode::Internal;
+    for (int number = 1; number <= static_cast<int>(FaultCode::Unauthenticated); ++number)
+      if (std::string prefix = std::string(nameOf(static_cast<FaultCode>(number))) + ": ";
+          said.starts_with(prefix)) {
+        code = static_cast<FaultCode>(number);
+        failure->message = said.substr(prefix.size());
+        break;
+      }
+  }
+  return {code, failure ? failure->str() : said};
 }
 
 static reference::RunOptions runOptionsFor(const CompileOptions &options,
