@@ -259,6 +259,9 @@ int TestRun::begin(const RunOptions &given, const Arguments &arguments) {
     return collection ? showOpCases("run", *collection, options.listModels)
                       : fail(collection.message());
   }
+  // Before anything is written: a wrong option begins no run.
+  if (Result<RunnerOptions> running = options.running(); !running)
+    return fail(running.message());
   if (Status status = findResults(options.results); !status)
     return fail(status.message());
   for (const testbench::runner::KilledRun &run :

@@ -41,7 +41,10 @@ public:
     return uses[i].consumes ? std::move(frame[uses[i].slot]) : frame[uses[i].slot];
   }
   tensor::Tensor takeTensor(size_t i) {
-    return uses[i].consumes ? std::move(frame[uses[i].slot].tensor()) : tensor(i);
+    // No ?: here: with one side const its value is a const reference, from which a copy is made.
+    if (uses[i].consumes)
+      return std::move(frame[uses[i].slot].tensor());
+    return tensor(i);
   }
   tensor::Tensor &consumable(size_t i) { return frame[uses[i].slot].tensor(); }
 

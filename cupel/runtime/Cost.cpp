@@ -39,15 +39,6 @@ bool isMovement(StringRef name) {
       .Default(false);
 }
 
-/// Gives its operand in another form that takes no memory of its own.
-bool isView(Operation &op) {
-  static const llvm::StringSet<> kNames = {"stablehlo.broadcast_in_dim", "stablehlo.reshape",
-                                           "sdy.sharding_constraint", "sdy.reshard",
-                                           "sdy.propagation_barrier"};
-  return op.getNumOperands() == 1 && op.getNumResults() == 1 &&
-         kNames.contains(op.getName().getStringRef());
-}
-
 class Estimator {
 public:
   CostEstimate of(func::FuncOp function) {
@@ -64,46 +55,14 @@ public:
 private:
   CostEstimate of(Region &region) {
     CostEstimate total;
-    for (Block &block : region) {
-      // Whose memory a value lies in, and who needs that last.
-      llvm::DenseMap<mlir::Value, mlir::Value> owners;
-      auto ownerOf = [&](mlir::Value value) {
-        mlir::Value owner = owners.lookup(value);
-        return owner ? owner : value;
-      };
-      llvm::DenseMap<mlir::Value, Operation *> lastUse;
-      for (Operation &op : block) {
-        for (mlir::Value operand : op.getOperands())
-          lastUse[ownerOf(operand)] = &op;
-        if (isView(op))
-          owners[op.getResult(0)] = ownerOf(op.getOperand(0));
-      }
-      int64_t live = 0;
-      for (Operation &op : block) {
-        int64_t inner = add(op, total);
-        int64_t made = 0;
-        bool hasMemory = !isView(op) && !isa<stablehlo::ConstantOp>(op);
-        for (mlir::Value result : op.getResults())
-          made += hasMemory ? bytesOf(result.getType()) : 0;
-        live += made;
-        total.temporaryBytes = std::max(total.temporaryBytes, live + inner);
-        for (mlir::Value result : op.getResults())
-          if (hasMemory && !lastUse.contains(result))
-            live -= bytesOf(result.getType());
-        llvm::SmallDenseSet<mlir::Value> seen;
-        for (mlir::Value operand : op.getOperands())
-          if (mlir::Value owner = ownerOf(operand);
-              lastUse.lookup(owner) == &op && owner.getDefiningOp() &&
-              !isa<stablehlo::ConstantOp>(owner.getDefiningOp()) &&
-              owner.getDefiningOp()->getBlock() == &block && seen.insert(owner).second)
-            live -= bytesOf(owner.getType());
-      }
-    }
+    for (Block &block : region)
+      for (Operation &op : block)
+        add(op, total);
     return total;
   }
 
-  /// Adds an operation; gives the temporary bytes of what it runs.
-  int64_t add(Operation &op, CostEstimate &total) {
+  /// Adds an operation and what it runs.
+  void add(Operation &op, CostEstimate &total) {
     ++total.operations;
     StringRef name = op.getName().stripDialect();
     double in = 0, out = 0, results = 0;
@@ -153,18 +112,14 @@ private:
     if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
       total.callsPython |= call.getCallTargetName().starts_with("cupel_python_");
 
-    int64_t inner = 0;
-    auto merge = [&](const CostEstimate &cost, bool whole) {
-      if (whole) {
-        total.flops += cost.flops;
-        total.transcendentals += cost.transcendentals;
-        total.bytesAccessed += cost.bytesAccessed;
-      }
+    auto merge = [&](const CostEstimate &cost) {
+      total.flops += cost.flops;
+      total.transcendentals += cost.transcendentals;
+      total.bytesAccessed += cost.bytesAccessed;
       total.operations += cost.operations;
       total.hasLoop |= cost.hasLoop;
       total.hasSideEffect |= cost.hasSideEffect;
       total.callsPython |= cost.callsPython;
-      inner = std::max(inner, cost.temporaryBytes);
     };
     // Bodies on scalars are counted with the operation that applies them.
     bool runsRegions = name == "while" || name == "case" || name == "if" ||
@@ -172,7 +127,7 @@ private:
                        name == "async_start";
     for (Region &region : op.getRegions())
       if (runsRegions)
-        merge(of(region), true);
+        merge(of(region));
     SymbolRefAttr callee;
     if (auto call = dyn_cast<func::CallOp>(op))
       callee = call.getCalleeAttr();
@@ -180,8 +135,7 @@ private:
       callee = FlatSymbolRefAttr::get(op.getContext(), composite.getDecomposition());
     if (callee)
       if (auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(&op, callee))
-        merge(of(function), true);
-    return inner;
+        merge(of(function));
   }
 
   std::map<Operation *, CostEstimate> known;
@@ -205,16 +159,6 @@ int64_t bytesOf(mlir::Type type) {
   return total;
 }
 
-CostEstimate estimateCost(func::FuncOp entry) {
-  CostEstimate cost = Estimator().of(entry);
-  // What is returned is no temporary.
-  if (!entry.isExternal())
-    for (mlir::Value value : entry.getBody().front().getTerminator()->getOperands())
-      if (Operation *op = value.getDefiningOp();
-          op && !isView(*op) && !isa<stablehlo::ConstantOp>(op))
-        cost.temporaryBytes -= bytesOf(value.getType());
-  cost.temporaryBytes = std::max<int64_t>(cost.temporaryBytes, 0);
-  return cost;
-}
+CostEstimate estimateCost(func::FuncOp entry) { return Estimator().of(entry); }
 
 } // namespace cupel::runtime

@@ -13,6 +13,7 @@ namespace cupel::runtime {
 /// The bytes a value of this type takes; 0 where the type does not say.
 int64_t bytesOf(mlir::Type type);
 
+/// All but the temporary bytes, for which see MemoryEstimate.h.
 CostEstimate estimateCost(mlir::func::FuncOp entry);
 
 } // namespace cupel::runtime

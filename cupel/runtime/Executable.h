@@ -41,7 +41,7 @@ struct ValueInfo {
 /// What one run of a program takes, estimated from its operations; loops count once.
 struct CostEstimate {
   double flops = 0, transcendentals = 0, bytesAccessed = 0;
-  int64_t temporaryBytes = 0; // At the worst moment, beside arguments and results.
+  int64_t temporaryBytes = 0; // Of each device at the worst moment, beside arguments and results.
   int64_t operations = 0;
   bool hasLoop = false;
   bool hasSideEffect = false; // Calls to the outside.
@@ -72,6 +72,9 @@ struct CompileOptions {
   /// A scatter skips a window of which a part hangs over an edge whole, as XLA does; otherwise, as
   /// the specification and the golden reference do, the elements that are outside.
   bool scatterSkipsWindows = false;
+  /// The element types that devices compute in; what a program computes in others is rounded to them.
+  /// Empty: all.
+  std::vector<tensor::DType> types;
   /// Which results may get a sharding that the compiler finds; one entry may stand for all.
   std::vector<bool> propagateToResults;
   /// A folder for the stages of compilation; empty: none are written.

@@ -20,18 +20,32 @@ namespace {
 
 /// What is known of one value.
 struct State {
+  sdy::MeshAttr mesh; // Whose axes these are; null while there are none.
   SmallVector<Axes, 4> dims;
   SmallVector<bool, 4> fixed; // No more axes may be added.
   Axes forbidden;             // Must stay unused.
 };
 
 /// Two dimensions that are split alike. `outer`: the size up to which they agree, where one of them
-/// is the outermost part of the other.
+/// is the outermost part of the other. `passes`: the operation between them hands its operand on
+/// element for element, and is followed before those that combine.
 struct Link {
   mlir::Value from, to;
   int64_t fromDim, toDim;
   int64_t outer;
+  bool passes;
 };
+
+bool passesElements(Operation &op) {
+  // Sharding constraints, groups, manual computations, calls and control flow hand on what they
+  // get.
+  if (op.getName().getDialectNamespace() != "stablehlo")
+    return true;
+  return !isa<stablehlo::BroadcastInDimOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp,
+              stablehlo::ConvolutionOp, stablehlo::ConcatenateOp, stablehlo::SliceOp,
+              stablehlo::DynamicSliceOp, stablehlo::PadOp, stablehlo::DynamicUpdateSliceOp,
+              stablehlo::ScatterOp, stablehlo::ReduceWindowOp, stablehlo::GatherOp>(op);
+}
 
 int64_t rankOf(mlir::Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -48,28 +62,35 @@ public:
   void run() {
     seedFunction(entry);
     visit(entry);
-    if (!mesh)
+    if (!isSeeded)
       return;
-    for (int round = 0; round < 16; ++round) {
-      bool changed = false;
-      for (const Link &link : links)
-        changed |= flow(link.from, link.fromDim, link.to, link.toDim, link.outer);
-      if (changed && round < 8)
-        continue; // Forwards first.
-      for (const Link &link : llvm::reverse(links))
-        changed |= flow(link.to, link.toDim, link.from, link.fromDim, link.outer);
-      if (!changed)
-        break;
-    }
+    follow(/*onlyPassing=*/true);
+    follow(/*onlyPassing=*/false);
   }
 
-  sdy::MeshAttr getMesh() const { return mesh; }
   const State *find(mlir::Value value) const {
     auto it = states.find(value);
     return it == states.end() ? nullptr : &it->second;
   }
 
 private:
+  void follow(bool onlyPassing) {
+    auto takesPart = [&](const Link &link) { return link.passes || !onlyPassing; };
+    for (int round = 0; round < 16; ++round) {
+      bool changed = false;
+      for (const Link &link : links)
+        if (takesPart(link))
+          changed |= flow(link.from, link.fromDim, link.to, link.toDim, link.outer);
+      if (changed && round < 8)
+        continue; // Forwards first.
+      for (const Link &link : llvm::reverse(links))
+        if (takesPart(link))
+          changed |= flow(link.to, link.toDim, link.from, link.fromDim, link.outer);
+      if (!changed)
+        break;
+    }
+  }
+
   State *stateOf(mlir::Value value) {
     int64_t rank = rankOf(value);
     if (rank < 0)
@@ -86,11 +107,11 @@ private:
     sdy::MeshAttr its = reference::meshOf(sharding, module);
     if (!its || its.isMaximal() || its.getAxes().empty())
       return;
-    if (!mesh)
-      mesh = its;
     State *state = stateOf(value);
-    if (!state || its != mesh || sharding.getDimShardings().size() != state->dims.size())
+    if (!state || sharding.getDimShardings().size() != state->dims.size())
       return;
+    isSeeded = true;
+    state->mesh = its;
     for (auto [i, dim] : llvm::enumerate(sharding.getDimShardings())) {
       state->dims[i].assign(dim.getAxes().begin(), dim.getAxes().end());
       state->fixed[i] = dim.getIsClosed() || !dim.getAxes().empty();
@@ -106,10 +127,11 @@ private:
         seed(argument, sharding);
   }
 
-  bool overlaps(const State &state, sdy::AxisRefAttr axis) const {
-    sdy::AxisSpan span = sdy::AxisSpan::get(axis, mesh);
+  static bool overlaps(const State &state, sdy::AxisRefAttr axis) {
+    sdy::AxisSpan span = sdy::AxisSpan::get(axis, state.mesh);
     auto clashes = [&](sdy::AxisRefAttr other) {
-      return other.getName() == axis.getName() && span.overlaps(sdy::AxisSpan::get(other, mesh));
+      return other.getName() == axis.getName() &&
+             span.overlaps(sdy::AxisSpan::get(other, state.mesh));
     };
     return llvm::any_of(state.forbidden, clashes) ||
            llvm::any_of(state.dims, [&](const Axes &axes) { return llvm::any_of(axes, clashes); });
@@ -123,8 +145,13 @@ private:
     const Axes axes = source->dims[fromDim];
     if (axes.empty() || target->fixed[toDim] || !target->dims[toDim].empty())
       return false;
-    std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
+    std::optional<int64_t> parts = sdy::getShardedSize(axes, source->mesh);
     if (!parts || *parts <= 1 || outer % *parts)
+      return false;
+    // A program may speak of its devices as several meshes; a value keeps to the one it has.
+    if (!target->mesh)
+      target->mesh = source->mesh;
+    if (target->mesh != source->mesh)
       return false;
     for (sdy::AxisRefAttr axis : axes)
       if (overlaps(*target, axis))
@@ -141,7 +168,7 @@ private:
         return;
       outer = sizeOf(from, fromDim);
     }
-    links.push_back({from, to, fromDim, toDim, outer});
+    links.push_back({from, to, fromDim, toDim, outer, passes});
   }
 
   void linkAll(mlir::Value from, mlir::Value to) {
@@ -193,6 +220,7 @@ private:
   }
 
   void visit(Operation &op) {
+    passes = passesElements(op);
     if (auto sharding = op.getAttrOfType<sdy::TensorShardingPerValueAttr>("sdy.sharding"))
       for (auto [result, one] : llvm::zip(op.getResults(), sharding.getShardings()))
         seed(result, one);
@@ -203,9 +231,14 @@ private:
       seed(reshard.getResult(), reshard.getSharding());
     } else if (auto manual = dyn_cast<sdy::ManualComputationOp>(op)) {
       for (auto [result, sharding] :
-           llvm::zip(op.getResults(), manual.getOutShardingsAttr().getShardings()))
+           llvm::zip(op.getResults(), manual.getOutShardingsAttr().getShardings())) {
         seed(result, sharding);
-      // The body's arguments stand for how it wants its operands; the body itself is not followed.
+        // The shardings say of manual axes all there is to say; only the others may be found.
+        if (State *state = stateOf(result))
+          for (StringAttr axis : manual.getManualAxes())
+            state->forbidden.push_back(sdy::AxisRefAttr::get(op.getContext(), axis.getValue(), {}));
+      }
+      // The body's arguments stand for how it wants its operands as well.
       for (auto [operand, inside, sharding] :
            llvm::zip(op.getOperands(), manual.getBody().getArguments(),
                      manual.getInShardingsAttr().getShardings())) {
@@ -213,6 +246,9 @@ private:
         for (int64_t dim = 0; dim < rankOf(operand); ++dim)
           link(operand, dim, inside, dim, sizeOf(operand, dim));
       }
+      Block &body = manual.getBody().front();
+      visitBlock(body);
+      linkLists(body.getTerminator()->getOperands(), op.getResults());
     } else if (auto group = dyn_cast<sdy::ShardingGroupOp>(op)) {
       auto [first, isNew] = groups.try_emplace(group.getGroupId(), group.getInput());
       if (!isNew)
@@ -310,6 +346,7 @@ private:
   void visitBlock(Block &block) {
     for (Operation &op : block)
       visit(op);
+    passes = true; // Control flow hands on.
   }
 
   void visitCall(Operation &op, func::FuncOp callee) {
@@ -317,12 +354,14 @@ private:
       return;
     linkLists(op.getOperands(), callee.getArguments());
     visit(callee);
+    passes = true;
     linkLists(callee.getBody().front().getTerminator()->getOperands(), op.getResults());
   }
 
   ModuleOp module;
   func::FuncOp entry;
-  sdy::MeshAttr mesh;
+  bool isSeeded = false;
+  bool passes = true; // Of the operation that is being visited.
   llvm::DenseMap<mlir::Value, State> states;
   llvm::DenseSet<Operation *> seen;
   std::map<uint64_t, mlir::Value> groups; // The first value of each.
@@ -330,8 +369,8 @@ private:
 };
 
 /// The sharding found for a value, in dimensions that it cuts evenly.
-Result<tensor::Shards> shardsFound(const State &state, ArrayRef<int64_t> shape,
-                                   sdy::MeshAttr mesh) {
+Result<tensor::Shards> shardsFound(const State &state, ArrayRef<int64_t> shape) {
+  sdy::MeshAttr mesh = state.mesh;
   MLIRContext *context = mesh.getContext();
   SmallVector<sdy::DimensionShardingAttr> dims;
   for (auto [size, axes] : llvm::zip(shape, state.dims)) {
@@ -387,9 +426,9 @@ Status reportShardings(ModuleOp module, func::FuncOp entry) {
     if (call->getParentOfType<sdy::ManualComputationOp>()) {
       shards.kind = tensor::Shards::Kind::Manual;
     } else if (const State *state = propagation.find(value);
-               state && propagation.getMesh() && rankOf(value) > 0) {
-      Result<tensor::Shards> found = shardsFound(
-          *state, cast<RankedTensorType>(value.getType()).getShape(), propagation.getMesh());
+               state && state->mesh && rankOf(value) > 0) {
+      Result<tensor::Shards> found =
+          shardsFound(*state, cast<RankedTensorType>(value.getType()).getShape());
       if (found)
         shards = std::move(*found);
     }
@@ -414,16 +453,13 @@ void propagateShardings(ModuleOp module, func::FuncOp entry, const std::vector<b
     return;
   Propagation propagation(module, entry);
   propagation.run();
-  sdy::MeshAttr mesh = propagation.getMesh();
-  if (!mesh)
-    return;
   for (auto [i, value] : llvm::enumerate(entry.getBody().front().getTerminator()->getOperands())) {
     ValueInfo &result = info.results[i];
     const State *state = propagation.find(value);
-    if (result.hasShards || result.isToken || !allowed(i) || !state ||
+    if (result.hasShards || result.isToken || !allowed(i) || !state || !state->mesh ||
         state->dims.size() != result.shape.size())
       continue;
-    Result<tensor::Shards> shards = shardsFound(*state, result.shape, mesh);
+    Result<tensor::Shards> shards = shardsFound(*state, result.shape);
     if (!shards || !shards->isEven(result.shape))
       continue;
     bool fits = llvm::all_of(

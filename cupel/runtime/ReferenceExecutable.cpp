@@ -1,6 +1,7 @@
 // Executables on the golden reference's plan.
 
 #include "cupel/compiler/passes/LowerChlo.h"
+#include "cupel/compiler/passes/RoundToTypes.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
@@ -12,11 +13,13 @@
 #include "cupel/runtime/DeviceProgram.h"
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
+#include "cupel/runtime/MemoryEstimate.h"
 #include "cupel/runtime/ProgramText.h"
 #include "cupel/runtime/Propagate.h"
 #include "cupel/runtime/RewriteCalls.h"
 #include "cupel/runtime/Stages.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -63,6 +66,11 @@ std::string hexHash(std::initializer_list<std::string_view> parts) {
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
+std::string typesText(ArrayRef<tensor::DType> types) {
+  return llvm::join(
+      llvm::map_range(types, [](tensor::DType type) { return tensor::info(type).name; }), ",");
+}
+
 class ReferenceExecutable final : public Executable,
                                   public std::enable_shared_from_this<ReferenceExecutable> {
 public:
@@ -91,6 +99,8 @@ private:
   Verdict describe(func::FuncOp entry, ProgramInfo &info);
   /// Makes the program that of one device, on the pieces which that holds, if it allows this.
   Outcome<bool> becomeDeviceProgram();
+  /// What a run takes of each device beside arguments and results.
+  int64_t temporaryBytes(func::FuncOp entry) const;
   Verdict check(const ProcessTensors &arguments) const;
   /// Makes a result that may share memory with arguments or constants stand on its own.
   Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
@@ -177,6 +187,27 @@ Outcome<bool> ReferenceExecutable::becomeDeviceProgram() {
   return true;
 }
 
+int64_t ReferenceExecutable::temporaryBytes(func::FuncOp entry) const {
+  bool isGathered = about.partitions > 1 && view != View::Own;
+  auto isTiled = [](const ValueInfo &value) { return value.shards.kind == Shards::Kind::Tiled; };
+  SmallVector<bool> mayReuse, isMade;
+  for (const ValueInfo &argument : about.arguments) {
+    mayReuse.push_back(argument.isDonor && !isGathered);
+    isMade.push_back(isGathered && isTiled(argument));
+  }
+  MemoryEstimate memory = estimateMemory(entry, mayReuse, isMade);
+  if (!isGathered)
+    return memory.peakBytes - memory.resultBytes;
+  // Whole results and the pieces that are cut of them are there at the same time.
+  int64_t pieces = 0, wholes = 0;
+  for (const ValueInfo &result : about.results)
+    (isTiled(result) ? pieces : wholes) +=
+        result.shardBytes() * (isTiled(result) ? about.partitions : 1);
+  int64_t peak = std::max(memory.peakBytes, memory.resultBytes + pieces);
+  int64_t all = std::max<int64_t>(peak - pieces - wholes, 0);
+  return view == View::Global ? all / about.partitions : all;
+}
+
 Outcome<std::shared_ptr<const Executable>>
 ReferenceExecutable::create(std::string_view program, const CompileOptions &options) {
   auto made = std::make_shared<ReferenceExecutable>();
@@ -188,7 +219,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   about.fingerprint =
       hexHash({program, std::to_string(options.replicas), std::to_string(options.partitions),
                options.wideAccumulation ? "wide" : "native", options.isGlobal ? "" : "own",
-               options.scatterSkipsWindows ? "windows" : ""});
+               options.scatterSkipsWindows ? "windows" : "", typesText(options.types)});
 
   ContextLease lease(static_cast<int64_t>(program.size()));
   made->context = lease.shared();
@@ -243,6 +274,13 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   Outcome<bool> isDeviceProgram = made->becomeDeviceProgram();
   if (!isDeviceProgram)
     return isDeviceProgram.fault();
+  if (!options.types.empty()) {
+    SmallVector<Type> types;
+    for (tensor::DType type : options.types)
+      types.push_back(parseType(tensor::info(type).name, &*lease));
+    if (compiler::roundToTypes(module, types) && stages.isOn())
+      stages.write("rounded", module);
+  }
   Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
   if (!plan)
     return give(plan.message());
@@ -253,6 +291,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
     if (Verdict verdict = made->describe(entry, about); !verdict)
       return verdict.fault();
   about.cost = estimateCost(entry);
+  about.cost.temporaryBytes = made->temporaryBytes(entry);
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
   const CostEstimate &cost = about.cost;
   about.isBrief = about.processCount() == 1 && !cost.hasLoop &&
@@ -521,13 +560,13 @@ std::string ReferenceExecutable::text() const {
   return programText(const_cast<OwningOpRef<ModuleOp> &>(module)->clone());
 }
 
-constexpr std::string_view kMagic = "cupel executable 1\n";
+constexpr std::string_view kMagic = "cupel executable 2\n";
 
 std::string ReferenceExecutable::serialize() const {
   std::string bytes(kMagic);
   bytes += std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
            (options.wideAccumulation ? "wide" : "native") + (options.isGlobal ? "" : ",own") +
-           (options.scatterSkipsWindows ? ",windows " : " ");
+           (options.scatterSkipsWindows ? ",windows " : " ") + typesText(options.types) + " ";
   for (bool allowed : options.propagateToResults)
     bytes += allowed ? '1' : '0';
   return bytes + "\n" + program;
@@ -557,14 +596,22 @@ Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
   CompileOptions options;
   SmallVector<StringRef> words;
   head.split(words, ' ');
-  if (words.size() != 4 || words[0].getAsInteger(10, options.replicas) ||
+  if (words.size() != 5 || words[0].getAsInteger(10, options.replicas) ||
       words[1].getAsInteger(10, options.partitions))
     return malformed;
   StringRef mode = words[2];
   options.scatterSkipsWindows = mode.consume_back(",windows");
   options.isGlobal = !mode.consume_back(",own");
   options.wideAccumulation = mode == "wide";
-  for (char c : words[3])
+  SmallVector<StringRef> types;
+  words[3].split(types, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef name : types) {
+    std::optional<tensor::DType> type = tensor::parseDType(name);
+    if (!type)
+      return malformed;
+    options.types.push_back(*type);
+  }
+  for (char c : words[4])
     options.propagateToResults.push_back(c == '1');
   return compile(bytes.substr(end + 1), options);
 }

@@ -34,6 +34,15 @@ def test_unknown_option_names_the_nearest():
 
 def test_options_of_xla_are_taken():
     assert jax.jit(lambda x: x + 1, compiler_options={"xla_embed_ir_in_executable": True})(1.0) == 2
+    assert jax.jit(lambda x: x + 1, compiler_options={"xla_embed_ir_in_executable": "false"})(1.0) == 2
+    assert jax.jit(lambda x: x + 1, compiler_options={"xla_of_next_year": "whatever"})(1.0) == 2
+
+
+@pytest.mark.parametrize("name, value, kind", [("xla_embed_ir_in_executable", "perhaps", "bool"), ("xla_backend_optimization_level", "high", "int64"),
+                                               ("xla_backend_optimization_level", 1.5, "int64"), ("xla_embed_ir_in_executable", 2, "bool")])
+def test_values_that_xla_would_refuse(name, value, kind):
+    with pytest.raises(JaxRuntimeError, match=f"INVALID_ARGUMENT.*{name}.*is not a valid {kind} value"):
+        jax.jit(lambda x: x + 1, compiler_options={name: value})(1.0)
 
 
 def test_option_of_wrong_type():

@@ -362,3 +362,46 @@ def test_ragged_all_to_all():
     numbers[1] = np.array([1, 3, 1, 1], np.int32)
     with pytest.raises(jax.errors.JaxRuntimeError, match="member 0 sends 3 rows to member 1"):
         f(operand, jnp.zeros(8), *numbers).block_until_ready()
+
+
+def test_a_program_that_speaks_of_two_meshes():
+    m, other = mesh((2, 4), ("x", "y")), mesh((8, 1), ("a", "b"))
+
+    @jax.jit
+    def f(x):
+        return jax.lax.with_sharding_constraint(jnp.sin(x), NamedSharding(other, P("a", None))) * 2
+
+    value = np.arange(64.0, dtype=np.float32).reshape(8, 8)
+    result = f(jax.device_put(value, NamedSharding(m, P("x", "y"))))
+    assert result.sharding.is_equivalent_to(NamedSharding(other, P("a")), 2)
+    np.testing.assert_allclose(np.asarray(result), np.sin(value) * 2, rtol=1e-6)
+
+
+def test_axes_left_to_the_compiler_pass_through_shard_map():
+    m = mesh((2, 2, 2), ("i", "j", "k"))
+    wanted = NamedSharding(m, P("i"))
+
+    def g(x):
+        return jax.lax.with_sharding_constraint(x * x, wanted)
+
+    f = jax.jit(jax.shard_map(g, mesh=m, in_specs=P(), out_specs=P(), axis_names={"j", "k"}, check_vma=False))
+    value = np.arange(32.0, dtype=np.float32).reshape(4, 8)
+    result = f(jax.device_put(value, wanted))
+    assert result.sharding == wanted
+    np.testing.assert_array_equal(np.asarray(result), value * value)
+
+
+def test_shardings_pass_through_groups_before_products():
+    from jax.experimental.shard_alike import shard_alike
+
+    m = mesh((4, 2), ("x", "y"))
+    wanted = NamedSharding(m, P("x", "y"))
+
+    @jax.jit
+    def f(x):
+        product = x @ x.T
+        summed = jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=m, in_specs=P("x", "y"), out_specs=P(None, "y"))(product)
+        return shard_alike(product, summed.T @ summed)
+
+    for result in f(jax.device_put(np.arange(16.0, dtype=np.float32).reshape(8, 2), wanted)):
+        assert result.sharding == wanted

@@ -2,6 +2,7 @@
 
 #include "cupel/pjrt/plugin/ElementTypes.h"
 #include "cupel/pjrt/plugin/Layouts.h"
+#include "cupel/pjrt/plugin/XlaOptions.h"
 
 #include <cstring>
 
@@ -95,8 +96,11 @@ Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *prog
                      "XLA_STABLEHLO_COMPILE=1"};
   Options given(compileOptions());
   for (const auto &[name, value] : request.options) {
-    if (name.starts_with("xla_"))
-      continue; // Programs set options of XLA's own compilers whatever they run on.
+    if (name.starts_with("xla_")) {
+      if (Verdict verdict = checkXlaOption(name, value); !verdict)
+        return verdict.fault();
+      continue;
+    }
     if (Verdict verdict = given.set(name, value); !verdict)
       return verdict.fault();
   }
@@ -111,6 +115,8 @@ Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *prog
     return verdict.fault();
   compile.wideAccumulation = numerics.wideAccumulation;
   compile.scatterSkipsWindows = numerics.scatterSkipsWindows;
+  if (!numerics.programTypes && defaults.architecture.dtypes.size() < tensor::kDTypeCount)
+    compile.types = defaults.architecture.dtypes;
   Outcome<std::shared_ptr<const runtime::Executable>> made =
       runtime::compile({program->code, program->code_size}, compile);
   if (!made)

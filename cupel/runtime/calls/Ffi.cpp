@@ -303,6 +303,10 @@ public:
     types.push_back(kBuffer);
     return {};
   }
+  /// An operand that shares the memory of a result.
+  void lieIn(size_t i, const Tensor &result) {
+    buffers[i].data = const_cast<std::byte *>(result.data());
+  }
   Values frame() {
     for (Buffer &buffer : buffers)
       pointers.push_back(&buffer);
@@ -378,20 +382,16 @@ Result<std::vector<Tensor>> call(const HandlerBundle &bundle, const CustomCall &
         return cupel::Error{status.message()};
     if (Status status = results.add(std::move(*result), shape); !status)
       return cupel::Error{status.message()};
+    if (i < call.sharedOperands.size() && call.sharedOperands[i] >= 0)
+      operands.lieIn(static_cast<size_t>(call.sharedOperands[i]), results.tensors.back());
     resultOrders.push_back(std::move(*order));
   }
 
   AttributeFrame attributes(call.attributes);
   Context context;
   context.runId = ++runs;
-  CallFrame frame{{kCallFrameSize, nullptr},
-                  &api(),
-                  &context,
-                  kExecute,
-                  operands.frame(),
-                  results.frame(),
-                  attributes.frame,
-                  nullptr};
+  CallFrame frame{{kCallFrameSize, nullptr}, &api(),          &context,         kExecute,
+                  operands.frame(),          results.frame(), attributes.frame, nullptr};
   for (auto [function, stage] : {std::pair<void *, Stage>{bundle.instantiate, kInstantiate},
                                  {bundle.prepare, kPrepare},
                                  {bundle.initialize, kInitialize},

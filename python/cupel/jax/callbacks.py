@@ -6,11 +6,13 @@ a table of Python functions, answered by one FFI handler that the plugin calls b
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
+import secrets
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,8 @@ INSPECT_TARGET = "cupel_inspect_sharding"
 
 _lock = threading.Lock()
 _functions: dict[int, Callable[..., Any]] = {}
-_keys = itertools.count(1)
+# No two processes begin at the same number: an executable that comes from another one must not find a function here.
+_keys = itertools.count(secrets.randbits(62) + 1)
 
 
 class _Entry:
@@ -36,22 +39,50 @@ class _Entry:
         weakref.finalize(self, _functions.pop, self.key, None)
 
 
+@contextlib.contextmanager
+def _without_mesh() -> Iterator[None]:
+    """The user's functions may be called on the thread that runs the program, where `jax.set_mesh` speaks of Cupel's devices;
+    what they compute, JAX places on its CPU."""
+    from jax._src import config, mesh
+
+    abstract = config.abstract_mesh_context_manager.swap_local(mesh.empty_abstract_mesh)
+    concrete = config.device_context.swap_local(mesh.empty_concrete_mesh)
+    try:
+        yield
+    finally:
+        config.abstract_mesh_context_manager.set_local(abstract)
+        config.device_context.set_local(concrete)
+
+
+def _function(key: int) -> Callable[..., Any]:
+    function = _functions.get(key)
+    if function is None:
+        raise RuntimeError("this program calls a Python function of the process that compiled it, which is not here; compile it again in this one")
+    return function
+
+
 def _answer(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     # Operands are views of device memory that ends with the call; a callback may keep what it gets.
-    values = _functions[key](*(operand.copy() for operand in operands))
+    with _without_mesh():
+        values = _function(key)(*(operand.copy() for operand in operands))
     for result, value in zip(results, values, strict=True):
         result[...] = value
 
 
 class _BufferContext:
-    """What a buffer callback gets as its first argument; there is no stream and one stage."""
+    """What a buffer callback gets as its first argument; there is one stage."""
 
     def __init__(self) -> None:
         from jax._src import buffer_callback
 
         stage = getattr(buffer_callback, "ExecutionStage", None)
         self.stage = stage.EXECUTE if stage is not None else None
-        self.stream = 0
+
+    @property
+    def stream(self) -> int:
+        import jax
+
+        raise jax.errors.JaxRuntimeError("UNIMPLEMENTED: XLA FFI GPU context is not available: devices of cupel have no streams")
 
 
 class _Buffer:
@@ -71,14 +102,17 @@ class _Buffer:
         return self._array.copy() if copy else self._array
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._array.__dlpack__()
+        # NumPy hands on no memory that must not be written to.
+        array = self._array if self._array.flags.writeable else self._array.copy()
+        return array.__dlpack__(**{name: value for name, value in options.items() if name == "max_version" and np.lib.NumpyVersion(np.__version__) >= "2.1.0"})
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._array.__dlpack_device__()
 
 
 def _answer_with_buffers(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
-    _functions[key](_BufferContext(), *(_Buffer(array) for array in (*operands, *results)))
+    with _without_mesh():
+        _function(key)(_BufferContext(), *(_Buffer(array) for array in (*operands, *results)))
 
 
 def _answer_with_sharding(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:

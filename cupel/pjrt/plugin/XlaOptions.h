@@ -1,0 +1,14 @@
+// The options of XLA's own compilers (`xla_...`), which programs set whatever they run on. They have
+// no effect here; a value that XLA would not take for one that we know is refused all the same, so
+// that a mistake shows. A name that we do not know is taken as it is: XLA has new ones every week.
+
+#pragma once
+
+#include "cupel/pjrt/plugin/Options.h"
+
+namespace cupel::pjrt {
+
+/// Whether XLA would take the value for this option, as far as we know its type.
+Verdict checkXlaOption(std::string_view name, const OptionValue &value);
+
+} // namespace cupel::pjrt
