@@ -7,21 +7,18 @@
 namespace cupel::cli {
 
 void ModelArguments::addTo(CommandLine &line) {
-  line.app
-      .add_option("FILE", file, "A model (.onnx, .pt2) or a StableHLO program (.mlir, .mlirbc)")
-      ->required();
-  line.app
-      .add_option("--shape", shapes,
-                  "NAME=2x3: the shape of an input whose sizes are symbols; may be repeated. Sizes "
-                  "that nothing says are 1, with a note")
-      ->type_name("NAME=SIZES")
-      ->allow_extra_args(false);
-  line.app
-      .add_option("--data-set", dataSet,
-                  "Which test_data_set_N beside a model says its inputs' sizes and the values that "
-                  "decide shapes (0, where there is one)")
-      ->type_name("N");
-  line.app.add_flag("--no-data", noData, "Leave test data aside");
+  line.option("FILE", file, "A model (.onnx, .pt2) or a StableHLO program (.mlir, .mlirbc)")
+      .required();
+  line.option("--shape", shapes,
+              "NAME=2x3: the shape of an input whose sizes are symbols; may be repeated. Sizes "
+              "that nothing says are 1, with a note")
+      .placeholder("NAME=SIZES")
+      .oneValueEach();
+  line.option("--data-set", dataSet,
+              "Which test_data_set_N beside a model says its inputs' sizes and the values that "
+              "decide shapes (0, where there is one)")
+      .placeholder("N");
+  line.flag("--no-data", noData, "Leave test data aside");
 }
 
 Result<nlohmann::json> ModelArguments::request() const {
