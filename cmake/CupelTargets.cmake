@@ -1,12 +1,13 @@
 # The functions every folder's CMakeLists.txt is written with.
 #
-#   cupel_add_library(name SOURCES ... [DEPS ...] [MLIR])
-#   cupel_add_executable(name SOURCES ... [DEPS ...] [MLIR])
+#   cupel_add_library(name SOURCES ... [DEPS ...] [MLIR|HUB])
+#   cupel_add_executable(name SOURCES ... [DEPS ...] [MLIR|HUB])
 #   cupel_add_unit_test(name SOURCES ... [DEPS ...] [MLIR])
 #   cupel_tablegen(target td_file  generator-flags=output ...)
 #
 # MLIR marks code that may include MLIR and LLVM headers: it gets their include paths, their shared
-# libraries and a precompiled header. Code without it must stay free of both.
+# libraries and a precompiled header. Code without it must stay free of both. HUB is MLIR for code
+# that works on the stablehlo dialect: the dialect's classes are in its precompiled header too.
 
 set(CUPEL_LLVM_ROOT "/usr/lib/llvm-19" CACHE PATH "Where LLVM and MLIR 19 are installed")
 find_program(CUPEL_MLIR_TBLGEN mlir-tblgen HINTS ${CUPEL_LLVM_ROOT}/bin NO_DEFAULT_PATH REQUIRED)
@@ -62,45 +63,65 @@ target_include_directories(cupel_mlir SYSTEM INTERFACE ${CUPEL_LLVM_ROOT}/includ
 target_compile_options(cupel_mlir INTERFACE -fno-exceptions)
 target_link_options(cupel_mlir INTERFACE -Wl,-rpath,${CUPEL_LLVM_ROOT}/lib)
 
-# One precompiled header for everything on MLIR; the others take theirs from here.
-add_library(cupel_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
-target_link_libraries(cupel_mlir_pch PUBLIC cupel_mlir)
+# Precompiled headers, shared by all targets of a kind. Parsing is the larger part of compiling most of
+# our files: what half of a kind's files include belongs here, and nothing that changes every week.
+set(standard_headers <algorithm> <array> <chrono> <cmath> <complex> <filesystem> <fstream> <functional>
+  <map> <memory> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <unordered_map>
+  <variant> <vector> ${CMAKE_SOURCE_DIR}/cupel/support/Error.h)
 set(mlir_headers
   <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/Dialect.h>
   <mlir/IR/DialectImplementation.h> <mlir/IR/OpImplementation.h> <mlir/IR/PatternMatch.h>
   <mlir/Dialect/Quant/QuantTypes.h> <mlir/Dialect/Func/IR/FuncOps.h>
   <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h>
-  <llvm/ADT/TypeSwitch.h> <llvm/ADT/StringSwitch.h> <string> <vector> <optional>)
-target_precompile_headers(cupel_mlir_pch PRIVATE ${mlir_headers})
+  <llvm/ADT/TypeSwitch.h> <llvm/ADT/StringSwitch.h>)
+set(hub_headers <fmt/format.h> ${CMAKE_SOURCE_DIR}/cupel/ir/stablehlo/Stablehlo.h)
+set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
+# The sources of unit tests are not optimised: what they test is, and GoogleTest's assertions cost the
+# optimiser more than all the rest of a test.
+set(test_options)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CUPEL_SANITIZE)
+  set(test_options -O0)
+endif()
 
-# The same for everything else, and for unit tests of both kinds: GoogleTest costs a second a file.
-set(standard_headers <algorithm> <array> <chrono> <filesystem> <fstream> <functional> <map> <memory>
-  <optional> <span> <sstream> <string> <string_view> <variant> <vector>)
-add_library(cupel_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
-target_link_libraries(cupel_pch PUBLIC cupel_flags)
-target_precompile_headers(cupel_pch PRIVATE ${standard_headers})
-add_library(cupel_test_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
-target_link_libraries(cupel_test_pch PUBLIC cupel_flags GTest::gtest GTest::gmock)
-target_precompile_headers(cupel_test_pch PRIVATE ${standard_headers} <gmock/gmock.h> <gtest/gtest.h>)
-add_library(cupel_mlir_test_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
-target_link_libraries(cupel_mlir_test_pch PUBLIC cupel_mlir GTest::gtest GTest::gmock)
-target_precompile_headers(cupel_mlir_test_pch PRIVATE ${mlir_headers} <gmock/gmock.h> <gtest/gtest.h>)
+# _cupel_add_pch(name flags-target headers...)
+function(_cupel_add_pch name flags)
+  add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
+  target_link_libraries(${name} PUBLIC ${flags})
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+  # CMake gives the file that lists the headers an old date, so a change of the list alone would go
+  # unnoticed until the compiler refuses the header.
+  string(MD5 list "${ARGN}")
+  target_compile_definitions(${name} PRIVATE CUPEL_PCH_LIST="${list}")
+endfunction()
+_cupel_add_pch(cupel_pch cupel_flags ${standard_headers} <fmt/format.h> <nlohmann/json.hpp>)
+_cupel_add_pch(cupel_test_pch cupel_flags ${standard_headers} ${test_headers})
+_cupel_add_pch(cupel_mlir_pch cupel_mlir ${standard_headers} ${mlir_headers})
+_cupel_add_pch(cupel_mlir_test_pch cupel_mlir ${standard_headers} ${mlir_headers} ${test_headers})
+foreach(pch cupel_test_pch cupel_mlir_test_pch)
+  target_link_libraries(${pch} PUBLIC GTest::gtest GTest::gmock)
+  target_compile_options(${pch} PRIVATE ${test_options})
+endforeach()
+_cupel_add_pch(cupel_hub_pch cupel_mlir ${standard_headers} ${mlir_headers} ${hub_headers})
+add_dependencies(cupel_hub_pch cupel_ir_stablehlo_tablegen)
 
-# `pch` is the end of the precompiled header's name: _pch or _test_pch.
-function(_cupel_configure_target name is_mlir pch)
-  if(is_mlir)
+# `test` is _test for unit tests.
+function(_cupel_configure_target name is_mlir is_hub test)
+  if(is_hub)
     target_link_libraries(${name} PUBLIC cupel_mlir)
-    target_precompile_headers(${name} REUSE_FROM cupel_mlir${pch})
+    target_precompile_headers(${name} REUSE_FROM cupel_hub_pch)
+  elseif(is_mlir)
+    target_link_libraries(${name} PUBLIC cupel_mlir)
+    target_precompile_headers(${name} REUSE_FROM cupel_mlir${test}_pch)
   else()
     target_link_libraries(${name} PUBLIC cupel_flags)
-    target_precompile_headers(${name} REUSE_FROM cupel${pch})
+    target_precompile_headers(${name} REUSE_FROM cupel${test}_pch)
   endif()
 endfunction()
 
 function(cupel_add_library name)
-  cmake_parse_arguments(arg "MLIR" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "MLIR;HUB" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
-  _cupel_configure_target(${name} "${arg_MLIR}" _pch)
+  _cupel_configure_target(${name} "${arg_MLIR}" "${arg_HUB}" "")
   target_link_libraries(${name} PUBLIC ${arg_DEPS})
   # A library that uses another's TableGen output must wait for it.
   foreach(dep IN LISTS arg_DEPS)
@@ -111,9 +132,9 @@ function(cupel_add_library name)
 endfunction()
 
 function(cupel_add_executable name)
-  cmake_parse_arguments(arg "MLIR" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "MLIR;HUB" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  _cupel_configure_target(${name} "${arg_MLIR}" _pch)
+  _cupel_configure_target(${name} "${arg_MLIR}" "${arg_HUB}" "")
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
 endfunction()
 
@@ -123,7 +144,8 @@ function(cupel_add_unit_test name)
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/unit)
-  _cupel_configure_target(${name} "${arg_MLIR}" _test_pch)
+  _cupel_configure_target(${name} "${arg_MLIR}" FALSE _test)
+  target_compile_options(${name} PRIVATE ${test_options})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

@@ -6,6 +6,8 @@ CUPEL_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
 # Lets ccache reuse objects that were compiled with a precompiled header.
 export CCACHE_SLOPPINESS=pch_defines,time_macros
+# What a file includes is known from its dependency file, so ccache need not run the preprocessor first.
+export CCACHE_DEPEND=1
 
 say() { printf '%s\n' "$*"; }
 die() {

@@ -106,24 +106,21 @@ int runCacheVerb(const Arguments &arguments) {
   std::string action = "list", folder = defaultCacheFolder(), limit, loader;
   std::string python = "python3";
   bool asJson = false, noRequirements = false, verbose = false;
-  line.app.add_option("ACTION", action, "list (default), make or clear")
-      ->check(CLI::IsMember({"list", "make", "clear"}));
-  line.app.add_option("LOADER", loader,
-                      "For make: a loader.py or its folder, where its requirements.txt is");
-  line.app.add_option("--python", python, "For make: the interpreter of the base environment");
-  line.app.add_flag("--no-model-requirements", noRequirements,
-                    "For make: take the base as it is (also CUPEL_DISABLE_MODEL_REQS=1)");
-  line.app.add_flag("-v,--verbose", verbose,
-                    "For make: say what is done and how long it takes (also TT_XLA_REQS_DEBUG=1)");
-  line.app
-      .add_option("--limit", limit, "Remove the least recently used beyond this size, e.g. 500M")
-      ->type_name("SIZE");
-  line.app
-      .add_option("--cache", folder,
-                  "The cache (default: CUPEL_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, "
-                  "below it cupel/environments)")
-      ->type_name("DIR");
-  line.app.add_flag("--json", asJson, "Print a JSON list");
+  line.option("ACTION", action, "list (default), make or clear").oneOf({"list", "make", "clear"});
+  line.option("LOADER", loader,
+              "For make: a loader.py or its folder, where its requirements.txt is");
+  line.option("--python", python, "For make: the interpreter of the base environment");
+  line.flag("--no-model-requirements", noRequirements,
+            "For make: take the base as it is (also CUPEL_DISABLE_MODEL_REQS=1)");
+  line.flag("-v,--verbose", verbose,
+            "For make: say what is done and how long it takes (also TT_XLA_REQS_DEBUG=1)");
+  line.option("--limit", limit, "Remove the least recently used beyond this size, e.g. 500M")
+      .placeholder("SIZE");
+  line.option("--cache", folder,
+              "The cache (default: CUPEL_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, "
+              "below it cupel/environments)")
+      .placeholder("DIR");
+  line.flag("--json", asJson, "Print a JSON list");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
 

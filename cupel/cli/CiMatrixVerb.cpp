@@ -38,12 +38,11 @@ int runCiMatrixVerb(const Arguments &arguments) {
   std::vector<std::string> files, runners;
   std::string folder;
   bool compact = false;
-  line.app.add_option("FILES", files, "Preset files (JSON); several may be joined by colons")
-      ->required();
-  line.app.add_option("--folder", folder, "Where the files are");
-  line.app.add_option("--runner", runners,
-                      "LABEL=NAME: the shared machine to use for a label (repeatable)");
-  line.app.add_flag("--compact", compact, "Everything on one line, as step outputs want it");
+  line.option("FILES", files, "Preset files (JSON); several may be joined by colons").required();
+  line.option("--folder", folder, "Where the files are");
+  line.option("--runner", runners,
+              "LABEL=NAME: the shared machine to use for a label (repeatable)");
+  line.flag("--compact", compact, "Everything on one line, as step outputs want it");
   line.example("cupel ci-matrix on-pr.json", "the jobs of a pull request");
   line.example("cupel ci-matrix a.json:b.json --compact", "two presets on one line");
   if (std::optional<int> code = line.parse(arguments))

@@ -25,48 +25,44 @@ std::vector<std::string> splitList(const std::string &text) {
 } // namespace
 
 CollectArguments::CollectArguments(CommandLine &line) {
-  CLI::App &app = line.app;
-  app.add_option("PATH", made.arguments,
-                 "Files and folders with tests, or ids (`id`, `suite::id`, pytest's "
-                 "`file::function[id]`); none: what cupel.yaml names");
-  app.add_option("--zoo", made.zoo, "Folder of model loaders; their ids are relative to it");
-  app.add_option("--config", made.config, "Folder or file of the test configuration");
-  app.add_option("-k", made.keyword,
-                 "Tests whose names match, as pytest has it: \"llama and not 70B\"");
-  app.add_option("-m", made.markers, "Tests whose markers match: \"n150 and expected_passing\"");
-  app.add_option("--suite", suites,
-                 "Suites, separated by commas: models, llm, op_by_op, placeholder, programs, "
-                 "opcases, onnx, pt2, workloads");
-  app.add_option(
-      "--arch", made.arch,
-      "Architecture whose overrides in the configuration apply, and which our own device "
-      "presents");
-  app.add_option("--frameworks", frameworks,
-                 "Frameworks whose loaders are taken, by folder name (pytorch,jax)");
-  app.add_option("--preset", made.preset,
-                 "What a CI job runs: FILE, FILE:name or FILE:name@machine");
-  app.add_option(
+  line.option("PATH", made.arguments,
+              "Files and folders with tests, or ids (`id`, `suite::id`, pytest's "
+              "`file::function[id]`); none: what cupel.yaml names");
+  line.option("--zoo", made.zoo, "Folder of model loaders; their ids are relative to it");
+  line.option("--config", made.config, "Folder or file of the test configuration");
+  line.option("-k", made.keyword,
+              "Tests whose names match, as pytest has it: \"llama and not 70B\"");
+  line.option("-m", made.markers, "Tests whose markers match: \"n150 and expected_passing\"");
+  line.option("--suite", suites,
+              "Suites, separated by commas: models, llm, op_by_op, placeholder, programs, "
+              "opcases, onnx, pt2, workloads");
+  line.option("--arch", made.arch,
+              "Architecture whose overrides in the configuration apply, and which our own device "
+              "presents");
+  line.option("--frameworks", frameworks,
+              "Frameworks whose loaders are taken, by folder name (pytorch,jax)");
+  line.option("--preset", made.preset, "What a CI job runs: FILE, FILE:name or FILE:name@machine");
+  line.option(
       "-R", repeat,
       "`latest`: what did not succeed when it last ran, and what is new; a run's id: the same "
       "with its outcomes");
-  app.add_option("--shard", shard, "i/n: the i-th of n parts of about equal duration");
-  app.add_flag("--import", made.importUndecided,
-               "Let Python import the loaders that cannot be read from their text");
-  app.add_option("--python", python,
-                 "The Python for operator cases ($CUPEL_PYTHON, .venv, python3) and --import "
-                 "(python3)");
-  app.add_option("--model", made.models,
-                 "Operator cases of this model and nothing else; may be repeated")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all();
-  CLI::Option *dedupe =
-      app.add_flag("--dedupe", givenDedupe,
-                   "Of operator cases that test the same run the first only (the default)");
-  app.add_flag("--no-dedupe", noDedupe, "Run them all")->excludes(dedupe);
-  app.add_flag("--list-models", listModels, "List the models that have operator cases, and stop");
-  app.add_flag("--list-cases", listCases, "List the operator cases, and stop");
-  app.add_flag("--no-cache", noCache, "Read every loader anew");
+  line.option("--shard", shard, "i/n: the i-th of n parts of about equal duration");
+  line.flag("--import", made.importUndecided,
+            "Let Python import the loaders that cannot be read from their text");
+  line.option("--python", python,
+              "The Python for operator cases ($CUPEL_PYTHON, .venv, python3) and --import "
+              "(python3)");
+  line.option("--model", made.models,
+              "Operator cases of this model and nothing else; may be repeated")
+      .placeholder("NAME")
+      .repeatable();
+  Option dedupe =
+      line.flag("--dedupe", givenDedupe,
+                "Of operator cases that test the same run the first only (the default)");
+  line.flag("--no-dedupe", noDedupe, "Run them all").excludes(dedupe);
+  line.flag("--list-models", listModels, "List the models that have operator cases, and stop");
+  line.flag("--list-cases", listCases, "List the operator cases, and stop");
+  line.flag("--no-cache", noCache, "Read every loader anew");
 }
 
 Result<testbench::matrix::CollectOptions> CollectArguments::options() const {

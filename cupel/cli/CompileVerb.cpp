@@ -3,7 +3,6 @@
 #include "cupel/cli/ModelArguments.h"
 #include "cupel/cli/SiblingVerbs.h"
 
-#include <CLI/Validators.hpp>
 #include <nlohmann/json.hpp>
 
 namespace cupel::cli {
@@ -18,22 +17,21 @@ int runCompileVerb(const Arguments &arguments) {
   std::string emit = "stablehlo", output = "-", weights = "beside", target;
   bool noComposites = false;
   model.addTo(line);
-  line.app.add_option("--emit", emit, "stablehlo: MLIR text; portable: a portable artifact")
-      ->check(CLI::IsMember({"stablehlo", "portable"}))
-      ->capture_default_str();
-  line.app.add_option("-o", output, "Where to write; - is standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
-  line.app
-      .add_option("--weights", weights,
-                  "beside: in NAME.weights.safetensors; inline: as constants of the program")
-      ->check(CLI::IsMember({"beside", "inline"}))
-      ->capture_default_str();
-  line.app.add_option("--target-version", target, "StableHLO version of a portable artifact")
-      ->type_name("X.Y.Z");
-  line.app.add_flag("--no-composites", noComposites,
-                    "Write out Gelu, LayerNormalization, Softmax, ... instead of keeping them as "
-                    "stablehlo.composite");
+  line.option("--emit", emit, "stablehlo: MLIR text; portable: a portable artifact")
+      .oneOf({"stablehlo", "portable"})
+      .showDefault();
+  line.option("-o", output, "Where to write; - is standard output")
+      .placeholder("FILE")
+      .showDefault();
+  line.option("--weights", weights,
+              "beside: in NAME.weights.safetensors; inline: as constants of the program")
+      .oneOf({"beside", "inline"})
+      .showDefault();
+  line.option("--target-version", target, "StableHLO version of a portable artifact")
+      .placeholder("X.Y.Z");
+  line.flag("--no-composites", noComposites,
+            "Write out Gelu, LayerNormalization, Softmax, ... instead of keeping them as "
+            "stablehlo.composite");
   line.example("cupel compile model.onnx -o model.mlir", "text, and model.weights.safetensors");
   line.example("cupel compile model.onnx --emit=portable -o model.mlirbc", "a portable artifact");
   line.example("cupel compile model.onnx --shape x=8x128 --weights=inline -o m.mlir",

@@ -238,32 +238,31 @@ int runConfigVerb(const Arguments &arguments) {
   std::string arch;
   bool markdown = false, noZoo = false;
 
-  CLI::App *checkAction = line.app.add_subcommand("check", "Find what is wrong or out of date");
-  checkAction->add_option("PATHS", request.paths,
-                          "Folders or files of the configuration (those of the project)");
-  checkAction->add_option("--zoo", request.collect.zoo,
-                          "Compare with the tests of this tree of loaders (that of the project)");
-  checkAction->add_flag("--no-zoo", noZoo, "Do not compare with any tests");
-  checkAction->add_flag("--import", request.collect.importUndecided,
-                        "Let Python import loaders whose text does not tell");
-  checkAction->add_flag("--missing", request.listMissing, "List each test without an entry");
-  checkAction->add_flag("--strict", request.strict, "Fail for warnings too");
-  checkAction->add_flag("--json", request.json, "Machine-readable output");
-  checkAction->add_flag("-q,--quiet", request.quiet, "Leave notes out");
-  checkAction->add_option("--known-arch", request.options.furtherArchs,
-                          "An architecture besides those that are known (repeatable)");
+  Options checkAction = line.action("check", "Find what is wrong or out of date");
+  checkAction.option("PATHS", request.paths,
+                     "Folders or files of the configuration (those of the project)");
+  checkAction.option("--zoo", request.collect.zoo,
+                     "Compare with the tests of this tree of loaders (that of the project)");
+  checkAction.flag("--no-zoo", noZoo, "Do not compare with any tests");
+  checkAction.flag("--import", request.collect.importUndecided,
+                   "Let Python import loaders whose text does not tell");
+  checkAction.flag("--missing", request.listMissing, "List each test without an entry");
+  checkAction.flag("--strict", request.strict, "Fail for warnings too");
+  checkAction.flag("--json", request.json, "Machine-readable output");
+  checkAction.flag("-q,--quiet", request.quiet, "Leave notes out");
+  checkAction.option("--known-arch", request.options.furtherArchs,
+                     "An architecture besides those that are known (repeatable)");
 
-  CLI::App *explainAction = line.app.add_subcommand("explain", "Say what a diagnostic means");
-  explainAction->add_option("CODES", explained, "Codes such as C010; none lists all");
-  explainAction->add_flag("--markdown", markdown, "The whole reference page");
+  Options explainAction = line.action("explain", "Say what a diagnostic means");
+  explainAction.option("CODES", explained, "Codes such as C010; none lists all");
+  explainAction.flag("--markdown", markdown, "The whole reference page");
 
-  CLI::App *showAction = line.app.add_subcommand("show", "Print as JSON what holds for tests");
-  showAction->add_option("IDS", shown, "Ids of tests")->required();
-  showAction->add_option("--config", shownPaths,
-                         "Folders or files of the configuration (those of the project)");
-  showAction->add_option("--arch", arch, "Apply the overrides of this architecture");
+  Options showAction = line.action("show", "Print as JSON what holds for tests");
+  showAction.option("IDS", shown, "Ids of tests").required();
+  showAction.option("--config", shownPaths,
+                    "Folders or files of the configuration (those of the project)");
+  showAction.option("--arch", arch, "Apply the overrides of this architecture");
 
-  line.app.require_subcommand(1);
   line.example("cupel config check", "the project's configuration");
   line.example("cupel config check test_config --strict", "a folder; fail for warnings too");
   line.example("cupel config check test_config --zoo DIR", "find what is out of date, too");
@@ -272,19 +271,19 @@ int runConfigVerb(const Arguments &arguments) {
   if (std::optional<int> code = line.parse(arguments))
     return *code;
 
-  if (explainAction->parsed())
+  if (explainAction.chosen())
     return explain(explained, markdown);
   Result<std::optional<matrix::Project>> project = matrix::currentProject();
   if (!project)
     return failUsage(project.message());
-  std::vector<std::string> &paths = checkAction->parsed() ? request.paths : shownPaths;
+  std::vector<std::string> &paths = checkAction.chosen() ? request.paths : shownPaths;
   bool isProjects = paths.empty();
   if (isProjects && *project)
     paths = (*project)->config;
   if (paths.empty())
     return failUsage("name the folder of the configuration; there is no project file here that "
                      "does");
-  if (showAction->parsed())
+  if (showAction.chosen())
     return show(paths, shown, arch);
   // Another configuration than the project's has nothing to do with the project's zoo.
   bool ofProject = isProjects && *project && !(*project)->zoo.empty();

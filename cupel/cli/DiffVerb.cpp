@@ -115,24 +115,20 @@ int runDiffVerb(const Arguments &arguments) {
   ChangeOptions options;
   bool asJson = false;
   size_t limit = 50;
-  line.app.add_option("A", before,
-                      "The earlier run: an id or its beginning, latest~2 (default: latest~1)");
-  line.app.add_option("B", after, "The later run (default: latest)");
+  line.option("A", before, "The earlier run: an id or its beginning, latest~2 (default: latest~1)");
+  line.option("B", after, "The later run (default: latest)");
   addResultsOption(line, results);
-  line.app
-      .add_option("--slower", options.slowerFactor, "Slower means by more than this factor (1.5)")
-      ->type_name("FACTOR")
-      ->check(CLI::Range(1.0, 1e9));
-  line.app
-      .add_option("--noise", options.noiseSeconds, "... and by more than this many seconds (0.5)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 1e9));
-  line.app
-      .add_option("--pcc-step", options.pccStep, "A PCC that moves by less is the same (0.001)")
-      ->type_name("STEP")
-      ->check(CLI::Range(0.0, 2.0));
-  line.app.add_option("--limit", limit, "Most lines of each kind (50; 0: all)")->type_name("N");
-  line.app.add_flag("--json", asJson, "Print a JSON object");
+  line.option("--slower", options.slowerFactor, "Slower means by more than this factor (1.5)")
+      .placeholder("FACTOR")
+      .between(1.0, 1e9);
+  line.option("--noise", options.noiseSeconds, "... and by more than this many seconds (0.5)")
+      .placeholder("SECONDS")
+      .between(0.0, 1e9);
+  line.option("--pcc-step", options.pccStep, "A PCC that moves by less is the same (0.001)")
+      .placeholder("STEP")
+      .between(0.0, 2.0);
+  line.option("--limit", limit, "Most lines of each kind (50; 0: all)").placeholder("N");
+  line.flag("--json", asJson, "Print a JSON object");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
 

@@ -8,6 +8,7 @@
 #include "cupel/support/Process.h"
 #include "cupel/support/Version.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -232,22 +233,22 @@ int runDoctorVerb(const Arguments &arguments) {
   std::string device;
   Arguments options;
   double timeout = 60;
-  line.app.add_flag("--json", asJson, "Print a JSON object");
-  line.app.add_option(
-      "--device", device,
-      "A PJRT plugin's .so file, cupel for our own, or an architecture that it presents");
-  line.app
-      .add_option("--option", options,
-                  "NAME=VALUE for the plugin's client, such as "
-                  "preallocate=false")
-      ->allow_extra_args(false)
-      ->needs("--device");
-  line.app.add_option("--timeout", timeout, "Seconds the plugin may take (60)")
-      ->check(CLI::PositiveNumber)
-      ->needs("--device");
+  line.flag("--json", asJson, "Print a JSON object");
+  line.option("--device", device,
+              "A PJRT plugin's .so file, cupel for our own, or an architecture that it presents");
+  line.option("--option", options,
+              "NAME=VALUE for the plugin's client, such as "
+              "preallocate=false")
+      .oneValueEach()
+      .needs("--device");
+  line.option("--timeout", timeout, "Seconds the plugin may take (60)")
+      .positive()
+      .needs("--device");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
-  if (line.app.count("--device") && device.empty())
+  bool isGiven = std::ranges::any_of(
+      arguments, [](const std::string &word) { return word.starts_with("--device"); });
+  if (isGiven && device.empty())
     return reportError("doctor", "--device names nothing; a plugin's .so file, or cupel",
                        kExitUsage);
   if (!device.empty())

@@ -26,10 +26,10 @@ int runHistoryVerb(const Arguments &arguments) {
   std::string test, results;
   size_t limit = 50;
   bool asJson = false;
-  line.app.add_option("ID", test, "The test: suite::id, or the id alone")->required();
+  line.option("ID", test, "The test: suite::id, or the id alone").required();
   addResultsOption(line, results);
-  line.app.add_option("--limit", limit, "Most lines (50)")->type_name("N");
-  line.app.add_flag("--json", asJson, "Print a JSON list");
+  line.option("--limit", limit, "Most lines (50)").placeholder("N");
+  line.flag("--json", asJson, "Print a JSON list");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
 

@@ -265,10 +265,10 @@ int runListVerb(const Arguments &arguments) {
   CollectArguments selection(line);
   std::string format = "table", resultsFolder, device = "reference";
   addResultsOption(line, resultsFolder);
-  line.app.add_option("--device", device,
-                      "Whose outcomes -R means and whose durations balance --shard (reference)");
-  line.app.add_option("--format", format, "table, ids (one suite::id a line) or json")
-      ->check(CLI::IsMember({"table", "ids", "json"}));
+  line.option("--device", device,
+              "Whose outcomes -R means and whose durations balance --shard (reference)");
+  line.option("--format", format, "table, ids (one suite::id a line) or json")
+      .oneOf({"table", "ids", "json"});
   line.example("cupel list", "everything the project file names");
   line.example("cupel list zoo/programs", "the programs below a folder");
   line.example(

@@ -7,22 +7,19 @@
 namespace cupel::cli {
 
 void ModelArguments::addTo(CommandLine &line) {
-  line.app
-      .add_option("FILE", file, "A model (.onnx, .pt2) or a StableHLO program (.mlir, .mlirbc)")
-      ->required();
-  line.app
-      .add_option("--shape", shapes,
-                  std::string(kShapeHelp) + ". Sizes that nothing says are 1, with a note")
-      ->type_name("NAME=SIZES")
-      ->allow_extra_args(false);
-  line.app
-      .add_option("--data-set", dataSet,
-                  "Which test_data_set_N beside a model says its inputs' sizes and the values that "
-                  "decide shapes (0, where there is one)")
-      ->type_name("N");
-  line.app.add_flag("--no-data", noData, "Leave test data aside");
-  line.app.add_option("--program", program, "Which program of a .pt2 archive that holds several")
-      ->type_name("NAME");
+  line.option("FILE", file, "A model (.onnx, .pt2) or a StableHLO program (.mlir, .mlirbc)")
+      .required();
+  line.option("--shape", shapes,
+              std::string(kShapeHelp) + ". Sizes that nothing says are 1, with a note")
+      .placeholder("NAME=SIZES")
+      .oneValueEach();
+  line.option("--data-set", dataSet,
+              "Which test_data_set_N beside a model says its inputs' sizes and the values that "
+              "decide shapes (0, where there is one)")
+      .placeholder("N");
+  line.flag("--no-data", noData, "Leave test data aside");
+  line.option("--program", program, "Which program of a .pt2 archive that holds several")
+      .placeholder("NAME");
 }
 
 Result<nlohmann::json> ModelArguments::request() const {

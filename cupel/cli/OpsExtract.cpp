@@ -27,9 +27,9 @@ int runOpsExtract(const Arguments &arguments) {
   ModelArguments model;
   std::string output, name;
   model.addTo(line);
-  line.app.add_option("-o,--output", output, "The file of cases; - is standard output (-)")
-      ->type_name("FILE");
-  line.app.add_option("--name", name, "What the cases' model is called (the file's name)");
+  line.option("-o,--output", output, "The file of cases; - is standard output (-)")
+      .placeholder("FILE");
+  line.option("--name", name, "What the cases' model is called (the file's name)");
   line.example("cupel ops extract llama.pt2 -o llama.yaml", "a model's operators, one test each");
   line.example("cupel run llama.yaml --device cupel", "and how a device does on them");
   if (std::optional<int> code = line.parse(arguments))

@@ -5,7 +5,6 @@
 #include "cupel/cli/OpsExtract.h"
 #include "cupel/cli/SiblingVerbs.h"
 
-#include <CLI/Validators.hpp>
 #include <nlohmann/json.hpp>
 
 namespace cupel::cli {
@@ -23,11 +22,9 @@ int runOpsVerb(const Arguments &arguments) {
   std::string format = "table";
   bool known = false;
   model.addTo(line);
-  line.app.get_option("FILE")->required(false);
-  line.app.add_flag("--known", known, "List the operators there are lowerings of, for all formats");
-  line.app.add_option("--format", format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  line.added("FILE").required(false);
+  line.flag("--known", known, "List the operators there are lowerings of, for all formats");
+  line.option("--format", format, "table or json").oneOf({"table", "json"}).showDefault();
   line.example("cupel ops model.onnx", "the operators, and what fails");
   line.example("cupel ops model.onnx --format json", "the same with all types, for scripts");
   line.example("cupel ops --known", "what can be lowered, and from which version on");

@@ -13,10 +13,9 @@ using results::ImportSummary;
 using results::Store;
 
 void addResultsOption(CommandLine &line, std::string &folder) {
-  line.app
-      .add_option("--results", folder,
-                  "The results store (default: results: of cupel.yaml, else .cupel/results)")
-      ->type_name("DIR");
+  line.option("--results", folder,
+              "The results store (default: results: of cupel.yaml, else .cupel/results)")
+      .placeholder("DIR");
 }
 
 Result<std::string> resultsFolder(const std::string &option) {

@@ -8,8 +8,6 @@
 #include "cupel/support/Process.h"
 #include "cupel/testbench/worker/PythonWorker.h"
 
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -82,65 +80,58 @@ Result<uint64_t> parseByteCount(const std::string &text) {
 
 std::optional<int> RunOptions::parse(const Arguments &given) {
   CommandLine line("run", "Run tests in worker processes, judge, remember and report them.");
-  CLI::App &app = line.app;
   CollectArguments selection(line);
-  app.add_option("--device", devices,
-                 "Where tests run: reference (the default), cupel (our own plugin, as the "
-                 "architecture of --arch), an architecture (n300), or a PJRT plugin's .so file; "
-                 "several stand in for each other")
-      ->type_name("NAME")
-      ->delimiter(',')
-      ->expected(1)
-      ->take_all();
-  app.add_option("--device-launcher", deviceLauncher,
-                 "Reach the devices through this command and cupel-device there, e.g. 'ssh lab'")
-      ->type_name("COMMAND")
-      ->needs("--device");
-  app.add_option("-j,--jobs", jobs, "How many workers at once (one a core)")->type_name("N");
-  app.add_option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
-      ->type_name("S");
-  app.add_option("--stage-timeout", stageTimeouts,
-                 "Seconds a stage may take, e.g. compile=60; may be repeated")
-      ->type_name("STAGE=S")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--memory", memory, "Memory one test may hold, e.g. 4G")->type_name("SIZE");
-  app.add_option("--retries", retries, "Try a failing test so many times more; mark it as flaky")
-      ->type_name("N");
-  app.add_option("--seed", seed, "Of inputs that are made up (0)")->type_name("N");
-  app.add_option("--shape", shapes,
-                 std::string(kShapeHelp) +
-                     ", and holds for every model with such an input. It says more than data of "
-                     "another shape, which are then left aside")
-      ->type_name("NAME=SIZES")
-      ->expected(1)
-      ->take_all();
+  line.option("--device", devices,
+              "Where tests run: reference (the default), cupel (our own plugin, as the "
+              "architecture of --arch), an architecture (n300), or a PJRT plugin's .so file; "
+              "several stand in for each other")
+      .placeholder("NAME")
+      .delimiter(',')
+      .repeatable();
+  line.option("--device-launcher", deviceLauncher,
+              "Reach the devices through this command and cupel-device there, e.g. 'ssh lab'")
+      .placeholder("COMMAND")
+      .needs("--device");
+  line.option("-j,--jobs", jobs, "How many workers at once (one a core)").placeholder("N");
+  line.option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
+      .placeholder("S");
+  line.option("--stage-timeout", stageTimeouts,
+              "Seconds a stage may take, e.g. compile=60; may be repeated")
+      .placeholder("STAGE=S")
+      .repeatable();
+  line.option("--memory", memory, "Memory one test may hold, e.g. 4G").placeholder("SIZE");
+  line.option("--retries", retries, "Try a failing test so many times more; mark it as flaky")
+      .placeholder("N");
+  line.option("--seed", seed, "Of inputs that are made up (0)").placeholder("N");
+  line.option("--shape", shapes,
+              std::string(kShapeHelp) +
+                  ", and holds for every model with such an input. It says more than data of "
+                  "another shape, which are then left aside")
+      .placeholder("NAME=SIZES")
+      .repeatable();
   const char *backend = std::getenv("TEST_COMPILE_BACKEND");
   compileBackend = backend && *backend ? backend : "cupel";
-  app.add_option("--compile-backend", compileBackend,
-                 "What operator cases test: cupel (the default, on --device), or a backend of "
-                 "torch.compile such as inductor ($TEST_COMPILE_BACKEND)")
-      ->type_name("NAME");
-  app.add_flag("--force-run", forceRun, "Run tests the configuration says to skip");
-  app.add_flag("--runxfail", runXfail, "Report known failures as if they were not known");
-  app.add_flag(
-      "--no-model-requirements", noModelRequirements,
-      "Models use the base environment as it is, whatever their requirements.txt asks for");
-  app.add_flag("--verbose-requirements", verboseRequirements,
-               "Say how the environments of models are made");
-  app.add_flag("--resume", resume,
-               "Go on with the run that was killed or interrupted last, or with the one named");
+  line.option("--compile-backend", compileBackend,
+              "What operator cases test: cupel (the default, on --device), or a backend of "
+              "torch.compile such as inductor ($TEST_COMPILE_BACKEND)")
+      .placeholder("NAME");
+  line.flag("--force-run", forceRun, "Run tests the configuration says to skip");
+  line.flag("--runxfail", runXfail, "Report known failures as if they were not known");
+  line.flag("--no-model-requirements", noModelRequirements,
+            "Models use the base environment as it is, whatever their requirements.txt asks for");
+  line.flag("--verbose-requirements", verboseRequirements,
+            "Say how the environments of models are made");
+  line.flag("--resume", resume,
+            "Go on with the run that was killed or interrupted last, or with the one named");
 
   addResultsOption(line, results);
-  app.add_option("--junitxml", junit, "Write a JUnit XML report")->type_name("FILE");
-  app.add_option("--json", json, "Write a JSON report")->type_name("FILE");
-  app.add_option("--markdown", markdown, "Write a summary for a pull request")->type_name("FILE");
-  app.add_option("--reasons", reasons,
-                 "Further failure reasons; they replace those that ship by name")
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all();
-  app.add_flag("-q,--quiet", quiet, "No line for tests that went as expected");
+  line.option("--junitxml", junit, "Write a JUnit XML report").placeholder("FILE");
+  line.option("--json", json, "Write a JSON report").placeholder("FILE");
+  line.option("--markdown", markdown, "Write a summary for a pull request").placeholder("FILE");
+  line.option("--reasons", reasons, "Further failure reasons; they replace those that ship by name")
+      .placeholder("FILE")
+      .repeatable();
+  line.flag("-q,--quiet", quiet, "No line for tests that went as expected");
   line.example("cupel run zoo/programs", "run the programs that ship");
   line.example("cupel run -k 'conv and not train' -j 4", "those of the project that match");
   line.example("cupel run -R latest --retries 2", "what failed last time, three tries each");

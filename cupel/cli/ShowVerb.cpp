@@ -366,30 +366,28 @@ int runShowVerb(const Arguments &arguments) {
   line.example("cupel show --opcases", "operator cases: pass rates by model and operator, trend");
   line.example("cupel show latest --junitxml r.xml", "write a report of a run that is over");
   ShowOptions options;
-  line.app.add_option("RUN|ID", options.what,
-                      "A run (latest, latest~N, an id or its beginning) or a test (suite::id, or "
-                      "the id alone)");
+  line.option("RUN|ID", options.what,
+              "A run (latest, latest~N, an id or its beginning) or a test (suite::id, or "
+              "the id alone)");
   addResultsOption(line, options.results);
-  line.app.add_option("--run", options.run, "Of a test: its record in this run")->type_name("RUN");
-  line.app.add_flag("--failed", options.failed,
-                    "Of a run: list the tests that did not go as expected");
-  line.app.add_flag("--all", options.all, "Of a run: list all tests");
-  line.app.add_flag("--opcases", options.opCases,
-                    "Pass rates, coverage, duplicates and times of operator cases, and their "
-                    "trend over runs");
-  line.app
-      .add_option("--outcome", options.outcomes,
-                  "Of a run: list the tests with this outcome (may be repeated)")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  line.app.add_flag("--output", options.output, "Of a test: all that was kept of what it printed");
-  line.app.add_option("--junitxml", options.junit, "Of a run: write JUnit XML")->type_name("FILE");
-  line.app.add_option("--json-file", options.jsonFile, "Of a run: write the JSON report")
-      ->type_name("FILE");
-  line.app.add_option("--markdown", options.markdown, "Of a run: write a Markdown summary")
-      ->type_name("FILE");
-  line.app.add_option("--limit", options.limit, "How many runs are listed (20)")->type_name("N");
-  line.app.add_flag("--json", options.json, "Print JSON (docs/reference/results.md)");
+  line.option("--run", options.run, "Of a test: its record in this run").placeholder("RUN");
+  line.flag("--failed", options.failed, "Of a run: list the tests that did not go as expected");
+  line.flag("--all", options.all, "Of a run: list all tests");
+  line.flag("--opcases", options.opCases,
+            "Pass rates, coverage, duplicates and times of operator cases, and their "
+            "trend over runs");
+  line.option("--outcome", options.outcomes,
+              "Of a run: list the tests with this outcome (may be repeated)")
+      .placeholder("NAME")
+      .oneValueEach();
+  line.flag("--output", options.output, "Of a test: all that was kept of what it printed");
+  line.option("--junitxml", options.junit, "Of a run: write JUnit XML").placeholder("FILE");
+  line.option("--json-file", options.jsonFile, "Of a run: write the JSON report")
+      .placeholder("FILE");
+  line.option("--markdown", options.markdown, "Of a run: write a Markdown summary")
+      .placeholder("FILE");
+  line.option("--limit", options.limit, "How many runs are listed (20)").placeholder("N");
+  line.flag("--json", options.json, "Print JSON (docs/reference/results.md)");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
 

@@ -14,7 +14,7 @@ int runVersionVerb(const Arguments &arguments) {
   line.example("cupel version", "one line for people");
   line.example("cupel version --json", "the same for programs");
   bool asJson = false;
-  line.app.add_flag("--json", asJson, "Print a JSON object");
+  line.flag("--json", asJson, "Print a JSON object");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
 

@@ -13,9 +13,6 @@ using namespace cupel::tensor;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 Verdict check(const Values &actual, const Values &expected, double pcc = 0.99,
               DType type = DType::F32) {
   Result<Verdict> verdict =

@@ -14,8 +14,6 @@ using namespace cupel::tensor;
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 class Pictures : public ::testing::TestWithParam<DType> {
 protected:
   static constexpr int64_t kRows = 96, kColumns = 64;

@@ -16,16 +16,6 @@ using namespace cupel::tensor;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Statistics measure(const Tensor &a, const Tensor &b, const Tolerance &tolerance = {},
-                   const Options &options = {}) {
-  Result<Statistics> result = compare::compare(a, b, tolerance, options);
-  EXPECT_TRUE(static_cast<bool>(result)) << result.message();
-  return std::move(*result);
-}
-
 struct Pair {
   Values actual, expected;
 };

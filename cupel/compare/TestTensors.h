@@ -1,16 +1,21 @@
 // Tensors for the tests of comparison: seeded random values that are the same everywhere, in any
-// float type.
+// float type; and comparisons that must succeed.
 
 #pragma once
 
+#include "cupel/compare/Compare.h"
 #include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Tensor.h"
 
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace cupel::compare {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// SplitMix64.
 class Random {
@@ -58,6 +63,13 @@ inline tensor::Tensor tensorOf(tensor::DType type, tensor::Shape shape, const Va
 }
 inline tensor::Tensor vectorOf(tensor::DType type, const Values &values) {
   return tensorOf(type, {static_cast<int64_t>(values.size())}, values);
+}
+
+inline Statistics measure(const tensor::Tensor &a, const tensor::Tensor &b,
+                          const Tolerance &tolerance = {}, const Options &options = {}) {
+  Result<Statistics> result = compare(a, b, tolerance, options);
+  EXPECT_TRUE(static_cast<bool>(result)) << result.message();
+  return std::move(*result);
 }
 
 } // namespace cupel::compare

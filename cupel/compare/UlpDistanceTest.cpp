@@ -12,9 +12,6 @@ using namespace cupel::tensor;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 std::vector<uint64_t> distances(const Tensor &a, const Tensor &b) {
   std::vector<uint64_t> result(a.size());
   UlpMeter(a, b).measure(0, a.size(), result.data());

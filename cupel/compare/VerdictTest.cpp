@@ -12,9 +12,6 @@ using namespace cupel::tensor;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 Verdict run(const Tensor &a, const Tensor &e, const Tolerance &tolerance) {
   Result<Verdict> verdict = compare::check(a, e, tolerance);
   EXPECT_TRUE(static_cast<bool>(verdict));

@@ -273,6 +273,15 @@ Value HloBuilder::select(Value condition, Value x, Value y) {
 }
 
 Value HloBuilder::clamp(Value low, Value x, Value high) { return minimum(maximum(x, low), high); }
+Value HloBuilder::reflect(Value x, double low, double high) {
+  double range = high - low;
+  if (range <= 0)
+    return like(x, 0);
+  Value moved = abs(subtract(x, like(x, low)));
+  Value within = remainder(moved, like(x, 2 * range));
+  Value back = subtract(like(x, 2 * range), within);
+  return add(select(greater(within, like(x, range)), back, within), like(x, low));
+}
 
 Value HloBuilder::convert(Value x, Type element) {
   if (elementOf(x) == element)

@@ -126,6 +126,8 @@ public:
   mlir::Value greaterEqual(mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value clamp(mlir::Value low, mlir::Value x, mlir::Value high);
+  /// What lies beyond low or high is thrown back inside, as often as it takes.
+  mlir::Value reflect(mlir::Value x, double low, double high);
   /// As stablehlo.convert; to i1: whether it differs from zero.
   mlir::Value convert(mlir::Value x, mlir::Type element);
 

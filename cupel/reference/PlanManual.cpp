@@ -59,40 +59,40 @@ Result<Shards> shardsOf(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh,
   }
   std::vector<Part> parts;
   llvm::StringMap<std::vector<std::pair<int64_t, int64_t>>> used; // begin, end within the axis.
+  // Takes a part of an axis into the box, and returns its size; 1 for an axis that does not count.
+  auto take = [&](sdy::AxisRefAttr axis) -> Result<int64_t> {
+    std::optional<int64_t> size = mesh.getAxisSize(axis.getName());
+    if (!size)
+      return Error{"the mesh has no axis " + axis.getName().str()};
+    if (counts && !counts(axis.getName()))
+      return 1;
+    sdy::AxisSpan span = sdy::AxisSpan::get(axis, mesh);
+    if (span.begin <= 0 || span.end <= 0 || *size % span.end || span.end % span.begin)
+      return Error{"a part of the axis " + axis.getName().str() + " is impossible"};
+    parts.push_back({span.size(), axisStep[axis.getName()] * (*size / span.end)});
+    used[axis.getName()].push_back({span.begin, span.end});
+    return span.size();
+  };
   std::vector<int64_t> tiles;
   for (sdy::DimensionShardingAttr dimension : sharding.getDimShardings()) {
     int64_t pieces = 1;
     for (sdy::AxisRefAttr axis : dimension.getAxes()) {
-      std::optional<int64_t> size = mesh.getAxisSize(axis.getName());
+      Result<int64_t> size = take(axis);
       if (!size)
-        return Error{"the mesh has no axis " + axis.getName().str()};
-      if (counts && !counts(axis.getName()))
-        continue;
-      sdy::AxisSpan span = sdy::AxisSpan::get(axis, mesh);
-      if (span.begin <= 0 || span.end <= 0 || *size % span.end || span.end % span.begin)
-        return Error{"a part of the axis " + axis.getName().str() + " is impossible"};
-      parts.push_back({span.size(), axisStep[axis.getName()] * (*size / span.end)});
-      used[axis.getName()].push_back({span.begin, span.end});
-      pieces *= span.size();
+        return Error{size.message()};
+      pieces *= *size;
     }
     tiles.push_back(pieces);
   }
   // Then the axes that are still to be summed over.
   int64_t summands = 1;
   for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes()) {
-    std::optional<int64_t> size = mesh.getAxisSize(axis.getName());
+    Result<int64_t> size = take(axis);
     if (!size)
-      return Error{"the mesh has no axis " + axis.getName().str()};
-    if (counts && !counts(axis.getName()))
-      continue;
-    sdy::AxisSpan span = sdy::AxisSpan::get(axis, mesh);
-    if (span.begin <= 0 || span.end <= 0 || *size % span.end || span.end % span.begin)
-      return Error{"a part of the axis " + axis.getName().str() + " is impossible"};
-    if (sharding.getReductionOp() != sdy::ReductionOp::Sum)
+      return Error{size.message()};
+    if ((!counts || counts(axis.getName())) && sharding.getReductionOp() != sdy::ReductionOp::Sum)
       return Error{"axes still to be reduced by anything but a sum are not evaluated"};
-    parts.push_back({span.size(), axisStep[axis.getName()] * (*size / span.end)});
-    used[axis.getName()].push_back({span.begin, span.end});
-    summands *= span.size();
+    summands *= *size;
   }
   for (sdy::MeshAxisAttr axis : mesh.getAxes()) {
     auto &spans = used[axis.getName()];

@@ -224,6 +224,7 @@ Summary Run::run() {
   return std::move(summary);
 }
 
-Summary cupel::fuzz::run(const InputSource &inputs, const Reader &reader, const RunOptions &options) {
+Summary cupel::fuzz::run(const InputSource &inputs, const Reader &reader,
+                         const RunOptions &options) {
   return Run(inputs, reader, options).run();
 }

@@ -265,6 +265,12 @@ std::string Mutations::describe(uint64_t seed, uint64_t number) const {
   return file.path + ", " + nameOf(damageOf(random));
 }
 
+std::string Mutations::kind(uint64_t seed, uint64_t number) const {
+  Random random(seed, number);
+  random.below(files.size());
+  return nameOf(damageOf(random));
+}
+
 std::string Mutations::make(uint64_t seed, uint64_t number) const {
   Random random(seed, number);
   const File &file = files[random.below(files.size())];

@@ -18,6 +18,8 @@ public:
   std::string make(uint64_t seed, uint64_t number) const;
   /// Which file and which kind of damage.
   std::string describe(uint64_t seed, uint64_t number) const;
+  /// The kind of damage alone.
+  std::string kind(uint64_t seed, uint64_t number) const;
 
 private:
   struct Record {

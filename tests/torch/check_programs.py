@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SCRIPTS = {"programs": HERE / "export_programs.py"}
 FINISHED = "finished"
-COUNTS = re.compile(r"^(\d+) passed, (\d+) failed", re.MULTILINE)
+FUZZED = re.compile(r"^fuzz: (\d+) inputs, (\d+) failed", re.MULTILINE)
 
 
 def stamp() -> str:
@@ -70,12 +70,13 @@ def main() -> int:
     passed, more = run_cases(options.bin / "cupel-worker", files)
     failed += more
     if options.fuzz and files:
-        ran = subprocess.run([str(options.bin / "cupel_torch_fuzz"), "--count", str(options.fuzz), *files], capture_output=True, text=True,
+        ran = subprocess.run([str(options.bin / "cupel_torch_fuzz"), "--inputs", str(options.fuzz), *files], capture_output=True, text=True,
                              check=False)
-        counts = COUNTS.search(ran.stdout)
-        print("\n".join(line for line in ran.stdout.splitlines() if line.startswith("FAILED")) or ran.stdout.strip().splitlines()[0])
+        counts = FUZZED.search(ran.stdout)
+        print("\n".join([line for line in ran.stderr.splitlines() if line.startswith("FAIL")] + ran.stdout.splitlines()[-1:]))
         if counts:
-            passed, failed = passed + int(counts[1]), failed + int(counts[2])
+            inputs, broken = int(counts[1]), int(counts[2])
+            passed, failed = passed + inputs - broken, failed + (broken or int(ran.returncode != 0))
         else:
             failed += 1
             print(f"cupel_torch_fuzz ended with {ran.returncode}: {ran.stderr[-400:]}")

@@ -254,17 +254,6 @@ Status lowerUpsample(Node &n) {
 
 enum class Border { Zeros, Clamp, Reflect };
 
-/// Coordinates beyond low or high thrown back inside.
-Value reflect(HloBuilder &b, Value x, double low, double high) {
-  double range = high - low;
-  if (range <= 0)
-    return b.like(x, 0);
-  Value moved = b.abs(b.subtract(x, b.like(x, low)));
-  Value within = b.remainder(moved, b.like(x, 2 * range));
-  Value back = b.subtract(b.like(x, 2 * range), within);
-  return b.add(b.select(b.greater(within, b.like(x, range)), back, within), b.like(x, low));
-}
-
 Status lowerGridSample(Node &n) {
   ONNX_TRY(n.expect(2, 2));
   HloBuilder &b = n.b;
@@ -306,13 +295,13 @@ Status lowerGridSample(Node &n) {
     if (border == Border::Clamp)
       x = b.clamp(b.like(x, 0), x, b.like(x, size - 1));
     else if (border == Border::Reflect)
-      x = reflect(b, x, low, high);
+      x = b.reflect(x, low, high);
     Value base = nearest ? b.unary<stablehlo::RoundNearestEvenOp>(x) : b.floor(x);
     Value ratio = b.subtract(x, base);
     auto add = [&](int64_t offset, Value weight) {
       Value at = b.add(base, b.like(base, double(offset)));
       if (border == Border::Reflect)
-        at = b.unary<stablehlo::RoundNearestEvenOp>(reflect(b, at, low, high));
+        at = b.unary<stablehlo::RoundNearestEvenOp>(b.reflect(at, low, high));
       Value top = b.like(at, size - 1), zero = b.like(at, 0);
       Value inside = b.logicalAnd(b.greaterEqual(at, zero), b.lessEqual(at, top));
       taps[d].push_back({b.convert(b.clamp(zero, at, top), b.i64()), weight, inside});

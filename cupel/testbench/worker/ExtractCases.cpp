@@ -357,7 +357,27 @@ bool isBookkeeping(std::string_view target) {
 
 } // namespace
 
-void finishCases(ExtractedCases &out, const std::map<std::string, size_t> &dtypes) {
+void CaseCollector::add(Case one, const std::string &operatorName,
+                        const std::function<std::string()> &describe) {
+  auto [found, isNew] = seen.try_emplace(one.key(), Seen{out.file.cases.size()});
+  if (!isNew) {
+    ++found->second.calls;
+    return;
+  }
+  one.name = fmt::format("{}_{}", operatorName, ++counters[operatorName]);
+  one.description = describe();
+  one.number = uint32_t(out.file.cases.size());
+  for (const Input &input : one.inputs)
+    for (const TensorSpec &tensor : input.tensors)
+      if (tensor.init == "rand")
+        ++dtypes[tensor.dtype];
+  out.file.cases.push_back(std::move(one));
+}
+
+void CaseCollector::finish() {
+  for (const auto &[key, entry] : seen)
+    if (entry.calls > 1)
+      out.file.cases[entry.place].description += fmt::format("Calls: {}\n", entry.calls);
   // The file's dtype is that of most tensors.
   out.defaults.dtype = "float32";
   size_t most = 0;
@@ -380,12 +400,7 @@ void finishCases(ExtractedCases &out, const std::map<std::string, size_t> &dtype
 ExtractedCases extractCases(const torch::Program &program, const std::string &model) {
   ExtractedCases out;
   out.file.model = model;
-  struct Seen {
-    size_t place;
-    size_t calls = 1;
-  };
-  std::unordered_map<std::string, Seen> seen;
-  std::map<std::string, size_t> counters, dtypes;
+  CaseCollector collector(out);
   for (const torch::GraphNode &node : program.graph.nodes) {
     if (isBookkeeping(node.target))
       continue;
@@ -400,26 +415,11 @@ ExtractedCases extractCases(const torch::Program &program, const std::string &mo
       out.leftOut.push_back(node.target + ": " + why);
       continue;
     }
-    auto [found, isNew] = seen.try_emplace(one.key(), Seen{out.file.cases.size()});
-    if (!isNew) {
-      ++found->second.calls;
-      continue;
-    }
-    std::string_view name = std::string_view(node.target).substr(15);
+    std::string name = node.target.substr(15);
     name = name.substr(0, name.find('.'));
-    one.name = fmt::format("{}_{}", name, ++counters[std::string(name)]);
-    one.description = sourceOf(node);
-    one.number = uint32_t(out.file.cases.size());
-    for (const Input &input : one.inputs)
-      for (const TensorSpec &tensor : input.tensors)
-        if (tensor.init == "rand")
-          ++dtypes[tensor.dtype];
-    out.file.cases.push_back(std::move(one));
+    collector.add(std::move(one), name, [&] { return sourceOf(node); });
   }
-  for (const auto &[key, entry] : seen)
-    if (entry.calls > 1)
-      out.file.cases[entry.place].description += fmt::format("Calls: {}\n", entry.calls);
-  finishCases(out, dtypes);
+  collector.finish();
   return out;
 }
 

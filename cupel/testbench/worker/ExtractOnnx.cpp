@@ -6,7 +6,6 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <functional>
-#include <map>
 #include <unordered_map>
 
 namespace cupel::testbench::worker {
@@ -505,8 +504,7 @@ ExtractedCases extractOnnxCases(const Model &model, const std::vector<SurveyedTy
   for (const SurveyedTypes &node : nodes)
     byName.emplace(node.name, &node);
   Extractor extractor(model);
-  std::unordered_map<std::string, std::pair<size_t, size_t>> seen; // Place and number of calls.
-  std::map<std::string, size_t> counters, dtypes;
+  CaseCollector collector(out);
   for (const proto::NodeProto &node : model.proto().graph().node()) {
     if (node.op_type() == "Constant" || node.op_type() == "Identity")
       continue;
@@ -521,26 +519,12 @@ ExtractedCases extractOnnxCases(const Model &model, const std::vector<SurveyedTy
       out.leftOut.push_back(fmt::format("{} ({}): {}", node.op_type(), nodeName, why));
       continue;
     }
-    auto [found, isNew] = seen.try_emplace(one.key(), out.file.cases.size(), 1);
-    if (!isNew) {
-      ++found->second.second;
-      continue;
-    }
     std::string lower = node.op_type();
     std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    one.name = fmt::format("{}_{}", lower, ++counters[lower]);
-    one.description = fmt::format("Node: {} ({})\n", nodeName, node.op_type());
-    one.number = uint32_t(out.file.cases.size());
-    for (const Input &input : one.inputs)
-      for (const TensorSpec &tensor : input.tensors)
-        if (tensor.init == "rand")
-          ++dtypes[tensor.dtype];
-    out.file.cases.push_back(std::move(one));
+    collector.add(std::move(one), lower,
+                  [&] { return fmt::format("Node: {} ({})\n", nodeName, node.op_type()); });
   }
-  for (const auto &[key, entry] : seen)
-    if (entry.second > 1)
-      out.file.cases[entry.first].description += fmt::format("Calls: {}\n", entry.second);
-  finishCases(out, dtypes);
+  collector.finish();
   return out;
 }
 

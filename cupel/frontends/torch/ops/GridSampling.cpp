@@ -16,17 +16,6 @@ using H = HloBuilder;
 enum Mode { Bilinear = 0, Nearest = 1, Bicubic = 2 };
 enum Border { Zeros = 0, Clamp = 1, Reflect = 2 };
 
-/// Coordinates beyond low or high thrown back inside.
-Value reflect(HloBuilder &b, Value x, double low, double high) {
-  double range = high - low;
-  if (range <= 0)
-    return b.like(x, 0);
-  Value moved = b.abs(b.subtract(x, b.like(x, low)));
-  Value within = b.remainder(moved, b.like(x, 2 * range));
-  Value back = b.subtract(b.like(x, 2 * range), within);
-  return b.add(b.select(b.greater(within, b.like(x, range)), back, within), b.like(x, low));
-}
-
 struct Sampler {
   HloBuilder &b;
   int64_t mode, border;
@@ -35,7 +24,7 @@ struct Sampler {
   /// Moves coordinates inside as the border asks for.
   Value inside(Value x, double size) const {
     if (border == Reflect)
-      x = reflect(b, x, corners ? 0 : -0.5, corners ? size - 1 : size - 0.5);
+      x = b.reflect(x, corners ? 0 : -0.5, corners ? size - 1 : size - 0.5);
     return border == Zeros ? x : b.clamp(b.like(x, 0), x, b.like(x, size - 1));
   }
 
@@ -53,7 +42,7 @@ struct Sampler {
       Value within = b.remainder(b.abs(moved), b.like(x, 2 * range));
       Value back = b.greater(within, b.like(x, range)), under = b.less(moved, b.like(x, 0));
       turned = b.select(b.notEqual(back, under), b.negate(speed), speed);
-      at = reflect(b, x, low, low + range);
+      at = b.reflect(x, low, low + range);
     }
     Value free = b.logicalAnd(b.greater(at, b.like(at, 0)), b.less(at, b.like(at, size - 1)));
     return b.select(free, turned, b.like(x, 0));
