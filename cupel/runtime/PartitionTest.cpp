@@ -180,6 +180,21 @@ TEST(PartitionTest, ProductsOfSums) {
   }
 }
 
+TEST(PartitionTest, SummandsMoveWithTheirElements) {
+  Ran ran = run(R"(
+    func.func @main(%a: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}], unreduced={"x"}>},
+                    %b: tensor<1x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}], unreduced={"x"}>}, %n: tensor<i32>)
+        -> (tensor<3x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}], unreduced={"x"}>}) {
+      %z = stablehlo.constant dense<0> : tensor<i32>
+      %0 = stablehlo.dynamic_update_slice %a, %b, %n, %z : (tensor<2x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
+      %1 = stablehlo.reverse %0, dims = [0] : tensor<2x4xf32>
+      %2 = stablehlo.dynamic_slice %1, %n, %z, sizes = [1, 4] : (tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+      %3 = stablehlo.concatenate %0, %2, dim = 0 : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<3x4xf32>
+      return %3 : tensor<3x4xf32>
+    })");
+  EXPECT_FALSE(has(ran, "all_")) << ran.text;
+}
+
 TEST(PartitionTest, EveryWayFromOneSplitToAnother) {
   const char *splits[] = {"[{}, {}]",
                           "[{\"x\"}, {}]",
