@@ -51,6 +51,11 @@ MeshAxes Partitioner::summandsThrough(Operation &op) {
   auto of = [&](unsigned i) { return local(op.getOperand(i)).split.unreduced; };
   if (isa<stablehlo::NegateOp>(op))
     return of(0);
+  // Rounds every summand, which is for the program to ask for.
+  if (isa<stablehlo::ConvertOp>(op) && local(op.getOperand(0)).keepsSummands &&
+      isa<FloatType>(getElementTypeOrSelf(op.getOperand(0))) &&
+      isa<FloatType>(getElementTypeOrSelf(op.getResult(0))))
+    return of(0);
   if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(op))
     return of(0) == of(1) ? of(0) : MeshAxes();
   auto isFree = [&](unsigned i, const MeshAxes &axes) {
