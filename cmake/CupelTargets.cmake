@@ -33,11 +33,25 @@ target_compile_options(cupel_flags INTERFACE -Xclang -fno-pch-timestamp)
 if(CUPEL_SANITIZE)
   if(CUPEL_SANITIZE STREQUAL "thread")
     set(sanitizers -fsanitize=thread)
+    set(runtime tsan)
   else()
     set(sanitizers -fsanitize=address,undefined -fno-sanitize=vptr,function -fno-sanitize-recover=undefined)
+    set(runtime asan)
   endif()
+  # One runtime for a process and all it loads, as a shared library: Python, which is not ours, is
+  # started with it preloaded (scripts/run_suites.py) and can then load our libraries.
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER}
+      --print-file-name=libclang_rt.${runtime}-${CMAKE_SYSTEM_PROCESSOR}.so
+    OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT EXISTS "${found}")
+    message(FATAL_ERROR "the compiler has no shared runtime for CUPEL_SANITIZE=${CUPEL_SANITIZE} "
+      "(${found}); Debian's package libclang-rt-19-dev brings it")
+  endif()
+  set(CUPEL_SANITIZER_RUNTIME "${found}" CACHE INTERNAL "What a foreign process must preload")
+  get_filename_component(runtime_folder "${found}" DIRECTORY)
   target_compile_options(cupel_flags INTERFACE ${sanitizers} -g1)
-  target_link_options(cupel_flags INTERFACE ${sanitizers})
+  target_link_options(cupel_flags INTERFACE ${sanitizers} -shared-libsan
+    -Wl,-rpath,${runtime_folder})
   target_compile_definitions(cupel_flags INTERFACE CUPEL_SANITIZED)
 endif()
 

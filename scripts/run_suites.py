@@ -13,6 +13,7 @@ import dataclasses
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -72,6 +73,58 @@ def counted(command: list[str | Path], env: dict[str, str]) -> Result:
     return Result(passed, failed, skips, output if failed else "", notice, output)
 
 
+class Sanitizer:
+    """What a tree that was built with sanitizers needs from outside: options, where reports go, what Python must preload."""
+
+    # The MLIR libraries are not instrumented: a container of theirs looks overrun to ours, and what they take from an
+    # allocator that our code shares with them stays poisoned.
+    OPTIONS = {"asan": "detect_container_overflow=0:allow_user_poisoning=0:allocator_may_return_null=1",
+               "tsan": f"second_deadlock_stack=1:suppressions={ROOT / 'tests/sanitizers/tsan.supp'}"}
+    # Leaks are looked for where processes are ours from beginning to end and die of their own accord.
+    LEAKS = {"unit"}
+    # Warnings, of an allocation that failed say, are none.
+    REPORT = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error: ")
+
+    def __init__(self, build: Path):
+        cache = build / "CMakeCache.txt"
+        values = dict(re.findall(r"^(CUPEL_SANITIZE|CUPEL_SANITIZER_RUNTIME):\w+=(.*)$",
+                                 cache.read_text() if cache.is_file() else "", re.MULTILINE))
+        self.kind = {"ON": "asan", "thread": "tsan"}.get(values.get("CUPEL_SANITIZE", ""), "")
+        self.runtime = values.get("CUPEL_SANITIZER_RUNTIME", "")
+        self.reports = build / "test-output/sanitizer"
+
+    def __bool__(self) -> bool:
+        return bool(self.kind)
+
+    def no_python(self) -> str:
+        """Why Python cannot load our libraries."""
+        return "with the thread sanitizer, what Python's, JAX's and PyTorch's threads order looks like a race" if self.kind == "tsan" else ""
+
+    def environment(self, suite: str) -> dict[str, str]:
+        if not self:
+            return {}
+        shutil.rmtree(self.reports / suite, ignore_errors=True)
+        (self.reports / suite).mkdir(parents=True)
+        # Reports go to files, one a process: those of a process that nobody listens to count as well.
+        common = f"log_path={self.reports / suite / 'report'}:external_symbolizer_path={LLVM / 'bin/llvm-symbolizer'}"
+        options = [self.OPTIONS[self.kind], common]
+        if self.kind == "asan":
+            options.append(f"detect_leaks={int(suite in self.LEAKS)}")
+        return {f"{self.kind.upper()}_OPTIONS": ":".join(options),
+                "UBSAN_OPTIONS": f"print_stacktrace=1:{common}",
+                "LSAN_OPTIONS": f"suppressions={ROOT / 'tests/sanitizers/lsan.supp'}:print_suppressions=0"}
+
+    def reported(self, suite: str) -> Result:
+        """A failure for each process that had something to report."""
+        result = Result()
+        for path in sorted((self.reports / suite).glob("report.*")) if self else []:
+            text = path.read_text(errors="replace")
+            if self.REPORT.search(text):
+                result.failed += 1
+                result.details += f"{path}:\n{text if len(text) < 20000 else text[:20000] + ' [...]'}\n"
+        return result
+
+
 class Suites:
     def __init__(self, build: Path, mode: str, no_venv: str):
         self.bin = build / "bin"
@@ -80,14 +133,23 @@ class Suites:
         self.no_venv = no_venv
         self.jobs = os.cpu_count() or 1
         self.python = sys.executable
-        # The MLIR libraries are not instrumented: a container of theirs looks overrun to ours, and what they take from an
-        # allocator that our code shares with them stays poisoned.
-        sanitizer = "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1"
-        self.env = dict(os.environ, CUPEL_BUILD=str(build), ASAN_OPTIONS=sanitizer,
-                        ASAN_SYMBOLIZER_PATH=str(LLVM / "bin/llvm-symbolizer"), UBSAN_OPTIONS="print_stacktrace=1",
-                        TSAN_OPTIONS=f"second_deadlock_stack=1:external_symbolizer_path={LLVM / 'bin/llvm-symbolizer'}")
+        self.sanitizer = Sanitizer(build)
+        self.env = dict(os.environ, CUPEL_BUILD=str(build))
         if mode == "full":
             self.env["CUPEL_LONG_TESTS"] = "1"
+
+    def run(self, suite: str) -> Result:
+        ordinary = self.env
+        self.env = dict(ordinary, **self.sanitizer.environment(suite))
+        try:
+            result = getattr(self, suite)()
+        finally:
+            self.env = ordinary
+        return total_of([result, self.sanitizer.reported(suite)]) if self.sanitizer else result
+
+    def loading(self) -> dict[str, str]:
+        """The environment of a Python process that loads libraries of the build tree."""
+        return dict(self.env, LD_PRELOAD=self.sanitizer.runtime) if self.sanitizer else self.env
 
     def unit(self) -> Result:
         tests = sorted((self.bin / "unit").glob("*_test"))
@@ -194,7 +256,9 @@ class Suites:
         """The PJRT plugin, through JAX."""
         if self.no_venv:
             return skipped(f"the plugin was NOT run from JAX: {self.no_venv}")
-        env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"))
+        if reason := self.sanitizer.no_python():
+            return skipped(f"the plugin was NOT run from JAX: {reason}")
+        env = dict(self.loading(), CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"))
         return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/jax_plugin"], env)
 
     def fuzz(self) -> Result:
@@ -239,12 +303,15 @@ class Suites:
             else:
                 results.append(counted([self.python, ROOT / "tests/torch/check_opinfo.py", self.bin, cases / dtype], self.env))
         results.append(counted([python, ROOT / "tests/torch/check_programs.py", self.bin, self.build / "torch-programs"], self.env))
+        results.append(counted([python, ROOT / "tests/torch/check_verbs.py", self.bin], self.env))
         worker = self.bin / "cupel-worker"
         results.append(counted([python, ROOT / "tests/torch/check_aten.py", worker], self.env))
         for script in ("check_operators", "check_models"):
             results.append(counted([python, ROOT / f"tests/torch/{script}.py", "--worker", worker], self.env))
-        env = dict(self.env, CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"), CUPEL_LIBRARY=str(self.build / "lib/libcupel.so"),
+        env = dict(self.loading(), CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"), CUPEL_LIBRARY=str(self.build / "lib/libcupel.so"),
                    CUPEL_BIN=str(self.bin))
+        if reason := self.sanitizer.no_python():
+            return total_of([*results, skipped(f"torch.compile and the testers were NOT run: {reason}")])
         for folder in ("torch_compile", "testers"):
             results.append(counted([python, ROOT / "tests/run_pytest.py", ROOT / "tests" / folder], env))
         return total_of(results)
@@ -292,7 +359,7 @@ def main() -> int:
             print(f"{name:<12} ...", end="\r", flush=True)
         begin = time.monotonic()
         try:
-            result = getattr(suites, name)()
+            result = suites.run(name)
         except OSError as error:
             result = Result(failed=1, details=str(error))
         results[name] = result

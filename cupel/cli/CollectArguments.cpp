@@ -37,7 +37,10 @@ CollectArguments::CollectArguments(CommandLine &line) {
   app.add_option("--suite", suites,
                  "Suites, separated by commas: models, llm, op_by_op, placeholder, programs, "
                  "opcases, onnx, pt2, workloads");
-  app.add_option("--arch", made.arch, "Architecture whose overrides in the configuration apply");
+  app.add_option(
+      "--arch", made.arch,
+      "Architecture whose overrides in the configuration apply, and which our own device "
+      "presents");
   app.add_option("--frameworks", frameworks,
                  "Frameworks whose loaders are taken, by folder name (pytorch,jax)");
   app.add_option("--preset", made.preset,

@@ -4,6 +4,7 @@
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/cli/Verbs.h"
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/testbench/matrix/Table.h"
 
 #include <fmt/format.h>
@@ -281,7 +282,9 @@ int runListVerb(const Arguments &arguments) {
   Result<testbench::matrix::CollectOptions> options = selection.options();
   if (!options)
     return reportError("list", options.message(), kExitUsage);
-  if (Status status = useResults(selection, resultsFolder, device, *options); !status)
+  if (Status status = useResults(selection, resultsFolder,
+                                 runtime::DeviceName::parse(device, options->arch).str(), *options);
+      !status)
     return reportError("list", status.message(), kExitUsage);
   Result<Collection> collection = testbench::matrix::collect(*options);
   if (!collection)

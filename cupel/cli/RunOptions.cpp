@@ -2,7 +2,9 @@
 
 #include "cupel/cli/CollectArguments.h"
 #include "cupel/cli/ResultsStore.h"
+#include "cupel/cli/ShapeOption.h"
 #include "cupel/runtime/Architecture.h"
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/worker/PythonWorker.h"
 
@@ -24,34 +26,38 @@ namespace {
 /// How many chips a device has, where its options (`cupel?num_devices=4&arch=n300`) or the
 /// architecture of the run tell; 0 where nobody knows, and for the reference, which has as many as
 /// a program asks for.
-uint32_t chipsOf(std::string_view device, const std::string &arch) {
-  if (device == "reference")
+uint32_t chipsOf(const runtime::DeviceName &device, const std::string &arch) {
+  if (device.plugin == "reference")
     return 0;
-  std::string described = arch;
-  size_t at = device.find('?');
-  while (at != std::string_view::npos) {
-    std::string_view option = device.substr(at + 1);
-    at = device.find('&', at + 1);
-    option = option.substr(0, option.find('&'));
-    if (option.starts_with("num_devices="))
-      return static_cast<uint32_t>(
-          std::strtoul(std::string(option.substr(12)).c_str(), nullptr, 10));
-    if (option.starts_with("arch="))
-      described = option.substr(5);
-  }
+  if (std::string_view count = device.option("num_devices"); !count.empty())
+    return static_cast<uint32_t>(std::strtoul(std::string(count).c_str(), nullptr, 10));
+  std::string described(device.option("arch"));
+  if (described.empty())
+    described = arch;
   if (described.empty())
     return 0;
   Result<runtime::Architecture> architecture = runtime::findArchitecture(described);
   return architecture ? static_cast<uint32_t>(architecture->chips) : 0;
 }
 
-/// A plugin here is named by its whole path, because workers run in folders of their own.
-std::string withWholePath(const std::string &device) {
-  size_t end = std::min(device.find('?'), device.size());
+/// What is named here must be here, before a night's tests are told that it is not. A plugin is
+/// named by its whole path, because workers run in folders of their own.
+Status find(runtime::DeviceName &device) {
+  if (device.plugin == "reference" || device.plugin == "cupel" ||
+      device.plugin.find('@') != std::string::npos)
+    return {};
   std::error_code error;
-  if (!std::filesystem::is_regular_file(device.substr(0, end), error))
-    return device;
-  return std::filesystem::absolute(device.substr(0, end)).string() + device.substr(end);
+  if (std::filesystem::is_regular_file(device.plugin, error)) {
+    device.plugin = std::filesystem::absolute(device.plugin).string();
+    return {};
+  }
+  return Error{"--device " + device.plugin +
+               (device.isPlugin()
+                    ? ": no such file"
+                    : fmt::format(": there are reference, cupel (our own plugin), the "
+                                  "architectures that it presents ({}), and PJRT "
+                                  "plugins by the path of their .so file",
+                                  fmt::join(runtime::architectureNames(), ", ")))};
 }
 
 } // namespace
@@ -79,7 +85,8 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   CLI::App &app = line.app;
   CollectArguments selection(line);
   app.add_option("--device", devices,
-                 "Where tests run: reference (the default), cupel, or a PJRT plugin's .so file; "
+                 "Where tests run: reference (the default), cupel (our own plugin, as the "
+                 "architecture of --arch), an architecture (n300), or a PJRT plugin's .so file; "
                  "several stand in for each other")
       ->type_name("NAME")
       ->delimiter(',')
@@ -101,6 +108,13 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   app.add_option("--retries", retries, "Try a failing test so many times more; mark it as flaky")
       ->type_name("N");
   app.add_option("--seed", seed, "Of inputs that are made up (0)")->type_name("N");
+  app.add_option("--shape", shapes,
+                 std::string(kShapeHelp) +
+                     ", and holds for every model with such an input. It says more than data of "
+                     "another shape, which are then left aside")
+      ->type_name("NAME=SIZES")
+      ->expected(1)
+      ->take_all();
   const char *backend = std::getenv("TEST_COMPILE_BACKEND");
   compileBackend = backend && *backend ? backend : "cupel";
   app.add_option("--compile-backend", compileBackend,
@@ -131,9 +145,12 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.example("cupel run -k 'conv and not train' -j 4", "those of the project that match");
   line.example("cupel run -R latest --retries 2", "what failed last time, three tries each");
   line.example("cupel run zoo/ops --model template -k torch.add", "operator cases of one model");
+  line.example("cupel run model.onnx --shape ids=4x128", "a model of symbolic sizes, batch of 4");
   line.example("cupel run --resume", "go on where a killed run stopped");
   if (std::optional<int> exit = line.parse(given))
     return exit;
+  if (auto parsed = parseShapes(shapes); !parsed)
+    return reportError("run", parsed.message(), kExitUsage);
   Result<testbench::matrix::CollectOptions> selected = selection.options();
   if (!selected)
     return reportError("run", selected.message(), kExitUsage);
@@ -175,15 +192,21 @@ Result<RunnerOptions> RunOptions::running() const {
   run.runXfail = runXfail;
   run.arch = collect.arch;
   run.compileBackend = compileBackend;
+  run.shapes = shapes;
   // Workers run in folders of their own.
   run.python = testbench::worker::findPython(python);
   if (run.python.find('/') != std::string::npos)
     run.python = std::filesystem::absolute(run.python).string();
   if (!devices.empty()) {
     run.devices.clear();
-    for (const std::string &name : devices)
-      run.devices.push_back({.name = launched(deviceLauncher.empty() ? withWholePath(name) : name),
-                             .chips = chipsOf(name, collect.arch)});
+    for (const std::string &name : devices) {
+      runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);
+      if (deviceLauncher.empty())
+        if (Status status = find(device); !status)
+          return Error{status.message()};
+      run.devices.push_back(
+          {.name = launched(device.str()), .chips = chipsOf(device, collect.arch)});
+    }
   }
   // For tests of the runner itself.
   const char *other = std::getenv("CUPEL_WORKER");
@@ -196,7 +219,7 @@ std::string RunOptions::deviceText() const {
   if (compileBackend != "cupel")
     return "torch.compile:" + compileBackend;
   for (const std::string &name : devices)
-    names.push_back(launched(name));
+    names.push_back(launched(runtime::DeviceName::parse(name, collect.arch).str()));
   return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
 }
 

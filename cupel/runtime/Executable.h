@@ -72,6 +72,9 @@ struct CompileOptions {
   /// A scatter skips a window of which a part hangs over an edge whole, as XLA does; otherwise, as
   /// the specification and the golden reference do, the elements that are outside.
   bool scatterSkipsWindows = false;
+  /// The element types that devices compute in; what a program computes in others is rounded to them.
+  /// Empty: all.
+  std::vector<tensor::DType> types;
   /// Programs on whole tensors of which devices hold pieces are split over the devices where that
   /// can be done without more work; otherwise one computes for all of them.
   bool splitsWork = true;

@@ -300,6 +300,33 @@ TEST(ExecutableTest, SumsRoundEveryStepUnlessAskedOtherwise) {
   EXPECT_EQ(valuesOf((*results)[0][0]), std::vector<float>{1});
 }
 
+TEST(ExecutableTest, WhatADeviceLacksIsRoundedToWhatItHas) {
+  constexpr const char *kText = R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %c = stablehlo.constant dense<1.0> : tensor<2xf32>
+    %0 = stablehlo.add %x, %c : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  })";
+  CompileOptions options;
+  auto exact = made(kText, options);
+  options.types = {tensor::DType::BF16, tensor::DType::I32};
+  auto rounded = made(kText, options);
+  EXPECT_NE(exact->info().fingerprint, rounded->info().fingerprint);
+  // 1.00390625 is half way between two numbers of bf16 and goes to the even one, and so does 257
+  // before 1 is added.
+  auto results = rounded->execute({{floats({0.00390625f, 257})}});
+  ASSERT_TRUE(results);
+  EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{1, 256}));
+  results = exact->execute({{floats({0.00390625f, 257})}});
+  ASSERT_TRUE(results);
+  EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{1.00390625f, 258}));
+  // A saved executable keeps it.
+  auto again = deserialize(rounded->serialize());
+  ASSERT_TRUE(again);
+  results = (*again)->execute({{floats({0.00390625f, 257})}});
+  ASSERT_TRUE(results);
+  EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{1, 256}));
+}
+
 /// Every device squares its pieces and adds up the squares of all. `more` stands before the return.
 std::string manualProgram(std::string_view more, std::string_view returned) {
   return R"(module {

@@ -1,6 +1,7 @@
 // Executables on the golden reference's plan.
 
 #include "cupel/compiler/passes/LowerChlo.h"
+#include "cupel/compiler/passes/RoundToTypes.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
@@ -19,6 +20,7 @@
 #include "cupel/runtime/RewriteCalls.h"
 #include "cupel/runtime/Stages.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -65,6 +67,11 @@ std::string hexHash(std::initializer_list<std::string_view> parts) {
     hash.update(StringRef(part));
   }
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+std::string typesText(ArrayRef<tensor::DType> types) {
+  return llvm::join(
+      llvm::map_range(types, [](tensor::DType type) { return tensor::info(type).name; }), ",");
 }
 
 class ReferenceExecutable final : public Executable,
@@ -269,7 +276,8 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   about.fingerprint =
       hexHash({program, std::to_string(options.replicas), std::to_string(options.partitions),
                options.wideAccumulation ? "wide" : "native", options.isGlobal ? "" : "own",
-               options.scatterSkipsWindows ? "windows" : "", options.splitsWork ? "" : "whole"});
+               options.scatterSkipsWindows ? "windows" : "", options.splitsWork ? "" : "whole",
+               typesText(options.types)});
 
   ContextLease lease(static_cast<int64_t>(program.size()));
   made->context = lease.shared();
@@ -324,6 +332,13 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   Outcome<bool> isDeviceProgram = made->becomeDeviceProgram();
   if (!isDeviceProgram)
     return isDeviceProgram.fault();
+  if (!options.types.empty()) {
+    SmallVector<Type> types;
+    for (tensor::DType type : options.types)
+      types.push_back(parseType(tensor::info(type).name, &*lease));
+    if (compiler::roundToTypes(module, types) && stages.isOn())
+      stages.write("rounded", module);
+  }
   if (!*isDeviceProgram && made->becomePartitioned()) {
     isDeviceProgram = true;
     module = *made->module;
@@ -442,9 +457,23 @@ reference::Value ReferenceExecutable::enter(Tensor tensor, size_t argument) cons
 
 static Fault failureOf(reference::Run &run, const Status &status) {
   std::optional<reference::Failure> failure = run.failure();
-  std::string text = failure ? failure->str() : status.message();
-  bool isMemory = text.find("memory") != std::string::npos;
-  return {isMemory ? FaultCode::ResourceExhausted : FaultCode::Internal, text};
+  std::string said = failure ? failure->message : status.message();
+  FaultCode code = FaultCode::Internal;
+  // Never by what a path or a handler's own words happen to have in them.
+  for (const char *words : {": out of memory (", "memory can hold", "--max-memory"})
+    if (said.find(words) != std::string::npos)
+      code = FaultCode::ResourceExhausted;
+  if (failure && failure->operation.starts_with("stablehlo.custom_call")) {
+    code = FaultCode::Internal;
+    for (int number = 1; number <= static_cast<int>(FaultCode::Unauthenticated); ++number)
+      if (std::string prefix = std::string(nameOf(static_cast<FaultCode>(number))) + ": ";
+          said.starts_with(prefix)) {
+        code = static_cast<FaultCode>(number);
+        failure->message = said.substr(prefix.size());
+        break;
+      }
+  }
+  return {code, failure ? failure->str() : said};
 }
 
 static reference::RunOptions runOptionsFor(const CompileOptions &options,
@@ -619,13 +648,14 @@ std::string ReferenceExecutable::text() const {
   return programText(const_cast<OwningOpRef<ModuleOp> &>(module)->clone());
 }
 
-constexpr std::string_view kMagic = "cupel executable 1\n";
+constexpr std::string_view kMagic = "cupel executable 2\n";
 
 std::string ReferenceExecutable::serialize() const {
   std::string bytes(kMagic);
   bytes += std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
            (options.wideAccumulation ? "wide" : "native") + (options.isGlobal ? "" : ",own") +
-           (options.splitsWork ? "" : ",whole") + (options.scatterSkipsWindows ? ",windows " : " ");
+           (options.splitsWork ? "" : ",whole") +
+           (options.scatterSkipsWindows ? ",windows " : " ") + typesText(options.types) + " ";
   for (bool allowed : options.propagateToResults)
     bytes += allowed ? '1' : '0';
   return bytes + "\n" + program;
@@ -655,7 +685,7 @@ Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
   CompileOptions options;
   SmallVector<StringRef> words;
   head.split(words, ' ');
-  if (words.size() != 4 || words[0].getAsInteger(10, options.replicas) ||
+  if (words.size() != 5 || words[0].getAsInteger(10, options.replicas) ||
       words[1].getAsInteger(10, options.partitions))
     return malformed;
   StringRef mode = words[2];
@@ -663,7 +693,15 @@ Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
   options.splitsWork = !mode.consume_back(",whole");
   options.isGlobal = !mode.consume_back(",own");
   options.wideAccumulation = mode == "wide";
-  for (char c : words[3])
+  SmallVector<StringRef> types;
+  words[3].split(types, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef name : types) {
+    std::optional<tensor::DType> type = tensor::parseDType(name);
+    if (!type)
+      return malformed;
+    options.types.push_back(*type);
+  }
+  for (char c : words[4])
     options.propagateToResults.push_back(c == '1');
   return compile(bytes.substr(end + 1), options);
 }

@@ -42,13 +42,14 @@ public:
   bool isAlive() const { return getpid() == owner; }
 
   void run(Job &job) {
+    bool wantsOne = job.wanted == 1; // Helpers change it from when they see the job.
     {
       std::lock_guard lock(mutex);
       while (helpers < job.wanted && addHelper()) {
       }
       jobs.push_back(&job);
     }
-    if (job.wanted == 1)
+    if (wantsOne)
       offered.notify_one();
     else
       offered.notify_all();

@@ -1,5 +1,6 @@
 #include "cupel/tensor/Tensor.h"
 
+#include "cupel/support/SoleOwner.h"
 #include "cupel/tensor/Allocation.h"
 #include "cupel/tensor/Strided.h"
 
@@ -196,7 +197,7 @@ bool Tensor::isContiguous() const {
 }
 
 std::byte *Tensor::mutableData() {
-  return writable && owner.use_count() == 1 && isContiguous() ? first : nullptr;
+  return writable && isSoleOwner(owner) && isContiguous() ? first : nullptr;
 }
 
 Tensor Tensor::transposed(std::span<const int64_t> permutation) const {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <thread>
 
 using namespace cupel;
 using namespace cupel::tensor;
@@ -180,6 +181,24 @@ TEST(Tensor, DescribesTypes) {
   EXPECT_EQ(perTensor, ElementType(DType::I8, std::make_shared<Quantization>(*q)));
   EXPECT_FALSE(perTensor == ElementType(DType::I8));
   EXPECT_FALSE(perTensor == ElementType(DType::I8, axis));
+}
+
+TEST(Tensor, WritesFollowTheReadsOfOthers) {
+  // Whoever lets go of a tensor has read it before the last owner writes over it.
+  for (int round = 0; round < 50; ++round) {
+    Tensor mine = counting({64});
+    int64_t sum = 0;
+    std::thread reader([&sum, theirs = mine]() mutable {
+      for (int32_t value : valuesOf(theirs))
+        sum += value;
+      theirs = Tensor();
+    });
+    while (!mine.mutableData())
+      std::this_thread::yield();
+    mine.mutableAs<int32_t>()[0] = 1000;
+    reader.join();
+    EXPECT_EQ(sum, 63 * 32);
+  }
 }
 
 } // namespace

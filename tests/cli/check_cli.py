@@ -17,7 +17,7 @@ from pathlib import Path
 BIN = Path(sys.argv[1]).resolve()
 CUPEL = BIN / "cupel"
 ROOT = Path(__file__).resolve().parents[2]
-SANITIZED = '"asan"' in subprocess.run([CUPEL, "version", "--json"], capture_output=True, text=True).stdout
+SANITIZED = 'san"' in subprocess.run([CUPEL, "version", "--json"], capture_output=True, text=True).stdout
 
 CHECKS = []
 

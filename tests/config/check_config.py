@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REAL = ROOT.parent / "shared/realworld/tt-xla"
 CONFIG = Path(os.environ.get("CUPEL_REAL_CONFIG", REAL / "test_config"))
 PRESETS = Path(os.environ.get("CUPEL_REAL_PRESETS", REAL / "test-matrix-presets"))
-SANITIZED = '"asan"' in subprocess.run([CUPEL, "version", "--json"], capture_output=True, text=True).stdout
+SANITIZED = 'san"' in subprocess.run([CUPEL, "version", "--json"], capture_output=True, text=True).stdout
 
 CHECKS = []
 

@@ -155,6 +155,14 @@ def test_callbacks_do_not_see_the_mesh_of_the_caller(devices):
     np.testing.assert_array_equal(np.asarray(twice), np.arange(8) * 2)
 
 
+def test_words_of_an_exception_do_not_choose_the_error_code():
+    def fail(_):
+        raise ValueError("I have no memory of this place: out of memory (joke)")
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="^INTERNAL.*"):
+        jax.jit(lambda x: jax.pure_callback(fail, x, x))(jnp.ones(2)).block_until_ready()
+
+
 def buffer_call(callback, value, **options):
     from jax.experimental import buffer_callback
 

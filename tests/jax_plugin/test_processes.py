@@ -31,6 +31,20 @@ def test_number_of_devices(count):
     assert children.check("print(len(jax.devices()))", env={"CUPEL_NUM_DEVICES": str(count)}).strip() == str(count)
 
 
+def test_architectures_compute_in_their_number_formats():
+    """n300 has neither f64 nor i64: a double has the precision of a float there, unless the program's own types are asked for."""
+    program = """
+        jax.config.update("jax_enable_x64", True)
+        third, big = np.float64(1) / 3, np.int64(2**40)
+        own = jax.jit(lambda x: x + 0.0, compiler_options={"number_formats": "program"})
+        print(float(jnp.add(third, 0.0)) == third, int(jnp.add(big, 7)), float(own(third)) == third)
+    """
+    assert children.check(program, arch="n300").split() == ["False", "7", "True"]
+    assert children.check(program, arch="n300", number_formats="program").split() == ["True", str(2**40 + 7), "True"]
+    assert children.check(program).split() == ["True", str(2**40 + 7), "True"]
+    assert "it takes program or architecture" in children.run("jax.devices()", number_formats="exact").stderr
+
+
 def test_architecture_from_environment():
     assert children.check("print(len(jax.devices()))", env={"CUPEL_ARCH": "n300"}).strip() == "2"
 
@@ -230,10 +244,76 @@ def test_arrays_go_to_torch_and_numpy():
             x.__dlpack__(copy=False)
         except BufferError as error:
             print("copy=False" in str(error))
-    """, env={"JAX_PLATFORMS": "cupel,cpu"})
+    """)
     assert out.splitlines() == ["21.0 15.0 [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]", "[[2.0, 4.0, 6.0], [8.0, 10.0, 12.0]]", "True"]
-    done = children.run("import torch; torch.from_dlpack(jnp.ones(2))")
-    assert done.returncode != 0 and "JAX_PLATFORMS=cupel,cpu" in done.stderr
+
+
+def test_the_cpu_backend_is_there_for_callbacks():
+    """JAX gives operands of callbacks to its CPU backend, also where JAX_PLATFORMS names ours alone."""
+    out = children.check("""
+        x = jnp.arange(3.0)
+        jax.debug.print("eager {}", x)
+        f = jax.jit(lambda x: (jax.debug.print("jit {}", x), jax.pure_callback(lambda v: np.asarray(v) * 2, x, x))[1])
+        print(f(x).tolist(), jax.default_backend(), [d.platform for d in x.devices()])
+    """)
+    assert out.splitlines() == ["eager [0. 1. 2.]", "jit [0. 1. 2.]", "[0.0, 2.0, 4.0] cupel ['cupel']"]
+
+
+def test_callbacks_of_another_process_are_refused(tmp_path):
+    """Never another function that happens to have the same number."""
+    code = """
+        import pickle
+        from jax.experimental.serialize_executable import serialize, deserialize_and_load
+        x = jnp.arange(3.0)
+        f = jax.jit(lambda x: jax.pure_callback(lambda v: np.asarray(v) * SIGN, x, x))
+        compiled = f.lower(x).compile()
+    """
+    file = str(tmp_path / "saved")
+    children.check(code.replace("SIGN", "2") + f"""
+        pickle.dump(serialize(compiled), open({file!r}, "wb"))
+    """)
+    out = children.check(code.replace("SIGN", "-7") + f"""
+        print(compiled(x).tolist())
+        try:
+            print(deserialize_and_load(*pickle.load(open({file!r}, "rb")))(x))
+        except jax.errors.JaxRuntimeError as error:
+            print("a Python function of the process that compiled it" in str(error))
+    """)
+    assert out.splitlines() == ["[-0.0, -7.0, -14.0]", "True"]
+
+
+@pytest.mark.parametrize("platforms", ["cupel", ""])
+def test_a_missing_library_is_named_to_who_asks(tmp_path, platforms):
+    """The error that ends the program says what to install, and users of the CPU are not troubled."""
+    broken = tmp_path / "libMLIR.so.19.1.so"
+    broken.write_text("no library")
+    code = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "python")!r})
+import jax
+from cupel.jax import initialize
+initialize()
+if not {platforms!r}:
+    print(jax.numpy.ones(2).tolist())
+jax.devices("cupel")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "JAX_PLATFORMS": platforms, "CUPEL_PLUGIN": str(broken)})
+    assert done.returncode != 0 and done.stdout == ("" if platforms else "[1.0, 1.0]\n"), done
+    last = done.stderr.strip().splitlines()[-1]
+    assert "Cupel is not available" in last and "apt-get install libmlir-19" in last, done.stderr
+
+
+def test_a_wrong_option_is_told_to_who_asks():
+    code = """
+        print(jax.numpy.ones(2).tolist(), jax.default_backend())
+        jax.devices("cupel")
+    """
+    done = children.run(code, env={"JAX_PLATFORMS": ""}, arch="n151")
+    assert done.stdout == "[1.0, 1.0] cpu\n", done
+    assert "there is no architecture 'n151'" in done.stderr.strip().splitlines()[-1], done.stderr
+    done = children.run(code, arch="n151")
+    assert done.stdout == "" and "there is no architecture 'n151'" in done.stderr, done
 
 
 def test_beside_the_cpu_backend():

@@ -40,6 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from jax._src import test_util
 
         test_util.device_under_test = lambda: dut
+        # Programs that JAX saved for the CPU are looked at by another way.
+        from jax._src.internal_test_util import export_back_compat_test_util
+
+        export_back_compat_test_util.CompatTestBase.default_jax_backend = lambda self: dut
         # JAX says once of every platform that it does not know that it is experimental; some tests count messages.
         logging.getLogger("jax._src.xla_bridge").addFilter(lambda record: "is experimental" not in record.getMessage())
 

@@ -3,7 +3,8 @@
 
 The files are not part of Cupel: check out jax-ml/jax at the tag of the installed JAX and name its `tests` folder.
 Each file runs in a process of its own; a test that crashes or hangs costs itself, the rest of its file goes on in a new
-process. The denominator is what passes on the CPU; its outcomes are kept, so that it runs once.
+process. The denominator is what passes on the CPU; its outcomes are kept, so that it runs once. A run that was interrupted
+is taken up where it stood.
 
 Examples:
   run_jax_tests.py --tests jax/tests lax_test.py fft_test.py
@@ -55,6 +56,11 @@ SHARDED = {"pjit", "pmap", "shard_map", "multi_device", "shard_alike", "linalg_s
            "ragged_collective", "async_collectives", "debugging_primitives", "python_callback", "aot", "api", "jaxpr_effects", "checkify", "custom_partitioning", "pickle", "error_check"}
 
 
+# Set by Ctrl-C: what runs is ended and kept as far as it came.
+STOP = threading.Event()
+SECONDS_BETWEEN_SAVES = 20
+
+
 @dataclasses.dataclass
 class Outcome:
     outcome: str  # passed, failed, skipped, crashed, timed out
@@ -62,15 +68,15 @@ class Outcome:
     seconds: float = 0.0
 
 
-def environment(platform: str, devices: int, cases: int) -> dict[str, str]:
+def environment(platform: str, devices: int, options: argparse.Namespace) -> dict[str, str]:
     env = dict(os.environ)
-    env.update(JAX_NUM_GENERATED_CASES=str(cases), TF_CPP_MIN_LOG_LEVEL="3", PYTHONFAULTHANDLER="0", OMP_NUM_THREADS="1")
+    env.update(JAX_NUM_GENERATED_CASES=str(options.cases), TF_CPP_MIN_LOG_LEVEL="3", PYTHONFAULTHANDLER="0", OMP_NUM_THREADS="1")
     env["PYTHONPATH"] = os.pathsep.join([str(HERE), str(ROOT / "python"), *([env["PYTHONPATH"]] if env.get("PYTHONPATH") else [])])
     if platform == "cpu":
         env["JAX_PLATFORMS"] = "cpu"
         env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
     else:
-        env["JAX_PLATFORMS"] = f"{platform},cpu"
+        env["JAX_PLATFORMS"] = platform if options.alone else f"{platform},cpu"
         env["JAX_PJRT_CLIENT_CREATE_OPTIONS"] = f"num_devices:{devices}"
         env["CUPEL_JAX_DUT"] = "cpu"
         if platform == "cupel":
@@ -87,12 +93,13 @@ class File:
         self.outcomes: dict[str, Outcome] = {}
         self.only: list[str] | None = None
         self.problem = ""
+        self.complete = True
         self.share = f"{options.sample:g}"  # Of the file's tests, in per cent.
 
     def run(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             restarts = 0
-            while self._run_rest(Path(scratch), restarts):
+            while self._run_rest(Path(scratch), restarts) and not STOP.is_set():
                 restarts += 1
                 if restarts > self.options.restarts:
                     self.problem = f"gave up after {restarts} restarts"
@@ -103,7 +110,7 @@ class File:
         log, done, output = scratch / f"log-{number}", scratch / "done", scratch / f"output-{number}"
         log.touch()
         done.write_text("\n".join(self.outcomes))
-        env = environment(self.platform, 8 if self.path.stem.removesuffix("_test") in SHARDED else 1, self.options.cases)
+        env = environment(self.platform, 8 if self.path.stem.removesuffix("_test") in SHARDED else 1, self.options)
         env.update(CUPEL_JAX_LOG=str(log), CUPEL_JAX_DONE=str(done), CUPEL_JAX_SAMPLE=f"{round(10 * self.options.sample)}:{self.options.seed}")
         if self.only is not None:
             only = scratch / "only"
@@ -113,7 +120,7 @@ class File:
                    "--tb=no", "-W", "ignore", *(["-k", self.options.keyword] if self.options.keyword else []), self.path.name]
         with open(output, "wb") as sink:
             process = subprocess.Popen(command, cwd=self.path.parent, env=env, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True)
-        seen, running, since, finished, begun = 0, "", time.time(), False, time.time()
+        seen, running, since, finished, saved = 0, "", time.time(), False, time.time()
         verdict = ""
         while True:
             ended = process.poll() is not None
@@ -137,6 +144,14 @@ class File:
                     since = time.time()
             if ended:
                 break
+            if STOP.is_set():
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                self.complete = False
+                return False
+            if self.only is None and time.time() - saved > SECONDS_BETWEEN_SAVES:
+                save(self, complete=False)
+                saved = time.time()
             if time.time() - since > self.options.timeout:
                 verdict = "timed out"
                 os.killpg(process.pid, signal.SIGKILL)
@@ -159,6 +174,8 @@ class File:
 def place(path: Path, platform: str, options: argparse.Namespace) -> Path:
     """Where the outcomes of a file are kept: apart for each choice of tests."""
     choice = f"{platform}-{options.cases}"
+    if options.alone and platform != "cpu":
+        choice += "-alone"
     if options.keyword:
         choice += "-" + re.sub(r"[^A-Za-z0-9]+", "_", options.keyword)
     if options.sample < 100:
@@ -177,30 +194,34 @@ def load(path: Path, platform: str, options: argparse.Namespace) -> File | None:
     file = File(path, platform, options)
     stored = json.loads(kept.read_text())
     file.problem = stored["problem"]
+    file.complete = stored.get("complete", True)
     file.outcomes = {name: Outcome(*values) for name, values in stored["outcomes"].items()}
     file.share = kept.parent.name.partition("-sample")[2].rpartition(".")[0] or "100"
     return file
 
 
-def save(file: File) -> None:
+def save(file: File, complete: bool = True) -> None:
     kept = place(file.path, file.platform, file.options)
     kept.parent.mkdir(parents=True, exist_ok=True)
     temporary = kept.with_suffix(".new")
-    temporary.write_text(json.dumps({"problem": file.problem, "outcomes": {name: dataclasses.astuple(outcome) for name, outcome in file.outcomes.items()}}))
+    temporary.write_text(json.dumps({"problem": file.problem, "complete": complete and file.complete, "outcomes": {name: dataclasses.astuple(outcome) for name, outcome in file.outcomes.items()}}))
     temporary.replace(kept)
 
 
 def run_file(path: Path, platform: str, options: argparse.Namespace) -> File:
     """Outcomes of a file; those of the CPU are kept from earlier."""
     earlier = None if options.fresh else load(path, platform, options)
-    if earlier and (platform == "cpu" or options.stored):
+    if earlier and (options.stored or (platform == "cpu" and earlier.complete)):
         return earlier
     file = File(path, platform, options)
     if options.stored:
         file.problem = "nothing is kept of it"
         file.share = "0"
         return file
-    if earlier and options.rerun_failed:
+    if earlier and not earlier.complete:
+        print(f"{path.name} on {platform}: {len(earlier.outcomes)} outcomes of an interrupted run are kept; --fresh begins anew", flush=True)
+        file.outcomes = earlier.outcomes
+    elif earlier and options.rerun_failed:
         file.only = [name for name, outcome in earlier.outcomes.items() if outcome.outcome not in ("passed", "skipped")]
         if not file.only:
             return earlier
@@ -331,6 +352,7 @@ def main() -> int:
     parser.add_argument("--tests", type=Path, required=True, help="the `tests` folder of a checkout of JAX")
     parser.add_argument("--group", action="append", default=[], choices=[*GROUPS, "all"])
     parser.add_argument("--platform", default="cupel")
+    parser.add_argument("--alone", action="store_true", help="JAX_PLATFORMS names the platform alone; usually JAX's CPU is there beside it, as in a user's process")
     parser.add_argument("--python", default=str(ROOT / ".venv/bin/python"))
     parser.add_argument("--results", type=Path, default=ROOT / "build/jax-suite", help="where outcomes are kept")
     parser.add_argument("--cases", type=int, default=10, help="generated cases of each parametrised test")
@@ -338,7 +360,7 @@ def main() -> int:
     parser.add_argument("--restarts", type=int, default=40, help="how often a file may lose its process")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("-k", dest="keyword", default="", help="pytest's -k, for every file")
-    parser.add_argument("--fresh", action="store_true", help="run the CPU again too")
+    parser.add_argument("--fresh", action="store_true", help="run the CPU again too, and take nothing from an interrupted run")
     parser.add_argument("--without-cpu", action="store_true", help="do not run the CPU: whatever is not skipped is taken to pass there (half the time)")
     parser.add_argument("--cpu-rest", action="store_true", help="run the CPU only on what did not pass here: what did is taken to pass there too")
     parser.add_argument("--sample", type=float, default=100, metavar="PERCENT", help="run about this share of each file's tests, chosen by a hash of their names")
@@ -370,15 +392,25 @@ def main() -> int:
 
     def one(item: tuple[Path, str]) -> None:
         path, group = item
+        if STOP.is_set():
+            return
         ours = run_file(path, options.platform, options)
+        if STOP.is_set():
+            return
         cpu = assume_passing(ours) if options.without_cpu else ask_about_the_rest(ours) if options.cpu_rest else run_file(path, "cpu", options)
+        if STOP.is_set():
+            return
         score = compare(cpu, ours)
         with printing:
             print(f"{path.name:40} {score.line()}", flush=True)
             scores[group][path.name] = score
 
+    signal.signal(signal.SIGINT, lambda *_: STOP.set())
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(one, work))
+    if STOP.is_set():
+        print("interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
     everything = Score()
     print()
     for group, files in scores.items():

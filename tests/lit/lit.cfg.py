@@ -17,7 +17,7 @@ config.test_exec_root = os.path.join(BUILD, "test-output", "lit")
 
 # Ours first, then FileCheck, not, split-file and count.
 config.environment["PATH"] = os.pathsep.join([os.path.join(BUILD, "bin"), LLVM_BIN, "/usr/bin", "/bin"])
-for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH"):
+for variable in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail --enable-var-scope"

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -211,6 +213,23 @@ def too_many_devices(folder: Path) -> None:
 
 
 @check
+def a_page_is_made_of_reports(folder: Path) -> None:
+    """scripts/device_reference.py puts every workload into one column and tells its reason."""
+    wanted = {"good": ("", "as expected", ""), "wrong": ("result-wrong", "incorrect", "differ"), "refused": ("compile-error", "not compiled", "PJRT_Client_Compile"),
+              "dead": ("execute-crash", "crashed or exited", "SIGSEGV"), "wide": ("", "needs more devices", "the plugin has 2")}
+    for name, (fault, _, _) in wanted.items():
+        path = workload(folder, name, expected=[1, 2, 3], options={"replicas": 3} if name == "wide" else None)
+        device("run", PLUGIN, path, "--json", folder / f"{name}.json", "--timeout", 20, fault=fault)
+    page = subprocess.run([sys.executable, ROOT / "scripts/device_reference.py", "--title", "Faults", *(folder / f"{name}.json" for name in wanted)],
+                          stdout=subprocess.PIPE, check=True, text=True).stdout
+    table = [[part.strip() for part in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("|")]
+    for name, (_, column, text) in wanted.items():
+        row = next(row for row in table if row[0] == name)
+        assert [head for head, value in zip(table[0][2:], row[2:], strict=True) if value == "1"] == [column], (name, row)
+        assert not text or any(f"{name}/{name}" in line and text in line for line in page.splitlines()), (name, page)
+
+
+@check
 def a_crash_while_shutting_down_is_a_warning(folder: Path) -> None:
     path = workload(folder, expected=[1, 2, 3])
     done = device("run", PLUGIN, path, fault="destroy-crash")
@@ -394,6 +413,35 @@ def programs_run_through_a_pipe(folder: Path) -> None:
 
 
 @check
+def launchers_are_read_as_a_shell_does(folder: Path) -> None:
+    """Quotes, greetings of login scripts before the first answer, folders with spaces."""
+    (folder / "p.mlir").write_text(PROGRAMS)
+    plugin = BUILD / "lib/pjrt_plugin_cupel.so"
+    spaced = folder / "a lab"
+    spaced.mkdir()
+    (spaced / "plugin.so").symlink_to(plugin)
+    (spaced / "launch it").write_text('#!/bin/sh\necho Welcome to the lab\necho\nprintf "last login: > "\nexec "$@"\n')
+    (spaced / "launch it").chmod(0o755)
+    environment = dict(os.environ, PATH=f"{BUILD / 'bin'}:{os.environ['PATH']}")
+    for launcher in (str(spaced / "launch it").replace(" ", "\\ "), f"'{spaced}/launch it'", f"""sh -c '"$0" "$@"; true' "{spaced}/launch it" """):
+        done = subprocess.run([BUILD / "bin/cupel", "run", folder / "p.mlir", "--results", folder / "results", "--device", spaced / "plugin.so",
+                               "--device-launcher", launcher], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout
+
+
+@check
+def launchers_that_fail_say_why(folder: Path) -> None:
+    (folder / "p.mlir").write_text(PROGRAMS)
+    plugin = BUILD / "lib/pjrt_plugin_cupel.so"
+    for launcher, told in (("sh -c 'echo no route to host >&2; exit 255'", "exit code 255; it said: no route to host"),
+                           ("sh -c 'kill -9 $$'", "killed by signal 9"), ("sh -c 'unclosed", "a ' is not closed"),
+                           ("sh -c 'echo this is a menu; exit 3'", "exit code 3); instead of answers came 'this is a menu'"),
+                           ("no-such-launcher lab", "no-such-launcher: cannot start")):
+        done = cupel("run", folder / "p.mlir", "--results", folder / "results", "--device", plugin, "--device-launcher", launcher)
+        assert done.returncode == 1 and told in done.stdout, (launcher, done.stdout)
+
+
+@check
 def a_bad_plugin_gives_one_failure_each(folder: Path) -> None:
     (folder / "p.mlir").write_text(PROGRAMS)
     done = cupel("eval", folder / "p.mlir", "--device", PLUGIN, fault="compile-error")
@@ -433,6 +481,73 @@ def no_process_is_left_behind(folder: Path) -> None:
         except OSError:
             continue
         assert str(marker).encode() not in words, words
+
+
+def left_behind(word: str) -> list[bytes]:
+    """Command lines of processes that still have this word, after a moment."""
+    for _ in range(50):
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                found += [line for line in [entry.read_bytes()] if word.encode() in line]
+            except OSError:
+                continue
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
+
+
+@check
+def a_hanging_plugin_goes_down_with_us(folder: Path) -> None:
+    """Whatever ends cupel-device: the plugin's process would go on holding the device."""
+    path = workload(folder)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+        marker = folder / f"marker_{number}.so"
+        marker.symlink_to(PLUGIN)
+        process = subprocess.Popen([DEVICE, "run", marker, path], env=dict(os.environ, CUPEL_FAULT="compile-hang"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        process.send_signal(number)
+        assert process.wait(20) == -number, process.returncode
+        assert not left_behind(str(marker)), number
+
+
+@check
+def serve_ends_when_nobody_listens(folder: Path) -> None:
+    """As when the connection to a lab is lost while its plugin hangs."""
+    marker = folder / "marker_plugin.so"
+    marker.symlink_to(PLUGIN)
+    process = subprocess.Popen([DEVICE, "serve", marker], env=dict(os.environ, CUPEL_FAULT="compile-hang"),
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process.stdin.write(run_request(timeout=1000))
+    process.stdin.flush()
+    while b"compile" not in process.stdout.readline():
+        pass
+    process.stdout.close()
+    process.wait(20)
+    process.stdin.close()
+    assert not left_behind(str(marker))
+
+
+@check
+def it_runs_in_a_bare_folder(folder: Path) -> None:
+    """A root with glibc and nothing else, not even /proc."""
+    if os.geteuid() != 0 or "san" in subprocess.run(["ldd", DEVICE], stdout=subprocess.PIPE, check=True).stdout.decode():
+        return
+    for file in {DEVICE, PLUGIN}:
+        listed = subprocess.run(["ldd", file], stdout=subprocess.PIPE, check=True).stdout.decode()
+        for library in re.findall(r"(/\S+\.so\S*) \(", listed):
+            target = folder / library.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(Path(library).read_bytes())
+            target.chmod(0o755)
+        (folder / file.name).write_bytes(file.read_bytes())
+        (folder / file.name).chmod(0o755)
+    workload(folder, expected=[1, 2, 3])
+    done = subprocess.run(["chroot", folder, "/cupel-device", "run", "/fault_plugin.so", "/w"], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    assert done.returncode == 0 and done.stdout.startswith(b"passed"), done
 
 
 @check

@@ -216,10 +216,10 @@ def exit_codes(place: Place) -> None:
 @check
 def an_unknown_device_is_told_before_tests_run(place: Place) -> None:
     place.program("pass.mlir", PASSING)
-    result, tests = report(place, place.programs, "--device", "no-such-device")
-    expect(result.returncode == 1, f"exit code {result.returncode}")
-    for test in tests.values():
-        expect(test.get("outcome") == "not run" and "no-such-device" in test.get("message", ""), test)
+    for name, words in {"no-such-device": "n300", "no/such/plugin.so": "no such file"}.items():
+        result = place.run(place.programs, "--device", name)
+        expect(result.returncode == 2 and name in result.stderr and words in result.stderr, f"{result.returncode}: {result.stderr}")
+    expect(not place.journals(), "a run was begun")
 
 
 @check
@@ -392,6 +392,16 @@ def programs_run_on_our_plugin(place: Place) -> None:
     expect(got == {"a_pass": "passed", "b_fail": "failed", "c_double": "passed"}, f"{got}: {result.stdout}")
     double = next(test for id, test in tests.items() if "c_double" in id)
     expect(double["comparisons"][0]["pcc"] > 0.999 and "reference" in double["notes"]["expectation"], double)
+
+
+@check
+def our_plugin_presents_architectures(place: Place) -> None:
+    plugin("pjrt_plugin_cupel.so")
+    place.program("double.mlir", DOUBLE)
+    for arguments, device in ((("--device", "n300"), "cupel?arch=n300"), (("--device", "cupel", "--arch", "n150"), "cupel?arch=n150"),
+                              (("--device", "cupel?num_devices=2", "--arch", "n150"), "cupel?num_devices=2"), (("--device", "cpu"), "cupel")):
+        result = place.run(place.programs, *arguments)
+        expect(result.returncode == 0 and f" on {device}" in result.stdout.splitlines()[0], f"{arguments}: {result.stdout}{result.stderr}")
 
 
 @check

@@ -53,4 +53,19 @@ def HoistConstants : Pass<"hoist-constants", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def RoundToTypes : Pass<"round-to-types", "mlir::ModuleOp"> {
+  let summary = "Compute as a device does that lacks some element types";
+  let description = [{
+    What an operation yields in an element type that `types` does not list is converted to the listed
+    type that keeps most of it, and back: an f64 sum has the precision of f32 on a device without f64.
+    A type whose values a listed one holds is left alone, and so is a kind (floats, signed or unsigned
+    integers) of which nothing is listed. Steps inside a reduction or scatter are not rounded, their
+    result is; random bits and bit casts are not numbers and stay.
+  }];
+  let options = [
+    ListOption<"types", "types", "std::string", "The element types of the device, such as f32,bf16,i32">
+  ];
+  let dependentDialects = ["::cupel::stablehlo::StablehloDialect"];
+}
+
 #endif // CUPEL_COMPILER_PASSES_TD

@@ -173,7 +173,9 @@ int main(int argc, char **argv) {
   if (childVerb->parsed())
     return runChild(options.plugin, options.clientOptions);
 
-  Supervisor supervisor({options.plugin, options.clientOptions, options.memoryLimitMiB << 20});
+  endChildrenWithUs();
+  Supervisor supervisor({options.plugin, options.clientOptions, options.memoryLimitMiB << 20,
+                         /*isHeard=*/serveVerb->parsed()});
   if (runVerb->parsed())
     return run(options, supervisor);
   if (infoVerb->parsed())

@@ -89,7 +89,7 @@ bool receiveFiles(const ordered_json &files, const fs::path &folder, std::string
 
 int cupel::device::serve(Supervisor &supervisor, double defaultTimeout) {
   std::string line;
-  while (readLine(line)) {
+  while (!std::ferror(stdout) && readLine(line)) { // Nobody listens any more after an error.
     if (line.empty())
       continue;
     ordered_json request = ordered_json::parse(line, nullptr, false);

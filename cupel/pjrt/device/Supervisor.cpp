@@ -2,6 +2,8 @@
 
 #include "cupel/pjrt/device/Child.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -10,6 +12,9 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <poll.h>
+#include <string_view>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +33,22 @@ static uint64_t residentBytes(pid_t process) {
   return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+/// The child that a signal has to take along.
+static std::atomic<pid_t> childNow = -1;
+
+static void takeChildAlong(int signal) {
+  if (pid_t child = childNow; child > 0)
+    ::kill(-child, SIGKILL);
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+void cupel::device::endChildrenWithUs() {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (::signal(signal, takeChildAlong) == SIG_IGN)
+      ::signal(signal, SIG_IGN); // nohup, or in the background of a shell.
+}
+
 Status Supervisor::start() {
   int requestPipe[2], replyPipe[2], outputPipe[2];
   if (::pipe2(requestPipe, O_CLOEXEC) != 0 || ::pipe2(replyPipe, O_CLOEXEC) != 0 ||
@@ -44,6 +65,8 @@ Status Supervisor::start() {
     argv.push_back(word.data());
   argv.push_back(nullptr);
 
+  const pid_t parent = ::getpid();
+  const char *self = reinterpret_cast<const char *>(::getauxval(AT_EXECFN));
   child = ::fork();
   if (child < 0)
     return Error{fmt::format("cannot start a process: {}", std::strerror(errno))};
@@ -59,10 +82,19 @@ Status Supervisor::start() {
     for (int end : ends)
       ::close(end);
     ::setpgid(0, 0); // What a plugin starts goes down with it.
+    // A plugin that hangs must not keep the device when nobody waits for it any more.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent)
+      ::_exit(127);
     ::execv("/proc/self/exe", argv.data());
+    ::execv(self, argv.data()); // Where /proc is not mounted.
+    constexpr std::string_view kNotFound = "cupel-device does not find itself: mount /proc, or "
+                                           "start it by its whole path\n";
+    [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, kNotFound.data(), kNotFound.size());
     ::_exit(127);
   }
   ::setpgid(child, child);
+  childNow = child;
   ::close(requestPipe[0]);
   ::close(replyPipe[1]);
   ::close(outputPipe[1]);
@@ -108,7 +140,7 @@ int Supervisor::stop() {
   ::close(replies);
   ::close(output);
   replies = output = -1;
-  this->child = -1;
+  this->child = childNow = -1;
   return status;
 }
 
@@ -200,10 +232,16 @@ ordered_json Supervisor::ask(const ordered_json &request, double timeout,
 
   // The child keeps the deadline itself where it can; beyond it and a little more it is stuck.
   auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                  std::chrono::duration<double>(timeout + 2));
+                                  std::chrono::duration<double>(std::min(timeout, 1e8) + 2));
   while (true) {
-    pollfd waiting[] = {{replies, POLLIN, 0}, {output, POLLIN, 0}};
-    ::poll(waiting, 2, 50);
+    pollfd waiting[] = {
+        {replies, POLLIN, 0}, {output, POLLIN, 0}, {settings.isHeard ? STDOUT_FILENO : -1, 0, 0}};
+    ::poll(waiting, 3, 50);
+    if (waiting[2].revents & POLLERR) {
+      kill();
+      return finish({{"outcome", "failed"},
+                     {"failure", {{"class", "host"}, {"message", "nobody reads the answers"}}}});
+    }
     drainOutput();
     bool isOpen = readReplies();
     for (size_t end; (end = pending.find('\n')) != std::string::npos;) {

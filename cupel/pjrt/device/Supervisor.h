@@ -17,7 +17,11 @@ struct ChildSettings {
   std::string plugin;
   std::vector<std::string> clientOptions; ///< NAME=VALUE
   uint64_t memoryLimit = 0;               ///< Bytes of resident memory; 0: none.
+  bool isHeard = false; ///< Whether to stop once nobody reads our standard output.
 };
+
+/// Has signals that end us end the plugin's process first, and what it started.
+void endChildrenWithUs();
 
 class Supervisor {
 public:

@@ -20,11 +20,12 @@ public:
     Tensor arriving; // What has come so far.
     std::shared_ptr<BufferData> data;
     bool isRetrieved = false;
+    bool isClosed = false; // All has come, or an error in its place.
   };
 
   MemorySpace *memory = nullptr;
   std::vector<Slot> slots;
-  std::mutex mutex;
+  std::mutex mutex; // Of what changes in the slots.
 };
 
 namespace {
@@ -33,6 +34,10 @@ Outcome<TransferManager::Slot *> slotOf(TransferManager &manager, int index) {
   if (index < 0 || index >= static_cast<int>(manager.slots.size()))
     return Fault{FaultCode::InvalidArgument, "there is no buffer " + std::to_string(index)};
   return &manager.slots[index];
+}
+
+Fault closedFault() {
+  return {FaultCode::FailedPrecondition, "all bytes of this buffer have come before"};
 }
 
 PJRT_Error *create(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args *args) {
@@ -48,8 +53,7 @@ PJRT_Error *create(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args *args) {
                        "buffers of element type " + std::string(bufferTypeName(spec.element_type)) +
                            " are not supported");
     Shape shape(spec.dims, spec.dims + spec.num_dims);
-    Outcome<std::shared_ptr<BufferData>> data =
-        reserveData(*manager->memory, *type, shape, nullptr);
+    Outcome<std::shared_ptr<BufferData>> data = awaitData(*manager->memory, *type, shape, nullptr);
     if (!data)
       return makeError(data.fault());
     (*data)->ready = std::make_shared<Signal>();
@@ -84,8 +88,8 @@ PJRT_Error *transferData(PJRT_AsyncHostToDeviceTransferManager_TransferData_Args
     if (!slot)
       return makeError(slot.fault());
     Tensor &arriving = (*slot)->arriving;
-    if ((*slot)->data->ready->isReady())
-      return makeError(FaultCode::FailedPrecondition, "all bytes of this buffer have come before");
+    if ((*slot)->isClosed)
+      return makeError(closedFault());
     if (args->offset < 0 || args->transfer_size < 0 || args->offset > arriving.byteSize() ||
         args->transfer_size > arriving.byteSize() - args->offset)
       return invalid("bytes " + std::to_string(args->offset) + " to " +
@@ -94,6 +98,7 @@ PJRT_Error *transferData(PJRT_AsyncHostToDeviceTransferManager_TransferData_Args
     if (args->transfer_size)
       std::memcpy(arriving.mutableData() + args->offset, args->data, args->transfer_size);
     if (args->is_last_transfer) {
+      (*slot)->isClosed = true;
       (*slot)->data->tensor = std::move(arriving);
       finished = (*slot)->data;
     }
@@ -115,9 +120,13 @@ PJRT_Error *transferLiteral(PJRT_AsyncHostToDeviceTransferManager_TransferLitera
   Outcome<Tensor> tensor = copyIn(args->data, (*slot)->element, shape, {});
   if (!tensor)
     return makeError(tensor.fault());
-  if ((*slot)->data->ready->isReady())
-    return makeError(FaultCode::FailedPrecondition, "all bytes of this buffer have come before");
-  (*slot)->data->tensor = std::move(*tensor);
+  {
+    std::lock_guard lock(manager.mutex);
+    if ((*slot)->isClosed)
+      return makeError(closedFault());
+    (*slot)->isClosed = true;
+    (*slot)->data->tensor = std::move(*tensor);
+  }
   (*slot)->data->ready->set();
   args->done_with_h2d_transfer = makeEvent(Signal::done());
   return nullptr;
@@ -158,10 +167,16 @@ PJRT_Error *bufferSize(PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args *ar
 }
 
 PJRT_Error *setBufferError(PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args *args) {
-  Outcome<TransferManager::Slot *> slot =
-      slotOf(object(args->transfer_manager), args->buffer_index);
+  TransferManager &manager = object(args->transfer_manager);
+  Outcome<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
   if (!slot)
     return makeError(slot.fault());
+  {
+    std::lock_guard lock(manager.mutex);
+    if ((*slot)->isClosed)
+      return nullptr; // Too late to matter, and hosts die of an error here.
+    (*slot)->isClosed = true;
+  }
   (*slot)->data->ready->set(Fault{static_cast<FaultCode>(args->error_code),
                                   std::string(args->error_message, args->error_message_size)});
   return nullptr;

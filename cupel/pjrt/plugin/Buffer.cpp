@@ -1,6 +1,7 @@
 #include "cupel/pjrt/plugin/Buffer.h"
 
 #include "cupel/pjrt/plugin/ElementTypes.h"
+#include "cupel/pjrt/plugin/Patience.h"
 #include "cupel/tensor/Strided.h"
 
 #include <algorithm>
@@ -48,6 +49,13 @@ Outcome<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, DType type
   auto data = std::make_shared<BufferData>();
   data->reservation = std::move(*reservation);
   return data;
+}
+
+Outcome<std::shared_ptr<BufferData>> awaitData(MemorySpace &memory, DType type,
+                                               std::span<const int64_t> shape,
+                                               const std::shared_ptr<const std::string> &origin) {
+  return withPatience(memory.device.client,
+                      [&] { return reserveData(memory, type, shape, origin); });
 }
 
 Outcome<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory) {
@@ -178,7 +186,7 @@ PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
   Outcome<MinorToMajor> order = orderOf(args->device_layout, shape, info(*type).bytes);
   if (!order)
     return makeError(order.fault());
-  Outcome<std::shared_ptr<BufferData>> data = reserveData(**place, *type, shape, origin("host"));
+  Outcome<std::shared_ptr<BufferData>> data = awaitData(**place, *type, shape, origin("host"));
   if (!data)
     return makeError(data.fault());
   // Copied whatever the semantics: nobody has to wait for our use of the host's memory.
@@ -202,7 +210,7 @@ PJRT_Error *uninitialized(PJRT_Client_CreateUninitializedBuffer_Args *args) {
   if (!place)
     return makeError(place.fault());
   Shape shape(args->shape_dims, args->shape_dims + args->shape_num_dims);
-  Outcome<std::shared_ptr<BufferData>> data = reserveData(**place, *type, shape, origin("host"));
+  Outcome<std::shared_ptr<BufferData>> data = awaitData(**place, *type, shape, origin("host"));
   if (!data)
     return makeError(data.fault());
   Result<Tensor> tensor = Tensor::zeros(*type, shape);
@@ -306,16 +314,18 @@ PJRT_Error *dynamicDimensions(PJRT_Buffer_DynamicDimensionIndices_Args *args) {
 
 PJRT_Error *memoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
   Buffer &buffer = object(args->buffer);
-  {
+  const MinorToMajor *layout = &buffer.layout;
+  if (layout->empty()) {
     std::lock_guard lock(buffer.mutex);
-    if (buffer.layout.empty())
-      buffer.layout = rowMajor(buffer.shape.size());
+    if (buffer.shownLayout.empty())
+      buffer.shownLayout = rowMajor(buffer.shape.size());
+    layout = &buffer.shownLayout;
   }
   args->layout = makeStruct<PJRT_Buffer_MemoryLayout>();
   args->layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
   args->layout.tiled = makeStruct<PJRT_Buffer_MemoryLayout_Tiled>();
-  args->layout.tiled.minor_to_major = buffer.layout.data();
-  args->layout.tiled.minor_to_major_size = buffer.layout.size();
+  args->layout.tiled.minor_to_major = layout->data();
+  args->layout.tiled.minor_to_major_size = layout->size();
   return nullptr;
 }
 
@@ -393,7 +403,9 @@ PJRT_Error *toHost(PJRT_Buffer_ToHostBuffer_Args *args) {
           return;
         }
         const Tensor &tensor = data->tensor;
-        if (isRowMajor(order) || tensor.size() == 0) {
+        if (tensor.size() == 0) {
+          // Nothing to copy, and perhaps nowhere to copy it from.
+        } else if (isRowMajor(order)) {
           std::memcpy(dst, tensor.data(), tensor.byteSize());
         } else {
           // The host's block in its own order is a transposed view of ours.
@@ -439,7 +451,7 @@ Outcome<Buffer *> copyTo(Buffer &source, MemorySpace &memory) {
   std::shared_ptr<BufferData> made;
   if (type) {
     Outcome<std::shared_ptr<BufferData>> reserved =
-        reserveData(memory, *type, source.shape, origin("copy"));
+        awaitData(memory, *type, source.shape, origin("copy"));
     if (!reserved)
       return reserved.fault();
     made = std::move(*reserved);

@@ -37,12 +37,13 @@ public:
   MemorySpace &memory;
   const PJRT_Buffer_Type type;
   const tensor::Shape shape;
-  MinorToMajor layout; // Empty: row-major.
+  MinorToMajor layout; // Empty: row-major. Nobody changes it once the host has the buffer.
   /// Whether hosts may read the memory itself, for which they wait with locks of their own held. So
   /// never for what may wait for the host in turn. Must not change: hosts ask more than once.
   bool isReadInPlace = true;
 
   mutable std::mutex mutex;
+  MinorToMajor shownLayout; // What the host was pointed at, never empty; set at its first question.
   int64_t externalReferences = 0;
   std::shared_ptr<BufferData> external; // What those references hold on to.
 
@@ -55,6 +56,11 @@ private:
 Outcome<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, tensor::DType type,
                                                  std::span<const int64_t> shape,
                                                  std::shared_ptr<const std::string> origin);
+
+/// The same, where runs that are under way may have to end first.
+Outcome<std::shared_ptr<BufferData>> awaitData(MemorySpace &memory, tensor::DType type,
+                                               std::span<const int64_t> shape,
+                                               const std::shared_ptr<const std::string> &origin);
 
 /// The memory an argument pair of (device, memory) means.
 Outcome<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory);

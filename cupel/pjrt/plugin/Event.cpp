@@ -104,7 +104,9 @@ PJRT_Error *set(PJRT_Event_Set_Args *args) {
   if (args->error_code)
     fault = Fault{static_cast<FaultCode>(args->error_code),
                   std::string(args->error_message, args->error_message_size)};
-  if (!object(args->event).signal->set(std::move(fault)))
+  // The event may be gone after the first callback.
+  std::shared_ptr<Signal> signal = object(args->event).signal;
+  if (!signal->set(std::move(fault)))
     return makeError(FaultCode::FailedPrecondition, "the event has been set before");
   return nullptr;
 }

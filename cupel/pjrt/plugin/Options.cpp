@@ -27,6 +27,11 @@ static constexpr OptionInfo kClientOptions[] = {
      "What a scatter skips where a window hangs over an edge: elements (those outside, as the "
      "specification and the golden reference do) or windows (all of it, as XLA does). The Python "
      "package asks for windows, which JAX's programs mean."},
+    {"number_formats", Type::String, "architecture", "CUPEL_NUMBER_FORMATS",
+     "What devices compute in: architecture (its element types; what a program computes in others, "
+     "such as f64 on n300, is rounded to the nearest of them after every operation) or program "
+     "(its own "
+     "types, whatever the architecture has)."},
     {"partition", Type::String, "split", "CUPEL_PARTITION",
      "How programs on whole tensors are computed of which devices hold pieces: split (every device "
      "computes its pieces, with collectives, where that can be done without more work) or whole "
@@ -40,6 +45,8 @@ static constexpr OptionInfo kCompileOptions[] = {
      "How sums and products accumulate in this program: native or f64."},
     {"scatter", Type::String, "that of the client", "",
      "What a scatter of this program skips: elements or windows."},
+    {"number_formats", Type::String, "that of the client", "",
+     "What this program is computed in: architecture or program."},
     {"partition", Type::String, "that of the client", "",
      "How this program is computed if devices hold pieces: split or whole."},
 };
@@ -77,9 +84,16 @@ Verdict Options::set(std::string_view name, OptionValue value) {
     });
     // JAX looks for the first words.
     bool isClient = table.data() == kClientOptions;
-    return Fault{FaultCode::InvalidArgument,
-                 "No such " + std::string(isClient ? "client" : "compile") + " option: '" +
-                     std::string(name) + "'; the nearest is '" + std::string(nearest->name) + "'"};
+    std::string message = "No such " + std::string(isClient ? "client" : "compile") + " option: '" +
+                          std::string(name) + "'; the nearest is '" + std::string(nearest->name) +
+                          "'";
+    // Too far away to have been meant.
+    if (distance(nearest->name, name) * 2 > nearest->name.size()) {
+      message += " of";
+      for (const OptionInfo &one : table)
+        message += (&one == &table.front() ? " " : ", ") + std::string(one.name);
+    }
+    return Fault{FaultCode::InvalidArgument, message};
   }
   bool fits = false;
   switch (option->type) {
@@ -100,12 +114,15 @@ Verdict Options::set(std::string_view name, OptionValue value) {
     fits = std::holds_alternative<bool>(value);
     break;
   }
-  if (!fits)
+  if (!fits) {
+    const auto *text = std::get_if<std::string>(&value);
     return Fault{FaultCode::InvalidArgument,
                  "the option '" + std::string(name) + "' takes " +
                      (option->type == Type::String    ? "text"
                       : option->type == Type::Integer ? "a whole number"
-                                                      : "true or false")};
+                                                      : "true or false") +
+                     (text ? ", not '" + *text + "'" : "")};
+  }
   values[option->name] = std::move(value);
   return {};
 }
@@ -151,11 +168,13 @@ Verdict chooseNumerics(const Options &options, Numerics &numerics) {
   Outcome<bool> wide = choice(options, "accumulate", "native", "f64", numerics.wideAccumulation);
   Outcome<bool> windows =
       choice(options, "scatter", "elements", "windows", numerics.scatterSkipsWindows);
+  Outcome<bool> program =
+      choice(options, "number_formats", "architecture", "program", numerics.programTypes);
   Outcome<bool> whole = choice(options, "partition", "split", "whole", numerics.computesWhole);
-  for (Outcome<bool> *one : {&wide, &windows, &whole})
-    if (!*one)
-      return one->fault();
-  numerics = {*wide, *windows, *whole};
+  for (const Outcome<bool> *chosen : {&wide, &windows, &program, &whole})
+    if (!*chosen)
+      return chosen->fault();
+  numerics = {*wide, *windows, *program, *whole};
   return {};
 }
 

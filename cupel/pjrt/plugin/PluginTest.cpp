@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 extern "C" const PJRT_Api *GetPjrtApi();
@@ -615,6 +616,44 @@ TEST_F(PluginTest, CallbacksOutliveTheirEvents) {
   EXPECT_EQ(await(create.event).code, PJRT_Error_Code_ABORTED);
 }
 
+TEST_F(PluginTest, ACallbackMayDestroyTheEventThatIsBeingSet) {
+  auto create = makeStruct<PJRT_Event_Create_Args>();
+  expectFine(api()->PJRT_Event_Create(&create));
+  struct Told {
+    PJRT_Event *event;
+    std::vector<std::string> texts;
+  } told{create.event, {}};
+  auto on = makeStruct<PJRT_Event_OnReady_Args>();
+  on.event = create.event;
+  on.user_arg = &told;
+  on.callback = [](PJRT_Error *error, void *user) {
+    Told &told = *static_cast<Told *>(user);
+    told.texts.push_back(take(error).text);
+    auto destroy = makeStruct<PJRT_Event_Destroy_Args>();
+    destroy.event = std::exchange(told.event, nullptr);
+    expectFine(api()->PJRT_Event_Destroy(&destroy));
+  };
+  for (int i = 0; i < 3; ++i)
+    expectFine(api()->PJRT_Event_OnReady(&on));
+  const std::string text = "long enough that it needs memory of its own";
+  auto set = makeStruct<PJRT_Event_Set_Args>();
+  set.event = create.event;
+  set.error_code = PJRT_Error_Code_ABORTED;
+  set.error_message = text.data();
+  set.error_message_size = text.size();
+  expectFine(api()->PJRT_Event_Set(&set));
+  EXPECT_EQ(told.texts, std::vector<std::string>(3, text));
+}
+
+TEST_F(PluginTest, EmptyBuffersComeBack) {
+  PJRT_Buffer *empty = put(nullptr, {2, 0});
+  std::vector<float> values = {1};
+  EXPECT_EQ(get(empty, values).code, 0);
+  EXPECT_TRUE(values.empty());
+  EXPECT_EQ(get(empty, values, {0, 1}).code, 0);
+  destroy(empty);
+}
+
 TEST_F(PluginTest, MemoryIsLimited) {
   destroyClient(client);
   client = makeClient(1, 100);
@@ -847,6 +886,93 @@ TEST_F(PluginTest, ThreadsDoDifferentThingsAtOnce) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(callbacks, kThreads * (kRounds + kRounds / 3));
   destroy(program);
+}
+
+TEST_F(PluginTest, ABufferIsAskedAndCopiedAtOnce) {
+  const float data[] = {1, 2, 3, 4, 5, 6};
+  for (int i = 0; i < 20; ++i) {
+    PJRT_Buffer *buffer = put(data, {2, 3});
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        if (t % 2) {
+          auto layout = makeStruct<PJRT_Buffer_GetMemoryLayout_Args>();
+          layout.buffer = buffer;
+          expectFine(api()->PJRT_Buffer_GetMemoryLayout(&layout));
+          ASSERT_EQ(layout.layout.tiled.minor_to_major_size, 2u);
+          EXPECT_EQ(layout.layout.tiled.minor_to_major[0], 1);
+          return;
+        }
+        auto copy = makeStruct<PJRT_Buffer_CopyToDevice_Args>();
+        copy.buffer = buffer;
+        copy.dst_device = device(t);
+        expectFine(api()->PJRT_Buffer_CopyToDevice(&copy));
+        destroy(copy.dst_buffer);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    destroy(buffer);
+  }
+}
+
+TEST_F(PluginTest, OneOfManyThreadsFillsABuffer) {
+  int64_t dims[] = {256};
+  auto spec = makeStruct<PJRT_ShapeSpec>();
+  spec.dims = dims;
+  spec.num_dims = 1;
+  spec.element_type = PJRT_Buffer_Type_F32;
+  for (int i = 0; i < 20; ++i) {
+    auto create = makeStruct<PJRT_Client_CreateBuffersForAsyncHostToDevice_Args>();
+    create.client = client;
+    create.shape_specs = &spec;
+    create.num_shape_specs = 1;
+    create.memory = memory();
+    expectFine(api()->PJRT_Client_CreateBuffersForAsyncHostToDevice(&create));
+    std::atomic<int> winner = -1;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        std::vector<float> data(256, static_cast<float>(t));
+        Problem problem;
+        PJRT_Event *done = nullptr;
+        if (t % 2) {
+          auto args = makeStruct<PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args>();
+          args.transfer_manager = create.transfer_manager;
+          args.data = data.data();
+          args.shape_dims = dims;
+          args.shape_num_dims = 1;
+          args.shape_element_type = PJRT_Buffer_Type_F32;
+          problem = take(api()->PJRT_AsyncHostToDeviceTransferManager_TransferLiteral(&args));
+          done = args.done_with_h2d_transfer;
+        } else {
+          auto args = makeStruct<PJRT_AsyncHostToDeviceTransferManager_TransferData_Args>();
+          args.transfer_manager = create.transfer_manager;
+          args.data = data.data();
+          args.transfer_size = 1024;
+          args.is_last_transfer = true;
+          problem = take(api()->PJRT_AsyncHostToDeviceTransferManager_TransferData(&args));
+          done = args.done_with_h2d_transfer;
+        }
+        if (problem.code) {
+          EXPECT_EQ(problem.code, PJRT_Error_Code_FAILED_PRECONDITION) << problem.text;
+          return;
+        }
+        EXPECT_EQ(await(done).code, 0);
+        EXPECT_EQ(winner.exchange(t), -1);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    auto retrieve = makeStruct<PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args>();
+    retrieve.transfer_manager = create.transfer_manager;
+    expectFine(api()->PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer(&retrieve));
+    std::vector<float> values;
+    EXPECT_EQ(get(retrieve.buffer_out, values).code, 0);
+    EXPECT_EQ(values, std::vector<float>(256, static_cast<float>(winner)));
+    destroy(retrieve.buffer_out);
+    auto drop = makeStruct<PJRT_AsyncHostToDeviceTransferManager_Destroy_Args>();
+    drop.transfer_manager = create.transfer_manager;
+    expectFine(api()->PJRT_AsyncHostToDeviceTransferManager_Destroy(&drop));
+  }
 }
 
 TEST_F(PluginTest, AClientMayGoWhileItsDevicesWork) {

@@ -1,5 +1,6 @@
 #include "cupel/runtime/calls/Ffi.h"
 
+#include "cupel/runtime/Fault.h"
 #include "cupel/runtime/calls/FfiAbi.h"
 
 #include <atomic>
@@ -345,9 +346,14 @@ Status invoke(void *function, CallFrame &frame, Stage stage) {
     error = std::move(future->error);
     lock.unlock();
   }
-  if (error)
-    return cupel::Error{error->message.empty() ? "an FFI handler failed without a message"
-                                               : error->message};
+  if (error) {
+    std::string message =
+        error->message.empty() ? "an FFI handler failed without a message" : error->message;
+    // The code goes first, in words; who runs the program finds it there.
+    auto code = static_cast<FaultCode>(error->code);
+    return cupel::Error{code == FaultCode::Internal ? message
+                                                    : std::string(nameOf(code)) + ": " + message};
+  }
   return {};
 }
 

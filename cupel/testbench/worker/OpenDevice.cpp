@@ -12,11 +12,13 @@ Result<std::unique_ptr<Device>> openDevice(const std::string &name) {
     return makeReferenceDevice();
   if (namesRemoteDevice(name))
     return openRemoteDevice(name);
-  if (namesPjrtDevice(name))
-    return openPjrtDevice(name);
+  runtime::DeviceName device = runtime::DeviceName::parse(name);
+  if (device.isPlugin())
+    return openPjrtDevice(device);
   return Error{"device '" + name +
-               "' is not known; there are 'reference', 'cupel' (our own plugin) and any PJRT "
-               "plugin by the path of its .so file, elsewhere as 'plugin.so@ssh lab'"};
+               "' is not known; there are 'reference', 'cupel' (our own plugin), the architectures "
+               "that it presents (cpu, n300, ...), and any PJRT plugin by the path of its .so "
+               "file, elsewhere as 'plugin.so@ssh lab'"};
 }
 
 } // namespace cupel::testbench::worker

@@ -3,6 +3,7 @@
 #include "cupel/testbench/worker/OwnProcesses.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 extern char **environ;
 
@@ -24,11 +26,17 @@ static int millisecondsUntil(Clock::time_point deadline) {
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 1000));
 }
 
-Status PipeProcess::start(const std::vector<std::string> &command) {
+Status PipeProcess::start(const std::vector<std::string> &command, bool listens) {
   stop();
-  int in[2], out[2];
-  if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
-    return Error{std::string("cannot make a pipe: ") + std::strerror(errno)};
+  int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
+  if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0 ||
+      (listens && ::pipe2(err, O_CLOEXEC) != 0)) {
+    Error error{std::string("cannot make a pipe: ") + std::strerror(errno)};
+    for (int end : {in[0], in[1], out[0], out[1]})
+      if (end >= 0)
+        ::close(end);
+    return error;
+  }
   std::vector<char *> argv;
   for (const std::string &word : command)
     argv.push_back(const_cast<char *>(word.c_str()));
@@ -37,22 +45,32 @@ Status PipeProcess::start(const std::vector<std::string> &command) {
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+  if (listens)
+    ::posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
   int failure = ::posix_spawnp(&process, argv[0], &actions, nullptr, argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(in[0]);
   ::close(out[1]);
+  if (listens)
+    ::close(err[1]);
   if (failure != 0) {
     ::close(in[1]);
     ::close(out[0]);
+    if (listens)
+      ::close(err[0]);
     process = -1;
     return Error{command.front() + ": cannot start: " + std::strerror(failure)};
   }
   keepProcess(process);
   input = in[1];
   output = out[0];
+  errors = err[0];
+  if (listens)
+    ::fcntl(errors, F_SETFL, O_NONBLOCK);
   ::fcntl(input, F_SETFL, O_NONBLOCK);
   ::fcntl(output, F_SETFL, O_NONBLOCK);
   buffered.clear();
+  said.clear();
   return {};
 }
 
@@ -74,6 +92,74 @@ void PipeProcess::stop() {
     ::usleep(2000);
   }
   process = -1;
+  if (errors >= 0) {
+    hear(); // What it said last.
+    ::close(errors);
+    errors = -1;
+  }
+}
+
+void PipeProcess::hear() {
+  constexpr size_t kKept = 2000;
+  char chunk[4096];
+  for (ssize_t got; errors >= 0 && (got = ::read(errors, chunk, sizeof chunk)) > 0;) {
+    std::string_view text(chunk, static_cast<size_t>(got));
+    said.append(text);
+    if (said.size() > kKept)
+      said.erase(0, said.size() - kKept);
+    while (!text.empty()) {
+      ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+      if (written <= 0)
+        break;
+      text.remove_prefix(static_cast<size_t>(written));
+    }
+  }
+}
+
+void PipeProcess::waitFor(int end, short events, Deadline deadline) {
+  pollfd waiting[2] = {{end, events, 0}, {errors, POLLIN, 0}}; // A negative end is passed over.
+  ::poll(waiting, 2, millisecondsUntil(deadline));
+  if (waiting[1].revents & POLLIN)
+    hear();
+  else if (waiting[1].revents != 0) { // Its end; poll would not wait any more.
+    ::close(errors);
+    errors = -1;
+  }
+}
+
+std::string PipeProcess::lastWords() {
+  siginfo_t ended{};
+  if (process > 0)
+    for (auto limit = Clock::now() + std::chrono::seconds(1);;) {
+      // Left for stop() to collect.
+      if (::waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+          ended.si_pid != 0 || Clock::now() >= limit)
+        break;
+      ::usleep(2000);
+    }
+  hear();
+  std::string words;
+  if (ended.si_pid != 0)
+    words = ended.si_code == CLD_EXITED ? "exit code " + std::to_string(ended.si_status)
+                                        : "killed by signal " + std::to_string(ended.si_status);
+  std::string_view text = said;
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
+    text.remove_suffix(1);
+  if (text.size() > 400)
+    text.remove_prefix(text.size() - 400);
+  if (!text.empty())
+    words += (words.empty() ? "it said: " : "; it said: ") + std::string(text);
+  return words.empty() ? words : " (" + words + ")";
+}
+
+std::string PipeProcess::takeUnread() {
+  if (process > 0)
+    while (true) {
+      Result<bool> more = fill(Clock::now());
+      if (!more || !*more || buffered.size() > 65536)
+        break;
+    }
+  return std::exchange(buffered, {});
 }
 
 Status PipeProcess::write(std::string_view bytes, Deadline deadline) {
@@ -89,8 +175,7 @@ Status PipeProcess::write(std::string_view bytes, Deadline deadline) {
       return Error{std::string("it takes no more input: ") + std::strerror(errno)};
     if (Clock::now() >= deadline)
       return Error{"it took no input before the deadline"};
-    pollfd waiting = {input, POLLOUT, 0};
-    ::poll(&waiting, 1, millisecondsUntil(deadline));
+    waitFor(input, POLLOUT, deadline);
   }
   return {};
 }
@@ -109,8 +194,7 @@ Result<bool> PipeProcess::fill(Deadline deadline) {
       return Error{std::string("its output cannot be read: ") + std::strerror(errno)};
     if (Clock::now() >= deadline)
       return Error{"no answer before the deadline"};
-    pollfd waiting = {output, POLLIN, 0};
-    ::poll(&waiting, 1, millisecondsUntil(deadline));
+    waitFor(output, POLLIN, deadline);
   }
 }
 

@@ -168,27 +168,16 @@ private:
   std::shared_ptr<pjrt::Client> client;
 };
 
-std::string_view withoutOptions(std::string_view name) { return name.substr(0, name.find('?')); }
-
 } // namespace
 
-bool namesPjrtDevice(const std::string &name) {
-  std::string_view plugin = withoutOptions(name);
-  return plugin == "cupel" || plugin.ends_with(".so");
-}
-
-Result<std::unique_ptr<Device>> openPjrtDevice(const std::string &name) {
-  std::string plugin(withoutOptions(name));
+Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &device) {
+  std::string name = device.str(), plugin = device.plugin;
   std::vector<pjrt::NamedValue> options;
-  std::string_view rest = std::string_view(name).substr(plugin.size());
-  while (!rest.empty()) {
-    rest.remove_prefix(1); // ? or &
-    size_t end = std::min(rest.find('&'), rest.size());
-    Result<pjrt::NamedValue> option = pjrt::parseNamedValue(rest.substr(0, end));
+  for (const std::string &text : device.options) {
+    Result<pjrt::NamedValue> option = pjrt::parseNamedValue(text);
     if (!option)
       return Error{"device '" + name + "': " + option.message()};
     options.push_back(std::move(*option));
-    rest.remove_prefix(end);
   }
   if (plugin == "cupel") {
     plugin = (std::filesystem::path(executableFolder()).parent_path() / "lib/pjrt_plugin_cupel.so")
@@ -197,9 +186,7 @@ Result<std::unique_ptr<Device>> openPjrtDevice(const std::string &name) {
       return Error{"device 'cupel': " + plugin + " is not there (./run builds it)"};
     // Devices that are made up cost nothing: enough for the programs people write.
     bool isChosen = std::getenv("CUPEL_ARCH") || std::getenv("CUPEL_NUM_DEVICES") ||
-                    std::ranges::any_of(options, [](const pjrt::NamedValue &option) {
-                      return option.name == "arch" || option.name == "num_devices";
-                    });
+                    !device.option("arch").empty() || !device.option("num_devices").empty();
     if (!isChosen)
       if (Result<pjrt::NamedValue> count = pjrt::parseNamedValue("num_devices=8"))
         options.push_back(std::move(*count));

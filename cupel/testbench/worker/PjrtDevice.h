@@ -2,6 +2,7 @@
 // into the worker's own process, which the runner replaces when it is lost.
 #pragma once
 
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/testbench/worker/Device.h"
 
 #include <memory>
@@ -9,11 +10,7 @@
 
 namespace cupel::testbench::worker {
 
-/// `PLUGIN.so`, or `cupel` for the plugin beside this binary; options for its client may follow:
-/// `cupel?num_devices=2&arch=n300`.
-Result<std::unique_ptr<Device>> openPjrtDevice(const std::string &name);
-
-/// Whether openPjrtDevice is meant: `cupel` or something that ends in `.so`, options aside.
-bool namesPjrtDevice(const std::string &name);
+/// `cupel` is the plugin beside this binary. Options are those of its client.
+Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &device);
 
 } // namespace cupel::testbench::worker

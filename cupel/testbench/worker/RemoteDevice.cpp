@@ -1,8 +1,9 @@
 #include "cupel/testbench/worker/RemoteDevice.h"
-#include "cupel/support/TemporaryFolder.h"
 
 #include "cupel/pjrt/host/Failure.h"
+#include "cupel/support/CommandWords.h"
 #include "cupel/support/Files.h"
+#include "cupel/support/TemporaryFolder.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/PipeProcess.h"
 
@@ -33,13 +34,27 @@ public:
 
   /// Sends a request with files and waits. Starts the other side where it is not running.
   Result<Reply> ask(ordered_json request, const fs::path &folder, double timeout) {
-    if (!process.isRunning())
-      if (Status started = process.start(command); !started)
+    if (!process.isRunning()) {
+      if (Status started = process.start(command, /*listens=*/true); !started)
         return Error{started.message()};
+      hasAnswered = false;
+      greetings = 0;
+      banner.clear();
+    }
     Result<Reply> reply = exchange(std::move(request), folder, timeout);
-    if (!reply)
-      process.stop(); // What is in the pipe cannot be followed any more.
-    return reply;
+    if (reply)
+      return reply;
+    std::string message = reply.message() + process.lastWords();
+    if (!hasAnswered) {
+      std::istringstream unread(process.takeUnread());
+      for (std::string line; std::getline(unread, line);)
+        greet(line);
+      if (!banner.empty())
+        message += "; instead of answers came '" + banner + "'";
+    }
+    Error error{message};
+    process.stop(); // What is in the pipe cannot be followed any more.
+    return error;
   }
 
 private:
@@ -69,9 +84,17 @@ private:
       Result<std::string> text = process.readLine(deadline);
       if (!text)
         return Error{text.message()};
-      ordered_json json = ordered_json::parse(*text, nullptr, false);
-      if (!json.is_object())
-        return Error{"it answered '" + text->substr(0, 200) + "', which is not JSON"};
+      ordered_json json =
+          ordered_json::parse(hasAnswered ? *text : behindBanner(*text), nullptr, false);
+      if (!json.is_object()) {
+        // Login scripts greet before cupel-device begins.
+        if (hasAnswered || ++greetings > kMostGreetings)
+          return Error{"it answered '" + text->substr(0, 200) + "', which is not JSON"};
+        greet(*text);
+        continue;
+      }
+      hasAnswered = true;
+      banner.clear();
       if (!json.contains("done"))
         continue; // A stage.
       Reply reply;
@@ -89,8 +112,25 @@ private:
     }
   }
 
+  void greet(const std::string &line) {
+    if (banner.size() < 200 && line.find_first_not_of(" \t\r") != std::string::npos)
+      banner += (banner.empty() ? "" : " | ") + line.substr(0, 200);
+  }
+
+  /// An answer in a line that a greeting without an end begins.
+  static std::string behindBanner(const std::string &line) {
+    for (std::string_view begin : {"{\"stage\":", "{\"done\":"})
+      if (size_t at = line.find(begin); at != std::string::npos)
+        return line.substr(at);
+    return line;
+  }
+
+  static constexpr int kMostGreetings = 1000;
   std::vector<std::string> command;
   PipeProcess process;
+  bool hasAnswered = false;
+  int greetings = 0;
+  std::string banner; // What came before the first answer.
 };
 
 std::string textOf(const ordered_json &json, const char *key) {
@@ -215,14 +255,6 @@ size_t launcherAt(const std::string &name) {
   return at == std::string::npos || at + 1 == name.size() ? std::string::npos : at;
 }
 
-std::vector<std::string> splitWords(const std::string &text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;)
-    words.push_back(word);
-  return words;
-}
-
 } // namespace
 
 bool namesRemoteDevice(const std::string &name) {
@@ -232,9 +264,17 @@ bool namesRemoteDevice(const std::string &name) {
 Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {
   ::signal(SIGPIPE, SIG_IGN); // A connection that is lost is an error, not the end.
   size_t at = launcherAt(name);
-  std::vector<std::string> command = splitWords(name.substr(at + 1));
+  Result<std::vector<std::string>> words = commandWords(name.substr(at + 1));
+  if (!words)
+    return Error{"device '" + name + "': " + words.message()};
+  std::vector<std::string> command = std::move(*words);
   if (command.empty())
     return Error{"device '" + name + "': no command stands behind the @"};
+  // ssh hands the words to a shell on the other side; other launchers take them as they are.
+  bool toShell = fs::path(command.front()).filename() == "ssh";
+  auto add = [&](const std::string &word) {
+    command.push_back(toShell ? quotedForShell(word) : word);
+  };
   if (fs::path(command.back()).filename() != "cupel-device")
     command.push_back("cupel-device");
   std::string plugin = name.substr(0, at), options;
@@ -243,11 +283,11 @@ Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {
     plugin.resize(question);
   }
   command.push_back("serve");
-  command.push_back(plugin);
+  add(plugin);
   std::istringstream stream(options);
   for (std::string option; std::getline(stream, option, '&');) {
     command.push_back("--option");
-    command.push_back(option);
+    add(option);
   }
 
   auto connection = std::make_shared<Connection>(std::move(command));

@@ -11,8 +11,9 @@
 namespace cupel::testbench::worker {
 
 /// `PLUGIN.so@LAUNCHER`, options before the @: `/opt/vendor.so?preallocate=false@ssh lab`. The
-/// launcher is split at spaces and followed by `cupel-device serve PLUGIN`; where its last word
-/// names cupel-device itself, by `serve PLUGIN`.
+/// launcher is taken apart as a shell does and followed by `cupel-device serve PLUGIN`; where its
+/// last word names cupel-device itself, by `serve PLUGIN`. What it prints before the first answer
+/// is passed over.
 Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name);
 
 bool namesRemoteDevice(const std::string &name);

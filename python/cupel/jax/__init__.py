@@ -1,11 +1,12 @@
 """JAX's entry into Cupel: `jax.devices("cupel")`.
 
 JAX finds this module through the entry point group `jax_plugins` and calls `initialize()`. The platform is registered
-below the CPU's priority, so that installing Cupel changes nobody's default; `JAX_PLATFORMS=cupel,cpu` makes it the default.
+below the CPU's priority, so that installing Cupel changes nobody's default; `JAX_PLATFORMS=cupel` makes it the default.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 
@@ -35,6 +36,28 @@ def _options() -> dict[str, str | int]:
     return options
 
 
+def _register_failure(error: Exception) -> None:
+    """JAX only logs what `initialize` raises: the reason is kept for who asks for the platform, and for nobody else."""
+    from jax._src import xla_bridge
+
+    def fail() -> None:
+        raise RuntimeError(f"Cupel is not available: {error}")
+
+    xla_bridge.register_backend_factory(PLATFORM, fail, priority=_PRIORITY, fail_quietly=True)
+
+
+def _add_cpu() -> None:
+    """JAX gives operands of callbacks and arrays for other frameworks to its CPU backend, which `JAX_PLATFORMS=cupel` leaves out.
+
+    The default device stays ours: the first of the list is.
+    """
+    from jax._src import config
+
+    names = (config.jax_platforms.value or "").split(",")
+    if PLATFORM in names and "cpu" not in names:
+        config.update("jax_platforms", ",".join([*names, "cpu"]))
+
+
 def initialize(options: dict[str, str | int] | None = None) -> None:
     """Registers the platform `cupel` and what JAX lowers for it; a second call does nothing.
 
@@ -52,11 +75,16 @@ def initialize(options: dict[str, str | int] | None = None) -> None:
         path = plugin_path()
         _pjrt.check_loadable()
     except (FileNotFoundError, ImportError) as error:
-        # An exception here would only be logged by JAX; the user who asks for cupel must see it.
-        _logger.warning("Cupel is not available: %s", error)
+        _is_registered = True
+        _logger.info("Cupel is not available: %s", error)
+        _register_failure(error)
         return
     _is_registered = True
+    _add_cpu()
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else _DEFAULTS | options)
+    # A mistake in an option (CUPEL_ARCH) is told to who asks for the platform; users of the CPU go on.
+    registrations = xla_bridge._backend_factories
+    registrations[PLATFORM] = dataclasses.replace(registrations[PLATFORM], fail_quietly=True)
 
     from cupel.jax import callbacks, interchange, lowerings
 

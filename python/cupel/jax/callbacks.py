@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
+import secrets
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,8 @@ INSPECT_TARGET = "cupel_inspect_sharding"
 
 _lock = threading.Lock()
 _functions: dict[int, Callable[..., Any]] = {}
-_keys = itertools.count(1)
+# No two processes begin at the same number: an executable that comes from another one must not find a function here.
+_keys = itertools.count(secrets.randbits(62) + 1)
 
 
 class _Entry:
@@ -52,10 +54,17 @@ def _without_mesh() -> Iterator[None]:
         config.device_context.set_local(concrete)
 
 
+def _function(key: int) -> Callable[..., Any]:
+    function = _functions.get(key)
+    if function is None:
+        raise RuntimeError("this program calls a Python function of the process that compiled it, which is not here; compile it again in this one")
+    return function
+
+
 def _answer(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     # Operands are views of device memory that ends with the call; a callback may keep what it gets.
     with _without_mesh():
-        values = _functions[key](*(operand.copy() for operand in operands))
+        values = _function(key)(*(operand.copy() for operand in operands))
     for result, value in zip(results, values, strict=True):
         result[...] = value
 
@@ -103,7 +112,7 @@ class _Buffer:
 
 def _answer_with_buffers(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     with _without_mesh():
-        _functions[key](_BufferContext(), *(_Buffer(array) for array in (*operands, *results)))
+        _function(key)(_BufferContext(), *(_Buffer(array) for array in (*operands, *results)))
 
 
 def _answer_with_sharding(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:

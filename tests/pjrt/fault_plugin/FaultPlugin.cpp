@@ -5,6 +5,7 @@
 #include "cupel/pjrt/Structs.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -28,6 +29,12 @@ bool faulty(std::string_view name) {
     return clientFault == name;
   const char *asked = std::getenv("CUPEL_FAULT");
   return asked && name == asked;
+}
+
+/// By the signal also where a sanitizer would rather tell about it.
+__attribute__((no_sanitize("undefined", "address"))) void crash() {
+  std::signal(SIGSEGV, SIG_DFL);
+  *static_cast<volatile int *>(nullptr) = 1;
 }
 
 struct FakeError {
@@ -221,7 +228,7 @@ PJRT_Error *createClient(PJRT_Client_Create_Args *args) {
   if (faulty("client-null"))
     return nullptr;
   if (faulty("client-crash"))
-    *static_cast<volatile int *>(nullptr) = 1;
+    crash();
   currentClient = new FakeClient;
   args->client = reinterpret_cast<PJRT_Client *>(currentClient);
   return nullptr;
@@ -315,7 +322,7 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
   if (faulty("compile-null"))
     return nullptr;
   if (faulty("compile-crash"))
-    *static_cast<volatile int *>(nullptr) = 1;
+    crash();
   if (faulty("compile-abort")) {
     std::fputs("assertion failed: the compiler is broken\n", stderr);
     std::abort();
@@ -371,7 +378,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
   if (faulty("execute-error"))
     return makeError(PJRT_Error_Code_RESOURCE_EXHAUSTED, "out of device memory: 1 GiB asked");
   if (faulty("execute-crash"))
-    *static_cast<volatile int *>(nullptr) = 1;
+    crash();
   while (faulty("execute-hang"))
     ::sleep(1);
   FakeExecutable &executable = *executableOf(args->executable);
