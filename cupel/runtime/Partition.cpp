@@ -18,7 +18,9 @@ using tensor::Shards;
 
 static bool isStaticTensor(mlir::Type type) {
   auto ranked = dyn_cast<RankedTensorType>(type);
+  // Offsets are numbers of 32 bits.
   return ranked && ranked.hasStaticShape() && !ranked.getEncoding() &&
+         llvm::all_of(ranked.getShape(), [](int64_t size) { return size <= INT32_MAX; }) &&
          (ranked.getElementType().isIntOrFloat() || isa<ComplexType>(ranked.getElementType()));
 }
 
@@ -68,6 +70,10 @@ bool Partitioner::run(const ProgramInfo &info) {
   return true;
 }
 
+int Partitioner::wholeAxis(sdy::AxisRefAttr axis) const {
+  return axis.getSubAxisInfo() ? -1 : device.axisOf(axis.getName());
+}
+
 std::optional<Split> Partitioner::splitOf(sdy::TensorShardingAttr sharding) {
   sdy::MeshAttr its = reference::meshOf(sharding, module);
   Split split = Split::whole(static_cast<int64_t>(sharding.getDimShardings().size()));
@@ -77,14 +83,14 @@ std::optional<Split> Partitioner::splitOf(sdy::TensorShardingAttr sharding) {
     return std::nullopt;
   for (auto [axes, dim] : llvm::zip_equal(split.dims, sharding.getDimShardings()))
     for (sdy::AxisRefAttr axis : dim.getAxes()) {
-      if (axis.getSubAxisInfo())
+      axes.push_back(wholeAxis(axis));
+      if (axes.back() < 0)
         return std::nullopt;
-      axes.push_back(device.axisOf(axis.getName()));
     }
   for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes()) {
-    if (axis.getSubAxisInfo())
+    split.unreduced.push_back(wholeAxis(axis));
+    if (split.unreduced.back() < 0)
       return std::nullopt;
-    split.unreduced.push_back(device.axisOf(axis.getName()));
   }
   llvm::sort(split.unreduced);
   return split;
@@ -137,9 +143,9 @@ void Partitioner::findHints() {
         for (auto [i, axes] : llvm::enumerate(dims)) {
           MeshAxes numbers;
           for (sdy::AxisRefAttr axis : axes) {
-            if (axis.getSubAxisInfo())
+            numbers.push_back(wholeAxis(axis));
+            if (numbers.back() < 0)
               return;
-            numbers.push_back(device.axisOf(axis.getName()));
           }
           if (shapeOf(value)[i] % device.parts(numbers))
             numbers.clear();
@@ -340,6 +346,12 @@ OwningOpRef<ModuleOp> partition(ModuleOp given, const ProgramInfo &info) {
   Result<int64_t> count = reference::deviceCount(mesh);
   if (!count || *count != info.partitions)
     return {};
+  // Every device once, in any order.
+  SmallVector<int64_t> ids(mesh.getDeviceIds());
+  llvm::sort(ids);
+  for (auto [i, id] : llvm::enumerate(ids))
+    if (id != static_cast<int64_t>(i) || static_cast<int64_t>(ids.size()) != *count)
+      return {};
   OwningOpRef<ModuleOp> module = given.clone();
   auto entry = module->lookupSymbol<func::FuncOp>("main");
   if (!entry || entry.isExternal() || !entry.getBody().hasOneBlock() || !inlineCalls(entry))

@@ -51,6 +51,11 @@ MeshAxes Partitioner::summandsThrough(Operation &op) {
   auto of = [&](unsigned i) { return local(op.getOperand(i)).split.unreduced; };
   if (isa<stablehlo::NegateOp>(op))
     return of(0);
+  // Rounds every summand, which is for the program to ask for.
+  if (isa<stablehlo::ConvertOp>(op) && local(op.getOperand(0)).keepsSummands &&
+      isa<FloatType>(getElementTypeOrSelf(op.getOperand(0))) &&
+      isa<FloatType>(getElementTypeOrSelf(op.getResult(0))))
+    return of(0);
   if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(op))
     return of(0) == of(1) ? of(0) : MeshAxes();
   auto isFree = [&](unsigned i, const MeshAxes &axes) {
@@ -267,12 +272,28 @@ std::optional<bool> Partitioner::lowerAlongDimensions(Operation &op) {
   } else {
     return std::nullopt;
   }
-  for (mlir::Value operand : op.getOperands())
-    reduced(operand);
+  SmallVector<mlir::Value> first(op.getOperands().take_front(shaped));
+  // What only moves elements moves summands as well.
+  MeshAxes summands = local(first.front()).split.unreduced;
+  bool moves = isa<stablehlo::ConcatenateOp, stablehlo::ReverseOp, stablehlo::SliceOp,
+                   stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp>(op);
+  bool keeps = false;
+  for (mlir::Value operand : first) {
+    moves &= local(operand).split.unreduced == summands;
+    keeps |= local(operand).keepsSummands;
+  }
+  if (!moves)
+    summands.clear();
+  for (auto [i, operand] : llvm::enumerate(op.getOperands()))
+    if (!moves || i >= shaped)
+      reduced(operand);
   if (failed)
     return false;
-  SmallVector<mlir::Value> first(op.getOperands().take_front(shaped));
   Split split = common(op, first, keep);
+  for (MeshAxes &axes : split.dims)
+    if (llvm::any_of(axes, [&](int axis) { return llvm::is_contained(summands, axis); }))
+      axes.clear();
+  split.unreduced = summands;
   SmallVector<mlir::Value> operands;
   SmallVector<mlir::Type> types;
   for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
@@ -290,7 +311,7 @@ std::optional<bool> Partitioner::lowerAlongDimensions(Operation &op) {
     return false;
   adapt(made, split);
   for (auto [result, here] : llvm::zip_equal(op.getResults(), made->getResults()))
-    set(result, here, split);
+    set(result, here, split, keeps && !summands.empty());
   return true;
 }
 

@@ -45,8 +45,9 @@ struct Ran {
 };
 
 /// Runs a program whose mesh is @mesh = <["x"=2, "y"=2]> on one device and on four, and compares.
-Ran run(const std::string &body, bool splits = true) {
-  std::string program = "sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n" + body;
+Ran run(const std::string &body, bool splits = true, const std::string &order = "",
+        const std::string &axes = "\"x\"=2, \"y\"=2") {
+  std::string program = "sdy.mesh @mesh = <[" + axes + "]" + order + ">\n" + body;
   auto single = compile(program, {});
   CompileOptions options;
   options.partitions = 4;
@@ -178,6 +179,21 @@ TEST(PartitionTest, ProductsOfSums) {
       return %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
     })");
   }
+}
+
+TEST(PartitionTest, SummandsMoveWithTheirElements) {
+  Ran ran = run(R"(
+    func.func @main(%a: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}], unreduced={"x"}>},
+                    %b: tensor<1x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}], unreduced={"x"}>}, %n: tensor<i32>)
+        -> (tensor<3x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}], unreduced={"x"}>}) {
+      %z = stablehlo.constant dense<0> : tensor<i32>
+      %0 = stablehlo.dynamic_update_slice %a, %b, %n, %z : (tensor<2x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
+      %1 = stablehlo.reverse %0, dims = [0] : tensor<2x4xf32>
+      %2 = stablehlo.dynamic_slice %1, %n, %z, sizes = [1, 4] : (tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+      %3 = stablehlo.concatenate %0, %2, dim = 0 : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<3x4xf32>
+      return %3 : tensor<3x4xf32>
+    })");
+  EXPECT_FALSE(has(ran, "all_")) << ran.text;
 }
 
 TEST(PartitionTest, EveryWayFromOneSplitToAnother) {
@@ -323,7 +339,28 @@ TEST(PartitionTest, WhatSaysItselfWhatDevicesDo) {
     })");
 }
 
+TEST(PartitionTest, DevicesInAnyOrder) {
+  std::string text = R"(
+    func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>},
+                    %b: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) -> (tensor<8x6xf32>, tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x"}, {}]>}) {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+      %1 = stablehlo.iota dim = 0 : tensor<8x4xf32>
+      %2 = stablehlo.add %a, %1 : tensor<8x4xf32>
+      return %0, %2 : tensor<8x6xf32>, tensor<8x4xf32>
+    })";
+  Ran ran = run(text, true, ", device_ids=[2, 0, 3, 1]");
+  EXPECT_TRUE(has(ran, "all_reduce")) << ran.text;
+}
+
 TEST(PartitionTest, LeavesAloneWhatItCannotSplit) {
+  // A part of an axis.
+  Ran part = run(R"(
+    func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"z":(1)2}, {}]>}) -> tensor<8x4xf32> {
+      %0 = stablehlo.tanh %a : tensor<8x4xf32>
+      return %0 : tensor<8x4xf32>
+    })",
+                 true, "", "\"z\"=4");
+  EXPECT_TRUE(has(part, "tensor<8x4xf32>")) << part.text;
   // Two pieces of five rows are uneven.
   Ran uneven = run(R"(
     func.func @main(%a: tensor<5x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<5x4xf32> {

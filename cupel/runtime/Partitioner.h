@@ -40,6 +40,8 @@ private:
   // Splits
   //===--------------------------------------------------------------------===//
 
+  /// The number of an axis; -1 for a part of one, which no rule knows.
+  int wholeAxis(sdy::AxisRefAttr axis) const;
   std::optional<Split> splitOf(sdy::TensorShardingAttr sharding);
 
   /// How devices hold an argument or a result; false if not in a way that we can say.
