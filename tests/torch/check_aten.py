@@ -303,7 +303,8 @@ for _number in (0, 1, 2):
 each("gradient of masked_scatter", [lambda g: aten.masked_scatter_backward(g, g > 0, [30]), lambda g: aten.masked_scatter_backward(g, g > 9, [4]),
                                     lambda g: aten.masked_scatter_backward(g, g[0] > 0, [5, 5])], SQUARE)
 each("gradient of weights of samples", [lambda g, w, i, o: aten._embedding_bag_per_sample_weights_backward(g, w, i, o, t(0, 0, 1, 1, 1, 2), 0, -1),
-                                        lambda g, w, i, o: aten._embedding_bag_per_sample_weights_backward(g, w, i, o, t(0, 0, 1, 1, 1, 2), 0, 4)],
+                                        lambda g, w, i, o: aten._embedding_bag_per_sample_weights_backward(g, w, i, o, t(0, 0, 1, 1, 1, 2), 0, 4),
+                                        lambda g, w, i, o: aten._embedding_bag_per_sample_weights_backward(g, w, i, o, torch.empty(0, dtype=torch.int64), 0, -1)],
      torch.randn(3, 4), torch.randn(6, 4), t(1, 4, 4, 0, 5, 2), t(0, 2, 5))
 
 # Quantization that training is aware of: rounded to even, cut off, and where it was.

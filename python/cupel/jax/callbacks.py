@@ -179,6 +179,8 @@ def _emit(ctx: Any, callback: Callable[..., Any], token: Any, operands: Sequence
     result = build(ctx, *operands, key=np.uint64(entry.key))
     if sharding is not None:
         mlir.set_sharding(ctx.module_context, result, sharding)
+    if partitioned:  # Every device calls with the piece that it has.
+        result.attributes["mhlo.frontend_attributes"] = mlir.ir.DictAttr.get({"cupel_partitioned": mlir.ir.StringAttr.get("true")})
     results = list(result.results)
     if token:
         token, *results = results

@@ -174,6 +174,19 @@ void lowerEmbeddingBag(Node &n) {
   (void)sizes;
 }
 
+/// The bag of each index; torch leaves offset2bag empty where its forward pass did not need it.
+Value knownBag(Node &n, Value bag, int64_t count, int64_t bags) {
+  if (H::countOf(bag) == count)
+    return bag;
+  Value offsets = n.declares("offsets") ? n.in("offsets") : bag;
+  if (n.failed() || H::countOf(bag) != 0 || H::rankOf(offsets) != 1 || H::countOf(offsets) < bags) {
+    n.fail("offset2bag and offsets do not fit indices");
+    return bag;
+  }
+  // There may be one more offset, behind the last bag.
+  return bagOf(n.b, n.b.sliceDim(offsets, 0, 0, bags), count);
+}
+
 /// Each index takes the gradient of its bag; with maxima, each feature that of where it came from.
 void lowerEmbeddingBagBackward(Node &n) {
   HloBuilder &b = n.b;
@@ -201,8 +214,9 @@ void lowerEmbeddingBagBackward(Node &n) {
     Value safe = b.maximum(where, b.like(where, 0)); // An empty bag says -1.
     return n.out(b.scatterAlong(zeros, safe, g, 0, Fold::Add));
   }
-  if (H::countOf(bag) != count)
-    return n.fail("offset2bag does not fit indices");
+  bag = knownBag(n, bag, count, bags);
+  if (n.failed())
+    return;
   Value updates = b.take(g, bag, 0); // [count, width]
   auto scaled = [&](Value factor) { updates = b.multiply(updates, b.reshape(factor, {count, 1})); };
   if (n.has("per_sample_weights"))
@@ -225,7 +239,7 @@ void lowerSampleWeightsBackward(Node &n) {
   HloBuilder &b = n.b;
   Type type = n.computeType(n.resultElement());
   Value g = n.in("grad", type), weight = n.in("weight", type), indices = n.in("indices"),
-        offsets = n.in("offsets"), bag = n.in("offset2bag");
+        bag = n.in("offset2bag");
   int64_t padding = n.integer("padding_idx", -1);
   if (n.failed())
     return;
@@ -236,11 +250,9 @@ void lowerSampleWeightsBackward(Node &n) {
     return n.fail("only sums have weights a sample");
   if (isEmpty(g) || count == 0)
     return n.out(b.splat(0, type, n.resultShape()));
-  if (H::countOf(bag) != count) // Torch leaves it out where it did not need it.
-    bag = bagOf(b,
-                H::countOf(offsets) > H::shapeOf(g)[0] ? b.sliceDim(offsets, 0, 0, H::shapeOf(g)[0])
-                                                       : offsets,
-                count);
+  bag = knownBag(n, bag, count, H::shapeOf(g)[0]);
+  if (n.failed())
+    return;
   Value y = b.reduce(b.multiply(b.take(g, bag, 0), b.take(weight, indices, 0)), {1}, Fold::Add);
   if (padding >= 0)
     y = b.select(b.equal(indices, b.like(indices, double(padding))), b.like(y, 0), y);
