@@ -3,6 +3,7 @@
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/runtime/DeviceName.h"
+#include "cupel/support/CommandWords.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/MissingLibrary.h"
 #include "cupel/support/Process.h"
@@ -192,8 +193,8 @@ void printTable(const std::vector<Finding> &findings, bool healthy) {
 
 /// What a plugin is and can do. `cupel` loads no plugin: cupel-device does, in a process that may
 /// be lost.
-int examineDevice(const std::string &device, const Arguments &options, double timeout,
-                  bool asJson) {
+int examineDevice(const std::string &device, const Arguments &options, const std::string &launcher,
+                  double timeout, bool asJson) {
   fs::path folder = executableFolder();
   const runtime::DeviceName named = runtime::DeviceName::parse(device);
   bool isOurs = named.plugin == "cupel";
@@ -215,6 +216,24 @@ int examineDevice(const std::string &device, const Arguments &options, double ti
     }
   if (asJson)
     forwarded.push_back("--json");
+  if (!launcher.empty()) {
+    // The same command, where the device is.
+    Result<Arguments> words = commandWords(launcher);
+    if (!words || words->empty())
+      return reportError("doctor", words ? "--device-launcher names no command" : words.message(),
+                         kExitUsage);
+    bool toShell = fs::path(words->front()).filename() == "ssh"; // It hands words to a shell.
+    Arguments command(words->begin() + 1, words->end());
+    if (fs::path(words->back()).filename() != "cupel-device")
+      command.push_back("cupel-device");
+    for (const std::string &word : forwarded)
+      command.push_back(toShell ? quotedForShell(word) : word);
+    Status status = execute(
+        words->front().find('/') == std::string::npos ? findOnPath(words->front()) : words->front(),
+        command);
+    return reportError("doctor", words->front() + ": cannot start: " + status.message(),
+                       kExitUsage);
+  }
   Status status = execute((folder / "cupel-device").string(), forwarded);
   return reportError("doctor", status.message() + " (to get it: " + howToRestore() + ")",
                      kExitUsage);
@@ -231,11 +250,15 @@ int runDoctorVerb(const Arguments &arguments) {
   line.example("cupel doctor --device n300", "our own plugin as an architecture");
   bool asJson = false;
   std::string device;
+  std::string launcher;
   Arguments options;
   double timeout = 60;
   line.flag("--json", asJson, "Print a JSON object");
   line.option("--device", device,
               "A PJRT plugin's .so file, cupel for our own, or an architecture that it presents");
+  line.option("--device-launcher", launcher,
+              "Look at the plugin through this command and cupel-device there, e.g. 'ssh lab'")
+      .needs("--device");
   line.option("--option", options,
               "NAME=VALUE for the plugin's client, such as "
               "preallocate=false")
@@ -252,7 +275,7 @@ int runDoctorVerb(const Arguments &arguments) {
     return reportError("doctor", "--device names nothing; a plugin's .so file, or cupel",
                        kExitUsage);
   if (!device.empty())
-    return examineDevice(device, options, timeout, asJson);
+    return examineDevice(device, options, launcher, timeout, asJson);
 
   std::vector<Finding> findings = examine();
   bool healthy = true;

@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 
 def build(folder: Path) -> ctypes.CDLL:
     library = folder / "libscaled_sum.so"
-    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-shared", "-fPIC", f"-I{jax.ffi.include_dir()}", HERE / "scaled_sum.cpp", "-o", library], check=True)
+    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-shared", "-fPIC", "-isystem", jax.ffi.include_dir(), HERE / "scaled_sum.cpp", "-o", library], check=True)
     return ctypes.CDLL(str(library))
 
 

@@ -295,6 +295,17 @@ def doctor_tells_the_same(folder: Path) -> None:
 
 
 @check
+def doctor_looks_through_a_launcher(folder: Path) -> None:
+    plugin = BUILD / "lib/pjrt_plugin_cupel.so"
+    for launcher in (f"env {DEVICE}", f"sh -c 'exec \"$0\" \"$@\"' {DEVICE}"):
+        done = cupel("doctor", "--device", plugin, "--device-launcher", launcher)
+        assert done.returncode == 0 and "self-test    passed" in done.stdout, done
+    for launcher, told in (("no-such-launcher", "cannot start"), ("'open", "is not closed"), (" ", "names no command")):
+        done = cupel("doctor", "--device", plugin, "--device-launcher", launcher)
+        assert done.returncode == 2 and told in done.stdout, done
+
+
+@check
 def wrong_usage(folder: Path) -> None:
     for arguments in ((), ("run",), ("run", PLUGIN), ("info", PLUGIN, "--option", "nonsense"),
                       ("info", PLUGIN, "--timeout", "-1"), ("dance",)):
