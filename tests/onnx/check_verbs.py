@@ -299,6 +299,21 @@ def shapes_are_taken_and_checked(folder: Path) -> None:
 
 
 @check
+def contradictory_types_name_the_node(folder: Path) -> None:
+    refused = 0
+    for op, count in (("Erf", 1), ("Gelu", 1), ("Softmax", 1), ("LayerNormalization", 2), ("And", 2), ("Sin", 1), ("Conv", 2), ("BatchNormalization", 5), ("Pow", 2)):
+        for kind in (TensorProto.BOOL, TensorProto.COMPLEX64):
+            operands = [f"x{i}" for i in range(count)]
+            save(folder / "m.onnx", [helper.make_node(op, operands, ["y"], name="guilty")],
+                 [value(name, [4, 4], kind if i == 0 else TensorProto.FLOAT) for i, name in enumerate(operands)], [value("y", None)], opset=20)
+            result = subprocess.run([str(CUPEL), "compile", "m.onnx"], capture_output=True, text=True, cwd=folder, timeout=300, stdin=subprocess.DEVNULL)
+            expect(result.returncode in (0, 1) and "does not verify" not in result.stderr, f"{op}: {result.returncode} {result.stderr}")
+            refused += result.returncode
+            expect(result.returncode == 0 or "'guilty'" in result.stderr or "input 'x0'" in result.stderr, f"{op}: {result.stderr}")
+    expect(refused >= 9, f"only {refused} of 18 were refused")
+
+
+@check
 def run_takes_shapes_as_well(folder: Path) -> None:
     dense_layer(folder / "m/layer.onnx")
     record, = run(folder, "m/layer.onnx", "--shape", "x=3x64", "--device", OPTIONS.plugin or "reference")

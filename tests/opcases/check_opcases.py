@@ -365,6 +365,17 @@ def cases_of_onnx_models_mean_their_nodes(bench: Bench) -> None:
 
 
 @check
+def softmax_of_old_onnx_models_is_told_apart(bench: Bench) -> None:
+    import onnx_extraction as extraction
+
+    extraction.old_softmax(bench.folder / "old.onnx")
+    done = bench.run("extract", "old.onnx", "-o", "old.yaml", verb="ops")
+    case, = extraction.cases_of(bench.folder / "old.yaml")
+    expect(extraction.node_of(case) == "of_rows" and case["attrs"] == {"dim": {"value": 1}}, case)
+    expect("of_planes" in done.stderr + done.stdout and "before opset 13" in done.stderr + done.stdout, done.stderr + done.stdout)
+
+
+@check
 def extraction_refuses_what_is_no_model(bench: Bench) -> None:
     bench.write("a.pt2", "nothing")
     for name, words in (("a.pt2", "a.pt2"), ("b.pt2", "b.pt2"), ("c.txt", ".pt2 and .onnx")):

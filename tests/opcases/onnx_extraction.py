@@ -92,6 +92,14 @@ def model(path: Path) -> Path:
     return path
 
 
+def old_softmax(path: Path) -> None:
+    """Before opset 13 it is over all dimensions from its axis (1, where none is said) on: one call of torch only where that is the last."""
+    nodes = [helper.make_node("Softmax", ["rows"], ["a"], name="of_rows"), helper.make_node("Softmax", ["planes"], ["b"], name="of_planes")]
+    inputs = [helper.make_tensor_value_info("rows", TensorProto.FLOAT, [3, 4]), helper.make_tensor_value_info("planes", TensorProto.FLOAT, [2, 3, 4])]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_value_info(name, onnx.TypeProto()) for name in "ab"])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=7), path)
+
+
 def cases_of(path: Path) -> list[dict]:
     """The cases of a file with defaults filled in, in the form that the Python worker takes."""
     file = yaml.safe_load(path.read_text())

@@ -108,6 +108,9 @@ Value listOf(const std::vector<int64_t> &items) {
 class Extractor {
 public:
   explicit Extractor(const Model &model) : model(model) {
+    for (const proto::OperatorSetIdProto &set : model.proto().opset_import())
+      if (set.domain().empty() || set.domain() == "ai.onnx")
+        opset = set.version();
     const proto::GraphProto &graph = model.proto().graph();
     for (const proto::TensorProto &tensor : graph.initializer())
       constants[tensor.name()] = &tensor;
@@ -267,7 +270,12 @@ private:
     }
     if (op == "Softmax" || op == "LogSoftmax") {
       one->op = op == "Softmax" ? "torch.softmax" : "torch.log_softmax";
-      attr("dim", Value::of(integer("axis", -1)));
+      int64_t axis = integer("axis", opset < 13 ? 1 : -1);
+      if (opset < 13 && axis != -1 && axis != rankOf(0) - 1) {
+        why = "before opset 13 it is over all dimensions from its axis on";
+        return false;
+      }
+      attr("dim", Value::of(axis));
       return tensor(0);
     }
     if (op == "LeakyRelu" || op == "Elu") {
@@ -487,6 +495,7 @@ private:
   }
 
   const Model &model;
+  int64_t opset = 1; ///< Of the standard's own operators.
   std::unordered_map<std::string, const proto::TensorProto *> constants;
   const proto::NodeProto *node = nullptr;
   const SurveyedTypes *types = nullptr;
