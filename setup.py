@@ -19,6 +19,7 @@ PARTS = [
     ("cupel", "bin/cupel", "bin"),
     ("cupel-worker", "bin/cupel-worker", "bin"),
     ("cupel-device", "bin/cupel-device", "bin"),
+    ("cupel-lsp", "bin/cupel-lsp", "bin"),
 ]
 
 
@@ -33,6 +34,8 @@ def run(*command: str) -> None:
 
 class BuildWithPlugin(build_py):
     def run(self) -> None:
+        # Everything in there goes into the wheel, also what an earlier build left.
+        shutil.rmtree(Path(self.build_lib) / "cupel", ignore_errors=True)
         super().run()
         for script in ("fetch-python-grammar", "fetch-onnx-schema"):
             run(f"scripts/{script}")

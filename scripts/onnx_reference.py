@@ -22,7 +22,8 @@ from the table of lowerings (`cupel ops --known`): change those, not this page.
 `cupel run DIR` takes `.onnx` files. In ONNX's own layout (`model.onnx` with `test_data_set_*` beside it) each data set is a test and is judged
 by the suite's bounds (every element within 1e-7 + 1e-3 * |expected|; 2^-6 in place of 1e-3 for bfloat16) unless the test configuration says
 otherwise. [zoo/onnx/backend_suite.yaml](../../zoo/onnx/backend_suite.yaml) lists the tests of the suite whose stored data mislead, each with
-the reason. Without data the inputs are made from the seed and the result of a device is compared with the reference's.
+the reason. Without data the inputs are made from the seed and the result of a device is compared with the reference's. Sizes that are symbols
+are those of the data, else what `--shape NAME=2x3` says (of `run`, `compile` and `ops`; it says more than data of another shape, which are then left aside), else 1, with a note.
 `cupel compile model.onnx` writes the program, `cupel ops model.onnx` says what a model is made of and where it fails.
 
 A model that cannot be made into a program of static shapes is refused, for a reason that is one of two kinds: **never** (no such program can

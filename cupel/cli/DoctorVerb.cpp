@@ -4,6 +4,7 @@
 #include "cupel/cli/Verbs.h"
 #include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Error.h"
+#include "cupel/support/MissingLibrary.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Version.h"
 
@@ -53,74 +54,113 @@ Finding tool(std::string name, const std::string &path, bool required, std::stri
   return finding;
 }
 
+/// Whether this binary lies in a build tree, where it can be built again; else it was installed.
+bool isInBuildTree() {
+  return fs::exists(fs::path(executableFolder()).parent_path() / "CMakeCache.txt");
+}
+
+/// What brings back a file of ours.
+std::string howToRestore() {
+  return isInBuildTree() ? "./run" : "pip install --force-reinstall . (in Cupel's source tree)";
+}
+
 Finding sharedLibrary(const char *name, const char *package) {
-  fs::path path = fs::path(llvmRoot()) / "lib" / name;
+  // LLVM's own folder is where the worker looks first, the system's where Debian has the library.
   std::error_code error;
-  fs::path real = fs::canonical(path, error);
-  if (error)
-    return {name, false, true, path.string() + " is not there", aptInstall(package)};
-  return {name, true, true, real.string(), ""};
+  for (fs::path folder : {fs::path(llvmRoot()) / "lib", fs::path("/usr/lib/x86_64-linux-gnu"),
+                          fs::path("/usr/lib/aarch64-linux-gnu")})
+    if (fs::path real = fs::canonical(folder / name, error); !error)
+      return {name, true, true, real.string(), ""};
+  return {name, false, true, fmt::format("{}/lib/{} is not there", llvmRoot(), name),
+          aptInstall(package)};
 }
 
 /// A binary of ours, started once to see that it runs and how long that takes.
 Finding sibling(const char *name, const std::vector<std::string> &arguments) {
   std::string path = executableFolder() + "/" + name;
   if (!fs::exists(path))
-    return {name, false, true, path + " is not there", "./run"};
+    return {name, false, true, path + " is not there", howToRestore()};
   std::vector<std::string> command = {path};
   command.insert(command.end(), arguments.begin(), arguments.end());
   Result<CommandOutput> output = runCommand(command);
   if (!output)
-    return {name, false, true, output.message(), "./run"};
-  if (output->exitCode != 0)
-    return {name, false, true,
-            fmt::format("exits with {}: {}", output->exitCode, firstLine(output->text)), "./run"};
+    return {name, false, true, output.message(), howToRestore()};
+  if (output->exitCode != 0) {
+    std::string said = firstLine(output->text), package = missingPackage(said);
+    constexpr std::string_view kCommand = "apt-get install ";
+    size_t at = package.find(kCommand);
+    return {name, false, true, fmt::format("exits with {}: {}", output->exitCode, said),
+            at == std::string::npos ? howToRestore()
+                                    : aptInstall(package.substr(at + kCommand.size()))};
+  }
   return {name, true, true,
           fmt::format("{}, starts in {:.0f} ms ({})", firstLine(output->text), output->wall.count(),
                       path),
           ""};
 }
 
-/// The virtual environment of the source tree this binary was built in, if any.
+/// JAX in this environment.
+Finding jaxOf(const fs::path &environment, const char *fix) {
+  Result<CommandOutput> output =
+      runCommand({(environment / "bin/python").string(), "-c",
+                  "import importlib.metadata as m; print('jax', m.version('jax'))"});
+  if (output && output->exitCode == 0)
+    return {"JAX", true, false,
+            fmt::format("{} ({})", firstLine(output->text), environment.string()), ""};
+  return {"JAX", false, false, environment.string() + " has no JAX", fix};
+}
+
+/// The virtual environment of the source tree this binary was built in, if any, or the one it was
+/// installed into.
 Finding jax() {
   fs::path folder = executableFolder();
-  for (int up = 0; up < 3; ++up) {
-    fs::path python = folder / ".venv/bin/python";
-    if (fs::exists(python)) {
-      Result<CommandOutput> output =
-          runCommand({python.string(), "-c",
-                      "import importlib.metadata as m; print('jax', m.version('jax'))"});
-      if (output && output->exitCode == 0)
-        return {"JAX", true, false,
-                fmt::format("{} ({})", firstLine(output->text), (folder / ".venv").string()), ""};
-      return {"JAX", false, false, (folder / ".venv").string() + " has no JAX", "./test jax"};
-    }
-    folder = folder.parent_path();
+  if (!isInBuildTree()) { // ENVIRONMENT/lib/pythonX.Y/site-packages/cupel/bin
+    fs::path environment = folder / "../../../../..";
+    if (fs::exists(environment / "bin/python"))
+      return jaxOf(environment.lexically_normal(), "pip install jax==0.10.2");
+    return {"JAX", false, false, "no Python environment around this command",
+            "pip install jax==0.10.2"};
   }
+  for (int up = 0; up < 3; ++up, folder = folder.parent_path())
+    if (fs::exists(folder / ".venv/bin/python"))
+      return jaxOf(folder / ".venv", "./test jax");
   return {"JAX", false, false, "no virtual environment (only the JAX tests need it)", "./test jax"};
 }
 
+Finding plugin() {
+  fs::path path = fs::path(executableFolder()).parent_path() / "lib/pjrt_plugin_cupel.so";
+  if (!fs::exists(path))
+    return {"plugin", false, true, path.string() + " is not there", howToRestore()};
+  return {"plugin", true, true, path.string() + " (cupel doctor --device cupel tries it)", ""};
+}
+
 std::vector<Finding> examine() {
-  std::string llvmBin = std::string(llvmRoot()) + "/bin/";
-  return {
+  std::vector<Finding> findings = {
       {"cupel", true, true,
        fmt::format("{} ({} build, {}/cupel)", version(), buildKind(), executableFolder()), ""},
       sibling("cupel-worker", {"version"}),
       sibling("cupel-lsp", {"--version"}),
       sibling("cupel-device", {"--version"}),
-      sharedLibrary("libMLIR.so", "libmlir-19-dev"),
-      sharedLibrary("libLLVM.so", "llvm-19-dev"),
-      tool("compiler", findOnPath("clang++-19"), true, aptInstall("clang-19")),
-      tool("linker", findOnPath("ld.lld-19"), true, aptInstall("lld-19")),
-      tool("cmake", findOnPath("cmake"), true, aptInstall("cmake")),
-      tool("ninja", findOnPath("ninja"), true, aptInstall("ninja-build")),
-      tool("ccache", findOnPath("ccache"), true, aptInstall("ccache")),
-      tool("python", findOnPath("python3"), true, aptInstall("python3")),
-      tool("FileCheck", llvmBin + "FileCheck", true, aptInstall("llvm-19-tools")),
-      tool("lit", std::string(llvmRoot()) + "/build/utils/lit/lit.py", true,
-           aptInstall("llvm-19-tools")),
-      jax(),
+      plugin(),
+      sharedLibrary("libMLIR.so.19.1", isInBuildTree() ? "libmlir-19-dev" : "libmlir-19"),
+      sharedLibrary("libLLVM.so.19.1", isInBuildTree() ? "llvm-19-dev" : "libllvm19"),
   };
+  if (isInBuildTree()) {
+    std::string llvmBin = std::string(llvmRoot()) + "/bin/";
+    for (Finding &finding : std::vector<Finding>{
+             tool("compiler", findOnPath("clang++-19"), true, aptInstall("clang-19")),
+             tool("linker", findOnPath("ld.lld-19"), true, aptInstall("lld-19")),
+             tool("cmake", findOnPath("cmake"), true, aptInstall("cmake")),
+             tool("ninja", findOnPath("ninja"), true, aptInstall("ninja-build")),
+             tool("ccache", findOnPath("ccache"), true, aptInstall("ccache")),
+             tool("python", findOnPath("python3"), true, aptInstall("python3")),
+             tool("FileCheck", llvmBin + "FileCheck", true, aptInstall("llvm-19-tools")),
+             tool("lit", std::string(llvmRoot()) + "/build/utils/lit/lit.py", true,
+                  aptInstall("llvm-19-tools"))})
+      findings.push_back(std::move(finding));
+  }
+  findings.push_back(jax());
+  return findings;
 }
 
 void printJson(const std::vector<Finding> &findings, bool healthy) {
@@ -159,7 +199,13 @@ int examineDevice(const std::string &device, const Arguments &options, double ti
   std::string plugin =
       isOurs ? (folder.parent_path() / "lib/pjrt_plugin_cupel.so").string() : named.plugin;
   if (isOurs && !fs::exists(plugin))
-    return reportError("doctor", plugin + " is not there (./run builds it)", kExitUsage);
+    return reportError("doctor", plugin + " is not there (to get it: " + howToRestore() + ")",
+                       kExitUsage);
+  if (named.plugin == "reference")
+    return reportError("doctor",
+                       "reference is computed by Cupel itself and has no plugin; cupel, an "
+                       "architecture or a plugin's .so file can be looked at",
+                       kExitUsage);
   Arguments forwarded = {"info", plugin, "--timeout", fmt::format("{}", timeout)};
   for (const Arguments *given : {&named.options, &options})
     for (const std::string &option : *given) {
@@ -169,7 +215,8 @@ int examineDevice(const std::string &device, const Arguments &options, double ti
   if (asJson)
     forwarded.push_back("--json");
   Status status = execute((folder / "cupel-device").string(), forwarded);
-  return reportError("doctor", status.message() + " (./run builds it)", kExitUsage);
+  return reportError("doctor", status.message() + " (to get it: " + howToRestore() + ")",
+                     kExitUsage);
 }
 
 } // namespace
@@ -198,6 +245,9 @@ int runDoctorVerb(const Arguments &arguments) {
       .needs("--device");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
+  if (line.given("--device") && device.empty())
+    return reportError("doctor", "--device names nothing; a plugin's .so file, or cupel",
+                       kExitUsage);
   if (!device.empty())
     return examineDevice(device, options, timeout, asJson);
 

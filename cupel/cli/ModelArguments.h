@@ -12,6 +12,7 @@ namespace cupel::cli {
 struct ModelArguments {
   std::string file;
   std::vector<std::string> shapes; ///< NAME=2x3, as typed.
+  std::string program;             ///< Of an archive that holds several.
   uint32_t dataSet = 0;
   bool noData = false;
 

@@ -18,6 +18,7 @@ Result<ModelRequest> ModelRequest::parse(std::string verb, const llvm::json::Obj
   if (!file || !shapes)
     return Error{"the request names no file or no shapes"};
   made.file = file->str();
+  made.program = request.getString("program").value_or("").str();
   for (const auto &[name, sizes] : *shapes) {
     tensor::Shape shape;
     if (const llvm::json::Array *list = sizes.getAsArray())
@@ -32,25 +33,14 @@ Result<ModelRequest> ModelRequest::parse(std::string verb, const llvm::json::Obj
 }
 
 std::optional<int> ModelRequest::load() {
-  Result<std::unique_ptr<frontends::ModelFile>> loaded = frontends::loadModel(file);
+  Result<std::unique_ptr<frontends::ModelFile>> loaded = frontends::loadModel(file, program);
   if (!loaded)
     return reportError(verb, loaded.message(),
                        access(file.c_str(), R_OK) == 0 ? kExitFailure : kExitUsage);
   model = std::move(*loaded);
-  std::vector<frontends::ModelInput> inputs = model->inputs();
-  for (const auto &[name, shape] : options.shapes) {
-    bool isThere = false;
-    std::string all;
-    for (const frontends::ModelInput &input : inputs) {
-      isThere |= input.name == name;
-      all += (all.empty() ? "" : ", ") + input.name + " " + input.type;
-    }
-    if (!isThere)
-      return reportError(verb,
-                         file + ": --shape: the model has no input '" + name + "'; it has " +
-                             (all.empty() ? "none" : all),
-                         kExitUsage);
-  }
+  if (std::string unknown = frontends::describeUnknownInputs(*model, options.shapes);
+      !unknown.empty())
+    return reportError(verb, file + ": --shape: " + unknown, kExitUsage);
   if (!dataSet)
     return std::nullopt;
   Result<std::optional<frontends::ModelData>> data = model->testData(*dataSet);
@@ -62,11 +52,8 @@ std::optional<int> ModelRequest::load() {
     return reportError(verb, file + ": has no test_data_set_" + std::to_string(*dataSet),
                        kExitUsage);
   }
-  // A shape that is given says more than the data.
-  for (auto &[name, value] : (*data)->inputs)
-    if (auto given = options.shapes.find(name);
-        given == options.shapes.end() || std::ranges::equal(given->second, value.shape()))
-      options.inputs.emplace(name, std::move(value));
+  options.inputs = std::move((*data)->inputs);
+  frontends::dropOtherShapes(options);
   notes.push_back("sizes of inputs are those of " + (*data)->source);
   return std::nullopt;
 }

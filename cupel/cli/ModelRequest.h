@@ -12,7 +12,7 @@ namespace cupel::cli {
 
 struct ModelRequest {
   std::string verb; ///< For messages.
-  std::string file;
+  std::string file, program; ///< The program where the file holds several; empty: the only one.
   frontends::ImportOptions options; ///< Without data as yet.
   std::optional<uint32_t> dataSet;
 

@@ -25,12 +25,11 @@ int runOpsExtract(const Arguments &arguments) {
                    "layouts and arguments as the model has them and where in it they stand. "
                    "`cupel run` runs them.");
   ModelArguments model;
-  std::string output, name, program;
+  std::string output, name;
   model.addTo(line);
   line.option("-o,--output", output, "The file of cases; - is standard output (-)")
       .placeholder("FILE");
   line.option("--name", name, "What the cases' model is called (the file's name)");
-  line.option("--program", program, "Which program of an archive that holds several");
   line.example("cupel ops extract llama.pt2 -o llama.yaml", "a model's operators, one test each");
   line.example("cupel run llama.yaml --device cupel", "and how a device does on them");
   if (std::optional<int> code = line.parse(arguments))
@@ -51,7 +50,7 @@ int runOpsExtract(const Arguments &arguments) {
   Result<torch::Archive> archive = torch::Archive::open(file);
   if (!archive)
     return fail(archive.message());
-  Result<torch::Program> read = archive->program(program);
+  Result<torch::Program> read = archive->program(model.program);
   if (!read)
     return fail(read.message());
   return writeExtractedCases(testbench::worker::extractCases(*read, name), file, output,

@@ -2,6 +2,7 @@
 
 #include "cupel/cli/CollectArguments.h"
 #include "cupel/cli/ResultsStore.h"
+#include "cupel/cli/ShapeOption.h"
 #include "cupel/runtime/Architecture.h"
 #include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Process.h"
@@ -102,6 +103,12 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.option("--retries", retries, "Try a failing test so many times more; mark it as flaky")
       .placeholder("N");
   line.option("--seed", seed, "Of inputs that are made up (0)").placeholder("N");
+  line.option("--shape", shapes,
+              std::string(kShapeHelp) +
+                  ", and holds for every model with such an input. It says more than data of "
+                  "another shape, which are then left aside")
+      .placeholder("NAME=SIZES")
+      .repeatable();
   const char *backend = std::getenv("TEST_COMPILE_BACKEND");
   compileBackend = backend && *backend ? backend : "cupel";
   line.option("--compile-backend", compileBackend,
@@ -129,9 +136,12 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.example("cupel run -k 'conv and not train' -j 4", "those of the project that match");
   line.example("cupel run -R latest --retries 2", "what failed last time, three tries each");
   line.example("cupel run zoo/ops --model template -k torch.add", "operator cases of one model");
+  line.example("cupel run model.onnx --shape ids=4x128", "a model of symbolic sizes, batch of 4");
   line.example("cupel run --resume", "go on where a killed run stopped");
   if (std::optional<int> exit = line.parse(given))
     return exit;
+  if (auto parsed = parseShapes(shapes); !parsed)
+    return reportError("run", parsed.message(), kExitUsage);
   Result<testbench::matrix::CollectOptions> selected = selection.options();
   if (!selected)
     return reportError("run", selected.message(), kExitUsage);
@@ -173,6 +183,7 @@ Result<RunnerOptions> RunOptions::running() const {
   run.runXfail = runXfail;
   run.arch = collect.arch;
   run.compileBackend = compileBackend;
+  run.shapes = shapes;
   // Workers run in folders of their own.
   run.python = testbench::worker::findPython(python);
   if (run.python.find('/') != std::string::npos)

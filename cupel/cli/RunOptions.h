@@ -28,6 +28,7 @@ struct RunOptions {
   /// Of operator cases: the interpreter, and what is under test (`cupel`, or a backend of
   /// torch.compile).
   std::string python, compileBackend;
+  std::vector<std::string> shapes; ///< NAME=2x3, as typed.
   bool listModels = false, listCases = false;
   bool noModelRequirements = false, verboseRequirements = false;
 

@@ -121,6 +121,26 @@ unsigned workersWorthStarting(const std::vector<TestItem> &items, const RunnerOp
   return known > kLongSeconds ? running.jobs : unsigned(1 + items.size() / kCasesAWorker);
 }
 
+/// A sentence for each --shape that no model of the run had an input for.
+std::vector<std::string> shapesNotTaken(const std::vector<std::string> &shapes,
+                                        const std::vector<TestRecord> &records) {
+  std::vector<std::string> sentences;
+  for (const std::string &shape : shapes) {
+    bool taken = false;
+    std::string why;
+    for (const TestRecord &record : records) {
+      if (auto note = record.notes.find("shape"); note != record.notes.end())
+        taken |= ("; " + note->second + "; ").find("; " + shape + "; ") != std::string::npos;
+      if (auto note = record.notes.find("shape not taken"); note != record.notes.end())
+        why = why.empty() ? record.id + ": " + note->second : why;
+    }
+    if (!taken)
+      sentences.push_back(fmt::format("--shape {}: no model of this run took it{}", shape,
+                                      why.empty() ? "" : " (" + why + ")"));
+  }
+  return sentences;
+}
+
 /// One `cupel run`, new or resumed.
 class TestRun {
 public:
@@ -454,6 +474,14 @@ int TestRun::finish(RunOutcome outcome, size_t told, size_t selected) {
   bool complete = told == selected && !outcome.stoppedAtOnce;
   bad |= collectionErrors != 0; // A test that could not be read has not passed.
   info.exitCode = !complete ? kExitUnaccounted : bad ? kExitFailure : kExitSuccess;
+  if (std::vector<std::string> unused = shapesNotTaken(options.shapes, outcome.records);
+      complete && !unused.empty()) {
+    for (const std::string &sentence : unused)
+      reporter->note(sentence);
+    // What was asked for has not been done.
+    if (info.exitCode == kExitSuccess)
+      info.exitCode = kExitUsage;
+  }
   // Stopped at once, the run has not ended: it can be resumed.
   if (complete) {
     info.endedAt = now();

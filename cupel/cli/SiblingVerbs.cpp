@@ -2,14 +2,22 @@
 
 #include "cupel/cli/SiblingVerbs.h"
 #include "cupel/support/Error.h"
+#include "cupel/support/MissingLibrary.h"
 #include "cupel/support/Process.h"
+#include "cupel/support/Version.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace cupel::cli {
 
 int handOver(std::string_view verb, const char *binary, const Arguments &arguments) {
+  // Without it the loader ends that binary with words of its own.
+  if (std::string library = std::string(llvmRoot()) + "/lib/libMLIR.so.19.1";
+      ::access(library.c_str(), F_OK) != 0)
+    fmt::print(stderr, "cupel {}: {} is not there{}\n", verb, library,
+               missingPackage("libMLIR.so.19.1: cannot open shared object file"));
   Status status = execute(executableFolder() + "/" + binary, arguments);
   return reportError(verb, status.message() + " (./run builds it)", kExitUsage);
 }

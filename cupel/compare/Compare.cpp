@@ -65,6 +65,15 @@ struct Moments {
   }
 };
 
+/// The same bits on every machine, which std::hypot does not promise; without overflow.
+double modulus(double x, double y) {
+  double large = std::max(std::fabs(x), std::fabs(y)), small = std::min(std::fabs(x), std::fabs(y));
+  if (large == 0)
+    return 0;
+  double ratio = small / large;
+  return large * std::sqrt(1 + ratio * ratio);
+}
+
 struct Ranked {
   double key; // how bad
   int64_t position;
@@ -313,8 +322,30 @@ private:
     element.error = element.excess = std::numeric_limits<double>::infinity();
   }
 
+  /// A difference and what it is relative to, both finite.
+  void judgeFinite(double error, double magnitude, Judged &element,
+                   double &maxRelativeError) const {
+    double allowed = watch.rtol * magnitude;
+    element.different |= error != 0;
+    element.misses |= error > watch.atol + allowed;
+    element.error = std::max(element.error, error);
+    element.excess = std::max(element.excess, error - allowed);
+    if (magnitude > 0)
+      maxRelativeError = std::max(maxRelativeError, error / magnitude);
+  }
+
   Judged judge(const Block &block, int64_t first, double &maxRelativeError) const {
     Judged element;
+    if (parts == 2 && tolerance.complex == ComplexPolicy::Modulus) {
+      const double *a = block.actual + first, *e = block.expected + first;
+      double error = modulus(block.difference(first), block.difference(first + 1));
+      // Parts that are not finite have no distance; then each part is judged by itself.
+      if (std::isfinite(a[0]) && std::isfinite(a[1]) && std::isfinite(e[0]) &&
+          std::isfinite(e[1])) {
+        judgeFinite(error, modulus(e[0], e[1]), element, maxRelativeError);
+        return element;
+      }
+    }
     for (int64_t k = first; k < first + parts; ++k) {
       double a = block.actual[k], e = block.expected[k];
       if (!std::isfinite(a) || !std::isfinite(e)) {
@@ -323,13 +354,7 @@ private:
       }
       double error = std::fabs(block.difference(k));
       double magnitude = std::fabs(block.actualLow ? e + block.expectedLow[k] : e);
-      double allowed = watch.rtol * magnitude;
-      element.different |= error != 0;
-      element.misses |= error > watch.atol + allowed;
-      element.error = std::max(element.error, error);
-      element.excess = std::max(element.excess, error - allowed);
-      if (magnitude > 0)
-        maxRelativeError = std::max(maxRelativeError, error / magnitude);
+      judgeFinite(error, magnitude, element, maxRelativeError);
     }
     return element;
   }

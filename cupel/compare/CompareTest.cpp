@@ -114,6 +114,34 @@ TEST(Compare, ComplexElementsAreJudgedByBothParts) {
       1);
 }
 
+TEST(Compare, AllcloseBoundsTheModulusOfComplexElements) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  // What numpy.isclose and torch.isclose say at rtol 1e-3, atol 0: a small part beside a large one
+  // may be off by more than its own thousandth.
+  Tensor expected =
+      Tensor::of<DType::C128>({5}, {{0, 100}, {0, 100}, {3, 4}, {3, 4}, {1e200, 1e200}});
+  Tensor actual = Tensor::of<DType::C128>(
+      {5}, {{0.09, 100}, {0.11, 100}, {3.0025, 4.0035}, {3.004, 4.004}, {1.0005e200, 1e200}});
+  Tolerance close = Tolerance::allclose(1e-3, 0);
+  Statistics s = measure(actual, expected, close);
+  EXPECT_EQ(s.firstMismatches, (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(s.mismatches, 2);
+  close.complex = ComplexPolicy::Parts;
+  EXPECT_EQ(measure(actual, expected, close).firstMismatches, (std::vector<int64_t>{0, 1, 3}));
+  // The distance is longer than either of its sides.
+  Tensor zero = Tensor::of<DType::C64>({1}, {{0, 0}}),
+         corner = Tensor::of<DType::C64>({1}, {{3, 4}});
+  EXPECT_EQ(measure(corner, zero, Tolerance::allclose(0, 4.5)).mismatches, 1);
+  EXPECT_EQ(measure(corner, zero, Tolerance::allclose(0, 5)).mismatches, 0);
+  EXPECT_EQ(measure(corner, zero, Tolerance::allclose(0, 5)).maxError, 5);
+  EXPECT_EQ(measure(corner, zero, Tolerance::almostEqual(4)).mismatches, 0);
+  // Infinite parts must be equal; the others are judged by themselves.
+  Tensor open = Tensor::of<DType::C128>({3}, {{inf, 1}, {inf, 1}, {inf, 1}});
+  Tensor same = Tensor::of<DType::C128>({3}, {{inf, 1.0005}, {inf, 1.01}, {-inf, 1}});
+  EXPECT_EQ(measure(same, open, Tolerance::allclose(1e-3, 0)).firstMismatches,
+            (std::vector<int64_t>{1, 2}));
+}
+
 TEST(Compare, QuantizedValuesAreRealNumbers) {
   auto quantized = [](double scale, int64_t zero, std::initializer_list<int8_t> stored) {
     auto q = std::make_shared<Quantization>();

@@ -15,6 +15,10 @@ namespace cupel::compare {
 /// What a NaN that meets a NaN counts as. A NaN that meets a number is a mismatch always.
 enum class NanPolicy : uint8_t { Equal, Unequal };
 
+/// What atol and rtol bound of a complex number: its distance from the expected one, as in NumPy's
+/// and PyTorch's allclose, or the difference of each part by itself.
+enum class ComplexPolicy : uint8_t { Modulus, Parts };
+
 struct UlpRange {
   uint64_t min = 0, max = 0;
   bool operator==(const UlpRange &) const = default;
@@ -33,6 +37,7 @@ struct Tolerance {
   /// ULP distance of every element.
   std::optional<UlpRange> ulp = std::nullopt;
   NanPolicy nan = NanPolicy::Equal;
+  ComplexPolicy complex = ComplexPolicy::Modulus;
 
   static Tolerance withPcc(double pcc) { return {.pcc = pcc}; }
   static Tolerance allclose(double rtol, double atol, NanPolicy nan = NanPolicy::Unequal) {
@@ -40,8 +45,11 @@ struct Tolerance {
   }
   /// `==` of every element: NaN equals nothing, +0 equals -0 (check.expect_eq).
   static Tolerance equal() { return {.atol = 0.0, .nan = NanPolicy::Unequal}; }
-  /// Absolute, never relative; NaN equals NaN (check.expect_almost_eq).
-  static Tolerance almostEqual(double atol) { return {.atol = atol}; }
+  /// Absolute, never relative, for each part of a complex number; NaN equals NaN
+  /// (check.expect_almost_eq).
+  static Tolerance almostEqual(double atol) {
+    return {.atol = atol, .complex = ComplexPolicy::Parts};
+  }
   /// check.expect_close.
   static Tolerance close(uint64_t maxUlp, uint64_t minUlp = 0) {
     return {.ulp = UlpRange{minUlp, maxUlp}};

@@ -2,6 +2,7 @@
 
 #include "cupel/frontends/ModelImport.h"
 #include "cupel/frontends/onnx/OnnxFile.h"
+#include "cupel/frontends/torch/Archive.h"
 #include "cupel/frontends/torch/TorchFile.h"
 
 namespace cupel::frontends {
@@ -10,7 +11,7 @@ std::span<const ModelFormat> modelFormats() {
   static constexpr ModelFormat kFormats[] = {
       {".onnx", "ONNX model", onnx_import::loadOnnxFile, onnx_import::knownOperators},
       {".pt2", "exported PyTorch program", torch_import::loadTorchFile,
-       torch_import::knownOperators},
+       torch_import::knownOperators, torch_import::programsIn},
   };
   return kFormats;
 }
@@ -22,7 +23,7 @@ const ModelFormat *modelFormatOf(std::string_view path) {
   return nullptr;
 }
 
-Result<std::unique_ptr<ModelFile>> loadModel(const std::string &path) {
+Result<std::unique_ptr<ModelFile>> loadModel(const std::string &path, const std::string &program) {
   const ModelFormat *format = modelFormatOf(path);
   if (!format) {
     std::string endings;
@@ -30,7 +31,10 @@ Result<std::unique_ptr<ModelFile>> loadModel(const std::string &path) {
       endings += (endings.empty() ? "" : ", ") + std::string(known.ending);
     return Error{path + ": is no model by its name; known endings are " + endings};
   }
-  return format->load(path);
+  if (!program.empty() && !format->programs)
+    return Error{path + ": an " + std::string(format->name) + " holds one program, and none '" +
+                 program + "' by name"};
+  return format->load(path, program);
 }
 
 } // namespace cupel::frontends

@@ -144,6 +144,10 @@ class ModelFile {
 public:
   virtual ~ModelFile() = default;
 
+  /// The path that files of data beside the model are named after: its own, unless its file holds
+  /// several.
+  virtual std::string baseFile() const = 0;
+
   virtual std::vector<ModelInput> inputs() const = 0;
 
   /// The module with its weights, or nothing and the failure. The context has all dialects loaded.
@@ -169,16 +173,33 @@ struct KnownOperator {
 struct ModelFormat {
   std::string_view ending; ///< `.onnx`
   std::string_view name;   ///< `ONNX model`
-  /// Messages begin with the path.
-  Result<std::unique_ptr<ModelFile>> (*load)(const std::string &path);
+  /// Messages begin with the path. `program` is one of those the file holds; empty: the only one.
+  Result<std::unique_ptr<ModelFile>> (*load)(const std::string &path, const std::string &program);
   /// What can be lowered; null where the format has no such list.
   std::vector<KnownOperator> (*operators)() = nullptr;
+  /// The programs that a file holds, sorted, or none where it cannot be read; null where a file of
+  /// this format is always one.
+  std::vector<std::string> (*programs)(const std::string &path) = nullptr;
 };
 
 /// All formats there are.
 std::span<const ModelFormat> modelFormats();
 /// The format of a file by its name; null if it is no model's.
 const ModelFormat *modelFormatOf(std::string_view path);
-Result<std::unique_ptr<ModelFile>> loadModel(const std::string &path);
+Result<std::unique_ptr<ModelFile>> loadModel(const std::string &path,
+                                             const std::string &program = {});
+
+//===----------------------------------------------------------------------===//
+// Shapes that a user gives
+//===----------------------------------------------------------------------===//
+
+/// A sentence about the shapes of inputs that the model does not have, with those it has; empty if
+/// there are none such.
+std::string describeUnknownInputs(const ModelFile &model,
+                                  const std::map<std::string, tensor::Shape> &shapes);
+
+/// A shape that is given says more than data: takes values of another shape out of the inputs and
+/// returns their names.
+std::vector<std::string> dropOtherShapes(ImportOptions &options);
 
 } // namespace cupel::frontends

@@ -4,6 +4,7 @@
 #include "cupel/support/Files.h"
 #include "cupel/support/Text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <libfyaml.h>
 #include <memory>
@@ -94,7 +95,11 @@ private:
 Result<Architecture> parseArchitecture(std::string_view yaml, const std::string &origin) {
   fy_parse_cfg config = {};
   config.flags = static_cast<fy_parse_cfg_flags>(FYPCF_QUIET | FYPCF_COLLECT_DIAG);
-  std::unique_ptr<fy_diag, DiagDeleter> diag(fy_diag_create(nullptr));
+  fy_diag_cfg quiet;
+  fy_diag_cfg_default(&quiet);
+  quiet.fp = nullptr; // What is wrong is ours to tell.
+  quiet.output_fn = [](fy_diag *, void *, const char *, size_t) {};
+  std::unique_ptr<fy_diag, DiagDeleter> diag(fy_diag_create(&quiet));
   fy_diag_set_collect_errors(diag.get(), true);
   config.diag = diag.get();
   std::unique_ptr<fy_document, DocumentDeleter> document(
@@ -102,9 +107,10 @@ Result<Architecture> parseArchitecture(std::string_view yaml, const std::string 
   if (!document) {
     void *state = nullptr;
     if (fy_diag_error *error = fy_diag_errors_iterate(diag.get(), &state))
-      return Error{origin + ":" + std::to_string(error->line + 1) + ":" +
-                   std::to_string(error->column + 1) + ": " + error->msg};
-    return Error{origin + ": this is no YAML"};
+      return Error{origin + ":" + std::to_string(std::max(error->line, 1)) + ":" +
+                   std::to_string(std::max(error->column, 1)) + ": " + error->msg};
+    return Error{origin + (yaml.empty() ? ": is empty" : ": this is no YAML") +
+                 "; a descriptor is a mapping with name, chips, mesh, dram_bytes, ..."};
   }
   Reader reader(origin);
   Architecture result;

@@ -22,6 +22,14 @@ TEST(ArchitectureTest, BuiltInOnesAreWhole) {
   EXPECT_EQ(galaxy->coordinates(31), (std::vector<int64_t>{7, 3}));
 }
 
+TEST(ArchitectureTest, SaysWhereYamlIsBroken) {
+  auto complaint = [](const char *yaml) { return parseArchitecture(yaml, "a.yaml").message(); };
+  EXPECT_EQ(complaint("name: a\nchips: 1\nname: b\n"), "a.yaml:3:1: duplicate key");
+  EXPECT_EQ(complaint("name: a\nchips: [1\n"),
+            "a.yaml:3:1: flow sequence without a closing bracket");
+  EXPECT_TRUE(complaint("").starts_with("a.yaml: is empty")) << complaint("");
+}
+
 TEST(ArchitectureTest, SaysWhereADescriptorIsWrong) {
   auto complaint = [](const char *yaml) {
     Result<Architecture> read = parseArchitecture(yaml, "mine.yaml");

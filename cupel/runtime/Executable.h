@@ -75,6 +75,9 @@ struct CompileOptions {
   /// The element types that devices compute in; what a program computes in others is rounded to them.
   /// Empty: all.
   std::vector<tensor::DType> types;
+  /// Programs on whole tensors of which devices hold pieces are split over the devices where that
+  /// can be done without more work; otherwise one computes for all of them.
+  bool splitsWork = true;
   /// Which results may get a sharding that the compiler finds; one entry may stand for all.
   std::vector<bool> propagateToResults;
   /// A folder for the stages of compilation; empty: none are written.

@@ -363,19 +363,26 @@ TEST(ExecutableTest, AComputationOnPiecesIsTheProgramOfEachDevice) {
 }
 
 TEST(ExecutableTest, AComputationOnPiecesWithinAProgram) {
-  CompileOptions options;
-  options.partitions = 2;
-  auto program =
-      made(manualProgram("    %4 = stablehlo.add %0, %0 : tensor<4xf32>\n", "%4"), options);
-  ASSERT_TRUE(program);
-  auto results = program->execute({{floats({1, 2})}, {floats({3, 4})}});
-  ASSERT_TRUE(results) << results.fault().message;
-  for (int device : {0, 1})
-    EXPECT_EQ(valuesOf((*results)[device][0]), (std::vector<float>{20, 40}));
-  std::string text = program->text();
-  EXPECT_NE(text.find("@SPMDFullToShardShape"), std::string::npos) << text;
-  EXPECT_NE(text.find("@SPMDShardToFullShape"), std::string::npos) << text;
-  EXPECT_EQ(text.find("sdy."), std::string::npos) << text;
+  for (bool splits : {false, true}) {
+    CompileOptions options;
+    options.partitions = 2;
+    options.splitsWork = splits;
+    auto program =
+        made(manualProgram("    %4 = stablehlo.add %0, %0 : tensor<4xf32>\n", "%4"), options);
+    ASSERT_TRUE(program);
+    auto results = program->execute({{floats({1, 2})}, {floats({3, 4})}});
+    ASSERT_TRUE(results) << results.fault().message;
+    for (int device : {0, 1})
+      EXPECT_EQ(valuesOf((*results)[device][0]), (std::vector<float>{20, 40}));
+    std::string text = program->text();
+    EXPECT_EQ(text.find("@SPMDFullToShardShape") == std::string::npos, splits) << text;
+    EXPECT_EQ(text.find("@SPMDShardToFullShape") == std::string::npos, splits) << text;
+    EXPECT_EQ(text.find("sdy."), std::string::npos) << text;
+    // Saved and loaded again it is the same.
+    auto loaded = deserialize(program->serialize());
+    ASSERT_TRUE(loaded) << loaded.fault().message;
+    EXPECT_EQ((*loaded)->text(), text);
+  }
 }
 
 TEST(ExecutableTest, OlderShardShapeCalls) {

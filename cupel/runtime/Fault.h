@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cassert>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -28,6 +30,29 @@ enum class FaultCode : int {
   DataLoss = 15,
   Unauthenticated = 16,
 };
+
+/// As everybody writes it: INVALID_ARGUMENT.
+inline std::string_view nameOf(FaultCode code) {
+  constexpr std::string_view kNames[] = {"OK",
+                                         "CANCELLED",
+                                         "UNKNOWN",
+                                         "INVALID_ARGUMENT",
+                                         "DEADLINE_EXCEEDED",
+                                         "NOT_FOUND",
+                                         "ALREADY_EXISTS",
+                                         "PERMISSION_DENIED",
+                                         "RESOURCE_EXHAUSTED",
+                                         "FAILED_PRECONDITION",
+                                         "ABORTED",
+                                         "OUT_OF_RANGE",
+                                         "UNIMPLEMENTED",
+                                         "INTERNAL",
+                                         "UNAVAILABLE",
+                                         "DATA_LOSS",
+                                         "UNAUTHENTICATED"};
+  auto number = static_cast<size_t>(code);
+  return number < std::size(kNames) ? kNames[number] : "UNKNOWN";
+}
 
 struct Fault {
   FaultCode code = FaultCode::Internal;

@@ -4,10 +4,10 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/ShardsOf.h"
 #include "cupel/runtime/Cost.h"
+#include "cupel/runtime/OpKinds.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace cupel::runtime {
 
@@ -22,58 +22,6 @@ constexpr int kMostCalls = 100; // Within each other.
 
 /// The memory that values lie in, by number. A tuple or a future has several.
 using Memories = SmallVector<int, 1>;
-
-/// Writes element i of its result from elements i of its operands alone.
-bool isElementwise(Operation &op) {
-  static const llvm::StringSet<> kNames = {"abs",
-                                           "add",
-                                           "and",
-                                           "atan2",
-                                           "cbrt",
-                                           "ceil",
-                                           "clamp",
-                                           "compare",
-                                           "complex",
-                                           "convert",
-                                           "cosine",
-                                           "count_leading_zeros",
-                                           "divide",
-                                           "exponential",
-                                           "exponential_minus_one",
-                                           "floor",
-                                           "imag",
-                                           "is_finite",
-                                           "log",
-                                           "log_plus_one",
-                                           "logistic",
-                                           "maximum",
-                                           "minimum",
-                                           "multiply",
-                                           "negate",
-                                           "not",
-                                           "or",
-                                           "popcnt",
-                                           "power",
-                                           "real",
-                                           "reduce_precision",
-                                           "remainder",
-                                           "round_nearest_afz",
-                                           "round_nearest_even",
-                                           "rsqrt",
-                                           "select",
-                                           "shift_left",
-                                           "shift_right_arithmetic",
-                                           "shift_right_logical",
-                                           "sign",
-                                           "sine",
-                                           "sqrt",
-                                           "subtract",
-                                           "tan",
-                                           "tanh",
-                                           "xor"};
-  return op.getName().getDialectNamespace() == "stablehlo" &&
-         kNames.contains(op.getName().stripDialect());
-}
 
 /// Result i is operand i.
 bool handsOn(Operation &op) {

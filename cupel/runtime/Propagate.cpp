@@ -36,6 +36,17 @@ struct Link {
   bool passes;
 };
 
+/// How many leading dimensions of a custom call count matrices that it takes one by one.
+int64_t batchDimsOf(Operation &op) {
+  int64_t count = 0;
+  if (isa<stablehlo::CustomCallOp>(op))
+    if (auto attributes = op.getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes"))
+      if (auto text = attributes.getAs<StringAttr>("num_batch_dims"))
+        if (text.getValue().getAsInteger(10, count) || count < 0)
+          count = 0;
+  return count;
+}
+
 bool passesElements(Operation &op) {
   // Sharding constraints, groups, manual computations, calls and control flow hand on what they
   // get.
@@ -44,7 +55,8 @@ bool passesElements(Operation &op) {
   return !isa<stablehlo::BroadcastInDimOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp,
               stablehlo::ConvolutionOp, stablehlo::ConcatenateOp, stablehlo::SliceOp,
               stablehlo::DynamicSliceOp, stablehlo::PadOp, stablehlo::DynamicUpdateSliceOp,
-              stablehlo::ScatterOp, stablehlo::ReduceWindowOp, stablehlo::GatherOp>(op);
+              stablehlo::ScatterOp, stablehlo::ReduceWindowOp, stablehlo::GatherOp,
+              stablehlo::CustomCallOp>(op);
 }
 
 int64_t rankOf(mlir::Value value) {
@@ -68,6 +80,7 @@ public:
     follow(/*onlyPassing=*/false);
   }
 
+  const llvm::DenseMap<mlir::Value, State> &all() const { return states; }
   const State *find(mlir::Value value) const {
     auto it = states.find(value);
     return it == states.end() ? nullptr : &it->second;
@@ -321,9 +334,26 @@ private:
                    stablehlo::ReduceWindowOp>(op)) {
       // Dimensions that keep their size.
       linkAll(op.getOperand(0), op.getResult(0));
+    } else if (int64_t batch = batchDimsOf(op)) {
+      for (mlir::Value operand : op.getOperands())
+        for (mlir::Value result : op.getResults())
+          for (int64_t dim = 0; dim < std::min({batch, rankOf(operand), rankOf(result)}); ++dim)
+            link(operand, dim, result, dim);
     } else if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
-      // Dimensions that slices take whole.
+      // Dimensions that slices take whole, and those that indices and operand share.
       auto numbers = gather.getDimensionNumbers();
+      int64_t row = 0;
+      for (int64_t dim = 0; dim < rankOf(op.getResult(0)); ++dim) {
+        if (llvm::is_contained(numbers.getOffsetDims(), dim))
+          continue;
+        row += row == numbers.getIndexVectorDim();
+        if (row < rankOf(op.getOperand(1)))
+          link(op.getOperand(1), row, op.getResult(0), dim);
+        for (auto [i, shared] : llvm::enumerate(numbers.getStartIndicesBatchingDims()))
+          if (shared == row)
+            link(op.getOperand(0), numbers.getOperandBatchingDims()[i], op.getResult(0), dim);
+        ++row;
+      }
       size_t next = 0;
       for (int64_t dim = 0; dim < rankOf(op.getOperand(0)); ++dim) {
         if (llvm::is_contained(numbers.getCollapsedSliceDims(), dim) ||
@@ -437,6 +467,17 @@ Status reportShardings(ModuleOp module, func::FuncOp entry) {
     call.erase();
   }
   return {};
+}
+
+void forEachSharding(
+    ModuleOp module, func::FuncOp entry,
+    llvm::function_ref<void(mlir::Value, sdy::MeshAttr, ArrayRef<SmallVector<sdy::AxisRefAttr, 2>>)>
+        found) {
+  Propagation propagation(module, entry);
+  propagation.run();
+  for (const auto &[value, state] : propagation.all())
+    if (state.mesh)
+      found(value, state.mesh, state.dims);
 }
 
 void propagateShardings(ModuleOp module, func::FuncOp entry, const std::vector<bool> &mayGet,

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "cupel/ir/sdy/Sdy.h"
 #include "cupel/runtime/Executable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,6 +16,13 @@ inline constexpr char kInspectShardingTarget[] = "cupel_inspect_sharding";
 
 /// Tells the handler of that name, if somebody registered one, and takes the calls out.
 Status reportShardings(mlir::ModuleOp module, mlir::func::FuncOp entry);
+
+/// Calls with every value that a sharding was found for, the mesh and the axes of each dimension.
+void forEachSharding(
+    mlir::ModuleOp module, mlir::func::FuncOp entry,
+    llvm::function_ref<void(mlir::Value, sdy::MeshAttr,
+                            llvm::ArrayRef<llvm::SmallVector<sdy::AxisRefAttr, 2>>)>
+        found);
 
 /// Fills the shards of results of `info` that have none and may get some; every piece is of the
 /// same size.

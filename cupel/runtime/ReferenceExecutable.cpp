@@ -14,6 +14,7 @@
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
 #include "cupel/runtime/MemoryEstimate.h"
+#include "cupel/runtime/Partition.h"
 #include "cupel/runtime/ProgramText.h"
 #include "cupel/runtime/Propagate.h"
 #include "cupel/runtime/RewriteCalls.h"
@@ -40,6 +41,8 @@ namespace {
 /// Below this a run takes less than handing it to another thread and back.
 constexpr double kBriefWork = 1 << 16;
 constexpr int64_t kBriefOperations = 64;
+/// Below this it does not matter if every device does all of it.
+constexpr double kSmallWork = 1 << 22;
 
 /// How a program for several devices is run.
 enum class View : uint8_t {
@@ -99,6 +102,8 @@ private:
   Verdict describe(func::FuncOp entry, ProgramInfo &info);
   /// Makes the program that of one device, on the pieces which that holds, if it allows this.
   Outcome<bool> becomeDeviceProgram();
+  /// Splits a program on whole tensors over its devices, where that is not more work.
+  bool becomePartitioned();
   /// What a run takes of each device beside arguments and results.
   int64_t temporaryBytes(func::FuncOp entry) const;
   Verdict check(const ProcessTensors &arguments) const;
@@ -119,7 +124,25 @@ private:
   CompileOptions options;
   std::string program;
   View view = View::Global;
+  bool meets = false; // Devices wait for each other.
 };
+
+/// Whether anything in the program needs other devices at the same time.
+bool hasMeetings(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        bool isMeeting =
+            isa<stablehlo::AllGatherOp, stablehlo::AllReduceOp, stablehlo::ReduceScatterOp,
+                stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp,
+                stablehlo::CollectiveBroadcastOp, stablehlo::SendOp, stablehlo::RecvOp,
+                stablehlo::InfeedOp, stablehlo::OutfeedOp, sdy::ManualComputationOp>(op);
+        if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+          isMeeting |= call.getHasSideEffect() ||
+                       !call.getCallTargetName().starts_with("lapack_"); // Who knows.
+        return isMeeting ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 //===----------------------------------------------------------------------===//
 // Compiling
@@ -187,6 +210,40 @@ Outcome<bool> ReferenceExecutable::becomeDeviceProgram() {
   return true;
 }
 
+/// About how long something takes, in operations on numbers.
+static double workOf(const CostEstimate &cost) {
+  return cost.flops + 16 * cost.transcendentals + cost.bytesAccessed / 4;
+}
+
+bool ReferenceExecutable::becomePartitioned() {
+  auto entry = module->lookupSymbol<func::FuncOp>("main");
+  if (!entry || !options.isGlobal || !options.splitsWork || about.replicas != 1 ||
+      about.partitions < 2 || view != View::Global)
+    return false;
+  ProgramInfo info = about;
+  if (Verdict verdict = describe(entry, info); !verdict)
+    return false;
+  auto isTiled = [](const ValueInfo &value) { return value.shards.kind == Shards::Kind::Tiled; };
+  if (llvm::none_of(info.arguments, isTiled) && llvm::none_of(info.results, isTiled))
+    return false; // One computes for all.
+  OwningOpRef<ModuleOp> parted = partition(*module, info);
+  if (!parted)
+    return false;
+  // What every device computes as a whole, it computes as often as there are devices.
+  double whole = workOf(estimateCost(entry));
+  double piece = workOf(estimateCost(parted->lookupSymbol<func::FuncOp>("main")));
+  if (piece * static_cast<double>(about.partitions) > 2 * whole + kSmallWork)
+    return false;
+  Result<std::unique_ptr<reference::Plan>> planned = reference::Plan::create(*parted);
+  if (!planned)
+    return false;
+  plan = std::move(*planned);
+  module = std::move(parted);
+  about = std::move(info);
+  view = View::Own;
+  return true;
+}
+
 int64_t ReferenceExecutable::temporaryBytes(func::FuncOp entry) const {
   bool isGathered = about.partitions > 1 && view != View::Own;
   auto isTiled = [](const ValueInfo &value) { return value.shards.kind == Shards::Kind::Tiled; };
@@ -219,7 +276,8 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   about.fingerprint =
       hexHash({program, std::to_string(options.replicas), std::to_string(options.partitions),
                options.wideAccumulation ? "wide" : "native", options.isGlobal ? "" : "own",
-               options.scatterSkipsWindows ? "windows" : "", typesText(options.types)});
+               options.scatterSkipsWindows ? "windows" : "", options.splitsWork ? "" : "whole",
+               typesText(options.types)});
 
   ContextLease lease(static_cast<int64_t>(program.size()));
   made->context = lease.shared();
@@ -281,11 +339,20 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
     if (compiler::roundToTypes(module, types) && stages.isOn())
       stages.write("rounded", module);
   }
-  Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
-  if (!plan)
-    return give(plan.message());
-  made->plan = std::move(*plan);
+  if (!*isDeviceProgram && made->becomePartitioned()) {
+    isDeviceProgram = true;
+    module = *made->module;
+    if (stages.isOn())
+      stages.write("partitioned", module);
+  }
+  if (!made->plan) {
+    Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
+    if (!plan)
+      return give(plan.message());
+    made->plan = std::move(*plan);
+  }
 
+  made->meets = hasMeetings(module);
   func::FuncOp entry = made->plan->entry().op;
   if (!*isDeviceProgram)
     if (Verdict verdict = made->describe(entry, about); !verdict)
@@ -295,8 +362,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
   const CostEstimate &cost = about.cost;
   about.isBrief = about.processCount() == 1 && !cost.hasLoop &&
-                  cost.operations <= kBriefOperations &&
-                  cost.flops + 16 * cost.transcendentals + cost.bytesAccessed / 4 < kBriefWork;
+                  cost.operations <= kBriefOperations && workOf(cost) < kBriefWork;
   if (stages.isOn()) {
     if (Status status = stages.finish(); !status)
       return Fault{FaultCode::InvalidArgument, status.message()};
@@ -391,9 +457,23 @@ reference::Value ReferenceExecutable::enter(Tensor tensor, size_t argument) cons
 
 static Fault failureOf(reference::Run &run, const Status &status) {
   std::optional<reference::Failure> failure = run.failure();
-  std::string text = failure ? failure->str() : status.message();
-  bool isMemory = text.find("memory") != std::string::npos;
-  return {isMemory ? FaultCode::ResourceExhausted : FaultCode::Internal, text};
+  std::string said = failure ? failure->message : status.message();
+  FaultCode code = FaultCode::Internal;
+  // Never by what a path or a handler's own words happen to have in them.
+  for (const char *words : {": out of memory (", "memory can hold", "--max-memory"})
+    if (said.find(words) != std::string::npos)
+      code = FaultCode::ResourceExhausted;
+  if (failure && failure->operation.starts_with("stablehlo.custom_call")) {
+    code = FaultCode::Internal;
+    for (int number = 1; number <= static_cast<int>(FaultCode::Unauthenticated); ++number)
+      if (std::string prefix = std::string(nameOf(static_cast<FaultCode>(number))) + ": ";
+          said.starts_with(prefix)) {
+        code = static_cast<FaultCode>(number);
+        failure->message = said.substr(prefix.size());
+        break;
+      }
+  }
+  return {code, failure ? failure->str() : said};
 }
 
 static reference::RunOptions runOptionsFor(const CompileOptions &options,
@@ -516,15 +596,23 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
       addRange(tensor, ranges);
   reference::Run run(runOptionsFor(options, stop));
   std::vector<std::vector<reference::Value>> outputs(grid.size());
-  bool done = grid.run(run, [&](GridProcess &process) -> Status {
+  auto work = [&](GridProcess &process) -> Status {
     std::vector<Tensor> &own = starts[isShared ? process.replica : grid.id(process)];
     std::vector<reference::Value> values;
     for (size_t i = 0; i < own.size(); ++i)
       values.push_back(enter(isShared ? own[i] : std::move(own[i]), i));
     return callFunction(process, plan->entry(), std::move(values), outputs[grid.id(process)]);
-  });
-  if (!done)
+  };
+  if (view == View::Own && !meets) {
+    // One device after the other, which is sooner done than threads are made.
+    for (uint32_t process = 0; process < grid.size(); ++process) {
+      GridProcess one{run, &grid, process / partitions, process % partitions};
+      if (Status status = work(one); !status)
+        return failureOf(run, status);
+    }
+  } else if (!grid.run(run, work)) {
     return failureOf(run, Error{"a device failed"});
+  }
   std::vector<std::vector<Tensor>> wholes;
   for (size_t process = 0; process < outputs.size(); process += isShared ? partitions : 1) {
     std::vector<Tensor> &own = wholes.emplace_back();
@@ -566,6 +654,7 @@ std::string ReferenceExecutable::serialize() const {
   std::string bytes(kMagic);
   bytes += std::to_string(options.replicas) + " " + std::to_string(options.partitions) + " " +
            (options.wideAccumulation ? "wide" : "native") + (options.isGlobal ? "" : ",own") +
+           (options.splitsWork ? "" : ",whole") +
            (options.scatterSkipsWindows ? ",windows " : " ") + typesText(options.types) + " ";
   for (bool allowed : options.propagateToResults)
     bytes += allowed ? '1' : '0';
@@ -601,6 +690,7 @@ Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
     return malformed;
   StringRef mode = words[2];
   options.scatterSkipsWindows = mode.consume_back(",windows");
+  options.splitsWork = !mode.consume_back(",whole");
   options.isGlobal = !mode.consume_back(",own");
   options.wideAccumulation = mode == "wide";
   SmallVector<StringRef> types;

@@ -17,7 +17,8 @@ struct TestItem {
       suite;      ///< models, llm, op_by_op, placeholder, programs, opcases, onnx, pt2, workloads.
   std::string id; ///< Unique within its suite; `suite::id` is the full name.
   std::string file; ///< What is run: loader, program, model, case file or workload folder.
-  /// Which chunk of a program, data set of an ONNX model or case of a case file, from 0.
+  /// Which chunk of a program, data set of an ONNX model, program of an archive (by name) or case of
+  /// a case file, from 0.
   uint32_t part = 0;
 
   // Of loaders; empty elsewhere.

@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 
 def build(folder: Path) -> ctypes.CDLL:
     library = folder / "libscaled_sum.so"
-    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-shared", "-fPIC", f"-I{HERE.parent.parent}", HERE / "scaled_sum.cpp", "-o", library], check=True)
+    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-shared", "-fPIC", f"-I{jax.ffi.include_dir()}", HERE / "scaled_sum.cpp", "-o", library], check=True)
     return ctypes.CDLL(str(library))
 
 
@@ -44,10 +44,17 @@ def main() -> None:
     try:
         scaled_sum(a.astype(np.int32), b.astype(np.int32), 1).block_until_ready()
     except jax.errors.JaxRuntimeError as error:
-        assert "ScaledSum works on f32" in str(error), error
-        print(f"its error reaches the caller: {str(error).splitlines()[0]}")
+        assert "expected F32 but got S32" in str(error), error
+        print("it is given no other types than it asks for")
     else:
         raise AssertionError("integers should have been refused")
+    try:
+        scaled_sum(a, b[:1], 1).block_until_ready()
+    except jax.errors.JaxRuntimeError as error:
+        assert str(error).startswith("INVALID_ARGUMENT") and "tensors of one size" in str(error), error
+        print(f"its error reaches the caller: {str(error).splitlines()[0]}")
+    else:
+        raise AssertionError("tensors of two sizes should have been refused")
 
 
 if __name__ == "__main__":

@@ -153,3 +153,42 @@ def test_callbacks_do_not_see_the_mesh_of_the_caller(devices):
         more, twice = f(value)
     np.testing.assert_array_equal(np.asarray(more), np.arange(8) + 1)
     np.testing.assert_array_equal(np.asarray(twice), np.arange(8) * 2)
+
+
+def test_words_of_an_exception_do_not_choose_the_error_code():
+    def fail(_):
+        raise ValueError("I have no memory of this place: out of memory (joke)")
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="^INTERNAL.*"):
+        jax.jit(lambda x: jax.pure_callback(fail, x, x))(jnp.ones(2)).block_until_ready()
+
+
+def buffer_call(callback, value, **options):
+    from jax.experimental import buffer_callback
+
+    return buffer_callback.buffer_callback(callback, jax.ShapeDtypeStruct(value.shape, value.dtype), **options)(value)
+
+
+def test_buffers_of_a_callback():
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    def callback(context, result, operand):
+        assert not operand.writeable and result.writeable
+        with pytest.raises(jax.errors.JaxRuntimeError, match="GPU context is not available"):
+            context.stream
+        np.testing.assert_array_equal(np.from_dlpack(operand), value)
+        np.asarray(result)[...] = np.asarray(operand) * 2
+
+    np.testing.assert_array_equal(np.asarray(buffer_call(callback, value)), value * 2)
+
+
+def test_a_buffer_that_is_operand_and_result():
+    value = np.arange(6, dtype=np.float32)
+
+    def callback(context, result, operand):
+        assert np.asarray(operand).ctypes.data == np.asarray(result).ctypes.data
+        np.asarray(result)[...] += 1
+
+    device = jnp.asarray(value)
+    np.testing.assert_array_equal(np.asarray(buffer_call(callback, device, input_output_aliases={0: 0})), value + 1)
+    np.testing.assert_array_equal(np.asarray(device), value)  # The caller's array is as it was.

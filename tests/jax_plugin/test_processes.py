@@ -304,6 +304,18 @@ jax.devices("cupel")
     assert "Cupel is not available" in last and "apt-get install libmlir-19" in last, done.stderr
 
 
+def test_a_wrong_option_is_told_to_who_asks():
+    code = """
+        print(jax.numpy.ones(2).tolist(), jax.default_backend())
+        jax.devices("cupel")
+    """
+    done = children.run(code, env={"JAX_PLATFORMS": ""}, arch="n151")
+    assert done.stdout == "[1.0, 1.0] cpu\n", done
+    assert "there is no architecture 'n151'" in done.stderr.strip().splitlines()[-1], done.stderr
+    done = children.run(code, arch="n151")
+    assert done.stdout == "" and "there is no architecture 'n151'" in done.stderr, done
+
+
 def test_beside_the_cpu_backend():
     out = children.check("""
         cpu, ours = jax.devices("cpu")[0], jax.devices("cupel")[0]

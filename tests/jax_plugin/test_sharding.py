@@ -294,6 +294,8 @@ def test_text_of_a_program_with_a_shard_map_inside():
     mesh = Mesh(np.array(jax.devices()[:4]), ("x",))
     f = jax.jit(lambda x: jax.shard_map(lambda x: lax.ppermute(x, "x", [(0, 1), (1, 0)]), mesh=mesh, in_specs=P("x"), out_specs=P("x"))(x + 1) * 2)
     text = f.lower(jnp.arange(8.0)).compile().as_text()
+    assert "collective-permute" in text and "f32[2]" in text and "SPMD" not in text
+    text = f.lower(jnp.arange(8.0)).compile(compiler_options={"partition": "whole"}).as_text()
     assert "collective-permute" in text and "SPMDFullToShardShape" in text and "SPMDShardToFullShape" in text
 
 
@@ -405,3 +407,51 @@ def test_shardings_pass_through_groups_before_products():
 
     for result in f(jax.device_put(np.arange(16.0, dtype=np.float32).reshape(8, 2), wanted)):
         assert result.sharding == wanted
+
+
+def lowered_product(left, right, **options):
+    a, b = np.arange(32.0, dtype=np.float32).reshape(8, 4), np.arange(32.0, dtype=np.float32).reshape(4, 8)
+    m = mesh()
+    left, right = jax.device_put(a, NamedSharding(m, left)), jax.device_put(b, NamedSharding(m, right))
+    compiled = jax.jit(jnp.matmul).lower(left, right).compile(compiler_options=options)
+    np.testing.assert_allclose(np.asarray(compiled(left, right)), a @ b)
+    return compiled.as_text()
+
+
+def test_text_shows_the_collectives_that_are_run():
+    assert "all-" not in lowered_product(P("x"), P(None, "y"))
+    assert "all-reduce(" in lowered_product(P(None, "y"), P("y"))
+    assert "all-gather(" in lowered_product(P("x"), P("x"))
+    assert "all-" not in lowered_product(P("x"), P("x"), partition="whole")
+
+
+def test_shards_of_an_unreduced_sum_are_the_devices_own():
+    m = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,), devices=jax.devices()[:2])
+    with jax.set_mesh(m):
+        value = jax.device_put(np.arange(8, dtype=np.float32), P("x"))
+        result = jax.jit(lambda v: jax.lax.reduce_sum(v, axes=(0,), out_sharding=P(unreduced={"x"})))(value)
+        assert [float(shard.data) for shard in result.addressable_shards] == [6, 22]
+        assert float(jax.reshard(result, P())) == 28
+
+
+def test_independent_sums_meet_once():
+    m = mesh((8,), ("i",))
+    values = [jax.device_put(np.arange(8.0, dtype=np.float32) * k, NamedSharding(m, P("i"))) for k in (1, 2, 3)]
+    compiled = jax.jit(lambda *v: [x.sum() for x in v], out_shardings=NamedSharding(m, P())).lower(*values).compile()
+    assert compiled.as_text().count("all-reduce(") == 1
+    assert [float(x) for x in compiled(*values)] == [28, 56, 84]
+
+
+def test_partitioned_callbacks_see_pieces():
+    seen = []
+    m = mesh((8,), ("i",))
+
+    @jax.jit
+    def f(x):
+        jax.debug.callback(lambda v: seen.append(np.asarray(v).tolist()), x * 2, partitioned=True)
+        return x + 1
+
+    result = f(jax.device_put(np.arange(16), NamedSharding(m, P("i"))))
+    jax.effects_barrier()
+    assert sorted(seen) == [[4 * i, 4 * i + 2] for i in range(8)]
+    np.testing.assert_array_equal(np.asarray(result), np.arange(16) + 1)

@@ -299,6 +299,46 @@ def shapes_are_taken_and_checked(folder: Path) -> None:
 
 
 @check
+def run_takes_shapes_as_well(folder: Path) -> None:
+    dense_layer(folder / "m/layer.onnx")
+    record, = run(folder, "m/layer.onnx", "--shape", "x=3x64", "--device", OPTIONS.plugin or "reference")
+    expect(record["outcome"] == "passed" and record["notes"]["shape"] == "x=3x64" and "import" not in record["notes"], record)
+    if OPTIONS.plugin:
+        expect(record["comparisons"][0]["shape"] == [3, 32] if "shape" in record["comparisons"][0] else record["comparisons"], record)
+    record, = run(folder, "m/layer.onnx")
+    expect("'batch'" in record["notes"]["import"] and "--shape" in record["notes"]["import"], record)  # 1, with a note
+    record, = run(folder, "m/layer.onnx", "--shape", "x=3x65", code=1)
+    expect("dimension 1 of input 'x' is 64 in the model, but 65 was given" in record["message"], record)
+    for wrong in ("x", "x=2y3", "=2"):
+        expect("wants NAME=2x3" in cupel(folder, "run", "m/layer.onnx", "--shape", wrong, code=2).stderr, wrong)
+    # Of several models it holds for those that have the input; a name that none has is an error.
+    save(folder / "m/other.onnx", [helper.make_node("Relu", ["a"], ["b"])], [value("a", ["n", 2])], [value("b", ["n", 2])])
+    layer, other = run(folder, "m", "--shape", "x=5x64")
+    expect(layer["notes"]["shape"] == "x=5x64" and "shape" not in other["notes"], (layer, other))
+    result = cupel(folder, "run", "m", "--shape", "z=5", "--results", folder / "results", code=2)
+    expect("--shape z=5: no model of this run took it" in result.stdout + result.stderr and "it has x float[batch,64]" in result.stdout + result.stderr, result)
+
+
+@check
+def a_shape_says_more_than_data_of_another(folder: Path) -> None:
+    dense_layer(folder / "m/layer.onnx")
+    x = sample(2)
+    save_file({"x": x}, folder / "m/layer.inputs.safetensors")
+    save_file({"0": -dense_result(x)}, folder / "m/layer.expected.safetensors")
+    record, = run(folder, "m", code=1)
+    expect(record["error_class"] == "wrong_result", record)
+    record, = run(folder, "m", "--shape", "x=2x64", code=1)  # The shape they have.
+    expect(record["error_class"] == "wrong_result", record)
+    record, = run(folder, "m", "--shape", "x=4x64")
+    expect(record["outcome"] == "passed" and "x: made from seed" in record["notes"]["inputs"] and "left aside" in record["notes"]["import"], record)
+    # Values that decide shapes are taken from the data all the same.
+    save(folder / "d/reshape/model.onnx", [helper.make_node("Reshape", ["x", "s"], ["y"])], [value("x", ["n", 6]), value("s", [2], TensorProto.INT64)], [value("y", None)])
+    save_data(folder / "d/reshape/test_data_set_0", [numpy.zeros((2, 6), numpy.float32), numpy.array([-1, 4])], [numpy.zeros((3, 4), numpy.float32)])
+    record, = run(folder, "d", "--shape", "x=4x6")
+    expect("input 's' decides shapes" in record["notes"]["import"] and "left aside" in record["notes"]["import"], record)
+
+
+@check
 def composites_can_be_written_out(folder: Path) -> None:
     save(folder / "gelu.onnx", [helper.make_node("Gelu", ["x"], ["y"])], [value("x", [4])], [value("y", [4])], opset=20)
     kept, plain = cupel(folder, "compile", "gelu.onnx").stdout, cupel(folder, "compile", "gelu.onnx", "--no-composites").stdout

@@ -54,6 +54,7 @@ Row = tuple[str, str, list[numpy.ndarray | None], list[str], dict[str, object]]
 def rows() -> Iterator[Row]:
     yield from fused_rows()
     yield from attention_rows()
+    yield from group_query_rows()
     yield from quantized_rows()
     yield from product_rows()
 
@@ -109,6 +110,48 @@ def attention_rows() -> Iterator[Row]:
         yield f"rotary_{interleaved}", "RotaryEmbedding", [b.real(2, 5, 24), positions, *cache], ["y"], {"interleaved": interleaved}
     yield "rotary_offset", "RotaryEmbedding", [b.real(2, 3, 5, 8), numpy.array([2], int64), *cache], ["y"], {}
     yield "rotary_part", "RotaryEmbedding", [b.real(2, 5, 36), positions, *cache], ["y"], {"num_heads": 3, "rotary_embedding_dim": 8}
+
+
+def group_query_rows() -> Iterator[Row]:
+    """GroupQueryAttention: four heads of sixteen on two of keys; prompts, steps with a cache, caches with room, and its attributes."""
+    b = Builder("group query")
+    op, outputs, heads = "GroupQueryAttention", ["y", "k", "v"], {"num_heads": 4, "kv_num_heads": 2}
+    cosines, sines = b.real(12, 8), b.real(12, 8)
+
+    def total(tokens: int) -> numpy.ndarray:
+        return numpy.array(tokens, int32)
+
+    def lengths(*tokens: int) -> numpy.ndarray:
+        return numpy.array(tokens, int32) - 1
+
+    def fresh(batch: int, tokens: int, size: int = 16) -> list[numpy.ndarray]:
+        return [b.real(batch, tokens, 4 * size), b.real(batch, tokens, 2 * size), b.real(batch, tokens, 2 * size)]
+
+    def past(batch: int, tokens: int, size: int = 16) -> list[numpy.ndarray]:
+        return [b.real(batch, 2, tokens, size), b.real(batch, 2, tokens, size)]
+
+    prompt = [*fresh(2, 5), None, None, lengths(5, 5), total(5)]
+    step = [*fresh(2, 1), *past(2, 6), lengths(7, 7), total(7)]
+    ragged = [*fresh(2, 1), *past(2, 6), lengths(4, 7), total(7)]
+    chunk = [*fresh(1, 3), *past(1, 4), lengths(7), total(7)]
+    roomy = [*fresh(2, 1), *past(2, 9), lengths(3, 6), total(6)]
+    forms = {"prompt": prompt, "step": step, "ragged": ragged, "chunk": chunk, "roomy": roomy}
+    for name, operands in forms.items():
+        yield f"gqa_{name}", op, operands, outputs, heads
+        yield f"gqa_{name}_rotary", op, [*operands, cosines, sines], outputs, {**heads, "do_rotary": 1}
+        yield f"gqa_{name}_window", op, operands, outputs, {**heads, "local_window_size": 2, "scale": 0.5}
+        yield f"gqa_{name}_smooth", op, operands, outputs, {**heads, "smooth_softmax": 1, "softcap": 0.7}
+        yield f"gqa_{name}_sink", op, [*operands, None, None, None, None, b.real(4)], outputs, {**heads, "local_window_size": 3}
+    yield "gqa_prompt_into_cache", op, [*fresh(2, 4), *past(2, 7), lengths(4, 4), total(4)], outputs, heads
+    yield "gqa_packed", op, [b.real(2, 5, 128), None, None, None, None, lengths(5, 5), total(5), cosines, sines], outputs, \
+        {**heads, "do_rotary": 1, "rotary_interleaved": 1}
+    yield "gqa_positions", op, [*step, cosines, sines, numpy.array([[3], [9]], int64)], outputs, {**heads, "do_rotary": 1}
+    yield "gqa_prompt_positions", op, [*prompt, cosines, sines, numpy.array([[2, 3, 4, 5, 6], [2, 3, 4, 5, 6]], int64)], outputs, {**heads, "do_rotary": 1}
+    yield "gqa_part_rotary", op, [*fresh(1, 3, 32), *past(1, 4, 32), lengths(7), total(7), cosines, sines], outputs, {**heads, "do_rotary": 1}
+    yield "gqa_bias", op, [*prompt, None, None, None, b.real(2, 1, 5, 5)], outputs, {**heads, "softcap": 0.9}
+    yield "gqa_step_bias", op, [*step, None, None, None, b.real(1, 4, 1, 7)], outputs, heads
+    yield "gqa_multi_query", op, [b.real(1, 4, 64), b.real(1, 4, 16), b.real(1, 4, 16), None, None, lengths(4), total(4)], outputs, {"num_heads": 4, "kv_num_heads": 1}
+    yield "gqa_both_ways", op, prompt, outputs, {**heads, "causal": 0}
 
 
 def quantized_rows() -> Iterator[Row]:

@@ -335,6 +335,36 @@ def cases_are_extracted_and_pass(bench: Bench) -> None:
 
 
 @check
+def cases_of_onnx_models_mean_their_nodes(bench: Bench) -> None:
+    import numpy
+    import onnx
+    import onnx_extraction as extraction
+    from cupel.worker.inputs import make_arguments
+
+    path = extraction.model(bench.folder / "net.onnx")
+    done = bench.run("extract", "net.onnx", "--shape", "ids=3x4", "-o", "net.yaml", verb="ops")
+    expect(done.returncode == 0, done.stderr)
+    cases = extraction.cases_of(bench.folder / "net.yaml")
+    source = onnx.load(path)
+    # Every node is a case, but for Identity, the call that stands there twice, and the two that are left out by name.
+    nodes = {node.name for node in source.graph.node if node.op_type != "Identity"}
+    missing = nodes - {extraction.node_of(case) for case in cases}
+    expect(missing == {"again", "uneven", "clip"} and len(cases) == len(nodes) - 3, (missing, len(cases)))
+    twice = next(case for case in cases if case["op"] == "torch.matmul")
+    expect("Calls: 2" in twice["description"], twice)
+    expect("it pads its two sides differently" in done.stderr + done.stdout and "its bounds are tensors" in done.stderr + done.stdout, done.stderr + done.stdout)
+    for case in cases:
+        arguments, attributes = make_arguments({"seed": 3, **case})
+        tensors = [value for argument in arguments for value in (argument if isinstance(argument, list) and argument and isinstance(argument[0], torch.Tensor) else [argument])
+                   if isinstance(value, torch.Tensor)]
+        node = extraction.node_of(case)
+        wanted = extraction.node_result(source, node, [tensor.numpy() for tensor in tensors])
+        made = extraction.case_result(case, arguments, attributes).numpy()
+        expect(made.shape == wanted.shape and numpy.allclose(made, wanted, rtol=1e-4, atol=1e-5), f"{case['name']} ({case['op']}) is not what node {node} computes")
+    passed_all(bench.records("net.yaml"), len(cases))
+
+
+@check
 def extraction_refuses_what_is_no_model(bench: Bench) -> None:
     bench.write("a.pt2", "nothing")
     for name, words in (("a.pt2", "a.pt2"), ("b.pt2", "b.pt2"), ("c.txt", ".pt2 and .onnx")):

@@ -547,7 +547,7 @@ def it_runs_in_a_bare_folder(folder: Path) -> None:
     workload(folder, expected=[1, 2, 3])
     done = subprocess.run(["chroot", folder, "/cupel-device", "run", "/fault_plugin.so", "/w"], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
-    assert done.returncode == 0 and b"1 workload, 1 as expected" in done.stdout.replace(b"workloads", b"workload"), done
+    assert done.returncode == 0 and done.stdout.startswith(b"passed"), done
 
 
 @check

@@ -61,6 +61,8 @@ public:
       constants.insert(tensor.values().name());
   }
 
+  std::string baseFile() const override { return path; }
+
   std::vector<ModelInput> inputs() const override {
     std::vector<ModelInput> result;
     for (const proto::ValueInfoProto &input : graph().input())
@@ -127,7 +129,8 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<ModelFile>> loadOnnxFile(const std::string &path) {
+Result<std::unique_ptr<ModelFile>> loadOnnxFile(const std::string &path,
+                                               const std::string & /*program*/) {
   Result<Model> model = Model::load(path);
   if (!model)
     return Error{model.message()};

@@ -6,7 +6,8 @@
 
 namespace cupel::frontends::onnx_import {
 
-Result<std::unique_ptr<ModelFile>> loadOnnxFile(const std::string &path);
+Result<std::unique_ptr<ModelFile>> loadOnnxFile(const std::string &path,
+                                               const std::string &program);
 std::vector<KnownOperator> knownOperators();
 
 } // namespace cupel::frontends::onnx_import

@@ -245,12 +245,236 @@ Status lowerRotary(Node &n) {
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// GroupQueryAttention
+//===----------------------------------------------------------------------===//
+
+/// Its operands, by position.
+enum Gqa : size_t {
+  kQuery,
+  kKey,
+  kValue,
+  kPastKey,
+  kPastValue,
+  kLengths, ///< Of all tokens, less one.
+  kTotal,
+  kCosines,
+  kSines,
+  kPositions,
+  kBias,
+  kSink,
+};
+
+/// What of the operator there is no lowering of.
+Status refuseRareGqa(Node &n) {
+  auto refuse = [&](const char *what) -> Status {
+    return n.refuse(Refusal::NotYet, std::string(what) + " is not lowered");
+  };
+  for (size_t i = kSink + 1; i < n.inputCount(); ++i)
+    if (n.has(i))
+      return refuse(i < 14 ? "a quantized cache" : "normalization of queries and keys");
+  for (StringRef name : {"k_quant_type", "v_quant_type"})
+    if (std::string kind = n.text(name, "NONE"); !kind.empty() && kind != "NONE")
+      return refuse("a quantized cache");
+  if (n.integer("sliding_window_cache", 0))
+    return refuse("a cache of the window's size (sliding_window_cache)");
+  if (n.integer("qk_output", 0) || n.wants(3))
+    return refuse("the product of queries and keys as a result (qk_output)");
+  return {};
+}
+
+/// Keys or values of all tokens, [B, heads, total, D]: those of the past up to where each batch's
+/// new ones begin (`starts`, [B]; null: all at 0), the new ones, zeros.
+Value withPast(HloBuilder &b, Value past, Value fresh, Value starts, int64_t total) {
+  Dims shape(HloBuilder::shapeOf(fresh));
+  int64_t length = shape[2];
+  shape[2] = total;
+  Value zero = b.splat(0, HloBuilder::elementOf(fresh));
+  auto padded = [&](Value x) {
+    Dims high(4, 0);
+    high[2] = total - HloBuilder::shapeOf(x)[2];
+    return b.pad(x, zero, Dims(4, 0), high);
+  };
+  if (!starts)
+    return padded(fresh);
+  Value at = b.subtract(b.iota(shape, 2, b.i64()), b.broadcastInDim(starts, shape, {0}));
+  Value inside = b.clamp(b.like(at, 0), at, b.like(at, double(length - 1)));
+  Value moved = b.takeAlong(fresh, inside, 2);
+  Value old = past ? padded(past) : b.broadcastInDim(zero, shape, {});
+  Value isNew = b.less(at, b.splatInteger(length, b.i64(), shape));
+  moved = b.select(isNew, moved, b.like(moved, 0));
+  return b.select(b.less(at, b.like(at, 0)), old, moved);
+}
+
+/// What is added to the scores [B, N, S, T + 1] where the last key stands for a sink: its logit
+/// there, the rules of causality, window and length elsewhere.
+Value maskWithSink(Node &n, const AttentionForm &form, Value starts, int64_t batch, int64_t heads,
+                   int64_t length, int64_t total) {
+  HloBuilder &b = n.b;
+  Type element = n.element(kQuery);
+  Dims table{batch, 1, length, total};
+  Value key = b.iota(table, 3, b.i64()), query = b.iota(table, 2, b.i64());
+  if (starts)
+    query = b.add(query, b.broadcastInDim(starts, table, {0}));
+  Value allowed = b.less(key, b.splatInteger(total, b.i64(), table));
+  if (form.lengths)
+    allowed = b.less(key, b.broadcastInDim(form.lengths, table, {0}));
+  if (form.causal)
+    allowed = b.logicalAnd(allowed, b.lessEqual(key, query));
+  if (form.left >= 0)
+    allowed = b.logicalAnd(
+        allowed, b.greaterEqual(key, b.subtract(query, b.like(query, double(form.left)))));
+  Dims wide{batch, heads, length, total};
+  Value bias = b.broadcastInDim(
+      b.select(allowed, b.splat(0, element, table), b.lowest(element, table)), wide, {0, 1, 2, 3});
+  if (form.mask)
+    bias = b.add(bias, form.mask);
+  Dims column{batch, heads, length, 1};
+  Value sink =
+      n.has(kSink) ? b.broadcastInDim(n.in(kSink), column, {1}) : b.splat(0, element, column);
+  return b.concatenate({bias, sink}, 3);
+}
+
+Status lowerGroupQueryAttention(Node &n) {
+  ONNX_TRY(n.expect(1, 16));
+  ONNX_TRY(refuseRareGqa(n));
+  HloBuilder &b = n.b;
+  int64_t heads = n.integer("num_heads", 0), kvHeads = n.integer("kv_num_heads", 0);
+  if (!n.has(kLengths) || !n.has(kTotal))
+    return n.error("lacks seqlens_k or total_sequence_length");
+  if (heads < 1 || kvHeads < 1 || heads % kvHeads)
+    return n.error("num_heads should be a multiple of kv_num_heads");
+  if (n.rank(kQuery) != 3 || !HloBuilder::isFloat(n.in(kQuery)))
+    return n.error("its query should be floats of three dimensions");
+  Value q, k, v;
+  if (n.has(kKey) && n.has(kValue)) {
+    ONNX_LET(splitQ, splitHeads(n, n.in(kQuery), heads));
+    ONNX_LET(splitK, splitHeads(n, n.in(kKey), kvHeads));
+    ONNX_LET(splitV, splitHeads(n, n.in(kValue), kvHeads));
+    q = splitQ;
+    k = splitK;
+    v = splitV;
+  } else {
+    ONNX_LET(all, splitHeads(n, n.in(kQuery), heads + 2 * kvHeads));
+    q = b.sliceDim(all, 1, 0, heads);
+    k = b.sliceDim(all, 1, heads, heads + kvHeads);
+    v = b.sliceDim(all, 1, heads + kvHeads, heads + 2 * kvHeads);
+  }
+  Dims qs(HloBuilder::shapeOf(q));
+  int64_t batch = qs[0], length = qs[2], size = qs[3];
+  if (Dims(HloBuilder::shapeOf(k)) != Dims({batch, kvHeads, length, size}) ||
+      k.getType() != v.getType() || HloBuilder::elementOf(k) != HloBuilder::elementOf(q))
+    return n.error("its query, key and value do not fit each other");
+  int64_t past = 0;
+  if (n.has(kPastKey) != n.has(kPastValue))
+    return n.error("has one of past_key and past_value without the other");
+  for (size_t i : {kPastKey, kPastValue})
+    if (n.has(i)) {
+      past = n.rank(i) == 4 ? n.shape(i)[2] : -1;
+      if (past < 0 || n.shape(i) != ArrayRef<int64_t>({batch, kvHeads, past, size}) ||
+          n.element(i) != n.element(kQuery) || n.shape(i) != n.shape(kPastKey))
+        return n.error("its past does not fit its keys");
+    }
+  ONNX_LET(totals, n.knownIntegers(kTotal, "the total sequence length"));
+  if (totals.size() != 1 || totals[0] < length || totals[0] > past + length)
+    return n.error("its total_sequence_length is not between its tokens and these with its past");
+  // The cache grows, unless it has room.
+  int64_t total = std::max(past, totals[0]);
+  if (HloBuilder::countOf(n.in(kLengths)) != batch)
+    return n.error("its seqlens_k are not one a batch");
+  Value counts = b.convert(b.reshape(n.in(kLengths), {batch}), b.i64());
+  counts = b.add(counts, b.like(counts, 1));
+  // All tokens are new in a prompt, also those that fill up shorter ones.
+  bool isPrompt = totals[0] == length;
+  Value starts = isPrompt ? Value() : b.subtract(counts, b.like(counts, double(length)));
+
+  if (n.integer("do_rotary", 0)) {
+    if (!n.has(kCosines) || !n.has(kSines) || n.rank(kCosines) != 2 ||
+        n.shape(kCosines) != n.shape(kSines) || n.shape(kCosines)[1] < 1 ||
+        2 * n.shape(kCosines)[1] > size || n.element(kCosines) != n.element(kQuery) ||
+        n.element(kSines) != n.element(kQuery))
+      return n.error("its caches of angles do not fit its query");
+    Dims tokens{batch, length};
+    Value positions = b.iota(tokens, 1, b.i64());
+    if (n.has(kPositions)) {
+      if (n.shape(kPositions) != ArrayRef<int64_t>(tokens))
+        return n.error("its position_ids are not one a token");
+      Value given = b.convert(n.in(kPositions), b.i64());
+      // Of a prompt the first one alone counts.
+      positions = isPrompt ? b.add(positions,
+                                   b.broadcastInDim(b.slice(given, {0, 0}, {1, 1}), tokens, {0, 1}))
+                           : given;
+    } else if (starts) {
+      positions = b.add(positions, b.broadcastInDim(starts, tokens, {0}));
+    }
+    auto angles = [&](size_t i) { return b.unsqueeze(b.take(n.in(i), positions, 0), 1); };
+    Value cosine = angles(kCosines), sine = angles(kSines);
+    bool interleaved = n.integer("rotary_interleaved", 0);
+    int64_t turned = 2 * n.shape(kCosines)[1];
+    q = rotate(b, q, cosine, sine, turned, interleaved);
+    k = rotate(b, k, cosine, sine, turned, interleaved);
+  }
+
+  AttentionForm form;
+  form.q = q;
+  form.k = withPast(b, n.has(kPastKey) ? n.in(kPastKey) : Value(), k, starts, total);
+  form.v = withPast(b, n.has(kPastValue) ? n.in(kPastValue) : Value(), v, starts, total);
+  n.out(1, form.k);
+  n.out(2, form.v);
+  double scale = n.real("scale", 0);
+  if (scale < 0)
+    return n.error("its scale is negative");
+  form.scale = std::sqrt(scale != 0 ? scale : 1 / std::sqrt(double(size)));
+  form.softcap = n.real("softcap", 0);
+  form.causal = n.integer("causal", 1);
+  int64_t window = n.integer("local_window_size", -1);
+  if (window > 0)
+    form.left = window - 1;
+  if (!isPrompt || !form.causal)
+    form.lengths = counts;
+  if (!n.element(kQuery).isF64())
+    form.precision = b.f32();
+  if (n.has(kBias)) {
+    Dims scores{batch, heads, length, total};
+    Value bias = n.in(kBias);
+    if (n.rank(kBias) != 4 || n.element(kBias) != n.element(kQuery))
+      return n.error("its attention_bias should have four dimensions and the query's type");
+    if (n.shape(kBias)[3] < total) { // Of the tokens there are; a cache may be longer.
+      Dims high(4, 0);
+      high[3] = total - n.shape(kBias)[3];
+      bias = b.pad(bias, b.splat(0, n.element(kBias)), Dims(4, 0), high);
+    }
+    std::optional<Dims> shape = HloBuilder::broadcastShape(HloBuilder::shapeOf(bias), scores);
+    if (!shape || *shape != scores)
+      return n.error("its attention_bias does not fit its scores");
+    form.mask = bias;
+  }
+  if (n.has(kSink) && n.shape(kSink) != ArrayRef<int64_t>({heads}))
+    return n.error("its head_sink is not one a head");
+  if (n.has(kSink) && n.element(kSink) != n.element(kQuery))
+    return n.error("its head_sink has another type than its query");
+  if (n.has(kSink) || n.integer("smooth_softmax", 0)) {
+    // One more key of zeros, with a value of zeros: it takes its share of the weights and adds
+    // none.
+    form.mask = maskWithSink(n, form, starts, batch, heads, length, total);
+    form.causal = false;
+    form.left = -1;
+    form.lengths = Value();
+    for (Value *x : {&form.k, &form.v})
+      *x = b.concatenate({*x, b.splat(0, n.element(kQuery), {batch, kvHeads, 1, size})}, 2);
+  }
+  ONNX_LET(made, attention(n, form));
+  n.out(0, mergeHeads(b, made.y));
+  return {};
+}
+
 } // namespace
 
 void registerMicrosoftAttention(OpTable &table) {
   table.add("Attention", 1, lowerAttention, true, kDomain);
   table.add("MultiHeadAttention", 1, lowerMultiHeadAttention, true, kDomain);
   table.add("RotaryEmbedding", 1, lowerRotary, true, kDomain);
+  table.add("GroupQueryAttention", 1, lowerGroupQueryAttention, true, kDomain);
 }
 
 } // namespace cupel::frontends::onnx_import

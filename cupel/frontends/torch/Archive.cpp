@@ -36,7 +36,62 @@ Result<Shape> numbers(const std::vector<SymInt> &values, const char *what) {
   return result;
 }
 
+/// All records lie below one folder, whatever its name; the oldest files have none.
+std::string rootOf(const std::vector<tensor::ZipEntry> &entries) {
+  if (entries.empty())
+    return {};
+  const std::string &first = entries.front().name;
+  size_t slash = first.find('/');
+  if (slash == std::string::npos)
+    return {};
+  std::string root = first.substr(0, slash + 1);
+  bool isCommon = std::ranges::all_of(
+      entries, [&](const tensor::ZipEntry &entry) { return entry.name.starts_with(root); });
+  return isCommon ? root : std::string();
+}
+
+constexpr const char *kLegacyProgram = "serialized_exported_program.json";
+
+/// The program that a record without its root holds.
+std::optional<std::string> programOf(const std::string &record) {
+  constexpr std::string_view kFolder = "models/", kEnding = ".json";
+  if (!record.starts_with(kFolder) || !record.ends_with(kEnding) ||
+      record.size() < kFolder.size() + kEnding.size() ||
+      record.find('/', kFolder.size()) != std::string::npos)
+    return std::nullopt;
+  return record.substr(kFolder.size(), record.size() - kFolder.size() - kEnding.size());
+}
+
 } // namespace
+
+std::vector<std::string> programsIn(const std::string &path) {
+  std::vector<std::string> names;
+  Result<SharedBytes> file = tensor::mapFile(path);
+  if (!file)
+    return names;
+  Result<std::vector<tensor::ZipEntry>> entries = tensor::readStoredZip(*file, 0);
+  if (!entries)
+    return names;
+  std::string root = rootOf(*entries);
+  bool isLegacy = false;
+  for (const tensor::ZipEntry &entry : *entries) {
+    std::string record = entry.name.substr(root.size());
+    if (std::optional<std::string> name = programOf(record))
+      names.push_back(std::move(*name));
+    isLegacy |= record == kLegacyProgram;
+  }
+  if (names.empty() && isLegacy)
+    names.emplace_back(kDefaultProgram);
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string fileOfProgram(const std::string &path, const std::string &program, size_t count) {
+  constexpr std::string_view kEnding = ".pt2";
+  if (count <= 1 || program == kDefaultProgram || !path.ends_with(kEnding))
+    return path;
+  return path.substr(0, path.size() - kEnding.size()) + "." + program + std::string(kEnding);
+}
 
 Result<Archive> Archive::open(const std::string &path) {
   Result<SharedBytes> file = tensor::mapFile(path);
@@ -52,30 +107,18 @@ Result<Archive> Archive::parse(const SharedBytes &file, const std::string &path)
   Archive archive;
   archive.path = path;
   archive.fileBytes = file.bytes.size();
-  // All records lie below one folder, whatever its name; the oldest files have none.
-  std::string root;
-  if (!entries->empty()) {
-    const std::string &first = entries->front().name;
-    if (size_t slash = first.find('/'); slash != std::string::npos) {
-      std::string candidate = first.substr(0, slash + 1);
-      if (std::ranges::all_of(*entries, [&](const tensor::ZipEntry &entry) {
-            return entry.name.starts_with(candidate);
-          }))
-        root = candidate;
-    }
-  }
+  std::string root = rootOf(*entries);
   for (tensor::ZipEntry &entry : *entries) {
     std::string name = entry.name.substr(root.size());
     if (!archive.records.emplace(name, entry.contents).second)
       return Error{path + ": record '" + tensor::printable(name) + "' stands twice"};
   }
   for (const auto &[name, contents] : archive.records)
-    if (name.starts_with("models/") && name.ends_with(".json") &&
-        name.find('/', 7) == std::string::npos)
-      archive.names.push_back(name.substr(7, name.size() - 7 - 5));
-  if (archive.names.empty() && archive.find("serialized_exported_program.json")) {
+    if (std::optional<std::string> program = programOf(name))
+      archive.names.push_back(std::move(*program));
+  if (archive.names.empty() && archive.find(kLegacyProgram)) {
     archive.legacy = true;
-    archive.names.push_back("model");
+    archive.names.emplace_back(kDefaultProgram);
   }
   if (const SharedBytes *order = archive.find("byteorder");
       order && !textOf(*order).starts_with("little"))
@@ -93,24 +136,22 @@ const SharedBytes *Archive::find(const std::string &record) const {
 }
 
 Result<Program> Archive::program(const std::string &wanted) const {
-  std::string name = wanted;
+  std::string name = wanted, all;
+  for (const std::string &one : names)
+    all += (all.empty() ? "" : ", ") + tensor::printable(one);
   if (name.empty()) {
     if (names.size() == 1) {
       name = names.front();
-    } else if (std::ranges::find(names, "model") != names.end()) {
-      name = "model";
+    } else if (std::ranges::find(names, kDefaultProgram) != names.end()) {
+      name = kDefaultProgram;
     } else {
-      std::string all;
-      for (const std::string &one : names)
-        all += (all.empty() ? "" : ", ") + tensor::printable(one);
-      return Error{path + ": holds several programs (" + all +
-                   "); save each in a file of its own, or ask for one by name"};
+      return Error{path + ": holds several programs: " + all + "; --program chooses one"};
     }
   }
-  std::string record = legacy ? "serialized_exported_program.json" : "models/" + name + ".json";
+  std::string record = legacy ? kLegacyProgram : "models/" + name + ".json";
   const SharedBytes *json = find(record);
-  if (!json)
-    return Error{path + ": holds no program '" + tensor::printable(name) + "'"};
+  if (!json || std::ranges::find(names, name) == names.end())
+    return Error{path + ": holds no program '" + tensor::printable(name) + "'; it has " + all};
   if (json->bytes.size() > kMaxJsonBytes)
     return Error{path + ": " + record + " is larger than " + std::to_string(kMaxJsonBytes) +
                  " bytes"};

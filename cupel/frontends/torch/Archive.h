@@ -8,6 +8,17 @@
 
 namespace cupel::frontends::torch_import {
 
+/// The program that nobody named.
+inline constexpr std::string_view kDefaultProgram = "model";
+
+/// Names of the programs of a file, sorted; none where it is no archive. Looks at the directory of
+/// the archive only.
+std::vector<std::string> programsIn(const std::string &path);
+
+/// What files beside a program are named after: the archive, or `NAME.PROGRAM.pt2` for one of
+/// several that has a name of its own.
+std::string fileOfProgram(const std::string &path, const std::string &program, size_t count);
+
 class Archive {
 public:
   static Result<Archive> open(const std::string &path);

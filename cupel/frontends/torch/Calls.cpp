@@ -5,6 +5,9 @@
 #include "cupel/frontends/torch/Promotion.h"
 #include "cupel/tensor/Convert.h"
 
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
 #include <fmt/format.h>
 
 namespace cupel::frontends::torch_import {
@@ -214,13 +217,47 @@ Status Importer::importNumberCall(Scope &scope, const GraphNode &node) {
   return bindResult(scope, node.outputs[0], entry, false);
 }
 
+/// What the verifier says of the operations of a block after `before` (null: all of it), or of
+/// functions after `function`; empty if nothing.
+static std::string complaintOf(MLIRContext &context, Block *block, Operation *before,
+                               Operation *function) {
+  std::string complaint;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (complaint.empty())
+      complaint = diagnostic.str();
+  });
+  auto check = [&](Block::iterator from, Block::iterator end) {
+    for (Operation &op : llvm::make_range(from, end))
+      if (complaint.empty() && mlir::failed(verify(&op)) && complaint.empty())
+        complaint = "'" + op.getName().getStringRef().str() + "' does not verify";
+  };
+  check(before ? std::next(before->getIterator()) : block->begin(), block->end());
+  check(std::next(function->getIterator()), function->getBlock()->end());
+  // What it should be is a list of all types there are.
+  size_t must = complaint.find(" must be "), got = complaint.rfind(", but got ");
+  if (must != std::string::npos && got != std::string::npos && must < got)
+    complaint = complaint.substr(0, must) + " cannot be " + complaint.substr(got + 10);
+  return complaint;
+}
+
 Status Importer::lower(const OpEntry &entry, Node &node) {
+  Block *block = builder->builder().getInsertionBlock();
+  Operation *before = block->empty() ? nullptr : &block->back();
+  Operation *function = &main->getBlock()->back();
   entry.lower(node);
   if (std::string problem = builder->problem(); !problem.empty()) {
     builder->forgetProblem();
     if (failure.refusal == Refusal::None)
       return refuse(Refusal::Invalid, "its arguments do not fit: " + problem);
   }
+  if (verifyEach && failure.refusal == Refusal::None)
+    if (std::string complaint = complaintOf(context, block, before, function); !complaint.empty()) {
+      const Name *result = node.source && !node.source->outputs.empty()
+                               ? node.source->outputs[0].as<Name>()
+                               : nullptr;
+      node.fail((result ? "the call that makes '" + result->text + "': " : std::string()) +
+                "what the program declares of its tensors contradicts the operator: " + complaint);
+    }
   if (failure.refusal != Refusal::None)
     return Error{failure.message};
   for (auto [i, result] : llvm::enumerate(node.results)) {

@@ -1,5 +1,6 @@
 #include "cupel/frontends/torch/Importer.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -16,6 +17,12 @@ namespace {
 
 ArrayRef<int64_t> dimsOf(const Tensor &tensor) {
   return {tensor.shape().data(), tensor.shape().size()};
+}
+
+/// What is wrong is told with the call it stands in, not by MLIR's diagnostic.
+LogicalResult verifyQuietly(ModuleOp module) {
+  ScopedDiagnosticHandler handler(module.getContext(), [](Diagnostic &) {});
+  return verify(module);
 }
 
 } // namespace
@@ -81,12 +88,20 @@ bool Importer::run(Imported &result) {
     if (op != main && isOpTriviallyDead(op))
       op->erase();
   result.weights = std::move(weights);
-  if (failed(verify(*result.module))) {
+  if (succeeded(verifyQuietly(*result.module)))
+    return true;
+  // Once more, to find out which call it was.
+  if (!verifyEach) {
+    Importer again(program, context, options);
+    again.verifyEach = true;
+    Imported aside;
+    again.run(aside);
+    failure = again.failure;
+  }
+  if (failure.refusal == Refusal::None)
     failure = {Refusal::NotYet,
                "the module made from this program does not verify: an error in Cupel"};
-    return false;
-  }
-  return true;
+  return false;
 }
 
 //===----------------------------------------------------------------------===//

@@ -171,6 +171,8 @@ private:
   int depth = 0;
   mlir::Type autocast; ///< Null outside of autocast regions.
   std::deque<GraphNode> madeNodes;
+  /// Verify what each call was lowered to, to find out which one made a module that does not verify.
+  bool verifyEach = false;
 };
 
 } // namespace cupel::frontends::torch_import

@@ -42,8 +42,11 @@ std::string describeSize(const SymInt &size) {
 
 class TorchFile : public ModelFile {
 public:
-  TorchFile(std::string path, Program program)
-      : path(std::move(path)), program(std::move(program)) {}
+  /// `companions` is what files beside the program are named after.
+  TorchFile(std::string path, std::string companions, Program program)
+      : path(std::move(path)), companions(std::move(companions)), program(std::move(program)) {}
+
+  std::string baseFile() const override { return companions; }
 
   std::vector<ModelInput> inputs() const override {
     std::vector<ModelInput> result;
@@ -107,7 +110,8 @@ public:
   /// The inputs that the program was exported with, unless others lie beside it.
   Result<std::optional<ModelData>> testData(uint32_t number) const override {
     std::error_code error;
-    std::string stem = path.substr(0, path.size() - std::string_view(".pt2").size());
+    std::string stem = companions;
+    stem.resize(stem.size() - std::string_view(".pt2").size());
     std::vector<ModelInput> wanted = inputs();
     if (number != 0 || program.sampleInputs.size() != wanted.size() || wanted.empty() ||
         std::filesystem::exists(stem + ".inputs.safetensors", error))
@@ -134,20 +138,22 @@ private:
     return own;
   }
 
-  std::string path;
+  std::string path, companions;
   Program program;
 };
 
 } // namespace
 
-Result<std::unique_ptr<ModelFile>> loadTorchFile(const std::string &path) {
+Result<std::unique_ptr<ModelFile>> loadTorchFile(const std::string &path,
+                                                 const std::string &wanted) {
   Result<Archive> archive = Archive::open(path);
   if (!archive)
     return Error{archive.message()};
-  Result<Program> program = archive->program();
+  Result<Program> program = archive->program(wanted);
   if (!program)
     return Error{program.message()};
-  return std::unique_ptr<ModelFile>(std::make_unique<TorchFile>(path, std::move(*program)));
+  return std::unique_ptr<ModelFile>(std::make_unique<TorchFile>(
+      path, fileOfProgram(path, program->name, archive->programs().size()), std::move(*program)));
 }
 
 std::vector<KnownOperator> knownOperators() {

@@ -5,7 +5,8 @@
 
 namespace cupel::frontends::torch_import {
 
-Result<std::unique_ptr<ModelFile>> loadTorchFile(const std::string &path);
+Result<std::unique_ptr<ModelFile>> loadTorchFile(const std::string &path,
+                                                 const std::string &program);
 std::vector<KnownOperator> knownOperators();
 
 } // namespace cupel::frontends::torch_import

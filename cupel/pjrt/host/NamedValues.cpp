@@ -97,6 +97,8 @@ std::vector<PJRT_NamedValue> cupel::pjrt::toPjrt(const std::vector<NamedValue> &
   return result;
 }
 
+static constexpr int kLikeliestType = 31;
+
 Answer<std::vector<NamedValue>> cupel::pjrt::fromPjrt(const PJRT_NamedValue *values, size_t count,
                                                       std::string_view call) {
   auto bad = [&](std::string message) {
@@ -145,7 +147,10 @@ Answer<std::vector<NamedValue>> cupel::pjrt::fromPjrt(const PJRT_NamedValue *val
       break;
     }
     default:
-      return bad(fmt::format("attribute '{}' is of the unknown type {}", out.name, type));
+      // Newer interfaces may have more types; a plugin is not refused for one. Others are garbage.
+      if (type < 0 || type > kLikeliestType)
+        return bad(fmt::format("attribute '{}' is of the unknown type {}", out.name, type));
+      out.value = fmt::format("(of type {}, which this version of Cupel does not know)", type);
     }
     result.push_back(std::move(out));
   }

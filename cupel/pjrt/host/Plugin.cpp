@@ -1,5 +1,7 @@
 #include "cupel/pjrt/host/Plugin.h"
 
+#include "cupel/support/MissingLibrary.h"
+
 #include <algorithm>
 #include <dlfcn.h>
 #include <filesystem>
@@ -42,10 +44,11 @@ Answer<std::shared_ptr<Plugin>> Plugin::open(const std::string &path) {
   // symbols here and not in the middle of a test.
   void *library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
-    const char *reason = dlerror();
-    return loadFailure(path, fmt::format("cannot be loaded: {} (is LD_LIBRARY_PATH set for the "
-                                         "libraries it needs?)",
-                                         reason ? reason : "no reason given"));
+    const char *given = dlerror();
+    std::string reason = given ? given : "no reason given", hint = missingPackage(reason);
+    if (hint.empty() && reason.find("cannot open shared object file") != std::string::npos)
+      hint = " (is LD_LIBRARY_PATH set for the libraries it needs?)";
+    return loadFailure(path, fmt::format("cannot be loaded: {}{}", reason, hint));
   }
   dlerror();
   void *symbol = dlsym(library, "GetPjrtApi");

@@ -95,8 +95,14 @@ ordered_json cupel::pjrt::selfTest(Client &client, double timeout,
   }
   const auto &results = report.results.front();
   if (results.size() != 1 || results[0].dtype() != DType::F32 || results[0].size() != 4) {
-    result["failure"] = {{"class", "incorrect_result"},
-                         {"message", fmt::format("the program has {} results", results.size())}};
+    std::string types;
+    for (const tensor::Tensor &tensor : results)
+      types += (types.empty() ? "" : ", ") + tensor::describe(tensor.dtype(), tensor.shape());
+    result["failure"] = {
+        {"class", "incorrect_result"},
+        {"message", fmt::format("the sum of two tensor<4xf32> gave {} results ({}), not one "
+                                "tensor<4xf32>",
+                                results.size(), types)}};
     return result;
   }
   const auto *values = results[0].dataAs<float>();

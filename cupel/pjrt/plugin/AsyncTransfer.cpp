@@ -53,8 +53,7 @@ PJRT_Error *create(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args *args) {
                        "buffers of element type " + std::string(bufferTypeName(spec.element_type)) +
                            " are not supported");
     Shape shape(spec.dims, spec.dims + spec.num_dims);
-    Outcome<std::shared_ptr<BufferData>> data =
-        reserveData(*manager->memory, *type, shape, nullptr);
+    Outcome<std::shared_ptr<BufferData>> data = awaitData(*manager->memory, *type, shape, nullptr);
     if (!data)
       return makeError(data.fault());
     (*data)->ready = std::make_shared<Signal>();

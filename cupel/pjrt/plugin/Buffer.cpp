@@ -1,6 +1,7 @@
 #include "cupel/pjrt/plugin/Buffer.h"
 
 #include "cupel/pjrt/plugin/ElementTypes.h"
+#include "cupel/pjrt/plugin/Patience.h"
 #include "cupel/tensor/Strided.h"
 
 #include <algorithm>
@@ -48,6 +49,13 @@ Outcome<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, DType type
   auto data = std::make_shared<BufferData>();
   data->reservation = std::move(*reservation);
   return data;
+}
+
+Outcome<std::shared_ptr<BufferData>> awaitData(MemorySpace &memory, DType type,
+                                               std::span<const int64_t> shape,
+                                               const std::shared_ptr<const std::string> &origin) {
+  return withPatience(memory.device.client,
+                      [&] { return reserveData(memory, type, shape, origin); });
 }
 
 Outcome<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory) {
@@ -178,7 +186,7 @@ PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
   Outcome<MinorToMajor> order = orderOf(args->device_layout, shape, info(*type).bytes);
   if (!order)
     return makeError(order.fault());
-  Outcome<std::shared_ptr<BufferData>> data = reserveData(**place, *type, shape, origin("host"));
+  Outcome<std::shared_ptr<BufferData>> data = awaitData(**place, *type, shape, origin("host"));
   if (!data)
     return makeError(data.fault());
   // Copied whatever the semantics: nobody has to wait for our use of the host's memory.
@@ -202,7 +210,7 @@ PJRT_Error *uninitialized(PJRT_Client_CreateUninitializedBuffer_Args *args) {
   if (!place)
     return makeError(place.fault());
   Shape shape(args->shape_dims, args->shape_dims + args->shape_num_dims);
-  Outcome<std::shared_ptr<BufferData>> data = reserveData(**place, *type, shape, origin("host"));
+  Outcome<std::shared_ptr<BufferData>> data = awaitData(**place, *type, shape, origin("host"));
   if (!data)
     return makeError(data.fault());
   Result<Tensor> tensor = Tensor::zeros(*type, shape);
@@ -443,7 +451,7 @@ Outcome<Buffer *> copyTo(Buffer &source, MemorySpace &memory) {
   std::shared_ptr<BufferData> made;
   if (type) {
     Outcome<std::shared_ptr<BufferData>> reserved =
-        reserveData(memory, *type, source.shape, origin("copy"));
+        awaitData(memory, *type, source.shape, origin("copy"));
     if (!reserved)
       return reserved.fault();
     made = std::move(*reserved);

@@ -57,6 +57,11 @@ Outcome<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, tensor::DT
                                                  std::span<const int64_t> shape,
                                                  std::shared_ptr<const std::string> origin);
 
+/// The same, where runs that are under way may have to end first.
+Outcome<std::shared_ptr<BufferData>> awaitData(MemorySpace &memory, tensor::DType type,
+                                               std::span<const int64_t> shape,
+                                               const std::shared_ptr<const std::string> &origin);
+
 /// The memory an argument pair of (device, memory) means.
 Outcome<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory);
 

@@ -117,6 +117,7 @@ Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *prog
   compile.scatterSkipsWindows = numerics.scatterSkipsWindows;
   if (!numerics.programTypes && defaults.architecture.dtypes.size() < tensor::kDTypeCount)
     compile.types = defaults.architecture.dtypes;
+  compile.splitsWork = !numerics.computesWhole;
   Outcome<std::shared_ptr<const runtime::Executable>> made =
       runtime::compile({program->code, program->code_size}, compile);
   if (!made)

@@ -5,6 +5,7 @@
 #include "cupel/pjrt/plugin/Executable.h"
 
 #include "cupel/pjrt/plugin/ElementTypes.h"
+#include "cupel/pjrt/plugin/Patience.h"
 #include "cupel/support/SoleOwner.h"
 
 #include <algorithm>
@@ -26,6 +27,14 @@ struct Execution {
   std::vector<std::vector<std::shared_ptr<BufferData>>> results;
   std::vector<bool> donated; // By argument.
   std::shared_ptr<Signal> complete = std::make_shared<Signal>();
+  /// Arguments that are given up, and the results that get their room.
+  std::vector<std::pair<std::shared_ptr<BufferData>, std::shared_ptr<BufferData>>> inherited;
+
+  void moveReservations() {
+    for (auto &[from, to] : inherited)
+      to->reservation = std::move(from->reservation);
+    inherited.clear();
+  }
 
   bool isReady() const {
     for (const auto &own : arguments)
@@ -60,6 +69,7 @@ struct Execution {
       }
     }
     arguments.clear();
+    ComputingRun computing;
     Outcome<ProcessTensors> outputs = compiled->program->execute(std::move(inputs), stop);
     if (!outputs)
       return fail(outputs.fault());
@@ -82,6 +92,50 @@ bool isDonated(const ValueInfo &argument, size_t number, const PJRT_ExecuteOptio
     if (options->non_donatable_input_indices[i] == static_cast<int64_t>(number))
       return false;
   return true;
+}
+
+/// Makes room for the results. A result that takes the place of an argument which is given up, and
+/// which nobody else holds, needs none.
+Verdict reserveResults(Execution &execution, const std::vector<Device *> &devices) {
+  const ProgramInfo &info = execution.compiled->info();
+  execution.results.clear();
+  execution.inherited.clear();
+  std::vector<int64_t> heirs(info.results.size(), -1); // The argument whose memory it may take.
+  for (size_t i = 0; i < info.arguments.size(); ++i)
+    if (int64_t result = info.arguments[i].aliasedResult; result >= 0 && execution.donated[i])
+      heirs[result] = static_cast<int64_t>(i);
+  for (size_t d = 0; d < devices.size(); ++d) {
+    if (info.cost.temporaryBytes)
+      if (Verdict verdict = devices[d]
+                                ->memory(MemoryKind::Device)
+                                .pool->check(info.cost.temporaryBytes, "running " + info.name);
+          !verdict)
+        return verdict;
+    auto &own = execution.results.emplace_back();
+    for (size_t i = 0; i < info.results.size(); ++i) {
+      const ValueInfo &result = info.results[i];
+      std::shared_ptr<BufferData> data;
+      if (result.isToken || result.isDynamic()) {
+        data = std::make_shared<BufferData>();
+      } else if (int64_t from = heirs[i];
+                 from >= 0 && info.arguments[from].shardBytes() == result.shardBytes() &&
+                 info.arguments[from].memoryKind == result.memoryKind &&
+                 execution.arguments[d][from].use_count() == 2) { // The buffer's and ours.
+        data = std::make_shared<BufferData>();
+        execution.inherited.emplace_back(execution.arguments[d][from], data);
+      } else {
+        MemorySpace &memory = devices[d]->memory(*parseMemoryKind(result.memoryKind));
+        Outcome<std::shared_ptr<BufferData>> reserved = reserveData(
+            memory, result.type.storage, result.shardShape(), execution.compiled->origin);
+        if (!reserved)
+          return reserved.fault();
+        data = std::move(*reserved);
+      }
+      data->ready = std::make_shared<Signal>();
+      own.push_back(std::move(data));
+    }
+  }
+  return {};
 }
 
 } // namespace
@@ -147,36 +201,17 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
                            " is donated and is argument " + std::to_string(j) + " as well");
 
   bool dynamic = std::ranges::any_of(info.results, &ValueInfo::isDynamic);
-  for (size_t d = 0; d < devices.size(); ++d) {
-    if (info.cost.temporaryBytes)
-      if (Verdict verdict = devices[d]
-                                ->memory(MemoryKind::Device)
-                                .pool->check(info.cost.temporaryBytes, "running " + info.name);
-          !verdict)
-        return makeError(verdict.fault());
-    auto &own = execution->results.emplace_back();
-    for (const ValueInfo &result : info.results) {
-      std::shared_ptr<BufferData> data;
-      if (result.isToken || result.isDynamic()) {
-        data = std::make_shared<BufferData>();
-      } else {
-        MemorySpace &memory = devices[d]->memory(*parseMemoryKind(result.memoryKind));
-        Outcome<std::shared_ptr<BufferData>> reserved =
-            reserveData(memory, result.type.storage, result.shardShape(), compiled->origin);
-        if (!reserved)
-          return makeError(reserved.fault());
-        data = std::move(*reserved);
-      }
-      data->ready = std::make_shared<Signal>();
-      own.push_back(std::move(data));
-    }
-  }
+  if (Verdict verdict =
+          withPatience(devices[0]->client, [&] { return reserveResults(*execution, devices); });
+      !verdict)
+    return makeError(verdict.fault());
 
   if (anyDonated)
     for (size_t d = 0; d < devices.size(); ++d)
       for (size_t i = 0; i < args->num_args; ++i)
         if (execution->donated[i])
           object(args->argument_lists[d][i]).take();
+  execution->moveReservations();
 
   std::vector<std::vector<std::shared_ptr<BufferData>>> results = execution->results;
   std::shared_ptr<Signal> complete = execution->complete;

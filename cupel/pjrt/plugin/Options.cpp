@@ -32,6 +32,10 @@ static constexpr OptionInfo kClientOptions[] = {
      "such as f64 on n300, is rounded to the nearest of them after every operation) or program "
      "(its own "
      "types, whatever the architecture has)."},
+    {"partition", Type::String, "split", "CUPEL_PARTITION",
+     "How programs on whole tensors are computed of which devices hold pieces: split (every device "
+     "computes its pieces, with collectives, where that can be done without more work) or whole "
+     "(pieces are put together and one computes for all devices)."},
 };
 
 static constexpr OptionInfo kCompileOptions[] = {
@@ -43,6 +47,8 @@ static constexpr OptionInfo kCompileOptions[] = {
      "What a scatter of this program skips: elements or windows."},
     {"number_formats", Type::String, "that of the client", "",
      "What this program is computed in: architecture or program."},
+    {"partition", Type::String, "that of the client", "",
+     "How this program is computed if devices hold pieces: split or whole."},
 };
 
 std::span<const OptionInfo> clientOptions() { return kClientOptions; }
@@ -164,10 +170,11 @@ Verdict chooseNumerics(const Options &options, Numerics &numerics) {
       choice(options, "scatter", "elements", "windows", numerics.scatterSkipsWindows);
   Outcome<bool> program =
       choice(options, "number_formats", "architecture", "program", numerics.programTypes);
-  for (const Outcome<bool> *chosen : {&wide, &windows, &program})
+  Outcome<bool> whole = choice(options, "partition", "split", "whole", numerics.computesWhole);
+  for (const Outcome<bool> *chosen : {&wide, &windows, &program, &whole})
     if (!*chosen)
       return chosen->fault();
-  numerics = {*wide, *windows, *program};
+  numerics = {*wide, *windows, *program, *whole};
   return {};
 }
 

@@ -52,6 +52,7 @@ struct Numerics {
   bool wideAccumulation = false;
   bool scatterSkipsWindows = false;
   bool programTypes = false; // Not only those of the architecture.
+  bool computesWhole = false;
 };
 /// Takes what the options of a client or a compilation say; the rest stays.
 Verdict chooseNumerics(const Options &options, Numerics &numerics);

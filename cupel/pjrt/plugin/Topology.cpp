@@ -20,11 +20,12 @@ namespace {
 /// What a topology is saved as: the name or file of its architecture, the number of devices, their
 /// memory and how they accumulate.
 std::string saved(const Layout &layout) {
-  return "cupel topology 4\n" + layout.source + "\n" + std::to_string(layout.devices) + "\n" +
+  return "cupel topology 6\n" + layout.source + "\n" + std::to_string(layout.devices) + "\n" +
          std::to_string(layout.memoryLimit) + "\n" +
          (layout.numerics.wideAccumulation ? "f64" : "native") + "\n" +
          (layout.numerics.scatterSkipsWindows ? "windows" : "elements") + "\n" +
-         (layout.numerics.programTypes ? "program" : "architecture") + "\n";
+         (layout.numerics.programTypes ? "program" : "architecture") + "\n" +
+         (layout.numerics.computesWhole ? "whole" : "split") + "\n";
 }
 
 PJRT_Error *create(PJRT_TopologyDescription_Create_Args *args) {
@@ -97,12 +98,13 @@ PJRT_Error *deserialize(PJRT_TopologyDescription_Deserialize_Args *args) {
   std::vector<std::string> lines;
   for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
     lines.emplace_back(text.substr(0, end));
-  if (lines.size() != 7 || lines[0] != "cupel topology 4")
+  if (lines.size() != 8 || lines[0] != "cupel topology 6")
     return invalid("the bytes are no saved topology of cupel");
   Options options(clientOptions());
   for (auto [name, value] : {std::pair{"arch", lines[1]}, std::pair{"num_devices", lines[2]},
                              std::pair{"memory_limit", lines[3]}, std::pair{"accumulate", lines[4]},
-                             std::pair{"scatter", lines[5]}, std::pair{"number_formats", lines[6]}})
+                             std::pair{"scatter", lines[5]}, std::pair{"number_formats", lines[6]},
+                             std::pair{"partition", lines[7]}})
     if (Verdict verdict = options.set(name, value); !verdict)
       return makeError(verdict.fault());
   Outcome<Layout> layout = layoutOf(options);

@@ -33,6 +33,7 @@ void Worker::add(Task task) {
       }
     }
     if (thread.joinable()) {
+      ++state->outstanding;
       state->tasks.push_back(std::move(task));
       state->changed.notify_one();
       return;
@@ -42,6 +43,7 @@ void Worker::add(Task task) {
 }
 
 void Worker::work(State &state) {
+  state.own = std::this_thread::get_id();
   std::unique_lock lock(state.mutex);
   while (true) {
     state.changed.wait(lock, [&] { return state.stops || !state.tasks.empty(); });
@@ -51,7 +53,8 @@ void Worker::work(State &state) {
     state.tasks.pop_front();
     lock.unlock();
     task(&state.stops);
-    task = nullptr;
+    task = nullptr; // What it held is free before it is counted out.
+    --state.outstanding;
     lock.lock();
   }
 }

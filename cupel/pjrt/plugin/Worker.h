@@ -28,6 +28,11 @@ public:
 
   void add(Task task);
 
+  /// Tasks that have not ended.
+  int64_t outstanding() const { return state->outstanding; }
+  /// Whether the caller is a task of this worker.
+  bool isOwnThread() const { return state->own == std::this_thread::get_id(); }
+
 private:
   /// What the thread uses, which may outlive the worker.
   struct State {
@@ -35,6 +40,8 @@ private:
     std::condition_variable changed;
     std::deque<Task> tasks;
     std::atomic<bool> stops = false;
+    std::atomic<int64_t> outstanding = 0;
+    std::atomic<std::thread::id> own;
   };
   static void work(State &state);
 

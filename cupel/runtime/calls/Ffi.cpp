@@ -1,5 +1,6 @@
 #include "cupel/runtime/calls/Ffi.h"
 
+#include "cupel/runtime/Fault.h"
 #include "cupel/runtime/calls/FfiAbi.h"
 
 #include <atomic>
@@ -303,6 +304,10 @@ public:
     types.push_back(kBuffer);
     return {};
   }
+  /// An operand that shares the memory of a result.
+  void lieIn(size_t i, const Tensor &result) {
+    buffers[i].data = const_cast<std::byte *>(result.data());
+  }
   Values frame() {
     for (Buffer &buffer : buffers)
       pointers.push_back(&buffer);
@@ -341,9 +346,14 @@ Status invoke(void *function, CallFrame &frame, Stage stage) {
     error = std::move(future->error);
     lock.unlock();
   }
-  if (error)
-    return cupel::Error{error->message.empty() ? "an FFI handler failed without a message"
-                                               : error->message};
+  if (error) {
+    std::string message =
+        error->message.empty() ? "an FFI handler failed without a message" : error->message;
+    // The code goes first, in words; who runs the program finds it there.
+    auto code = static_cast<FaultCode>(error->code);
+    return cupel::Error{code == FaultCode::Internal ? message
+                                                    : std::string(nameOf(code)) + ": " + message};
+  }
   return {};
 }
 
@@ -378,20 +388,16 @@ Result<std::vector<Tensor>> call(const HandlerBundle &bundle, const CustomCall &
         return cupel::Error{status.message()};
     if (Status status = results.add(std::move(*result), shape); !status)
       return cupel::Error{status.message()};
+    if (i < call.sharedOperands.size() && call.sharedOperands[i] >= 0)
+      operands.lieIn(static_cast<size_t>(call.sharedOperands[i]), results.tensors.back());
     resultOrders.push_back(std::move(*order));
   }
 
   AttributeFrame attributes(call.attributes);
   Context context;
   context.runId = ++runs;
-  CallFrame frame{{kCallFrameSize, nullptr},
-                  &api(),
-                  &context,
-                  kExecute,
-                  operands.frame(),
-                  results.frame(),
-                  attributes.frame,
-                  nullptr};
+  CallFrame frame{{kCallFrameSize, nullptr}, &api(),          &context,         kExecute,
+                  operands.frame(),          results.frame(), attributes.frame, nullptr};
   for (auto [function, stage] : {std::pair<void *, Stage>{bundle.instantiate, kInstantiate},
                                  {bundle.prepare, kPrepare},
                                  {bundle.initialize, kInitialize},

@@ -70,6 +70,13 @@ ffi::Error *refuse(ffi::CallFrame *frame) {
   return frame->api->createError(&args);
 }
 
+ffi::Error *refuseArgument(ffi::CallFrame *frame) {
+  if (answeredMetadata(frame))
+    return nullptr;
+  ffi::ErrorCreateArgs args{{sizeof args, nullptr}, "not this one", 3};
+  return frame->api->createError(&args);
+}
+
 ffi::Error *answerLater(ffi::CallFrame *frame) {
   if (answeredMetadata(frame))
     return nullptr;
@@ -154,6 +161,7 @@ TEST(Ffi, ReportsTheHandlersError) {
   auto results = run(refuse, {}, {});
   ASSERT_FALSE(results);
   EXPECT_EQ(results.message(), "the handler does not feel like it");
+  EXPECT_EQ(run(refuseArgument, {}, {}).message(), "INVALID_ARGUMENT: not this one");
 }
 
 TEST(Ffi, WaitsForAFuture) {

@@ -239,6 +239,21 @@ TEST(Check, WrongFile) {
   EXPECT_THAT(in("mine.yaml", "a/pytorch-x-single_devise-training"), HasSubstr("[C023]"));
 }
 
+TEST(Check, IdsOfFilesAndFolders) {
+  auto in = [](const std::string &file, const std::string &id) {
+    return lines(
+        check(load("test_config:\n  \"" + id + "\":\n    status: EXPECTED_PASSING\n", file)));
+  };
+  for (const char *id : {"node/test_dft", "node/test_dft#2", "resnet.onnx", "pytorch/resnet.onnx",
+                         "a/llama.pt2", "a/llama.pt2#decode", "ops/template.yaml#add_1", "add.mlir",
+                         "add.mlir#3", "a/add.mlirbc", "some_workload"})
+    EXPECT_THAT(in("mine.yaml", id), ElementsAre()) << id;
+  for (const char *id : {"a/pytorch-x", "a/jax", "node/test_dft-training", "x-inference"})
+    EXPECT_THAT(in("mine.yaml", id), ElementsAre(HasSubstr("[C023]"))) << id;
+  EXPECT_THAT(in("torch/test_config_inference_single_device.yaml", "node/test_dft"),
+              ElementsAre(HasSubstr("[C023]")));
+}
+
 TEST(Check, Defaults) {
   EXPECT_THAT(ofEntry("    status: UNSPECIFIED\n"),
               ElementsAre("2:3: warning: a/pytorch-x-single_device-inference says only what holds "
@@ -322,6 +337,17 @@ TEST(CheckAgainst, FindsWhatIsOutOfDate) {
   EXPECT_THAT(each, Contains("conf: note: resnet/pytorch-152-single_device-training has no entry "
                              "[C061]"));
   EXPECT_EQ(each.size(), 10u);
+}
+
+TEST(CheckAgainst, LeavesFilesAlone) {
+  Configuration configuration =
+      load("test_config:\n  node/test_dft:\n    status: EXPECTED_PASSING\n"
+           "  resnet.onnx:\n    status: EXPECTED_PASSING\n",
+           "a.yaml");
+  KnownTests tests;
+  tests.ids = {"resnet/pytorch-50-single_device-inference"};
+  EXPECT_THAT(lines(checkAgainst(tests, configuration, "conf")),
+              ElementsAre(HasSubstr("1 of 1 tests have no entry")));
 }
 
 TEST(CheckAgainst, LeavesOpenWhatIsNotKnown) {

@@ -98,8 +98,11 @@ constexpr CodeInfo kCodes[] = {
      "", "Move the entry to the file named."},
     {Code::MalformedId, "C023", Severity::Warning, "Id that no test can have",
      "An id is `<path>[-<variant>]-<parallelism>-<run mode>`, that of a language model "
-     "`<path>[-<variant>]-<phase>-seq_<n>-batch_<n>-<sharding>-<mesh>-<run mode>`. This one is "
-     "neither, so it matches no test.",
+     "`<path>[-<variant>]-<phase>-seq_<n>-batch_<n>-<sharding>-<mesh>-<run mode>`. The id of a "
+     "test "
+     "that is a file or folder (a program, an ONNX model, an archive, an operator case) is its "
+     "path, with `#PART` where it holds several; it may be anything that does not look like a "
+     "model's. This one is none of these, so it matches no test.",
      "test_config:\n  resnet/pytorch-50-single_devise-inference:\n    status: EXPECTED_PASSING",
      "Correct the id; `cupel list` shows those that exist."},
     {Code::UnknownOverrideArch, "C030", Severity::Error, "Override for an unknown architecture",

@@ -41,6 +41,23 @@ bool takeNumber(std::string_view &text, std::string_view prefix) {
   return true;
 }
 
+/// The folder of a loader that a text begins with, up to the segment that is a framework's; empty
+/// if there is none.
+std::string_view takeModelPath(std::string_view text, std::string_view &framework) {
+  for (size_t slash = text.find('/'); slash != std::string_view::npos;
+       slash = text.find('/', slash + 1)) {
+    size_t end = text.find_first_of("-/", slash + 1);
+    std::string_view segment = text.substr(slash + 1, end - slash - 1);
+    if (std::find(std::begin(kFrameworks), std::end(kFrameworks), segment) !=
+            std::end(kFrameworks) &&
+        (end == std::string_view::npos || text[end] == '-')) {
+      framework = segment;
+      return text.substr(0, end);
+    }
+  }
+  return {};
+}
+
 } // namespace
 
 std::optional<TestId> parseTestId(std::string_view id) {
@@ -72,19 +89,22 @@ std::optional<TestId> parseTestId(std::string_view id) {
       return std::nullopt;
   }
   // What is left is the folder of the loader and perhaps the variant, which may have slashes too.
-  for (size_t slash = rest.find('/'); slash != std::string_view::npos;
-       slash = rest.find('/', slash + 1)) {
-    size_t end = rest.find_first_of("-/", slash + 1);
-    std::string_view segment = rest.substr(slash + 1, end - slash - 1);
-    if (std::find(std::begin(kFrameworks), std::end(kFrameworks), segment) !=
-            std::end(kFrameworks) &&
-        (end == std::string_view::npos || rest[end] == '-')) {
-      result.framework = segment;
-      result.modelPath = rest.substr(0, end);
-      return result;
-    }
-  }
-  return std::nullopt;
+  result.modelPath = takeModelPath(rest, result.framework);
+  return result.modelPath.empty() ? std::nullopt : std::optional(result);
+}
+
+bool mayBeFileTestId(std::string_view id) {
+  constexpr std::string_view kEndings[] = {".mlir", ".mlirbc", ".mlir.bc", ".onnx",
+                                           ".pt2",  ".yaml",   ".yml"};
+  if (id.empty() || parseTestId(id))
+    return false;
+  std::string_view path = id.substr(0, id.find('#'));
+  for (std::string_view ending : kEndings)
+    if (path.size() > ending.size() && path.ends_with(ending))
+      return true;
+  // A model in ONNX's layout and a workload are folders, by any name.
+  std::string_view rest = path, framework;
+  return takeEnd(rest, kRunModes).empty() && takeModelPath(path, framework).empty();
 }
 
 } // namespace cupel::testbench::config

@@ -15,7 +15,12 @@ struct TestId {
   std::string_view runMode;     ///< `inference`, `training`.
 };
 
-/// Nothing for a text that no test can be called.
+/// Nothing for a text that no test of a loader can be called.
 std::optional<TestId> parseTestId(std::string_view id);
+
+/// Whether a text can be the id of a test that is a file or folder (a program, a model, an archive,
+/// an operator case, a workload): its path, perhaps with `#PART`. Such paths may be anything, so
+/// that only what seems to be meant as a loader's id is not one.
+bool mayBeFileTestId(std::string_view id);
 
 } // namespace cupel::testbench::config

@@ -1,6 +1,7 @@
 #include "cupel/testbench/matrix/Sources.h"
 
 #include "cupel/frontends/onnx/DataSets.h"
+#include "cupel/frontends/torch/Archive.h"
 #include "cupel/support/Files.h"
 #include "cupel/testbench/config/Yaml.h"
 #include "cupel/testbench/opcases/Case.h"
@@ -226,7 +227,7 @@ private:
     } else if (name.ends_with(".onnx")) {
       onnx(folder, full(), idOf);
     } else if (name.ends_with(".pt2")) {
-      add({TestFile::Pt2, full(), idOf(full()), {{}}});
+      add(archive(full(), idOf(full())));
     } else if (name == "workload.json") {
       add({TestFile::Workload, folder, idOf(folder), {{}}});
     }
@@ -257,6 +258,22 @@ private:
     for (uint32_t i = 0; i < std::max(sets, 1u); ++i)
       file.parts.push_back(numberedPart(i));
     add(std::move(file));
+  }
+
+  /// Each program of an archive is a test; one that is alone, or that nobody named, has the
+  /// archive's id. What cannot be read is a test too: running it says what is wrong.
+  static TestFile archive(const std::string &path, std::string id) {
+    namespace torch = frontends::torch_import;
+    TestFile file{TestFile::Pt2, path, std::move(id), {}};
+    std::vector<std::string> programs = torch::programsIn(path);
+    for (size_t i = 0; i < std::max<size_t>(programs.size(), 1); ++i) {
+      TestFile::Part part;
+      part.part = uint32_t(i);
+      if (programs.size() > 1 && programs[i] != torch::kDefaultProgram)
+        part.suffix = "#" + tensor::printable(programs[i]);
+      file.parts.push_back(std::move(part));
+    }
+    return file;
   }
 
   void opCases(const std::string &path, std::string id) {

@@ -1,5 +1,6 @@
 #include "cupel/testbench/runner/Loop.h"
 
+#include "cupel/support/MissingLibrary.h"
 #include "cupel/testbench/runner/Outcomes.h"
 #include "cupel/testbench/runner/Scratch.h"
 
@@ -54,7 +55,7 @@ void Loop::startFailed(Slot &slot, const std::string &why) {
   slot.worker.reset();
   slot.state = Slot::State::Empty;
   if (++health[slot.device].startFailures >= kMaxStartFailures)
-    markBad(slot.device, "its worker does not start: " + why);
+    markBad(slot.device, "its worker does not start: " + why + missingPackage(why));
 }
 
 // --- Giving work -------------------------------------------------------------------------------
@@ -119,6 +120,7 @@ bool Loop::dispatch(Slot &slot) {
   request.arch = options.arch;
   request.python = options.python;
   request.compileBackend = options.compileBackend;
+  request.shapes = options.shapes;
   request.timeoutSeconds = options.timeoutSeconds;
   request.threads =
       options.threadsPerTest

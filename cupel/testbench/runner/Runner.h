@@ -39,6 +39,7 @@ struct RunnerOptions {
   std::string arch; ///< For the records.
   /// Of tests that need Python: the interpreter, and torch.compile's backend under test.
   std::string python, compileBackend = "cupel";
+  std::vector<std::string> shapes; ///< Of models' inputs, NAME=2x3.
 
   double timeoutSeconds = 300;                    ///< Of one try of a test; 0: none.
   std::map<results::Stage, double> stageTimeouts; ///< Of single stages.

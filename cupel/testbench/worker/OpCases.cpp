@@ -37,6 +37,8 @@ class CapturedProgram : public frontends::ModelFile {
 public:
   explicit CapturedProgram(torch_import::Program program) : program(std::move(program)) {}
 
+  /// It lies in no file, and no data beside it.
+  std::string baseFile() const override { return {}; }
   std::vector<frontends::ModelInput> inputs() const override { return {}; }
 
   std::optional<frontends::ImportedModel> import(mlir::MLIRContext &context,

@@ -1,10 +1,14 @@
 #include "cupel/testbench/worker/Programs.h"
+
+#include "cupel/cli/ShapeOption.h"
 #include "cupel/support/Version.h"
 #include "cupel/tensor/Fill.h"
 #include "cupel/testbench/worker/OpCases.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -114,21 +118,22 @@ TestRecord ProgramTest::run(const Request &request, Progress &progress) {
 // Models
 //===----------------------------------------------------------------------===//
 
-Result<const frontends::ModelFile *> ProgramTest::load(const std::string &file,
-                                                       const std::string &shown) {
+Result<const frontends::ModelFile *>
+ProgramTest::load(const std::string &file, const std::string &program, const std::string &shown) {
   struct stat status = {};
   stat(file.c_str(), &status);
   int64_t modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
-  if (!kept || kept->file != file || kept->modified != modified || kept->size != status.st_size) {
+  if (!kept || kept->file != file || kept->program != program || kept->modified != modified ||
+      kept->size != status.st_size) {
     kept.reset();
-    Result<std::unique_ptr<frontends::ModelFile>> model = frontends::loadModel(file);
+    Result<std::unique_ptr<frontends::ModelFile>> model = frontends::loadModel(file, program);
     if (!model) {
       std::string message = model.message();
       if (message.starts_with(file))
         message = shown + message.substr(file.size());
       return Error{message};
     }
-    kept = KeptModel{file, modified, int64_t(status.st_size), std::move(*model)};
+    kept = KeptModel{file, program, modified, int64_t(status.st_size), std::move(*model)};
   }
   return static_cast<const frontends::ModelFile *>(kept->model.get());
 }
@@ -157,17 +162,50 @@ static void refuse(TestRecord &record, const frontends::ImportFailure &failure) 
                                                                      : ": " + reason);
 }
 
+/// Of the shapes that the request gives, those of inputs that this model has. The runner hears
+/// which they are, and complains of a shape that no model took.
+static Status takeShapes(const Request &request, const frontends::ModelFile &model,
+                         frontends::ImportOptions &options, TestRecord &record) {
+  Result<std::map<std::string, tensor::Shape>> shapes = cli::parseShapes(request.shapes);
+  if (!shapes)
+    return Error{shapes.message()};
+  std::vector<frontends::ModelInput> inputs = model.inputs();
+  std::vector<std::string> taken;
+  for (const std::string &text : request.shapes) {
+    std::string name = text.substr(0, text.rfind('='));
+    if (std::ranges::find(inputs, name, &frontends::ModelInput::name) == inputs.end())
+      continue;
+    taken.push_back(text);
+    options.shapes[name] = shapes->at(name);
+  }
+  if (!taken.empty())
+    record.notes["shape"] = fmt::format("{}", fmt::join(taken, "; "));
+  if (std::string unknown = frontends::describeUnknownInputs(model, *shapes); !unknown.empty())
+    record.notes["shape not taken"] = unknown;
+  return {};
+}
+
 TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
   TestRecord record;
   const std::string &shown = request.item.file;
   const std::string file = placeOf(request);
   Budget budget = budgetOf(request);
-  if (!frontends::modelFormatOf(file)) {
+  const frontends::ModelFormat *format = frontends::modelFormatOf(file);
+  if (!format) {
     record.outcome = Outcome::NotRun;
     record.message = "needs a frontend for such files, which this version does not have";
     return record;
   }
-  Result<const frontends::ModelFile *> model = load(file, shown);
+  // A test is one data set of the model, or one program of a file that may hold several.
+  std::string program;
+  uint32_t part = request.item.part;
+  if (format->programs) {
+    std::vector<std::string> programs = format->programs(file);
+    if (part < programs.size() && programs.size() > 1)
+      program = programs[part];
+    part = 0;
+  }
+  Result<const frontends::ModelFile *> model = load(file, program, shown);
   if (!model) {
     bool isThere = access(file.c_str(), R_OK) == 0;
     fail(record, isThere ? "invalid_model" : "unreadable_file", model.message());
@@ -175,12 +213,17 @@ TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
   }
 
   progress.enter(Stage::Frontend);
-  Result<std::optional<frontends::ModelData>> data = (*model)->testData(request.item.part);
+  Result<std::optional<frontends::ModelData>> data = (*model)->testData(part);
   if (!data) {
     fail(record, name(ErrorCode::InvalidArgument), data.message());
     return record;
   }
+  const std::string beside = (*model)->baseFile();
   frontends::ImportOptions options;
+  if (Status status = takeShapes(request, **model, options, record); !status) {
+    fail(record, name(ErrorCode::InvalidArgument), status.message());
+    return record;
+  }
   if (*data) {
     options.inputs = (*data)->inputs;
     budget.wideSums = (*data)->wideSums;
@@ -188,13 +231,15 @@ TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
     std::vector<std::string> names;
     for (const frontends::ModelInput &input : (*model)->inputs())
       names.push_back(input.name);
-    Result<std::map<std::string, Tensor>> given = namedInputsFor(names, file, request.item.part);
+    Result<std::map<std::string, Tensor>> given = namedInputsFor(names, beside, part);
     if (!given) {
       fail(record, name(ErrorCode::InvalidArgument), given.message());
       return record;
     }
     options.inputs = std::move(*given);
   }
+  bool hasValues = *data || !options.inputs.empty();
+  std::vector<std::string> dropped = frontends::dropOtherShapes(options);
   frontends::ImportFailure failure;
   auto read = reader.import(**model, options, shown, failure);
   if (!read) {
@@ -211,9 +256,9 @@ TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
       subject.inputs.push_back(given->second);
       continue;
     }
-    if (*data || !options.inputs.empty()) {
+    if (hasValues && std::ranges::find(dropped, input.name) == dropped.end()) {
       fail(record, name(ErrorCode::InvalidArgument),
-           (*data ? (*data)->source : companionFile(file, request.item.part, "inputs")) +
+           (*data ? (*data)->source : companionFile(beside, part, "inputs")) +
                ": holds no value for input '" + input.name + "' of the model");
       return record;
     }
@@ -229,16 +274,24 @@ TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
     subject.inputs.push_back(std::move(*made));
   }
   if (isSeeded)
-    record.notes["inputs"] = "made from seed " + std::to_string(request.seed);
+    record.notes["inputs"] =
+        (dropped.empty() ? "" : fmt::format("{}: ", fmt::join(dropped, ", "))) + "made from seed " +
+        std::to_string(request.seed);
   for (const auto &[weight, value] : read->imported.weights)
     subject.inputs.push_back(value);
-  if (*data && !(*data)->outputs.empty()) {
+  if (!dropped.empty()) {
+    // Of other inputs than these nothing is known that could be expected.
+    record.notes["import"] += (record.notes["import"].empty() ? "" : "; ") +
+                              fmt::format("values of {} that are stored have another shape than "
+                                          "--shape says; they and stored results are left aside",
+                                          fmt::join(dropped, ", "));
+  } else if (*data && !(*data)->outputs.empty()) {
     subject.expected = std::move((*data)->outputs);
     subject.source = "the outputs stored with it";
     if (request.item.suite == "onnx")
       subject.silent = Comparators::onnxSuite;
   } else {
-    auto expected = expectedFor(read->program, file, request.item.part);
+    auto expected = expectedFor(read->program, beside, part);
     if (!expected) {
       fail(record, name(ErrorCode::InvalidArgument), expected.message());
       return record;

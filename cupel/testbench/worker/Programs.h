@@ -38,14 +38,15 @@ private:
   void judge(const Request &request, Progress &progress, Device &device, const Budget &budget,
              Subject subject, const std::vector<tensor::Tensor> &outputs,
              results::TestRecord &record);
-  Result<const frontends::ModelFile *> load(const std::string &file, const std::string &shown);
+  Result<const frontends::ModelFile *> load(const std::string &file, const std::string &program,
+                                             const std::string &shown);
 
   ProgramReader reader;
   std::map<std::string, std::unique_ptr<Device>> devices;
 
   /// The model read last; its other data sets come next.
   struct KeptModel {
-    std::string file;
+    std::string file, program;
     int64_t modified = 0, size = 0;
     std::unique_ptr<frontends::ModelFile> model;
   };

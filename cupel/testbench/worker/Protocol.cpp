@@ -62,6 +62,7 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("arch", r.arch);
   visit("python", r.python);
   visit("compile_backend", r.compileBackend);
+  visit("shapes", r.shapes);
   itemFields(r.item, visit);
 }
 

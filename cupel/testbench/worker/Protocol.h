@@ -48,6 +48,7 @@ struct Request {
   std::string arch;              ///< --arch, for conditions of the test.
   std::string python;            ///< Of tests that need Python: the interpreter, by its path.
   std::string compileBackend;    ///< Of operator cases: `cupel`, or a backend of torch.compile.
+  std::vector<std::string> shapes; ///< --shape, as typed: of models, shapes of inputs by name.
 };
 
 /// The first thing a worker says.

@@ -20,8 +20,10 @@ TEST(Protocol, RequestsSurvive) {
   request.item.expectation.requiredPcc = 0.97;
   request.item.expectation.assertPcc = false;
   request.item.expectation.filechecks = {"x.ttnn.mlir"};
+  request.shapes = {"x=2x3", "a=b="};
   Result<Request> back = decodeRequest(encode(request));
   ASSERT_TRUE(back) << back.message();
+  EXPECT_EQ(back->shapes, request.shapes);
   EXPECT_EQ(back->item, request.item);
   EXPECT_EQ(back->number, 7u);
   EXPECT_EQ(back->seed, ~uint64_t{0});

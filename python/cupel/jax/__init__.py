@@ -6,6 +6,7 @@ below the CPU's priority, so that installing Cupel changes nobody's default; `JA
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 
@@ -81,6 +82,9 @@ def initialize(options: dict[str, str | int] | None = None) -> None:
     _is_registered = True
     _add_cpu()
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else _DEFAULTS | options)
+    # A mistake in an option (CUPEL_ARCH) is told to who asks for the platform; users of the CPU go on.
+    registrations = xla_bridge._backend_factories
+    registrations[PLATFORM] = dataclasses.replace(registrations[PLATFORM], fail_quietly=True)
 
     from cupel.jax import callbacks, interchange, lowerings
 

@@ -70,14 +70,19 @@ def _answer(key: int, operands: Sequence[np.ndarray], results: Sequence[np.ndarr
 
 
 class _BufferContext:
-    """What a buffer callback gets as its first argument; there is no stream and one stage."""
+    """What a buffer callback gets as its first argument; there is one stage."""
 
     def __init__(self) -> None:
         from jax._src import buffer_callback
 
         stage = getattr(buffer_callback, "ExecutionStage", None)
         self.stage = stage.EXECUTE if stage is not None else None
-        self.stream = 0
+
+    @property
+    def stream(self) -> int:
+        import jax
+
+        raise jax.errors.JaxRuntimeError("UNIMPLEMENTED: XLA FFI GPU context is not available: devices of cupel have no streams")
 
 
 class _Buffer:
@@ -97,7 +102,9 @@ class _Buffer:
         return self._array.copy() if copy else self._array
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._array.__dlpack__()
+        # NumPy hands on no memory that must not be written to.
+        array = self._array if self._array.flags.writeable else self._array.copy()
+        return array.__dlpack__(**{name: value for name, value in options.items() if name == "max_version" and np.lib.NumpyVersion(np.__version__) >= "2.1.0"})
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._array.__dlpack_device__()
@@ -172,6 +179,8 @@ def _emit(ctx: Any, callback: Callable[..., Any], token: Any, operands: Sequence
     result = build(ctx, *operands, key=np.uint64(entry.key))
     if sharding is not None:
         mlir.set_sharding(ctx.module_context, result, sharding)
+    if partitioned:  # Every device calls with the piece that it has.
+        result.attributes["mhlo.frontend_attributes"] = mlir.ir.DictAttr.get({"cupel_partitioned": mlir.ir.StringAttr.get("true")})
     results = list(result.results)
     if token:
         token, *results = results

@@ -174,6 +174,19 @@ void lowerEmbeddingBag(Node &n) {
   (void)sizes;
 }
 
+/// The bag of each index; torch leaves offset2bag empty where its forward pass did not need it.
+Value knownBag(Node &n, Value bag, int64_t count, int64_t bags) {
+  if (H::countOf(bag) == count)
+    return bag;
+  Value offsets = n.declares("offsets") ? n.in("offsets") : bag;
+  if (n.failed() || H::countOf(bag) != 0 || H::rankOf(offsets) != 1 || H::countOf(offsets) < bags) {
+    n.fail("offset2bag and offsets do not fit indices");
+    return bag;
+  }
+  // There may be one more offset, behind the last bag.
+  return bagOf(n.b, n.b.sliceDim(offsets, 0, 0, bags), count);
+}
+
 /// Each index takes the gradient of its bag; with maxima, each feature that of where it came from.
 void lowerEmbeddingBagBackward(Node &n) {
   HloBuilder &b = n.b;
@@ -201,8 +214,9 @@ void lowerEmbeddingBagBackward(Node &n) {
     Value safe = b.maximum(where, b.like(where, 0)); // An empty bag says -1.
     return n.out(b.scatterAlong(zeros, safe, g, 0, Fold::Add));
   }
-  if (H::countOf(bag) != count)
-    return n.fail("offset2bag does not fit indices");
+  bag = knownBag(n, bag, count, bags);
+  if (n.failed())
+    return;
   Value updates = b.take(g, bag, 0); // [count, width]
   auto scaled = [&](Value factor) { updates = b.multiply(updates, b.reshape(factor, {count, 1})); };
   if (n.has("per_sample_weights"))
@@ -220,6 +234,31 @@ void lowerEmbeddingBagBackward(Node &n) {
   n.out(b.scatterNd(zeros, b.reshape(indices, {count, 1}), updates, Fold::Add));
 }
 
+/// How much the row of each index counts for the gradient of its bag.
+void lowerSampleWeightsBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value g = n.in("grad", type), weight = n.in("weight", type), indices = n.in("indices"),
+        bag = n.in("offset2bag");
+  int64_t padding = n.integer("padding_idx", -1);
+  if (n.failed())
+    return;
+  int64_t count = H::countOf(indices);
+  if (H::rankOf(g) != 2 || H::rankOf(weight) != 2 || H::shapeOf(g)[1] != H::shapeOf(weight)[1])
+    return n.fail("grad and weight should be matrices of one width");
+  if (n.integer("mode") != Sum)
+    return n.fail("only sums have weights a sample");
+  if (isEmpty(g) || count == 0)
+    return n.out(b.splat(0, type, n.resultShape()));
+  bag = knownBag(n, bag, count, H::shapeOf(g)[0]);
+  if (n.failed())
+    return;
+  Value y = b.reduce(b.multiply(b.take(g, bag, 0), b.take(weight, indices, 0)), {1}, Fold::Add);
+  if (padding >= 0)
+    y = b.select(b.equal(indices, b.like(indices, double(padding))), b.like(y, 0), y);
+  n.out(b.reshape(y, n.resultShape()));
+}
+
 } // namespace
 
 void registerEmbedding(OpTable &table) {
@@ -233,6 +272,7 @@ void registerEmbedding(OpTable &table) {
   table.add("aten._embedding_bag_forward_only", lowerEmbeddingBag);
   table.add("aten._embedding_bag_backward", lowerEmbeddingBagBackward);
   table.add("aten._embedding_bag_dense_backward", lowerEmbeddingBagBackward);
+  table.add("aten._embedding_bag_per_sample_weights_backward", lowerSampleWeightsBackward);
 }
 
 } // namespace cupel::frontends::torch_import

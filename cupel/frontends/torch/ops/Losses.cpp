@@ -366,127 +366,86 @@ void lowerMultilabelMargin(Node &n) {
 }
 
 //===----------------------------------------------------------------------===//
-// Connectionist temporal classification
+// Gradients of margins
 //===----------------------------------------------------------------------===//
 
-Value logAdd(HloBuilder &b, ArrayRef<Value> values) {
-  Value top = values[0];
-  for (Value value : values.drop_front())
-    top = b.maximum(top, value);
-  // Of nothing but -inf the result is -inf.
-  Value finite = b.unary<stablehlo::IsFiniteOp>(top, b.i1());
-  Value moved = b.select(finite, top, b.like(top, 0)), total;
-  for (Value value : values) {
-    Value e = b.exp(b.subtract(value, moved));
-    total = total ? b.add(total, e) : e;
+/// The gradient of each row's loss, [rows, 1], over what a row's sum was divided by; of a mean also
+/// over the number of rows.
+std::optional<Value> rowGradient(Node &n, Type type, int64_t rows, int64_t classes) {
+  HloBuilder &b = n.b;
+  Value g = n.in("grad_output", type);
+  int64_t reduction = n.integer("reduction", 1), count = HloBuilder::countOf(g);
+  if (n.failed())
+    return std::nullopt;
+  if (count != 1 && (reduction != 0 || count != rows)) {
+    n.fail("the gradient does not fit the loss");
+    return std::nullopt;
   }
-  return b.add(b.log(total), moved);
+  double share = 1 / double(std::max<int64_t>(classes * (reduction == 1 ? rows : 1), 1));
+  g = count == 1 ? b.broadcastTo(b.reshape(g, {1, 1}), {rows, 1}) : b.reshape(g, {rows, 1});
+  return b.multiply(g, b.like(g, share));
 }
 
-/// Forward probabilities over the target with blanks between, for all of a batch at once.
-void lowerCtc(Node &n) {
+void lowerMultiMarginBackward(Node &n) {
   HloBuilder &b = n.b;
-  Type type = n.computeType(n.element("log_probs"));
-  Value logs = n.in("log_probs", type), targets = n.in("targets", b.i64());
-  int64_t blank = n.integer("blank");
-  auto lengths = [&](StringRef name) -> std::optional<Dims> {
-    if (!n.isTensor(name))
-      return n.integers(name);
-    return knownIntegers(n, name);
-  };
+  Type type = n.computeType(n.resultElement());
+  Value x = n.in("self", type), target = flatten(b, n.in("target", b.i64()));
+  double p = n.scalar("p").real(), margin = n.scalar("margin").real();
   if (n.failed())
     return;
-  bool batched = HloBuilder::rankOf(logs) == 3;
-  if (!batched)
-    logs = b.unsqueeze(logs, 1);
-  if (HloBuilder::rankOf(logs) != 3)
-    return n.fail("argument 'log_probs' has neither two nor three dimensions");
-  int64_t steps = HloBuilder::shapeOf(logs)[0], batch = HloBuilder::shapeOf(logs)[1];
-  auto lengthValues = [&](StringRef name) {
-    return n.isTensor(name) ? b.reshape(n.in(name, b.i64()), {batch})
-                            : b.integers(n.integers(name));
-  };
-  Value inputLengths = lengthValues("input_lengths"),
-        targetLengths = lengthValues("target_lengths");
+  if (HloBuilder::rankOf(x) < 2)
+    x = b.reshape(x, {1, HloBuilder::countOf(x)});
+  int64_t rows = HloBuilder::shapeOf(x)[0], classes = HloBuilder::shapeOf(x)[1];
+  if (HloBuilder::rankOf(x) != 2 || HloBuilder::countOf(target) != rows || classes == 0)
+    return n.fail("arguments 'self' and 'target' do not fit");
+  if (p != 1 && p != 2)
+    return n.fail("argument 'p' is neither 1 nor 2");
+  std::optional<Value> g = rowGradient(n, type, rows, classes);
+  if (!g)
+    return;
+  Value at = b.reshape(target, {rows, 1});
+  Value gap = b.add(b.subtract(b.like(x, margin), b.takeAlong(x, at, 1)), x);
+  Value slope = p == 1 ? b.like(gap, 1) : b.add(gap, gap);
+  if (n.has("weight"))
+    slope = b.multiply(slope, b.reshape(b.take(n.in("weight", type), target, 0), {rows, 1}));
+  Value self = b.equal(b.iota({rows, classes}, 1, b.i64()), at);
+  Value counts = b.logicalAnd(b.greater(gap, b.like(gap, 0)), b.logicalNot(self));
+  slope = b.select(counts, b.multiply(slope, *g), b.like(slope, 0));
+  Value own = b.negate(b.reduce(slope, {1}, Fold::Add, true));
+  n.out(b.reshape(b.select(self, b.broadcastTo(own, {rows, classes}), slope), n.resultShape()));
+}
+
+void lowerMultilabelMarginBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value x = n.in("self", type), target = n.in("target", b.i64()), hit = n.in("is_target", type);
   if (n.failed())
     return;
-  // Targets as [batch, longest].
-  int64_t longest;
-  if (HloBuilder::rankOf(targets) == 1 && (batched || batch != 1)) {
-    // All targets one after another: how long the longest is must be known, or may be bounded.
-    auto known = lengths("target_lengths");
-    longest = HloBuilder::countOf(targets);
-    if (known)
-      longest = *std::max_element(known->begin(), known->end());
-    Value ends = cumulative(b, targetLengths, 0, Fold::Add);
-    Value begins = b.reshape(b.subtract(ends, targetLengths), {batch, 1});
-    Value at = b.add(begins, b.iota({batch, std::max<int64_t>(longest, 1)}, 1, b.i64()));
-    at = b.minimum(at, b.splatInteger(std::max<int64_t>(HloBuilder::countOf(targets) - 1, 0),
-                                      b.i64(), HloBuilder::shapeOf(at)));
-    if (HloBuilder::countOf(targets) == 0)
-      return n.notYet("argument 'targets' is empty");
-    targets = b.take(targets, at, 0);
-    longest = std::max<int64_t>(longest, 1);
-  } else {
-    if (HloBuilder::rankOf(targets) == 1)
-      targets = b.unsqueeze(targets, 0);
-    longest = HloBuilder::shapeOf(targets)[1];
+  if (HloBuilder::rankOf(x) < 2) {
+    x = b.reshape(x, {1, HloBuilder::countOf(x)});
+    target = b.reshape(target, {1, HloBuilder::countOf(target)});
   }
-  if (longest == 0 || steps == 0 || HloBuilder::shapeOf(targets)[0] != batch)
-    return n.notYet("argument 'targets' is empty or does not fit");
-  int64_t states = 2 * longest + 1;
-  // Blank, target, blank, target, ..., blank.
-  Value blanks = b.splatInteger(blank, b.i64(), {batch, longest, 1});
-  Value pairs =
-      b.reshape(b.concatenate({blanks, b.unsqueeze(targets, 2)}, 2), {batch, 2 * longest});
-  Value labels = b.concatenate({pairs, b.splatInteger(blank, b.i64(), {batch, 1})}, 1);
-  // A label may follow the one two before if it is none of blank and repetition.
-  Value none = b.splatInteger(0, b.i1(), {batch, std::min<int64_t>(2, states)});
-  Value skips = none;
-  if (states > 2) {
-    Value later = b.sliceDim(labels, 1, 2, states), earlier = b.sliceDim(labels, 1, 0, states - 2);
-    Value may =
-        b.logicalAnd(b.notEqual(later, b.splatInteger(blank, b.i64())), b.notEqual(later, earlier));
-    skips = b.concatenate({none, may}, 1);
-  }
-  // Scores of all labels: [steps, batch, states].
-  Value index = b.broadcastTo(b.unsqueeze(labels, 0), {steps, batch, states});
-  Value scores = b.takeAlong(logs, index, 2);
-  Value impossible = b.lowest(type, {batch, states});
-  auto step = [&](int64_t t) {
-    return b.reshape(b.sliceDim(scores, 0, t, t + 1), {batch, states});
-  };
-  Value state = b.iota({batch, states}, 1, b.i64());
-  Value begin = b.less(state, b.splatInteger(2, b.i64()));
-  Value alpha = b.select(begin, step(0), impossible);
-  auto shifted = [&](Value v, int64_t by) { return b.pad(v, b.lowest(type), {0, by}, {0, -by}); };
-  for (int64_t t = 1; t < steps; ++t) {
-    Value jumped = b.select(skips, shifted(alpha, 2), impossible);
-    Value next = b.add(logAdd(b, {alpha, shifted(alpha, 1), jumped}), step(t));
-    Value active = b.less(b.splatInteger(t, b.i64()), b.reshape(inputLengths, {batch, 1}));
-    alpha = b.select(active, next, alpha);
-  }
-  Value last = b.multiply(targetLengths, b.like(targetLengths, 2));
-  Value final = b.reshape(b.takeAlong(alpha, b.reshape(last, {batch, 1}), 1), {batch});
-  Value before = b.maximum(b.subtract(last, b.like(last, 1)), b.like(last, 0));
-  Value other = b.reshape(b.takeAlong(alpha, b.reshape(before, {batch, 1}), 1), {batch});
-  Value empty = b.equal(targetLengths, b.like(targetLengths, 0));
-  other = b.select(empty, b.lowest(type, {batch}), other);
-  Value loss = b.negate(logAdd(b, {final, other}));
-  if (n.declares("zero_infinity") && n.flag("zero_infinity"))
-    loss = b.select(isInfinite(b, loss), b.like(loss, 0), loss);
-  if (n.target().starts_with("aten._ctc_loss")) {
-    if (n.wants(1))
-      return n.notYet("its second result, the table of forward probabilities");
-    n.out(0, b.reshape(loss, n.resultShape(0)));
+  if (HloBuilder::rankOf(x) != 2 || HloBuilder::shapeOf(x) != HloBuilder::shapeOf(target) ||
+      HloBuilder::countOf(hit) != HloBuilder::countOf(x))
+    return n.fail("arguments 'self', 'target' and 'is_target' do not fit");
+  int64_t rows = HloBuilder::shapeOf(x)[0], classes = HloBuilder::shapeOf(x)[1];
+  std::optional<Value> g = rowGradient(n, type, rows, classes);
+  if (!g)
     return;
-  }
-  int64_t reduction = n.integer("reduction", 1);
-  if (reduction == 1) { // Each by the length of its target.
-    Value size = b.convert(b.maximum(targetLengths, b.like(targetLengths, 1)), type);
-    loss = b.divide(loss, size);
-  }
-  n.out(b.reshape(reduceLoss(b, loss, reduction), n.resultShape()));
+  hit = b.reshape(hit, {rows, classes});
+  Value ended = cumulative(b, b.convert(b.less(target, b.like(target, 0)), b.i64()), 1, Fold::Add);
+  Value valid = b.equal(ended, b.like(ended, 0));
+  Value safe = b.select(valid, target, b.like(target, 0));
+  // counts[n, k, c]: target k of row n is not far enough above class c, which is none.
+  Value gap = b.add(b.subtract(b.splat(1, type), b.unsqueeze(b.takeAlong(x, safe, 1), 2)),
+                    b.unsqueeze(x, 1));
+  Value other = b.unsqueeze(b.equal(hit, b.like(hit, 0)), 1);
+  Value counts =
+      b.logicalAnd(b.greater(gap, b.like(gap, 0)), b.logicalAnd(b.unsqueeze(valid, 2), other));
+  Value ones = b.convert(counts, type);
+  Value up = b.reduce(ones, {1}, Fold::Add), down = b.reduce(ones, {2}, Fold::Add);
+  Value y = b.subtract(up, b.scatterAlong(b.like(up, 0), safe, down, 1, Fold::Add));
+  n.out(b.reshape(b.multiply(y, *g), n.resultShape()));
 }
 
 } // namespace
@@ -512,8 +471,8 @@ void registerLosses(OpTable &table) {
   table.add("aten.multi_margin_loss", lowerMultiMargin);
   table.add("aten.multilabel_margin_loss", lowerMultilabelMargin);
   table.add("aten.multilabel_margin_loss_forward", lowerMultilabelMargin);
-  table.add("aten.ctc_loss", lowerCtc);
-  table.add("aten._ctc_loss", lowerCtc);
+  table.add("aten.multi_margin_loss_backward", lowerMultiMarginBackward);
+  table.add("aten.multilabel_margin_loss_backward", lowerMultilabelMarginBackward);
 }
 
 } // namespace cupel::frontends::torch_import

@@ -153,6 +153,58 @@ Value rsqrtOf(HloBuilder &b, Value x) {
 Value tanhOf(HloBuilder &b, Value x) { return b.tanh(x); }
 Value logisticOf(HloBuilder &b, Value x) { return b.logistic(x); }
 
+/// Rounded to the steps of a quantized type and back, as training that is aware of it does; a
+/// second result says where nothing was cut off.
+void lowerFakeQuantize(Node &n) {
+  HloBuilder &b = n.b;
+  Type type = n.computeType(n.resultElement());
+  Value x = n.in("self", type), scale = n.in("scale", type), zero = n.in("zero_point", type);
+  double low = double(n.integer("quant_min")), high = double(n.integer("quant_max"));
+  if (n.failed())
+    return;
+  Dims shape(HloBuilder::shapeOf(x));
+  auto spread = [&](Value each) -> Value {
+    if (!n.declares("axis"))
+      return HloBuilder::countOf(each) == 1 ? b.broadcastInDim(b.reshape(each, {}), shape, {})
+                                            : Value();
+    int64_t axis = n.dim("axis", int64_t(shape.size()));
+    if (n.failed() || axis >= int64_t(shape.size()) || HloBuilder::rankOf(each) != 1 ||
+        HloBuilder::countOf(each) != shape[axis])
+      return {};
+    return b.broadcastInDim(each, shape, {axis});
+  };
+  Value wideScale = spread(scale), wideZero = spread(zero);
+  if (!wideScale || !wideZero)
+    return n.fail("arguments 'scale' and 'zero_point' are not one number, or one a channel");
+  Value steps = b.multiply(x, b.divide(b.like(x, 1), wideScale));
+  // A zero point that is no integer is added before rounding.
+  bool isWhole = !n.isTensor("zero_point") || !HloBuilder::isFloat(n.in("zero_point"));
+  Value at = isWhole ? b.add(b.unary<stablehlo::RoundNearestEvenOp>(steps), wideZero)
+                     : b.unary<stablehlo::RoundNearestEvenOp>(b.add(steps, wideZero));
+  Value kept = b.clamp(b.like(at, low), at, b.like(at, high));
+  Value y = b.multiply(b.subtract(kept, wideZero), wideScale);
+  Value inside =
+      b.logicalAnd(b.greaterEqual(at, b.like(at, low)), b.lessEqual(at, b.like(at, high)));
+  if (n.declares("fake_quant_enabled")) {
+    Value enabled = n.in("fake_quant_enabled");
+    if (HloBuilder::countOf(enabled) != 1)
+      return n.fail("argument 'fake_quant_enabled' is not one number");
+    Value on = b.broadcastInDim(b.reshape(b.notEqual(enabled, b.like(enabled, 0)), {}), shape, {});
+    y = b.select(on, y, x);
+    inside = b.logicalOr(inside, b.logicalNot(on));
+  }
+  n.out(0, y);
+  if (n.outputCount() > 1)
+    n.out(1, inside);
+}
+
+void lowerFakeQuantizeBackward(Node &n) {
+  Value g = n.in("grad"), mask = n.in("mask", n.b.i1());
+  if (!fitTogether(n, {g, mask}))
+    return;
+  n.out(n.b.select(mask, g, n.b.like(g, 0)));
+}
+
 } // namespace
 
 void registerPointwise(OpTable &table) {
@@ -196,6 +248,13 @@ void registerPointwise(OpTable &table) {
   table.add("aten.isfinite", predicate<finite>);
   table.add("aten.signbit", predicate<signBit>);
   table.add("aten.frexp", lowerFrexp);
+  for (const char *name :
+       {"aten.fake_quantize_per_tensor_affine", "aten.fake_quantize_per_tensor_affine_cachemask",
+        "aten.fake_quantize_per_channel_affine", "aten.fake_quantize_per_channel_affine_cachemask",
+        "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams"})
+    table.add(name, lowerFakeQuantize);
+  both("aten.fake_quantize_per_tensor_affine_cachemask_backward",
+       "aten.fake_quantize_per_channel_affine_cachemask_backward", lowerFakeQuantizeBackward);
   table.add("aten.where", lowerWhere);
   table.add("aten.where.default", lowerWhereAlone);
 }

@@ -292,6 +292,30 @@ void lowerMaskedScatter(Node &n) {
   n.out(b.select(mask, spread, x));
 }
 
+/// The elements of the gradient under the mask, one after another, and zeros after them.
+void lowerMaskedScatterBackward(Node &n) {
+  HloBuilder &b = n.b;
+  Value g = n.in("grad_output"), mask = cast(b, n.in("mask"), b.i1());
+  Dims sizes = n.integers("sizes");
+  if (!fitTogether(n, {g, mask}))
+    return;
+  std::tie(g, mask) = b.broadcastPair(g, mask);
+  int64_t count = 1, given = HloBuilder::countOf(g);
+  for (int64_t size : sizes)
+    count *= size;
+  Type type = HloBuilder::elementOf(g);
+  if (count == 0 || given == 0)
+    return n.out(b.splat(0, type, sizes));
+  Value under = flatten(b, mask), flat = b.convert(under, b.i64());
+  Value places = b.subtract(cumulative(b, flat, 0, Fold::Add), b.like(flat, 1));
+  // One place more takes what is not under the mask, or has no place.
+  Value beyond = b.splatInteger(count, b.i64(), {given});
+  places = b.select(under, b.minimum(places, beyond), beyond);
+  Value rows =
+      b.scatterAlong(b.splat(0, type, {count + 1}), places, flatten(b, g), 0, std::nullopt);
+  n.out(b.reshape(b.sliceDim(rows, 0, 0, count), sizes));
+}
+
 /// Entries `places[k]` of a dimension become src's entry k.
 void overwrite(Node &n, Value x, Value src, int64_t dim, ArrayRef<int64_t> places) {
   HloBuilder &b = n.b;
@@ -463,6 +487,7 @@ void registerScatter(OpTable &table) {
   table.add("aten.put", lowerPut);
   table.add("aten.masked_fill", lowerMaskedFill);
   table.add("aten.masked_scatter", lowerMaskedScatter);
+  table.add("aten.masked_scatter_backward", lowerMaskedScatterBackward);
   table.add("aten.select_scatter", lowerSelectScatter);
   table.add("aten.slice_scatter", lowerSliceScatter);
   table.add("aten.diagonal_scatter", lowerDiagonalScatter);
