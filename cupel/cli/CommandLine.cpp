@@ -92,6 +92,8 @@ Option Options::flag(const std::string &name, bool &value, const std::string &he
 
 Option Options::added(const std::string &name) { return Option(app->get_option(name)); }
 
+bool Options::given(const std::string &name) const { return app->count(name) > 0; }
+
 Options Options::action(const std::string &name, const std::string &help) {
   app->require_subcommand(1);
   return Options(app->add_subcommand(name, help));

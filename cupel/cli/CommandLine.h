@@ -60,6 +60,8 @@ public:
 
   /// An option that was added before, by its name.
   Option added(const std::string &name);
+  /// Whether an option stood on the command line.
+  bool given(const std::string &name) const;
 
   /// A verb with actions wants one of them.
   Options action(const std::string &name, const std::string &help);
