@@ -248,6 +248,8 @@ int runDoctorVerb(const Arguments &arguments) {
   line.example("cupel doctor --json", "the same for programs");
   line.example("cupel doctor --device plugin.so", "API version, devices, memories, a self-test");
   line.example("cupel doctor --device n300", "our own plugin as an architecture");
+  line.example("cupel doctor --device /opt/plugin.so --device-launcher 'ssh lab'",
+               "on a machine that has cupel-device and the plugin");
   bool asJson = false;
   std::string device;
   std::string launcher;
