@@ -14,11 +14,11 @@
 #include "cupel/runtime/Executable.h"
 #include "cupel/runtime/Inspect.h"
 #include "cupel/runtime/MemoryEstimate.h"
-#include "cupel/runtime/Partition.h"
 #include "cupel/runtime/ProgramText.h"
 #include "cupel/runtime/Propagate.h"
 #include "cupel/runtime/RewriteCalls.h"
 #include "cupel/runtime/Stages.h"
+#include "cupel/runtime/partition/Partition.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"

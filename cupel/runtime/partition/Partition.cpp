@@ -1,11 +1,11 @@
-#include "cupel/runtime/Partition.h"
+#include "cupel/runtime/partition/Partition.h"
 
 #include "cupel/reference/ShardsOf.h"
-#include "cupel/runtime/CombineReductions.h"
-#include "cupel/runtime/InlineCalls.h"
 #include "cupel/runtime/OpKinds.h"
-#include "cupel/runtime/Partitioner.h"
 #include "cupel/runtime/Propagate.h"
+#include "cupel/runtime/partition/CombineReductions.h"
+#include "cupel/runtime/partition/InlineCalls.h"
+#include "cupel/runtime/partition/Partitioner.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"

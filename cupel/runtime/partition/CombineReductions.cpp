@@ -1,4 +1,4 @@
-#include "cupel/runtime/CombineReductions.h"
+#include "cupel/runtime/partition/CombineReductions.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 

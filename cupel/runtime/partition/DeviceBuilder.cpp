@@ -1,4 +1,4 @@
-#include "cupel/runtime/DeviceBuilder.h"
+#include "cupel/runtime/partition/DeviceBuilder.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 

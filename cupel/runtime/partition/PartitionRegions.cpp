@@ -1,6 +1,6 @@
 // Control flow, manual computations and custom calls.
 
-#include "cupel/runtime/Partitioner.h"
+#include "cupel/runtime/partition/Partitioner.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -1,4 +1,4 @@
-#include "cupel/runtime/InlineCalls.h"
+#include "cupel/runtime/partition/InlineCalls.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 

@@ -1,6 +1,6 @@
 // Operations that combine elements of different pieces: reductions, products, gathers, scatters.
 
-#include "cupel/runtime/Partitioner.h"
+#include "cupel/runtime/partition/Partitioner.h"
 
 namespace cupel::runtime {
 

@@ -1,7 +1,7 @@
 // Operations on elements, and those that move elements.
 
 #include "cupel/reference/ShardsOf.h"
-#include "cupel/runtime/Partitioner.h"
+#include "cupel/runtime/partition/Partitioner.h"
 
 #include <functional>
 

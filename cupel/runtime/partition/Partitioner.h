@@ -5,8 +5,8 @@
 
 #include "cupel/ir/sdy/Sdy.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
-#include "cupel/runtime/DeviceBuilder.h"
 #include "cupel/runtime/Executable.h"
+#include "cupel/runtime/partition/DeviceBuilder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
