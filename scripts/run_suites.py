@@ -351,6 +351,8 @@ def main() -> int:
     parser.add_argument("--no-venv", default="", metavar="REASON", help="what tests/requirements.txt lists cannot be used, and why")
     parser.add_argument("suites", nargs="+")
     options = parser.parse_args()
+    # Started in the background or by nohup we are deaf to Ctrl-C, and all that we start would be: tests of it would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     suites = Suites(options.build.resolve(), options.mode, options.no_venv)
     results: dict[str, Result] = {}
