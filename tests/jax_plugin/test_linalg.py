@@ -159,3 +159,19 @@ def test_approximate_top_k_has_the_best():
     np.testing.assert_array_equal(np.take_along_axis(x, np.asarray(indices), 1), np.asarray(values))
     values, _ = jax.lax.approx_min_k(x, 2, reduction_dimension=0)
     np.testing.assert_array_equal(np.asarray(values), np.sort(x, axis=0)[:2])
+
+
+def test_sparse_solves_and_products():
+    """Their rules are registered when jax.experimental.sparse is imported, which is after Cupel's."""
+    from jax.experimental import sparse
+    from jax.experimental.sparse.linalg import spsolve
+
+    dense = np.diag(np.arange(2.0, 6.0)).astype(np.float32)
+    dense[0, 2], dense[3, 1] = 0.5, -1.0
+    matrix = sparse.BCSR.fromdense(dense)
+    vector = np.arange(1.0, 5.0, dtype=np.float32)
+    solve = jax.jit(lambda data, b: spsolve(data, matrix.indices, matrix.indptr, b))
+    np.testing.assert_allclose(solve(matrix.data, vector), np.linalg.solve(dense, vector), rtol=1e-5)
+    gradient = jax.grad(lambda b: solve(matrix.data, b).sum())(vector)
+    np.testing.assert_allclose(gradient, np.linalg.solve(dense.T, np.ones(4, np.float32)), rtol=1e-5)
+    np.testing.assert_allclose(sparse.CSR.fromdense(dense) @ vector, dense @ vector, rtol=1e-6)

@@ -21,6 +21,7 @@ _TAKEN_OVER = frozenset({
 
 
 def register() -> None:
+    import jax.interpreters.mlir as public_mlir
     from jax._src.interpreters import mlir
     from jaxlib import xla_client
 
@@ -39,7 +40,9 @@ def register() -> None:
         if str(prim) in _TAKEN_OVER:
             cacheable = getattr(entry, "cacheable", True)
             original(prim, entry.rule, platform=PLATFORM, cacheable=cacheable)
+    # Modules of JAX call it by one name or the other.
     mlir.register_lowering = register_lowering
+    public_mlir.register_lowering = register_lowering
 
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)
