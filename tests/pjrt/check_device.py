@@ -517,7 +517,9 @@ def a_hanging_plugin_goes_down_with_us(folder: Path) -> None:
         marker = folder / f"marker_{number}.so"
         marker.symlink_to(PLUGIN)
         process = subprocess.Popen([DEVICE, "run", marker, path], env=dict(os.environ, CUPEL_FAULT="compile-hang"),
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   # These are ignored where the tests were started in the background or by nohup.
+                                   preexec_fn=lambda: [signal.signal(one, signal.SIG_DFL) for one in (signal.SIGINT, signal.SIGHUP)])
         time.sleep(0.5)
         process.send_signal(number)
         assert process.wait(20) == -number, process.returncode
