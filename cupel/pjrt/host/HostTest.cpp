@@ -10,6 +10,9 @@
 #include <gtest/gtest.h>
 #include <set>
 #include <thread>
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#endif
 
 using namespace cupel;
 using namespace cupel::pjrt;
@@ -19,6 +22,27 @@ using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 namespace {
+
+/// A plugin that answered with nonsense or not at all is left alone with what it handed out before,
+/// for nobody can tell what giving that back would do: no leak that could be mended.
+struct LeaksOfABadPlugin {
+#if __has_feature(address_sanitizer)
+  explicit LeaksOfABadPlugin(std::string_view fault)
+      : isExpected(fault == "event-never" || fault == "copy-never" || fault == "result-null" ||
+                   fault == "results-overrun") {
+    if (isExpected)
+      __lsan_disable();
+  }
+  ~LeaksOfABadPlugin() {
+    if (isExpected)
+      __lsan_enable();
+  }
+  bool isExpected;
+#else
+  explicit LeaksOfABadPlugin(std::string_view) {}
+  ~LeaksOfABadPlugin() {}
+#endif
+};
 
 /// Loads a copy of the plugin, since a process keeps one table a file, under a fault.
 class HostTest : public ::testing::Test {
@@ -209,6 +233,7 @@ class FaultTest : public HostTest, public ::testing::WithParamInterface<FaultCas
 TEST_P(FaultTest, IsOneClearFailure) {
   setFault(GetParam().fault);
   seconds = 0.2;
+  LeaksOfABadPlugin leaks(GetParam().fault);
   Answer<Tensor> result = roundTrip(someFloats());
   ASSERT_FALSE(result);
   const Failure &failure = result.failure();
@@ -307,6 +332,7 @@ TEST_F(HostTest, ACallbackThatComesTwiceIsComplainedAbout) {
 TEST_F(HostTest, AfterAMissedDeadlineThePluginIsLeftAlone) {
   setFault("event-never");
   seconds = 0.1;
+  LeaksOfABadPlugin leaks("event-never");
   EXPECT_FALSE(roundTrip(someFloats()));
   EXPECT_TRUE(plugin->isGivenUp());
 }
