@@ -53,7 +53,7 @@ GROUPS = {
     "export": "export export_back_compat shape_poly",
 }  # fmt: skip
 SHARDED = {"pjit", "pmap", "shard_map", "multi_device", "shard_alike", "linalg_sharding", "mesh_utils", "array", "layout", "memories", "export", "custom_partitioning_sharding_rule",
-           "ragged_collective", "async_collectives", "debugging_primitives", "python_callback", "aot", "api", "jaxpr_effects", "checkify", "custom_partitioning", "pickle", "error_check"}
+           "ragged_collective", "async_collectives", "debugging_primitives", "python_callback", "aot", "api", "jaxpr_effects", "checkify", "custom_partitioning", "pickle", "error_check", "hijax", "mutable_array", "debugger", "ffi"}
 
 
 # Set by Ctrl-C: what runs is ended and kept as far as it came.
