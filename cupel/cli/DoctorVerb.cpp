@@ -9,7 +9,6 @@
 #include "cupel/support/Process.h"
 #include "cupel/support/Version.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -271,9 +270,7 @@ int runDoctorVerb(const Arguments &arguments) {
       .needs("--device");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
-  bool isGiven = std::ranges::any_of(
-      arguments, [](const std::string &word) { return word.starts_with("--device"); });
-  if (isGiven && device.empty())
+  if (line.given("--device") && device.empty())
     return reportError("doctor", "--device names nothing; a plugin's .so file, or cupel",
                        kExitUsage);
   if (!device.empty())
