@@ -78,8 +78,13 @@ public:
     sigprocmask(SIG_BLOCK, &set, &mask);
   }
   ~Signals() {
+    // Who interrupts often does so twice, the process and its group; the second must not keep us
+    // from telling what was done.
     for (int i = 0; i < 2; ++i)
-      sigaction(kNumbers[i], &before[i], nullptr);
+      if (interrupted)
+        std::signal(kNumbers[i], SIG_IGN);
+      else
+        sigaction(kNumbers[i], &before[i], nullptr);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
   }
   /// What a child does with them: the terminal's interrupt is for the parent to act on.
