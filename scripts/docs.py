@@ -5,6 +5,7 @@
   scripts/docs.py --check    only say what is, and exit with 1
 
 Generated: docs/reference/cli.md from the tools' own --help, docs/reference/ops.md from TableGen,
+docs/reference/errors.md from the list of error codes and the table of reasons,
 docs/reference/config-diagnostics.md from the table of codes, docs/reference/onnx.md from the outcomes of ONNX's tests,
 docs/reference/plugin-options.md from the plugin's table of options, and in every page the
 fenced block after `<!-- source: PATH: TEXT -->`, which is the part of PATH from the line that contains TEXT to the
@@ -19,6 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import errors_reference
 import onnx_reference
 import ops_reference
 
@@ -91,6 +93,7 @@ def main() -> int:
 
     wanted = {ROOT / "docs/reference/cli.md": cli_page(options.bin / "cupel"),
               ROOT / "docs/reference/ops.md": ops_reference.ops_page(),
+              ROOT / "docs/reference/errors.md": errors_reference.errors_page(),
               ROOT / "docs/reference/plugin-options.md": subprocess.run([options.bin / "cupel_plugin_options"], capture_output=True, text=True, check=True).stdout,
               ROOT / "docs/reference/onnx.md": onnx_reference.onnx_page(options.bin / "cupel"),
               ROOT / "docs/reference/config-diagnostics.md": diagnostics_page(options.bin / "cupel")}

@@ -51,13 +51,13 @@ Result<std::vector<Value>> argumentsFor(const Plan &plan, const Options &options
   for (auto [i, type] : llvm::enumerate(plan.entry().argumentTypes)) {
     Result<tensor::ElementType> element = elementTypeOf(mlir::getElementTypeOrSelf(type));
     if (!element)
-      return Error{element.message()};
+      return element.error();
     Result<tensor::Tensor> value =
         i < options.arguments.size()
             ? tensor::readNpy(options.arguments[i], element->storage)
             : tensor::randomTensor(*element, shapeOf(type), tensor::defaultFill(*element), {0, i});
     if (!value)
-      return Error{value.message()};
+      return value.error();
     values.push_back(std::move(*value));
   }
   return values;
@@ -75,13 +75,13 @@ Result<double> runOnce(const Plan &plan, const std::vector<Value> &arguments,
   Result<std::vector<Value>> results = plan.run(execution, std::move(given));
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (!results)
-    return Error{results.message()};
+    return results.error();
   if (!saveFolder.empty())
     for (auto [i, value] : llvm::enumerate(*results))
       if (Status status =
               tensor::writeNpy(saveFolder + "/result" + std::to_string(i) + ".npy", value.tensor());
           !status)
-        return Error{status.message()};
+        return status.error();
   return seconds.count();
 }
 
@@ -97,20 +97,20 @@ Status measure(const Options &options) {
     return Error{options.program + ": the program cannot be read"};
   Result<std::unique_ptr<Plan>> plan = Plan::create(*module);
   if (!plan)
-    return Error{plan.message()};
+    return plan.error();
   Result<std::vector<Value>> arguments = argumentsFor(**plan, options);
   if (!arguments)
-    return Error{arguments.message()};
+    return arguments.error();
   // The first run warms up, and its results are those that are kept.
   if (options.serve || !options.saveFolder.empty())
     if (Result<double> warm = runOnce(**plan, *arguments, options, options.saveFolder); !warm)
-      return Error{warm.message()};
+      return warm.error();
   if (options.serve) {
     std::cout << "ready" << std::endl;
     for (std::string line; std::getline(std::cin, line);) {
       Result<double> seconds = runOnce(**plan, *arguments, options, {});
       if (!seconds)
-        return Error{seconds.message()};
+        return seconds.error();
       std::cout << *seconds << std::endl;
     }
     return {};
@@ -119,7 +119,7 @@ Status measure(const Options &options) {
   for (int i = 0; i < options.repeat; ++i) {
     Result<double> seconds = runOnce(**plan, *arguments, options, {});
     if (!seconds)
-      return Error{seconds.message()};
+      return seconds.error();
     best = std::min(best, *seconds);
   }
   std::cout << "{\"best_s\": " << best << ", \"peak_bytes\": " << peakMemory() << "}" << std::endl;

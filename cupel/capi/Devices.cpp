@@ -22,7 +22,7 @@ Result<std::vector<pjrt::NamedValue>> namedValues(const char *const *options, si
   for (size_t i = 0; i < count; ++i) {
     Result<pjrt::NamedValue> value = pjrt::parseNamedValue(options[i]);
     if (!value)
-      return Error{value.message()};
+      return value.error();
     values.push_back(std::move(*value));
   }
   return values;
@@ -30,12 +30,12 @@ Result<std::vector<pjrt::NamedValue>> namedValues(const char *const *options, si
 
 /// A result where it lies; copied where it is an input that was passed through, whose memory is the
 /// caller's.
-pjrt::Answer<Tensor> onHost(pjrt::Buffer output, std::span<const CupelTensor> lent,
+Result<Tensor> onHost(pjrt::Buffer output, std::span<const CupelTensor> lent,
                             pjrt::Deadline deadline) {
   auto shared = std::make_shared<pjrt::Buffer>(std::move(output));
-  pjrt::Answer<Tensor> value = pjrt::Buffer::onHost(shared);
+  Result<Tensor> value = pjrt::Buffer::onHost(shared);
   if (!value)
-    return value.failure();
+    return value.error();
   auto overlaps = [&](const CupelTensor &input) {
     const auto *first = static_cast<const std::byte *>(input.data);
     return std::less<>()(value->data(), first + input.bytes) &&
@@ -75,12 +75,12 @@ CupelDevice *cupel_device_open(const char *plugin, const char *const *options, s
   Result<std::vector<pjrt::NamedValue>> values = namedValues(options, count);
   if (!values)
     return capi::failed(error, values.message());
-  pjrt::Answer<std::shared_ptr<pjrt::Plugin>> loaded = pjrt::Plugin::load(plugin);
+  Result<std::shared_ptr<pjrt::Plugin>> loaded = pjrt::Plugin::load(plugin);
   if (!loaded)
-    return capi::failed(error, loaded.failure().str());
-  pjrt::Answer<std::shared_ptr<pjrt::Client>> client = pjrt::Client::create(*loaded, *values);
+    return capi::failed(error, loaded.message());
+  Result<std::shared_ptr<pjrt::Client>> client = pjrt::Client::create(*loaded, *values);
   if (!client)
-    return capi::failed(error, client.failure().str());
+    return capi::failed(error, client.message());
   std::vector<const pjrt::Device *> devices = (*client)->addressableDevices();
   if (devices.empty())
     return capi::failed(error, std::string(plugin) + " has no device that can be used");
@@ -123,10 +123,10 @@ CupelExecutable *cupel_compile(CupelDevice *device, size_t ordinal, const char *
     else
       return capi::failed(error, "compile option " + value.name + " cannot be a list");
   }
-  pjrt::Answer<pjrt::Executable> executable =
+  Result<pjrt::Executable> executable =
       device->client->compile(std::string_view(code, size), how);
   if (!executable)
-    return capi::failed(error, executable.failure().str());
+    return capi::failed(error, executable.message());
   return new CupelExecutable{device->client, device->devices[ordinal], std::move(*executable)};
 }
 
@@ -141,27 +141,27 @@ CupelResults *cupel_execute(CupelExecutable *executable, const CupelTensor *inpu
     Result<Tensor> value = capi::borrowed(inputs[i]);
     if (!value)
       return capi::failed(error, "input " + std::to_string(i) + ": " + value.message());
-    pjrt::Answer<pjrt::Buffer> buffer = executable->client->lend(*value, *executable->device);
+    Result<pjrt::Buffer> buffer = executable->client->lend(*value, *executable->device);
     if (!buffer)
-      return capi::failed(error, "input " + std::to_string(i) + ": " + buffer.failure().str());
+      return capi::failed(error, "input " + std::to_string(i) + ": " + buffer.message());
     buffers.push_back(std::move(*buffer));
   }
   for (const pjrt::Buffer &buffer : buffers)
     arguments[0].push_back(&buffer);
   auto outputs = executable->executable.execute(arguments, deadline);
   if (!outputs)
-    return capi::failed(error, outputs.failure().str());
+    return capi::failed(error, outputs.message());
   // The memory of our own device is the host's: nothing needs to be copied.
   bool isOnHost = executable->client->platformName() == "cupel";
   std::span<const CupelTensor> lent(inputs, count);
   auto results = std::make_unique<CupelResults>();
   for (pjrt::Buffer &output : (*outputs)[0]) {
-    if (pjrt::Answer<> ready = output.waitUntilReady(deadline); !ready)
-      return capi::failed(error, ready.failure().str());
-    pjrt::Answer<Tensor> value =
+    if (Status ready = output.waitUntilReady(deadline); !ready)
+      return capi::failed(error, ready.message());
+    Result<Tensor> value =
         isOnHost ? onHost(std::move(output), lent, deadline) : output.toHost(deadline);
     if (!value)
-      return capi::failed(error, value.failure().str());
+      return capi::failed(error, value.message());
     results->values.push_back({*value, std::string(tensor::info(value->dtype()).name)});
   }
   return results.release();

@@ -77,7 +77,7 @@ Result<testbench::matrix::CollectOptions> CollectArguments::options() const {
   if (!shard.empty()) {
     Result<testbench::selection::Shard> parsed = testbench::selection::parseShard(shard);
     if (!parsed)
-      return Error{parsed.message()};
+      return parsed.error();
     result.shard = parsed->index;
     result.shards = parsed->count;
   }

@@ -1,7 +1,7 @@
 #include "cupel/cli/EvalDevice.h"
 
 #include "cupel/ir/vhlo/Version.h"
-#include "cupel/pjrt/host/Failure.h"
+#include "cupel/pjrt/host/PluginErrors.h"
 #include "cupel/support/Error.h"
 #include "cupel/tensor/Print.h"
 #include "cupel/testbench/worker/Comparators.h"
@@ -134,7 +134,7 @@ Result<std::vector<std::string>> collectFiles(const std::vector<std::string> &in
         found.push_back(it->path());
     }
     if (error)
-      return Error{input + ": " + error.message()};
+      return error.error().within(input);
     std::ranges::sort(found);
     files.insert(files.end(), found.begin(), found.end());
   }
@@ -150,13 +150,13 @@ public:
   Status open() {
     Result<std::unique_ptr<Device>> golden = openDevice("reference");
     if (!golden)
-      return Error{golden.message()};
+      return golden.error();
     reference = std::move(*golden);
     if (options.device.empty())
       return {};
     Result<std::unique_ptr<Device>> opened = openDevice(options.device);
     if (!opened)
-      return Error{opened.message()};
+      return opened.error();
     device = std::move(*opened);
     return {};
   }
@@ -195,20 +195,20 @@ private:
   Status program(const std::string &bytes, const std::string &path, uint32_t part) {
     auto read = reader.read(bytes, path);
     if (!read)
-      return Error{read.message()};
+      return read.error();
     const Program &program = (*read)->program;
     Result<std::vector<Tensor>> inputs = inputsFor(program, path, part, options.seed);
     if (!inputs)
-      return Error{inputs.message()};
+      return inputs.error();
     Result<std::optional<std::vector<Tensor>>> beside = expectedFor(program, path, part);
     if (!beside)
-      return Error{beside.message()};
+      return beside.error();
     // What it should give: its own checks, the file beside it, or what the reference computes.
     std::vector<Tensor> expected;
     if (*beside) {
       expected = std::move(**beside);
     } else if (!program.selfChecking) {
-      Answer<std::vector<Tensor>> golden = runOn(*reference, program, *inputs);
+      Result<std::vector<Tensor>> golden = runOn(*reference, program, *inputs);
       if (!golden)
         return Error{"the reference: " + golden.error().message};
       expected = std::move(*golden);
@@ -219,7 +219,7 @@ private:
     if (!device)
       return {};
 
-    Answer<std::vector<Tensor>> outputs = runOn(*device, program, *inputs);
+    Result<std::vector<Tensor>> outputs = runOn(*device, program, *inputs);
     if (!outputs)
       return Error{std::string(name(outputs.error().code)) + ": " + outputs.error().message};
     if (options.print)
@@ -234,19 +234,19 @@ private:
       auto comparison =
           compareOutput(static_cast<uint32_t>(i), (*outputs)[i], expected[i], Comparators());
       if (!comparison)
-        return Error{comparison.message()};
+        return comparison.error();
       if (!comparison->passed)
         return Error{"result " + std::to_string(i) + ": " + comparison->sentence};
     }
     return {};
   }
 
-  Answer<std::vector<Tensor>> runOn(Device &device, const Program &program,
+  Result<std::vector<Tensor>> runOn(Device &device, const Program &program,
                                     const std::vector<Tensor> &inputs) {
     Budget budget;
     budget.deadline = pjrt::deadlineIn(options.timeout);
     budget.seed = options.seed;
-    Answer<std::unique_ptr<Executable>> executable = device.compile(program, budget);
+    Result<std::unique_ptr<Executable>> executable = device.compile(program, budget);
     if (!executable)
       return executable.error();
     return (*executable)->run(inputs, budget);
@@ -254,7 +254,7 @@ private:
 
   Status save(const Program &program, const std::string &path, uint32_t part,
               const std::vector<Tensor> &inputs, const std::vector<Tensor> &expected) {
-    Answer<DeviceProgram> prepared = prepareForDevice(program, options.versions);
+    Result<DeviceProgram> prepared = prepareForDevice(program, options.versions);
     if (!prepared)
       return Error{prepared.error().message};
     pjrt::Workload workload;

@@ -147,7 +147,7 @@ public:
       if (Status status = spawn(children.back()); !status) {
         children.pop_back();
         if (children.empty())
-          return Error{status.message()};
+          return status.error();
         break; // Fewer do it too.
       }
     }

@@ -75,17 +75,17 @@ Result<reference::Value> argumentValue(const EvalOptions &options, const std::st
                  " is no tensor; only tensors can be given with --args"};
   Result<tensor::ElementType> element = reference::elementTypeOf(ranked.getElementType());
   if (!element)
-    return Error{element.message()};
+    return element.error();
   auto wrap = [](Result<Tensor> tensor) -> Result<reference::Value> {
     if (!tensor)
-      return Error{tensor.message()};
+      return tensor.error();
     return reference::Value(std::move(*tensor));
   };
   StringRef fill = StringRef(text).split(':').first, sizes = StringRef(text).split(':').second;
   if (fill == "random" || fill == "zeros") {
     Result<tensor::Shape> shape = shapeFor(ranked, sizes);
     if (!shape)
-      return Error{"argument " + std::to_string(number) + ": " + shape.message()};
+      return shape.error().within("argument " + std::to_string(number));
     if (fill == "zeros")
       return wrap(Tensor::zeros(*element, std::move(*shape)));
     return wrap(tensor::randomTensor(*element, std::move(*shape), tensor::defaultFill(*element),
@@ -123,7 +123,7 @@ Result<std::vector<Tensor>> weightsBeside(const std::string &file, ModuleOp modu
     return weights;
   Result<tensor::Safetensors> read = tensor::readSafetensors(path);
   if (!read)
-    return Error{read.message()};
+    return read.error();
   std::map<std::string, Tensor> byName(read->tensors.begin(), read->tensors.end());
   for (BlockArgument argument : llvm::reverse(entry.getArguments())) {
     auto name = argument.getLoc()->findInstanceOf<NameLoc>();
@@ -155,7 +155,7 @@ Result<std::vector<reference::Value>> argumentsFor(const EvalOptions &options, c
     Result<reference::Value> value =
         argumentValue(options, options.args[options.args.size() == 1 ? 0 : i], types[i], i);
     if (!value)
-      return Error{value.message()};
+      return value.error();
     values.push_back(std::move(*value));
   }
   return values;
@@ -203,15 +203,15 @@ Status ProgramEvaluator::run(llvm::MemoryBufferRef bytes, ProgramReport &report,
     return Error{complaint.empty() ? "the program cannot be read" : complaint};
   Result<std::unique_ptr<Plan>> plan = Plan::create(*module, options.entry);
   if (!plan)
-    return Error{plan.message()};
+    return plan.error();
   Result<std::vector<Tensor>> weights =
       weightsBeside(bytes.getBufferIdentifier().str(), *module, **plan);
   if (!weights)
-    return Error{weights.message()};
+    return weights.error();
   Result<std::vector<reference::Value>> arguments =
       argumentsFor(options, **plan, std::move(*weights));
   if (!arguments)
-    return Error{arguments.message()};
+    return arguments.error();
 
   reference::RunOptions runOptions = options.run;
   std::mutex mutex; // Processes of a grid print side by side.
@@ -235,7 +235,7 @@ Status ProgramEvaluator::run(llvm::MemoryBufferRef bytes, ProgramReport &report,
   Result<std::vector<reference::Value>> results =
       (*plan)->run(run, std::move(*arguments), options.replicas, options.partitions);
   if (!results)
-    return Error{results.message()};
+    return results.error();
   for (size_t i = 0; i < results->size(); ++i) {
     if (!(*results)[i].isTensor())
       continue;

@@ -238,7 +238,7 @@ Status useResults(const CollectArguments &selection, const std::string &folder,
     Result<std::unordered_map<std::string, bool>> succeeded =
         succeededBefore(*store, selection.repeat, options.arch, device);
     if (!succeeded)
-      return Error{succeeded.message()};
+      return succeeded.error();
     options.succeededBefore = std::move(*succeeded);
   }
   if (options.shards > 1) {

@@ -30,7 +30,7 @@ Result<nlohmann::json> ModelArguments::request() const {
     request["data_set"] = dataSet;
   Result<std::map<std::string, std::vector<int64_t>>> given = parseShapes(shapes);
   if (!given)
-    return Error{given.message()};
+    return given.error();
   for (const auto &[name, sizes] : *given)
     request["shapes"][name] = sizes;
   return request;

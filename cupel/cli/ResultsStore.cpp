@@ -23,7 +23,7 @@ Result<std::string> resultsFolder(const std::string &option) {
     return option;
   Result<std::optional<testbench::matrix::Project>> project = testbench::matrix::currentProject();
   if (!project)
-    return Error{project.message()};
+    return project.error();
   if (!*project)
     return std::string(".cupel/results");
   return (*project)->results.value_or((*project)->folder + "/.cupel/results");
@@ -32,7 +32,7 @@ Result<std::string> resultsFolder(const std::string &option) {
 Result<Store> openResults(const std::string &option) {
   Result<std::string> folder = resultsFolder(option);
   if (!folder)
-    return Error{folder.message()};
+    return folder.error();
   // A verb that reads must not leave an empty store behind.
   std::error_code error;
   bool hasJournals =

@@ -194,7 +194,7 @@ Result<RunnerOptions> RunOptions::running() const {
       runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);
       if (deviceLauncher.empty())
         if (Status status = find(device); !status)
-          return Error{status.message()};
+          return status.error();
       run.devices.push_back(
           {.name = launched(device.str()), .chips = chipsOf(device, collect.arch)});
     }

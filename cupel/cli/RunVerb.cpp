@@ -172,7 +172,7 @@ private:
 Status TestRun::findResults(const std::string &option) {
   Result<std::string> where = resultsFolder(option);
   if (!where)
-    return Error{where.message()};
+    return where.error();
   folder = *where;
   std::error_code error;
   fs::create_directories(folder + "/journals", error);
@@ -210,7 +210,7 @@ Status TestRun::repeatAfter(testbench::matrix::CollectOptions &collect) {
   Result<std::unordered_map<std::string, bool>> succeeded =
       succeededBefore(*store, options.repeat, options.collect.arch, options.deviceText());
   if (!succeeded)
-    return Error{succeeded.message()};
+    return succeeded.error();
   collect.succeededBefore = std::move(*succeeded);
   return {};
 }
@@ -219,7 +219,7 @@ Result<std::vector<TestItem>> TestRun::select() {
   testbench::matrix::CollectOptions collect = options.collect;
   if (!options.repeat.empty() && !only)
     if (Status status = repeatAfter(collect); !status)
-      return Error{status.message()};
+      return status.error();
   std::unordered_map<std::string, double> seconds;
   for (const KnownTest &test : known)
     if (test.seconds > 0)
@@ -236,7 +236,7 @@ Result<std::vector<TestItem>> TestRun::select() {
   }
   Result<testbench::matrix::Collection> collection = testbench::matrix::collect(collect);
   if (!collection)
-    return Error{collection.message()};
+    return collection.error();
   showRemarks("run", *collection);
   collectionErrors = collection->errors.size();
   if (collection->size() == 0)

@@ -74,14 +74,14 @@ bool isListed(const TestRecord &record, const ShowOptions &options,
 Result<std::optional<RunChanges>> changesSinceBefore(Store &store, const RunInfo &run) {
   Result<std::optional<std::string>> before = store.runBefore(run.id);
   if (!before)
-    return Error{before.message()};
+    return before.error();
   if (!*before)
     return std::optional<RunChanges>();
   Result<std::vector<OutcomeRow>> earlier = store.outcomes(**before), now = store.outcomes(run.id);
   if (!earlier)
-    return Error{earlier.message()};
+    return earlier.error();
   if (!now)
-    return Error{now.message()};
+    return now.error();
   RunChanges changes = compareOutcomes(*earlier, *now);
   changes.removed.clear();
   return std::optional(std::move(changes));

@@ -74,7 +74,7 @@ Result<Case> readCase(const std::string &path) {
     return result;
   Result<FileContents> text = readInput(path);
   if (!text)
-    return Error{text.message()};
+    return text.error();
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(text->bytes());
   if (!json) {
     llvm::consumeError(json.takeError());
@@ -93,7 +93,7 @@ Result<std::map<std::string, Tensor>> readTensors(const std::string &path) {
     return tensors;
   Result<tensor::Safetensors> file = tensor::readSafetensors(path);
   if (!file)
-    return Error{file.message()};
+    return file.error();
   for (const auto &[name, tensor] : file->tensors)
     tensors[name] = tensor;
   return tensors;
@@ -157,7 +157,7 @@ Outcome runCase(const std::string &path, mlir::MLIRContext &context, const Optio
   auto results = (*plan)->run(run, std::move(arguments));
   if (!results)
     return failed("the run ended: " +
-                  (run.failure() ? run.failure()->str() : std::string(results.message())));
+                  results.message());
   // By position, or by the result's name ("mutated:buffer").
   if (expected->empty())
     return failed("nothing is expected: there is no " + stem + ".expected.safetensors");

@@ -484,7 +484,7 @@ double scaleFor(const ElementReader &actual, const ElementReader &expected,
 Result<Statistics> compare::compare(const Tensor &actual, const Tensor &expected,
                                     const Tolerance &tolerance, const Options &options) {
   if (Status status = tolerance.validate(); !status)
-    return Error{status.message()};
+    return status.error();
   Statistics result;
   result.actualType = actual.elementType();
   result.expectedType = expected.elementType();
@@ -501,16 +501,16 @@ Result<Statistics> compare::compare(const Tensor &actual, const Tensor &expected
       if (side.elementType().quantization) {
         Result<Tensor> real = tensor::dequantize(side);
         if (!real)
-          return Error{real.message()};
+          return real.error();
         side = std::move(*real);
       }
   int parts = isComplex(actual.dtype()) || isComplex(expected.dtype()) ? 2 : 1;
   Result<ElementReader> actualReader = ElementReader::make(sides[0], parts);
   if (!actualReader)
-    return Error{actualReader.message()};
+    return actualReader.error();
   Result<ElementReader> expectedReader = ElementReader::make(sides[1], parts);
   if (!expectedReader)
-    return Error{expectedReader.message()};
+    return expectedReader.error();
 
   Comparison comparison(*actualReader, *expectedReader, tolerance, options);
   comparison.run(1);

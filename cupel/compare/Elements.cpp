@@ -26,7 +26,7 @@ Result<ElementReader> ElementReader::make(const Tensor &tensor, int parts) {
   ElementReader reader;
   Result<Tensor> contiguous = tensor.contiguous();
   if (!contiguous)
-    return Error{contiguous.message()};
+    return contiguous.error();
   reader.source = std::move(*contiguous);
   reader.partsPerElement = parts;
   const ElementType &type = tensor.elementType();

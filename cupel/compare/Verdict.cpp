@@ -238,7 +238,7 @@ Result<std::string> shareOff(const tensor::Tensor &actual, const tensor::Tensor 
       compare::compare(actual, expected, {.atol = limit, .nan = NanPolicy::Equal},
                        {.worst = 0, .firstMismatches = 0, .threads = threads});
   if (!counted)
-    return Error{counted.message()};
+    return counted.error();
   if (counted->mismatches == 0)
     return std::string();
   return fmt::format("{} differ{} by more than {}", share(counted->mismatches, found.count),
@@ -257,7 +257,7 @@ Result<Verdict> compare::check(const tensor::Tensor &actual, const tensor::Tenso
                                const Tolerance &tolerance, const Options &options) {
   Result<Statistics> found = compare(actual, expected, tolerance, options);
   if (!found)
-    return Error{found.message()};
+    return found.error();
   Verdict verdict = judge(std::move(*found), tolerance);
   if (verdict.passed || !verdict.statistics.sameShape())
     return verdict;
@@ -265,7 +265,7 @@ Result<Verdict> compare::check(const tensor::Tensor &actual, const tensor::Tenso
   if (!tolerance.boundsDifference() && !tolerance.ulp && statistics.count > 1) {
     Result<std::string> extent = shareOff(actual, expected, statistics, options.threads);
     if (!extent)
-      return Error{extent.message()};
+      return extent.error();
     verdict.sentence = Judge(statistics, tolerance, *extent).run().sentence;
   }
   verdict.picture = recognisePicture(actual, expected, statistics);

@@ -42,7 +42,7 @@ public:
   static Result<Doubles> of(const Tensor &tensor) {
     Result<Tensor> wide = tensor::convert(tensor, DType::F64);
     if (!wide)
-      return Error{wide.message()};
+      return wide.error();
     return Doubles(std::move(*wide));
   }
   double operator[](int64_t i) const { return values[i]; }
@@ -77,11 +77,11 @@ Result<BatchNormTraining> batchNormTraining(const Tensor &operand, const Tensor 
                                             const Tensor &offset, double epsilon, int64_t feature) {
   Result<Layout> layout = layoutOf(operand, feature, {&scale, &offset});
   if (!layout)
-    return Error{layout.message()};
+    return layout.error();
   auto x = Doubles::of(operand), gain = Doubles::of(scale), shift = Doubles::of(offset);
   for (auto *part : {&x, &gain, &shift})
     if (!*part)
-      return Error{part->message()};
+      return part->error();
   std::vector<double> mean(layout->features), variance(layout->features), out(operand.size());
   double count = layout->perFeature();
   forEach(*layout, [&](int64_t f, int64_t i) { mean[f] += (*x)[i]; });
@@ -101,7 +101,7 @@ Result<BatchNormTraining> batchNormTraining(const Tensor &operand, const Tensor 
   auto variances = stored(variance, scale.dtype(), scale.shape());
   for (auto *part : {&output, &means, &variances})
     if (!*part)
-      return Error{part->message()};
+      return part->error();
   return BatchNormTraining{std::move(*output), std::move(*means), std::move(*variances)};
 }
 
@@ -110,12 +110,12 @@ Result<Tensor> batchNormInference(const Tensor &operand, const Tensor &scale, co
                                   int64_t feature) {
   Result<Layout> layout = layoutOf(operand, feature, {&scale, &offset, &mean, &variance});
   if (!layout)
-    return Error{layout.message()};
+    return layout.error();
   auto x = Doubles::of(operand), gain = Doubles::of(scale), shift = Doubles::of(offset),
        center = Doubles::of(mean), spread = Doubles::of(variance);
   for (auto *part : {&x, &gain, &shift, &center, &spread})
     if (!*part)
-      return Error{part->message()};
+      return part->error();
   std::vector<double> out(operand.size());
   forEach(*layout, [&](int64_t f, int64_t i) {
     out[i] =
@@ -131,7 +131,7 @@ Result<BatchNormGrad> batchNormGrad(const Tensor &operand, const Tensor &scale, 
                                     double epsilon, int64_t feature) {
   Result<Layout> layout = layoutOf(operand, feature, {&scale, &mean, &variance});
   if (!layout)
-    return Error{layout.message()};
+    return layout.error();
   if (gradOutput.size() != operand.size())
     return Error{"batch_norm: the gradient is no " +
                  tensor::describe(operand.elementType(), operand.shape())};
@@ -139,7 +139,7 @@ Result<BatchNormGrad> batchNormGrad(const Tensor &operand, const Tensor &scale, 
        spread = Doubles::of(variance), grad = Doubles::of(gradOutput);
   for (auto *part : {&x, &gain, &center, &spread, &grad})
     if (!*part)
-      return Error{part->message()};
+      return part->error();
   int64_t features = layout->features;
   std::vector<double> sums(features), products(features), gradScale(features), out(operand.size());
   forEach(*layout, [&](int64_t f, int64_t i) {
@@ -159,7 +159,7 @@ Result<BatchNormGrad> batchNormGrad(const Tensor &operand, const Tensor &scale, 
   auto offsets = stored(sums, scale.dtype(), scale.shape());
   for (auto *part : {&gradOperand, &scales, &offsets})
     if (!*part)
-      return Error{part->message()};
+      return part->error();
   return BatchNormGrad{std::move(*gradOperand), std::move(*scales), std::move(*offsets)};
 }
 

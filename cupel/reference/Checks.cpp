@@ -22,7 +22,7 @@ static Status expect(const Tensor &actual, const Tensor &expected,
   Result<compare::Verdict> verdict =
       compare::check(stored(actual), stored(expected), tolerance, {.threads = 1});
   if (!verdict)
-    return Error{verdict.message()};
+    return verdict.error();
   if (verdict->passed)
     return {};
   return Error{verdict->sentence};

@@ -72,7 +72,7 @@ Tensor part(const Tensor &tensor, int64_t dimension, int64_t index, int64_t coun
 Result<Tensor> fold(const ProcessGroup &group, std::span<const Tensor> operands,
                     const ElementFunction &function) {
   if (Status ok = checkAlike(operands); !ok)
-    return Error{ok.message()};
+    return ok.error();
   if (group.size() != operands.size())
     return Error{"a group of " + std::to_string(group.size()) + " processes brings " +
                  std::to_string(operands.size()) + " values"};
@@ -99,7 +99,7 @@ Result<Tensor> fold(const ProcessGroup &group, std::span<const Tensor> operands,
     const void *arguments[] = {total->data(), next->data()};
     void *results[] = {sum->mutableData()};
     if (Status ok = function.run(arguments, results, sum->size()); !ok)
-      return Error{ok.message()};
+      return ok.error();
     total = std::move(sum);
   }
   return total;
@@ -113,7 +113,7 @@ Result<IdGroups> idGroups(const Tensor &dense) {
                  tensor::describe(dense.elementType(), dense.shape())};
   Result<Tensor> wide = tensor::convert(dense, DType::I64);
   if (!wide)
-    return Error{wide.message()};
+    return wide.error();
   IdGroups groups;
   const auto *ids = wide->dataAs<int64_t>();
   for (int64_t g = 0; dense.size() != 0 && g < dense.dim(0); ++g) {
@@ -278,12 +278,12 @@ permutePairs(Grouping grouping, std::span<const std::pair<int64_t, int64_t>> pai
 
 Result<GroupValues> allGather(std::span<const Tensor> operands, int64_t dimension) {
   if (Status ok = checkAlike(operands); !ok)
-    return Error{ok.message()};
+    return ok.error();
   if (dimension < 0 || dimension >= operands[0].rank())
     return badDimension(dimension, operands[0]);
   Result<Tensor> all = concatenated(operands, dimension);
   if (!all)
-    return Error{all.message()};
+    return all.error();
   return GroupValues(operands.size(), *all);
 }
 
@@ -291,7 +291,7 @@ Result<GroupValues> allReduce(const ProcessGroup &group, std::span<const Tensor>
                               const ElementFunction &function) {
   Result<Tensor> total = fold(group, operands, function);
   if (!total)
-    return Error{total.message()};
+    return total.error();
   return GroupValues(operands.size(), *total);
 }
 
@@ -299,7 +299,7 @@ Result<GroupValues> reduceScatter(const ProcessGroup &group, std::span<const Ten
                                   int64_t dimension, const ElementFunction &function) {
   Result<Tensor> total = fold(group, operands, function);
   if (!total)
-    return Error{total.message()};
+    return total.error();
   auto count = static_cast<int64_t>(operands.size());
   if (dimension < 0 || dimension >= total->rank() || total->dim(dimension) % count)
     return badDimension(dimension, *total);
@@ -307,7 +307,7 @@ Result<GroupValues> reduceScatter(const ProcessGroup &group, std::span<const Ten
   for (int64_t i = 0; i < count; ++i) {
     Result<Tensor> own = part(*total, dimension, i, count).contiguous();
     if (!own)
-      return Error{own.message()};
+      return own.error();
     results.push_back(std::move(*own));
   }
   return results;
@@ -316,7 +316,7 @@ Result<GroupValues> reduceScatter(const ProcessGroup &group, std::span<const Ten
 Result<GroupValues> allToAll(std::span<const Tensor> operands, int64_t splitDimension,
                              int64_t concatDimension, int64_t splitCount) {
   if (Status ok = checkAlike(operands); !ok)
-    return Error{ok.message()};
+    return ok.error();
   int64_t rank = operands[0].rank();
   if (splitCount != static_cast<int64_t>(operands.size()))
     return Error{"all_to_all: split_count is " + std::to_string(splitCount) + " in a group of " +
@@ -331,7 +331,7 @@ Result<GroupValues> allToAll(std::span<const Tensor> operands, int64_t splitDime
       parts.push_back(part(operand, splitDimension, i, splitCount));
     Result<Tensor> joined = concatenated(parts, concatDimension);
     if (!joined)
-      return Error{joined.message()};
+      return joined.error();
     results.push_back(std::move(*joined));
   }
   return results;
@@ -339,7 +339,7 @@ Result<GroupValues> allToAll(std::span<const Tensor> operands, int64_t splitDime
 
 Result<GroupValues> collectiveBroadcast(std::span<const Tensor> operands, int64_t root) {
   if (Status ok = checkAlike(operands); !ok)
-    return Error{ok.message()};
+    return ok.error();
   if (root < 0 || root >= static_cast<int64_t>(operands.size()))
     return Error{"collective_broadcast: root " + std::to_string(root) + " is not in a group of " +
                  std::to_string(operands.size())};
@@ -353,10 +353,10 @@ Result<GroupValues> collectiveReduce(const ProcessGroup &group, std::span<const 
                  std::to_string(operands.size())};
   Result<Tensor> total = fold(group, operands, function);
   if (!total)
-    return Error{total.message()};
+    return total.error();
   Result<Tensor> zeros = zerosLike(*total);
   if (!zeros)
-    return Error{zeros.message()};
+    return zeros.error();
   GroupValues results(operands.size(), *zeros);
   results[root] = std::move(*total);
   return results;
@@ -366,13 +366,13 @@ Result<GroupValues> collectivePermute(std::span<const Process> processes,
                                       std::span<const Tensor> operands,
                                       std::span<const std::pair<Process, Process>> pairs) {
   if (Status ok = checkAlike(operands); !ok)
-    return Error{ok.message()};
+    return ok.error();
   if (processes.size() != operands.size())
     return Error{"collective_permute: " + std::to_string(processes.size()) + " processes bring " +
                  std::to_string(operands.size()) + " values"};
   Result<Tensor> zeros = zerosLike(operands[0]);
   if (!zeros)
-    return Error{zeros.message()};
+    return zeros.error();
   std::map<Process, Process> sourceOf;
   for (auto [source, target] : pairs)
     sourceOf[target] = source;

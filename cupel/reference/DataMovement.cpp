@@ -359,7 +359,7 @@ Result<Tensor> setDimensionSize(const Tensor &operand, const Tensor &size, int64
                  described(operand)};
   Result<std::vector<int64_t>> value = readScalars(std::span(&size, 1));
   if (!value)
-    return Error{value.message()};
+    return value.error();
   int64_t wanted = value->front();
   int64_t most = bound < 0 ? operand.dim(dimension) : bound;
   if (wanted < 0 || wanted > most)

@@ -112,7 +112,7 @@ Result<Tensor> dotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensi
                           DType resultType, Accumulate accumulate) {
   Result<Shape> shape = dotGeneralShape(lhs.shape(), rhs.shape(), dims);
   if (!shape)
-    return Error{shape.message()};
+    return shape.error();
   Result<Tensor> result = Tensor::zeros(resultType, *shape);
   if (!result || result->size() == 0)
     return result;
@@ -161,7 +161,7 @@ Result<DotDimensions> dotDimensions(int64_t lhsRank, int64_t rhsRank) {
 Result<Tensor> dot(const Tensor &lhs, const Tensor &rhs, DType resultType, Accumulate accumulate) {
   Result<DotDimensions> dims = dotDimensions(lhs.rank(), rhs.rank());
   if (!dims)
-    return Error{dims.message()};
+    return dims.error();
   return dotGeneral(lhs, rhs, *dims, resultType, accumulate);
 }
 
@@ -313,7 +313,7 @@ Result<Shape> convolutionShape(std::span<const int64_t> lhs, std::span<const int
                                const ConvolutionDimensions &dims, const ConvolutionWindow &window) {
   Result<std::vector<Spatial>> spatial = spatialDimensions(lhs, rhs, dims, window);
   if (!spatial)
-    return Error{spatial.message()};
+    return spatial.error();
   return outputShape(lhs, rhs, dims, window, *spatial);
 }
 
@@ -331,10 +331,10 @@ Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs, const Convoluti
                  sizes(lhs.shape()) + " and " + sizes(rhs.shape())};
   Result<std::vector<Spatial>> spatial = spatialDimensions(lhs.shape(), rhs.shape(), dims, window);
   if (!spatial)
-    return Error{spatial.message()};
+    return spatial.error();
   Result<Shape> shape = outputShape(lhs.shape(), rhs.shape(), dims, window, *spatial);
   if (!shape)
-    return Error{shape.message()};
+    return shape.error();
   Result<Tensor> result = Tensor::zeros(resultType, *shape);
   if (!result || result->size() == 0 || lhs.size() == 0 || rhs.size() == 0)
     return result;
@@ -394,7 +394,7 @@ Result<ConvolutionWindow> withPadding(ConvolutionWindow window, const Tensor &pa
                  tensor::describe(padding.elementType(), padding.shape())};
   Result<Tensor> wide = tensor::convert(padding, DType::I64);
   if (!wide)
-    return Error{wide.message()};
+    return wide.error();
   const int64_t *values = wide->dataAs<int64_t>();
   window.paddingLow.clear();
   window.paddingHigh.clear();

@@ -14,7 +14,7 @@ using tensor::Tensor;
 Result<ElementwiseOp> findElementwise(ElementOp op, DType operand, DType result) {
   if (std::optional<Loop> loop = Loop::find(op, operand, result))
     return ElementwiseOp{op, *loop, result};
-  return Error{std::string(name(op)) + " is not evaluated on elements of type " +
+  return Error{ErrorCode::Unsupported, std::string(name(op)) + " is not evaluated on elements of type " +
                std::string(info(operand).name)};
 }
 
@@ -85,7 +85,7 @@ Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *cons
     if (!arguments.scalar[i] && !operand->isContiguous()) {
       Result<Tensor> copy = operand->contiguous();
       if (!copy)
-        return Error{copy.message()};
+        return copy.error();
       copies[i] = std::move(*copy);
       operand = &copies[i];
     }
@@ -126,7 +126,7 @@ Result<Tensor> convert(const Tensor &operand, DType type) {
     return operand;
   Result<ElementwiseOp> op = findElementwise(ElementOp::Convert, operand.dtype(), type);
   if (!op)
-    return Error{op.message()};
+    return op.error();
   return elementwise(*op, {&operand});
 }
 

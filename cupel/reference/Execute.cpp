@@ -5,13 +5,6 @@
 
 namespace cupel::reference {
 
-std::string Failure::str() const {
-  std::string text = location.empty() ? "" : location + ": ";
-  if (!operation.empty())
-    text += operation + ": ";
-  return text + message;
-}
-
 Run::Run(RunOptions given) : options(std::move(given)) {
   if (options.timeoutSeconds > 0)
     deadline = std::chrono::steady_clock::now() +
@@ -23,7 +16,8 @@ Status Run::checkTime() const {
   if (options.timeoutSeconds > 0 && std::chrono::steady_clock::now() > deadline) {
     char text[40];
     std::snprintf(text, sizeof text, "%g", options.timeoutSeconds);
-    return Error{"the run took longer than " + std::string(text) + " s (--timeout sets the limit)"};
+    return Error{ErrorCode::TimedOut, "the run took longer than " + std::string(text) +
+                                          " s (--timeout sets the limit)"};
   }
   return {};
 }
@@ -41,7 +35,7 @@ Status Run::stopped() {
   if (failed())
     return Error{"another process failed"};
   if (options.stop && options.stop->load(std::memory_order_relaxed))
-    return Error{"the run was stopped"};
+    return Error{ErrorCode::Cancelled, "the run was stopped"};
   return {};
 }
 
@@ -74,20 +68,21 @@ Status Run::reserve(int64_t bytes) const {
     std::fclose(file);
   }
   if (resident + bytes > options.maxMemory)
-    return Error{"a value of " + std::to_string(bytes) + " bytes would need more than the " +
-                 std::to_string(options.maxMemory) +
-                 " bytes allowed (--max-memory sets the limit)"};
+    return Error{ErrorCode::OutOfMemory,
+                 "a value of " + std::to_string(bytes) + " bytes would need more than the " +
+                     std::to_string(options.maxMemory) +
+                     " bytes allowed (--max-memory sets the limit)"};
   return {};
 }
 
-void Run::fail(Failure failure) {
+void Run::fail(Error error) {
   std::lock_guard lock(mutex);
   if (!first)
-    first = std::move(failure);
+    first = std::move(error);
   hasFailed = true;
 }
 
-std::optional<Failure> Run::failure() {
+std::optional<Error> Run::failure() {
   std::lock_guard lock(mutex);
   return first;
 }

@@ -41,15 +41,6 @@ struct RunOptions {
   std::function<void(const Step &, std::span<const Value>)> trace;
 };
 
-/// How a run ended before its time: where, by which operation, and why.
-struct Failure {
-  std::string location; // "file.mlir:3:8"
-  std::string operation;
-  std::string message;
-  bool isCheck = false; // A check of the program did not hold.
-  std::string str() const;
-};
-
 /// What all processes of a run share.
 class Run {
 public:
@@ -73,8 +64,8 @@ public:
   Status stopped();
 
   /// The first failure is the one that is told.
-  void fail(Failure failure);
-  std::optional<Failure> failure();
+  void fail(Error error);
+  std::optional<Error> failure();
   bool failed() const { return hasFailed.load(std::memory_order_relaxed); }
 
   std::mutex probeMutex;
@@ -88,7 +79,7 @@ private:
   std::atomic<int64_t> steps = 0;
   std::atomic<bool> hasFailed = false, hasStopped = false;
   std::mutex mutex;
-  std::optional<Failure> first;
+  std::optional<Error> first;
 };
 
 /// One process of a grid (the only one where there is no grid).

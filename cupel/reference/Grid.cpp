@@ -59,7 +59,7 @@ Result<Grid::Meeting> Grid::meet(const GridProcess &process, const std::string &
   gathering->waiters.push_back(&waiter);
   if (Status status = wait(lock, waiter); !status) {
     std::erase(gathering->waiters, &waiter);
-    return Error{status.message()};
+    return status.error();
   }
   return gathering->done;
 }
@@ -89,7 +89,7 @@ Result<Grid::Tensors> Grid::receive(const std::string &channel) {
   receivers[channel].push_back(&waiter);
   if (Status status = wait(lock, waiter); !status) {
     std::erase(receivers[channel], &waiter);
-    return Error{status.message()};
+    return status.error();
   }
   return std::move(waiter.received);
 }
@@ -111,7 +111,8 @@ Result<Grid::Tensors> Grid::infeed() {
 bool Grid::run(Run &run, const std::function<Status(GridProcess &)> &body) {
   constexpr int64_t kMost = 4096;
   if (size() > kMost) {
-    run.fail({"", "", "a grid of more than " + std::to_string(kMost) + " processes is too large"});
+    run.fail(
+        Error{"a grid of more than " + std::to_string(kMost) + " processes is too large"});
     return false;
   }
   alive = size();
@@ -125,7 +126,7 @@ bool Grid::run(Run &run, const std::function<Status(GridProcess &)> &body) {
     Status status = body(process);
     std::lock_guard lock(mutex);
     if (!status) {
-      run.fail({"", "", status.message()}); // Kept only if nobody told more.
+      run.fail(status.error()); // Kept only if nobody told more.
       if (breakdown.empty())
         breakdown = "another process failed";
       changed.notify_all();
@@ -139,9 +140,8 @@ bool Grid::run(Run &run, const std::function<Status(GridProcess &)> &body) {
       threads.emplace_back(work, i);
     } catch (const std::system_error &) {
       std::lock_guard lock(mutex);
-      run.fail(
-          {"", "",
-           "there are too few threads for a grid of " + std::to_string(size()) + " processes"});
+      run.fail(Error{ErrorCode::OutOfMemory, "there are too few threads for a grid of " +
+                                                 std::to_string(size()) + " processes"});
       breakdown = "another process failed";
       changed.notify_all();
       break;

@@ -38,9 +38,9 @@ Result<std::vector<int64_t>> readIntegers(const Tensor &values) {
     return Error{"expected integers, got " + described(values)};
   Result<Tensor> flat = values.contiguous();
   if (!flat)
-    return Error{flat.message()};
+    return flat.error();
   if (Status status = reserveScratch(flat->size() * int64_t{sizeof(int64_t)}); !status)
-    return Error{status.message()};
+    return status.error();
   std::vector<int64_t> result(static_cast<size_t>(flat->size()));
   tensor::dispatch(flat->dtype(), [&]<DType type>() {
     if constexpr (!tensor::isFloat(type) && !tensor::isComplex(type)) {
@@ -97,7 +97,7 @@ Result<Tensor> dynamicSlice(const Tensor &operand, std::span<const int64_t> star
                             std::span<const int64_t> sizes) {
   Result<std::vector<int64_t>> start = clampedStarts("dynamic_slice", operand, starts, sizes);
   if (!start)
-    return Error{start.message()};
+    return start.error();
   std::vector<int64_t> limit = *start, stride(sizes.size(), 1);
   for (size_t d = 0; d < limit.size(); ++d)
     limit[d] += sizes[d];
@@ -112,7 +112,7 @@ Result<Tensor> dynamicUpdateSlice(Tensor operand, const Tensor &update,
   Result<std::vector<int64_t>> start =
       clampedStarts("dynamic_update_slice", operand, starts, update.shape());
   if (!start)
-    return Error{start.message()};
+    return start.error();
   if (update.size() == 0)
     return operand;
   std::byte *data = operand.mutableData();
@@ -234,7 +234,7 @@ Result<Tensor> gather(const Tensor &operand, const Tensor &startIndices,
   for (int64_t d : numbers.startIndexMap)
     entries.push_back({operand.dim(d) - std::max<int64_t>(sliceSizes[d], 1), operand.strides()[d]});
   if (Status status = reserveScratch(batchCount * 2 * int64_t{sizeof(int64_t)}); !status)
-    return Error{status.message()};
+    return status.error();
   std::vector<int64_t> sources(static_cast<size_t>(batchCount)),
       targets(static_cast<size_t>(batchCount));
   forBlocks(batchCount, 4, [&](int64_t begin, int64_t end) {

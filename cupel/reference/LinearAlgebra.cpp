@@ -147,7 +147,7 @@ Status checkMatrices(const char *op, const Tensor &a) {
 
 Result<Tensor> cholesky(const Tensor &a, bool lower) {
   if (Status ok = checkMatrices("cholesky", a); !ok)
-    return Error{ok.message()};
+    return ok.error();
   DType type = computedIn(a.dtype());
   Result<Tensor> wide = tensor::convert(a, type);
   if (!wide)
@@ -166,7 +166,7 @@ Result<Tensor> cholesky(const Tensor &a, bool lower) {
 Result<Tensor> triangularSolve(const Tensor &a, const Tensor &b,
                                const TriangularSolveOptions &options) {
   if (Status ok = checkMatrices("triangular_solve", a); !ok)
-    return Error{ok.message()};
+    return ok.error();
   int64_t rank = a.rank(), n = a.dim(rank - 1);
   bool fits = b.rank() == rank && b.dtype() == a.dtype();
   for (int64_t d = 0; fits && d < rank - 2; ++d)

@@ -34,7 +34,7 @@ int workThreads();
 bool isStopped();
 
 /// For kernels that must not go on with values they did not compute. Never the first to tell.
-inline Error stoppedError() { return Error{"the operation was stopped"}; }
+inline Error stoppedError() { return Error{ErrorCode::Cancelled, "the operation was stopped"}; }
 
 /// An error if the run may not take that many bytes more; for large scratch memory.
 Status reserveScratch(int64_t bytes);

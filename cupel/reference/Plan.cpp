@@ -33,9 +33,12 @@ int Planning::slot(mlir::Value value) {
   return it->second;
 }
 
-static Error at(Operation *op, const std::string &message) {
-  return Error{describeLocation(op->getLoc()) + ": " + op->getName().getStringRef().str() + ": " +
-               message};
+/// The error of an operation; one that has a place already is that of something inside.
+static Error at(Operation *op, const Error &error) {
+  if (error.place.isKnown())
+    return error;
+  Place place{describeLocation(op->getLoc()), op->getName().getStringRef().str()};
+  return Error{error.code, place.location + ": " + place.operation + ": " + error.message, place};
 }
 
 static Result<Step::Promise> promiseOf(mlir::Type type) {
@@ -45,7 +48,7 @@ static Result<Step::Promise> promiseOf(mlir::Type type) {
     return promise;
   Result<tensor::ElementType> element = elementTypeOf(ranked.getElementType());
   if (!element)
-    return Error{element.message()};
+    return element.error();
   promise.isTensor = true;
   promise.type = element->storage;
   promise.shape = shapeOf(type);
@@ -59,17 +62,13 @@ Status Planning::planBlock(Block &block, BlockPlan &result, bool keepArguments) 
   for (Operation &op : block.without_terminator()) {
     Planner planner = Registry::get().find(op.getName().getStringRef());
     if (!planner)
-      return at(&op, "this operation is not evaluated");
+      return at(&op, Error{ErrorCode::Unsupported, "this operation is not evaluated"});
     Step step;
     step.op = &op;
     step.number = nextNumber++;
     Result<StepFunction> function = planner(&op, *this);
     if (!function)
-      // An error of something inside says where it is already.
-      return function.message().find(": ") != std::string::npos && op.getNumRegions() &&
-                     function.message().find(".mlir:") != std::string::npos
-                 ? Error{function.message()}
-                 : at(&op, function.message());
+      return at(&op, function.error());
     step.run = std::move(*function);
     for (mlir::Value operand : op.getOperands())
       step.operands.push_back({slot(operand), false});
@@ -77,13 +76,15 @@ Status Planning::planBlock(Block &block, BlockPlan &result, bool keepArguments) 
       step.results.push_back(slot(value));
       Result<Step::Promise> promise = promiseOf(value.getType());
       if (!promise)
-        return at(&op, promise.message());
+        return at(&op, promise.error());
       if (promise->isTensor && llvm::cast<RankedTensorType>(value.getType()).hasStaticShape()) {
         std::optional<int64_t> bytes = tensor::byteCount(promise->type, promise->shape);
         if (!bytes)
-          return at(&op, "the result has more elements than memory can hold");
+          return at(&op, Error{ErrorCode::OutOfMemory,
+                               "the result has more elements than memory can hold"});
         if (__builtin_add_overflow(step.bytes, *bytes, &step.bytes))
-          return at(&op, "the results have more elements than memory can hold");
+          return at(&op, Error{ErrorCode::OutOfMemory,
+                               "the results have more elements than memory can hold"});
       }
       step.promises.push_back(std::move(*promise));
     }
@@ -134,18 +135,19 @@ Status Planning::planBlock(Block &block, BlockPlan &result, bool keepArguments) 
 
 Result<const BlockPlan *> Planning::region(Region &region, bool keepArguments) {
   if (!region.hasOneBlock())
-    return Error{"a region of several blocks is not evaluated"};
+    return Error{ErrorCode::Unsupported, "a region of several blocks is not evaluated"};
   BlockPlan &block = plan.blocks.emplace_back();
   if (Status status = planBlock(region.front(), block, keepArguments); !status)
-    return Error{status.message()};
+    return status.error();
   return &block;
 }
 
 Status Planning::planFunction(func::FuncOp function) {
   if (function.isExternal())
-    return at(function, "the function has no body to evaluate");
+    return at(function, Error{"the function has no body to evaluate"});
   if (!function.getBody().hasOneBlock())
-    return at(function, "a function of several blocks is not evaluated");
+    return at(function,
+              Error{ErrorCode::Unsupported, "a function of several blocks is not evaluated"});
   slots.clear();
   slotCount = 0;
   FunctionPlan &result = *plan.functions[function.getName().str()];
@@ -188,12 +190,12 @@ Result<std::unique_ptr<Plan>> Plan::create(ModuleOp module, const std::string &e
   Planning planning(*plan, module);
   Result<const FunctionPlan *> first = planning.call(entry.getName());
   if (!first)
-    return Error{first.message()};
+    return first.error();
   while (!planning.pending.empty()) {
     std::string name = planning.pending.back();
     planning.pending.pop_back();
     if (Status status = planning.planFunction(module.lookupSymbol<func::FuncOp>(name)); !status)
-      return Error{status.message()};
+      return status.error();
   }
   plan->entryPlan = plan->functions[entry.getName().str()].get();
   return plan;
@@ -221,7 +223,7 @@ static Status keepPromise(const Step::Promise &promise, const Value &value) {
 
 Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
                 std::vector<Value> &results) {
-  auto fail = [&](const Step &step, const std::string &message) -> Status {
+  auto fail = [&](const Step &step, const Error &error) -> Status {
     if (!process.located) {
       StringRef name = step.op->getName().getStringRef();
       bool isCheck = name.starts_with("check.");
@@ -230,27 +232,35 @@ Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
         isCheck = target.getValue().starts_with("check.");
         operation += " @" + target.str();
       }
+      // A kernel's own words are about what it met while it ran; those of a handler that was
+      // called have the code that it gave.
+      ErrorCode code = isCheck ? ErrorCode::CheckFailed
+                       : error.code == ErrorCode::InvalidArgument && error.place.call.empty()
+                           ? ErrorCode::RuntimeError
+                           : error.code;
+      Place place{describeLocation(step.op->getLoc()), operation, error.place.call};
       process.located = true;
-      process.run.fail({describeLocation(step.op->getLoc()), operation, message, isCheck});
+      process.run.fail(
+          Error{code, place.location + ": " + operation + ": " + error.message, place});
     }
-    return Error{message};
+    return error;
   };
   for (const Step &step : block.steps) {
     if (Status status = process.run.step(); !status)
-      return fail(step, status.message());
+      return fail(step, status.error());
     if (Status status = process.run.reserve(step.bytes); !status)
-      return fail(step, status.message());
+      return fail(step, status.error());
     StepArguments arguments(frame, step.operands, step.results);
     Status done = step.run(process, arguments);
     // What a kernel that was stopped says matters as little as what it leaves behind.
-    if (done || done.message() == stoppedError().message)
+    if (done || done.error().code == ErrorCode::Cancelled)
       if (Status status = process.run.stopped(); !status)
-        return fail(step, status.message());
+        return fail(step, status.error());
     if (!done)
-      return fail(step, done.message());
+      return fail(step, done.error());
     for (size_t i = 0; i < step.results.size(); ++i)
       if (Status status = keepPromise(step.promises[i], frame[step.results[i]]); !status)
-        return fail(step, status.message());
+        return fail(step, status.error());
     if (process.run.options.trace) {
       std::vector<Value> seen;
       for (int slot : step.results)
@@ -289,7 +299,7 @@ Result<std::vector<Value>> Plan::run(Run &run, std::vector<Value> arguments, uin
   for (auto [i, type] : llvm::enumerate(entryPlan->argumentTypes)) {
     Result<Step::Promise> promise = promiseOf(type);
     if (!promise)
-      return Error{promise.message()};
+      return promise.error();
     if (Status status = keepPromise(*promise, arguments[i]); !status)
       return Error{"argument " + std::to_string(i) + " does not have the type that @" +
                    entryPlan->name + " asks for"};
@@ -302,7 +312,7 @@ Result<std::vector<Value>> Plan::run(Run &run, std::vector<Value> arguments, uin
     return callFunction(process, *entryPlan, std::move(own), outputs[grid.id(process)]);
   });
   if (!done)
-    return Error{run.failure()->str()};
+    return *run.failure();
   std::vector<Value> results;
   for (std::vector<Value> &output : outputs)
     results.insert(results.end(), output.begin(), output.end());

@@ -26,7 +26,7 @@ Result<StepFunction> planConstant(Operation *op, Planning &) {
     return Error{"the constant has no elements that could be read"};
   Result<Tensor> value = constantTensor(elements, op->getResult(0).getType());
   if (!value)
-    return Error{value.message()};
+    return value.error();
   return StepFunction(
       [value = std::move(*value)](GridProcess &, StepArguments &arguments) -> Status {
         arguments.set(0, value);
@@ -84,7 +84,7 @@ StepFunction callStep(const FunctionPlan *callee) {
 Result<StepFunction> planCall(Operation *op, Planning &planning) {
   Result<const FunctionPlan *> callee = planning.call(cast<func::CallOp>(op).getCallee());
   if (!callee)
-    return Error{callee.message()};
+    return callee.error();
   return callStep(*callee);
 }
 
@@ -92,7 +92,7 @@ Result<StepFunction> planComposite(Operation *op, Planning &planning) {
   auto composite = cast<stablehlo::CompositeOp>(op);
   Result<const FunctionPlan *> callee = planning.call(composite.getDecomposition());
   if (!callee)
-    return Error{callee.message()};
+    return callee.error();
   return callStep(*callee);
 }
 
@@ -103,7 +103,7 @@ Result<StepFunction> planInlineRegion(Operation *op, Planning &planning) {
     return Error{"the region takes other types than the operation"};
   Result<const BlockPlan *> body = planning.region(region);
   if (!body)
-    return Error{body.message()};
+    return body.error();
   return StepFunction([body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     for (size_t i = 0; i < arguments.size(); ++i)
       arguments.frame[body->arguments[i]] = arguments.take(i);
@@ -161,7 +161,7 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
     return StepFunction([message](GridProcess &, StepArguments &arguments) -> Status {
       Result<std::vector<int64_t>> condition = integersOf(arguments.tensor(0));
       if (!condition)
-        return Error{condition.message()};
+        return condition.error();
       if (condition->size() == 1 && condition->front())
         return {};
       std::string text = message;
@@ -188,7 +188,7 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
   Result<StepFunction> foreign = planForeignCall(op);
   if (!foreign || *foreign)
     return foreign;
-  return Error{"a custom call of @" + target.str() + " is not evaluated"};
+  return Error{ErrorCode::Unsupported, "a custom call of @" + target.str() + " is not evaluated"};
 }
 
 Result<StepFunction> planExpectEq(Operation *, Planning &) { return checkStep(expectEqual); }
@@ -204,7 +204,7 @@ Result<StepFunction> planExpectEqConst(Operation *op, Planning &) {
   auto check = cast<check::ExpectEqConstOp>(op);
   Result<Tensor> expected = constantTensor(check.getValue(), check.getLhs().getType());
   if (!expected)
-    return Error{expected.message()};
+    return expected.error();
   return StepFunction([expected = std::move(*expected)](GridProcess &, StepArguments &arguments) {
     return expectEqual(arguments.tensor(0), expected);
   });
@@ -215,7 +215,7 @@ Result<StepFunction> planExpectAlmostEqConst(Operation *op, Planning &) {
   double tolerance = check.getTolerance().convertToDouble();
   Result<Tensor> expected = constantTensor(check.getValue(), check.getLhs().getType());
   if (!expected)
-    return Error{expected.message()};
+    return expected.error();
   return StepFunction(
       [expected = std::move(*expected), tolerance](GridProcess &, StepArguments &arguments) {
         return expectAlmostEqual(arguments.tensor(0), expected, tolerance);

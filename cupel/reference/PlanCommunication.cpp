@@ -31,7 +31,7 @@ Process processOf(const GridProcess &process) { return {process.replica, process
 Result<IdGroups> groupsOf(stablehlo::ReplicaGroupMeshAxesAttr attr, ModuleOp module) {
   Result<NamedMesh> mesh = namedMesh(attr.getMesh(), module);
   if (!mesh)
-    return Error{mesh.message()};
+    return mesh.error();
   std::vector<MeshAxisRef> axes;
   for (stablehlo::AxisRefAttr ref : attr.getAxes()) {
     std::optional<int64_t> axis = mesh->find(ref.getName());
@@ -55,7 +55,7 @@ Result<IdGroups> groupsOf(Operation *op, Attribute attr) {
     return IdGroups();
   Result<Tensor> tensor = constantTensor(dense, dense.getType());
   if (!tensor)
-    return Error{tensor.message()};
+    return tensor.error();
   return idGroups(*tensor);
 }
 
@@ -70,7 +70,7 @@ struct Membership {
     ProcessGrid grid{process.grid->replicas, process.grid->partitions};
     Result<std::vector<ProcessGroup>> groups = processGroups(grouping, ids, grid);
     if (!groups)
-      return Error{groups.message()};
+      return groups.error();
     const ProcessGroup *group = findGroup(*groups, processOf(process));
     return group ? *group : ProcessGroup();
   }
@@ -91,11 +91,11 @@ int64_t channelOf(Operation *op) {
 Result<Membership> membershipOf(Operation *op, Collective kind) {
   Result<IdGroups> ids = groupsOf(op, op->getAttr("replica_groups"));
   if (!ids)
-    return Error{ids.message()};
+    return ids.error();
   int64_t channel = channelOf(op);
   Result<Grouping> grouping = groupingOf(kind, channel, op->hasAttr("use_global_device_ids"));
   if (!grouping)
-    return Error{grouping.message()};
+    return grouping.error();
   return Membership{std::move(*ids), *grouping,
                     op->getName().stripDialect().str() + " on channel " + std::to_string(channel)};
 }
@@ -121,14 +121,14 @@ StepFunction collective(Membership membership, size_t count, bool outsiders, Com
   return [=](GridProcess &process, StepArguments &arguments) -> Status {
     Result<ProcessGroup> group = membership.of(process);
     if (!group)
-      return Error{group.message()};
+      return group.error();
     if (group->empty()) {
       if (!outsiders)
         return Error{"this process is in no replica group"};
       for (size_t i = 0; i < count; ++i) {
         Result<Tensor> zeros = zerosLike(arguments.tensor(i));
         if (!zeros)
-          return Error{zeros.message()};
+          return zeros.error();
         arguments.set(i, std::move(*zeros));
       }
       return {};
@@ -136,7 +136,7 @@ StepFunction collective(Membership membership, size_t count, bool outsiders, Com
     Result<Grid::Meeting> meeting = process.grid->meet(
         process, membership.name, numbersOf(*process.grid, *group), tensorsOf(arguments, count));
     if (!meeting)
-      return Error{meeting.message()};
+      return meeting.error();
     size_t place = llvm::find(*group, processOf(process)) - group->begin();
     std::vector<Tensor> results;
     for (size_t i = 0; i < count; ++i) {
@@ -145,7 +145,7 @@ StepFunction collective(Membership membership, size_t count, bool outsiders, Com
         operands.push_back(member[i]);
       Result<GroupValues> values = combine(process, arguments, *group, operands, i);
       if (!values)
-        return Error{values.message()};
+        return values.error();
       results.push_back(std::move((*values)[place]));
     }
     for (size_t i = 0; i < count; ++i)
@@ -157,7 +157,7 @@ StepFunction collective(Membership membership, size_t count, bool outsiders, Com
 Result<StepFunction> planAllGather(Operation *op, Planning &) {
   Result<Membership> membership = membershipOf(op, Collective::AllGather);
   if (!membership)
-    return Error{membership.message()};
+    return membership.error();
   int64_t dimension = cast<stablehlo::AllGatherOp>(op).getAllGatherDim();
   return collective(*membership, op->getNumOperands(), false,
                     [=](GridProcess &, StepArguments &, const ProcessGroup &,
@@ -168,10 +168,10 @@ Result<StepFunction> planAllGather(Operation *op, Planning &) {
 Result<StepFunction> planAllReduce(Operation *op, Planning &planning) {
   Result<Membership> membership = membershipOf(op, Collective::AllReduce);
   if (!membership)
-    return Error{membership.message()};
+    return membership.error();
   auto body = planning.function(op->getRegion(0));
   if (!body)
-    return Error{body.message()};
+    return body.error();
   return collective(*membership, op->getNumOperands(), false,
                     [body = *body](GridProcess &process, StepArguments &arguments,
                                    const ProcessGroup &group, std::span<const Tensor> operands,
@@ -186,7 +186,7 @@ Result<StepFunction> planCrossReplicaSum(Operation *op, Planning &) {
   Result<Membership> membership = membershipOf(op, Collective::AllReduce);
   Result<ElementType> type = operandElement(op, 0);
   if (!membership || !type)
-    return Error{!membership ? membership.message() : type.message()};
+    return !membership ? membership.error() : type.error();
   if (type->quantization)
     return Error{
         "a cross-replica-sum of quantized tensors has no meaning: how they are added is said "
@@ -211,10 +211,10 @@ Result<StepFunction> planCrossReplicaSum(Operation *op, Planning &) {
 Result<StepFunction> planReduceScatter(Operation *op, Planning &planning) {
   Result<Membership> membership = membershipOf(op, Collective::ReduceScatter);
   if (!membership)
-    return Error{membership.message()};
+    return membership.error();
   auto body = planning.function(op->getRegion(0));
   if (!body)
-    return Error{body.message()};
+    return body.error();
   int64_t dimension = cast<stablehlo::ReduceScatterOp>(op).getScatterDimension();
   return collective(*membership, 1, false,
                     [=, body = *body](GridProcess &process, StepArguments &arguments,
@@ -228,7 +228,7 @@ Result<StepFunction> planReduceScatter(Operation *op, Planning &planning) {
 Result<StepFunction> planAllToAll(Operation *op, Planning &) {
   Result<Membership> membership = membershipOf(op, Collective::AllToAll);
   if (!membership)
-    return Error{membership.message()};
+    return membership.error();
   auto exchange = cast<stablehlo::AllToAllOp>(op);
   int64_t split = exchange.getSplitDimension(), concat = exchange.getConcatDimension();
   int64_t parts = exchange.getSplitCount();
@@ -244,7 +244,7 @@ Result<int64_t> rootOf(StepArguments &arguments, bool dynamic, size_t i, size_t 
     return 0;
   Result<std::vector<int64_t>> roots = integersOf(arguments.tensor(arguments.size() - 1));
   if (!roots)
-    return Error{roots.message()};
+    return roots.error();
   int64_t root = i < roots->size() ? (*roots)[i] : -1;
   if (root < 0 || root >= static_cast<int64_t>(members))
     return Error{"root " + std::to_string(root) + " is not in the group"};
@@ -254,14 +254,14 @@ Result<int64_t> rootOf(StepArguments &arguments, bool dynamic, size_t i, size_t 
 Result<StepFunction> planCollectiveBroadcast(Operation *op, Planning &) {
   Result<Membership> membership = membershipOf(op, Collective::CollectiveBroadcast);
   if (!membership)
-    return Error{membership.message()};
+    return membership.error();
   bool dynamic = op->hasAttr("has_dynamic_root");
   return collective(*membership, op->getNumResults(), true,
                     [=](GridProcess &, StepArguments &arguments, const ProcessGroup &group,
                         std::span<const Tensor> operands, size_t i) -> Result<GroupValues> {
                       Result<int64_t> root = rootOf(arguments, dynamic, i, group.size());
                       if (!root)
-                        return Error{root.message()};
+                        return root.error();
                       return collectiveBroadcast(operands, *root);
                     });
 }
@@ -269,10 +269,10 @@ Result<StepFunction> planCollectiveBroadcast(Operation *op, Planning &) {
 Result<StepFunction> planCollectiveReduce(Operation *op, Planning &planning) {
   Result<Membership> membership = membershipOf(op, Collective::CollectiveReduce);
   if (!membership)
-    return Error{membership.message()};
+    return membership.error();
   auto body = planning.function(op->getRegion(0));
   if (!body)
-    return Error{body.message()};
+    return body.error();
   bool dynamic = op->hasAttr("has_dynamic_root");
   return collective(*membership, op->getNumResults(), false,
                     [=, body = *body](GridProcess &process, StepArguments &arguments,
@@ -280,7 +280,7 @@ Result<StepFunction> planCollectiveReduce(Operation *op, Planning &planning) {
                                       size_t i) -> Result<GroupValues> {
                       Result<int64_t> root = rootOf(arguments, dynamic, i, group.size());
                       if (!root)
-                        return Error{root.message()};
+                        return root.error();
                       auto function = body->bind(process, arguments.frame);
                       return collectiveReduce(group, operands, *root, *function);
                     });
@@ -304,7 +304,7 @@ Result<StepFunction> planCollectivePermute(Operation *op, Planning &) {
   // Everybody who differs in the coordinate alone that the pairs name takes part.
   Result<Grouping> grouping = groupingOf(Collective::CollectivePermute, channelOf(op), false);
   if (!grouping)
-    return Error{grouping.message()};
+    return grouping.error();
   Membership membership{
       {}, *grouping, "collective_permute on channel " + std::to_string(channelOf(op))};
   std::vector<std::pair<int64_t, int64_t>> ids = pairsOf(op);
@@ -315,7 +315,7 @@ Result<StepFunction> planCollectivePermute(Operation *op, Planning &) {
         ProcessGrid grid{process.grid->replicas, process.grid->partitions};
         auto pairs = permutePairs(grouping, ids, grid);
         if (!pairs)
-          return Error{pairs.message()};
+          return pairs.error();
         std::erase_if(*pairs, [&](const auto &pair) {
           return !llvm::is_contained(group, pair.first) || !llvm::is_contained(group, pair.second);
         });
@@ -355,7 +355,7 @@ Result<StepFunction> planInfeed(Operation *, Planning &) {
   return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
     Result<Grid::Tensors> values = process.grid->infeed();
     if (!values)
-      return Error{values.message()};
+      return values.error();
     return setTensorsAndToken(arguments, std::move(*values));
   });
 }
@@ -392,7 +392,7 @@ Result<StepFunction> planRecv(Operation *op, Planning &) {
       name += " to " + std::to_string(process.grid->id(process));
     Result<Grid::Tensors> values = process.grid->receive(name);
     if (!values)
-      return Error{values.message()};
+      return values.error();
     return setTensorsAndToken(arguments, std::move(*values));
   });
 }
@@ -401,7 +401,7 @@ Result<StepFunction> planRecv(Operation *op, Planning &) {
 Result<StepFunction> planAsyncStart(Operation *op, Planning &planning) {
   Result<const BlockPlan *> body = planning.region(op->getRegion(0));
   if (!body)
-    return Error{body.message()};
+    return body.error();
   return StepFunction([body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     for (size_t i = 0; i < arguments.size() && i < body->arguments.size(); ++i)
       arguments.frame[body->arguments[i]] = arguments.take(i);
@@ -439,7 +439,7 @@ Result<StepFunction> planRunParallel(Operation *op, Planning &planning) {
       Result<const FunctionPlan *> program =
           planning.call(cast<FlatSymbolRefAttr>(name).getValue());
       if (!program)
-        return Error{program.message()};
+        return program.error();
       programs.push_back(*program);
     }
   }
@@ -450,7 +450,7 @@ Result<StepFunction> planRunParallel(Operation *op, Planning &planning) {
       Result<const FunctionPlan *> program =
           planning.call(cast<FlatSymbolRefAttr>(name).getValue());
       if (!program)
-        return Error{program.message()};
+        return program.error();
       feeds.push_back(*program);
     }
   return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
@@ -482,7 +482,7 @@ Result<StepFunction> planRunParallel(Operation *op, Planning &planning) {
     });
     if (!done) {
       process.located = true; // A process of the grid has told.
-      return Error{process.run.failure() ? process.run.failure()->message : "a process failed"};
+      return process.run.failure().value_or(Error{"a process failed"});
     }
     next = 0;
     for (std::vector<Value> &results : outputs)
@@ -511,13 +511,13 @@ struct RaggedPart {
 Result<RaggedPart> raggedPart(const Grid::Tensors &values, size_t members) {
   Result<Tensor> rows = values[0].contiguous();
   if (!rows)
-    return Error{rows.message()};
+    return rows.error();
   RaggedPart part{std::move(*rows), {}, {}, {}, {}};
   std::vector<int64_t> *lists[] = {&part.starts, &part.sizes, &part.targets, &part.expected};
   for (size_t i = 0; i < 4; ++i) {
     Result<std::vector<int64_t>> list = integersOf(values[i + 1]);
     if (!list)
-      return Error{list.message()};
+      return list.error();
     if (list->empty() || list->size() % members ||
         static_cast<int64_t>(list->size()) != values[1].size())
       return Error{"offsets and sizes must be as many for each of the " + std::to_string(members) +
@@ -559,19 +559,19 @@ Status runRagged(const Membership &membership, GridProcess &process, StepArgumen
   Result<Grid::Meeting> meeting = process.grid->meet(
       process, membership.name, numbersOf(*process.grid, *group), std::move(own));
   if (!meeting)
-    return Error{meeting.message()};
+    return meeting.error();
   std::vector<RaggedPart> parts;
   for (const Grid::Tensors &member : **meeting) {
     Result<RaggedPart> part = raggedPart(member, group->size());
     if (!part)
-      return Error{part.message()};
+      return part.error();
     parts.push_back(std::move(*part));
   }
   const Tensor &output = arguments.tensor(1);
   Result<Tensor> result = Tensor::uninitialized(
       output.elementType(), tensor::Shape(output.shape().begin(), output.shape().end()));
   if (!result)
-    return Error{result.message()};
+    return result.error();
   copyTo(result->mutableData(), output);
   size_t me = llvm::find(*group, processOf(process)) - group->begin();
   for (size_t sender = 0; sender < parts.size(); ++sender)
@@ -605,7 +605,7 @@ Result<StepFunction> planRaggedAllToAll(Operation *op, Planning &) {
   Result<Grouping> grouping =
       groupingOf(Collective::AllToAll, channel ? channel.getInt() : 0, false);
   if (!ids || !grouping)
-    return Error{!ids ? ids.message() : grouping.message()};
+    return !ids ? ids.error() : grouping.error();
   Membership membership{std::move(*ids), *grouping, "ragged_all_to_all"};
   return StepFunction([membership](GridProcess &process, StepArguments &arguments) {
     return runRagged(membership, process, arguments);

@@ -28,10 +28,10 @@ Status runBranch(GridProcess &process, StepArguments &arguments, const BlockPlan
 Result<StepFunction> planIf(Operation *op, Planning &planning) {
   Result<const BlockPlan *> yes = planning.region(op->getRegion(0));
   if (!yes)
-    return Error{yes.message()};
+    return yes.error();
   Result<const BlockPlan *> no = planning.region(op->getRegion(1));
   if (!no)
-    return Error{no.message()};
+    return no.error();
   return StepFunction(
       [yes = *yes, no = *no](GridProcess &process, StepArguments &arguments) -> Status {
         bool condition = *arguments.tensor(0).dataAs<uint8_t>();
@@ -44,7 +44,7 @@ Result<StepFunction> planCase(Operation *op, Planning &planning) {
   for (Region &region : op->getRegions()) {
     Result<const BlockPlan *> branch = planning.region(region);
     if (!branch)
-      return Error{branch.message()};
+      return branch.error();
     branches.push_back(*branch);
   }
   return StepFunction([branches](GridProcess &process, StepArguments &arguments) -> Status {
@@ -95,7 +95,7 @@ struct ScalarLoop {
     for (size_t i = 0; i < count; ++i) {
       Result<Tensor> result = Tensor::uninitialized(types[i], {});
       if (!result)
-        return Error{result.message()};
+        return result.error();
       std::memcpy(result->mutableData(), current[i], info(types[i]).bytes);
       arguments.set(i, std::move(*result));
     }
@@ -132,10 +132,10 @@ Result<StepFunction> planWhile(Operation *op, Planning &planning) {
     planning.alias(condition, planning.slot(body));
   Result<const BlockPlan *> condition = planning.region(loop.getCond(), /*keepArguments=*/true);
   if (!condition)
-    return Error{condition.message()};
+    return condition.error();
   Result<const BlockPlan *> body = planning.region(loop.getBody());
   if (!body)
-    return Error{body.message()};
+    return body.error();
   return StepFunction([scalar, condition = *condition, body = *body](
                           GridProcess &process, StepArguments &arguments) -> Status {
     if (scalar && !process.run.options.trace)

@@ -23,12 +23,12 @@ using Kernel = std::function<Result<Tensor>(GridProcess &, StepArguments &)>;
 Result<StepFunction> single(Operation *op, Kernel kernel) {
   Result<ElementType> element = resultElement(op);
   if (!element)
-    return Error{element.message()};
+    return element.error();
   return StepFunction([element = *element, kernel = std::move(kernel)](
                           GridProcess &process, StepArguments &arguments) -> Status {
     Result<Tensor> result = kernel(process, arguments);
     if (!result)
-      return Error{result.message()};
+      return result.error();
     arguments.set(0, result->elementType() == element ? std::move(*result)
                                                       : result->withElementType(element));
     return {};
@@ -38,7 +38,7 @@ Result<StepFunction> single(Operation *op, Kernel kernel) {
 Result<Shape> shapeFrom(const Tensor &tensor) {
   Result<std::vector<int64_t>> values = integersOf(tensor);
   if (!values)
-    return Error{values.message()};
+    return values.error();
   for (int64_t size : *values)
     if (size < 0)
       return Error{"a shape with the negative size " + std::to_string(size) + " was asked for"};
@@ -70,7 +70,7 @@ Result<StepFunction> planBroadcast(Operation *op, Planning &) {
       shape.push_back(size);
     }
     if (Status status = reserveFor(process, operand.dtype(), shape); !status)
-      return Error{status.message()};
+      return status.error();
     return broadcastInDim(operand, std::move(shape), dims);
   });
 }
@@ -81,9 +81,9 @@ Result<StepFunction> planDynamicBroadcastInDim(Operation *op, Planning &) {
   return single(op, [dims](GridProcess &process, StepArguments &arguments) -> Result<Tensor> {
     Result<Shape> shape = shapeFrom(arguments.tensor(1));
     if (!shape)
-      return Error{shape.message()};
+      return shape.error();
     if (Status status = reserveFor(process, arguments.tensor(0).dtype(), *shape); !status)
-      return Error{status.message()};
+      return status.error();
     return broadcastInDim(arguments.tensor(0), std::move(*shape), dims);
   });
 }
@@ -119,7 +119,7 @@ Result<StepFunction> planDynamicReshape(Operation *op, Planning &) {
   return single(op, [](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     Result<Shape> shape = shapeFrom(arguments.tensor(1));
     if (!shape)
-      return Error{shape.message()};
+      return shape.error();
     return reshape(arguments.takeTensor(0), std::move(*shape));
   });
 }
@@ -154,7 +154,7 @@ Result<std::vector<int64_t>> scalarsFrom(StepArguments &arguments, size_t first)
   for (size_t i = first; i < arguments.size(); ++i) {
     Result<std::vector<int64_t>> value = readIntegers(arguments.tensor(i));
     if (!value)
-      return Error{value.message()};
+      return value.error();
     values.push_back(value->at(0));
   }
   return values;
@@ -165,7 +165,7 @@ Result<StepFunction> planDynamicSlice(Operation *op, Planning &) {
   return single(op, [sizes](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     Result<std::vector<int64_t>> starts = scalarsFrom(arguments, 1);
     if (!starts)
-      return Error{starts.message()};
+      return starts.error();
     return dynamicSlice(arguments.tensor(0), *starts, sizes);
   });
 }
@@ -174,7 +174,7 @@ Result<StepFunction> planDynamicUpdateSlice(Operation *op, Planning &) {
   return single(op, [](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     Result<std::vector<int64_t>> starts = scalarsFrom(arguments, 2);
     if (!starts)
-      return Error{starts.message()};
+      return starts.error();
     return dynamicUpdateSlice(arguments.takeTensor(0), arguments.tensor(1), *starts);
   });
 }
@@ -209,7 +209,7 @@ Result<StepFunction> planPad(Operation *op, Planning &) {
                        interior = toVector(padded.getInteriorPadding());
   return single(op, [=](GridProcess &process, StepArguments &arguments) -> Result<Tensor> {
     if (Status status = reservePadded(process, arguments.tensor(0), low, high, interior); !status)
-      return Error{status.message()};
+      return status.error();
     return pad(arguments.tensor(0), arguments.tensor(1), low, high, interior);
   });
 }
@@ -220,13 +220,13 @@ Result<StepFunction> planDynamicPad(Operation *op, Planning &) {
     for (int i = 0; i < 3; ++i) {
       Result<std::vector<int64_t>> values = integersOf(arguments.tensor(2 + i));
       if (!values)
-        return Error{values.message()};
+        return values.error();
       amounts[i] = std::move(*values);
     }
     if (Status status =
             reservePadded(process, arguments.tensor(0), amounts[0], amounts[1], amounts[2]);
         !status)
-      return Error{status.message()};
+      return status.error();
     return pad(arguments.tensor(0), arguments.tensor(1), amounts[0], amounts[1], amounts[2]);
   });
 }
@@ -235,7 +235,7 @@ Result<StepFunction> planIota(Operation *op, Planning &) {
   auto counted = cast<stablehlo::IotaOp>(op);
   Result<ElementType> element = resultElement(op);
   if (!element)
-    return Error{element.message()};
+    return element.error();
   int64_t dimension = counted.getIotaDimension();
   Shape shape = shapeOf(op->getResult(0).getType());
   return single(op, [=, element = *element](GridProcess &, StepArguments &) {
@@ -246,16 +246,16 @@ Result<StepFunction> planIota(Operation *op, Planning &) {
 Result<StepFunction> planDynamicIota(Operation *op, Planning &) {
   Result<ElementType> element = resultElement(op);
   if (!element)
-    return Error{element.message()};
+    return element.error();
   int64_t dimension = cast<stablehlo::DynamicIotaOp>(op).getIotaDimension();
   return single(
       op,
       [=, element = *element](GridProcess &process, StepArguments &arguments) -> Result<Tensor> {
         Result<Shape> shape = shapeFrom(arguments.tensor(0));
         if (!shape)
-          return Error{shape.message()};
+          return shape.error();
         if (Status status = reserveFor(process, element.storage, *shape); !status)
-          return Error{status.message()};
+          return status.error();
         return iota(element, std::move(*shape), dimension);
       });
 }
@@ -263,7 +263,7 @@ Result<StepFunction> planDynamicIota(Operation *op, Planning &) {
 Result<StepFunction> planBitcastConvert(Operation *op, Planning &) {
   Result<ElementType> from = operandElement(op, 0), to = resultElement(op);
   if (!from || !to)
-    return Error{!from ? from.message() : to.message()};
+    return !from ? from.error() : to.error();
   int fromBits = info(from->storage).bits, toBits = info(to->storage).bits;
   return single(op, [=, to = *to](GridProcess &, StepArguments &arguments) {
     const Tensor &operand = arguments.tensor(0);
@@ -317,7 +317,7 @@ Result<StepFunction> planDynamicGather(Operation *op, Planning &) {
   return single(op, [=](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     Result<Shape> sizes = shapeFrom(arguments.tensor(2));
     if (!sizes)
-      return Error{sizes.message()};
+      return sizes.error();
     return gather(arguments.tensor(0), arguments.tensor(1), numbers, *sizes);
   });
 }
@@ -340,7 +340,7 @@ Result<StepFunction> planScatter(Operation *op, Planning &planning) {
       scattered->hasAttr(kWholeWindowsAttr)};
   auto body = planning.function(scattered.getUpdateComputation());
   if (!body)
-    return Error{body.message()};
+    return body.error();
   size_t count = scattered.getInputs().size();
   return StepFunction([=, body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs, updates;
@@ -349,7 +349,7 @@ Result<StepFunction> planScatter(Operation *op, Planning &planning) {
       Result<Tensor> update =
           promoted(arguments.tensor(count + 1 + i), body->argumentTypes()[count + i]);
       if (!input || !update)
-        return Error{!input ? input.message() : update.message()};
+        return !input ? input.error() : update.error();
       inputs.push_back(std::move(*input));
       updates.push_back(std::move(*update));
     }
@@ -357,7 +357,7 @@ Result<StepFunction> planScatter(Operation *op, Planning &planning) {
     Result<std::vector<Tensor>> results =
         scatter(std::move(inputs), arguments.tensor(count), updates, numbers, *function);
     if (!results)
-      return Error{results.message()};
+      return results.error();
     for (size_t i = 0; i < count; ++i)
       arguments.set(i, std::move((*results)[i]));
     return {};
@@ -369,7 +369,7 @@ Result<StepFunction> planSort(Operation *op, Planning &planning) {
   int64_t dimension = sorted.getDimension();
   auto comparator = planning.function(sorted.getComparator());
   if (!comparator)
-    return Error{comparator.message()};
+    return comparator.error();
   return StepFunction(
       [=, comparator = *comparator](GridProcess &process, StepArguments &arguments) -> Status {
         std::vector<Tensor> inputs;
@@ -378,7 +378,7 @@ Result<StepFunction> planSort(Operation *op, Planning &planning) {
         auto function = comparator->bind(process, arguments.frame);
         Result<std::vector<Tensor>> results = sort(inputs, dimension, *function);
         if (!results)
-          return Error{results.message()};
+          return results.error();
         for (size_t i = 0; i < results->size(); ++i)
           arguments.set(i, std::move((*results)[i]));
         return {};

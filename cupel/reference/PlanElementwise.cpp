@@ -48,21 +48,21 @@ static Result<StepFunction> planElementwise(Operation *op, Planning &) {
   Result<ElementType> operand = operandElement(op, op->getNumOperands() - 1);
   Result<ElementType> result = resultElement(op);
   if (!operand)
-    return Error{operand.message()};
+    return operand.error();
   if (!result)
-    return Error{result.message()};
+    return result.error();
   bool quantized = static_cast<bool>(result->quantization);
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     Result<ElementType> type = operandElement(op, i);
     if (!type)
-      return Error{type.message()};
+      return type.error();
     quantized |= static_cast<bool>(type->quantization);
   }
   if (quantized)
     return planQuantizedElementwise(op, element);
   Result<ElementwiseOp> found = findElementwise(element.op, operand->storage, result->storage);
   if (!found)
-    return Error{found.message()};
+    return found.error();
   found->exponentBits = element.exponentBits;
   found->mantissaBits = element.mantissaBits;
   return StepFunction([found = *found](GridProcess &, StepArguments &arguments) -> Status {
@@ -78,7 +78,7 @@ static Result<StepFunction> planElementwise(Operation *op, Planning &) {
     Result<Tensor> result = elementwise(found, std::span(operands, arguments.size()),
                                         std::span(reusable, reusableCount));
     if (!result)
-      return Error{result.message()};
+      return result.error();
     arguments.set(0, std::move(*result));
     return {};
   });

@@ -51,10 +51,10 @@ Result<CallAttributes> convertAll(DictionaryAttr dictionary) {
 Result<CallAttribute> convertElements(ElementsAttr elements) {
   Result<Tensor> values = constantTensor(elements, elements.getShapedType());
   if (!values)
-    return Error{values.message()};
+    return values.error();
   Result<Tensor> packed = values->contiguous();
   if (!packed)
-    return Error{packed.message()};
+    return packed.error();
   CallArray array;
   array.type = packed->dtype();
   array.size = packed->size();
@@ -70,13 +70,13 @@ Result<CallAttribute> convert(Attribute attribute) {
   if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
     Result<CallAttributes> entries = convertAll(dictionary);
     if (!entries)
-      return Error{entries.message()};
+      return entries.error();
     return CallAttribute{std::make_shared<const CallAttributes>(std::move(*entries))};
   }
   if (auto array = dyn_cast<DenseArrayAttr>(attribute)) {
     Result<tensor::ElementType> element = elementTypeOf(array.getElementType());
     if (!element)
-      return Error{element.message()};
+      return element.error();
     CallArray values;
     values.type = element->storage;
     values.size = array.getSize();
@@ -89,7 +89,7 @@ Result<CallAttribute> convert(Attribute attribute) {
   if (auto number = dyn_cast<TypedAttr>(attribute); number && isa<IntegerAttr, FloatAttr>(number)) {
     Result<tensor::ElementType> element = elementTypeOf(number.getType());
     if (!element)
-      return Error{element.message()};
+      return element.error();
     CallScalar scalar;
     scalar.type = element->storage;
     APInt bits = isa<IntegerAttr>(number) ? cast<IntegerAttr>(number).getValue()
@@ -153,7 +153,7 @@ prepare(stablehlo::CustomCallOp call, std::shared_ptr<const runtime::CallHandler
     if (auto dictionary = dyn_cast_or_null<DictionaryAttr>(given)) {
       Result<CallAttributes> attributes = convertAll(dictionary);
       if (!attributes)
-        return Error{attributes.message()};
+        return attributes.error();
       plan->attributes = std::move(*attributes);
     }
   }
@@ -169,7 +169,7 @@ prepare(stablehlo::CustomCallOp call, std::shared_ptr<const runtime::CallHandler
       return Error{"a result of custom call @" + plan->target + " is no tensor of known shape"};
     Result<tensor::ElementType> element = elementTypeOf(type.getElementType());
     if (!element)
-      return Error{element.message()};
+      return element.error();
     plan->results.push_back({*element, toVector(type.getShape())});
   }
   plan->operandLayouts = layoutsOf(call.getOperandLayouts(), plan->operandIsToken);
@@ -194,7 +194,7 @@ Status runCall(const CallPlan &plan, GridProcess &process, StepArguments &argume
       runtime::CustomCall{plan.target, operands, plan.results, plan.attributes, plan.configuration,
                           plan.operandLayouts, plan.resultLayouts, plan.sharedOperands});
   if (!results)
-    return Error{results.message()};
+    return results.error();
   if (results->size() != plan.results.size())
     return Error{"the handler of custom call @" + plan.target + " gave " +
                  std::to_string(results->size()) + " results"};
@@ -215,7 +215,7 @@ Result<StepFunction> planForeignCall(Operation *op) {
     return StepFunction();
   Result<std::shared_ptr<const CallPlan>> plan = prepare(call, std::move(handler));
   if (!plan)
-    return Error{plan.message()};
+    return plan.error();
   return StepFunction([plan = *plan](GridProcess &process, StepArguments &arguments) {
     return runCall(*plan, process, arguments);
   });

@@ -35,13 +35,13 @@ Result<Types> typesOf(Operation *op) {
                       result = resultElement(op);
   for (auto *type : {&lhs, &rhs, &result})
     if (!*type)
-      return Error{type->message()};
+      return type->error();
   return Types{*lhs, *rhs, *result};
 }
 
 Status setOne(StepArguments &arguments, Result<Tensor> result) {
   if (!result)
-    return Error{result.message()};
+    return result.error();
   arguments.set(0, std::move(*result));
   return {};
 }
@@ -68,7 +68,7 @@ Result<StepFunction> planDotGeneral(Operation *op, Planning &) {
   auto attr = cast<stablehlo::DotGeneralOp>(op).getDotDimensionNumbers();
   Result<Types> types = typesOf(op);
   if (!types)
-    return Error{types.message()};
+    return types.error();
   return dotStep(
       op, *types,
       {toVector(attr.getLhsBatchingDimensions()), toVector(attr.getRhsBatchingDimensions()),
@@ -78,13 +78,13 @@ Result<StepFunction> planDotGeneral(Operation *op, Planning &) {
 Result<StepFunction> planDot(Operation *op, Planning &) {
   Result<Types> types = typesOf(op);
   if (!types)
-    return Error{types.message()};
+    return types.error();
   auto rank = [&](unsigned i) {
     return cast<RankedTensorType>(op->getOperand(i).getType()).getRank();
   };
   Result<DotDimensions> dimensions = dotDimensions(rank(0), rank(1));
   if (!dimensions)
-    return Error{dimensions.message()};
+    return dimensions.error();
   return dotStep(op, *types, std::move(*dimensions));
 }
 
@@ -119,7 +119,7 @@ Result<StepFunction> planConvolution(Operation *op, Planning &) {
   auto convolved = cast<stablehlo::ConvolutionOp>(op);
   Result<Types> types = typesOf(op);
   if (!types)
-    return Error{types.message()};
+    return types.error();
   ConvolutionDimensions dimensions = dimensionsOf(convolved.getDimensionNumbers());
   ConvolutionWindow window = windowOf(convolved);
   if (std::optional<DenseIntElementsAttr> padding = convolved.getPadding()) {
@@ -145,7 +145,7 @@ Result<StepFunction> planDynamicConv(Operation *op, Planning &) {
   auto convolved = cast<stablehlo::DynamicConvOp>(op);
   Result<Types> types = typesOf(op);
   if (!types)
-    return Error{types.message()};
+    return types.error();
   ConvolutionDimensions dimensions = dimensionsOf(convolved.getDimensionNumbers());
   ConvolutionWindow fixed = windowOf(convolved);
   return StepFunction([=, quantized = isQuantized(*types), element = types->result](
@@ -153,11 +153,11 @@ Result<StepFunction> planDynamicConv(Operation *op, Planning &) {
     tensor::DType type = element.storage;
     Result<ConvolutionWindow> window = withPadding(fixed, arguments.tensor(2));
     if (!window)
-      return Error{window.message()};
+      return window.error();
     const Tensor &lhs = arguments.tensor(0), &rhs = arguments.tensor(1);
     Result<tensor::Shape> shape = convolutionShape(lhs.shape(), rhs.shape(), dimensions, *window);
     if (!shape)
-      return Error{shape.message()};
+      return shape.error();
     if (Status status = reserveFor(process, type, *shape); !status)
       return status;
     if (quantized)
@@ -277,12 +277,12 @@ Result<Tensor> sumOver(GridProcess &process, const Tensor &tensor, std::string &
   Result<ElementwiseOp> add = findElementwise(ElementOp::Add, tensor.dtype(), tensor.dtype());
   Result<Tensor> zero = Tensor::zeros(tensor.elementType(), {});
   if (!add || !zero)
-    return Error{!add ? add.message() : zero.message()};
+    return !add ? add.error() : zero.error();
   Result<std::vector<Tensor>> sums =
       reduce(std::span(&tensor, 1), std::span(&*zero, 1), dimensions,
              Sum(*add, tensor.elementType()), process.run.options.accumulate);
   if (!sums)
-    return Error{sums.message()};
+    return sums.error();
   return std::move((*sums)[0]);
 }
 
@@ -297,7 +297,7 @@ Result<StepFunction> planEinsum(Operation *op, Planning &) {
   Result<Einsum> einsum = parseEinsum(cast<stablehlo::EinsumOp>(op).getEinsumConfig(), 2);
   Result<Types> types = typesOf(op);
   if (!einsum || !types)
-    return Error{!einsum ? einsum.message() : types.message()};
+    return !einsum ? einsum.error() : types.error();
   const ElementType &result = types->result;
   tensor::DType type = result.quantization ? result.quantization->expressed : result.storage;
   return StepFunction(
@@ -312,7 +312,7 @@ Result<StepFunction> planEinsum(Operation *op, Planning &) {
           if (side)
             side = sumOver(process, *side, labels[i], einsum.operands[1 - i] + einsum.result);
           if (!side)
-            return Error{side.message()};
+            return side.error();
           sides[i] = std::move(*side);
         }
         DotDimensions dimensions;
@@ -336,7 +336,7 @@ Result<StepFunction> planEinsum(Operation *op, Planning &) {
         Result<Tensor> product =
             dotGeneral(sides[0], sides[1], dimensions, type, process.run.options.accumulate);
         if (!product)
-          return Error{product.message()};
+          return product.error();
         return setOne(arguments, toOrder(*product, batch + lhsRest + rhsRest, einsum.result));
       });
 }
@@ -344,7 +344,7 @@ Result<StepFunction> planEinsum(Operation *op, Planning &) {
 Result<StepFunction> planUnaryEinsum(Operation *op, Planning &) {
   Result<Einsum> einsum = parseEinsum(cast<stablehlo::UnaryEinsumOp>(op).getEinsumConfig(), 1);
   if (!einsum)
-    return Error{einsum.message()};
+    return einsum.error();
   return StepFunction([einsum = *einsum](GridProcess &process, StepArguments &arguments) -> Status {
     std::string labels = einsum.operands[0];
     if (static_cast<int64_t>(labels.size()) != arguments.tensor(0).rank())
@@ -353,7 +353,7 @@ Result<StepFunction> planUnaryEinsum(Operation *op, Planning &) {
     if (sum)
       sum = sumOver(process, *sum, labels, einsum.result);
     if (!sum)
-      return Error{sum.message()};
+      return sum.error();
     return setOne(arguments, toOrder(*sum, labels, einsum.result));
   });
 }
@@ -410,12 +410,12 @@ Result<StepFunction> planRngBitGenerator(Operation *op, Planning &) {
                                                                         : RngAlgorithm::Default;
   Result<ElementType> type = resultElement(op, 1);
   if (!type)
-    return Error{type.message()};
+    return type.error();
   tensor::Shape shape = shapeOf(op->getResult(1).getType());
   return StepFunction([=, type = type->storage](GridProcess &, StepArguments &arguments) -> Status {
     Result<RandomBits> bits = rngBitGenerator(arguments.tensor(0), algorithm, type, shape);
     if (!bits)
-      return Error{bits.message()};
+      return bits.error();
     arguments.set(0, std::move(bits->state));
     arguments.set(1, std::move(bits->bits));
     return {};
@@ -428,7 +428,7 @@ Result<StepFunction> planRng(Operation *op, Planning &) {
   return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
     Result<std::vector<int64_t>> shape = integersOf(arguments.tensor(2));
     if (!shape)
-      return Error{shape.message()};
+      return shape.error();
     if (Status status = reserveFor(process, arguments.tensor(0).dtype(), *shape); !status)
       return status;
     // Each process draws a sequence of its own.
@@ -448,7 +448,7 @@ Result<StepFunction> planBatchNormTraining(Operation *op, Planning &) {
     Result<BatchNormTraining> result = batchNormTraining(arguments.tensor(0), arguments.tensor(1),
                                                          arguments.tensor(2), epsilon, feature);
     if (!result)
-      return Error{result.message()};
+      return result.error();
     arguments.set(0, std::move(result->output));
     arguments.set(1, std::move(result->mean));
     arguments.set(2, std::move(result->variance));
@@ -476,7 +476,7 @@ Result<StepFunction> planBatchNormGrad(Operation *op, Planning &) {
         batchNormGrad(arguments.tensor(0), arguments.tensor(1), arguments.tensor(2),
                       arguments.tensor(3), arguments.tensor(4), epsilon, feature);
     if (!result)
-      return Error{result.message()};
+      return result.error();
     arguments.set(0, std::move(result->operand));
     arguments.set(1, std::move(result->scale));
     arguments.set(2, std::move(result->offset));

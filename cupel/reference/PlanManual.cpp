@@ -44,7 +44,7 @@ Result<Shards> shardsOf(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh,
     return Shards::maximal(mesh.getDeviceIds()[0]);
   Result<int64_t> total = deviceCount(mesh);
   if (!total)
-    return Error{total.message()};
+    return total.error();
 
   // Devices lie row-major in a box of the parts of axes: the number of a device is the sum over
   // parts of index * step. First the parts that split dimensions, in order; then what is left.
@@ -79,7 +79,7 @@ Result<Shards> shardsOf(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh,
     for (sdy::AxisRefAttr axis : dimension.getAxes()) {
       Result<int64_t> size = take(axis);
       if (!size)
-        return Error{size.message()};
+        return size.error();
       pieces *= *size;
     }
     tiles.push_back(pieces);
@@ -89,9 +89,9 @@ Result<Shards> shardsOf(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh,
   for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes()) {
     Result<int64_t> size = take(axis);
     if (!size)
-      return Error{size.message()};
+      return size.error();
     if ((!counts || counts(axis.getName())) && sharding.getReductionOp() != sdy::ReductionOp::Sum)
-      return Error{"axes still to be reduced by anything but a sum are not evaluated"};
+      return Error{ErrorCode::Unsupported, "axes still to be reduced by anything but a sum are not evaluated"};
     summands *= *size;
   }
   for (sdy::MeshAxisAttr axis : mesh.getAxes()) {
@@ -131,7 +131,7 @@ Result<Tensor> assembleSum(const Shards &shards, std::span<const Tensor> pieces,
       return next;
     Result<ElementwiseOp> add = findElementwise(ElementOp::Add, sum->dtype(), sum->dtype());
     if (!add)
-      return Error{add.message()};
+      return add.error();
     sum = elementwise(*add, {&*sum, &*next});
   }
   return sum;
@@ -169,7 +169,7 @@ Result<Tensor> assembled(GridProcess &process, const std::string &name, const Sh
   }
   Result<Grid::Meeting> meeting = process.grid->meet(process, name, group, {std::move(mine)});
   if (!meeting)
-    return Error{meeting.message()};
+    return meeting.error();
   std::vector<Tensor> pieces(process.grid->partitions);
   for (size_t i = 0; i < ids.size(); ++i)
     pieces[ids[i]] = (**meeting)[i][0];
@@ -198,7 +198,7 @@ struct ManualStep {
       }
       Result<Tensor> piece = in[i].piece(operands[i].tensor(), process.partition);
       if (!piece)
-        return Error{piece.message()};
+        return piece.error();
       frame[body->arguments[i]] = std::move(*piece);
     }
     return runBlock(process, frame, *body, results);
@@ -222,13 +222,13 @@ struct ManualStep {
         Result<Tensor> whole = assembled(process, name + " result " + std::to_string(i), out[i],
                                          std::move(results[i].tensor()), shapes[i]);
         if (!whole)
-          return Error{whole.message()};
+          return whole.error();
         arguments.set(i, std::move(*whole));
       }
       return {};
     }
     if (process.grid->size() != 1)
-      return Error{"a computation for " + std::to_string(devices) + " devices within " +
+      return Error{ErrorCode::Unsupported, "a computation for " + std::to_string(devices) + " devices within " +
                    std::to_string(process.grid->partitions) + " is not evaluated"};
 
     // On whole tensors, the devices are made up for as long as this takes.
@@ -241,7 +241,7 @@ struct ManualStep {
     });
     if (!done) {
       process.located = true; // A process of the grid has told.
-      return Error{process.run.failure() ? process.run.failure()->message : "a device failed"};
+      return process.run.failure().value_or(Error{"a device failed"});
     }
     for (size_t i = 0; i < arguments.resultCount(); ++i) {
       if (!results[0][i].isTensor()) {
@@ -253,7 +253,7 @@ struct ManualStep {
         pieces.push_back(std::move(one[i].tensor()));
       Result<Tensor> whole = assembleSum(out[i], pieces, shapes[i]);
       if (!whole)
-        return Error{whole.message()};
+        return whole.error();
       arguments.set(i, std::move(*whole));
     }
     return {};
@@ -281,7 +281,7 @@ Result<StepFunction> planManualComputation(Operation *op, Planning &planning) {
       Result<int64_t> count = deviceCount(mesh);
       Result<Shards> shards = shardsOf(sharding, mesh, isManual);
       if (!count || !shards)
-        return Error{!count ? count.message() : shards.message()};
+        return !count ? count.error() : shards.error();
       if (*count > 1)
         step->devices = *count;
       auto ranked = dyn_cast<RankedTensorType>(type);
@@ -294,16 +294,16 @@ Result<StepFunction> planManualComputation(Operation *op, Planning &planning) {
     return {};
   };
   if (Status status = add(manual.getInShardingsAttr(), op->getOperandTypes(), step->in); !status)
-    return Error{status.message()};
+    return status.error();
   if (Status status = add(manual.getOutShardingsAttr(), op->getResultTypes(), step->out); !status)
-    return Error{status.message()};
+    return status.error();
   if (step->in.empty() && step->out.empty())
     step->devices = 1;
   for (mlir::Type type : op->getResultTypes())
     step->shapes.push_back(isa<RankedTensorType>(type) ? shapeOf(type) : tensor::Shape());
   Result<const BlockPlan *> body = planning.region(op->getRegion(0));
   if (!body)
-    return Error{body.message()};
+    return body.error();
   step->body = *body;
   return StepFunction([step](GridProcess &process, StepArguments &arguments) {
     return (*step)(process, arguments);
@@ -332,7 +332,7 @@ Result<StepFunction> planShardShapeCall(Operation *op, Planning &) {
   Result<Shards> shards =
       Shards::parse(text.getValue(), cast<RankedTensorType>(whole).getRank(), int64_t{1} << 24);
   if (!shards)
-    return Error{shards.message()};
+    return shards.error();
   tensor::Shape shape = shapeOf(whole);
   std::string name = "SPMDShardToFullShape at " + describeLocation(op->getLoc());
   return StepFunction([=, shards = *shards](GridProcess &process,
@@ -341,7 +341,7 @@ Result<StepFunction> planShardShapeCall(Operation *op, Planning &) {
                                 ? shards.piece(arguments.tensor(0), process.partition)
                                 : assembled(process, name, shards, arguments.takeTensor(0), shape);
     if (!result)
-      return Error{result.message()};
+      return result.error();
     arguments.set(0, std::move(*result));
     return {};
   });

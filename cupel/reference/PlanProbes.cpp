@@ -79,7 +79,7 @@ Result<StepFunction> planExpectSerializedEq(Operation *op, Planning &) {
         return Error{"probe " + id + " has written a " + written + ", not a " + type};
       Result<Tensor> value = tensor::readNpy(found.substr(last + 1), arguments.tensor(0).dtype());
       if (!value)
-        return Error{value.message()};
+        return value.error();
       return expectEqual(*value, arguments.tensor(0));
     }
     return Error{"probe " + id + " has not written a value for iteration " +

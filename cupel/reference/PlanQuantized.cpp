@@ -25,14 +25,14 @@ Result<Tensor> real(const Tensor &tensor) {
 
 Status setQuantized(StepArguments &arguments, Result<Tensor> value, const ElementType &type) {
   if (!value)
-    return Error{value.message()};
+    return value.error();
   if (!type.quantization) {
     arguments.set(0, std::move(*value));
     return {};
   }
   Result<Tensor> quantized = tensor::quantize(*value, type);
   if (!quantized)
-    return Error{quantized.message()};
+    return quantized.error();
   arguments.set(0, std::move(*quantized));
   return {};
 }
@@ -40,13 +40,13 @@ Status setQuantized(StepArguments &arguments, Result<Tensor> value, const Elemen
 Result<StepFunction> planUniformQuantize(Operation *op, Planning &) {
   Result<ElementType> from = operandElement(op, 0), to = resultElement(op);
   if (!from || !to)
-    return Error{!from ? from.message() : to.message()};
+    return !from ? from.error() : to.error();
   bool again = static_cast<bool>(from->quantization);
   return StepFunction([again, type = *to](GridProcess &, StepArguments &arguments) -> Status {
     Result<Tensor> result = again ? tensor::requantize(arguments.tensor(0), type)
                                   : tensor::quantize(arguments.tensor(0), type);
     if (!result)
-      return Error{result.message()};
+      return result.error();
     arguments.set(0, std::move(*result));
     return {};
   });
@@ -56,7 +56,7 @@ Result<StepFunction> planUniformDequantize(Operation *, Planning &) {
   return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
     Result<Tensor> result = tensor::dequantize(arguments.tensor(0));
     if (!result)
-      return Error{result.message()};
+      return result.error();
     arguments.set(0, std::move(*result));
     return {};
   });
@@ -89,7 +89,7 @@ Result<StepFunction> planThroughRealNumbers(Operation *op, Planning &planning, P
   for (unsigned i = 0; i < op->getNumResults(); ++i) {
     Result<ElementType> type = resultElement(op, i);
     if (!type)
-      return Error{type.message()};
+      return type.error();
     types.push_back(*type);
   }
   // The step works in a frame of its own: operands, then results.
@@ -105,7 +105,7 @@ Result<StepFunction> planThroughRealNumbers(Operation *op, Planning &planning, P
         for (size_t i = 0; i < uses.size(); ++i) {
           Result<Tensor> value = real(arguments.tensor(i));
           if (!value)
-            return Error{value.message()};
+            return value.error();
           frame[i] = std::move(*value);
         }
         StepArguments inner(frame, uses, results);
@@ -116,7 +116,7 @@ Result<StepFunction> planThroughRealNumbers(Operation *op, Planning &planning, P
           Result<Tensor> stored =
               types[i].quantization ? tensor::quantize(value, types[i]) : Result<Tensor>(value);
           if (!stored)
-            return Error{stored.message()};
+            return stored.error();
           arguments.set(i, std::move(*stored));
         }
         return {};
@@ -126,7 +126,7 @@ Result<StepFunction> planThroughRealNumbers(Operation *op, Planning &planning, P
 Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &element) {
   Result<ElementType> result = resultElement(op);
   if (!result)
-    return Error{result.message()};
+    return result.error();
   if (element.op == ElementOp::Add && result->quantization) {
     bool all = true;
     for (unsigned i = 0; i < 2; ++i)
@@ -135,7 +135,7 @@ Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &
       return StepFunction([type = *result](GridProcess &, StepArguments &arguments) -> Status {
         Result<Tensor> sum = quantizedAdd(arguments.tensor(0), arguments.tensor(1), type);
         if (!sum)
-          return Error{sum.message()};
+          return sum.error();
         arguments.set(0, std::move(*sum));
         return {};
       });
@@ -156,7 +156,7 @@ Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &
     operand = computed = result->storage;
   Result<ElementwiseOp> found = findElementwise(element.op, operand, computed);
   if (!found)
-    return Error{found.message()};
+    return found.error();
   found->exponentBits = element.exponentBits;
   found->mantissaBits = element.mantissaBits;
   return StepFunction(
@@ -169,7 +169,7 @@ Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &
                                      ? Result<Tensor>(given.withElementType(given.dtype()))
                                      : real(given);
           if (!value)
-            return Error{value.message()};
+            return value.error();
           values[i] = std::move(*value);
           operands[i] = &values[i];
         }
@@ -177,7 +177,7 @@ Result<StepFunction> planQuantizedElementwise(Operation *op, const ElementOpOf &
         if (!stored)
           return setQuantized(arguments, std::move(result), type);
         if (!result)
-          return Error{result.message()};
+          return result.error();
         arguments.set(0, result->withElementType(type));
         return {};
       });

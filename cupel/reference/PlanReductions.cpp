@@ -22,7 +22,7 @@ Status operandsFor(StepArguments &arguments, const RegionFunction &body,
   for (size_t i = 0; i < 2 * count; ++i) {
     Result<Tensor> operand = promoted(arguments.tensor(i), body.argumentTypes()[i % count]);
     if (!operand)
-      return Error{operand.message()};
+      return operand.error();
     (i < count ? inputs : inits).push_back(std::move(*operand));
   }
   return {};
@@ -30,7 +30,7 @@ Status operandsFor(StepArguments &arguments, const RegionFunction &body,
 
 Status setAll(StepArguments &arguments, Result<std::vector<Tensor>> results) {
   if (!results)
-    return Error{results.message()};
+    return results.error();
   for (size_t i = 0; i < results->size(); ++i)
     arguments.set(i, std::move((*results)[i]));
   return {};
@@ -41,7 +41,7 @@ Result<StepFunction> planReduce(Operation *op, Planning &planning) {
   std::vector<int64_t> dimensions = toVector(reduced.getDimensions());
   auto body = planning.function(reduced.getBody());
   if (!body)
-    return Error{body.message()};
+    return body.error();
   return StepFunction([=, body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs, inits;
     if (Status status = operandsFor(arguments, *body, inputs, inits); !status)
@@ -74,7 +74,7 @@ Result<StepFunction> planReduceWindow(Operation *op, Planning &planning) {
   addPadding(reduced.getPadding(), window);
   auto body = planning.function(reduced.getBody());
   if (!body)
-    return Error{body.message()};
+    return body.error();
   return StepFunction([=, body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs, inits;
     if (Status status = operandsFor(arguments, *body, inputs, inits); !status)
@@ -93,10 +93,10 @@ Result<StepFunction> planSelectAndScatter(Operation *op, Planning &planning) {
   addPadding(scattered.getPadding(), window);
   auto select = planning.function(scattered.getSelect());
   if (!select)
-    return Error{select.message()};
+    return select.error();
   auto scatter = planning.function(scattered.getScatter());
   if (!scatter)
-    return Error{scatter.message()};
+    return scatter.error();
   return StepFunction([=, select = *select, scatter = *scatter](
                           GridProcess &process, StepArguments &arguments) -> Status {
     auto selecting = select->bind(process, arguments.frame);
@@ -104,11 +104,11 @@ Result<StepFunction> planSelectAndScatter(Operation *op, Planning &planning) {
     Result<Tensor> source = promoted(arguments.tensor(1), scatter->argumentTypes()[0]);
     Result<Tensor> init = promoted(arguments.tensor(2), scatter->argumentTypes()[0]);
     if (!source || !init)
-      return Error{!source ? source.message() : init.message()};
+      return !source ? source.error() : init.error();
     Result<Tensor> result =
         selectAndScatter(arguments.tensor(0), *source, *init, window, *selecting, *scattering);
     if (!result)
-      return Error{result.message()};
+      return result.error();
     arguments.set(0, std::move(*result));
     return {};
   });
@@ -117,7 +117,7 @@ Result<StepFunction> planSelectAndScatter(Operation *op, Planning &planning) {
 Result<StepFunction> planMap(Operation *op, Planning &planning) {
   auto body = planning.function(cast<stablehlo::MapOp>(op).getComputation());
   if (!body)
-    return Error{body.message()};
+    return body.error();
   return StepFunction([body = *body](GridProcess &process, StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < arguments.size(); ++i)

@@ -31,7 +31,7 @@ protected:
       return Error{"does not parse"};
     auto created = Plan::create(*module);
     if (!created)
-      return Error{created.message()};
+      return created.error();
     plan = std::move(*created);
     return {};
   }
@@ -39,7 +39,7 @@ protected:
   Result<std::vector<Value>> run(const std::string &text, RunOptions options = {},
                                  std::vector<Value> arguments = {}) {
     if (Status status = prepare(text); !status)
-      return Error{status.message()};
+      return status.error();
     reference::Run execution(std::move(options));
     return plan->run(execution, std::move(arguments));
   }

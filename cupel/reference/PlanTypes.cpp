@@ -27,7 +27,7 @@ static Result<DType> plainType(mlir::Type type) {
   type.print(os);
   if (std::optional<DType> known = tensor::parseDType(os.str()))
     return *known;
-  return Error{"elements of type " + os.str() + " are not evaluated"};
+  return Error{ErrorCode::Unsupported, "elements of type " + os.str() + " are not evaluated"};
 }
 
 Result<ElementType> elementTypeOf(mlir::Type type) {
@@ -35,7 +35,7 @@ Result<ElementType> elementTypeOf(mlir::Type type) {
   if (!quantized) {
     Result<DType> plain = plainType(type);
     if (!plain)
-      return Error{plain.message()};
+      return plain.error();
     return ElementType(*plain);
   }
   std::optional<DType> storage =
@@ -43,7 +43,7 @@ Result<ElementType> elementTypeOf(mlir::Type type) {
                          std::to_string(quantized.getStorageTypeIntegralWidth()));
   Result<DType> expressed = plainType(quantized.getExpressedType());
   if (!storage || !expressed)
-    return Error{"this quantized type is not evaluated"};
+    return Error{ErrorCode::Unsupported, "this quantized type is not evaluated"};
   auto numbers = std::make_shared<tensor::Quantization>();
   numbers->expressed = *expressed;
   numbers->storageMin = quantized.getStorageTypeMin();
@@ -56,7 +56,7 @@ Result<ElementType> elementTypeOf(mlir::Type type) {
     numbers->scales.assign(axis.getScales().begin(), axis.getScales().end());
     numbers->zeroPoints.assign(axis.getZeroPoints().begin(), axis.getZeroPoints().end());
   } else {
-    return Error{"this kind of quantized type is not evaluated"};
+    return Error{ErrorCode::Unsupported, "this kind of quantized type is not evaluated"};
   }
   return ElementType(*storage, std::move(numbers));
 }
@@ -83,7 +83,7 @@ Result<ElementType> operandElement(Operation *op, unsigned i) {
 Result<Tensor> constantTensor(ElementsAttr value, mlir::Type type) {
   Result<ElementType> element = elementOf(type);
   if (!element)
-    return Error{element.message()};
+    return element.error();
   tensor::Shape shape = shapeOf(type);
   DType dtype = element->storage;
   int bytes = info(dtype).bytes;
@@ -165,13 +165,13 @@ Result<Tensor> constantTensor(ElementsAttr value, mlir::Type type) {
     normalise(*result);
     return result;
   }
-  return Error{"this form of constant is not evaluated"};
+  return Error{ErrorCode::Unsupported, "this form of constant is not evaluated"};
 }
 
 Result<std::vector<int64_t>> integersOf(const Tensor &given) {
   Result<Tensor> tensor = given.contiguous();
   if (!tensor)
-    return Error{tensor.message()};
+    return tensor.error();
   DType type = tensor->dtype();
   if (!isInteger(type) && type != DType::I1)
     return Error{"integers are needed here"};

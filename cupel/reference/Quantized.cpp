@@ -107,7 +107,7 @@ Result<Tensor> rescale(Tensor product, const Tensor &offsets, const Quantization
                        const Quantization &rhs, const ElementType &result, int64_t axis) {
   const Quantization &out = *result.quantization;
   if (Status ok = tensor::checkQuantization(result, product.shape()); !ok)
-    return Error{ok.message()};
+    return ok.error();
   if (axis >= product.rank() || (out.axis >= 0 && out.axis != axis))
     return Error{result.str() + ": scales of rhs and result vary along different dimensions"};
   int64_t slices = axis < 0 ? 1 : product.dim(axis), inner = 1;
@@ -222,9 +222,9 @@ Result<Tensor> quantizedAdd(const Tensor &lhs, const Tensor &rhs, const ElementT
     return throughRealNumbers(operands, result, addRealTensors);
 
   if (Status ok = checkOperands(lhs, rhs); !ok)
-    return Error{ok.message()};
+    return ok.error();
   if (Status ok = tensor::checkQuantization(result, lhs.shape()); !ok)
-    return Error{ok.message()};
+    return ok.error();
   const Quantization &out = *result.quantization;
   Result<Tensor> sum = filled(shapeOf(lhs), 0);
   if (!sum)
@@ -261,7 +261,7 @@ Result<Tensor> quantizedDotGeneral(const Tensor &lhs, const Tensor &rhs, const D
     });
   }
   if (Status ok = checkOperands(lhs, rhs); !ok)
-    return Error{ok.message()};
+    return ok.error();
   const Quantization &left = *lhs.elementType().quantization;
   const Quantization &right = *rhs.elementType().quantization;
   Result<Tensor> values = minusZeroPoint(lhs);
@@ -302,7 +302,7 @@ Result<Tensor> quantizedConvolution(const Tensor &lhs, const Tensor &rhs,
   }
   // Less its zero point, lhs may be padded with zeros: they stand for the real number 0.
   if (Status ok = checkOperands(lhs, rhs); !ok)
-    return Error{ok.message()};
+    return ok.error();
   const Quantization &left = *lhs.elementType().quantization;
   const Quantization &right = *rhs.elementType().quantization;
   Result<Tensor> values = minusZeroPoint(lhs);

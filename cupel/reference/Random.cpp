@@ -252,14 +252,14 @@ Result<RandomBits> rngBitGenerator(const Tensor &state, RngAlgorithm algorithm, 
     return Error{"rng_bit_generator: no bits can be generated for complex numbers"};
   Result<Tensor> start = state.contiguous();
   if (!start)
-    return Error{start.message()};
+    return start.error();
   Result<Tensor> bits = Tensor::uninitialized(type, std::move(shape));
   if (!bits)
-    return Error{bits.message()};
+    return bits.error();
   Result<Tensor> next =
       Tensor::uninitialized(state.elementType(), {state.shape().begin(), state.shape().end()});
   if (!next)
-    return Error{next.message()};
+    return next.error();
 
   uint64_t words[3] = {};
   std::memcpy(words, start->data(), bytes);
@@ -282,7 +282,7 @@ Result<RandomBits> rngBitGenerator(const Tensor &state, RngAlgorithm algorithm, 
 
 Result<Tensor> rngUniform(const Tensor &a, const Tensor &b, Shape shape, RandomSource source) {
   if (Status ok = checkBounds(a, b); !ok)
-    return Error{ok.message()};
+    return ok.error();
   if (tensor::isComplex(a.dtype()))
     return Error{"rng: UNIFORM gives no complex numbers"};
   Result<Tensor> result = Tensor::uninitialized(a.dtype(), std::move(shape));
@@ -293,7 +293,7 @@ Result<Tensor> rngUniform(const Tensor &a, const Tensor &b, Shape shape, RandomS
 
 Result<Tensor> rngNormal(const Tensor &a, const Tensor &b, Shape shape, RandomSource source) {
   if (Status ok = checkBounds(a, b); !ok)
-    return Error{ok.message()};
+    return ok.error();
   if (!tensor::isFloat(a.dtype()))
     return Error{"rng: NORMAL gives floats, not " + a.elementType().str()};
   Result<Tensor> result = Tensor::uninitialized(a.dtype(), std::move(shape));

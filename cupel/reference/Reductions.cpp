@@ -314,11 +314,11 @@ Result<std::vector<Tensor>> storedForFold(std::span<const Tensor> inputs,
     return result;
   Result<Tensor> flat = result[0].contiguous();
   if (!flat)
-    return Error{flat.message()};
+    return flat.error();
   Result<Tensor> wide =
       Tensor::uninitialized(DType::F32, Shape(flat->shape().begin(), flat->shape().end()));
   if (!wide)
-    return Error{wide.message()};
+    return wide.error();
   tensor::dispatch(flat->dtype(), [&]<DType type>() {
     if constexpr (tensor::isNarrowFloat(type)) {
       const auto *from = flat->dataAs<Storage<type>>();
@@ -337,7 +337,7 @@ Result<std::vector<Tensor>> fold(std::span<const FoldView> inputs, std::span<con
                                  const std::vector<bool> &reduced, std::span<const Tensor> inits,
                                  const ElementFunction &body, Accumulate accumulate) {
   if (Status status = checkTypes(inits, body); !status)
-    return Error{status.message()};
+    return status.error();
   size_t n = inputs.size();
   Shape resultShape;
   for (size_t d = 0; d < shape.size(); ++d)
@@ -349,7 +349,7 @@ Result<std::vector<Tensor>> fold(std::span<const FoldView> inputs, std::span<con
   for (size_t i = 0; i < n; ++i) {
     Result<Tensor> result = Tensor::uninitialized(body.resultTypes()[i], resultShape);
     if (!result)
-      return Error{result.message()};
+      return result.error();
     results.push_back(std::move(*result));
     outputs.push_back(results.back().mutableData());
     layouts.emplace_back(shape, inputs[i].strides, reduced);
@@ -369,7 +369,7 @@ Result<std::vector<Tensor>> fold(std::span<const FoldView> inputs, std::span<con
   }
   LaneFold lanes(inputs, std::move(layouts), inits, std::move(outputs), body);
   if (Status status = lanes.run(accumulate == Accumulate::Wide); !status)
-    return Error{status.message()};
+    return status.error();
   return results;
 }
 

@@ -27,7 +27,7 @@ Result<Tensor> reduceOne(const Tensor &input, const Tensor &init, I64s dimension
   Result<std::vector<Tensor>> result =
       reduce(std::span(&input, 1), std::span(&init, 1), dimensions, body, accumulate);
   if (!result)
-    return Error{result.message()};
+    return result.error();
   return (*result)[0];
 }
 

@@ -64,7 +64,7 @@ public:
         int bytes = info(arguments[i].storage).bytes;
         Result<Tensor> scalar = Tensor::uninitialized(arguments[i], {});
         if (!scalar)
-          return Error{scalar.message()};
+          return scalar.error();
         std::memcpy(scalar->mutableData(), static_cast<const std::byte *>(in[i]) + lane * bytes,
                     bytes);
         frame[block.arguments[i]] = std::move(*scalar);
@@ -252,15 +252,15 @@ Result<std::shared_ptr<const RegionFunction>> Planning::function(Region &region)
   for (BlockArgument argument : region.getArguments()) {
     Result<ElementType> type = elementTypeOf(getElementTypeOrSelf(argument.getType()));
     if (!type)
-      return Error{type.message()};
+      return type.error();
     arguments.push_back(*type);
   }
   if (!region.hasOneBlock())
-    return Error{"a region of several blocks is not evaluated"};
+    return Error{ErrorCode::Unsupported, "a region of several blocks is not evaluated"};
   for (mlir::Value value : region.front().getTerminator()->getOperands()) {
     Result<ElementType> type = elementTypeOf(getElementTypeOrSelf(value.getType()));
     if (!type)
-      return Error{type.message()};
+      return type.error();
     results.push_back(*type);
   }
   ScalarCompiler compiler;
@@ -274,7 +274,7 @@ Result<std::shared_ptr<const RegionFunction>> Planning::function(Region &region)
   }
   Result<const BlockPlan *> block = this->region(region);
   if (!block)
-    return Error{block.message()};
+    return block.error();
   return std::make_shared<const RegionFunction>(std::nullopt, *block, std::move(arguments),
                                                 std::move(results), std::vector<int>());
 }

@@ -342,7 +342,7 @@ Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &sc
       Result<Tensor> copy = Tensor::uninitialized(
           inputs[i].elementType(), Shape(inputs[i].shape().begin(), inputs[i].shape().end()));
       if (!copy)
-        return Error{copy.message()};
+        return copy.error();
       data = copy->mutableData();
       copyTo(data, inputs[i]);
       inputs[i] = std::move(*copy);
@@ -350,7 +350,7 @@ Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &sc
     results.push_back(data);
     Result<Tensor> update = updates[i].contiguous();
     if (!update)
-      return Error{update.message()};
+      return update.error();
     flat.push_back(std::move(*update));
   }
   if (inputs[0].size() == 0 || updates[0].size() == 0 ||
@@ -402,7 +402,7 @@ Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &sc
     });
     for (const Status &status : outcomes)
       if (!status)
-        return Error{status.message()};
+        return status.error();
     return inputs;
   }
 
@@ -449,9 +449,9 @@ Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &sc
                    });
   });
   if (!status)
-    return Error{status.message()};
+    return status.error();
   if (Status rest = lanes.flush(); !rest)
-    return Error{rest.message()};
+    return rest.error();
   return inputs;
 }
 

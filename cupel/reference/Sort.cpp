@@ -499,7 +499,7 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
   for (const Tensor &input : inputs) {
     Result<Tensor> rows = input.transposed(permutation).contiguous();
     if (!rows)
-      return Error{rows.message()};
+      return rows.error();
     rowsLast.push_back(std::move(*rows));
   }
   if (inputs[0].size() == 0 || length == 1)
@@ -509,7 +509,7 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
   if (Status status = reserveScratch(inputs[0].size() * int64_t{sizeof(Index)} +
                                      length * 2 * int64_t{sizeof(Entry<uint64_t>)});
       !status)
-    return Error{status.message()};
+    return status.error();
   std::vector<Index> order(static_cast<size_t>(inputs[0].size()));
   for (int64_t r = 0; r < rows; ++r)
     std::iota(order.begin() + r * length, order.begin() + (r + 1) * length, Index{0});
@@ -517,7 +517,7 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
   std::optional<KeyOrder> known = keyOrder(comparator.known());
   if (!known || !sortByKeys(rowsLast[0], *known, rows, length, order))
     if (Status status = LaneSort(rowsLast, comparator, rows, length, order).run(); !status)
-      return Error{status.message()};
+      return status.error();
   if (isStopped())
     return stoppedError();
 
@@ -525,7 +525,7 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
     Result<Tensor> sorted = Tensor::uninitialized(
         input.elementType(), Shape(input.shape().begin(), input.shape().end()));
     if (!sorted)
-      return Error{sorted.message()};
+      return sorted.error();
     int64_t bytes = info(input.dtype()).bytes;
     std::byte *to = sorted->mutableData();
     const std::byte *from = input.data();
@@ -546,7 +546,7 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
     }
     Result<Tensor> placed = transpose(*sorted, back);
     if (!placed)
-      return Error{placed.message()};
+      return placed.error();
     results.push_back(std::move(*placed));
   }
   return results;

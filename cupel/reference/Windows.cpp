@@ -77,7 +77,7 @@ Result<std::vector<Tensor>> reduceWindow(std::span<const Tensor> inputs,
                    described(inputs[0])};
   Result<WindowNumbers> window = complete("reduce_window", numbers, inputs[0]);
   if (!window)
-    return Error{window.message()};
+    return window.error();
   auto rank = static_cast<size_t>(inputs[0].rank());
 
   // Padding and dilation are made real; the rest is a fold over a view in which windows overlap.
@@ -157,7 +157,7 @@ Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, con
                  "in element type"};
   Result<WindowNumbers> window = complete("select_and_scatter", numbers, operand);
   if (!window)
-    return Error{window.message()};
+    return window.error();
   auto rank = static_cast<size_t>(operand.rank());
   bool fits = source.rank() == operand.rank();
   for (size_t d = 0; fits && d < rank; ++d) {
@@ -175,7 +175,7 @@ Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, con
       operand.elementType(), Shape(operand.shape().begin(), operand.shape().end()));
   for (auto *tensor : {&values, &updates, &result})
     if (!*tensor)
-      return Error{tensor->message()};
+      return tensor->error();
   if (result->size() == 0)
     return result;
   int64_t bytes = info(type).bytes;
@@ -238,7 +238,7 @@ Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, con
         const void *arguments[] = {candidates.data(), elements.data()};
         void *answers[] = {keeps.data()};
         if (Status status = select.run(arguments, answers, questions); !status)
-          return Error{status.message()};
+          return status.error();
         for (int64_t k = 0; k < questions; ++k)
           if (!keeps[k])
             chosen[asked[k]] = places[k];
@@ -255,17 +255,17 @@ Result<Tensor> selectAndScatter(const Tensor &operand, const Tensor &source, con
     const void *arguments[] = {inits.data(), updates->data() + first * bytes};
     void *results[] = {joined.data()};
     if (Status status = scatter.run(arguments, results, count); !status)
-      return Error{status.message()};
+      return status.error();
     for (int64_t lane = 0; lane < count; ++lane) {
       if (chosen[lane] < 0)
         continue; // the whole window lies in the padding
       const std::byte *update = joined.data() + lane * bytes;
       if (Status status = lanes.add(chosen[lane], std::span(&update, 1)); !status)
-        return Error{status.message()};
+        return status.error();
     }
   }
   if (Status status = lanes.flush(); !status)
-    return Error{status.message()};
+    return status.error();
   return result;
 }
 
@@ -281,14 +281,14 @@ Result<std::vector<Tensor>> map(std::span<const Tensor> inputs, const ElementFun
                    ", does not go with the first input or the body"};
     Result<Tensor> input = inputs[i].contiguous();
     if (!input)
-      return Error{input.message()};
+      return input.error();
     flat.push_back(std::move(*input));
   }
   for (const tensor::ElementType &type : body.resultTypes()) {
     Result<Tensor> result =
         Tensor::uninitialized(type, Shape(inputs[0].shape().begin(), inputs[0].shape().end()));
     if (!result)
-      return Error{result.message()};
+      return result.error();
     results.push_back(std::move(*result));
   }
   constexpr int64_t most = 2048;
@@ -317,7 +317,7 @@ Result<std::vector<Tensor>> map(std::span<const Tensor> inputs, const ElementFun
     for (int64_t i = 0; i < blocks && failure; ++i)
       block(i);
   if (!failure)
-    return Error{failure.message()};
+    return failure.error();
   return results;
 }
 

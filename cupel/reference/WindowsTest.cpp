@@ -31,7 +31,7 @@ Result<Tensor> windowed(const Tensor &input, const Tensor &init, const WindowNum
   Result<std::vector<Tensor>> result =
       reduceWindow(std::span(&input, 1), std::span(&init, 1), window, body, mode);
   if (!result)
-    return Error{result.message()};
+    return result.error();
   return (*result)[0];
 }
 

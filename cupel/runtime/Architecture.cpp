@@ -186,7 +186,7 @@ Result<Architecture> findArchitecture(const std::string &nameOrPath) {
   if (nameOrPath.find('/') != std::string::npos || nameOrPath.ends_with(".yaml")) {
     Result<FileContents> contents = readInput(nameOrPath);
     if (!contents)
-      return Error{contents.message()};
+      return contents.error();
     return parseArchitecture(contents->bytes(), nameOrPath);
   }
   std::string known;

@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "cupel/runtime/Fault.h"
+#include "cupel/support/Error.h"
 #include "cupel/tensor/Shards.h"
 
 #include <atomic>
@@ -97,7 +97,7 @@ public:
   /// Runs the program; may be called from many threads at once. The memory of arguments that
   /// nobody else holds may be used again. Results are contiguous and outlive the executable. A run
   /// ends soon after `stop` (if given) becomes true.
-  virtual Outcome<ProcessTensors> execute(ProcessTensors arguments,
+  virtual Result<ProcessTensors> execute(ProcessTensors arguments,
                                           const std::atomic<bool> *stop = nullptr) const = 0;
 
   /// The program as text, after what compilation made of it.
@@ -108,9 +108,9 @@ public:
 };
 
 /// Compiles a program in any of its forms (portable artifact, bytecode or text).
-Outcome<std::shared_ptr<const Executable>> compile(std::string_view program,
+Result<std::shared_ptr<const Executable>> compile(std::string_view program,
                                                    const CompileOptions &options);
 
-Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes);
+Result<std::shared_ptr<const Executable>> deserialize(std::string_view bytes);
 
 } // namespace cupel::runtime

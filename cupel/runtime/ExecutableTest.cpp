@@ -30,7 +30,7 @@ std::vector<float> valuesOf(const Tensor &tensor) {
 std::shared_ptr<const Executable> made(std::string_view text, CompileOptions options = {}) {
   auto executable = compile(text, options);
   if (!executable) {
-    ADD_FAILURE() << executable.fault().message;
+    ADD_FAILURE() << executable.error().message;
     return nullptr;
   }
   return *executable;
@@ -48,7 +48,7 @@ TEST(ExecutableTest, RunsAndTellsAboutItself) {
   EXPECT_EQ(add->info().cost.flops, 3);
   EXPECT_EQ(add->info().cost.bytesAccessed, 36);
   auto results = add->execute({{floats({1, 2, 3}), floats({10, 20, 30})}});
-  ASSERT_TRUE(results) << results.fault().message;
+  ASSERT_TRUE(results) << results.error().message;
   EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{11, 22, 33}));
 }
 
@@ -79,22 +79,22 @@ TEST(ExecutableTest, ResultsOutliveTheExecutable) {
 TEST(ExecutableTest, SaysWhatIsWrong) {
   auto fault = [](std::string_view text) {
     auto executable = compile(text, {});
-    return executable ? Fault{FaultCode::Unknown, "compiled"} : executable.fault();
+    return executable ? Error{ErrorCode::Unknown, "compiled"} : executable.error();
   };
-  EXPECT_EQ(fault("not a program").code, FaultCode::InvalidArgument);
-  Fault unknown = fault(R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  EXPECT_EQ(fault("not a program").code, ErrorCode::InvalidArgument);
+  Error unknown = fault(R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %0 = stablehlo.custom_call @mystery(%x) : (tensor<2xf32>) -> tensor<2xf32>
     return %0 : tensor<2xf32>
   })");
-  EXPECT_EQ(unknown.code, FaultCode::Unimplemented);
+  EXPECT_EQ(unknown.code, ErrorCode::Unsupported);
   EXPECT_NE(unknown.message.find("mystery"), std::string::npos) << unknown.message;
   auto add = made(kAdd);
   auto few = add->execute({{floats({1, 2, 3})}});
   ASSERT_FALSE(few);
-  EXPECT_EQ(few.fault().code, FaultCode::InvalidArgument);
+  EXPECT_EQ(few.error().code, ErrorCode::InvalidArgument);
   auto wrong = add->execute({{floats({1, 2, 3}), floats({1, 2})}});
   ASSERT_FALSE(wrong);
-  EXPECT_NE(wrong.fault().message.find("tensor<2xf32>"), std::string::npos);
+  EXPECT_NE(wrong.error().message.find("tensor<2xf32>"), std::string::npos);
 }
 
 constexpr const char *kTopK = R"(module {
@@ -122,7 +122,7 @@ TEST(ExecutableTest, ApproximateTopKIsExact) {
   auto top = made(topK("0"));
   ASSERT_TRUE(top);
   auto results = top->execute({{floats({5, 2, 4, 1, 3})}});
-  ASSERT_TRUE(results) << results.fault().message;
+  ASSERT_TRUE(results) << results.error().message;
   EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{1, 2}));
   const auto *places = (*results)[0][1].dataAs<int32_t>();
   EXPECT_EQ(places[0], 3);
@@ -141,11 +141,11 @@ TEST(ExecutableTest, CallsThatAreNotUnderstoodAreNamed) {
        })")}) {
     auto executable = compile(text, {});
     ASSERT_FALSE(executable);
-    EXPECT_EQ(executable.fault().code, FaultCode::Unimplemented);
+    EXPECT_EQ(executable.error().code, ErrorCode::Unsupported);
     size_t at = text.find("custom_call @") + 12;
     std::string name = text.substr(at, text.find('(', at) - at);
-    EXPECT_NE(executable.fault().message.find(name), std::string::npos)
-        << executable.fault().message;
+    EXPECT_NE(executable.error().message.find(name), std::string::npos)
+        << executable.error().message;
   }
 }
 
@@ -164,7 +164,7 @@ TEST(ExecutableTest, PartitionedCallsAndAllocations) {
   })");
   ASSERT_TRUE(program);
   auto results = program->execute({{floats({3, 4})}});
-  ASSERT_TRUE(results) << results.fault().message;
+  ASSERT_TRUE(results) << results.error().message;
   EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{6, 8}));
   EXPECT_EQ((*results)[0][1].size(), 2);
   EXPECT_EQ((*results)[0][2].size(), 1);
@@ -222,7 +222,7 @@ TEST(ExecutableTest, GathersAndScatters) {
     arguments[d] = {a, floats({100, 200, 300})};
   }
   auto results = program->execute(std::move(arguments));
-  ASSERT_TRUE(results) << results.fault().message;
+  ASSERT_TRUE(results) << results.error().message;
   EXPECT_EQ((*results)[0][0].dim(0), 4);
   EXPECT_EQ(valuesOf((*results)[0][0])[0], 100);
   EXPECT_EQ(valuesOf((*results)[1][0])[0], 112);
@@ -244,7 +244,7 @@ TEST(ExecutableTest, ReplicasMeet) {
                       options);
   ASSERT_TRUE(program);
   auto results = program->execute({{floats({1})}, {floats({2})}, {floats({3})}, {floats({4})}});
-  ASSERT_TRUE(results) << results.fault().message;
+  ASSERT_TRUE(results) << results.error().message;
   EXPECT_EQ(valuesOf((*results)[0][0]), std::vector<float>{3});
   EXPECT_EQ(valuesOf((*results)[3][0]), std::vector<float>{7});
 }
@@ -268,7 +268,7 @@ TEST(ExecutableTest, EachDeviceRunsTheProgramOnItsOwn) {
   ASSERT_TRUE(program);
   for (int round = 0; round < 2; ++round) {
     auto results = program->execute({{floats({1})}, {floats({2})}, {floats({3})}, {floats({4})}});
-    ASSERT_TRUE(results) << results.fault().message;
+    ASSERT_TRUE(results) << results.error().message;
     EXPECT_EQ(valuesOf((*results)[0][0]), std::vector<float>{5});
     EXPECT_EQ(valuesOf((*results)[1][0]), std::vector<float>{5});
     EXPECT_EQ(valuesOf((*results)[3][0]), std::vector<float>{5});
@@ -276,7 +276,7 @@ TEST(ExecutableTest, EachDeviceRunsTheProgramOnItsOwn) {
       EXPECT_EQ(*reinterpret_cast<const uint32_t *>((*results)[d][1].data()), d % 2);
     // A program that was saved is the same when it is loaded.
     auto again = deserialize(program->serialize());
-    ASSERT_TRUE(again) << again.fault().message;
+    ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ((*again)->info().fingerprint, program->info().fingerprint);
     program = *again;
   }
@@ -353,7 +353,7 @@ TEST(ExecutableTest, AComputationOnPiecesIsTheProgramOfEachDevice) {
   EXPECT_EQ(program->info().arguments[0].shape, (tensor::Shape{4}));
   EXPECT_EQ(program->info().results[0].shardShape(), (tensor::Shape{2}));
   auto results = program->execute({{floats({1, 2})}, {floats({3, 4})}});
-  ASSERT_TRUE(results) << results.fault().message;
+  ASSERT_TRUE(results) << results.error().message;
   for (int device : {0, 1})
     EXPECT_EQ(valuesOf((*results)[device][0]), (std::vector<float>{10, 20}));
   std::string text = program->text();
@@ -371,7 +371,7 @@ TEST(ExecutableTest, AComputationOnPiecesWithinAProgram) {
         made(manualProgram("    %4 = stablehlo.add %0, %0 : tensor<4xf32>\n", "%4"), options);
     ASSERT_TRUE(program);
     auto results = program->execute({{floats({1, 2})}, {floats({3, 4})}});
-    ASSERT_TRUE(results) << results.fault().message;
+    ASSERT_TRUE(results) << results.error().message;
     for (int device : {0, 1})
       EXPECT_EQ(valuesOf((*results)[device][0]), (std::vector<float>{20, 40}));
     std::string text = program->text();
@@ -380,7 +380,7 @@ TEST(ExecutableTest, AComputationOnPiecesWithinAProgram) {
     EXPECT_EQ(text.find("sdy."), std::string::npos) << text;
     // Saved and loaded again it is the same.
     auto loaded = deserialize(program->serialize());
-    ASSERT_TRUE(loaded) << loaded.fault().message;
+    ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ((*loaded)->text(), text);
   }
 }
@@ -400,7 +400,7 @@ TEST(ExecutableTest, OlderShardShapeCalls) {
       options);
   ASSERT_TRUE(program);
   auto results = program->execute({{floats({1, 2})}, {floats({3, 4})}});
-  ASSERT_TRUE(results) << results.fault().message;
+  ASSERT_TRUE(results) << results.error().message;
   EXPECT_EQ(valuesOf((*results)[1][0]), (std::vector<float>{2, 4, 6, 8}));
 }
 

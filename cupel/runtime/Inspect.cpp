@@ -36,7 +36,7 @@ Result<std::optional<Shards>> shardsIn(DictionaryAttr attributes, int64_t rank, 
       return Error{"the mesh of a sharding is not in the module"};
     Result<Shards> shards = reference::shardsOf(sharding, mesh);
     if (!shards)
-      return Error{shards.message()};
+      return shards.error();
     if (shards->kind == Shards::Kind::Tiled && static_cast<int64_t>(shards->tiles.size()) != rank)
       return Error{"a sharding of rank " + std::to_string(shards->tiles.size()) +
                    " stands at a tensor of rank " + std::to_string(rank)};
@@ -54,13 +54,13 @@ Result<std::optional<Shards>> shardsIn(DictionaryAttr attributes, int64_t rank, 
       return none;
     Result<Shards> shards = Shards::parse(text.getValue(), rank, partitions);
     if (!shards)
-      return Error{shards.message()};
+      return shards.error();
     return std::optional(*shards);
   }
   return none;
 }
 
-Verdict describeValue(mlir::Type type, DictionaryAttr attributes, ModuleOp module,
+Status describeValue(mlir::Type type, DictionaryAttr attributes, ModuleOp module,
                       int64_t partitions, ValueInfo &info) {
   auto ranked = dyn_cast<RankedTensorType>(type);
   if (!ranked) {
@@ -70,18 +70,18 @@ Verdict describeValue(mlir::Type type, DictionaryAttr attributes, ModuleOp modul
     std::string text;
     llvm::raw_string_ostream(text) << type;
     if (text != "!stablehlo.token")
-      return Fault{FaultCode::Unimplemented,
+      return Error{ErrorCode::Unsupported,
                    "arguments and results of type " + text + " are not supported"};
     return {};
   }
   Result<tensor::ElementType> element = reference::elementTypeOf(ranked.getElementType());
   if (!element)
-    return Fault{FaultCode::Unimplemented, element.message()};
+    return element.error().as(ErrorCode::Unsupported);
   info.type = *element;
   info.shape = reference::shapeOf(type);
   Result<std::optional<Shards>> shards = shardsIn(attributes, ranked.getRank(), module, partitions);
   if (!shards)
-    return Fault{FaultCode::InvalidArgument, shards.message()};
+    return shards.error().as(ErrorCode::InvalidArgument);
   if (*shards) {
     info.shards = **shards;
     info.hasShards = true;
@@ -93,15 +93,15 @@ Verdict describeValue(mlir::Type type, DictionaryAttr attributes, ModuleOp modul
 
 } // namespace
 
-Verdict inspect(ModuleOp module, func::FuncOp entry, ProgramInfo &info) {
+Status inspect(ModuleOp module, func::FuncOp entry, ProgramInfo &info) {
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     ValueInfo value;
     DictionaryAttr attributes = entry.getArgAttrDict(i);
-    if (Verdict verdict =
+    if (Status verdict =
             describeValue(entry.getArgumentTypes()[i], attributes, module, info.partitions, value);
         !verdict)
-      return Fault{verdict.fault().code,
-                   "argument " + std::to_string(i) + ": " + verdict.fault().message};
+      return Error{verdict.error().code,
+                   "argument " + std::to_string(i) + ": " + verdict.error().message};
     if (attributes) {
       if (auto alias = attributes.getAs<IntegerAttr>("tf.aliasing_output")) {
         value.aliasedResult = alias.getInt();
@@ -114,17 +114,17 @@ Verdict inspect(ModuleOp module, func::FuncOp entry, ProgramInfo &info) {
   }
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
     ValueInfo value;
-    if (Verdict verdict = describeValue(entry.getResultTypes()[i], entry.getResultAttrDict(i),
+    if (Status verdict = describeValue(entry.getResultTypes()[i], entry.getResultAttrDict(i),
                                         module, info.partitions, value);
         !verdict)
-      return Fault{verdict.fault().code,
-                   "result " + std::to_string(i) + ": " + verdict.fault().message};
+      return Error{verdict.error().code,
+                   "result " + std::to_string(i) + ": " + verdict.error().message};
     info.results.push_back(std::move(value));
   }
   for (ValueInfo &argument : info.arguments)
     if (argument.aliasedResult < -1 ||
         argument.aliasedResult >= static_cast<int64_t>(info.results.size()))
-      return Fault{FaultCode::InvalidArgument, "an argument is aliased to result " +
+      return Error{ErrorCode::InvalidArgument, "an argument is aliased to result " +
                                                    std::to_string(argument.aliasedResult) +
                                                    ", which is not there"};
   return {};

@@ -11,6 +11,6 @@ namespace cupel::runtime {
 
 /// Fills arguments and results (with the shardings the program states) of `info`, whose numbers of
 /// replicas and partitions are set.
-Verdict inspect(mlir::ModuleOp module, mlir::func::FuncOp entry, ProgramInfo &info);
+Status inspect(mlir::ModuleOp module, mlir::func::FuncOp entry, ProgramInfo &info);
 
 } // namespace cupel::runtime

@@ -39,7 +39,7 @@ Measured measure(const std::string &text, bool wide) {
   options.wideAccumulation = wide;
   auto made = compile(text, options);
   if (!made) {
-    ADD_FAILURE() << made.fault().message;
+    ADD_FAILURE() << made.error().message;
     return {};
   }
   const ProgramInfo &info = (*made)->info();
@@ -56,7 +56,7 @@ Measured measure(const std::string &text, bool wide) {
     tensor::setAllocationGuard(watch);
     auto outcome = (*made)->execute({held}, nullptr);
     tensor::setAllocationGuard(nullptr);
-    EXPECT_TRUE(outcome) << (outcome ? "" : outcome.fault().message);
+    EXPECT_TRUE(outcome) << (outcome ? "" : outcome.error().message);
     result.taken = peak - before;
   }
   return result;

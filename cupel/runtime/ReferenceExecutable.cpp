@@ -87,34 +87,34 @@ public:
 
   const ProgramInfo &info() const override { return about; }
 
-  Outcome<ProcessTensors> execute(ProcessTensors arguments,
+  Result<ProcessTensors> execute(ProcessTensors arguments,
                                   const std::atomic<bool> *stop) const override;
 
   std::string text() const override;
 
   std::string serialize() const override;
 
-  static Outcome<std::shared_ptr<const Executable>> create(std::string_view program,
+  static Result<std::shared_ptr<const Executable>> create(std::string_view program,
                                                            const CompileOptions &options);
 
 private:
   /// What hosts are told of arguments and results, and so the view.
-  Verdict describe(func::FuncOp entry, ProgramInfo &info);
+  Status describe(func::FuncOp entry, ProgramInfo &info);
   /// Makes the program that of one device, on the pieces which that holds, if it allows this.
-  Outcome<bool> becomeDeviceProgram();
+  Result<bool> becomeDeviceProgram();
   /// Splits a program on whole tensors over its devices, where that is not more work.
   bool becomePartitioned();
   /// What a run takes of each device beside arguments and results.
   int64_t temporaryBytes(func::FuncOp entry) const;
-  Verdict check(const ProcessTensors &arguments) const;
+  Status check(const ProcessTensors &arguments) const;
   /// Makes a result that may share memory with arguments or constants stand on its own.
-  Outcome<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
+  Result<Tensor> finish(Tensor tensor, std::span<const Range> arguments) const;
   reference::Value enter(Tensor tensor, size_t argument) const;
-  Outcome<ProcessTensors> runAlone(std::vector<Tensor> arguments,
+  Result<ProcessTensors> runAlone(std::vector<Tensor> arguments,
                                    const std::atomic<bool> *stop) const;
-  Outcome<ProcessTensors> runGrid(ProcessTensors arguments, const std::atomic<bool> *stop) const;
-  Outcome<std::vector<Tensor>> gather(const ProcessTensors &arguments, int64_t replica) const;
-  Outcome<ProcessTensors> scatter(std::vector<std::vector<Tensor>> wholes,
+  Result<ProcessTensors> runGrid(ProcessTensors arguments, const std::atomic<bool> *stop) const;
+  Result<std::vector<Tensor>> gather(const ProcessTensors &arguments, int64_t replica) const;
+  Result<ProcessTensors> scatter(std::vector<std::vector<Tensor>> wholes,
                                   std::span<const Range> arguments) const;
 
   std::shared_ptr<SharedContext> context;
@@ -148,12 +148,6 @@ bool hasMeetings(ModuleOp module) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// What the reference leaves out says so in these words.
-FaultCode codeOf(const std::string &message) {
-  return message.find("not evaluated") != std::string::npos ? FaultCode::Unimplemented
-                                                            : FaultCode::InvalidArgument;
-}
-
 /// An offered argument is given up only where a result of its size can take its memory; hosts go on
 /// using the others.
 void keepUselessDonors(ProgramInfo &about) {
@@ -177,9 +171,9 @@ void keepUselessDonors(ProgramInfo &about) {
   }
 }
 
-Verdict ReferenceExecutable::describe(func::FuncOp entry, ProgramInfo &info) {
+Status ReferenceExecutable::describe(func::FuncOp entry, ProgramInfo &info) {
   ModuleOp whole = entry->getParentOfType<ModuleOp>();
-  if (Verdict verdict = inspect(whole, entry, info); !verdict)
+  if (Status verdict = inspect(whole, entry, info); !verdict)
     return verdict;
   auto isSplit = [](const ValueInfo &value) { return value.hasShards; };
   if (!options.isGlobal && info.partitions > 1 && llvm::none_of(info.arguments, isSplit) &&
@@ -191,7 +185,7 @@ Verdict ReferenceExecutable::describe(func::FuncOp entry, ProgramInfo &info) {
   return {};
 }
 
-Outcome<bool> ReferenceExecutable::becomeDeviceProgram() {
+Result<bool> ReferenceExecutable::becomeDeviceProgram() {
   auto entry = module->lookupSymbol<func::FuncOp>("main");
   auto manual = entry && options.isGlobal && about.replicas == 1 && about.partitions > 1 &&
                         view == View::Global
@@ -200,8 +194,8 @@ Outcome<bool> ReferenceExecutable::becomeDeviceProgram() {
   if (!manual)
     return false;
   ProgramInfo info = about;
-  if (Verdict verdict = describe(entry, info); !verdict)
-    return verdict.fault();
+  if (Status verdict = describe(entry, info); !verdict)
+    return verdict.error();
   if (!isHeldAsComputed(manual, *module, info))
     return false;
   about = std::move(info);
@@ -221,7 +215,7 @@ bool ReferenceExecutable::becomePartitioned() {
       about.partitions < 2 || view != View::Global)
     return false;
   ProgramInfo info = about;
-  if (Verdict verdict = describe(entry, info); !verdict)
+  if (Status verdict = describe(entry, info); !verdict)
     return false;
   auto isTiled = [](const ValueInfo &value) { return value.shards.kind == Shards::Kind::Tiled; };
   if (llvm::none_of(info.arguments, isTiled) && llvm::none_of(info.results, isTiled))
@@ -265,7 +259,7 @@ int64_t ReferenceExecutable::temporaryBytes(func::FuncOp entry) const {
   return view == View::Global ? all / about.partitions : all;
 }
 
-Outcome<std::shared_ptr<const Executable>>
+Result<std::shared_ptr<const Executable>>
 ReferenceExecutable::create(std::string_view program, const CompileOptions &options) {
   auto made = std::make_shared<ReferenceExecutable>();
   made->options = options;
@@ -287,9 +281,8 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
       complaint = reference::describeLocation(diagnostic.getLocation()) + ": " + diagnostic.str();
     return success();
   });
-  auto give = [&](const std::string &message) -> Fault {
-    std::string text = message;
-    return {codeOf(text), text};
+  auto complain = [&](const char *otherwise) {
+    return Error{complaint.empty() ? otherwise : complaint};
   };
 
   StageWriter stages(options.dumpFolder);
@@ -303,7 +296,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   ParserConfig config(&*lease);
   made->module = ir::readProgram(bytes->getMemBufferRef(), config);
   if (!made->module)
-    return give(complaint.empty() ? "the program cannot be read" : complaint);
+    return complain("the program cannot be read");
   ModuleOp module = *made->module;
   about.name = module.getSymName().value_or("program").str();
   stages.name(about.name);
@@ -322,16 +315,16 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   });
   if (hasChlo) {
     if (failed(compiler::lowerChlo(module)))
-      return give(complaint.empty() ? "the program cannot be lowered" : complaint);
+      return complain("the program cannot be lowered");
     if (stages.isOn())
       stages.write("lowered", module);
   }
   if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
     if (Status status = reportShardings(module, entry); !status)
-      return give(status.message());
-  Outcome<bool> isDeviceProgram = made->becomeDeviceProgram();
+      return status.error();
+  Result<bool> isDeviceProgram = made->becomeDeviceProgram();
   if (!isDeviceProgram)
-    return isDeviceProgram.fault();
+    return isDeviceProgram.error();
   if (!options.types.empty()) {
     SmallVector<Type> types;
     for (tensor::DType type : options.types)
@@ -348,15 +341,15 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   if (!made->plan) {
     Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
     if (!plan)
-      return give(plan.message());
+      return plan.error();
     made->plan = std::move(*plan);
   }
 
   made->meets = hasMeetings(module);
   func::FuncOp entry = made->plan->entry().op;
   if (!*isDeviceProgram)
-    if (Verdict verdict = made->describe(entry, about); !verdict)
-      return verdict.fault();
+    if (Status verdict = made->describe(entry, about); !verdict)
+      return verdict.error();
   about.cost = estimateCost(entry);
   about.cost.temporaryBytes = made->temporaryBytes(entry);
   about.codeBytes = about.cost.operations * static_cast<int64_t>(sizeof(reference::Step));
@@ -365,7 +358,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
                   cost.operations <= kBriefOperations && workOf(cost) < kBriefWork;
   if (stages.isOn()) {
     if (Status status = stages.finish(); !status)
-      return Fault{FaultCode::InvalidArgument, status.message()};
+      return status.error().as(ErrorCode::InvalidArgument);
   }
   return std::shared_ptr<const Executable>(std::move(made));
 }
@@ -374,15 +367,15 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
 // Running
 //===----------------------------------------------------------------------===//
 
-Verdict ReferenceExecutable::check(const ProcessTensors &arguments) const {
+Status ReferenceExecutable::check(const ProcessTensors &arguments) const {
   if (static_cast<int64_t>(arguments.size()) != about.processCount())
-    return Fault{FaultCode::InvalidArgument, "the program runs on " +
+    return Error{ErrorCode::InvalidArgument, "the program runs on " +
                                                  std::to_string(about.processCount()) +
                                                  " devices, and arguments for " +
                                                  std::to_string(arguments.size()) + " are given"};
   for (const std::vector<Tensor> &own : arguments) {
     if (own.size() != about.arguments.size())
-      return Fault{FaultCode::InvalidArgument, "the program takes " +
+      return Error{ErrorCode::InvalidArgument, "the program takes " +
                                                    std::to_string(about.arguments.size()) +
                                                    " arguments, not " + std::to_string(own.size())};
     for (size_t i = 0; i < own.size(); ++i) {
@@ -398,7 +391,7 @@ Verdict ReferenceExecutable::check(const ProcessTensors &arguments) const {
         same = std::ranges::equal(own[i].shape(), expected.shardShape());
       }
       if (!same)
-        return Fault{FaultCode::InvalidArgument,
+        return Error{ErrorCode::InvalidArgument,
                      "argument " + std::to_string(i) + " is a " +
                          tensor::describe(own[i].elementType(), own[i].shape()) +
                          " where the program takes a " +
@@ -408,7 +401,7 @@ Verdict ReferenceExecutable::check(const ProcessTensors &arguments) const {
   return {};
 }
 
-Outcome<Tensor> ReferenceExecutable::finish(Tensor tensor, std::span<const Range> arguments) const {
+Result<Tensor> ReferenceExecutable::finish(Tensor tensor, std::span<const Range> arguments) const {
   // Hosts count on results being memory of their own, not that of arguments.
   bool isArgument =
       tensor.size() && !tensor.mutableData() && std::ranges::any_of(arguments, [&](Range range) {
@@ -418,13 +411,13 @@ Outcome<Tensor> ReferenceExecutable::finish(Tensor tensor, std::span<const Range
     Result<Tensor> copy =
         Tensor::uninitialized(tensor.elementType(), {tensor.shape().begin(), tensor.shape().end()});
     if (!copy)
-      return Fault{FaultCode::ResourceExhausted, copy.message()};
+      return copy.error().as(ErrorCode::OutOfMemory);
     std::memcpy(copy->mutableData(), tensor.data(), tensor.byteSize());
     tensor = std::move(*copy);
   } else if (!tensor.isContiguous()) {
     Result<Tensor> copy = tensor.contiguous();
     if (!copy)
-      return Fault{FaultCode::ResourceExhausted, copy.message()};
+      return copy.error().as(ErrorCode::OutOfMemory);
     tensor = std::move(*copy);
   }
   if (tensor.elementType().quantization)
@@ -442,7 +435,7 @@ Outcome<Tensor> ReferenceExecutable::finish(Tensor tensor, std::span<const Range
       Tensor::borrow(tensor.elementType(), {tensor.shape().begin(), tensor.shape().end()}, bytes,
                      std::shared_ptr<const void>(keep, keep.get()));
   if (!lasting)
-    return Fault{FaultCode::Internal, lasting.message()};
+    return lasting.error().as(ErrorCode::Internal);
   return std::move(*lasting);
 }
 
@@ -455,25 +448,9 @@ reference::Value ReferenceExecutable::enter(Tensor tensor, size_t argument) cons
   return tensor;
 }
 
-static Fault failureOf(reference::Run &run, const Status &status) {
-  std::optional<reference::Failure> failure = run.failure();
-  std::string said = failure ? failure->message : status.message();
-  FaultCode code = FaultCode::Internal;
-  // Never by what a path or a handler's own words happen to have in them.
-  for (const char *words : {": out of memory (", "memory can hold", "--max-memory"})
-    if (said.find(words) != std::string::npos)
-      code = FaultCode::ResourceExhausted;
-  if (failure && failure->operation.starts_with("stablehlo.custom_call")) {
-    code = FaultCode::Internal;
-    for (int number = 1; number <= static_cast<int>(FaultCode::Unauthenticated); ++number)
-      if (std::string prefix = std::string(nameOf(static_cast<FaultCode>(number))) + ": ";
-          said.starts_with(prefix)) {
-        code = static_cast<FaultCode>(number);
-        failure->message = said.substr(prefix.size());
-        break;
-      }
-  }
-  return {code, failure ? failure->str() : said};
+/// What the first device that failed said.
+static Error failureOf(reference::Run &run, const Status &status) {
+  return run.failure().value_or(status.error());
 }
 
 static reference::RunOptions runOptionsFor(const CompileOptions &options,
@@ -485,7 +462,7 @@ static reference::RunOptions runOptionsFor(const CompileOptions &options,
   return run;
 }
 
-Outcome<ProcessTensors> ReferenceExecutable::runAlone(std::vector<Tensor> arguments,
+Result<ProcessTensors> ReferenceExecutable::runAlone(std::vector<Tensor> arguments,
                                                       const std::atomic<bool> *stop) const {
   std::vector<reference::Value> values, results;
   std::vector<Range> ranges;
@@ -510,7 +487,7 @@ Outcome<ProcessTensors> ReferenceExecutable::runAlone(std::vector<Tensor> argume
   return scatter(std::move(all), ranges);
 }
 
-Outcome<std::vector<Tensor>> ReferenceExecutable::gather(const ProcessTensors &arguments,
+Result<std::vector<Tensor>> ReferenceExecutable::gather(const ProcessTensors &arguments,
                                                          int64_t replica) const {
   std::vector<Tensor> wholes;
   int64_t first = replica * about.partitions;
@@ -525,21 +502,21 @@ Outcome<std::vector<Tensor>> ReferenceExecutable::gather(const ProcessTensors &a
     }
     Result<Tensor> whole = reference::assembleSum(value.shards, pieces, value.shape);
     if (!whole)
-      return Fault{FaultCode::Internal, "argument " + std::to_string(i) + ": " + whole.message()};
+      return whole.error().within("argument " + std::to_string(i)).as(ErrorCode::Internal);
     wholes.push_back(std::move(*whole));
   }
   return wholes;
 }
 
-Outcome<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Tensor>> wholes,
+Result<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Tensor>> wholes,
                                                      std::span<const Range> arguments) const {
   ProcessTensors results(about.processCount());
   if (about.partitions == 1 || view == View::Own) {
     for (size_t process = 0; process < wholes.size(); ++process)
       for (Tensor &whole : wholes[process]) {
-        Outcome<Tensor> one = finish(std::move(whole), arguments);
+        Result<Tensor> one = finish(std::move(whole), arguments);
         if (!one)
-          return one.fault();
+          return one.error();
         results[process].push_back(std::move(*one));
       }
     return results;
@@ -555,25 +532,25 @@ Outcome<ProcessTensors> ReferenceExecutable::scatter(std::vector<std::vector<Ten
         }
         Result<Tensor> piece = about.results[i].shards.piece(whole, partition);
         if (!piece)
-          return Fault{FaultCode::Internal, "result " + std::to_string(i) + ": " + piece.message()};
+          return piece.error().within("result " + std::to_string(i)).as(ErrorCode::Internal);
         // One copy for all who hold the whole.
         if (partition == 0 && about.results[i].shards.kind != Shards::Kind::Tiled) {
-          Outcome<Tensor> one = finish(std::move(*piece), arguments);
+          Result<Tensor> one = finish(std::move(*piece), arguments);
           if (!one)
-            return one.fault();
+            return one.error();
           whole = *one;
           own.push_back(std::move(*one));
           continue;
         }
-        Outcome<Tensor> one = finish(std::move(*piece), arguments);
+        Result<Tensor> one = finish(std::move(*piece), arguments);
         if (!one)
-          return one.fault();
+          return one.error();
         own.push_back(std::move(*one));
       }
   return results;
 }
 
-Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
+Result<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
                                                      const std::atomic<bool> *stop) const {
   bool perDevice = view != View::Global && about.partitions > 1;
   auto partitions = static_cast<uint32_t>(perDevice ? about.partitions : 1);
@@ -584,9 +561,9 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
   if (about.partitions == 1 || view == View::Own)
     starts = std::move(arguments);
   for (int64_t replica = static_cast<int64_t>(starts.size()); replica < about.replicas; ++replica) {
-    Outcome<std::vector<Tensor>> wholes = gather(arguments, replica);
+    Result<std::vector<Tensor>> wholes = gather(arguments, replica);
     if (!wholes)
-      return wholes.fault();
+      return wholes.error();
     starts.push_back(std::move(*wholes));
   }
   arguments.clear();
@@ -623,16 +600,16 @@ Outcome<ProcessTensors> ReferenceExecutable::runGrid(ProcessTensors arguments,
   return scatter(std::move(wholes), ranges);
 }
 
-Outcome<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments,
+Result<ProcessTensors> ReferenceExecutable::execute(ProcessTensors arguments,
                                                      const std::atomic<bool> *stop) const {
-  if (Verdict verdict = check(arguments); !verdict)
-    return verdict.fault();
+  if (Status verdict = check(arguments); !verdict)
+    return verdict.error();
   if (about.processCount() == 1)
     return runAlone(std::move(arguments[0]), stop);
   if (about.replicas == 1 && view == View::Global) {
-    Outcome<std::vector<Tensor>> wholes = gather(arguments, 0);
+    Result<std::vector<Tensor>> wholes = gather(arguments, 0);
     if (!wholes)
-      return wholes.fault();
+      return wholes.error();
     arguments.clear();
     return runAlone(std::move(*wholes), stop);
   }
@@ -663,18 +640,18 @@ std::string ReferenceExecutable::serialize() const {
 
 } // namespace
 
-Outcome<std::shared_ptr<const Executable>> compile(std::string_view program,
+Result<std::shared_ptr<const Executable>> compile(std::string_view program,
                                                    const CompileOptions &options) {
   if (options.replicas < 1 || options.partitions < 1 || options.replicas > 4096 ||
       options.partitions > 4096)
-    return Fault{FaultCode::InvalidArgument,
+    return Error{ErrorCode::InvalidArgument,
                  "a program cannot be compiled for " + std::to_string(options.replicas) +
                      " replicas and " + std::to_string(options.partitions) + " partitions"};
   return ReferenceExecutable::create(program, options);
 }
 
-Outcome<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
-  Fault malformed{FaultCode::InvalidArgument, "the bytes are no saved executable of this version"};
+Result<std::shared_ptr<const Executable>> deserialize(std::string_view bytes) {
+  Error malformed{ErrorCode::InvalidArgument, "the bytes are no saved executable of this version"};
   if (!bytes.starts_with(kMagic))
     return malformed;
   bytes.remove_prefix(kMagic.size());

@@ -275,7 +275,7 @@ Result<Tensor> randomTensor(const ElementType &type, Shape shape, const FillSpec
                             FillKey key) {
   if (type.quantization)
     if (Status ok = checkQuantization(type, shape); !ok)
-      return Error{ok.message()};
+      return ok.error();
   if (auto *uniform = std::get_if<Uniform>(&spec))
     return fillUniform(type, std::move(shape), *uniform, key);
   if (auto *normal = std::get_if<Normal>(&spec))

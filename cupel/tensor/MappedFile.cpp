@@ -29,7 +29,7 @@ Result<SharedBytes> mapFile(const std::string &path) {
   // Everything unusual, missing files included: the ordinary reader, which says what is wrong.
   Result<FileContents> contents = readInput(path, UINT64_MAX / 2);
   if (!contents)
-    return Error{contents.message()};
+    return contents.error();
   auto kept = std::make_shared<FileContents>(std::move(*contents));
   std::string_view text = kept->bytes();
   return SharedBytes{{reinterpret_cast<const std::byte *>(text.data()), text.size()}, kept};

@@ -306,7 +306,7 @@ Result<Tensor> parseNpy(const SharedBytes &file, const std::string &name,
 Result<Tensor> readNpy(const std::string &path, std::optional<DType> expected) {
   Result<SharedBytes> file = mapFile(path);
   if (!file)
-    return Error{file.message()};
+    return file.error();
   return parseNpy(*file, displayName(path), expected);
 }
 
@@ -332,7 +332,7 @@ std::string npyHeader(const Tensor &tensor) {
 Status writeNpy(const std::string &path, const Tensor &tensor) {
   Result<Tensor> flat = tensor.contiguous();
   if (!flat)
-    return Error{displayName(path) + ": " + flat.message()};
+    return flat.error().within(displayName(path));
   if (tensor.rank() > static_cast<int64_t>(kMaxRank))
     return Error{displayName(path) + ": NumPy arrays have at most " + std::to_string(kMaxRank) +
                  " dimensions, not " + std::to_string(tensor.rank())};

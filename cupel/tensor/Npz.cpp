@@ -9,7 +9,7 @@ namespace cupel::tensor {
 Result<NamedTensors> parseNpz(const SharedBytes &file, const std::string &name) {
   Result<std::vector<ZipEntry>> entries = readZip(file);
   if (!entries)
-    return Error{name + ": " + entries.message()};
+    return entries.error().within(name);
   NamedTensors tensors;
   std::set<std::string> seen;
   for (const ZipEntry &entry : *entries) {
@@ -20,7 +20,7 @@ Result<NamedTensors> parseNpz(const SharedBytes &file, const std::string &name) 
       return Error{name + ": holds two arrays named '" + printable(key) + "'"};
     Result<Tensor> tensor = parseNpy(entry.contents, name + ": " + printable(entry.name));
     if (!tensor)
-      return Error{tensor.message()};
+      return tensor.error();
     tensors.emplace_back(std::move(key), std::move(*tensor));
   }
   return tensors;
@@ -29,7 +29,7 @@ Result<NamedTensors> parseNpz(const SharedBytes &file, const std::string &name) 
 Result<NamedTensors> readNpz(const std::string &path) {
   Result<SharedBytes> file = mapFile(path);
   if (!file)
-    return Error{file.message()};
+    return file.error();
   return parseNpz(*file, displayName(path));
 }
 
@@ -42,7 +42,7 @@ Status writeNpz(const std::string &path, const NamedTensors &tensors, bool compr
       return Error{displayName(path) + ": two tensors are named '" + printable(name) + "'"};
     Result<Tensor> one = tensor.contiguous();
     if (!one)
-      return Error{displayName(path) + ": " + one.message()};
+      return one.error().within(displayName(path));
     sources.push_back(
         {name + ".npy",
          npyHeader(*one),

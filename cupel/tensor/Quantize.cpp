@@ -132,7 +132,7 @@ Status checkQuantization(const ElementType &type, std::span<const int64_t> shape
 Result<Tensor> dequantize(const Tensor &source) {
   const ElementType &type = source.elementType();
   if (Status ok = checkQuantization(type, source.shape()); !ok)
-    return Error{ok.message()};
+    return ok.error();
   const Quantization &q = *type.quantization;
   Result<Tensor> stored = source.contiguous();
   if (!stored)
@@ -167,7 +167,7 @@ Result<Tensor> dequantize(const Tensor &source) {
 
 Result<Tensor> quantize(const Tensor &source, const ElementType &type) {
   if (Status ok = checkQuantization(type, source.shape()); !ok)
-    return Error{ok.message()};
+    return ok.error();
   const Quantization &q = *type.quantization;
   if (source.elementType().quantization || source.dtype() != q.expressed)
     return wrong(type, "cannot quantize " + describe(source.elementType(), source.shape()) +
@@ -205,9 +205,9 @@ Result<Tensor> quantize(const Tensor &source, const ElementType &type) {
 
 Result<Tensor> requantize(const Tensor &source, const ElementType &type) {
   if (Status ok = checkQuantization(source.elementType(), source.shape()); !ok)
-    return Error{ok.message()};
+    return ok.error();
   if (Status ok = checkQuantization(type, source.shape()); !ok)
-    return Error{ok.message()};
+    return ok.error();
   const Quantization &from = *source.elementType().quantization, &to = *type.quantization;
   if (from.axis >= 0 && to.axis >= 0 && from.axis != to.axis)
     return wrong(type, "cannot requantize from another quantized dimension (" +

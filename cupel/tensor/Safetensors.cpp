@@ -262,7 +262,7 @@ Result<Safetensors> parseSafetensors(const SharedBytes &file, const std::string 
 Result<Safetensors> readSafetensors(const std::string &path) {
   Result<SharedBytes> file = mapFile(path);
   if (!file)
-    return Error{file.message()};
+    return file.error();
   return parseSafetensors(*file, displayName(path));
 }
 

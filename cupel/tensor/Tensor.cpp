@@ -123,15 +123,17 @@ std::string describe(const ElementType &type, std::span<const int64_t> shape) {
 Result<Tensor> Tensor::allocate(ElementType type, Shape shape, bool zeroed) {
   std::optional<int64_t> bytes = byteCount(type.storage, shape);
   if (!bytes || *bytes > kAddressable)
-    return Error{describe(type, shape) + ": no memory can hold a tensor of this size"};
+    return Error{ErrorCode::OutOfMemory,
+                 describe(type, shape) + ": no memory can hold a tensor of this size"};
   if (*bytes >= kGuardedFrom)
     if (AllocationGuard guard = allocationGuard)
       if (Status status = guard(*bytes); !status)
-        return Error{status.message()};
+        return status.error();
   size_t room = static_cast<size_t>(*bytes) + kAlignment;
   void *block = zeroed ? std::calloc(room, 1) : std::malloc(room);
   if (!block)
-    return Error{describe(type, shape) + ": out of memory (" + std::to_string(*bytes) + " bytes)"};
+    return Error{ErrorCode::OutOfMemory,
+                 describe(type, shape) + ": out of memory (" + std::to_string(*bytes) + " bytes)"};
   auto address = (reinterpret_cast<uintptr_t>(block) + kAlignment - 1) & ~(kAlignment - 1);
   if (room >= kHugePagesFrom) {
     auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));

@@ -137,11 +137,11 @@ Result<SharedBytes> inflateEntry(const SharedBytes &packed, uint64_t size) {
                  std::to_string(packed.bytes.size())};
   auto *room = static_cast<Bytef *>(std::malloc(size + 1));
   if (!room)
-    return Error{"out of memory (" + std::to_string(size) + " bytes)"};
+    return Error{ErrorCode::OutOfMemory, "out of memory (" + std::to_string(size) + " bytes)"};
   std::shared_ptr<const void> owner(room, [](const void *p) { std::free(const_cast<void *>(p)); });
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-    return Error{"out of memory"};
+    return Error{ErrorCode::OutOfMemory, "out of memory"};
   const auto *in = reinterpret_cast<const Bytef *>(packed.bytes.data());
   uint64_t inLeft = packed.bytes.size(), outLeft = size + 1; // one more, to see what is too long
   stream.next_in = const_cast<Bytef *>(in);
@@ -215,13 +215,13 @@ static Result<std::vector<ZipEntry>> readEntries(const SharedBytes &shared, bool
   Bytes file(shared.bytes);
   Result<Directory> directory = findDirectory(file);
   if (!directory)
-    return Error{directory.message()};
+    return directory.error();
   std::vector<Record> records;
   uint64_t at = directory->offset, end = directory->offset + directory->size;
   for (uint64_t i = 0; i < directory->entries; ++i) {
     Result<Record> record = readRecord(file, at, end);
     if (!record)
-      return Error{record.message()};
+      return record.error();
     auto wrong = [&](const std::string &what) {
       return Error{"entry '" + printable(record->name) + "': " + what};
     };

@@ -136,7 +136,7 @@ private:
       return Error{complaint};
     auto plan = reference::Plan::create(*module);
     if (!plan)
-      return Error{plan.message()};
+      return plan.error();
     reference::RunOptions options;
     options.threads = 1;
     options.print = [](const std::string &) {};
@@ -167,9 +167,9 @@ private:
         return prepared.error().message;
       program = std::move(*prepared);
       given = program->argumentsFor(arguments);
-      pjrt::Answer<> done = execute(*program, given, isWide, outputs);
+      Status done = execute(*program, given, isWide, outputs);
       if (!done)
-        return done.failure().str();
+        return done.message();
       for (size_t d = 0; d < outputs.size(); ++d)
         for (const pjrt::Judgement &judgement :
              pjrt::judgeChecks(outputs[d], d, program->checks, program->constants))
@@ -197,15 +197,15 @@ private:
     return "";
   }
 
-  pjrt::Answer<> execute(const DeviceProgram &program,
+  Status execute(const DeviceProgram &program,
                          const std::vector<std::vector<Tensor>> &given, bool isWide,
                          std::vector<std::vector<Tensor>> &outputs) {
     pjrt::Deadline deadline = pjrt::deadlineIn(60);
     size_t count = size_t(program.replicas) * program.partitions;
     std::vector<const pjrt::Device *> devices = client->addressableDevices();
     if (devices.size() < count)
-      return pjrt::Failure{pjrt::Failure::Kind::Host, "", 0,
-                           "the program runs on " + std::to_string(count) + " devices"};
+      return Error{ErrorCode::NeedsMoreDevices,
+                   "the program runs on " + std::to_string(count) + " devices"};
     pjrt::CompileOptions options = program.compileOptions();
     if (isWide)
       options.flags.emplace_back("accumulate", std::string("f64"));
@@ -214,14 +214,14 @@ private:
       options.deviceIds.push_back(devices[d]->id);
     auto executable = client->compile(program.artifacts.front().bytes, options);
     if (!executable)
-      return executable.failure();
+      return executable.error();
     std::vector<std::vector<pjrt::Buffer>> buffers(count);
     std::vector<std::vector<const pjrt::Buffer *>> arguments(count);
     for (size_t d = 0; d < count; ++d) {
       for (const Tensor &input : given.size() > 1 ? given[d] : given[0]) {
         auto buffer = client->toDevice(input, *devices[d], deadline);
         if (!buffer)
-          return buffer.failure();
+          return buffer.error();
         buffers[d].push_back(std::move(*buffer));
       }
       for (const pjrt::Buffer &buffer : buffers[d])
@@ -229,13 +229,13 @@ private:
     }
     auto results = executable->execute(arguments, deadline);
     if (!results)
-      return results.failure();
+      return results.error();
     for (const auto &list : *results) {
       auto &own = outputs.emplace_back();
       for (const pjrt::Buffer &buffer : list) {
         auto value = buffer.toHost(deadline);
         if (!value)
-          return value.failure();
+          return value.error();
         own.push_back(std::move(*value));
       }
     }
@@ -264,13 +264,13 @@ int main(int argc, char **argv) {
   }
   auto plugin = pjrt::Plugin::load(options.plugin);
   if (!plugin) {
-    std::fprintf(stderr, "%s\n", plugin.failure().str().c_str());
+    std::fprintf(stderr, "%s\n", plugin.message().c_str());
     return 2;
   }
   auto count = pjrt::parseNamedValue("num_devices=" + options.devices);
   auto client = pjrt::Client::create(*plugin, {*count});
   if (!client) {
-    std::fprintf(stderr, "%s\n", client.failure().str().c_str());
+    std::fprintf(stderr, "%s\n", client.message().c_str());
     return 2;
   }
 

@@ -52,7 +52,7 @@ Status runFolder(const fs::path &folder) {
   Session session;
   auto model = onnx_import::Model::load((folder / "model.onnx").string());
   if (!model)
-    return Error{model.message()};
+    return model.error();
   const onnx::GraphProto &graph = model->proto().graph();
   std::set<std::string> constants;
   for (const onnx::TensorProto &tensor : graph.initializer())
@@ -65,7 +65,7 @@ Status runFolder(const fs::path &folder) {
     auto value =
         onnx_import::loadTensorFile((folder / fmt::format("input_{}.pb", next++)).string());
     if (!value)
-      return Error{value.message()};
+      return value.error();
     options.inputs[input.name()] = std::move(*value);
   }
   frontends::ImportFailure failure;
@@ -90,7 +90,7 @@ Status runFolder(const fs::path &folder) {
   auto results = (*plan)->run(run, std::move(arguments));
   if (!results)
     return Error{"the run ended: " +
-                 (run.failure() ? run.failure()->str() : std::string(results.message()))};
+                 results.message()};
   for (size_t i = 0; i < results->size(); ++i)
     if (Status status = tensor::writeNpy((folder / fmt::format("result_{}.npy", i)).string(),
                                          (*results)[i].tensor());
@@ -124,7 +124,7 @@ Status importOnly(const std::string &path, int times) {
     Session session;
     auto model = onnx_import::Model::load(path);
     if (!model)
-      return Error{model.message()};
+      return model.error();
     frontends::ImportFailure failure;
     auto imported = onnx_import::importModel(*model, session.context, {}, failure);
     if (!imported)

@@ -245,14 +245,14 @@ Status Mutations::add(const std::string &path) {
   }
   Result<tensor::SharedBytes> file = tensor::mapFile(path);
   if (!file)
-    return Error{file.message()};
+    return file.error();
   auto text = [](const tensor::SharedBytes &bytes) {
     return std::string(reinterpret_cast<const char *>(bytes.bytes.data()), bytes.bytes.size());
   };
   File made{path, text(*file), {}};
   Result<std::vector<tensor::ZipEntry>> entries = tensor::readZip(*file);
   if (!entries)
-    return Error{path + ": " + entries.message()};
+    return entries.error().within(path);
   for (const tensor::ZipEntry &entry : *entries)
     made.records.push_back({entry.name, text(entry.contents)});
   files.push_back(std::move(made));

@@ -65,7 +65,7 @@ Result<bool> Importer::fold(const OpEntry &entry, const proto::NodeProto &node, 
   if (status && !scratch.problem().empty())
     status = folded.error("its operands or attributes do not fit: " + scratch.problem());
   if (!status)
-    return Error{status.message()};
+    return status.error();
 
   SmallVector<Value> values;
   SmallVector<unsigned> places;

@@ -303,7 +303,7 @@ Status Importer::importInput(const proto::ValueInfoProto &input, Scope &scope,
                   "input '" + input.name() + "': " + type.message());
   Result<Shape> shape = inputShape(input, result);
   if (!shape)
-    return Error{shape.message()};
+    return shape.error();
   if (!tensor::byteCount(*type, *shape))
     return refuse(Refusal::Invalid,
                   fmt::format("input '{}' has an impossible shape", input.name()));
@@ -564,7 +564,7 @@ Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
   --subgraphDepth;
   --functionDepth;
   if (!status)
-    return Error{status.message()};
+    return status.error();
   SmallVector<Item> results;
   for (const proto::ValueInfoProto &output : graph.output()) {
     const Item *found = body.find(output.name());

@@ -227,7 +227,7 @@ Result<Tensor> fromRaw(const Form &form, std::span<const std::byte> bytes,
 Result<Form> header(const proto::TensorProto &tensor) {
   Result<DType> type = elementType(tensor.data_type());
   if (!type)
-    return Error{describe(tensor) + ": " + type.message()};
+    return type.error().within(describe(tensor));
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   std::optional<int64_t> count = tensor::elementCount(shape);
   if (!count || !tensor::byteCount(*type, shape))
@@ -327,7 +327,7 @@ Result<Model> Model::parse(std::string_view bytes, std::string folder) {
   if (bytes.size() > size_t(INT32_MAX) || !parsed->ParseFromArray(bytes.data(), int(bytes.size())))
     return Error{"not an ONNX model (the protobuf is cut short or damaged)"};
   if (Status status = check(*parsed); !status)
-    return Error{status.message()};
+    return status.error();
   Model model;
   model.model = std::move(parsed);
   model.directory = std::move(folder);
@@ -337,7 +337,7 @@ Result<Model> Model::parse(std::string_view bytes, std::string folder) {
 Result<Tensor> Model::tensor(const proto::TensorProto &tensor) const {
   Result<Form> form = header(tensor);
   if (!form)
-    return Error{form.message()};
+    return form.error();
   if (tensor.has_segment())
     return Error{describe(tensor) + " is given in segments, which is not supported"};
   if (tensor.data_location() == proto::TensorProto::EXTERNAL)
@@ -358,7 +358,7 @@ Result<Tensor> Model::tensor(const proto::TensorProto &tensor) const {
 Result<Tensor> Model::fromFile(const proto::TensorProto &tensor, size_t offset, size_t size) const {
   Result<Form> form = header(tensor);
   if (!form)
-    return Error{form.message()};
+    return form.error();
   if (int64_t(size) != form->rawBytes())
     return Error{fmt::format("{} has {} bytes of data but needs {}", describe(tensor), size,
                              form->rawBytes())};
@@ -389,7 +389,7 @@ Result<Tensor> Model::fromFile(const proto::TensorProto &tensor, size_t offset, 
 Result<Tensor> Model::external(const proto::TensorProto &tensor) const {
   Result<Form> form = header(tensor);
   if (!form)
-    return Error{form.message()};
+    return form.error();
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length;
@@ -496,10 +496,10 @@ Result<Tensor> loadTensorFile(const std::string &path) {
   std::string bytes = holder->SerializeAsString();
   Result<Model> model = Model::parse(bytes, std::filesystem::path(path).parent_path().string());
   if (!model)
-    return Error{path + ": " + model.message()};
+    return model.error().within(path);
   Result<Tensor> value = model->tensor(model->proto().graph().initializer(0));
   if (!value)
-    return Error{path + ": " + value.message()};
+    return value.error().within(path);
   return value;
 }
 

@@ -26,7 +26,7 @@ std::string modelBytes(const proto::TensorProto &tensor) {
 Result<Tensor> read(const proto::TensorProto &tensor, const std::string &folder = {}) {
   Result<Model> model = Model::parse(modelBytes(tensor), folder);
   if (!model)
-    return Error{model.message()};
+    return model.error();
   return model->tensor(model->proto().graph().initializer(0));
 }
 

@@ -71,7 +71,7 @@ Result<Tensor> Node::known(size_t i, StringRef what) {
 Result<Dims> Node::knownIntegers(size_t i, StringRef what) {
   Result<Tensor> tensor = known(i, what);
   if (!tensor)
-    return Error{tensor.message()};
+    return tensor.error();
   Result<Tensor> wide = tensor::convert(*tensor, tensor::DType::I64);
   Result<Tensor> packed = wide ? wide->contiguous() : Error{wide.message()};
   if (!packed)
@@ -83,7 +83,7 @@ Result<Dims> Node::knownIntegers(size_t i, StringRef what) {
 Result<double> Node::knownNumber(size_t i, StringRef what) {
   Result<Tensor> tensor = known(i, what);
   if (!tensor)
-    return Error{tensor.message()};
+    return tensor.error();
   if (tensor->size() != 1)
     return error(what.str() + " should be one number");
   Result<Tensor> wide = tensor::convert(*tensor, tensor::DType::F64);
@@ -281,7 +281,7 @@ Result<Dims> Node::axes(ArrayRef<int64_t> given, int64_t rank) const {
   for (int64_t one : given) {
     Result<int64_t> made = axis(one, rank);
     if (!made)
-      return Error{made.message()};
+      return made.error();
     if (llvm::is_contained(result, *made))
       return error(fmt::format("axis {} is named twice", one));
     result.push_back(*made);
@@ -326,7 +326,7 @@ Result<Value> Node::apply(StringRef op, ArrayRef<Value> operands) {
   Node other(importer, node, kNewestOpset, std::move(inputs));
   Status status = entry->lower(other);
   if (!status)
-    return Error{status.message()};
+    return status.error();
   if (other.results.empty() || !other.results[0].isTensor())
     return error("gives no result");
   return importer.materialize(other.results[0]);

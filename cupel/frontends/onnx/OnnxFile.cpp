@@ -99,7 +99,7 @@ public:
                                  input.name())};
       Result<Tensor> value = loadTensorFile((folder / file).string());
       if (!value)
-        return Error{value.message()};
+        return value.error();
       data.wideSums |= value->dtype() == DType::F16 || value->dtype() == DType::BF16;
       data.inputs[input.name()] = std::move(*value);
     }
@@ -113,7 +113,7 @@ public:
     for (int i = 0; i < stored && isReadable(graph().output(i)); ++i) {
       Result<Tensor> value = loadTensorFile((folder / fmt::format("output_{}.pb", i)).string());
       if (!value)
-        return Error{value.message()};
+        return value.error();
       data.outputs.push_back(std::move(*value));
     }
     return std::optional(std::move(data));
@@ -133,7 +133,7 @@ Result<std::unique_ptr<ModelFile>> loadOnnxFile(const std::string &path,
                                                const std::string & /*program*/) {
   Result<Model> model = Model::load(path);
   if (!model)
-    return Error{model.message()};
+    return model.error();
   return std::unique_ptr<ModelFile>(std::make_unique<OnnxFile>(path, std::move(*model)));
 }
 

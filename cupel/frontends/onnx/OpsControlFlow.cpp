@@ -34,11 +34,11 @@ Status lowerIf(Node &n) {
     return n.error("lacks a branch");
   Result<std::optional<bool>> known = knownCondition(n, n.item(0));
   if (!known)
-    return Error{known.message()};
+    return known.error();
   if (*known) {
     Result<SmallVector<Item>> results = n.inlineGraph(**known ? *then : *otherwise, {});
     if (!results)
-      return Error{results.message()};
+      return results.error();
     for (auto [i, item] : llvm::enumerate(*results))
       n.outItem(i, item);
     return {};

@@ -42,7 +42,7 @@ Result<Value> alignLegacy(Node &n, Value x, Value y) {
   Result<int64_t> axis =
       n.hasAttribute("axis") ? n.axis(n.integer("axis", 0), rank) : Result<int64_t>(rank - width);
   if (!axis)
-    return Error{axis.message()};
+    return axis.error();
   if (*axis < 0 || *axis + width > rank)
     return n.error("its right operand does not fit at that axis");
   Dims shape(HloBuilder::shapeOf(y));
@@ -57,15 +57,15 @@ struct Pair {
 /// Two operands of one element type, ready to broadcast.
 Result<Pair> operands(Node &n) {
   if (Status status = n.expect(2, 2); !status)
-    return Error{status.message()};
+    return status.error();
   Value x = n.in(0);
   Result<Value> y = alignLegacy(n, x, n.in(1));
   if (!y)
-    return Error{y.message()};
+    return y.error();
   if (HloBuilder::elementOf(x) != HloBuilder::elementOf(*y))
     return n.error("its operands differ in element type");
   if (Status status = n.checkBroadcast(x, *y); !status)
-    return Error{status.message()};
+    return status.error();
   return Pair{x, *y};
 }
 
@@ -73,7 +73,7 @@ using BinaryBuilder = Value (HloBuilder::*)(Value, Value);
 template <BinaryBuilder build> Status binary(Node &n) {
   Result<Pair> pair = operands(n);
   if (!pair)
-    return Error{pair.message()};
+    return pair.error();
   n.out(0, (n.b.*build)(pair->x, pair->y));
   return {};
 }
@@ -81,7 +81,7 @@ template <BinaryBuilder build> Status binary(Node &n) {
 template <typename Op> Status binaryOp(Node &n) {
   Result<Pair> pair = operands(n);
   if (!pair)
-    return Error{pair.message()};
+    return pair.error();
   n.out(0, n.b.binary<Op>(pair->x, pair->y));
   return {};
 }
@@ -113,7 +113,7 @@ template <Value (*formula)(Node &, Value)> Status formulaOf(Node &n) {
 Status lowerMod(Node &n) {
   Result<Pair> pair = operands(n);
   if (!pair)
-    return Error{pair.message()};
+    return pair.error();
   HloBuilder &b = n.b;
   auto [x, y] = b.broadcastPair(pair->x, pair->y);
   Value r = b.remainder(x, y);
@@ -134,7 +134,7 @@ Status lowerPow(Node &n) {
   Value x = n.in(0);
   Result<Value> aligned = alignLegacy(n, x, n.in(1));
   if (!aligned)
-    return Error{aligned.message()};
+    return aligned.error();
   Value y = *aligned;
   if (Status status = n.checkBroadcast(x, y); !status)
     return status;
@@ -177,7 +177,7 @@ Status lowerMean(Node &n) {
 template <stablehlo::ComparisonDirection direction> Status comparison(Node &n) {
   Result<Pair> pair = operands(n);
   if (!pair)
-    return Error{pair.message()};
+    return pair.error();
   n.out(0, n.b.compare(pair->x, pair->y, direction));
   return {};
 }
@@ -329,7 +329,7 @@ Status lowerWhere(Node &n) {
 Status lowerBitShift(Node &n) {
   Result<Pair> pair = operands(n);
   if (!pair)
-    return Error{pair.message()};
+    return pair.error();
   std::string direction = n.text("direction", "");
   auto [x, y] = n.b.broadcastPair(pair->x, pair->y);
   if (direction == "LEFT")

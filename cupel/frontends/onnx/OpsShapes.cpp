@@ -26,7 +26,7 @@ Status lowerConstant(Node &n) {
   if (n.hasAttribute("value") || n.hasAttribute("sparse_value")) {
     Result<Tensor> value = n.tensorAttribute(n.hasAttribute("value") ? "value" : "sparse_value");
     if (!value)
-      return Error{value.message()};
+      return value.error();
     Item item;
     item.known = std::move(*value);
     if (n.hasAttribute("value") && isCoded(n.attribute("value")->t().data_type()))
@@ -81,12 +81,12 @@ Status lowerConstantOfShape(Node &n) {
     return status;
   Result<Dims> shape = n.knownIntegers(0, "the shape");
   if (!shape)
-    return Error{shape.message()};
+    return shape.error();
   Tensor value = Tensor::of<DType::F32>({}, {0});
   if (n.hasAttribute("value")) {
     Result<Tensor> given = n.tensorAttribute("value");
     if (!given)
-      return Error{given.message()};
+      return given.error();
     if (given->size() != 1)
       return n.error("its value should have one element");
     value = given->reshaped({});
@@ -106,7 +106,7 @@ Status lowerReshape(Node &n) {
   } else {
     Result<Dims> given = n.knownIntegers(1, "the shape");
     if (!given)
-      return Error{given.message()};
+      return given.error();
     wanted = *given;
   }
   bool allowZero = n.integer("allowzero", 0);
@@ -162,7 +162,7 @@ Result<std::optional<Dims>> axesOperand(Node &n, int64_t operandSince, size_t op
     return std::optional<Dims>();
   Result<Dims> axes = n.knownIntegers(operand, "the axes");
   if (!axes)
-    return Error{axes.message()};
+    return axes.error();
   return std::optional<Dims>(*axes);
 }
 
@@ -171,12 +171,12 @@ Status lowerSqueeze(Node &n) {
     return status;
   Result<std::optional<Dims>> given = axesOperand(n, 13, 1);
   if (!given)
-    return Error{given.message()};
+    return given.error();
   Dims shape;
   if (*given) {
     Result<Dims> axes = n.axes(**given, n.rank(0));
     if (!axes)
-      return Error{axes.message()};
+      return axes.error();
     for (int64_t axis : *axes)
       if (n.shape(0)[axis] != 1)
         return n.error(fmt::format("dimension {} has size {}, not 1", axis, n.shape(0)[axis]));
@@ -197,13 +197,13 @@ Status lowerUnsqueeze(Node &n) {
     return status;
   Result<std::optional<Dims>> given = axesOperand(n, 13, 1);
   if (!given)
-    return Error{given.message()};
+    return given.error();
   if (!*given)
     return n.error("its axes are missing");
   int64_t rank = n.rank(0) + (*given)->size();
   Result<Dims> axes = n.axes(**given, rank);
   if (!axes)
-    return Error{axes.message()};
+    return axes.error();
   Dims shape;
   for (int64_t i = 0, from = 0; i < rank; ++i)
     shape.push_back(llvm::is_contained(*axes, i) ? 1 : n.shape(0)[from++]);
@@ -221,7 +221,7 @@ Status lowerTranspose(Node &n) {
       permutation.push_back(i);
   Result<Dims> axes = n.axes(permutation, rank);
   if (!axes)
-    return Error{axes.message()};
+    return axes.error();
   if (int64_t(axes->size()) != rank)
     return n.error("its perm does not name every dimension");
   n.out(0, n.b.transpose(n.in(0), *axes));
@@ -233,7 +233,7 @@ Status lowerConcat(Node &n) {
     return status;
   Result<int64_t> axis = n.axis(n.integer("axis", 1), n.rank(0));
   if (!axis)
-    return Error{axis.message()};
+    return axis.error();
   SmallVector<Value> values;
   for (size_t i = 0; i < n.inputCount(); ++i) {
     if (!n.has(i))
@@ -255,13 +255,13 @@ Status lowerSplit(Node &n) {
     return status;
   Result<int64_t> axis = n.axis(n.integer("axis", 0), n.rank(0));
   if (!axis)
-    return Error{axis.message()};
+    return axis.error();
   int64_t size = n.shape(0)[*axis], parts = n.outputCount();
   Dims sizes;
   if (n.opset >= 13 && n.has(1)) {
     Result<Dims> given = n.knownIntegers(1, "the split");
     if (!given)
-      return Error{given.message()};
+      return given.error();
     sizes = *given;
   } else if (n.opset < 13 && n.hasAttribute("split")) {
     sizes = n.integers("split");
@@ -301,7 +301,7 @@ Status lowerSlice(Node &n) {
   } else {
     Result<Dims> start = n.knownIntegers(1, "the starts"), end = n.knownIntegers(2, "the ends");
     if (!start || !end)
-      return Error{start ? end.message() : start.message()};
+      return start ? end.error() : start.error();
     starts = *start;
     ends = *end;
     for (auto [operand, what, into] :
@@ -309,7 +309,7 @@ Status lowerSlice(Node &n) {
       if (n.has(operand)) {
         Result<Dims> given = n.knownIntegers(operand, what);
         if (!given)
-          return Error{given.message()};
+          return given.error();
         *into = *given;
       }
   }
@@ -320,7 +320,7 @@ Status lowerSlice(Node &n) {
     steps.assign(starts.size(), 1);
   Result<Dims> along = n.axes(axes, n.rank(0));
   if (!along)
-    return Error{along.message()};
+    return along.error();
   if (ends.size() != starts.size() || along->size() != starts.size() ||
       steps.size() != starts.size())
     return n.error("its starts, ends, axes and steps differ in number");
@@ -362,7 +362,7 @@ Status lowerExpand(Node &n) {
     return status;
   Result<Dims> wanted = n.knownIntegers(1, "the shape");
   if (!wanted)
-    return Error{wanted.message()};
+    return wanted.error();
   std::optional<Dims> shape = HloBuilder::broadcastShape(n.shape(0), *wanted);
   if (!shape || llvm::any_of(*shape, [](int64_t size) { return size < 0; }))
     return n.error(
@@ -379,7 +379,7 @@ Status lowerTile(Node &n) {
   if (n.opset < 6) { // How often, and along which axis.
     Result<Dims> count = n.knownIntegers(1, "the tiles"), axis = n.knownIntegers(2, "the axis");
     if (!count || !axis)
-      return Error{count ? axis.message() : count.message()};
+      return count ? axis.error() : count.error();
     repeats.assign(n.rank(0), 1);
     if (axis->size() != 1 || count->size() != 1 || (*axis)[0] < 0 || (*axis)[0] >= n.rank(0))
       return n.error("its tiles and axis should be one number each");
@@ -387,7 +387,7 @@ Status lowerTile(Node &n) {
   } else {
     Result<Dims> given = n.knownIntegers(1, "the repeats");
     if (!given)
-      return Error{given.message()};
+      return given.error();
     repeats = *given;
   }
   if (int64_t(repeats.size()) != n.rank(0))

@@ -96,14 +96,14 @@ std::string fileOfProgram(const std::string &path, const std::string &program, s
 Result<Archive> Archive::open(const std::string &path) {
   Result<SharedBytes> file = tensor::mapFile(path);
   if (!file)
-    return Error{file.message()};
+    return file.error();
   return parse(*file, path);
 }
 
 Result<Archive> Archive::parse(const SharedBytes &file, const std::string &path) {
   Result<std::vector<tensor::ZipEntry>> entries = tensor::readStoredZip(file, kVerifiedBytes);
   if (!entries)
-    return Error{path + ": " + entries.message()};
+    return entries.error().within(path);
   Archive archive;
   archive.path = path;
   archive.fileBytes = file.bytes.size();
@@ -160,7 +160,7 @@ Result<Program> Archive::program(const std::string &wanted) const {
     return program;
   program->name = name;
   if (Status status = readWeights(*program); !status)
-    return Error{path + ": " + status.message()};
+    return status.error().within(path);
   return program;
 }
 
@@ -171,10 +171,10 @@ Status Archive::readPickledWeights(Program &program, const std::string &record) 
     return {};
   Result<Pickle> pickle = Pickle::read(*file, tensor::printable(record));
   if (!pickle)
-    return Error{pickle.message()};
+    return pickle.error();
   Result<std::map<std::string, Tensor>> tensors = pickle->namedTensors();
   if (!tensors)
-    return Error{tensors.message()};
+    return tensors.error();
   for (auto &[name, value] : *tensors)
     program.weights.insert_or_assign(name, std::move(value));
   return {};
@@ -218,7 +218,7 @@ Status Archive::readConfig(Program &program, const std::string &record, const st
   Result<std::vector<WeightEntry>> entries =
       parseWeightsConfig(textOf(*find(record)), tensor::printable(record));
   if (!entries)
-    return Error{entries.message()};
+    return entries.error();
   // What nobody reads need not be readable.
   std::set<std::string> wanted;
   for (const InputSpec &input : program.inputs)

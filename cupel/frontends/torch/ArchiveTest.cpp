@@ -63,7 +63,7 @@ protected:
     EXPECT_TRUE(tensor::writeZip(path, sources, compress));
     Result<Archive> archive = Archive::open(path);
     if (!archive)
-      return Error{archive.message()};
+      return archive.error();
     return archive->program();
   }
   void refuses(const Records &records, const std::string &words, bool compress = false) {

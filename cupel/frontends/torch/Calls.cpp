@@ -190,13 +190,13 @@ Status Importer::importNumberCall(Scope &scope, const GraphNode &node) {
     else if (const auto *symbol = argument.as<SymNumber>()) {
       Result<Number> value = numberOf(scope, *symbol);
       if (!value)
-        return Error{value.message()};
+        return value.error();
       numbers.push_back(*value);
     } else if (const auto *list = argument.as<std::vector<SymNumber>>()) {
       for (const SymNumber &symbol : *list) {
         Result<Number> value = numberOf(scope, symbol);
         if (!value)
-          return Error{value.message()};
+          return value.error();
         numbers.push_back(*value);
       }
     } else {
@@ -422,7 +422,7 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
         return refuse(Refusal::Invalid, "result '" + name.text + "' has no type");
       Result<RankedTensorType> type = typeOf(meta->second);
       if (!type)
-        return Error{type.message()};
+        return type.error();
       result.types.push_back(*type);
       result.wanted |= scope.read.count(name.text) > 0;
       return {};
@@ -501,7 +501,7 @@ Result<std::vector<Entry>> Importer::inlineGraph(const Graph &graph, ArrayRef<En
       if (entry.tensor && meta != graph.tensors.end()) {
         Result<RankedTensorType> type = typeOf(meta->second);
         if (!type)
-          return Error{type.message()};
+          return type.error();
         if (*type != read(*entry.tensor).getType())
           return refuse(Refusal::Invalid,
                         "input '" + name->text + "' of a subgraph has another type than declared");
@@ -512,7 +512,7 @@ Result<std::vector<Entry>> Importer::inlineGraph(const Graph &graph, ArrayRef<En
     }
   }
   if (Status status = importNodes(inner); !status)
-    return Error{status.message()};
+    return status.error();
   std::vector<Entry> results;
   for (const Argument &output : graph.outputs) {
     Entry entry;
@@ -525,7 +525,7 @@ Result<std::vector<Entry>> Importer::inlineGraph(const Graph &graph, ArrayRef<En
     } else if (const auto *number = output.as<SymNumber>()) {
       Result<Number> value = numberOf(inner, *number);
       if (!value)
-        return Error{value.message()};
+        return value.error();
       entry.number = *value;
     } else if (const auto *integer = output.as<int64_t>()) {
       entry.number = Number::of(*integer);

@@ -46,13 +46,13 @@ Result<std::vector<Entry>> Importer::entriesOf(Scope &scope, const Argument &arg
   } else if (const auto *number = argument.as<SymNumber>()) {
     Result<Number> value = numberOf(scope, *number);
     if (!value)
-      return Error{value.message()};
+      return value.error();
     entries.emplace_back().number = *value;
   } else if (const auto *numbers = argument.as<std::vector<SymNumber>>()) {
     for (const SymNumber &one : *numbers) {
       Result<Number> value = numberOf(scope, one);
       if (!value)
-        return Error{value.message()};
+        return value.error();
       entries.emplace_back().number = *value;
     }
   } else if (const auto *integer = argument.as<int64_t>()) {
@@ -106,10 +106,10 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
       return refuse(Refusal::Invalid, fmt::format("argument {} should be a graph", graph));
     Result<std::vector<Entry>> entries = operandsFrom(operands);
     if (!entries)
-      return Error{entries.message()};
+      return entries.error();
     Result<std::vector<Entry>> results = inlineGraph(*body, *entries);
     if (!results)
-      return Error{results.message()};
+      return results.error();
     return bindResults(scope, node, *results);
   };
   if (name == "wrap_with_set_grad_enabled")
@@ -138,7 +138,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
       return {};
     Result<std::vector<Entry>> entries = entriesOf(scope, node.inputs[i].value);
     if (!entries)
-      return Error{entries.message()};
+      return entries.error();
     for (const Entry &entry : *entries) {
       if (entry.tensor)
         values.push_back(read(*entry.tensor));
@@ -298,7 +298,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
         return refuse(Refusal::NotYet, "stacks something that is no tensor");
       Result<RankedTensorType> type = typeOf(meta->second);
       if (!type)
-        return Error{type.message()};
+        return type.error();
       Dims shape{length};
       shape.append(type->getShape().begin(), type->getShape().end());
       stacked.push_back(RankedTensorType::get(shape, type->getElementType()));

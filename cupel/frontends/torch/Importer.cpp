@@ -132,7 +132,7 @@ Result<Dims> Importer::evaluate(const std::vector<SymInt> &sizes) {
 Result<RankedTensorType> Importer::typeOf(const TensorMeta &meta) {
   Result<Dims> dims = evaluate(meta.sizes);
   if (!dims)
-    return Error{dims.message()};
+    return dims.error();
   for (int64_t size : *dims)
     if (size < 0)
       return refuse(Refusal::Invalid, "a tensor has a negative size");
@@ -307,7 +307,7 @@ Status Importer::importInputs(Scope &scope, Imported &result) {
       }
       Result<RankedTensorType> type = typeOf(meta->second);
       if (!type)
-        return Error{type.message()};
+        return type.error();
       result.inputs.push_back(
           {input.name, meta->second.type, Shape(type->getShape().begin(), type->getShape().end())});
       Entry entry = fresh(main.getBody().addArgument(*type, main.getLoc()));
@@ -323,7 +323,7 @@ Status Importer::importInputs(Scope &scope, Imported &result) {
         return refuse(Refusal::Invalid, "there is no value for '" + input.target + "'");
       Result<RankedTensorType> type = typeOf(meta->second);
       if (!type)
-        return Error{type.message()};
+        return type.error();
       if (value->second.dtype() != meta->second.type || dimsOf(value->second) != type->getShape())
         return refuse(
             Refusal::Invalid,
@@ -377,7 +377,7 @@ Status Importer::importOutputs(Scope &scope, Imported &result) {
     } else if (const auto *number = output.value.as<SymNumber>()) {
       Result<Number> value = numberOf(scope, *number);
       if (!value)
-        return Error{value.message()};
+        return value.error();
       if (value->isReal())
         leaf.constant.value = value->real;
       else if (value->kind == Number::Kind::Bool)

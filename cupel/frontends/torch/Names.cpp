@@ -92,7 +92,7 @@ Status Importer::resolve(Scope &scope, const Argument &argument, Resolved &resul
   if (const auto *number = argument.as<SymNumber>()) {
     Result<Number> value = numberOf(scope, *number);
     if (!value)
-      return Error{value.message()};
+      return value.error();
     setNumber(result.argument, *value);
     return {};
   }
@@ -103,7 +103,7 @@ Status Importer::resolve(Scope &scope, const Argument &argument, Resolved &resul
     for (const SymNumber &number : *numbers) {
       Result<Number> value = numberOf(scope, number);
       if (!value)
-        return Error{value.message()};
+        return value.error();
       anyReal |= value->isReal();
       integers.push_back(value->integer);
       reals.push_back(value->real);

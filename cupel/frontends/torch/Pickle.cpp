@@ -500,7 +500,7 @@ Status Unpickler::rebuildTensor(const PickleValue &arguments, bool typed) {
 Result<Pickle> Pickle::read(const SharedBytes &file, const std::string &where) {
   Result<std::vector<tensor::ZipEntry>> entries = tensor::readStoredZip(file, kVerifiedBytes);
   if (!entries)
-    return Error{where + ": " + entries.message()};
+    return entries.error().within(where);
   const SharedBytes *code = nullptr;
   std::string root;
   for (const tensor::ZipEntry &entry : *entries)
@@ -523,7 +523,7 @@ Result<Pickle> Pickle::read(const SharedBytes &file, const std::string &where) {
   Pickle pickle;
   pickle.where = where;
   if (Status status = Unpickler(code->bytes, storages, file.bytes.size(), pickle).run(); !status)
-    return Error{where + ": " + status.message()};
+    return status.error().within(where);
   return pickle;
 }
 

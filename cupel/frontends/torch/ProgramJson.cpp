@@ -390,7 +390,7 @@ Result<DType> dtypeOfNumber(int64_t number) {
 Result<Program> parseProgram(std::string_view json, const std::string &where) {
   Result<JsonDocument> document = JsonDocument::parse(json, where);
   if (!document)
-    return Error{document.message()};
+    return document.error();
   Program program;
   Reader reader;
   const JsonCursor root(*document);
@@ -455,7 +455,7 @@ Result<std::vector<WeightEntry>> parseWeightsConfig(std::string_view json,
                                                     const std::string &where) {
   Result<JsonDocument> document = JsonDocument::parse(json, where);
   if (!document)
-    return Error{document.message()};
+    return document.error();
   std::vector<WeightEntry> entries;
   Reader reader;
   const JsonCursor root(*document);

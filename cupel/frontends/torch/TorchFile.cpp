@@ -148,10 +148,10 @@ Result<std::unique_ptr<ModelFile>> loadTorchFile(const std::string &path,
                                                  const std::string &wanted) {
   Result<Archive> archive = Archive::open(path);
   if (!archive)
-    return Error{archive.message()};
+    return archive.error();
   Result<Program> program = archive->program(wanted);
   if (!program)
-    return Error{program.message()};
+    return program.error();
   return std::unique_ptr<ModelFile>(std::make_unique<TorchFile>(
       path, fileOfProgram(path, program->name, archive->programs().size()), std::move(*program)));
 }

@@ -524,7 +524,7 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
       return refuse(Refusal::Invalid, "result '" + output->text + "' has no type");
     Result<RankedTensorType> type = typeOf(meta->second);
     if (!type)
-      return Error{type.message()};
+      return type.error();
     auto view = std::make_shared<ViewCall>();
     view->entry = entry;
     view->target = functionalTarget;

@@ -114,7 +114,7 @@ Status Importer::importVmap(Scope &scope, size_t &i) {
       return refuse(Refusal::Invalid, "brings back a dimension of something that is no tensor");
     Result<RankedTensorType> type = typeOf(meta->second);
     if (!type)
-      return Error{type.message()};
+      return type.error();
     Value whole;
     if (count == 0) {
       whole = b.splat(0, type->getElementType(), type->getShape());

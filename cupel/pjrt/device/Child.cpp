@@ -56,38 +56,38 @@ public:
 private:
   void enter(std::string_view stage) { reply({{"stage", stage}}); }
 
-  static ordered_json failed(const Failure &failure) {
-    return {{"outcome", failure.kind == Failure::Kind::Deadline ? "timed out" : "failed"},
-            {"failure", describeFailure(failure)}};
+  static ordered_json failed(const Error &error) {
+    return {{"outcome", error.code == ErrorCode::NoAnswer ? "timed out" : "failed"},
+            {"failure", describeError(error)}};
   }
 
   /// Loads the plugin and makes the client, once; later requests find them.
-  Answer<> open() {
+  Status open() {
     if (client)
       return {};
     std::vector<NamedValue> options;
     for (const std::string &text : optionTexts) {
       Result<NamedValue> value = parseNamedValue(text);
       if (!value)
-        return Failure{Failure::Kind::Host, "", 0, value.message()};
+        return Error{ErrorCode::Host, value.message()};
       options.push_back(std::move(*value));
     }
     if (!plugin) {
       enter("load");
-      Answer<std::shared_ptr<Plugin>> loaded = Plugin::open(path);
+      Result<std::shared_ptr<Plugin>> loaded = Plugin::open(path);
       if (!loaded)
-        return loaded.failure();
+        return loaded.error();
       plugin = *loaded;
       // Known already should the rest be lost.
       reply({{"partial", {{"plugin", describePlugin(*plugin)}}}});
     }
     enter("initialize");
-    if (Answer<> initialized = plugin->initialize(); !initialized)
-      return initialized.failure();
+    if (Status initialized = plugin->initialize(); !initialized)
+      return initialized.error();
     enter("client");
-    Answer<std::shared_ptr<Client>> created = Client::create(plugin, options);
+    Result<std::shared_ptr<Client>> created = Client::create(plugin, options);
     if (!created)
-      return created.failure();
+      return created.error();
     client = *created;
     reply(
         {{"partial", {{"plugin", describePlugin(*plugin)}, {"client", describeClient(*client)}}}});
@@ -95,10 +95,10 @@ private:
   }
 
   ordered_json describe(const ordered_json &request) {
-    Answer<> opened = open();
+    Status opened = open();
     ordered_json answer = {{"outcome", "passed"}};
     if (!opened)
-      answer = failed(opened.failure());
+      answer = failed(opened.error());
     if (plugin)
       answer["plugin"] = describePlugin(*plugin);
     if (!client)
@@ -121,12 +121,12 @@ private:
   }
 
   ordered_json run(const ordered_json &request) {
-    if (Answer<> opened = open(); !opened)
-      return failed(opened.failure());
+    if (Status opened = open(); !opened)
+      return failed(opened.error());
     enter("read");
     Result<Workload> workload = readWorkload(request.value("folder", ""));
     if (!workload)
-      return failed({Failure::Kind::Host, "", 0, workload.message()});
+      return failed(workload.error().as(ErrorCode::Host));
     RunSettings settings{request.value("timeout", 300.0), request.value("repeat", 1u)};
     RunReport report =
         runWorkload(*client, *workload, settings, [&](std::string_view stage) { enter(stage); });
@@ -156,7 +156,7 @@ private:
       std::error_code error;
       std::filesystem::create_directories(out, error);
       if (Status written = writeTensors(out + "/results.safetensors", report.results); !written)
-        return failed({Failure::Kind::Host, "", 0, written.message()});
+        return failed(written.error().as(ErrorCode::Host));
     }
     enter("compare");
     judgeAll(*workload, report, answer);

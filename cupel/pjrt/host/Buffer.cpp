@@ -27,13 +27,13 @@ void Buffer::destroy() {
   if (handle && !client->library->isGivenUp()) {
     auto args = client->library->arguments<PJRT_Buffer_Destroy_Args>();
     args->buffer = handle;
-    if (Answer<> done = client->library->call(&PJRT_Api::PJRT_Buffer_Destroy, args); !done)
-      client->library->complain(done.failure().str());
+    if (Status done = client->library->call(&PJRT_Api::PJRT_Buffer_Destroy, args); !done)
+      client->library->complain(done.message());
   }
   handle = nullptr;
 }
 
-Answer<Client::Transfer> Client::transfer(const Tensor &dense, const Device &device,
+Result<Client::Transfer> Client::transfer(const Tensor &dense, const Device &device,
                                           PJRT_HostBufferSemantics semantics) {
   // Tensors without elements may have no address; a plugin may insist on one.
   static constexpr std::byte kNothing{};
@@ -49,67 +49,67 @@ Answer<Client::Transfer> Client::transfer(const Tensor &dense, const Device &dev
   else
     args->device = device.handle;
   constexpr std::string_view kCall = "PJRT_Client_BufferFromHostBuffer";
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Client_BufferFromHostBuffer, args); !done)
-    return done.failure();
+  if (Status done = library->call(&PJRT_Api::PJRT_Client_BufferFromHostBuffer, args); !done)
+    return done.error();
   Event done(library, args->done_with_host_buffer, std::string(kCall));
   if (!args->buffer)
     return Plugin::badAnswer(kCall, "reported success and returned no buffer");
   return Transfer{Buffer(shared_from_this(), args->buffer), std::move(done)};
 }
 
-Answer<Buffer> Client::toDevice(const Tensor &tensor, const Device &device, Deadline deadline) {
+Result<Buffer> Client::toDevice(const Tensor &tensor, const Device &device, Deadline deadline) {
   Result<Tensor> dense = tensor.contiguous();
   if (!dense)
-    return Failure{Failure::Kind::Host, "", 0, dense.message()};
-  Answer<Transfer> made =
+    return Error{ErrorCode::Host, dense.message()};
+  Result<Transfer> made =
       transfer(*dense, device, PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
   if (!made)
-    return made.failure();
-  if (Answer<> done = made->done.wait(deadline); !done)
-    return done.failure();
+    return made.error();
+  if (Status done = made->done.wait(deadline); !done)
+    return done.error();
   return std::move(made->buffer);
 }
 
-Answer<Buffer> Client::lend(const Tensor &tensor, const Device &device) {
+Result<Buffer> Client::lend(const Tensor &tensor, const Device &device) {
   if (!tensor.isContiguous())
-    return Failure{Failure::Kind::Host, "", 0, "only dense row-major tensors can be lent"};
-  Answer<Transfer> made = transfer(tensor, device, PJRT_HostBufferSemantics_kImmutableZeroCopy);
+    return Error{ErrorCode::Host, "only dense row-major tensors can be lent"};
+  Result<Transfer> made = transfer(tensor, device, PJRT_HostBufferSemantics_kImmutableZeroCopy);
   if (!made)
-    return made.failure();
+    return made.error();
   return std::move(made->buffer);
 }
 
-Answer<Tensor> Buffer::onHost(std::shared_ptr<Buffer> buffer) {
+Result<Tensor> Buffer::onHost(std::shared_ptr<Buffer> buffer) {
   const auto &library = buffer->client->library;
-  Answer<DType> type = buffer->dtype();
+  Result<DType> type = buffer->dtype();
   if (!type)
-    return type.failure();
-  Answer<tensor::Shape> dims = buffer->shape();
+    return type.error();
+  Result<tensor::Shape> dims = buffer->shape();
   if (!dims)
-    return dims.failure();
+    return dims.error();
   std::optional<int64_t> size = tensor::byteCount(*type, *dims);
   constexpr std::string_view kCall = "PJRT_Buffer_OpaqueDeviceMemoryDataPointer";
   auto args = library->arguments<PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args>();
   args->buffer = buffer->handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args);
+  if (Status done = library->call(&PJRT_Api::PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args);
       !done)
-    return done.failure();
+    return done.error();
   if (!size || (*size > 0 && !args->device_memory_ptr))
     return Plugin::badAnswer(kCall, "answered no address");
   Result<Tensor> result = Tensor::borrow(
       *type, *dims, {static_cast<const std::byte *>(args->device_memory_ptr), size_t(*size)},
       std::move(buffer));
   if (!result)
-    return Failure{Failure::Kind::Host, std::string(kCall), 0, result.message()};
+    return callError(ErrorCode::Host, kCall, result.message());
   return *result;
 }
 
-Answer<DType> Buffer::dtype() const {
+Result<DType> Buffer::dtype() const {
   const auto &library = client->library;
   auto args = library->arguments<PJRT_Buffer_ElementType_Args>();
   args->buffer = handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_ElementType, args); !done)
-    return done.failure();
+  if (Status done = library->call(&PJRT_Api::PJRT_Buffer_ElementType, args); !done)
+    return done.error();
   int number = 0;
   std::memcpy(&number, &args->type, sizeof(number));
   if (std::optional<DType> type = dtypeOf(number))
@@ -118,17 +118,17 @@ Answer<DType> Buffer::dtype() const {
   if (name.empty() || number == PJRT_Buffer_Type_INVALID)
     return Plugin::badAnswer("PJRT_Buffer_ElementType",
                              fmt::format("{} is no element type", number));
-  return Failure{Failure::Kind::Host, "PJRT_Buffer_ElementType", 0,
-                 fmt::format("Cupel has no tensors of the element type {}", name)};
+  return callError(ErrorCode::Host, "PJRT_Buffer_ElementType",
+                   fmt::format("Cupel has no tensors of the element type {}", name));
 }
 
-Answer<tensor::Shape> Buffer::shape() const {
+Result<tensor::Shape> Buffer::shape() const {
   constexpr std::string_view kCall = "PJRT_Buffer_Dimensions";
   const auto &library = client->library;
   auto args = library->arguments<PJRT_Buffer_Dimensions_Args>();
   args->buffer = handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_Dimensions, args); !done)
-    return done.failure();
+  if (Status done = library->call(&PJRT_Api::PJRT_Buffer_Dimensions, args); !done)
+    return done.error();
   constexpr size_t kHighestRank = 1024;
   if (args->num_dims > kHighestRank || (args->num_dims > 0 && !args->dims))
     return Plugin::badAnswer(kCall, fmt::format("answered {} dimensions in {} list", args->num_dims,
@@ -145,12 +145,12 @@ Answer<tensor::Shape> Buffer::shape() const {
   return shape;
 }
 
-Answer<> Buffer::waitUntilReady(Deadline deadline) const {
+Status Buffer::waitUntilReady(Deadline deadline) const {
   const auto &library = client->library;
   auto args = library->arguments<PJRT_Buffer_ReadyEvent_Args>();
   args->buffer = handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_ReadyEvent, args); !done) {
-    if (isUnimplemented(done.failure()))
+  if (Status done = library->call(&PJRT_Api::PJRT_Buffer_ReadyEvent, args); !done) {
+    if (isUnimplemented(done.error()))
       return {}; // The copy to the host waits as well.
     return done;
   }
@@ -200,15 +200,15 @@ private:
 
 } // namespace
 
-Answer<Tensor> Buffer::toHost(Deadline deadline) const {
+Result<Tensor> Buffer::toHost(Deadline deadline) const {
   constexpr std::string_view kCall = "PJRT_Buffer_ToHostBuffer";
   const auto &library = client->library;
-  Answer<DType> type = dtype();
+  Result<DType> type = dtype();
   if (!type)
-    return type.failure();
-  Answer<tensor::Shape> dims = shape();
+    return type.error();
+  Result<tensor::Shape> dims = shape();
   if (!dims)
-    return dims.failure();
+    return dims.error();
   std::optional<int64_t> expected = tensor::byteCount(*type, *dims);
   if (!expected)
     return Plugin::badAnswer("PJRT_Buffer_Dimensions", fmt::format("a buffer of {} cannot exist",
@@ -227,8 +227,8 @@ Answer<Tensor> Buffer::toHost(Deadline deadline) const {
   auto query = library->arguments<PJRT_Buffer_ToHostBuffer_Args>();
   query->src = handle;
   query->host_layout = &layout;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_ToHostBuffer, query); !done)
-    return done.failure();
+  if (Status done = library->call(&PJRT_Api::PJRT_Buffer_ToHostBuffer, query); !done)
+    return done.error();
   Event unexpected(library, query->event, std::string(kCall));
   if (query->dst_size != size)
     return Plugin::badAnswer(kCall,
@@ -237,23 +237,23 @@ Answer<Tensor> Buffer::toHost(Deadline deadline) const {
 
   CopyTarget target(size);
   if (!target.data())
-    return Failure{
-        Failure::Kind::Host, std::string(kCall), 0,
-        fmt::format("no host memory for {} bytes of {}", size, tensor::describe(*type, *dims))};
+    return callError(
+        ErrorCode::Host, kCall,
+        fmt::format("no host memory for {} bytes of {}", size, tensor::describe(*type, *dims)));
   auto args = library->arguments<PJRT_Buffer_ToHostBuffer_Args>();
   args->src = handle;
   args->host_layout = &layout;
   args->dst = target.data();
   args->dst_size = size;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Buffer_ToHostBuffer, args); !done)
-    return done.failure();
+  if (Status done = library->call(&PJRT_Api::PJRT_Buffer_ToHostBuffer, args); !done)
+    return done.error();
   if (!args->event)
     return Plugin::badAnswer(kCall, "returned no event for the copy");
-  if (Answer<> done = Event(library, args->event, std::string(kCall)).wait(deadline); !done) {
+  if (Status done = Event(library, args->event, std::string(kCall)).wait(deadline); !done) {
     // The copy may still come: its memory must stay.
-    if (done.failure().kind == Failure::Kind::Deadline)
+    if (done.error().code == ErrorCode::NoAnswer)
       new std::shared_ptr<std::byte>(target.owner());
-    return done.failure();
+    return done.error();
   }
   if (target.isOverrun())
     return Plugin::badAnswer(kCall, fmt::format("wrote past the {} bytes it was given", size));
@@ -263,6 +263,6 @@ Answer<Tensor> Buffer::toHost(Deadline deadline) const {
   normalizeElements(*type, {target.data(), size});
   Result<Tensor> result = Tensor::borrow(*type, *dims, {target.data(), size}, target.owner());
   if (!result)
-    return Failure{Failure::Kind::Host, "", 0, result.message()};
+    return Error{ErrorCode::Host, result.message()};
   return *result;
 }

@@ -12,7 +12,7 @@ namespace cupel::pjrt {
 /// Longer lists than any machine has are garbled answers.
 inline constexpr size_t kMostHandles = 1 << 20;
 
-inline Answer<std::string> checkedString(std::string_view call, const char *text, size_t size) {
+inline Result<std::string> checkedString(std::string_view call, const char *text, size_t size) {
   if (size == 0)
     return std::string();
   if (!text)
@@ -24,7 +24,7 @@ inline Answer<std::string> checkedString(std::string_view call, const char *text
 
 /// A list of handles, none of which may be null.
 template <typename Handle>
-Answer<std::span<Handle *const>> checkedHandles(std::string_view call, Handle *const *handles,
+Result<std::span<Handle *const>> checkedHandles(std::string_view call, Handle *const *handles,
                                                 size_t count, std::string_view what) {
   if (count == 0)
     return std::span<Handle *const>();
@@ -38,10 +38,9 @@ Answer<std::span<Handle *const>> checkedHandles(std::string_view call, Handle *c
   return std::span(handles, count);
 }
 
-/// Whether a failure only says that the plugin does not have this.
-inline bool isUnimplemented(const Failure &failure) {
-  return failure.kind == Failure::Kind::Missing ||
-         (failure.kind == Failure::Kind::Plugin && failure.code == PJRT_Error_Code_UNIMPLEMENTED);
+/// Whether an error only says that the plugin does not have this.
+inline bool isUnimplemented(const Error &error) {
+  return error.code == ErrorCode::FunctionMissing || error.code == ErrorCode::Unsupported;
 }
 
 } // namespace cupel::pjrt

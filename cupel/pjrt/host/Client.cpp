@@ -8,21 +8,21 @@
 using namespace cupel;
 using namespace cupel::pjrt;
 
-Answer<std::shared_ptr<Client>> Client::create(std::shared_ptr<Plugin> plugin,
+Result<std::shared_ptr<Client>> Client::create(std::shared_ptr<Plugin> plugin,
                                                const std::vector<NamedValue> &options) {
   std::vector<PJRT_NamedValue> values = toPjrt(options);
   auto args = plugin->arguments<PJRT_Client_Create_Args>();
   args->create_options = values.empty() ? nullptr : values.data();
   args->num_options = values.size();
-  if (Answer<> created = plugin->call(&PJRT_Api::PJRT_Client_Create, args); !created)
-    return created.failure();
+  if (Status created = plugin->call(&PJRT_Api::PJRT_Client_Create, args); !created)
+    return created.error();
   if (!args->client)
     return Plugin::badAnswer("PJRT_Client_Create", "reported success and returned no client");
   std::shared_ptr<Client> client(new Client());
   client->library = std::move(plugin);
   client->handle = args->client;
-  if (Answer<> examined = client->examine(); !examined)
-    return examined.failure();
+  if (Status examined = client->examine(); !examined)
+    return examined.error();
   return client;
 }
 
@@ -31,59 +31,59 @@ Client::~Client() {
     return;
   auto args = library->arguments<PJRT_Client_Destroy_Args>();
   args->client = handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Client_Destroy, args); !done)
-    library->complain(done.failure().str());
+  if (Status done = library->call(&PJRT_Api::PJRT_Client_Destroy, args); !done)
+    library->complain(done.message());
 }
 
-Answer<> Client::examine() {
+Status Client::examine() {
   {
     auto args = library->arguments<PJRT_Client_PlatformName_Args>();
     args->client = handle;
-    if (Answer<> done = library->call(&PJRT_Api::PJRT_Client_PlatformName, args); !done)
+    if (Status done = library->call(&PJRT_Api::PJRT_Client_PlatformName, args); !done)
       return done;
     auto text =
         checkedString("PJRT_Client_PlatformName", args->platform_name, args->platform_name_size);
     if (!text)
-      return text.failure();
+      return text.error();
     platform = *text;
   }
   {
     auto args = library->arguments<PJRT_Client_PlatformVersion_Args>();
     args->client = handle;
-    Answer<> done = library->call(&PJRT_Api::PJRT_Client_PlatformVersion, args);
-    if (!done && !isUnimplemented(done.failure()))
+    Status done = library->call(&PJRT_Api::PJRT_Client_PlatformVersion, args);
+    if (!done && !isUnimplemented(done.error()))
       return done;
     auto text = checkedString("PJRT_Client_PlatformVersion", args->platform_version,
                               args->platform_version_size);
     if (!text)
-      return text.failure();
+      return text.error();
     version = *text;
   }
-  if (Answer<> done = examineMemories(); !done)
+  if (Status done = examineMemories(); !done)
     return done;
 
   auto all = library->arguments<PJRT_Client_Devices_Args>();
   all->client = handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Client_Devices, all); !done)
+  if (Status done = library->call(&PJRT_Api::PJRT_Client_Devices, all); !done)
     return done;
   auto handles = checkedHandles("PJRT_Client_Devices", all->devices, all->num_devices, "devices");
   if (!handles)
-    return handles.failure();
+    return handles.error();
   auto usable = library->arguments<PJRT_Client_AddressableDevices_Args>();
   usable->client = handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Client_AddressableDevices, usable); !done)
+  if (Status done = library->call(&PJRT_Api::PJRT_Client_AddressableDevices, usable); !done)
     return done;
   auto usableHandles = checkedHandles("PJRT_Client_AddressableDevices", usable->addressable_devices,
                                       usable->num_addressable_devices, "devices");
   if (!usableHandles)
-    return usableHandles.failure();
+    return usableHandles.error();
 
   std::set<PJRT_Device *> addressable(usableHandles->begin(), usableHandles->end());
   std::set<int> ids;
   for (PJRT_Device *device : *handles) {
-    Answer<Device> examined = examineDevice(device);
+    Result<Device> examined = examineDevice(device);
     if (!examined)
-      return examined.failure();
+      return examined.error();
     examined->isAddressable = addressable.erase(device) > 0;
     if (!ids.insert(examined->id).second)
       return Plugin::badAnswer("PJRT_DeviceDescription_Id",
@@ -97,32 +97,32 @@ Answer<> Client::examine() {
   return {};
 }
 
-Answer<> Client::examineMemories() {
+Status Client::examineMemories() {
   auto args = library->arguments<PJRT_Client_AddressableMemories_Args>();
   args->client = handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Client_AddressableMemories, args); !done) {
-    if (isUnimplemented(done.failure()))
+  if (Status done = library->call(&PJRT_Api::PJRT_Client_AddressableMemories, args); !done) {
+    if (isUnimplemented(done.error()))
       return {};
     return done;
   }
   auto handles = checkedHandles("PJRT_Client_AddressableMemories", args->addressable_memories,
                                 args->num_addressable_memories, "memories");
   if (!handles)
-    return handles.failure();
+    return handles.error();
   for (PJRT_Memory *memory : *handles) {
     MemorySpace space{memory, 0, "", ""};
     auto id = library->arguments<PJRT_Memory_Id_Args>();
     id->memory = memory;
-    if (Answer<> done = library->call(&PJRT_Api::PJRT_Memory_Id, id); !done)
+    if (Status done = library->call(&PJRT_Api::PJRT_Memory_Id, id); !done)
       return done;
     space.id = id->id;
     auto kind = library->arguments<PJRT_Memory_Kind_Args>();
     kind->memory = memory;
-    if (Answer<> done = library->call(&PJRT_Api::PJRT_Memory_Kind, kind); !done)
+    if (Status done = library->call(&PJRT_Api::PJRT_Memory_Kind, kind); !done)
       return done;
     auto kindText = checkedString("PJRT_Memory_Kind", kind->kind, kind->kind_size);
     if (!kindText)
-      return kindText.failure();
+      return kindText.error();
     space.kind = *kindText;
     auto text = library->arguments<PJRT_Memory_DebugString_Args>();
     text->memory = memory;
@@ -135,31 +135,31 @@ Answer<> Client::examineMemories() {
   return {};
 }
 
-Answer<Device> Client::examineDevice(PJRT_Device *device) const {
+Result<Device> Client::examineDevice(PJRT_Device *device) const {
   Device result;
   result.handle = device;
   auto description = library->arguments<PJRT_Device_GetDescription_Args>();
   description->device = device;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Device_GetDescription, description); !done)
-    return done.failure();
+  if (Status done = library->call(&PJRT_Api::PJRT_Device_GetDescription, description); !done)
+    return done.error();
   PJRT_DeviceDescription *described = description->device_description;
   if (!described)
     return Plugin::badAnswer("PJRT_Device_GetDescription", "returned no description");
 
   auto id = library->arguments<PJRT_DeviceDescription_Id_Args>();
   id->device_description = described;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_DeviceDescription_Id, id); !done)
-    return done.failure();
+  if (Status done = library->call(&PJRT_Api::PJRT_DeviceDescription_Id, id); !done)
+    return done.error();
   result.id = id->id;
 
   auto kind = library->arguments<PJRT_DeviceDescription_Kind_Args>();
   kind->device_description = described;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_DeviceDescription_Kind, kind); !done)
-    return done.failure();
+  if (Status done = library->call(&PJRT_Api::PJRT_DeviceDescription_Kind, kind); !done)
+    return done.error();
   auto kindText =
       checkedString("PJRT_DeviceDescription_Kind", kind->device_kind, kind->device_kind_size);
   if (!kindText)
-    return kindText.failure();
+    return kindText.error();
   result.kind = *kindText;
 
   // What follows is good to know; a plugin without it can be worked with.
@@ -184,7 +184,7 @@ Answer<Device> Client::examineDevice(PJRT_Device *device) const {
     auto values = fromPjrt(attributes->attributes, attributes->num_attributes,
                            "PJRT_DeviceDescription_Attributes");
     if (!values)
-      return values.failure();
+      return values.error();
     result.attributes = std::move(*values);
   }
 
@@ -199,7 +199,7 @@ Answer<Device> Client::examineDevice(PJRT_Device *device) const {
     auto handles = checkedHandles("PJRT_Device_AddressableMemories", memories->memories,
                                   memories->num_memories, "memories");
     if (!handles)
-      return handles.failure();
+      return handles.error();
     for (PJRT_Memory *memory : *handles)
       if (auto found = findMemory(memory); found != memoryList.end())
         result.memoryIds.push_back(found->id);

@@ -42,20 +42,20 @@ public:
   PJRT_Buffer *get() const { return handle; }
 
   /// As the plugin says. A type that tensors do not have is a failure that names it.
-  Answer<tensor::DType> dtype() const;
+  Result<tensor::DType> dtype() const;
   /// Negative or impossible sizes are a failure.
-  Answer<tensor::Shape> shape() const;
+  Result<tensor::Shape> shape() const;
 
   /// Waits until the array is computed; an error of the computation arrives here.
-  Answer<> waitUntilReady(Deadline deadline) const;
+  Status waitUntilReady(Deadline deadline) const;
 
   /// Copies the elements to the host in row-major order. That the plugin writes neither less nor
   /// more than it announced is checked.
-  Answer<tensor::Tensor> toHost(Deadline deadline) const;
+  Result<tensor::Tensor> toHost(Deadline deadline) const;
 
   /// The array where it lies, for a device whose memory is the host's (the caller knows): dense,
   /// row-major, kept alive by the tensor.
-  static Answer<tensor::Tensor> onHost(std::shared_ptr<Buffer> buffer);
+  static Result<tensor::Tensor> onHost(std::shared_ptr<Buffer> buffer);
 
 private:
   void destroy();
@@ -87,12 +87,12 @@ public:
 
   /// Runs on all its devices: arguments[d][i] is argument i on device d. Returns when every device
   /// says it is done, with results[d][i]. Arguments are not donated.
-  Answer<std::vector<std::vector<Buffer>>>
+  Result<std::vector<std::vector<Buffer>>>
   execute(std::span<const std::vector<const Buffer *>> arguments, Deadline deadline);
 
 private:
   friend class Client;
-  Answer<> examine();
+  Status examine();
 
   std::shared_ptr<Client> client;
   PJRT_LoadedExecutable *handle = nullptr;
@@ -102,7 +102,7 @@ private:
 
 class Client : public std::enable_shared_from_this<Client> {
 public:
-  static Answer<std::shared_ptr<Client>> create(std::shared_ptr<Plugin> plugin,
+  static Result<std::shared_ptr<Client>> create(std::shared_ptr<Plugin> plugin,
                                                 const std::vector<NamedValue> &options = {});
   ~Client();
   Client(const Client &) = delete;
@@ -118,14 +118,14 @@ public:
   const Device *findDevice(int64_t id) const;
 
   /// Copies a tensor to a device and waits until the plugin needs the tensor no more.
-  Answer<Buffer> toDevice(const tensor::Tensor &tensor, const Device &device, Deadline deadline);
+  Result<Buffer> toDevice(const tensor::Tensor &tensor, const Device &device, Deadline deadline);
 
   /// Gives a tensor to a device that may read it in place; its memory must stay as it is until the
   /// buffer is destroyed.
-  Answer<Buffer> lend(const tensor::Tensor &tensor, const Device &device);
+  Result<Buffer> lend(const tensor::Tensor &tensor, const Device &device);
 
   /// Compiles MLIR (text, bytecode or a portable artifact).
-  Answer<Executable> compile(std::string_view code, const CompileOptions &options);
+  Result<Executable> compile(std::string_view code, const CompileOptions &options);
 
 private:
   friend class Buffer;
@@ -135,11 +135,11 @@ private:
     Buffer buffer;
     Event done; ///< When the plugin needs the host's memory no more.
   };
-  Answer<Transfer> transfer(const tensor::Tensor &dense, const Device &device,
+  Result<Transfer> transfer(const tensor::Tensor &dense, const Device &device,
                             PJRT_HostBufferSemantics semantics);
-  Answer<> examine();
-  Answer<> examineMemories();
-  Answer<Device> examineDevice(PJRT_Device *handle) const;
+  Status examine();
+  Status examineMemories();
+  Result<Device> examineDevice(PJRT_Device *handle) const;
 
   std::shared_ptr<Plugin> library;
   PJRT_Client *handle = nullptr;

@@ -18,7 +18,7 @@ public:
   struct Pending {
     std::shared_ptr<Plugin> plugin;
     std::string call;
-    std::function<void(Answer<>)> done; ///< Empty once it was called or nobody waits.
+    std::function<void(Status)> done; ///< Empty once it was called or nobody waits.
     bool hasFired = false;
   };
 
@@ -52,7 +52,7 @@ public:
   void fire(uintptr_t number, PJRT_Error *error) {
     std::shared_ptr<Plugin> plugin;
     std::string call;
-    std::function<void(Answer<>)> done;
+    std::function<void(Status)> done;
     {
       std::lock_guard lock(mutex);
       auto found = pendings.find(number);
@@ -67,7 +67,7 @@ public:
       }
       done = std::move(found->second.done);
     }
-    Answer<> answer;
+    Status answer;
     if (error)
       answer = plugin->takeError(error, call);
     if (done)
@@ -87,14 +87,14 @@ extern "C" void cupelPjrtEventIsReady(PJRT_Error *error, void *number) {
 }
 
 /// Registers; `number` is what to abandon.
-Answer<> registerCallback(const std::shared_ptr<Plugin> &plugin, PJRT_Event *event,
-                          std::string call, std::function<void(Answer<>)> done, uintptr_t &number) {
+Status registerCallback(const std::shared_ptr<Plugin> &plugin, PJRT_Event *event,
+                          std::string call, std::function<void(Status)> done, uintptr_t &number) {
   number = PendingCallbacks::instance().add({plugin, std::move(call), std::move(done)});
   auto args = plugin->arguments<PJRT_Event_OnReady_Args>();
   args->event = event;
   args->callback = cupelPjrtEventIsReady;
   args->user_arg = reinterpret_cast<void *>(number);
-  Answer<> asked = plugin->call(&PJRT_Api::PJRT_Event_OnReady, args);
+  Status asked = plugin->call(&PJRT_Api::PJRT_Event_OnReady, args);
   if (!asked)
     PendingCallbacks::instance().abandon(number);
   return asked;
@@ -121,12 +121,13 @@ void Event::destroy() {
   event = nullptr;
 }
 
-Failure Event::lateFailure() {
+Error Event::lateError() {
   plugin->giveUp();
-  return {Failure::Kind::Deadline, call, 0, "its event did not become ready before the deadline"};
+  return callError(ErrorCode::NoAnswer, call,
+                   "its event did not become ready before the deadline");
 }
 
-Answer<> Event::wait(Deadline deadline) {
+Status Event::wait(Deadline deadline) {
   if (!event)
     return {};
   if (!plugin->has(&PJRT_Api::PJRT_Event_OnReady))
@@ -136,20 +137,20 @@ Answer<> Event::wait(Deadline deadline) {
   struct State {
     std::mutex mutex;
     std::condition_variable condition;
-    std::optional<Answer<>> answer;
+    std::optional<Status> answer;
   };
   auto state = std::make_shared<State>();
   uintptr_t number = 0;
-  Answer<> asked = registerCallback(
+  Status asked = registerCallback(
       plugin, event, call,
-      [state](Answer<> answer) {
+      [state](Status answer) {
         std::lock_guard lock(state->mutex);
         state->answer = std::move(answer);
         state->condition.notify_all();
       },
       number);
   if (!asked) {
-    if (asked.failure().code == PJRT_Error_Code_UNIMPLEMENTED)
+    if (asked.error().code == ErrorCode::Unsupported)
       return waitByPolling(deadline);
     return asked;
   }
@@ -157,34 +158,31 @@ Answer<> Event::wait(Deadline deadline) {
   if (!state->condition.wait_until(lock, deadline, [&] { return state->answer.has_value(); })) {
     lock.unlock();
     PendingCallbacks::instance().abandon(number);
-    return lateFailure();
+    return lateError();
   }
   return std::move(*state->answer);
 }
 
-Answer<> Event::waitByPolling(Deadline deadline) {
+Status Event::waitByPolling(Deadline deadline) {
   if (!plugin->has(&PJRT_Api::PJRT_Event_IsReady)) {
     // Nothing else is left; whoever started this process watches it.
     auto args = plugin->arguments<PJRT_Event_Await_Args>();
     args->event = event;
-    Answer<> done = plugin->call(&PJRT_Api::PJRT_Event_Await, args);
-    if (!done && done.failure().kind == Failure::Kind::Plugin) {
-      Failure failure = done.failure();
-      failure.call = call;
-      return failure;
-    }
+    Status done = plugin->call(&PJRT_Api::PJRT_Event_Await, args);
+    if (!done && isPluginsOwn(done.error()))
+      return errorOf(done.error(), call);
     return done;
   }
   auto pause = std::chrono::microseconds(20);
   while (true) {
     auto args = plugin->arguments<PJRT_Event_IsReady_Args>();
     args->event = event;
-    if (Answer<> asked = plugin->call(&PJRT_Api::PJRT_Event_IsReady, args); !asked)
+    if (Status asked = plugin->call(&PJRT_Api::PJRT_Event_IsReady, args); !asked)
       return asked;
     if (args->is_ready)
       break;
     if (std::chrono::steady_clock::now() >= deadline)
-      return lateFailure();
+      return lateError();
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(2000));
   }
@@ -192,11 +190,8 @@ Answer<> Event::waitByPolling(Deadline deadline) {
     return {};
   auto args = plugin->arguments<PJRT_Event_Error_Args>();
   args->event = event;
-  Answer<> error = plugin->call(&PJRT_Api::PJRT_Event_Error, args);
-  if (!error && error.failure().kind == Failure::Kind::Plugin) {
-    Failure failure = error.failure();
-    failure.call = call;
-    return failure;
-  }
+  Status error = plugin->call(&PJRT_Api::PJRT_Event_Error, args);
+  if (!error && isPluginsOwn(error.error()))
+    return errorOf(error.error(), call);
   return error;
 }

@@ -19,11 +19,11 @@ public:
 
   /// Waits until the event happened or the deadline passed. After the deadline the plugin is given
   /// up and the event is left alone.
-  Answer<> wait(Deadline deadline);
+  Status wait(Deadline deadline);
 
 private:
-  Answer<> waitByPolling(Deadline deadline);
-  Failure lateFailure();
+  Status waitByPolling(Deadline deadline);
+  Error lateError();
   void destroy();
 
   std::shared_ptr<Plugin> plugin;

@@ -16,11 +16,11 @@ Executable::~Executable() {
     return;
   auto args = client->library->arguments<PJRT_LoadedExecutable_Destroy_Args>();
   args->executable = handle;
-  if (Answer<> done = client->library->call(&PJRT_Api::PJRT_LoadedExecutable_Destroy, args); !done)
-    client->library->complain(done.failure().str());
+  if (Status done = client->library->call(&PJRT_Api::PJRT_LoadedExecutable_Destroy, args); !done)
+    client->library->complain(done.message());
 }
 
-Answer<Executable> Client::compile(std::string_view code, const CompileOptions &options) {
+Result<Executable> Client::compile(std::string_view code, const CompileOptions &options) {
   std::string bytes(code); // The interface wants a pointer it could write through.
   std::string serialized = options.serialize();
   Arguments<PJRT_Program> program = library->arguments<PJRT_Program>();
@@ -34,13 +34,13 @@ Answer<Executable> Client::compile(std::string_view code, const CompileOptions &
   args->program = &program.args;
   args->compile_options = serialized.data();
   args->compile_options_size = serialized.size();
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Client_Compile, args); !done)
-    return done.failure();
+  if (Status done = library->call(&PJRT_Api::PJRT_Client_Compile, args); !done)
+    return done.error();
   if (!args->executable)
     return Plugin::badAnswer("PJRT_Client_Compile", "reported success and returned no executable");
   Executable executable(shared_from_this(), args->executable);
-  if (Answer<> done = executable.examine(); !done)
-    return done.failure();
+  if (Status done = executable.examine(); !done)
+    return done.error();
   size_t expected = static_cast<size_t>(options.replicas * options.partitions);
   if (executable.devices().size() > expected || executable.devices().empty())
     return Plugin::badAnswer("PJRT_LoadedExecutable_AddressableDevices",
@@ -50,11 +50,11 @@ Answer<Executable> Client::compile(std::string_view code, const CompileOptions &
   return executable;
 }
 
-Answer<> Executable::examine() {
+Status Executable::examine() {
   const auto &library = client->library;
   auto get = library->arguments<PJRT_LoadedExecutable_GetExecutable_Args>();
   get->loaded_executable = handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_LoadedExecutable_GetExecutable, get); !done)
+  if (Status done = library->call(&PJRT_Api::PJRT_LoadedExecutable_GetExecutable, get); !done)
     return done;
   PJRT_Executable *executable = get->executable;
   if (!executable)
@@ -72,7 +72,7 @@ Answer<> Executable::examine() {
 
   auto outputs = library->arguments<PJRT_Executable_NumOutputs_Args>();
   outputs->executable = executable;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_Executable_NumOutputs, outputs); !done)
+  if (Status done = library->call(&PJRT_Api::PJRT_Executable_NumOutputs, outputs); !done)
     return done;
   if (outputs->num_outputs > kMostHandles)
     return Plugin::badAnswer(
@@ -109,27 +109,26 @@ Answer<> Executable::examine() {
 
   auto devices = library->arguments<PJRT_LoadedExecutable_AddressableDevices_Args>();
   devices->executable = handle;
-  if (Answer<> done = library->call(&PJRT_Api::PJRT_LoadedExecutable_AddressableDevices, devices);
+  if (Status done = library->call(&PJRT_Api::PJRT_LoadedExecutable_AddressableDevices, devices);
       !done)
     return done;
   auto handles =
       checkedHandles("PJRT_LoadedExecutable_AddressableDevices", devices->addressable_devices,
                      devices->num_addressable_devices, "devices");
   if (!handles)
-    return handles.failure();
+    return handles.error();
   deviceHandles.assign(handles->begin(), handles->end());
   return {};
 }
 
-Answer<std::vector<std::vector<Buffer>>>
+Result<std::vector<std::vector<Buffer>>>
 Executable::execute(std::span<const std::vector<const Buffer *>> arguments, Deadline deadline) {
   constexpr std::string_view kCall = "PJRT_LoadedExecutable_Execute";
   const auto &library = client->library;
   size_t numDevices = deviceHandles.size(), numOutputs = information.outputs;
   size_t numArgs = arguments.empty() ? 0 : arguments.front().size();
   if (arguments.size() != numDevices)
-    return Failure{Failure::Kind::Host, "", 0,
-                   fmt::format("arguments for {} devices, but the program runs on {}",
+    return Error{ErrorCode::Host, fmt::format("arguments for {} devices, but the program runs on {}",
                                arguments.size(), numDevices)};
 
   std::vector<std::vector<PJRT_Buffer *>> argumentHandles(numDevices);
@@ -142,7 +141,7 @@ Executable::execute(std::span<const std::vector<const Buffer *>> arguments, Dead
   std::vector<PJRT_Event *> events(numDevices, nullptr);
   for (size_t d = 0; d < numDevices; ++d) {
     if (arguments[d].size() != numArgs)
-      return Failure{Failure::Kind::Host, "", 0, "devices with different numbers of arguments"};
+      return Error{ErrorCode::Host, "devices with different numbers of arguments"};
     for (const Buffer *buffer : arguments[d])
       argumentHandles[d].push_back(buffer->get());
     argumentLists[d] = argumentHandles[d].data();
@@ -163,14 +162,14 @@ Executable::execute(std::span<const std::vector<const Buffer *>> arguments, Dead
   args->num_args = numArgs;
   args->output_lists = outputLists.data();
   args->device_complete_events = events.data();
-  Answer<> called = library->call(&PJRT_Api::PJRT_LoadedExecutable_Execute, args);
+  Status called = library->call(&PJRT_Api::PJRT_LoadedExecutable_Execute, args);
 
   // From here on everything that was handed out is ours to free, whatever else went wrong.
   std::vector<std::vector<Buffer>> results(numDevices);
   std::vector<Event> complete;
-  std::optional<Failure> failure;
+  std::optional<Error> failure;
   if (!called)
-    failure = called.failure();
+    failure = called.error();
   for (size_t d = 0; d < numDevices; ++d) {
     complete.emplace_back(library, events[d], std::string(kCall));
     for (size_t i = 0; i < outputs[d].size(); ++i) {
@@ -188,8 +187,8 @@ Executable::execute(std::span<const std::vector<const Buffer *>> arguments, Dead
   }
   // An event that is null says that the plugin waited itself.
   for (size_t d = 0; d < numDevices && (!failure || called); ++d)
-    if (Answer<> done = complete[d].wait(deadline); !done && !failure)
-      failure = done.failure();
+    if (Status done = complete[d].wait(deadline); !done && !failure)
+      failure = done.error();
   if (failure)
     return *failure;
   return results;

@@ -99,10 +99,10 @@ std::vector<PJRT_NamedValue> cupel::pjrt::toPjrt(const std::vector<NamedValue> &
 
 static constexpr int kLikeliestType = 31;
 
-Answer<std::vector<NamedValue>> cupel::pjrt::fromPjrt(const PJRT_NamedValue *values, size_t count,
+Result<std::vector<NamedValue>> cupel::pjrt::fromPjrt(const PJRT_NamedValue *values, size_t count,
                                                       std::string_view call) {
   auto bad = [&](std::string message) {
-    return Failure{Failure::Kind::BadAnswer, std::string(call), 0, std::move(message)};
+    return callError(ErrorCode::BadAnswer, call, message);
   };
   std::vector<NamedValue> result;
   if (count == 0)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cupel/pjrt/Structs.h"
-#include "cupel/pjrt/host/Failure.h"
+#include "cupel/pjrt/host/PluginErrors.h"
 
 #include <cstdint>
 #include <string>
@@ -30,7 +30,7 @@ Result<NamedValue> parseNamedValue(std::string_view text);
 std::vector<PJRT_NamedValue> toPjrt(const std::vector<NamedValue> &values);
 
 /// Copies what a plugin answered to `call`.
-Answer<std::vector<NamedValue>> fromPjrt(const PJRT_NamedValue *values, size_t count,
+Result<std::vector<NamedValue>> fromPjrt(const PJRT_NamedValue *values, size_t count,
                                          std::string_view call);
 
 } // namespace cupel::pjrt

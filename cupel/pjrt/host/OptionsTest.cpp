@@ -66,8 +66,8 @@ TEST(NamedValues, SurviveTheTrip) {
       {"s", std::string("x\0y", 3)}, {"i", int64_t(-5)}, {"l", std::vector<int64_t>{1, 2}},
       {"e", std::vector<int64_t>{}}, {"f", 1.5f},        {"b", true}};
   std::vector<PJRT_NamedValue> raw = toPjrt(values);
-  Answer<std::vector<NamedValue>> back = fromPjrt(raw.data(), raw.size(), "call");
-  ASSERT_TRUE(back) << back.failure().str();
+  Result<std::vector<NamedValue>> back = fromPjrt(raw.data(), raw.size(), "call");
+  ASSERT_TRUE(back) << back.message();
   EXPECT_EQ(*back, values);
   EXPECT_EQ(values[2].str(), "[1,2]");
   EXPECT_EQ(values[5].str(), "true");

@@ -11,19 +11,19 @@
 using namespace cupel;
 using namespace cupel::pjrt;
 
-static Failure loadFailure(const std::string &path, std::string message) {
-  return {Failure::Kind::Load, "", 0, fmt::format("{}: {}", path, message)};
+static Error loadError(const std::string &path, const std::string &message) {
+  return Error(ErrorCode::PluginNotLoadable, path + ": " + message);
 }
 
-Answer<std::shared_ptr<Plugin>> Plugin::load(const std::string &path) {
-  Answer<std::shared_ptr<Plugin>> plugin = open(path);
+Result<std::shared_ptr<Plugin>> Plugin::load(const std::string &path) {
+  Result<std::shared_ptr<Plugin>> plugin = open(path);
   if (plugin)
-    if (Answer<> initialized = (*plugin)->initialize(); !initialized)
-      return initialized.failure();
+    if (Status initialized = (*plugin)->initialize(); !initialized)
+      return initialized.error();
   return plugin;
 }
 
-Answer<std::shared_ptr<Plugin>> Plugin::open(const std::string &path) {
+Result<std::shared_ptr<Plugin>> Plugin::open(const std::string &path) {
   // One table a library and process: initialising twice is an error in some plugins.
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<Plugin>> loaded;
@@ -36,9 +36,9 @@ Answer<std::shared_ptr<Plugin>> Plugin::open(const std::string &path) {
   if (auto found = loaded.find(absolute); found != loaded.end())
     return found->second;
   if (!std::filesystem::exists(absolute, error))
-    return loadFailure(path, "no such file");
+    return loadError(path, "no such file");
   if (std::filesystem::is_directory(absolute, error))
-    return loadFailure(path, "is a folder; name the plugin's .so file");
+    return loadError(path, "is a folder; name the plugin's .so file");
 
   // RTLD_LOCAL keeps its LLVM and protobuf apart from everybody else's; RTLD_NOW finds missing
   // symbols here and not in the middle of a test.
@@ -48,46 +48,46 @@ Answer<std::shared_ptr<Plugin>> Plugin::open(const std::string &path) {
     std::string reason = given ? given : "no reason given", hint = missingPackage(reason);
     if (hint.empty() && reason.find("cannot open shared object file") != std::string::npos)
       hint = " (is LD_LIBRARY_PATH set for the libraries it needs?)";
-    return loadFailure(path, fmt::format("cannot be loaded: {}{}", reason, hint));
+    return loadError(path, fmt::format("cannot be loaded: {}{}", reason, hint));
   }
   dlerror();
   void *symbol = dlsym(library, "GetPjrtApi");
   if (!symbol)
-    return loadFailure(path, "exports no GetPjrtApi, so it is not a PJRT plugin");
+    return loadError(path, "exports no GetPjrtApi, so it is not a PJRT plugin");
 
   std::shared_ptr<Plugin> plugin(new Plugin());
   plugin->file = absolute;
   plugin->table = reinterpret_cast<PJRT_GetApiFunction>(symbol)();
-  if (Answer<> read = plugin->readTable(); !read)
-    return read.failure();
+  if (Status read = plugin->readTable(); !read)
+    return read.error();
   loaded[absolute] = plugin;
   return plugin;
 }
 
-Answer<> Plugin::readTable() {
+Status Plugin::readTable() {
   if (!table)
-    return loadFailure(file, "GetPjrtApi returned null");
+    return loadError(file, "GetPjrtApi returned null");
   // Everything up to the version must be there before the version can be read.
   size_t smallest = offsetof(PJRT_Api, PJRT_Error_Destroy);
   if (table->struct_size < smallest)
-    return loadFailure(file, fmt::format("its table says it is {} bytes long; even the version "
+    return loadError(file, fmt::format("its table says it is {} bytes long; even the version "
                                          "ends at {}",
                                          table->struct_size, smallest));
   if (table->struct_size > (1 << 20))
-    return loadFailure(file, fmt::format("its table says it is {} bytes long, which cannot be",
+    return loadError(file, fmt::format("its table says it is {} bytes long, which cannot be",
                                          table->struct_size));
   major = table->pjrt_api_version.major_version;
   minor = table->pjrt_api_version.minor_version;
   if (major != PJRT_API_MAJOR)
-    return loadFailure(file, fmt::format("it speaks PJRT {}.{}; Cupel speaks {}.{} to {}.x", major,
+    return loadError(file, fmt::format("it speaks PJRT {}.{}; Cupel speaks {}.{} to {}.x", major,
                                          minor, PJRT_API_MAJOR, kOldestMinor, PJRT_API_MAJOR));
   if (minor < kOldestMinor)
-    return loadFailure(file, fmt::format("it speaks PJRT {}.{}, whose functions stand in another "
+    return loadError(file, fmt::format("it speaks PJRT {}.{}, whose functions stand in another "
                                          "order; Cupel needs {}.{} or newer",
                                          major, minor, PJRT_API_MAJOR, kOldestMinor));
   size_t needed = offsetof(PJRT_Api, PJRT_Buffer_ToHostBuffer) + sizeof(void *);
   if (table->struct_size < needed)
-    return loadFailure(file, fmt::format("its table ends at byte {}, before functions that every "
+    return loadError(file, fmt::format("its table ends at byte {}, before functions that every "
                                          "host needs (the last of them ends at {})",
                                          table->struct_size, needed));
 
@@ -106,28 +106,28 @@ Answer<> Plugin::readTable() {
   return {};
 }
 
-Answer<> Plugin::initialize() {
+Status Plugin::initialize() {
   std::lock_guard lock(initializing);
   if (isInitialized)
     return {};
   if (has(&PJRT_Api::PJRT_Plugin_Initialize)) {
     auto args = arguments<PJRT_Plugin_Initialize_Args>();
-    if (Answer<> done = call(&PJRT_Api::PJRT_Plugin_Initialize, args); !done)
-      return done.failure();
+    if (Status done = call(&PJRT_Api::PJRT_Plugin_Initialize, args); !done)
+      return done.error();
   }
   isInitialized = true;
   if (!has(&PJRT_Api::PJRT_Plugin_Attributes))
     return {};
   auto args = arguments<PJRT_Plugin_Attributes_Args>();
-  if (Answer<> done = call(&PJRT_Api::PJRT_Plugin_Attributes, args); !done) {
-    if (done.failure().code == PJRT_Error_Code_UNIMPLEMENTED)
+  if (Status done = call(&PJRT_Api::PJRT_Plugin_Attributes, args); !done) {
+    if (done.error().code == ErrorCode::Unsupported)
       return {};
-    return done.failure();
+    return done.error();
   }
-  Answer<std::vector<NamedValue>> values =
+  Result<std::vector<NamedValue>> values =
       fromPjrt(args->attributes, args->num_attributes, "PJRT_Plugin_Attributes");
   if (!values)
-    return values.failure();
+    return values.error();
   attributeList = std::move(*values);
   return {};
 }
@@ -140,8 +140,9 @@ std::optional<std::vector<int64_t>> Plugin::stablehloVersion() const {
   return std::nullopt;
 }
 
-Failure Plugin::takeError(PJRT_Error *error, std::string_view callName) const {
-  Failure failure{Failure::Kind::Plugin, std::string(callName), PJRT_Error_Code_UNKNOWN, ""};
+Error Plugin::takeError(PJRT_Error *error, std::string_view callName) const {
+  int code = PJRT_Error_Code_UNKNOWN;
+  std::string text;
   // These three are called directly: an error while reading an error must not recurse.
   if (auto *getCode = findFunction(table, &PJRT_Api::PJRT_Error_GetCode)) {
     auto args = arguments<PJRT_Error_GetCode_Args>();
@@ -154,7 +155,7 @@ Failure Plugin::takeError(PJRT_Error *error, std::string_view callName) const {
         destroy(&destroyArgs.args);
       }
     } else {
-      std::memcpy(&failure.code, &args->code, sizeof(failure.code));
+      std::memcpy(&code, &args->code, sizeof(code));
     }
   }
   if (auto *message = findFunction(table, &PJRT_Api::PJRT_Error_Message)) {
@@ -163,24 +164,25 @@ Failure Plugin::takeError(PJRT_Error *error, std::string_view callName) const {
     message(&args.args);
     constexpr size_t kLongestMessage = 1 << 20;
     if (args->message && args->message_size > 0)
-      failure.message.assign(args->message, std::min(args->message_size, kLongestMessage));
+      text.assign(args->message, std::min(args->message_size, kLongestMessage));
   }
-  if (failure.message.empty())
-    failure.message = "(the plugin gave no message)";
-  if (failure.code <= PJRT_Error_Code_OK || failure.code > PJRT_Error_Code_UNAUTHENTICATED)
-    failure.message += fmt::format(" (error code {} does not exist)", failure.code);
+  if (text.empty())
+    text = "(the plugin gave no message)";
+  if (code <= PJRT_Error_Code_OK || code > PJRT_Error_Code_UNAUTHENTICATED)
+    text += fmt::format(" (error code {} does not exist)", code);
   if (auto *destroy = findFunction(table, &PJRT_Api::PJRT_Error_Destroy)) {
     auto args = arguments<PJRT_Error_Destroy_Args>();
     args->error = error;
     destroy(&args.args);
   }
-  return failure;
+  return callError(errorCodeOf(code), callName, text);
 }
 
-Failure Plugin::missing(std::string_view callName) const {
-  return {Failure::Kind::Missing, std::string(callName), 0,
-          fmt::format("the plugin (PJRT {}.{}, table of {} bytes) does not have this function",
-                      major, minor, tableSize())};
+Error Plugin::missing(std::string_view callName) const {
+  return callError(
+      ErrorCode::FunctionMissing, callName,
+      fmt::format("the plugin (PJRT {}.{}, table of {} bytes) does not have this function", major,
+                  minor, tableSize()));
 }
 
 std::span<const std::string_view> Plugin::usedFunctions() {

@@ -36,11 +36,11 @@ struct Extension {
 class Plugin : public std::enable_shared_from_this<Plugin> {
 public:
   /// Opens the library and takes its table. The same path opened twice gives one plugin.
-  static Answer<std::shared_ptr<Plugin>> open(const std::string &path);
+  static Result<std::shared_ptr<Plugin>> open(const std::string &path);
   /// Lets the plugin set itself up and reads its attributes; the second time it does nothing.
-  Answer<> initialize();
+  Status initialize();
   /// Opens and initialises.
-  static Answer<std::shared_ptr<Plugin>> load(const std::string &path);
+  static Result<std::shared_ptr<Plugin>> load(const std::string &path);
 
   const std::string &path() const { return file; }
   int majorVersion() const { return major; }
@@ -73,7 +73,7 @@ public:
   }
 
   /// Calls a function of the table. An error becomes a failure that names the call.
-  template <typename Args> Answer<> call(Function<Args> function, Arguments<Args> &args) const {
+  template <typename Args> Status call(Function<Args> function, Arguments<Args> &args) const {
     auto *pointer = findFunction(table, function);
     if (!pointer)
       return missing(nameOf(function));
@@ -83,14 +83,14 @@ public:
     return {};
   }
 
-  /// Turns an error into a failure and frees it.
-  Failure takeError(PJRT_Error *error, std::string_view call) const;
+  /// Turns a plugin's error into one of ours and frees it.
+  Error takeError(PJRT_Error *error, std::string_view call) const;
 
   /// An answer that breaks the rules.
-  static Failure badAnswer(std::string_view call, std::string message) {
-    return {Failure::Kind::BadAnswer, std::string(call), 0, std::move(message)};
+  static Error badAnswer(std::string_view call, std::string_view message) {
+    return callError(ErrorCode::BadAnswer, call, message);
   }
-  Failure missing(std::string_view call) const;
+  Error missing(std::string_view call) const;
 
   /// Once a deadline passed inside a call or a wait, nothing of the plugin is touched again: its
   /// objects are left to the end of the process.
@@ -105,7 +105,7 @@ private:
   static constexpr size_t kFirstEntry = 40;
 
   Plugin() = default;
-  Answer<> readTable();
+  Status readTable();
 
   std::string file;
   const PJRT_Api *table = nullptr;

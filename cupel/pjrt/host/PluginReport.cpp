@@ -58,12 +58,12 @@ ordered_json cupel::pjrt::describeClient(const Client &client) {
   return result;
 }
 
-ordered_json cupel::pjrt::describeFailure(const Failure &failure) {
-  ordered_json result = {{"class", failure.errorClass()}, {"message", failure.str()}};
-  if (!failure.call.empty())
-    result["call"] = failure.call;
-  if (failure.kind == Failure::Kind::Plugin)
-    result["code"] = errorCodeName(failure.code);
+ordered_json cupel::pjrt::describeError(const Error &error) {
+  ordered_json result = {{"class", errorClass(error)}, {"message", error.message}};
+  if (!error.place.call.empty())
+    result["call"] = error.place.call;
+  if (isPluginsOwn(error))
+    result["code"] = info(error.code).canonicalName;
   return result;
 }
 
@@ -90,7 +90,7 @@ ordered_json cupel::pjrt::selfTest(Client &client, double timeout,
   for (const RunReport::Stage &stage : report.stages)
     result["stages"].push_back({{"name", stage.name}, {"seconds", stage.seconds}});
   if (report.failure) {
-    result["failure"] = describeFailure(*report.failure);
+    result["failure"] = describeError(*report.failure);
     return result;
   }
   const auto &results = report.results.front();

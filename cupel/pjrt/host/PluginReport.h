@@ -16,7 +16,7 @@ nlohmann::ordered_json describePlugin(const Plugin &plugin);
 nlohmann::ordered_json describeClient(const Client &client);
 
 /// {call, code, class, message} of a failure.
-nlohmann::ordered_json describeFailure(const Failure &failure);
+nlohmann::ordered_json describeError(const Error &error);
 
 /// Adds two vectors on the first device and compares. Announces its stages.
 nlohmann::ordered_json selfTest(Client &client, double timeout,

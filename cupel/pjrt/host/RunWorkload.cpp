@@ -5,21 +5,20 @@
 using namespace cupel;
 using namespace cupel::pjrt;
 
-Answer<std::vector<const Device *>> cupel::pjrt::devicesFor(const Client &client,
+Result<std::vector<const Device *>> cupel::pjrt::devicesFor(const Client &client,
                                                             const Workload &workload) {
   auto needed = static_cast<size_t>(workload.options.replicas * workload.options.partitions);
   std::vector<const Device *> all = client.addressableDevices(), result;
   if (all.size() < needed)
-    return Failure{
-        Failure::Kind::Host, "", 0,
+    return Error{
+        ErrorCode::NeedsMoreDevices,
         fmt::format("the program runs on {} devices, the plugin has {}", needed, all.size())};
   if (!workload.hasDeviceIds)
     return std::vector<const Device *>(all.begin(), all.begin() + static_cast<ptrdiff_t>(needed));
   for (int64_t id : workload.options.deviceIds) {
     const Device *device = client.findDevice(id);
     if (!device || !device->isAddressable)
-      return Failure{Failure::Kind::Host, "", 0,
-                     fmt::format("the plugin has no device {} that can be used", id)};
+      return Error{ErrorCode::Host, fmt::format("the plugin has no device {} that can be used", id)};
     result.push_back(device);
   }
   return result;
@@ -37,8 +36,8 @@ public:
         deadline(deadlineIn(settings.timeout)) {}
 
   RunReport run() {
-    if (Answer<> done = runStages(); !done)
-      report.failure = done.failure();
+    if (Status done = runStages(); !done)
+      report.failure = done.error();
     finishStage();
     return std::move(report);
   }
@@ -59,24 +58,24 @@ private:
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
-  Answer<> runStages() {
+  Status runStages() {
     enter("compile");
-    Answer<std::vector<const Device *>> devices = devicesFor(client, workload);
+    Result<std::vector<const Device *>> devices = devicesFor(client, workload);
     if (!devices)
-      return devices.failure();
+      return devices.error();
     Result<const ProgramBytes *> program = workload.programFor(client.plugin()->stablehloVersion());
     if (!program)
-      return Failure{Failure::Kind::Host, "", 0, program.message()};
+      return Error{ErrorCode::Host, program.message()};
     report.programVersion = (*program)->version;
     CompileOptions options = workload.options;
     options.deviceIds.clear();
     for (const Device *device : *devices)
       options.deviceIds.push_back(device->id);
-    Answer<Executable> executable = client.compile((*program)->bytes, options);
+    Result<Executable> executable = client.compile((*program)->bytes, options);
     if (!executable)
-      return executable.failure();
+      return executable.error();
     report.executable = executable->info();
-    if (Answer<> fits = checkResultCount(executable->info().outputs); !fits)
+    if (Status fits = checkResultCount(executable->info().outputs); !fits)
       return fits;
 
     enter("transfer");
@@ -85,9 +84,9 @@ private:
     for (size_t d = 0; d < devices->size(); ++d) {
       const auto &inputs = workload.inputs.size() > 1 ? workload.inputs[d] : workload.inputs[0];
       for (const tensor::Tensor &input : inputs) {
-        Answer<Buffer> buffer = client.toDevice(input, *(*devices)[d], deadline);
+        Result<Buffer> buffer = client.toDevice(input, *(*devices)[d], deadline);
         if (!buffer)
-          return buffer.failure();
+          return buffer.error();
         buffers[d].push_back(std::move(*buffer));
       }
       for (const Buffer &buffer : buffers[d])
@@ -100,10 +99,10 @@ private:
       Clock::time_point start = Clock::now();
       auto outputs = executable->execute(arguments, deadline);
       if (!outputs)
-        return outputs.failure();
+        return outputs.error();
       for (const auto &list : *outputs)
         for (const Buffer &buffer : list)
-          if (Answer<> ready = buffer.waitUntilReady(deadline); !ready)
+          if (Status ready = buffer.waitUntilReady(deadline); !ready)
             return ready;
       report.executeSeconds.push_back(since(start));
       results = std::move(*outputs);
@@ -113,16 +112,16 @@ private:
     for (const auto &list : results) {
       report.results.emplace_back();
       for (const Buffer &buffer : list) {
-        Answer<tensor::Tensor> tensor = buffer.toHost(deadline);
+        Result<tensor::Tensor> tensor = buffer.toHost(deadline);
         if (!tensor)
-          return tensor.failure();
+          return tensor.error();
         report.results.back().push_back(std::move(*tensor));
       }
     }
     return {};
   }
 
-  Answer<> checkResultCount(size_t outputs) {
+  Status checkResultCount(size_t outputs) {
     if (!workload.expected.empty() && workload.expected.front().size() != outputs)
       return Plugin::badAnswer("PJRT_Executable_NumOutputs",
                                fmt::format("answered {} results where {} are expected", outputs,

@@ -20,7 +20,7 @@ struct RunReport {
     double seconds = 0;
   };
   std::vector<Stage> stages; ///< compile, transfer, execute, read back; the last is where it ended.
-  std::optional<Failure> failure;
+  std::optional<Error> failure;
   std::optional<ProgramVersion> programVersion;
   ExecutableInfo executable;
   std::vector<double> executeSeconds;
@@ -32,6 +32,6 @@ RunReport runWorkload(Client &client, const Workload &workload, const RunSetting
                       const std::function<void(std::string_view stage)> &announce);
 
 /// The devices a workload runs on, by its ids or the first ones; a failure says how many there are.
-Answer<std::vector<const Device *>> devicesFor(const Client &client, const Workload &workload);
+Result<std::vector<const Device *>> devicesFor(const Client &client, const Workload &workload);
 
 } // namespace cupel::pjrt

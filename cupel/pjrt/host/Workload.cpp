@@ -128,7 +128,7 @@ Status cupel::pjrt::writeTensors(const std::string &path,
         contents.metadata[std::string(kTypeKey) + name] = tensor::info(tensor.dtype()).name;
         Result<Tensor> bytes = asBytes(tensor);
         if (!bytes)
-          return Error{bytes.message()};
+          return bytes.error();
         tensor = *bytes;
       }
       contents.tensors.emplace_back(std::move(name), std::move(tensor));
@@ -139,7 +139,7 @@ Status cupel::pjrt::writeTensors(const std::string &path,
 Result<std::vector<std::vector<Tensor>>> cupel::pjrt::readTensors(const std::string &path) {
   Result<tensor::Safetensors> contents = tensor::readSafetensors(path);
   if (!contents)
-    return Error{contents.message()};
+    return contents.error();
   std::map<std::pair<size_t, size_t>, Tensor> byPosition;
   size_t devices = 0;
   bool someHaveDevices = false, someHaveNot = false;
@@ -158,7 +158,7 @@ Result<std::vector<std::vector<Tensor>>> cupel::pjrt::readTensors(const std::str
             fmt::format("{}: tensor '{}' is of the unknown type '{}'", path, name, found->second)};
       Result<Tensor> decoded = fromBytes(tensor, *type, fmt::format("{}: tensor '{}'", path, name));
       if (!decoded)
-        return Error{decoded.message()};
+        return decoded.error();
       tensor = *decoded;
     }
     devices = std::max(devices, device + 1);
@@ -383,7 +383,7 @@ static Result<std::vector<ProgramBytes>> readPrograms(const fs::path &folder) {
   for (const fs::path &file : files) {
     Result<FileContents> contents = readInput(file.string());
     if (!contents)
-      return Error{contents.message()};
+      return contents.error();
     ProgramBytes program{artifactVersion(contents->bytes()), std::string(contents->bytes())};
     if (program.bytes.empty())
       return Error{file.string() + ": is empty"};
@@ -403,23 +403,23 @@ Result<Workload> cupel::pjrt::readWorkload(const std::string &folder) {
   workload.name = fs::path(fs::weakly_canonical(root, error)).filename().string();
   Result<std::vector<ProgramBytes>> programs = readPrograms(root);
   if (!programs)
-    return Error{programs.message()};
+    return programs.error();
   workload.programs = std::move(*programs);
 
   if (fs::path options = root / "options.json"; fs::exists(options, error)) {
     Result<FileContents> text = readInput(options.string());
     if (!text)
-      return Error{text.message()};
+      return text.error();
     ordered_json json = ordered_json::parse(text->bytes(), nullptr, false);
     if (json.is_discarded())
       return Error{options.string() + ": is not JSON"};
     if (Status read = optionsFromJson(options.string(), json, workload); !read)
-      return Error{read.message()};
+      return read.error();
   }
   if (fs::path file = root / "inputs.safetensors"; fs::exists(file, error)) {
     auto tensors = readTensors(file.string());
     if (!tensors)
-      return Error{tensors.message()};
+      return tensors.error();
     workload.inputs = std::move(*tensors);
   } else {
     workload.inputs.emplace_back();
@@ -431,7 +431,7 @@ Result<Workload> cupel::pjrt::readWorkload(const std::string &folder) {
   if (fs::path file = root / "constants.safetensors"; fs::exists(file, error)) {
     auto tensors = readTensors(file.string());
     if (!tensors)
-      return Error{tensors.message()};
+      return tensors.error();
     if (tensors->size() != 1)
       return Error{file.string() + ": constants do not belong to devices"};
     workload.constants = std::move(tensors->front());
@@ -439,7 +439,7 @@ Result<Workload> cupel::pjrt::readWorkload(const std::string &folder) {
   if (fs::path file = root / "expected.safetensors"; fs::exists(file, error)) {
     auto tensors = readTensors(file.string());
     if (!tensors)
-      return Error{tensors.message()};
+      return tensors.error();
     workload.expected = std::move(*tensors);
     if (workload.expected.size() != 1 && workload.expected.size() != devices)
       return Error{fmt::format("{}: results of {} devices are expected, but the program runs on {}",

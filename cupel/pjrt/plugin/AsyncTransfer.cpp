@@ -30,14 +30,14 @@ public:
 
 namespace {
 
-Outcome<TransferManager::Slot *> slotOf(TransferManager &manager, int index) {
+Result<TransferManager::Slot *> slotOf(TransferManager &manager, int index) {
   if (index < 0 || index >= static_cast<int>(manager.slots.size()))
-    return Fault{FaultCode::InvalidArgument, "there is no buffer " + std::to_string(index)};
+    return Error{ErrorCode::InvalidArgument, "there is no buffer " + std::to_string(index)};
   return &manager.slots[index];
 }
 
-Fault closedFault() {
-  return {FaultCode::FailedPrecondition, "all bytes of this buffer have come before"};
+Error closedError() {
+  return {ErrorCode::FailedPrecondition, "all bytes of this buffer have come before"};
 }
 
 PJRT_Error *create(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args *args) {
@@ -49,17 +49,17 @@ PJRT_Error *create(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args *args) {
     const PJRT_ShapeSpec &spec = args->shape_specs[i];
     std::optional<DType> type = elementType(spec.element_type);
     if (!type)
-      return makeError(FaultCode::Unimplemented,
+      return makeError(ErrorCode::Unsupported,
                        "buffers of element type " + std::string(bufferTypeName(spec.element_type)) +
                            " are not supported");
     Shape shape(spec.dims, spec.dims + spec.num_dims);
-    Outcome<std::shared_ptr<BufferData>> data = awaitData(*manager->memory, *type, shape, nullptr);
+    Result<std::shared_ptr<BufferData>> data = awaitData(*manager->memory, *type, shape, nullptr);
     if (!data)
-      return makeError(data.fault());
+      return makeError(data.error());
     (*data)->ready = std::make_shared<Signal>();
     Result<Tensor> arriving = Tensor::zeros(*type, shape);
     if (!arriving)
-      return makeError(FaultCode::ResourceExhausted, arriving.message());
+      return makeError(ErrorCode::OutOfMemory, arriving.message());
     manager->slots.push_back(
         {spec.element_type, *type, std::move(shape), std::move(*arriving), std::move(*data)});
   }
@@ -74,7 +74,7 @@ PJRT_Error *destroy(PJRT_AsyncHostToDeviceTransferManager_Destroy_Args *args) {
   for (TransferManager::Slot &slot : manager->slots)
     if (!slot.data->ready->isReady())
       slot.data->ready->set(
-          Fault{FaultCode::Cancelled, "the transfer was given up before all bytes had come"});
+          Error{ErrorCode::Cancelled, "the transfer was given up before all bytes had come"});
   delete manager;
   return nullptr;
 }
@@ -84,12 +84,12 @@ PJRT_Error *transferData(PJRT_AsyncHostToDeviceTransferManager_TransferData_Args
   std::shared_ptr<BufferData> finished;
   {
     std::lock_guard lock(manager.mutex);
-    Outcome<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
+    Result<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
     if (!slot)
-      return makeError(slot.fault());
+      return makeError(slot.error());
     Tensor &arriving = (*slot)->arriving;
     if ((*slot)->isClosed)
-      return makeError(closedFault());
+      return makeError(closedError());
     if (args->offset < 0 || args->transfer_size < 0 || args->offset > arriving.byteSize() ||
         args->transfer_size > arriving.byteSize() - args->offset)
       return invalid("bytes " + std::to_string(args->offset) + " to " +
@@ -111,19 +111,19 @@ PJRT_Error *transferData(PJRT_AsyncHostToDeviceTransferManager_TransferData_Args
 
 PJRT_Error *transferLiteral(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args *args) {
   TransferManager &manager = object(args->transfer_manager);
-  Outcome<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
+  Result<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
   if (!slot)
-    return makeError(slot.fault());
+    return makeError(slot.error());
   Shape shape(args->shape_dims, args->shape_dims + args->shape_num_dims);
   if (shape != (*slot)->shape || args->shape_element_type != (*slot)->type)
     return invalid("the literal has another type or shape than the buffer");
-  Outcome<Tensor> tensor = copyIn(args->data, (*slot)->element, shape, {});
+  Result<Tensor> tensor = copyIn(args->data, (*slot)->element, shape, {});
   if (!tensor)
-    return makeError(tensor.fault());
+    return makeError(tensor.error());
   {
     std::lock_guard lock(manager.mutex);
     if ((*slot)->isClosed)
-      return makeError(closedFault());
+      return makeError(closedError());
     (*slot)->isClosed = true;
     (*slot)->data->tensor = std::move(*tensor);
   }
@@ -135,11 +135,11 @@ PJRT_Error *transferLiteral(PJRT_AsyncHostToDeviceTransferManager_TransferLitera
 PJRT_Error *retrieve(PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args *args) {
   TransferManager &manager = object(args->transfer_manager);
   std::lock_guard lock(manager.mutex);
-  Outcome<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
+  Result<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
   if (!slot)
-    return makeError(slot.fault());
+    return makeError(slot.error());
   if ((*slot)->isRetrieved)
-    return makeError(FaultCode::FailedPrecondition, "this buffer has been retrieved before");
+    return makeError(ErrorCode::FailedPrecondition, "this buffer has been retrieved before");
   (*slot)->isRetrieved = true;
   auto *buffer = new Buffer(*manager.memory, (*slot)->type, (*slot)->shape, (*slot)->data);
   buffer->isReadInPlace = false; // The host still has to send what it would wait for.
@@ -158,26 +158,26 @@ PJRT_Error *bufferCount(PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args *
 }
 
 PJRT_Error *bufferSize(PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args *args) {
-  Outcome<TransferManager::Slot *> slot =
+  Result<TransferManager::Slot *> slot =
       slotOf(object(args->transfer_manager), args->buffer_index);
   if (!slot)
-    return makeError(slot.fault());
+    return makeError(slot.error());
   args->buffer_size = tensor::byteCount((*slot)->element, (*slot)->shape).value_or(0);
   return nullptr;
 }
 
 PJRT_Error *setBufferError(PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args *args) {
   TransferManager &manager = object(args->transfer_manager);
-  Outcome<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
+  Result<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
   if (!slot)
-    return makeError(slot.fault());
+    return makeError(slot.error());
   {
     std::lock_guard lock(manager.mutex);
     if ((*slot)->isClosed)
       return nullptr; // Too late to matter, and hosts die of an error here.
     (*slot)->isClosed = true;
   }
-  (*slot)->data->ready->set(Fault{static_cast<FaultCode>(args->error_code),
+  (*slot)->data->ready->set(Error{errorCodeOf(args->error_code),
                                   std::string(args->error_message, args->error_message_size)});
   return nullptr;
 }

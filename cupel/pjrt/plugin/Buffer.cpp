@@ -36,57 +36,57 @@ bool isRowMajor(const MinorToMajor &order) {
   return order.empty() || order == rowMajor(order.size());
 }
 
-Outcome<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, DType type,
+Result<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, DType type,
                                                  std::span<const int64_t> shape,
                                                  std::shared_ptr<const std::string> origin) {
   std::optional<int64_t> bytes = tensor::byteCount(type, shape);
   if (!bytes)
-    return Fault{FaultCode::InvalidArgument,
+    return Error{ErrorCode::InvalidArgument,
                  tensor::describe(type, shape) + " is larger than any memory"};
-  Outcome<Reservation> reservation = memory.pool->reserve(*bytes, type, shape, std::move(origin));
+  Result<Reservation> reservation = memory.pool->reserve(*bytes, type, shape, std::move(origin));
   if (!reservation)
-    return reservation.fault();
+    return reservation.error();
   auto data = std::make_shared<BufferData>();
   data->reservation = std::move(*reservation);
   return data;
 }
 
-Outcome<std::shared_ptr<BufferData>> awaitData(MemorySpace &memory, DType type,
+Result<std::shared_ptr<BufferData>> awaitData(MemorySpace &memory, DType type,
                                                std::span<const int64_t> shape,
                                                const std::shared_ptr<const std::string> &origin) {
   return withPatience(memory.device.client,
                       [&] { return reserveData(memory, type, shape, origin); });
 }
 
-Outcome<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory) {
+Result<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory) {
   if (memory)
     return &object(memory);
   if (device)
     return &object(device).memory(MemoryKind::Device);
-  return Fault{FaultCode::InvalidArgument, "neither a device nor a memory is given"};
+  return Error{ErrorCode::InvalidArgument, "neither a device nor a memory is given"};
 }
 
-Outcome<MinorToMajor> orderOf(const PJRT_Buffer_MemoryLayout *layout,
+Result<MinorToMajor> orderOf(const PJRT_Buffer_MemoryLayout *layout,
                               std::span<const int64_t> shape, int64_t elementBytes) {
   if (!layout)
     return MinorToMajor();
   if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
     const PJRT_Buffer_MemoryLayout_Tiled &tiled = layout->tiled;
     if (tiled.num_tiles)
-      return Fault{FaultCode::Unimplemented, "tiled layouts are not supported"};
+      return Error{ErrorCode::Unsupported, "tiled layouts are not supported"};
     MinorToMajor order(tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size);
     MinorToMajor sorted = order;
     std::sort(sorted.begin(), sorted.end());
     for (size_t i = 0; i < sorted.size(); ++i)
       if (sorted[i] != static_cast<int64_t>(i) || sorted.size() != shape.size())
-        return Fault{FaultCode::InvalidArgument,
+        return Error{ErrorCode::InvalidArgument,
                      "minor_to_major is no order of the tensor's dimensions"};
     return order;
   }
   // Strides: an order of dimensions, if dense.
   const PJRT_Buffer_MemoryLayout_Strides &strides = layout->strides;
   if (strides.num_byte_strides != shape.size())
-    return Fault{FaultCode::InvalidArgument, "there must be a stride for each dimension"};
+    return Error{ErrorCode::InvalidArgument, "there must be a stride for each dimension"};
   MinorToMajor order = rowMajor(shape.size());
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return std::pair(strides.byte_strides[a], -a) < std::pair(strides.byte_strides[b], -b);
@@ -94,7 +94,7 @@ Outcome<MinorToMajor> orderOf(const PJRT_Buffer_MemoryLayout *layout,
   int64_t step = elementBytes;
   for (int64_t dimension : order) {
     if (shape[dimension] > 1 && strides.byte_strides[dimension] != step)
-      return Fault{FaultCode::Unimplemented, "strides of a device layout must be dense"};
+      return Error{ErrorCode::Unsupported, "strides of a device layout must be dense"};
     step *= shape[dimension];
   }
   return order;
@@ -118,16 +118,16 @@ static void normalise(Tensor &tensor) {
   }
 }
 
-Outcome<Tensor> copyIn(const void *source, DType type, std::span<const int64_t> shape,
+Result<Tensor> copyIn(const void *source, DType type, std::span<const int64_t> shape,
                        std::span<const int64_t> steps) {
   Result<Tensor> tensor = Tensor::uninitialized(type, Shape(shape.begin(), shape.end()));
   if (!tensor)
-    return Fault{FaultCode::ResourceExhausted, tensor.message()};
+    return tensor.error().as(ErrorCode::OutOfMemory);
   if (tensor->size() == 0)
     return std::move(*tensor);
   int bytes = info(type).bytes;
   if (!source)
-    return Fault{FaultCode::InvalidArgument, "there is no data to copy"};
+    return Error{ErrorCode::InvalidArgument, "there is no data to copy"};
   bool dense = steps.empty();
   if (!dense) {
     int64_t step = bytes;
@@ -146,14 +146,14 @@ Outcome<Tensor> copyIn(const void *source, DType type, std::span<const int64_t> 
 
 namespace {
 
-Fault deletedFault() {
-  return {FaultCode::InvalidArgument, "the buffer has been deleted or donated"};
+Error deletedError() {
+  return {ErrorCode::InvalidArgument, "the buffer has been deleted or donated"};
 }
 
-Outcome<DType> typeOf(PJRT_Buffer_Type type) {
+Result<DType> typeOf(PJRT_Buffer_Type type) {
   if (std::optional<DType> known = elementType(type))
     return *known;
-  return Fault{FaultCode::Unimplemented, "buffers of element type " +
+  return Error{ErrorCode::Unsupported, "buffers of element type " +
                                              std::string(bufferTypeName(type)) +
                                              " are not supported"};
 }
@@ -167,12 +167,12 @@ const std::shared_ptr<const std::string> &origin(const char *text) {
 }
 
 PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
-  Outcome<DType> type = typeOf(args->type);
+  Result<DType> type = typeOf(args->type);
   if (!type)
-    return makeError(type.fault());
-  Outcome<MemorySpace *> place = placeOf(args->device, args->memory);
+    return makeError(type.error());
+  Result<MemorySpace *> place = placeOf(args->device, args->memory);
   if (!place)
-    return makeError(place.fault());
+    return makeError(place.error());
   std::span<const int64_t> shape(args->dims, args->num_dims);
   for (int64_t size : shape)
     if (size < 0)
@@ -183,16 +183,16 @@ PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
       return invalid("there must be a stride for each dimension");
     steps = {args->byte_strides, args->num_byte_strides};
   }
-  Outcome<MinorToMajor> order = orderOf(args->device_layout, shape, info(*type).bytes);
+  Result<MinorToMajor> order = orderOf(args->device_layout, shape, info(*type).bytes);
   if (!order)
-    return makeError(order.fault());
-  Outcome<std::shared_ptr<BufferData>> data = awaitData(**place, *type, shape, origin("host"));
+    return makeError(order.error());
+  Result<std::shared_ptr<BufferData>> data = awaitData(**place, *type, shape, origin("host"));
   if (!data)
-    return makeError(data.fault());
+    return makeError(data.error());
   // Copied whatever the semantics: nobody has to wait for our use of the host's memory.
-  Outcome<Tensor> tensor = copyIn(args->data, *type, shape, steps);
+  Result<Tensor> tensor = copyIn(args->data, *type, shape, steps);
   if (!tensor)
-    return makeError(tensor.fault());
+    return makeError(tensor.error());
   (*data)->tensor = std::move(*tensor);
   (*data)->ready = Signal::done();
   auto *buffer = new Buffer(**place, args->type, {shape.begin(), shape.end()}, std::move(*data));
@@ -203,19 +203,19 @@ PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
 }
 
 PJRT_Error *uninitialized(PJRT_Client_CreateUninitializedBuffer_Args *args) {
-  Outcome<DType> type = typeOf(args->shape_element_type);
+  Result<DType> type = typeOf(args->shape_element_type);
   if (!type)
-    return makeError(type.fault());
-  Outcome<MemorySpace *> place = placeOf(args->device, args->memory);
+    return makeError(type.error());
+  Result<MemorySpace *> place = placeOf(args->device, args->memory);
   if (!place)
-    return makeError(place.fault());
+    return makeError(place.error());
   Shape shape(args->shape_dims, args->shape_dims + args->shape_num_dims);
-  Outcome<std::shared_ptr<BufferData>> data = awaitData(**place, *type, shape, origin("host"));
+  Result<std::shared_ptr<BufferData>> data = awaitData(**place, *type, shape, origin("host"));
   if (!data)
-    return makeError(data.fault());
+    return makeError(data.error());
   Result<Tensor> tensor = Tensor::zeros(*type, shape);
   if (!tensor)
-    return makeError(FaultCode::ResourceExhausted, tensor.message());
+    return makeError(ErrorCode::OutOfMemory, tensor.message());
   (*data)->tensor = std::move(*tensor);
   (*data)->ready = Signal::done();
   args->buffer = handle<PJRT_Buffer>(
@@ -227,7 +227,7 @@ PJRT_Error *errorBuffer(PJRT_Client_CreateErrorBuffer_Args *args) {
   if (!args->memory)
     return invalid("a memory must be given");
   auto data = std::make_shared<BufferData>();
-  data->ready = Signal::failed({static_cast<FaultCode>(args->error_code),
+  data->ready = Signal::failed({errorCodeOf(args->error_code),
                                 std::string(args->error_message, args->error_message_size)});
   Shape shape(args->shape_dims, args->shape_dims + args->shape_num_dims);
   args->buffer = handle<PJRT_Buffer>(new Buffer(object(args->memory), args->shape_element_type,
@@ -236,19 +236,19 @@ PJRT_Error *errorBuffer(PJRT_Client_CreateErrorBuffer_Args *args) {
 }
 
 PJRT_Error *viewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args *args) {
-  Outcome<DType> type = typeOf(args->element_type);
+  Result<DType> type = typeOf(args->element_type);
   if (!type)
-    return makeError(type.fault());
-  Outcome<MemorySpace *> place =
+    return makeError(type.error());
+  Result<MemorySpace *> place =
       placeOf(args->device, getField(args, &PJRT_Client_CreateViewOfDeviceBuffer_Args::memory));
   if (!place)
-    return makeError(place.fault());
+    return makeError(place.error());
   Shape shape(args->dims, args->dims + args->num_dims);
-  Outcome<MinorToMajor> order = orderOf(args->layout, shape, info(*type).bytes);
+  Result<MinorToMajor> order = orderOf(args->layout, shape, info(*type).bytes);
   if (!order)
-    return makeError(order.fault());
+    return makeError(order.error());
   if (!isRowMajor(*order))
-    return makeError(FaultCode::Unimplemented, "views of memory must be row-major");
+    return makeError(ErrorCode::Unsupported, "views of memory must be row-major");
   std::optional<int64_t> bytes = tensor::byteCount(*type, shape);
   if (!bytes)
     return invalid("the view is larger than any memory");
@@ -268,9 +268,9 @@ PJRT_Error *viewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args *args) 
       std::shared_ptr<const void>(owner, owner.get()));
   if (!tensor) {
     // Not aligned as our kernels need it: a copy is.
-    Outcome<Tensor> copy = copyIn(args->device_buffer_ptr, *type, shape, {});
+    Result<Tensor> copy = copyIn(args->device_buffer_ptr, *type, shape, {});
     if (!copy)
-      return makeError(copy.fault());
+      return makeError(copy.error());
     tensor = std::move(*copy);
   }
   auto data = std::make_shared<BufferData>();
@@ -363,17 +363,17 @@ PJRT_Error *isOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
 
 PJRT_Error *readyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
   std::shared_ptr<BufferData> data = object(args->buffer).get();
-  args->event = makeEvent(data ? data->ready : Signal::failed(deletedFault()));
+  args->event = makeEvent(data ? data->ready : Signal::failed(deletedError()));
   return nullptr;
 }
 
-Outcome<std::shared_ptr<BufferData>> readyData(Buffer &buffer) {
+Result<std::shared_ptr<BufferData>> readyData(Buffer &buffer) {
   std::shared_ptr<BufferData> data = buffer.get();
   if (!data)
-    return deletedFault();
+    return deletedError();
   data->ready->wait();
-  if (data->ready->fault())
-    return *data->ready->fault();
+  if (data->ready->error())
+    return *data->ready->error();
   return data;
 }
 
@@ -381,7 +381,7 @@ PJRT_Error *toHost(PJRT_Buffer_ToHostBuffer_Args *args) {
   Buffer &buffer = object(args->src);
   std::shared_ptr<BufferData> data = buffer.get();
   if (!data)
-    return makeError(deletedFault());
+    return makeError(deletedError());
   std::optional<DType> type = elementType(buffer.type);
   int64_t bytes = type ? tensor::byteCount(*type, buffer.shape).value_or(0) : 0;
   if (!args->dst) {
@@ -391,13 +391,13 @@ PJRT_Error *toHost(PJRT_Buffer_ToHostBuffer_Args *args) {
   if (static_cast<int64_t>(args->dst_size) < bytes)
     return invalid("the host's buffer has " + std::to_string(args->dst_size) + " bytes; " +
                    std::to_string(bytes) + " are needed");
-  Outcome<MinorToMajor> order =
+  Result<MinorToMajor> order =
       orderOf(args->host_layout, buffer.shape, type ? info(*type).bytes : 1);
   if (!order)
-    return makeError(order.fault());
+    return makeError(order.error());
   auto done = std::make_shared<Signal>();
   data->ready->onReady(
-      [data, done, dst = args->dst, order = std::move(*order)](const std::optional<Fault> &fault) {
+      [data, done, dst = args->dst, order = std::move(*order)](const std::optional<Error> &fault) {
         if (fault) {
           done->set(*fault);
           return;
@@ -424,7 +424,7 @@ PJRT_Error *rawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
   Buffer &buffer = object(args->buffer);
   std::shared_ptr<BufferData> data = buffer.get();
   if (!data)
-    return makeError(deletedFault());
+    return makeError(deletedError());
   std::optional<DType> type = elementType(buffer.type);
   int64_t bytes = type ? tensor::byteCount(*type, buffer.shape).value_or(0) : 0;
   if (args->offset < 0 || args->transfer_size < 0 || args->offset > bytes ||
@@ -434,7 +434,7 @@ PJRT_Error *rawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
                    std::to_string(bytes) + " bytes are asked for");
   auto done = std::make_shared<Signal>();
   data->ready->onReady([data, done, dst = args->dst, offset = args->offset,
-                        size = args->transfer_size](const std::optional<Fault> &fault) {
+                        size = args->transfer_size](const std::optional<Error> &fault) {
     if (!fault && size)
       std::memcpy(dst, data->tensor.data() + offset, size);
     done->set(fault);
@@ -443,31 +443,31 @@ PJRT_Error *rawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
   return nullptr;
 }
 
-Outcome<Buffer *> copyTo(Buffer &source, MemorySpace &memory) {
+Result<Buffer *> copyTo(Buffer &source, MemorySpace &memory) {
   std::shared_ptr<BufferData> data = source.get();
   if (!data)
-    return deletedFault();
+    return deletedError();
   std::optional<DType> type = elementType(source.type);
   std::shared_ptr<BufferData> made;
   if (type) {
-    Outcome<std::shared_ptr<BufferData>> reserved =
+    Result<std::shared_ptr<BufferData>> reserved =
         awaitData(memory, *type, source.shape, origin("copy"));
     if (!reserved)
-      return reserved.fault();
+      return reserved.error();
     made = std::move(*reserved);
   } else {
     made = std::make_shared<BufferData>();
   }
   made->ready = std::make_shared<Signal>();
-  data->ready->onReady([data, made](const std::optional<Fault> &fault) {
+  data->ready->onReady([data, made](const std::optional<Error> &fault) {
     if (fault) {
       made->ready->set(*fault);
       return;
     }
-    Outcome<Tensor> copy =
+    Result<Tensor> copy =
         copyIn(data->tensor.data(), data->tensor.dtype(), data->tensor.shape(), {});
     if (!copy) {
-      made->ready->set(copy.fault());
+      made->ready->set(copy.error());
       return;
     }
     made->tensor = std::move(*copy);
@@ -480,18 +480,18 @@ Outcome<Buffer *> copyTo(Buffer &source, MemorySpace &memory) {
 }
 
 PJRT_Error *copyToMemory(PJRT_Buffer_CopyToMemory_Args *args) {
-  Outcome<Buffer *> copy = copyTo(object(args->buffer), object(args->dst_memory));
+  Result<Buffer *> copy = copyTo(object(args->buffer), object(args->dst_memory));
   if (!copy)
-    return makeError(copy.fault());
+    return makeError(copy.error());
   args->dst_buffer = handle<PJRT_Buffer>(*copy);
   return nullptr;
 }
 
 PJRT_Error *copyToDevice(PJRT_Buffer_CopyToDevice_Args *args) {
-  Outcome<Buffer *> copy =
+  Result<Buffer *> copy =
       copyTo(object(args->buffer), object(args->dst_device).memory(MemoryKind::Device));
   if (!copy)
-    return makeError(copy.fault());
+    return makeError(copy.error());
   args->dst_buffer = handle<PJRT_Buffer>(*copy);
   return nullptr;
 }
@@ -501,7 +501,7 @@ PJRT_Error *increase(PJRT_Buffer_IncreaseExternalReferenceCount_Args *args) {
   std::shared_ptr<BufferData> data = buffer.get();
   std::lock_guard lock(buffer.mutex);
   if (!data && !buffer.externalReferences)
-    return makeError(deletedFault());
+    return makeError(deletedError());
   if (data)
     buffer.external = std::move(data);
   ++buffer.externalReferences;
@@ -513,55 +513,55 @@ PJRT_Error *decrease(PJRT_Buffer_DecreaseExternalReferenceCount_Args *args) {
   std::shared_ptr<BufferData> last;
   std::lock_guard lock(buffer.mutex);
   if (buffer.externalReferences == 0)
-    return makeError(FaultCode::FailedPrecondition, "there is no external reference to give up");
+    return makeError(ErrorCode::FailedPrecondition, "there is no external reference to give up");
   if (--buffer.externalReferences == 0)
     last = std::move(buffer.external);
   return nullptr;
 }
 
-Outcome<const void *> pointerOf(Buffer &buffer) {
+Result<const void *> pointerOf(Buffer &buffer) {
   std::shared_ptr<BufferData> data;
   {
     std::lock_guard lock(buffer.mutex);
     data = buffer.external;
   }
   if (!data) {
-    Outcome<std::shared_ptr<BufferData>> ready = readyData(buffer);
+    Result<std::shared_ptr<BufferData>> ready = readyData(buffer);
     if (!ready)
-      return ready.fault();
+      return ready.error();
     data = std::move(*ready);
   }
   data->ready->wait();
-  if (data->ready->fault())
-    return *data->ready->fault();
+  if (data->ready->error())
+    return *data->ready->error();
   return static_cast<const void *>(data->tensor.data());
 }
 
 PJRT_Error *unsafePointer(PJRT_Buffer_UnsafePointer_Args *args) {
-  Outcome<const void *> pointer = pointerOf(object(args->buffer));
+  Result<const void *> pointer = pointerOf(object(args->buffer));
   if (!pointer)
-    return makeError(pointer.fault());
+    return makeError(pointer.error());
   args->buffer_pointer = reinterpret_cast<uintptr_t>(*pointer);
   return nullptr;
 }
 
 PJRT_Error *opaquePointer(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args *args) {
-  Outcome<const void *> pointer = pointerOf(object(args->buffer));
+  Result<const void *> pointer = pointerOf(object(args->buffer));
   if (!pointer)
-    return makeError(pointer.fault());
+    return makeError(pointer.error());
   args->device_memory_ptr = const_cast<void *>(*pointer);
   return nullptr;
 }
 
 PJRT_Error *bitcast(PJRT_Buffer_Bitcast_Args *args) {
   Buffer &buffer = object(args->buffer);
-  Outcome<DType> type = typeOf(args->element_type);
+  Result<DType> type = typeOf(args->element_type);
   if (!type)
-    return makeError(type.fault());
+    return makeError(type.error());
   Shape shape(args->dims, args->dims + args->num_dims);
-  Outcome<std::shared_ptr<BufferData>> data = readyData(buffer);
+  Result<std::shared_ptr<BufferData>> data = readyData(buffer);
   if (!data)
-    return makeError(data.fault());
+    return makeError(data.error());
   const Tensor &tensor = (*data)->tensor;
   if (tensor::byteCount(*type, shape) != tensor.byteSize())
     return invalid("a bitcast must keep the number of bytes");
@@ -570,7 +570,7 @@ PJRT_Error *bitcast(PJRT_Buffer_Bitcast_Args *args) {
       Tensor::borrow(*type, shape, {tensor.data(), static_cast<size_t>(tensor.byteSize())},
                      std::shared_ptr<const void>(keep, keep.get()));
   if (!view)
-    return makeError(FaultCode::Unimplemented, view.message());
+    return makeError(ErrorCode::Unsupported, view.message());
   auto made = std::make_shared<BufferData>();
   made->tensor = std::move(*view);
   made->ready = Signal::done();

@@ -53,24 +53,24 @@ private:
 };
 
 /// Takes memory for a buffer's data; the tensor is for the caller to fill.
-Outcome<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, tensor::DType type,
+Result<std::shared_ptr<BufferData>> reserveData(MemorySpace &memory, tensor::DType type,
                                                  std::span<const int64_t> shape,
                                                  std::shared_ptr<const std::string> origin);
 
 /// The same, where runs that are under way may have to end first.
-Outcome<std::shared_ptr<BufferData>> awaitData(MemorySpace &memory, tensor::DType type,
+Result<std::shared_ptr<BufferData>> awaitData(MemorySpace &memory, tensor::DType type,
                                                std::span<const int64_t> shape,
                                                const std::shared_ptr<const std::string> &origin);
 
 /// The memory an argument pair of (device, memory) means.
-Outcome<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory);
+Result<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory);
 
 /// The order a layout asks for; nothing for null. Tiles and strides that are not dense are refused.
-Outcome<MinorToMajor> orderOf(const PJRT_Buffer_MemoryLayout *layout,
+Result<MinorToMajor> orderOf(const PJRT_Buffer_MemoryLayout *layout,
                               std::span<const int64_t> shape, int64_t elementBytes);
 
 /// A new tensor with the elements that lie at `source` with these steps.
-Outcome<tensor::Tensor> copyIn(const void *source, tensor::DType type,
+Result<tensor::Tensor> copyIn(const void *source, tensor::DType type,
                                std::span<const int64_t> shape, std::span<const int64_t> steps);
 
 } // namespace cupel::pjrt

@@ -23,7 +23,7 @@ Device *Client::find(int64_t id) {
   return id >= 0 && id < static_cast<int64_t>(devices.size()) ? devices[id].get() : nullptr;
 }
 
-Verdict setOption(Options &options, const PJRT_NamedValue &value) {
+Status setOption(Options &options, const PJRT_NamedValue &value) {
   std::string_view name(value.name, value.name_size);
   switch (value.type) {
   case PJRT_NamedValue_kString:
@@ -35,29 +35,29 @@ Verdict setOption(Options &options, const PJRT_NamedValue &value) {
   case PJRT_NamedValue_kFloat:
     return options.set(name, static_cast<double>(value.float_value));
   default:
-    return Fault{FaultCode::InvalidArgument,
+    return Error{ErrorCode::InvalidArgument,
                  "the option '" + std::string(name) + "' is a list, which no option takes"};
   }
 }
 
-Outcome<Layout> layoutOf(const Options &options) {
+Result<Layout> layoutOf(const Options &options) {
   constexpr int64_t kMostDevices = 4096;
   Layout layout;
   layout.source = options.string("arch").value_or("cpu");
   Result<runtime::Architecture> architecture = runtime::findArchitecture(layout.source);
   if (!architecture)
-    return Fault{FaultCode::InvalidArgument, architecture.message()};
+    return architecture.error().as(ErrorCode::InvalidArgument);
   layout.architecture = std::move(*architecture);
   layout.devices = layout.architecture.chips;
   layout.memoryLimit = layout.architecture.dramBytes;
-  Outcome<std::optional<int64_t>> count = options.integer("num_devices");
-  Outcome<std::optional<int64_t>> limit = options.integer("memory_limit");
+  Result<std::optional<int64_t>> count = options.integer("num_devices");
+  Result<std::optional<int64_t>> limit = options.integer("memory_limit");
   if (!count || !limit)
-    return !count ? count.fault() : limit.fault();
+    return !count ? count.error() : limit.error();
   if (*count) {
     int64_t most = layout.architecture.name == "cpu" ? kMostDevices : layout.architecture.chips;
     if (**count < 1 || **count > most)
-      return Fault{FaultCode::InvalidArgument, "num_devices is " + std::to_string(**count) + "; " +
+      return Error{ErrorCode::InvalidArgument, "num_devices is " + std::to_string(**count) + "; " +
                                                    layout.architecture.name + " has 1 to " +
                                                    std::to_string(most)};
     layout.devices = **count;
@@ -68,11 +68,11 @@ Outcome<Layout> layoutOf(const Options &options) {
   }
   if (*limit) {
     if (**limit < 0)
-      return Fault{FaultCode::InvalidArgument, "memory_limit must not be negative"};
+      return Error{ErrorCode::InvalidArgument, "memory_limit must not be negative"};
     layout.memoryLimit = **limit;
   }
-  if (Verdict verdict = chooseNumerics(options, layout.numerics); !verdict)
-    return verdict.fault();
+  if (Status verdict = chooseNumerics(options, layout.numerics); !verdict)
+    return verdict.error();
   layout.exportPath = options.string("export_path").value_or("");
   return layout;
 }
@@ -86,12 +86,12 @@ PJRT_Error *create(PJRT_Client_Create_Args *args) {
     std::string_view name(args->create_options[i].name, args->create_options[i].name_size);
     if (name == "node_id" || name == "num_nodes" || name == "partition_index")
       continue;
-    if (Verdict verdict = setOption(options, args->create_options[i]); !verdict)
-      return makeError(verdict.fault());
+    if (Status verdict = setOption(options, args->create_options[i]); !verdict)
+      return makeError(verdict.error());
   }
-  Outcome<Layout> layout = layoutOf(options);
+  Result<Layout> layout = layoutOf(options);
   if (!layout)
-    return makeError(layout.fault());
+    return makeError(layout.error());
   args->client = handle<PJRT_Client>(new Client(std::move(*layout)));
   return nullptr;
 }

@@ -20,8 +20,8 @@ struct Layout {
   Numerics numerics;
   std::string exportPath; // A folder for stages; empty: none.
 };
-Outcome<Layout> layoutOf(const Options &options);
-Verdict setOption(Options &options, const PJRT_NamedValue &value);
+Result<Layout> layoutOf(const Options &options);
+Status setOption(Options &options, const PJRT_NamedValue &value);
 
 /// What there is, without the devices themselves.
 class Topology : public HandleBase {

@@ -5,11 +5,15 @@ namespace cupel::pjrt {
 namespace {
 
 struct PluginError : PJRT_Error {
-  FaultCode code;
+  ErrorCode code;
   std::string text;
 };
 
 const PluginError &of(const PJRT_Error *error) { return *static_cast<const PluginError *>(error); }
+
+PJRT_Error_Code codeOf(const PJRT_Error *error) {
+  return static_cast<PJRT_Error_Code>(info(of(error).code).canonical);
+}
 
 void destroy(PJRT_Error *error) { delete static_cast<PluginError *>(error); }
 
@@ -24,12 +28,12 @@ constexpr PJRT_Error_FunctionTable kTable = {
           *size = of(error).text.size();
         },
     .get_code =
-        [](const PJRT_Error *error) { return static_cast<PJRT_Error_Code>(of(error).code); },
+        [](const PJRT_Error *error) { return codeOf(error); },
     .for_each_payload = [](const PJRT_Error *, PJRT_Error_PayloadVisitor, void *) {},
 };
 
 PJRT_Error *getCode(PJRT_Error_GetCode_Args *args) {
-  args->code = static_cast<PJRT_Error_Code>(of(args->error).code);
+  args->code = codeOf(args->error);
   return nullptr;
 }
 
@@ -37,7 +41,7 @@ PJRT_Error *forEachPayload(PJRT_Error_ForEachPayload_Args *) { return nullptr; }
 
 } // namespace
 
-PJRT_Error *makeError(FaultCode code, std::string message) {
+PJRT_Error *makeError(ErrorCode code, std::string message) {
   auto *error = new PluginError;
   error->vtable = &kTable;
   error->code = code;
@@ -46,7 +50,7 @@ PJRT_Error *makeError(FaultCode code, std::string message) {
 }
 
 PJRT_Error *missing(const char *name) {
-  return makeError(FaultCode::Unimplemented, std::string(name) + " is not implemented by cupel");
+  return makeError(ErrorCode::Unsupported, std::string(name) + " is not implemented by cupel");
 }
 
 PJRT_Error *tooSmall(size_t given, size_t least) {

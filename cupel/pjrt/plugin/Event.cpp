@@ -11,13 +11,13 @@ std::shared_ptr<Signal> Signal::done() {
   return one;
 }
 
-std::shared_ptr<Signal> Signal::failed(Fault fault) {
+std::shared_ptr<Signal> Signal::failed(Error fault) {
   auto signal = std::make_shared<Signal>();
   signal->set(std::move(fault));
   return signal;
 }
 
-bool Signal::set(std::optional<Fault> fault) {
+bool Signal::set(std::optional<Error> fault) {
   std::vector<Callback> waiting;
   {
     std::lock_guard lock(mutex);
@@ -57,7 +57,7 @@ PJRT_Event *makeEvent(std::shared_ptr<Signal> signal) {
 
 namespace {
 
-PJRT_Error *errorOf(const std::optional<Fault> &fault) {
+PJRT_Error *errorOf(const std::optional<Error> &fault) {
   return fault ? makeError(*fault) : nullptr;
 }
 
@@ -75,22 +75,22 @@ PJRT_Error *isReady(PJRT_Event_IsReady_Args *args) {
 PJRT_Error *error(PJRT_Event_Error_Args *args) {
   const Signal &signal = *object(args->event).signal;
   if (!signal.isReady())
-    return makeError(FaultCode::FailedPrecondition,
+    return makeError(ErrorCode::FailedPrecondition,
                      "the event is not ready yet: ask PJRT_Event_IsReady or wait first");
-  return errorOf(signal.fault());
+  return errorOf(signal.error());
 }
 
 PJRT_Error *await(PJRT_Event_Await_Args *args) {
   std::shared_ptr<Signal> signal = object(args->event).signal;
   signal->wait();
-  return errorOf(signal->fault());
+  return errorOf(signal->error());
 }
 
 PJRT_Error *onReady(PJRT_Event_OnReady_Args *args) {
   // The event may be gone by the time the callback runs.
   std::shared_ptr<Signal> signal = object(args->event).signal;
   signal->onReady([callback = args->callback, user = args->user_arg](
-                      const std::optional<Fault> &fault) { callback(errorOf(fault), user); });
+                      const std::optional<Error> &fault) { callback(errorOf(fault), user); });
   return nullptr;
 }
 
@@ -100,14 +100,14 @@ PJRT_Error *create(PJRT_Event_Create_Args *args) {
 }
 
 PJRT_Error *set(PJRT_Event_Set_Args *args) {
-  std::optional<Fault> fault;
+  std::optional<Error> fault;
   if (args->error_code)
-    fault = Fault{static_cast<FaultCode>(args->error_code),
+    fault = Error{errorCodeOf(args->error_code),
                   std::string(args->error_message, args->error_message_size)};
   // The event may be gone after the first callback.
   std::shared_ptr<Signal> signal = object(args->event).signal;
   if (!signal->set(std::move(fault)))
-    return makeError(FaultCode::FailedPrecondition, "the event has been set before");
+    return makeError(ErrorCode::FailedPrecondition, "the event has been set before");
   return nullptr;
 }
 

@@ -17,24 +17,24 @@ namespace cupel::pjrt {
 
 class Signal {
 public:
-  using Callback = std::function<void(const std::optional<Fault> &)>;
+  using Callback = std::function<void(const std::optional<Error> &)>;
 
   /// One that is set already.
   static std::shared_ptr<Signal> done();
-  static std::shared_ptr<Signal> failed(Fault fault);
+  static std::shared_ptr<Signal> failed(Error fault);
 
   /// Sets it and runs the callbacks; false if it was set before.
-  bool set(std::optional<Fault> fault = {});
+  bool set(std::optional<Error> fault = {});
   bool isReady() const { return ready.load(std::memory_order_acquire); }
   /// Only once it is ready.
-  const std::optional<Fault> &fault() const { return outcome; }
+  const std::optional<Error> &error() const { return outcome; }
   void wait() const;
   /// Runs at once if ready, else on the thread that sets the signal.
   void onReady(Callback callback);
 
 private:
   std::atomic<bool> ready = false;
-  std::optional<Fault> outcome;
+  std::optional<Error> outcome;
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   std::vector<Callback> callbacks;

@@ -84,25 +84,25 @@ LoadedExecutable::LoadedExecutable(Client &client, std::shared_ptr<const Compile
 // Compiling
 //===----------------------------------------------------------------------===//
 
-Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *program,
+Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *program,
                                                         std::string_view options,
                                                         const CompileRequest &request,
                                                         const Layout &defaults) {
   std::string_view format(program->format, program->format_size);
   if (format != "mlir")
-    return Fault{FaultCode::Unimplemented,
+    return Error{ErrorCode::Unsupported,
                  "programs of format '" + std::string(format) +
                      "' are not supported, only 'mlir' (StableHLO) is; with PyTorch/XLA set "
                      "XLA_STABLEHLO_COMPILE=1"};
   Options given(compileOptions());
   for (const auto &[name, value] : request.options) {
     if (name.starts_with("xla_")) {
-      if (Verdict verdict = checkXlaOption(name, value); !verdict)
-        return verdict.fault();
+      if (Status verdict = checkXlaOption(name, value); !verdict)
+        return verdict.error();
       continue;
     }
-    if (Verdict verdict = given.set(name, value); !verdict)
-      return verdict.fault();
+    if (Status verdict = given.set(name, value); !verdict)
+      return verdict.error();
   }
   runtime::CompileOptions compile;
   compile.replicas = request.replicas;
@@ -111,28 +111,28 @@ Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *prog
   compile.dumpFolder = given.string("export_path").value_or(defaults.exportPath);
   compile.isGlobal = request.useSpmd;
   Numerics numerics = defaults.numerics;
-  if (Verdict verdict = chooseNumerics(given, numerics); !verdict)
-    return verdict.fault();
+  if (Status verdict = chooseNumerics(given, numerics); !verdict)
+    return verdict.error();
   compile.wideAccumulation = numerics.wideAccumulation;
   compile.scatterSkipsWindows = numerics.scatterSkipsWindows;
   if (!numerics.programTypes && defaults.architecture.dtypes.size() < tensor::kDTypeCount)
     compile.types = defaults.architecture.dtypes;
   compile.splitsWork = !numerics.computesWhole;
-  Outcome<std::shared_ptr<const runtime::Executable>> made =
+  Result<std::shared_ptr<const runtime::Executable>> made =
       runtime::compile({program->code, program->code_size}, compile);
   if (!made)
-    return made.fault();
+    return made.error();
   const ProgramInfo &info = (*made)->info();
   for (const std::vector<ValueInfo> *values : {&info.arguments, &info.results})
     for (const ValueInfo &value : *values)
       if (!parseMemoryKind(value.memoryKind))
-        return Fault{FaultCode::InvalidArgument,
+        return Error{ErrorCode::InvalidArgument,
                      "there is no memory of kind '" + value.memoryKind +
                          "'; there are device, pinned_host and unpinned_host"};
   return std::make_shared<const Compiled>(std::move(*made), std::string(options));
 }
 
-static Outcome<LoadedExecutable *> load(Client &client, std::shared_ptr<const Compiled> compiled,
+static Result<LoadedExecutable *> load(Client &client, std::shared_ptr<const Compiled> compiled,
                                         const CompileRequest &request) {
   DeviceAssignment assignment;
   int64_t count = request.replicas * request.partitions;
@@ -146,11 +146,11 @@ static Outcome<LoadedExecutable *> load(Client &client, std::shared_ptr<const Co
       assignment.devices.push_back(first + i);
   }
   if (assignment.replicas != request.replicas || assignment.partitions != request.partitions)
-    return Fault{FaultCode::InvalidArgument,
+    return Error{ErrorCode::InvalidArgument,
                  "the device assignment is for another number of replicas or partitions"};
   for (int64_t id : assignment.devices)
     if (!client.find(id))
-      return Fault{FaultCode::InvalidArgument, "the program is assigned to device " +
+      return Error{ErrorCode::InvalidArgument, "the program is assigned to device " +
                                                    std::to_string(id) + "; there are " +
                                                    std::to_string(client.devices.size())};
   return new LoadedExecutable(client, std::move(compiled), std::move(assignment),
@@ -161,34 +161,34 @@ namespace {
 
 PJRT_Error *compileAndLoad(PJRT_Client_Compile_Args *args) {
   std::string_view options(args->compile_options, args->compile_options_size);
-  Outcome<CompileRequest> request = parseCompileOptions(options);
+  Result<CompileRequest> request = parseCompileOptions(options);
   if (!request)
-    return makeError(request.fault());
+    return makeError(request.error());
   Client &client = object(args->client);
-  Outcome<std::shared_ptr<const Compiled>> compiled =
+  Result<std::shared_ptr<const Compiled>> compiled =
       compileProgram(args->program, options, *request, client.layout);
   if (!compiled)
-    return makeError(compiled.fault());
-  Outcome<LoadedExecutable *> loaded = load(client, std::move(*compiled), *request);
+    return makeError(compiled.error());
+  Result<LoadedExecutable *> loaded = load(client, std::move(*compiled), *request);
   if (!loaded)
-    return makeError(loaded.fault());
+    return makeError(loaded.error());
   args->executable = handle<PJRT_LoadedExecutable>(*loaded);
   return nullptr;
 }
 
 PJRT_Error *compileOnly(PJRT_Compile_Args *args) {
   std::string_view options(args->compile_options, args->compile_options_size);
-  Outcome<CompileRequest> request = parseCompileOptions(options);
+  Result<CompileRequest> request = parseCompileOptions(options);
   if (!request)
-    return makeError(request.fault());
+    return makeError(request.error());
   Layout none;
   const Layout &defaults = args->client     ? object(args->client).layout
                            : args->topology ? object(args->topology).layout
                                             : none;
-  Outcome<std::shared_ptr<const Compiled>> compiled =
+  Result<std::shared_ptr<const Compiled>> compiled =
       compileProgram(args->program, options, *request, defaults);
   if (!compiled)
-    return makeError(compiled.fault());
+    return makeError(compiled.error());
   args->executable = handle<PJRT_Executable>(new ExecutableHandle(std::move(*compiled)));
   return nullptr;
 }
@@ -196,14 +196,14 @@ PJRT_Error *compileOnly(PJRT_Compile_Args *args) {
 PJRT_Error *clientLoad(PJRT_Client_Load_Args *args) {
   const Compiled &compiled = *object(args->executable).compiled;
   std::string_view options(args->compile_options, args->compile_options_size);
-  Outcome<CompileRequest> request =
+  Result<CompileRequest> request =
       parseCompileOptions(options.empty() ? compiled.compileOptions : options);
   if (!request)
-    return makeError(request.fault());
-  Outcome<LoadedExecutable *> loaded =
+    return makeError(request.error());
+  Result<LoadedExecutable *> loaded =
       load(object(args->client), object(args->executable).compiled, *request);
   if (!loaded)
-    return makeError(loaded.fault());
+    return makeError(loaded.error());
   args->loaded_executable = handle<PJRT_LoadedExecutable>(*loaded);
   return nullptr;
 }
@@ -242,21 +242,21 @@ PJRT_Error *deserialize(PJRT_Executable_DeserializeAndLoad_Args *args) {
   if (!fits || size > bytes.size() - end - 1)
     return invalid("the bytes are no saved executable of cupel");
   std::string_view options = bytes.substr(end + 1, size);
-  Outcome<std::shared_ptr<const runtime::Executable>> program =
+  Result<std::shared_ptr<const runtime::Executable>> program =
       runtime::deserialize(bytes.substr(end + 1 + size));
   if (!program)
-    return makeError(program.fault());
+    return makeError(program.error());
   const char *overridden = getField(args, &Args::overridden_serialized_compile_options);
   size_t overriddenSize = getField(args, &Args::overridden_serialized_compile_options_size);
-  Outcome<CompileRequest> request = parseCompileOptions(
+  Result<CompileRequest> request = parseCompileOptions(
       overridden && overriddenSize ? std::string_view(overridden, overriddenSize) : options);
   if (!request)
-    return makeError(request.fault());
-  Outcome<LoadedExecutable *> loaded =
+    return makeError(request.error());
+  Result<LoadedExecutable *> loaded =
       load(object(args->client),
            std::make_shared<const Compiled>(std::move(*program), std::string(options)), *request);
   if (!loaded)
-    return makeError(loaded.fault());
+    return makeError(loaded.error());
   args->loaded_executable = handle<PJRT_LoadedExecutable>(*loaded);
   return nullptr;
 }

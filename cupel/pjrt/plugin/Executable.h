@@ -65,7 +65,7 @@ public:
 };
 
 /// Compiles for these options; the client or topology says what they leave open.
-Outcome<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *program,
+Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *program,
                                                         std::string_view options,
                                                         const CompileRequest &request,
                                                         const Layout &defaults);

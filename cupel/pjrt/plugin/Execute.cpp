@@ -44,7 +44,7 @@ struct Execution {
     return true;
   }
 
-  void fail(const Fault &fault) {
+  void fail(const Error &fault) {
     arguments.clear();
     for (auto &own : results)
       for (auto &data : own)
@@ -59,8 +59,8 @@ struct Execution {
       for (size_t i = 0; i < arguments[d].size(); ++i) {
         BufferData &data = *arguments[d][i];
         data.ready->wait();
-        if (data.ready->fault())
-          return fail(Fault(*data.ready->fault()));
+        if (data.ready->error())
+          return fail(Error(*data.ready->error()));
         // Memory that was given up and that nobody else looks at may be used again.
         if (donated[i] && isSoleOwner(arguments[d][i]))
           inputs[d].push_back(std::move(data.tensor));
@@ -70,9 +70,9 @@ struct Execution {
     }
     arguments.clear();
     ComputingRun computing;
-    Outcome<ProcessTensors> outputs = compiled->program->execute(std::move(inputs), stop);
+    Result<ProcessTensors> outputs = compiled->program->execute(std::move(inputs), stop);
     if (!outputs)
-      return fail(outputs.fault());
+      return fail(outputs.error());
     for (size_t d = 0; d < results.size(); ++d)
       for (size_t i = 0; i < results[d].size(); ++i) {
         results[d][i]->tensor = std::move((*outputs)[d][i]);
@@ -96,7 +96,7 @@ bool isDonated(const ValueInfo &argument, size_t number, const PJRT_ExecuteOptio
 
 /// Makes room for the results. A result that takes the place of an argument which is given up, and
 /// which nobody else holds, needs none.
-Verdict reserveResults(Execution &execution, const std::vector<Device *> &devices) {
+Status reserveResults(Execution &execution, const std::vector<Device *> &devices) {
   const ProgramInfo &info = execution.compiled->info();
   execution.results.clear();
   execution.inherited.clear();
@@ -106,7 +106,7 @@ Verdict reserveResults(Execution &execution, const std::vector<Device *> &device
       heirs[result] = static_cast<int64_t>(i);
   for (size_t d = 0; d < devices.size(); ++d) {
     if (info.cost.temporaryBytes)
-      if (Verdict verdict = devices[d]
+      if (Status verdict = devices[d]
                                 ->memory(MemoryKind::Device)
                                 .pool->check(info.cost.temporaryBytes, "running " + info.name);
           !verdict)
@@ -125,10 +125,10 @@ Verdict reserveResults(Execution &execution, const std::vector<Device *> &device
         execution.inherited.emplace_back(execution.arguments[d][from], data);
       } else {
         MemorySpace &memory = devices[d]->memory(*parseMemoryKind(result.memoryKind));
-        Outcome<std::shared_ptr<BufferData>> reserved = reserveData(
+        Result<std::shared_ptr<BufferData>> reserved = reserveData(
             memory, result.type.storage, result.shardShape(), execution.compiled->origin);
         if (!reserved)
-          return reserved.fault();
+          return reserved.error();
         data = std::move(*reserved);
       }
       data->ready = std::make_shared<Signal>();
@@ -201,10 +201,10 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
                            " is donated and is argument " + std::to_string(j) + " as well");
 
   bool dynamic = std::ranges::any_of(info.results, &ValueInfo::isDynamic);
-  if (Verdict verdict =
+  if (Status verdict =
           withPatience(devices[0]->client, [&] { return reserveResults(*execution, devices); });
       !verdict)
-    return makeError(verdict.fault());
+    return makeError(verdict.error());
 
   if (anyDonated)
     for (size_t d = 0; d < devices.size(); ++d)
@@ -220,14 +220,14 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
   bool isWaitedFor = dynamic || info.cost.callsPython;
   if (isWaitedFor || (info.isBrief && execution->isReady())) {
     execution->run(nullptr);
-    if (isWaitedFor && complete->fault())
-      return makeError(*complete->fault());
+    if (isWaitedFor && complete->error())
+      return makeError(*complete->error());
   } else {
     devices[0]->worker.add([execution](const std::atomic<bool> *stop) {
       if (stop)
         execution->run(stop);
       else
-        execution->fail({FaultCode::Cancelled, "the device went away before the run began"});
+        execution->fail({ErrorCode::Cancelled, "the device went away before the run began"});
     });
   }
 

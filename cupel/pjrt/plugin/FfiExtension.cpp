@@ -19,7 +19,7 @@ PJRT_Error *registerType(PJRT_FFI_Type_Register_Args *args) {
 }
 
 PJRT_Error *addUserData(PJRT_FFI_UserData_Add_Args *) {
-  return makeError(FaultCode::Unimplemented,
+  return makeError(ErrorCode::Unsupported,
                    "executions carry no user data for FFI handlers; a handler can keep its own");
 }
 
@@ -34,7 +34,7 @@ PJRT_Error *registerHandler(PJRT_FFI_Register_Handler_Args *args) {
   if (auto found = registered.find(name); found != registered.end())
     return found->second == args->handler
                ? nullptr
-               : makeError(FaultCode::AlreadyExists,
+               : makeError(ErrorCode::AlreadyExists,
                            "another FFI handler of " + name + " is registered already");
   runtime::ffi::HandlerBundle bundle;
   bundle.execute = args->handler;
@@ -42,7 +42,7 @@ PJRT_Error *registerHandler(PJRT_FFI_Register_Handler_Args *args) {
   if (!handler)
     return invalid(name + ": " + handler.message());
   if (Status status = runtime::CallRegistry::get().add(name, std::move(*handler)); !status)
-    return makeError(FaultCode::AlreadyExists, status.message());
+    return makeError(ErrorCode::AlreadyExists, status.message());
   registered.emplace(std::move(name), args->handler);
   return nullptr;
 }

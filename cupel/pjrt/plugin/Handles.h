@@ -4,18 +4,13 @@
 #pragma once
 
 #include "cupel/pjrt/Structs.h"
-#include "cupel/runtime/Fault.h"
+#include "cupel/support/Error.h"
 
 #include <memory>
 #include <new>
 #include <string>
 
 namespace cupel::pjrt {
-
-using runtime::Fault;
-using runtime::FaultCode;
-using runtime::Outcome;
-using runtime::Verdict;
 
 class Buffer;
 class Client;
@@ -80,10 +75,10 @@ struct HandleBase {
 //===----------------------------------------------------------------------===//
 
 /// A new error that the host destroys.
-PJRT_Error *makeError(FaultCode code, std::string message);
-inline PJRT_Error *makeError(const Fault &fault) { return makeError(fault.code, fault.message); }
+PJRT_Error *makeError(ErrorCode code, std::string message);
+inline PJRT_Error *makeError(const Error &error) { return makeError(error.code, error.message); }
 inline PJRT_Error *invalid(std::string message) {
-  return makeError(FaultCode::InvalidArgument, std::move(message));
+  return makeError(ErrorCode::InvalidArgument, std::move(message));
 }
 /// The answer of what is not there.
 PJRT_Error *missing(const char *name);
@@ -104,7 +99,7 @@ template <auto function, size_t least = 0, typename Args> void bind(PJRT_Error *
     try {
       return function(args);
     } catch (const std::bad_alloc &) {
-      return makeError(FaultCode::ResourceExhausted, "the host is out of memory");
+      return makeError(ErrorCode::OutOfMemory, "the host is out of memory");
     }
   };
 }

@@ -75,7 +75,7 @@ static std::optional<int64_t> parseInteger(std::string_view text) {
   return value;
 }
 
-Verdict Options::set(std::string_view name, OptionValue value) {
+Status Options::set(std::string_view name, OptionValue value) {
   auto option = std::find_if(table.begin(), table.end(),
                              [&](const OptionInfo &one) { return one.name == name; });
   if (option == table.end()) {
@@ -93,7 +93,7 @@ Verdict Options::set(std::string_view name, OptionValue value) {
       for (const OptionInfo &one : table)
         message += (&one == &table.front() ? " " : ", ") + std::string(one.name);
     }
-    return Fault{FaultCode::InvalidArgument, message};
+    return Error{ErrorCode::InvalidArgument, message};
   }
   bool fits = false;
   switch (option->type) {
@@ -116,7 +116,7 @@ Verdict Options::set(std::string_view name, OptionValue value) {
   }
   if (!fits) {
     const auto *text = std::get_if<std::string>(&value);
-    return Fault{FaultCode::InvalidArgument,
+    return Error{ErrorCode::InvalidArgument,
                  "the option '" + std::string(name) + "' takes " +
                      (option->type == Type::String    ? "text"
                       : option->type == Type::Integer ? "a whole number"
@@ -137,7 +137,7 @@ std::optional<std::string> Options::string(std::string_view name) const {
   return std::nullopt;
 }
 
-Outcome<std::optional<int64_t>> Options::integer(std::string_view name) const {
+Result<std::optional<int64_t>> Options::integer(std::string_view name) const {
   if (auto it = values.find(name); it != values.end())
     return std::optional(std::get<int64_t>(it->second));
   for (const OptionInfo &option : table)
@@ -145,35 +145,35 @@ Outcome<std::optional<int64_t>> Options::integer(std::string_view name) const {
       if (const char *text = std::getenv(std::string(option.environment).c_str()); text && *text) {
         std::optional<int64_t> number = parseInteger(text);
         if (!number)
-          return Fault{FaultCode::InvalidArgument, std::string(option.environment) + " is '" +
+          return Error{ErrorCode::InvalidArgument, std::string(option.environment) + " is '" +
                                                        text + "', which is no whole number"};
         return number;
       }
   return std::optional<int64_t>();
 }
 
-static Outcome<bool> choice(const Options &options, std::string_view name, std::string_view usual,
+static Result<bool> choice(const Options &options, std::string_view name, std::string_view usual,
                             std::string_view other, bool isOtherByDefault) {
   std::optional<std::string> given = options.string(name);
   if (!given)
     return isOtherByDefault;
   if (*given != usual && *given != other)
-    return Fault{FaultCode::InvalidArgument, "the option '" + std::string(name) + "' is '" +
+    return Error{ErrorCode::InvalidArgument, "the option '" + std::string(name) + "' is '" +
                                                  *given + "'; it takes " + std::string(other) +
                                                  " or " + std::string(usual)};
   return *given == other;
 }
 
-Verdict chooseNumerics(const Options &options, Numerics &numerics) {
-  Outcome<bool> wide = choice(options, "accumulate", "native", "f64", numerics.wideAccumulation);
-  Outcome<bool> windows =
+Status chooseNumerics(const Options &options, Numerics &numerics) {
+  Result<bool> wide = choice(options, "accumulate", "native", "f64", numerics.wideAccumulation);
+  Result<bool> windows =
       choice(options, "scatter", "elements", "windows", numerics.scatterSkipsWindows);
-  Outcome<bool> program =
+  Result<bool> program =
       choice(options, "number_formats", "architecture", "program", numerics.programTypes);
-  Outcome<bool> whole = choice(options, "partition", "split", "whole", numerics.computesWhole);
-  for (const Outcome<bool> *chosen : {&wide, &windows, &program, &whole})
+  Result<bool> whole = choice(options, "partition", "split", "whole", numerics.computesWhole);
+  for (const Result<bool> *chosen : {&wide, &windows, &program, &whole})
     if (!*chosen)
-      return chosen->fault();
+      return chosen->error();
   numerics = {*wide, *windows, *program, *whole};
   return {};
 }

@@ -35,11 +35,11 @@ public:
   explicit Options(std::span<const OptionInfo> table) : table(table) {}
 
   /// Text is taken for numbers and booleans as well: some callers have nothing else.
-  Verdict set(std::string_view name, OptionValue value);
+  Status set(std::string_view name, OptionValue value);
 
   /// What was given, else what the environment says; nothing if neither.
   std::optional<std::string> string(std::string_view name) const;
-  Outcome<std::optional<int64_t>> integer(std::string_view name) const;
+  Result<std::optional<int64_t>> integer(std::string_view name) const;
   bool isGiven(std::string_view name) const { return values.contains(name); }
 
 private:
@@ -55,7 +55,7 @@ struct Numerics {
   bool computesWhole = false;
 };
 /// Takes what the options of a client or a compilation say; the rest stays.
-Verdict chooseNumerics(const Options &options, Numerics &numerics);
+Status chooseNumerics(const Options &options, Numerics &numerics);
 
 /// The page that documents both tables, as Markdown.
 std::string optionsPage();

@@ -38,7 +38,7 @@ private:
   Clock::time_point lastProgress = Clock::now();
 };
 
-/// Calls a request, which answers an Outcome or a Verdict, until it is granted or waiting is
+/// Calls a request, which answers an Outcome or a Status, until it is granted or waiting is
 /// useless.
 template <typename Request> auto withPatience(const Client &client, Request request) {
   auto answer = request();

@@ -32,7 +32,7 @@ void Reservation::release() {
 
 Pool::~Pool() = default; // Reservations keep the pool alive, so none are left.
 
-Fault Pool::exhausted(int64_t bytes, const std::string &what) const {
+Error Pool::exhausted(int64_t bytes, const std::string &what) const {
   std::vector<const Reservation::Entry *> holders;
   for (const Reservation::Entry *entry = first; entry; entry = entry->next)
     holders.push_back(entry);
@@ -46,10 +46,10 @@ Fault Pool::exhausted(int64_t bytes, const std::string &what) const {
     text += std::string(i ? ", " : " Largest holders: ") + std::to_string(holders[i]->bytes) +
             " bytes " + tensor::describe(holders[i]->type, holders[i]->shape) +
             (holders[i]->origin ? " (" + *holders[i]->origin + ")" : "");
-  return {FaultCode::ResourceExhausted, text};
+  return {ErrorCode::OutOfMemory, text};
 }
 
-Outcome<Reservation> Pool::reserve(int64_t bytes, tensor::DType type,
+Result<Reservation> Pool::reserve(int64_t bytes, tensor::DType type,
                                    std::span<const int64_t> shape,
                                    std::shared_ptr<const std::string> origin) {
   auto entry = std::make_unique<Reservation::Entry>(
@@ -71,7 +71,7 @@ Outcome<Reservation> Pool::reserve(int64_t bytes, tensor::DType type,
   return reservation;
 }
 
-Verdict Pool::check(int64_t bytes, const std::string &what) const {
+Status Pool::check(int64_t bytes, const std::string &what) const {
   std::lock_guard lock(mutex);
   if (limit && bytes > limit - numbers.inUse)
     return exhausted(bytes, what);

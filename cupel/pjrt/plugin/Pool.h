@@ -40,10 +40,10 @@ public:
   ~Pool();
 
   /// Takes memory for a tensor; `origin` says where it comes from ("a result of jit_f").
-  Outcome<Reservation> reserve(int64_t bytes, tensor::DType type, std::span<const int64_t> shape,
+  Result<Reservation> reserve(int64_t bytes, tensor::DType type, std::span<const int64_t> shape,
                                std::shared_ptr<const std::string> origin);
   /// RESOURCE_EXHAUSTED if that many bytes more would not fit for a while.
-  Verdict check(int64_t bytes, const std::string &what) const;
+  Status check(int64_t bytes, const std::string &what) const;
 
   PoolStatistics statistics() const;
   void clearPeak();
@@ -51,7 +51,7 @@ public:
 private:
   friend class Reservation;
   void give(Reservation::Entry *entry);
-  Fault exhausted(int64_t bytes, const std::string &what) const;
+  Error exhausted(int64_t bytes, const std::string &what) const;
 
   const std::string name;
   const int64_t limit;

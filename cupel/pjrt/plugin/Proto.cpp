@@ -242,8 +242,8 @@ bool parseOverride(std::string_view bytes, CompileRequest &request) {
 
 } // namespace
 
-Outcome<CompileRequest> parseCompileOptions(std::string_view bytes) {
-  Fault malformed{FaultCode::InvalidArgument, "the compile options are no CompileOptionsProto"};
+Result<CompileRequest> parseCompileOptions(std::string_view bytes) {
+  Error malformed{ErrorCode::InvalidArgument, "the compile options are no CompileOptionsProto"};
   CompileRequest request;
   Message message(bytes);
   Field field;

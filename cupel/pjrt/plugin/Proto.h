@@ -25,7 +25,7 @@ struct CompileRequest {
   std::vector<std::pair<std::string, OptionValue>> options;
 };
 
-Outcome<CompileRequest> parseCompileOptions(std::string_view bytes);
+Result<CompileRequest> parseCompileOptions(std::string_view bytes);
 
 /// A serialized xla.OpSharding.
 std::string serializeSharding(const tensor::Shards &shards);

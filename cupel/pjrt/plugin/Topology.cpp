@@ -33,19 +33,19 @@ PJRT_Error *create(PJRT_TopologyDescription_Create_Args *args) {
   std::string_view name(args->topology_name, args->topology_name_size);
   // "n300-llmbox", "cpu:8" or nothing at all.
   if (size_t colon = name.find(':'); colon != std::string_view::npos) {
-    if (Verdict verdict = options.set("num_devices", std::string(name.substr(colon + 1))); !verdict)
-      return makeError(verdict.fault());
+    if (Status verdict = options.set("num_devices", std::string(name.substr(colon + 1))); !verdict)
+      return makeError(verdict.error());
     name = name.substr(0, colon);
   }
   if (!name.empty())
-    if (Verdict verdict = options.set("arch", std::string(name)); !verdict)
-      return makeError(verdict.fault());
+    if (Status verdict = options.set("arch", std::string(name)); !verdict)
+      return makeError(verdict.error());
   for (size_t i = 0; i < args->num_options; ++i)
-    if (Verdict verdict = setOption(options, args->create_options[i]); !verdict)
-      return makeError(verdict.fault());
-  Outcome<Layout> layout = layoutOf(options);
+    if (Status verdict = setOption(options, args->create_options[i]); !verdict)
+      return makeError(verdict.error());
+  Result<Layout> layout = layoutOf(options);
   if (!layout)
-    return makeError(layout.fault());
+    return makeError(layout.error());
   args->topology = handle<PJRT_TopologyDescription>(new Topology(std::move(*layout)));
   return nullptr;
 }
@@ -105,11 +105,11 @@ PJRT_Error *deserialize(PJRT_TopologyDescription_Deserialize_Args *args) {
                              std::pair{"memory_limit", lines[3]}, std::pair{"accumulate", lines[4]},
                              std::pair{"scatter", lines[5]}, std::pair{"number_formats", lines[6]},
                              std::pair{"partition", lines[7]}})
-    if (Verdict verdict = options.set(name, value); !verdict)
-      return makeError(verdict.fault());
-  Outcome<Layout> layout = layoutOf(options);
+    if (Status verdict = options.set(name, value); !verdict)
+      return makeError(verdict.error());
+  Result<Layout> layout = layoutOf(options);
   if (!layout)
-    return makeError(layout.fault());
+    return makeError(layout.error());
   args->topology = handle<PJRT_TopologyDescription>(new Topology(std::move(*layout)));
   return nullptr;
 }

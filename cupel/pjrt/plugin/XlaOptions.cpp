@@ -289,12 +289,12 @@ static bool isInteger(std::string_view text) {
   return !text.empty() && error == std::errc() && end == text.data() + text.size();
 }
 
-Verdict checkXlaOption(std::string_view name, const OptionValue &value) {
+Status checkXlaOption(std::string_view name, const OptionValue &value) {
   bool isBoolean = std::ranges::binary_search(kBooleans, name);
   if (!isBoolean && !std::ranges::binary_search(kIntegers, name))
     return {};
-  auto wrong = [&](const std::string &shown) -> Verdict {
-    return Fault{FaultCode::InvalidArgument, "While setting option " + std::string(name) + ", '" +
+  auto wrong = [&](const std::string &shown) -> Status {
+    return Error{ErrorCode::InvalidArgument, "While setting option " + std::string(name) + ", '" +
                                                  shown + "' is not a valid " +
                                                  (isBoolean ? "bool" : "int64") + " value."};
   };
@@ -306,7 +306,7 @@ Verdict checkXlaOption(std::string_view name, const OptionValue &value) {
   if (const auto *number = std::get_if<double>(&value))
     return wrong(std::to_string(*number));
   if (const auto *number = std::get_if<int64_t>(&value); number && isBoolean)
-    return *number == 0 || *number == 1 ? Verdict() : wrong(std::to_string(*number));
+    return *number == 0 || *number == 1 ? Status() : wrong(std::to_string(*number));
   if (const auto *truth = std::get_if<bool>(&value); truth && !isBoolean)
     return wrong(*truth ? "true" : "false");
   return {};

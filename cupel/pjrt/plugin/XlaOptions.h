@@ -9,6 +9,6 @@
 namespace cupel::pjrt {
 
 /// Whether XLA would take the value for this option, as far as we know its type.
-Verdict checkXlaOption(std::string_view name, const OptionValue &value);
+Status checkXlaOption(std::string_view name, const OptionValue &value);
 
 } // namespace cupel::pjrt

@@ -178,7 +178,7 @@ Result<std::vector<OpCaseMetrics::TrendPoint>> opCaseTrend(Store &store, size_t 
   // Runs of other suites lie between them.
   Result<std::vector<RunRow>> runs = store.runs(std::max<size_t>(10 * limit, 100));
   if (!runs)
-    return Error{runs.message()};
+    return runs.error();
   std::vector<OpCaseMetrics::TrendPoint> trend;
   std::vector<std::unordered_map<std::string, Outcome>> outcomes;
   for (const RunRow &row : *runs) {
@@ -186,7 +186,7 @@ Result<std::vector<OpCaseMetrics::TrendPoint>> opCaseTrend(Store &store, size_t 
       break;
     Result<std::vector<OutcomeRow>> all = store.outcomes(row.info.id);
     if (!all)
-      return Error{all.message()};
+      return all.error();
     OpCaseMetrics::TrendPoint point;
     point.run = row.info.id;
     point.device = row.info.device;

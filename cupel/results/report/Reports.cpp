@@ -20,7 +20,7 @@ constexpr size_t kMostRows = 50;
 Result<Tally> tallyOf(const RecordSource &records) {
   Tally tally;
   if (Status status = records([&](const TestRecord &record) { tally.add(record); }); !status)
-    return Error{status.message()};
+    return status.error();
   return tally;
 }
 
@@ -95,7 +95,7 @@ RecordSource recordsIn(std::span<const TestRecord> records) {
 Status writeJson(std::ostream &out, const RunInfo &run, const RecordSource &records) {
   Result<Tally> tally = tallyOf(records);
   if (!tally)
-    return Error{tally.message()};
+    return tally.error();
   nlohmann::ordered_json summary;
   summary["selected"] = run.selected;
   summary["total"] = tally->total();
@@ -129,7 +129,7 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
                      const RunChanges *changes) {
   Result<Tally> tally = tallyOf(records);
   if (!tally)
-    return Error{tally.message()};
+    return tally.error();
   out << fmt::format("## Cupel: {}\n\n", headline(*tally));
   out << fmt::format("{} selected", counted(run.selected, "test"));
   if (!run.device.empty())

@@ -26,14 +26,14 @@ Result<ArtifactRecord> Store::keepArtifact(std::string name, std::string_view by
   if (error)
     return Error{path + ": cannot make its folder: " + error.message()};
   if (Status status = writeOutput(path, bytes); !status)
-    return Error{status.message()};
+    return status.error();
   return artifact;
 }
 
 Result<ArtifactRecord> Store::keepArtifactFile(std::string name, const std::string &path) {
   Result<FileContents> contents = readInput(path);
   if (!contents)
-    return Error{contents.message()};
+    return contents.error();
   return keepArtifact(std::move(name), contents->bytes());
 }
 

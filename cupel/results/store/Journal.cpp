@@ -23,7 +23,7 @@ std::optional<std::string_view> valueOf(std::string_view line, std::string_view 
 Result<uint64_t> readJournal(const std::string &path, const JournalReader &reader) {
   Result<FileContents> contents = readInput(path, uint64_t{64} << 30);
   if (!contents)
-    return Error{contents.message()};
+    return contents.error();
   std::string_view rest = contents->bytes();
   uint64_t number = 0, complete = 0;
   auto damaged = [&](std::string message) {

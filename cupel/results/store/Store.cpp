@@ -287,7 +287,7 @@ Result<ImportSummary> Store::importJournal(const std::string &path) {
   };
   Result<uint64_t> bytes = readJournal(path, first);
   if (!bytes)
-    return Error{bytes.message()};
+    return bytes.error();
   if (!run)
     return Error{path + ": no line that says which run it is of; not a journal of `cupel run`?"};
   summary.run = run->id;
@@ -317,7 +317,7 @@ Result<ImportSummary> Store::importJournal(const std::string &path) {
       }
     };
     if (Result<uint64_t> again = readJournal(path, second); !again)
-      return Error{again.message()};
+      return again.error();
     impl->markImported(fs::path(path).filename(), *bytes);
     transaction.commit();
     return summary;

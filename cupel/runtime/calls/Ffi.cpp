@@ -1,6 +1,6 @@
 #include "cupel/runtime/calls/Ffi.h"
 
-#include "cupel/runtime/Fault.h"
+#include "cupel/support/Error.h"
 #include "cupel/runtime/calls/FfiAbi.h"
 
 #include <atomic>
@@ -349,10 +349,8 @@ Status invoke(void *function, CallFrame &frame, Stage stage) {
   if (error) {
     std::string message =
         error->message.empty() ? "an FFI handler failed without a message" : error->message;
-    // The code goes first, in words; who runs the program finds it there.
-    auto code = static_cast<FaultCode>(error->code);
-    return cupel::Error{code == FaultCode::Internal ? message
-                                                    : std::string(nameOf(code)) + ": " + message};
+    // Marked as the handler's own, so that its code is kept whatever it is.
+    return cupel::Error{errorCodeOf(error->code), message, {.call = "FFI handler"}};
   }
   return {};
 }
@@ -365,29 +363,29 @@ Result<std::vector<Tensor>> call(const HandlerBundle &bundle, const CustomCall &
     const Tensor &operand = call.operands[i];
     Result<std::vector<int64_t>> order = majorToMinor(call.operandLayouts, i, operand.rank());
     if (!order)
-      return cupel::Error{order.message()};
+      return order.error();
     Result<Tensor> packed = (order->empty() ? operand : operand.transposed(*order)).contiguous();
     if (!packed)
-      return cupel::Error{packed.message()};
+      return packed.error();
     if (Status status = operands.add(std::move(*packed), operand.shape()); !status)
-      return cupel::Error{status.message()};
+      return status.error();
   }
   for (size_t i = 0; i < call.results.size(); ++i) {
     const tensor::Shape &shape = call.results[i].shape;
     Result<std::vector<int64_t>> order = majorToMinor(call.resultLayouts, i, shape.size());
     if (!order)
-      return cupel::Error{order.message()};
+      return order.error();
     tensor::Shape physical = shape;
     for (size_t d = 0; d < order->size(); ++d)
       physical[d] = shape[(*order)[d]];
     Result<Tensor> result = Tensor::zeros(call.results[i].element, std::move(physical));
     if (!result)
-      return cupel::Error{result.message()};
+      return result.error();
     if (i < call.sharedOperands.size() && call.sharedOperands[i] >= 0)
       if (Status status = fillFrom(*result, operands, call.sharedOperands[i]); !status)
-        return cupel::Error{status.message()};
+        return status.error();
     if (Status status = results.add(std::move(*result), shape); !status)
-      return cupel::Error{status.message()};
+      return status.error();
     if (i < call.sharedOperands.size() && call.sharedOperands[i] >= 0)
       operands.lieIn(static_cast<size_t>(call.sharedOperands[i]), results.tensors.back());
     resultOrders.push_back(std::move(*order));
@@ -403,7 +401,7 @@ Result<std::vector<Tensor>> call(const HandlerBundle &bundle, const CustomCall &
                                  {bundle.initialize, kInitialize},
                                  {bundle.execute, kExecute}})
     if (Status status = invoke(function, frame, stage); !status)
-      return cupel::Error{status.message()};
+      return status.error();
 
   std::vector<Tensor> answer;
   for (size_t i = 0; i < results.tensors.size(); ++i)

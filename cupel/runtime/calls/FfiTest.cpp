@@ -107,7 +107,7 @@ run(ffi::Handler *handler, std::vector<Tensor> operands, std::vector<CallType> r
                                             .initialize = nullptr,
                                             .execute = reinterpret_cast<void *>(handler)});
   if (!adapted)
-    return Error{adapted.message()};
+    return adapted.error();
   return (*adapted)(
       CustomCall{"test", operands, results, attributes, {}, operandLayouts, resultLayouts, shared});
 }

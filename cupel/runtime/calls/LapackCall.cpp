@@ -85,12 +85,12 @@ Result<Batches> Batches::open(const CustomCall &call, std::string_view signature
   for (size_t i = 0; i < inputs.size(); ++i) {
     Result<tensor::Tensor> operand = call.operands[i].contiguous();
     if (!operand)
-      return Error{operand.message()};
+      return operand.error();
     batches.operandPieces.push_back(0);
     if (Status status = check(inputs[i], operand->elementType(), operand->shape(),
                               batches.operandPieces.back());
         !status)
-      return Error{status.message()};
+      return status.error();
     batches.operands.push_back(std::move(*operand));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -98,11 +98,11 @@ Result<Batches> Batches::open(const CustomCall &call, std::string_view signature
     if (Status status = check(outputs[i], call.results[i].element, call.results[i].shape,
                               batches.resultPieces.back());
         !status)
-      return Error{status.message()};
+      return status.error();
     Result<tensor::Tensor> result =
         tensor::Tensor::zeros(call.results[i].element, call.results[i].shape);
     if (!result)
-      return Error{result.message()};
+      return result.error();
     batches.results.push_back(std::move(*result));
   }
   for (int64_t dim : stackShape.value_or(Shape{}))

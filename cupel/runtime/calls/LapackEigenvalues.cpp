@@ -13,7 +13,7 @@ template <typename T> Answer syevd(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:nn -> T:nn R:n i:", typeOf<T>());
   Result<int64_t> mode = call.integer("mode"), uplo = call.integer("uplo");
   if (!b || !mode || !uplo)
-    return Error{!b ? b.message() : !mode ? mode.message() : uplo.message()};
+    return !b ? b.error() : !mode ? mode.error() : uplo.error();
   lapack_int n = b->size('n');
   auto decompose = routine<T>(LAPACKE_ssyevd, LAPACKE_dsyevd, LAPACKE_cheevd, LAPACKE_zheevd);
   for (int64_t i = 0; i < b->count(); ++i) {
@@ -53,7 +53,7 @@ template <typename T> Answer geev(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, signature, typeOf<T>());
   Result<int64_t> left = call.integer("compute_left"), right = call.integer("compute_right");
   if (!b || !left || !right)
-    return Error{!b ? b.message() : !left ? left.message() : right.message()};
+    return !b ? b.error() : !left ? left.error() : right.error();
   lapack_int n = b->size('n');
   constexpr size_t vectorsAt = isComplex<T> ? 1 : 2;
   for (int64_t i = 0; i < b->count(); ++i) {
@@ -90,7 +90,7 @@ template <typename T> Answer gees(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, signature, typeOf<T>());
   Result<int64_t> mode = call.integer("mode"), sort = call.integer("sort");
   if (!b || !mode || !sort)
-    return Error{!b ? b.message() : !mode ? mode.message() : sort.message()};
+    return !b ? b.error() : !mode ? mode.error() : sort.error();
   if (*sort != 'N')
     return Error{"custom call @" + std::string(call.target) +
                  " asks for sorted eigenvalues, but has no way to say by what"};
@@ -122,7 +122,7 @@ template <typename T> Answer gehrd(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:nn -> T:nn T:k i:", typeOf<T>());
   Result<int64_t> low = call.integer("low"), high = call.integer("high");
   if (!b || !low || !high)
-    return Error{!b ? b.message() : !low ? low.message() : high.message()};
+    return !b ? b.error() : !low ? low.error() : high.error();
   lapack_int n = b->size('n');
   if (b->size('k') != std::max(n - 1, 0) || *low < 1 || *high > std::max(n, 1) ||
       *low > std::max<int64_t>(*high, 1))
@@ -145,7 +145,7 @@ template <typename T> Answer sytrd(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:nn -> T:nn R:n R:k T:k i:", typeOf<T>());
   Result<int64_t> uplo = call.integer("uplo");
   if (!b || !uplo)
-    return Error{b ? uplo.message() : b.message()};
+    return b ? uplo.error() : b.error();
   lapack_int n = b->size('n');
   if (b->size('k') != std::max(n - 1, 0))
     return Error{"custom call @" + std::string(call.target) + " wants n - 1 off-diagonal elements"};

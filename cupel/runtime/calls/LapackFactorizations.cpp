@@ -13,7 +13,7 @@ template <typename T> Answer potrf(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:nn -> T:nn i:", typeOf<T>());
   Result<int64_t> uplo = call.integer("uplo");
   if (!b || !uplo)
-    return Error{b ? uplo.message() : b.message()};
+    return b ? uplo.error() : b.error();
   lapack_int n = b->size('n');
   auto factor = routine<T>(LAPACKE_spotrf, LAPACKE_dpotrf, LAPACKE_cpotrf, LAPACKE_zpotrf);
   for (int64_t i = 0; i < b->count(); ++i) {
@@ -28,7 +28,7 @@ template <typename T> Answer potrf(const CustomCall &call) {
 template <typename T> Answer getrf(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:mn -> T:mn i:k i:", typeOf<T>());
   if (!b)
-    return Error{b.message()};
+    return b.error();
   lapack_int m = b->size('m'), n = b->size('n');
   if (b->size('k') != std::min(m, n))
     return Error{"custom call @" + std::string(call.target) + " wants min(m, n) pivots"};
@@ -47,7 +47,7 @@ template <typename T, bool hermitian> Answer sytrf(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:nn -> T:nn i:n i:", typeOf<T>());
   Result<int64_t> uplo = call.integer("uplo");
   if (!b || !uplo)
-    return Error{b ? uplo.message() : b.message()};
+    return b ? uplo.error() : b.error();
   lapack_int n = b->size('n');
   auto factor = [&] {
     if constexpr (hermitian && isComplex<T>)
@@ -69,7 +69,7 @@ template <typename T, bool hermitian> Answer sytrs(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:nn i:n T:nm -> T:nm i:", typeOf<T>());
   Result<int64_t> uplo = call.integer("uplo");
   if (!b || !uplo)
-    return Error{b ? uplo.message() : b.message()};
+    return b ? uplo.error() : b.error();
   lapack_int n = b->size('n'), m = b->size('m');
   auto solve = [&] {
     if constexpr (hermitian && isComplex<T>)
@@ -93,7 +93,7 @@ template <typename T, bool hermitian> Answer sytrs(const CustomCall &call) {
 template <typename T> Answer geqrf(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:mn -> T:mn T:k", typeOf<T>());
   if (!b)
-    return Error{b.message()};
+    return b.error();
   lapack_int m = b->size('m'), n = b->size('n');
   if (b->size('k') != std::min(m, n))
     return Error{"custom call @" + std::string(call.target) + " wants min(m, n) factors"};
@@ -111,7 +111,7 @@ template <typename T> Answer geqrf(const CustomCall &call) {
 template <typename T> Answer geqp3(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:mn i:n -> T:mn i:n T:k", typeOf<T>());
   if (!b)
-    return Error{b.message()};
+    return b.error();
   lapack_int m = b->size('m'), n = b->size('n');
   if (b->size('k') != std::min(m, n))
     return Error{"custom call @" + std::string(call.target) + " wants min(m, n) factors"};
@@ -131,7 +131,7 @@ template <typename T> Answer geqp3(const CustomCall &call) {
 template <typename T> Answer orgqr(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:mn T:k -> T:mn", typeOf<T>());
   if (!b)
-    return Error{b.message()};
+    return b.error();
   lapack_int m = b->size('m'), n = b->size('n'), k = b->size('k');
   if (n > m || k > n)
     return Error{"custom call @" + std::string(call.target) + " wants m >= n >= k, but they are " +
@@ -151,7 +151,7 @@ template <typename T> Answer ormqr(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:pq T:k T:mn -> T:mn", typeOf<T>());
   Result<int64_t> left = call.integer("left"), transpose = call.integer("transpose");
   if (!b || !left || !transpose)
-    return Error{!b ? b.message() : !left ? left.message() : transpose.message()};
+    return !b ? b.error() : !left ? left.error() : transpose.error();
   lapack_int m = b->size('m'), n = b->size('n'), k = b->size('k'), p = b->size('p');
   if (p != (*left ? m : n) || k > p || k > b->size('q'))
     return Error{"custom call @" + std::string(call.target) + " has reflectors that do not fit"};

@@ -34,7 +34,7 @@ template <typename T, bool divideAndConquer> Answer svd(const CustomCall &call) 
   Result<Batches> b = Batches::open(call, "T:mn -> T:mn R:k T:mu T:vn i:", typeOf<T>());
   Result<int64_t> mode = call.integer("mode");
   if (!b || !mode)
-    return Error{b ? mode.message() : b.message()};
+    return b ? mode.error() : b.error();
   lapack_int m = b->size('m'), n = b->size('n'), k = b->size('k');
   bool sizesFit = k == std::min(m, n);
   if (*mode == 'A')
@@ -78,9 +78,9 @@ template <typename T> Answer trsm(const CustomCall &call) {
                   trans = call.integer("trans_x"), diag = call.integer("diag");
   for (const Result<int64_t> *attribute : {&side, &uplo, &trans, &diag})
     if (!*attribute)
-      return Error{attribute->message()};
+      return attribute->error();
   if (!b)
-    return Error{b.message()};
+    return b.error();
   int m = b->size('m'), n = b->size('n'), k = b->size('k');
   if (k != (*side == 'L' ? m : n))
     return Error{"custom call @" + std::string(call.target) + " has a triangle that does not fit"};
@@ -103,7 +103,7 @@ template <typename T> Answer trsm(const CustomCall &call) {
 template <typename T> Answer gtsv(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:n T:n T:n T:nm -> T:n T:n T:n T:nm i:", typeOf<T>());
   if (!b)
-    return Error{b.message()};
+    return b.error();
   lapack_int n = b->size('n'), m = b->size('m');
   auto solve = routine<T>(LAPACKE_sgtsv, LAPACKE_dgtsv, LAPACKE_cgtsv, LAPACKE_zgtsv);
   for (int64_t i = 0; i < b->count(); ++i) {
@@ -197,7 +197,7 @@ private:
 template <typename T> Answer perturbed(const CustomCall &call) {
   Result<Batches> b = Batches::open(call, "T:n T:n T:n T:nm -> T:nm", typeOf<T>());
   if (!b)
-    return Error{b.message()};
+    return b.error();
   int n = b->size('n'), m = b->size('m');
   for (int64_t i = 0; i < b->count() && n > 0; ++i) {
     std::vector<T> lower(b->operand<T>(0, i) + 1, b->operand<T>(0, i) + n);

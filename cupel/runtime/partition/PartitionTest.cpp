@@ -55,7 +55,7 @@ Ran run(const std::string &body, bool splits = true, const std::string &order = 
   options.splitsWork = splits;
   auto split = compile(program, options);
   if (!single || !split) {
-    ADD_FAILURE() << (!single ? single : split).fault().message;
+    ADD_FAILURE() << (!single ? single : split).error().message;
     return {};
   }
   std::vector<Tensor> wholes;
@@ -68,7 +68,7 @@ Ran run(const std::string &body, bool splits = true, const std::string &order = 
   auto expected = (*single)->execute({wholes});
   auto results = (*split)->execute(arguments);
   if (!expected || !results) {
-    ADD_FAILURE() << (!expected ? expected : results).fault().message;
+    ADD_FAILURE() << (!expected ? expected : results).error().message;
     return {};
   }
   for (size_t i = 0; i < (*split)->info().results.size(); ++i) {

@@ -149,7 +149,7 @@ Status FileEditor::reparse() {
 Result<FileEditor> FileEditor::fromText(std::string name, std::string text) {
   FileEditor editor(std::move(name), std::move(text));
   if (Status status = editor.reparse(); !status)
-    return Error{status.message()};
+    return status.error();
   return editor;
 }
 
@@ -160,7 +160,7 @@ Result<FileEditor> FileEditor::open(const std::string &path, bool create) {
   if (existed || !create) {
     Result<FileContents> contents = readInput(path, YamlFile::kMaxBytes);
     if (!contents)
-      return Error{contents.message()};
+      return contents.error();
     text = std::string(contents->bytes());
   }
   Result<FileEditor> editor = fromText(path, std::move(text));
@@ -240,7 +240,7 @@ Status FileEditor::setField(std::string_view id, std::string_view field, const F
   }
   Result<const YamlNode *> found = findEntry(id);
   if (!found)
-    return Error{found.message()};
+    return found.error();
   const YamlNode *mapping = *found;
   std::vector<std::string_view> path = {kSection, id};
   if (!arch.empty()) {
@@ -383,7 +383,7 @@ Status FileEditor::addOverride(std::string_view id, const YamlNode &entry, std::
 Status FileEditor::removeField(std::string_view id, std::string_view field, std::string_view arch) {
   Result<const YamlNode *> found = findEntry(id);
   if (!found)
-    return Error{found.message()};
+    return found.error();
   // From the entry inwards; an override goes with its last field.
   std::vector<std::string_view> path = {kSection, id};
   const YamlNode *mapping = *found;
@@ -559,7 +559,7 @@ Status FileEditor::save() {
   if (existed) {
     Result<FileContents> now = readInput(name, YamlFile::kMaxBytes);
     if (!now)
-      return Error{now.message()};
+      return now.error();
     if (now->bytes() != original)
       return Error{name + ": was changed by somebody else meanwhile; try again"};
   } else if (fs::exists(name, error)) {

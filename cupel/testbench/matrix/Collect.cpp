@@ -92,7 +92,7 @@ public:
          {&Collector::readArguments, &Collector::startConfiguration, &Collector::find,
           &Collector::readAll, &Collector::choose, &Collector::narrow, &Collector::findTwins})
       if (Status status = (this->*step)(); !status)
-        return Error{status.message()};
+        return status.error();
     return std::move(made);
   }
 
@@ -113,7 +113,7 @@ private:
       if (!file.empty()) {
         Result<Project> read = readProject(file);
         if (!read)
-          return Error{read.message()};
+          return read.error();
         project = std::move(*read);
         made.projectFile = project.file;
         made.resultsStore = project.results.value_or("");
@@ -201,7 +201,7 @@ private:
     }
     Result<Sources> found = findSources(wanted);
     if (!found)
-      return Error{found.message()};
+      return found.error();
     sources = std::move(*found);
     for (Remark &remark : sources.errors)
       made.errors.push_back(std::move(remark));
@@ -291,7 +291,7 @@ private:
     }
     Result<selection::PresetJobs> jobs = selection::findPresetJobs(options.preset);
     if (!jobs)
-      return Error{jobs.message()};
+      return jobs.error();
     for (const std::string &warning : jobs->warnings)
       made.warnings.push_back({"", 0, 0, warning});
     // Each job sees the configuration of its own architecture; a test that several jobs run is

@@ -46,7 +46,7 @@ std::string findProjectFile(const std::string &folder) {
 Result<Project> readProject(const std::string &file) {
   Result<FileContents> contents = readInput(file, config::YamlFile::kMaxBytes);
   if (!contents)
-    return Error{contents.message()};
+    return contents.error();
   std::vector<config::Diagnostic> diagnostics;
   config::YamlFile yaml(file, std::string(contents->bytes()), diagnostics);
   if (!diagnostics.empty())
@@ -83,7 +83,7 @@ Result<Project> readProject(const std::string &file) {
     if (name == kResults) {
       Result<std::string> word = text(value);
       if (!word)
-        return Error{word.message()};
+        return word.error();
       project.results = path(*word);
       continue;
     }
@@ -111,7 +111,7 @@ Result<Project> readProject(const std::string &file) {
     for (const YamlNode *node : nodes) {
       Result<std::string> word = text(*node);
       if (!word)
-        return Error{word.message()};
+        return word.error();
       std::string full = known->isPath ? path(*word) : *word;
       if (known->isPath && !fs::exists(full, error))
         return wrong(*node, fmt::format("'{}' does not exist", full));
@@ -129,7 +129,7 @@ Result<std::optional<Project>> currentProject() {
     return std::optional<Project>();
   Result<Project> project = readProject(file);
   if (!project)
-    return Error{project.message()};
+    return project.error();
   return std::optional<Project>(std::move(*project));
 }
 

@@ -329,7 +329,7 @@ private:
 Result<Sources> findSources(const SourceOptions &options) {
   Sources sources;
   if (Status status = Finder(options, sources).run(); !status)
-    return Error{status.message()};
+    return status.error();
   std::sort(sources.loaders.begin(), sources.loaders.end(),
             [](const LoaderSource &a, const LoaderSource &b) {
               return std::tie(a.root, a.modelPath) < std::tie(b.root, b.modelPath);

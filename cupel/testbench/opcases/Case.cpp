@@ -204,7 +204,7 @@ std::string toJson(const Case &one) {
 Result<CaseFile> readCaseFile(const std::string &path) {
   Result<FileContents> contents = readInput(path, config::YamlFile::kMaxBytes);
   if (!contents)
-    return Error{contents.message()};
+    return contents.error();
   std::vector<config::Diagnostic> diagnostics;
   config::YamlFile yaml(path, std::string(contents->bytes()), diagnostics);
   if (!diagnostics.empty())

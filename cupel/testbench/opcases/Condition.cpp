@@ -353,7 +353,7 @@ public:
         return right;
       Result<bool> is = compare(*left, node.comparisons[i], *right);
       if (!is)
-        return Error{is.message()};
+        return is.error();
       if (!*is)
         return Operand{Value::of(false)};
       left = std::move(right);
@@ -439,7 +439,7 @@ Result<bool> Condition::holds(const Surroundings &surroundings) const {
     return false;
   Result<Operand> value = Evaluator(surroundings).evaluate(*root);
   if (!value)
-    return Error{value.message()};
+    return value.error();
   return isTrue(value->value);
 }
 

@@ -106,7 +106,7 @@ Result<std::string> runOrExplain(const std::vector<std::string> &words, const st
   command.timeoutSeconds = timeout;
   Result<CommandEnd> end = runToEnd(command);
   if (!end)
-    return Error{what + ": " + end.message()};
+    return end.error().within(what);
   if (end->timedOut)
     return Error{what + " did not end within " + std::to_string(timeout) +
                  " s: " + lastLines(end->output)};
@@ -151,7 +151,7 @@ Status makeLayer(const BaseEnvironment &base, const std::string &site,
   words.insert(words.end(), hidden.begin(), hidden.end());
   Result<std::string> output = runOrExplain(words, "", 60, "asking for the files of packages");
   if (!output)
-    return Error{output.message()};
+    return output.error();
   std::set<std::string> leftOut;
   for (std::string &name : lines(*output))
     leftOut.insert(std::move(name));
@@ -217,7 +217,7 @@ Result<BaseEnvironment> describeBase(const std::string &python) {
   Result<std::string> output =
       runOrExplain({python, "-c", kDescribe}, "", 60, "asking " + python + " for its packages");
   if (!output)
-    return Error{output.message()};
+    return output.error();
   for (const std::string &line : lines(*output)) {
     if (line.starts_with("site "))
       base.folders.push_back(line.substr(5));
@@ -256,14 +256,14 @@ Status build(const Requirements &requirements, const BaseEnvironment &base,
       runOrExplain({python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"}, "", 60,
                    "asking the new environment for its folder");
   if (!site)
-    return Error{site.message()};
+    return site.error();
   std::string own = lines(*site).empty() ? "" : lines(*site).front();
 
   std::vector<std::string> below = base.folders;
   if (!requirements.uninstallFirst.empty()) {
     Result<FileContents> text = readInput(requirements.uninstallFirst);
     if (!text)
-      return Error{text.message()};
+      return text.error();
     std::vector<std::string> hidden = namesIn(text->bytes());
     for (size_t i = 0; i < below.size(); ++i) {
       fs::path layer = fs::path(folder) / ("base" + std::to_string(i));

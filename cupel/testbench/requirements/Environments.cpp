@@ -160,7 +160,7 @@ Result<std::string> makeOrFind(const Requirements &requirements, const BaseEnvir
                                const EnvironmentOptions &options, const std::string &path) {
   Result<Lock> lock = Lock::open(path + ".lock");
   if (!lock)
-    return Error{lock.message()};
+    return lock.error();
   std::string marker = path + "/" + kMarker;
   std::error_code error;
   lock->shared();
@@ -184,7 +184,7 @@ Result<std::string> makeOrFind(const Requirements &requirements, const BaseEnvir
         status = Error{path + ": cannot be put in place: " + std::strerror(errno)};
       if (!status) {
         fs::remove_all(temporary, error);
-        return Error{status.message()};
+        return status.error();
       }
       lock->shared();
       if (Result<std::vector<CachedEnvironment>> removed =
@@ -215,7 +215,7 @@ Result<std::string> pythonFor(const std::string &loaderFolder, const Environment
   }
   Result<std::optional<Requirements>> requirements = readRequirements(loaderFolder);
   if (!requirements)
-    return Error{requirements.message()};
+    return requirements.error();
   if (!*requirements)
     return options.basePython;
   Result<BaseEnvironment> base = describeBase(options.basePython);
@@ -225,7 +225,7 @@ Result<std::string> pythonFor(const std::string &loaderFolder, const Environment
   fs::create_directories(options.cacheFolder, error);
   fs::path cache = fs::canonical(options.cacheFolder, error);
   if (error)
-    return Error{"requirements: " + options.cacheFolder + ": " + error.message()};
+    return error.error().within("requirements: " + options.cacheFolder);
   options.cacheFolder = cache;
 
   std::string arguments;

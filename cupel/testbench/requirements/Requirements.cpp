@@ -44,7 +44,7 @@ Status collect(const fs::path &path, std::set<std::string> &seen, std::string &c
     return {};
   Result<FileContents> file = readInput(path, kMostBytes);
   if (!file)
-    return Error{file.message()};
+    return file.error();
   contents += path.filename().string() + "\n" + std::to_string(file->bytes().size()) + "\n";
   contents += file->bytes();
   for (std::string_view rest = file->bytes(); !rest.empty();) {

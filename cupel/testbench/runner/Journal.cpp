@@ -78,7 +78,7 @@ Result<std::unique_ptr<Journal>> Journal::create(const std::string &path,
     return failed(path, "cannot be made");
   if (Status status = lock(file, path); !status) {
     close(file);
-    return Error{status.message()};
+    return status.error();
   }
   int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   std::unique_ptr<Journal> journal(new Journal(path, file, event));
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Journal>> Journal::create(const std::string &path,
   }
   journal->append(lineOf({{"selected", selection.size()}}), false);
   if (Status status = journal->flush(); !status)
-    return Error{status.message()};
+    return status.error();
   syncFolder(path);
   return journal;
 }
@@ -102,7 +102,7 @@ Result<std::unique_ptr<Journal>> Journal::reopen(const std::string &path) {
     return failed(path, "cannot be opened");
   if (Status status = lock(file, path); !status) {
     close(file);
-    return Error{status.message()};
+    return status.error();
   }
   int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   return std::unique_ptr<Journal>(new Journal(path, file, event));

@@ -105,7 +105,7 @@ Result<JournalContents> readJournal(const std::string &path) {
   reader.onDamage = [&](uint64_t, const std::string &) { ++contents.damaged; };
   Result<uint64_t> read = results::readJournal(path, reader);
   if (!read)
-    return Error{read.message()};
+    return read.error();
   if (!folding.hasRun)
     return Error{path +
                  ": this is not the journal of a run, or the run was killed before it began"};

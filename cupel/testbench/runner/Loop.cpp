@@ -188,7 +188,7 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
       observer.tick();
     }
     if (Status status = journal.failure(); !status)
-      return Error{status.message()};
+      return status.error();
     if (int count = handler.count(); count >= 2) {
       outcome.interrupted = outcome.stoppedAtOnce = true;
       break;
@@ -202,7 +202,7 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
       slot.worker->destroy();
   slots.clear();
   if (Status status = journal.flush(); !status)
-    return Error{status.message()};
+    return status.error();
   showDurable();
   return std::move(outcome);
 }

@@ -163,11 +163,11 @@ Result<std::optional<worker::Reply>> WorkerProcess::nextReply() {
   while (true) {
     Result<std::optional<std::string_view>> payload = frames.next();
     if (!payload)
-      return Error{payload.message()};
+      return payload.error();
     if (*payload) {
       Result<worker::Reply> reply = worker::decodeReply(**payload);
       if (!reply)
-        return Error{reply.message()};
+        return reply.error();
       return std::optional(std::move(*reply));
     }
     // A read that did not fill the buffer took everything there was.

@@ -49,13 +49,14 @@ public:
       std::string chain;
       for (const std::string &file : openAsWritten)
         chain += file + " -> ";
-      return Error{path + ": includes itself: " + chain + path + "; remove one of the includes"};
+      return Error{ErrorCode::AlreadyExists,
+                   path + ": includes itself: " + chain + path + "; remove one of the includes"};
     }
     if (++files > kMaxFiles || open.size() >= kMaxIncludeDepth)
       return Error{path + ": too many includes; the files include one another many times over"};
     Result<FileContents> contents = readInput(path, kMaxFileBytes);
     if (!contents)
-      return Error{contents.message()};
+      return contents.error();
     Json root;
     try {
       root = Json::parse(contents->bytes());
@@ -153,8 +154,8 @@ private:
         return Error{job.where() + ": include: expected a file name in quotes"};
       std::string included = (fs::path(path).parent_path() / name.get<std::string>()).string();
       if (Status status = load(included); !status)
-        return openAsWritten.size() > 1 ||
-                       status.message().find("includes itself") != std::string::npos
+        // A circle names its files already.
+        return openAsWritten.size() > 1 || status.error().code == ErrorCode::AlreadyExists
                    ? status
                    : Status(Error{status.message() + " (included by " + job.where() + ")"});
     }
@@ -187,7 +188,7 @@ std::string PresetJob::where() const {
 Result<PresetJobs> loadPreset(const std::string &path) {
   Loader loader;
   if (Status status = loader.load(path); !status)
-    return Error{status.message()};
+    return status.error();
   return std::move(loader.result);
 }
 

@@ -7,6 +7,7 @@
 #include "cupel/testbench/triage/Predicate.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <re2/re2.h>
@@ -449,7 +450,7 @@ Status ReasonTable::add(std::string_view yaml, const std::string &name) {
 Result<ReasonTable> ReasonTable::parse(std::string_view yaml, const std::string &name) {
   ReasonTable table;
   if (Status status = table.add(yaml, name); !status)
-    return Error{status.message()};
+    return status.error();
   return table;
 }
 
@@ -458,11 +459,30 @@ Result<ReasonTable> ReasonTable::load(std::span<const std::string> files) {
   for (const std::string &path : files) {
     Result<FileContents> contents = readInput(path, config::YamlFile::kMaxBytes);
     if (!contents)
-      return Error{contents.message()};
+      return contents.error();
     if (Status status = table.add(contents->bytes(), path); !status)
-      return Error{status.message()};
+      return status.error();
   }
+  table.addErrorCodes();
   return table;
+}
+
+void ReasonTable::addErrorCodes() {
+  for (const ErrorCodeInfo &code : errorCodes()) {
+    Evidence bare;
+    bare.errorClass = code.name;
+    if (!match(bare).empty())
+      continue;
+    Reason reason;
+    for (char c : code.name)
+      reason.name += char(std::toupper(static_cast<unsigned char>(c)));
+    reason.description = code.meaning;
+    reason.general = true;
+    Predicate &isCode = reason.checks.emplace_back().error.emplace_back();
+    isCode.kind = Predicate::Kind::Equals;
+    isCode.text = code.name;
+    impl->reasons.push_back(std::move(reason));
+  }
 }
 
 std::vector<results::ReasonRecord> ReasonTable::match(const Evidence &evidence) const {

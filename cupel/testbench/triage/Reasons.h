@@ -28,7 +28,8 @@ struct Evidence {
 
 class ReasonTable {
 public:
-  /// Reads files in order; an entry of a later one replaces an earlier one of the same name.
+  /// Reads files in order; an entry of a later one replaces an earlier one of the same name. Error
+  /// codes that none of them speaks of get a reason from the list of codes.
   static Result<ReasonTable> load(std::span<const std::string> files);
   /// The same from text; `name` stands in error messages.
   static Result<ReasonTable> parse(std::string_view yaml, const std::string &name);
@@ -53,6 +54,10 @@ public:
   std::string description(std::string_view name) const;
 
 private:
+  /// A reason of its own for every error code that the files say nothing of: no code is
+  /// UNCLASSIFIED.
+  void addErrorCodes();
+
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

@@ -39,6 +39,21 @@ std::vector<std::string> namesOf(const std::vector<results::ReasonRecord> &reaso
 
 using Names = std::vector<std::string>;
 
+TEST(ReasonTable, EveryErrorCodeHasAReason) {
+  std::vector<std::string> names = shipped().names();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  for (const ErrorCodeInfo &code : errorCodes()) {
+    Evidence evidence;
+    evidence.errorClass = code.name;
+    std::vector<results::ReasonRecord> reasons = shipped().match(evidence);
+    ASSERT_FALSE(reasons.empty()) << code.name;
+    EXPECT_FALSE(reasons[0].description.empty()) << code.name;
+  }
+  Evidence needs;
+  needs.errorClass = name(ErrorCode::RuntimeError);
+  EXPECT_EQ(namesOf(shipped().match(needs)), Names{"RUNTIME_ERROR"});
+}
+
 TEST(ReasonTable, ErrorsSayWhereAndWhat) {
   EXPECT_EQ(errorOf("reasons:\n  - name: A\n    wen: {message: x}\n"),
             "r.yaml:3:5: wen: unknown field; did you mean when?");

@@ -54,7 +54,7 @@ Result<results::ComparisonRecord> compareOutput(uint32_t output, const tensor::T
   Result<compare::Verdict> verdict =
       compare::check(actual, expected, comparators.tolerance(), {.threads = 1});
   if (!verdict)
-    return Error{verdict.message()};
+    return verdict.error();
   const compare::Statistics &statistics = verdict->statistics;
   results::ComparisonRecord record;
   record.output = output;

@@ -13,7 +13,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace mlir {
@@ -21,39 +20,6 @@ class Operation;
 } // namespace mlir
 
 namespace cupel::testbench::worker {
-
-/// What kind of error; its name becomes the record's error class.
-enum class ErrorCode : uint8_t {
-  InvalidProgram,  ///< The program is not valid or the device refuses it.
-  Unsupported,     ///< Valid, but the device does not implement it.
-  InvalidArgument, ///< The inputs do not fit the program.
-  CheckFailed,     ///< A check inside the program did not hold.
-  RuntimeError,    ///< It failed while it ran.
-  TimedOut,        ///< The deadline passed and the device gave up.
-  OutOfMemory,     ///< Of the device or of the host.
-  DeviceLost,      ///< The device cannot be used any more; the worker must be replaced.
-  Internal,
-};
-std::string_view name(ErrorCode code);
-
-struct DeviceError {
-  ErrorCode code = ErrorCode::Internal;
-  std::string message; ///< One line.
-};
-
-/// A value or a device error.
-template <typename T> class [[nodiscard]] Answer {
-public:
-  Answer(T value) : state(std::move(value)) {}
-  Answer(DeviceError error) : state(std::move(error)) {}
-  explicit operator bool() const { return state.index() == 0; }
-  T &operator*() { return *std::get_if<0>(&state); }
-  T *operator->() { return std::get_if<0>(&state); }
-  const DeviceError &error() const { return *std::get_if<1>(&state); }
-
-private:
-  std::variant<T, DeviceError> state;
-};
 
 /// A size that is known at run time only, in a ValueType's shape.
 inline constexpr int64_t kDynamicSize = -1;
@@ -96,7 +62,7 @@ public:
   virtual ~Executable() = default;
   /// The outputs of the entry function by position; those of several processes lie one after
   /// another.
-  virtual Answer<std::vector<tensor::Tensor>> run(std::vector<tensor::Tensor> inputs,
+  virtual Result<std::vector<tensor::Tensor>> run(std::vector<tensor::Tensor> inputs,
                                                   const Budget &budget) = 0;
 };
 
@@ -107,7 +73,7 @@ public:
   virtual std::string name() const = 0;
   /// Whether its results are the golden ones, so that comparing them to the reference is idle.
   virtual bool isReference() const { return false; }
-  virtual Answer<std::unique_ptr<Executable>> compile(const Program &program,
+  virtual Result<std::unique_ptr<Executable>> compile(const Program &program,
                                                       const Budget &budget) = 0;
 };
 

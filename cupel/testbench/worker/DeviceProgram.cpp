@@ -34,7 +34,7 @@ static Result<tensor::Tensor> storedTensor(ElementsAttr value) {
   return tensor;
 }
 
-static Answer<DeviceProgram> describeChecks(const compiler::ExtractedChecks &extracted) {
+static Result<DeviceProgram> describeChecks(const compiler::ExtractedChecks &extracted) {
   using Kind = compiler::ExtractedCheck::Kind;
   DeviceProgram result;
   result.ownResults = extracted.ownResults;
@@ -54,7 +54,7 @@ static Answer<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
     } else {
       Result<tensor::Tensor> value = storedTensor(check.value);
       if (!value)
-        return DeviceError{ErrorCode::Unsupported, out.location + ": " + value.message()};
+        return value.error().within(out.location).as(ErrorCode::Unsupported);
       out.isConstant = true;
       out.expected = static_cast<uint32_t>(result.constants.size());
       result.constants.push_back(std::move(*value));
@@ -113,18 +113,18 @@ DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outpu
       if (place.device >= outputs.size())
         return Error{"there are no results of device " + std::to_string(place.device)};
       if (Status taken = take(outputs[place.device][place.index], i); !taken)
-        return Error{taken.message()};
+        return taken.error();
     }
     return own;
   }
   for (const std::vector<tensor::Tensor> &list : outputs)
     for (size_t i = 0; i < ownResults; ++i)
       if (Status taken = take(list[i], i); !taken)
-        return Error{taken.message()};
+        return taken.error();
   return own;
 }
 
-Answer<DeviceProgram> prepareForDevice(const Program &program,
+Result<DeviceProgram> prepareForDevice(const Program &program,
                                        const std::vector<pjrt::ProgramVersion> &versions) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(program.module).clone();
   std::string complaint;
@@ -135,8 +135,8 @@ Answer<DeviceProgram> prepareForDevice(const Program &program,
   });
   FailureOr<compiler::ExtractedChecks> extracted = compiler::extractChecks(*module);
   if (failed(extracted))
-    return DeviceError{ErrorCode::Unsupported, complaint};
-  Answer<DeviceProgram> result = describeChecks(*extracted);
+    return Error{ErrorCode::Unsupported, complaint};
+  Result<DeviceProgram> result = describeChecks(*extracted);
   if (!result)
     return result;
 
@@ -161,7 +161,7 @@ Answer<DeviceProgram> prepareForDevice(const Program &program,
     for (ElementsAttr value : list) {
       Result<tensor::Tensor> input = storedTensor(value);
       if (!input)
-        return DeviceError{ErrorCode::Unsupported, input.message()};
+        return input.error().as(ErrorCode::Unsupported);
       inputs.push_back(std::move(*input));
     }
   }
@@ -177,7 +177,7 @@ Answer<DeviceProgram> prepareForDevice(const Program &program,
       result->artifacts.push_back({target, std::move(bytes)});
   }
   if (result->artifacts.empty())
-    return DeviceError{ErrorCode::Unsupported, "cannot be written for StableHLO " +
+    return Error{ErrorCode::Unsupported, "cannot be written for StableHLO " +
                                                    pjrt::toString(targets.back()) + ": " +
                                                    complaint};
   return result;

@@ -42,7 +42,7 @@ struct DeviceProgram {
 
 /// Writes the program for each version that can say it; none asked for means the newest. An error
 /// where no version can, or where its checks cannot be taken out.
-Answer<DeviceProgram> prepareForDevice(const Program &program,
+Result<DeviceProgram> prepareForDevice(const Program &program,
                                        const std::vector<pjrt::ProgramVersion> &versions);
 
 /// The newest version that we write.

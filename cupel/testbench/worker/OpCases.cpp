@@ -139,7 +139,7 @@ Result<const opcases::CaseFile *> OpCaseTest::load(const std::string &path) {
   }
   Result<opcases::CaseFile> read = opcases::readCaseFile(path);
   if (!read)
-    return Error{read.message()};
+    return read.error();
   kept.push_front({path, modified, int64_t(info.st_size), std::move(*read)});
   if (kept.size() > kKeptFiles)
     kept.pop_back();
@@ -320,18 +320,18 @@ void OpCaseTest::runOnDevice(const Request &request, const opcases::Case &one,
   Result<Device *> device = programs.device(request.device);
   if (!device)
     return fail(record, name(ErrorCode::DeviceLost), device.message());
-  auto failWith = [&](const DeviceError &error) {
+  auto failWith = [&](const Error &error) {
     fail(record, name(error.code), error.message);
     if (error.code == ErrorCode::TimedOut)
       record.outcome = Outcome::TimedOut;
     else if (error.code == ErrorCode::OutOfMemory)
       record.outcome = Outcome::OutOfMemory;
   };
-  Answer<std::unique_ptr<Executable>> executable = (*device)->compile(read->program, budget);
+  Result<std::unique_ptr<Executable>> executable = (*device)->compile(read->program, budget);
   if (!executable)
     return failWith(executable.error());
   progress.enter(Stage::Execute);
-  Answer<std::vector<Tensor>> outputs = (*executable)->run(std::move(given), budget);
+  Result<std::vector<Tensor>> outputs = (*executable)->run(std::move(given), budget);
   if (!outputs)
     return failWith(outputs.error());
   progress.enter(Stage::Compare);

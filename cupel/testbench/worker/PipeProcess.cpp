@@ -212,7 +212,7 @@ Result<std::string> PipeProcess::readLine(Deadline deadline) {
       return Error{"its answer has no end"};
     Result<bool> more = fill(deadline);
     if (!more)
-      return Error{more.message()};
+      return more.error();
     if (!*more)
       return Error{"it ended without an answer"};
   }
@@ -222,7 +222,7 @@ Result<std::string> PipeProcess::readBytes(size_t count, Deadline deadline) {
   while (buffered.size() < count) {
     Result<bool> more = fill(deadline);
     if (!more)
-      return Error{more.message()};
+      return more.error();
     if (!*more)
       return Error{"it ended in the middle of an answer"};
   }

@@ -25,40 +25,30 @@ pjrt::Deadline deadlineOf(const Budget &budget) {
 
 enum class During { Compile, Run };
 
-DeviceError toDeviceError(const pjrt::Failure &failure, During during) {
-  using Kind = pjrt::Failure::Kind;
-  DeviceError error{during == During::Compile ? ErrorCode::InvalidProgram : ErrorCode::RuntimeError,
-                    failure.str()};
-  switch (failure.kind) {
-  case Kind::Missing:
-    error.code = ErrorCode::Unsupported;
-    break;
-  case Kind::Deadline:
-    error.code = ErrorCode::TimedOut;
-    break;
-  case Kind::Load:
-    error.code = ErrorCode::DeviceLost;
-    break;
-  case Kind::BadAnswer:
-    error.code = ErrorCode::RuntimeError;
-    break;
-  case Kind::Host:
-    error.code = ErrorCode::InvalidArgument;
-    break;
-  case Kind::Plugin:
-    if (failure.code == PJRT_Error_Code_UNIMPLEMENTED)
-      error.code = ErrorCode::Unsupported;
-    else if (failure.code == PJRT_Error_Code_RESOURCE_EXHAUSTED)
-      error.code = ErrorCode::OutOfMemory;
-    else if (failure.code == PJRT_Error_Code_DEADLINE_EXCEEDED)
-      error.code = ErrorCode::TimedOut;
-    else if (failure.code == PJRT_Error_Code_INVALID_ARGUMENT && during == During::Run)
-      error.code = ErrorCode::InvalidArgument;
-    else if (failure.code == PJRT_Error_Code_INTERNAL && during == During::Compile)
-      error.code = ErrorCode::Internal;
+/// What a plugin's error means for the program that it was given.
+Error toProgramError(const Error &error, During during) {
+  switch (error.code) {
+  case ErrorCode::Unsupported:
+  case ErrorCode::FunctionMissing:
+    return error.as(ErrorCode::Unsupported);
+  case ErrorCode::TimedOut:
+  case ErrorCode::NoAnswer:
+    return error.as(ErrorCode::TimedOut);
+  case ErrorCode::PluginNotLoadable:
+    return error.as(ErrorCode::DeviceLost);
+  case ErrorCode::BadAnswer:
+    return error.as(ErrorCode::RuntimeError);
+  case ErrorCode::Host:
+    return error.as(ErrorCode::InvalidArgument);
+  case ErrorCode::OutOfMemory:
+  case ErrorCode::NeedsMoreDevices:
+    return error;
+  default:
     break;
   }
-  return error;
+  if (error.code == (during == During::Run ? ErrorCode::InvalidArgument : ErrorCode::Internal))
+    return error;
+  return error.as(during == During::Run ? ErrorCode::RuntimeError : ErrorCode::InvalidProgram);
 }
 
 class PjrtExecutable : public Executable {
@@ -69,16 +59,16 @@ public:
       : client(std::move(client)), executable(std::move(executable)), program(std::move(program)),
         results(std::move(results)), devices(std::move(devices)) {}
 
-  Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
+  Result<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
     pjrt::Deadline deadline = deadlineOf(budget);
     std::vector<std::vector<Tensor>> given = program.argumentsFor(inputs);
     std::vector<std::vector<pjrt::Buffer>> buffers(devices.size());
     std::vector<std::vector<const pjrt::Buffer *>> arguments(devices.size());
     for (size_t d = 0; d < devices.size(); ++d) {
       for (const Tensor &input : given.size() > 1 ? given[d] : given[0]) {
-        pjrt::Answer<pjrt::Buffer> buffer = client->toDevice(input, *devices[d], deadline);
+        Result<pjrt::Buffer> buffer = client->toDevice(input, *devices[d], deadline);
         if (!buffer)
-          return toDeviceError(buffer.failure(), During::Run);
+          return toProgramError(buffer.error(), During::Run);
         buffers[d].push_back(std::move(*buffer));
       }
       for (const pjrt::Buffer &buffer : buffers[d])
@@ -86,28 +76,28 @@ public:
     }
     auto outputs = executable.execute(arguments, deadline);
     if (!outputs)
-      return toDeviceError(outputs.failure(), During::Run);
+      return toProgramError(outputs.error(), During::Run);
 
     std::vector<std::vector<Tensor>> values;
     for (const std::vector<pjrt::Buffer> &list : *outputs) {
       std::vector<Tensor> &own = values.emplace_back();
       for (const pjrt::Buffer &buffer : list) {
-        if (pjrt::Answer<> ready = buffer.waitUntilReady(deadline); !ready)
-          return toDeviceError(ready.failure(), During::Run);
-        pjrt::Answer<Tensor> value = buffer.toHost(deadline);
+        if (Status ready = buffer.waitUntilReady(deadline); !ready)
+          return toProgramError(ready.error(), During::Run);
+        Result<Tensor> value = buffer.toHost(deadline);
         if (!value)
-          return toDeviceError(value.failure(), During::Run);
+          return toProgramError(value.error(), During::Run);
         own.push_back(std::move(*value));
       }
     }
     Result<std::vector<Tensor>> own = program.resultsFrom(values, results);
     if (!own)
-      return DeviceError{ErrorCode::RuntimeError, own.message()};
+      return own.error().as(ErrorCode::RuntimeError);
     for (size_t d = 0; d < values.size(); ++d)
       for (const pjrt::Judgement &judgement :
            pjrt::judgeChecks(values[d], d, program.checks, program.constants))
         if (!judgement.passed)
-          return DeviceError{ErrorCode::CheckFailed, judgement.what + ": " + judgement.sentence};
+          return Error{ErrorCode::CheckFailed, judgement.what + ": " + judgement.sentence};
     return std::move(*own);
   }
 
@@ -126,17 +116,17 @@ public:
 
   std::string name() const override { return label; }
 
-  Answer<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
+  Result<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
     if (client->plugin()->isGivenUp())
-      return DeviceError{ErrorCode::DeviceLost,
+      return Error{ErrorCode::DeviceLost,
                          label + " did not answer in time before and cannot be used any more"};
-    Answer<DeviceProgram> prepared = prepareForDevice(program, versions());
+    Result<DeviceProgram> prepared = prepareForDevice(program, versions());
     if (!prepared)
       return prepared.error();
     auto needed = size_t(prepared->replicas) * prepared->partitions;
     std::vector<const pjrt::Device *> devices = client->addressableDevices();
     if (devices.size() < needed)
-      return DeviceError{ErrorCode::Unsupported,
+      return Error{ErrorCode::Unsupported,
                          "the program runs on " + std::to_string(needed) + " devices, " + label +
                              " has " + std::to_string(devices.size()) +
                              (label.starts_with("cupel") ? " (cupel?num_devices=N has more)" : "")};
@@ -145,10 +135,10 @@ public:
     options.deviceIds.clear();
     for (const pjrt::Device *device : devices)
       options.deviceIds.push_back(device->id);
-    pjrt::Answer<pjrt::Executable> executable =
+    Result<pjrt::Executable> executable =
         client->compile(prepared->artifacts.front().bytes, options);
     if (!executable)
-      return toDeviceError(executable.failure(), During::Compile);
+      return toProgramError(executable.error(), During::Compile);
     return std::unique_ptr<Executable>(std::make_unique<PjrtExecutable>(
         client, std::move(*executable), std::move(*prepared), program.results, std::move(devices)));
   }
@@ -191,12 +181,12 @@ Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &device
       if (Result<pjrt::NamedValue> count = pjrt::parseNamedValue("num_devices=8"))
         options.push_back(std::move(*count));
   }
-  pjrt::Answer<std::shared_ptr<pjrt::Plugin>> loaded = pjrt::Plugin::load(plugin);
+  Result<std::shared_ptr<pjrt::Plugin>> loaded = pjrt::Plugin::load(plugin);
   if (!loaded)
-    return Error{"device '" + name + "': " + loaded.failure().str()};
-  pjrt::Answer<std::shared_ptr<pjrt::Client>> client = pjrt::Client::create(*loaded, options);
+    return Error{"device '" + name + "': " + loaded.message()};
+  Result<std::shared_ptr<pjrt::Client>> client = pjrt::Client::create(*loaded, options);
   if (!client)
-    return Error{"device '" + name + "': " + client.failure().str()};
+    return Error{"device '" + name + "': " + client.message()};
   if ((*client)->addressableDevices().empty())
     return Error{"device '" + name + "': the plugin has no device that can be used"};
   return std::unique_ptr<Device>(std::make_unique<PjrtDevice>(name, *client));

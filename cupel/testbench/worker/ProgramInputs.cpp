@@ -29,7 +29,7 @@ Result<std::vector<Tensor>> pick(const std::string &path, const std::vector<Valu
                                  std::string_view what) {
   Result<tensor::Safetensors> read = tensor::readSafetensors(path);
   if (!read)
-    return Error{read.message()};
+    return read.error();
   std::vector<Tensor> picked;
   for (size_t i = 0; i < types.size(); ++i) {
     if (!types[i].isTensor)
@@ -79,7 +79,7 @@ static Result<Tensor> makeUp(const Program &program, size_t i, uint64_t seed) {
   Result<Tensor> made =
       tensor::randomTensor(type.element, type.shape, tensor::defaultFill(type.element), {seed, i});
   if (!made)
-    return Error{program.name + ": " + position + ": " + made.message()};
+    return made.error().within(program.name + ": " + position);
   return made;
 }
 
@@ -91,7 +91,7 @@ static Result<std::map<std::string, Tensor>> weightsFor(const std::string &file,
     return weights;
   Result<tensor::Safetensors> read = tensor::readSafetensors(path);
   if (!read)
-    return Error{read.message()};
+    return read.error();
   for (auto &[name, value] : read->tensors)
     weights.emplace(name, std::move(value));
   return weights;
@@ -103,7 +103,7 @@ Result<std::vector<Tensor>> inputsFor(const Program &program, const std::string 
     return std::vector<Tensor>();
   Result<std::map<std::string, Tensor>> weights = weightsFor(file, part);
   if (!weights)
-    return Error{weights.message()};
+    return weights.error();
   // Weights stand behind the inputs.
   size_t count = program.arguments.size();
   while (count && weights->contains(program.arguments[count - 1].name))
@@ -120,7 +120,7 @@ Result<std::vector<Tensor>> inputsFor(const Program &program, const std::string 
     for (size_t i = 0; i < count; ++i) {
       Result<Tensor> made = makeUp(program, i, seed);
       if (!made)
-        return Error{made.message()};
+        return made.error();
       inputs.push_back(std::move(*made));
     }
   }
@@ -144,7 +144,7 @@ Result<std::map<std::string, Tensor>> namedInputsFor(const std::vector<std::stri
     return inputs;
   Result<tensor::Safetensors> read = tensor::readSafetensors(path);
   if (!read)
-    return Error{read.message()};
+    return read.error();
   for (const auto &[name, value] : read->tensors) {
     auto found = std::ranges::find(names, name);
     for (size_t i = 0; found == names.end() && i < names.size(); ++i)
@@ -168,13 +168,13 @@ Result<std::optional<std::vector<Tensor>>> expectedFor(const Program &program,
   // What a program writes to beside its results may be left out.
   Result<tensor::Safetensors> read = tensor::readSafetensors(path);
   if (!read)
-    return Error{read.message()};
+    return read.error();
   std::vector<ValueType> results = program.results;
   while (results.size() > read->tensors.size() && isMutation(results.back()))
     results.pop_back();
   Result<std::vector<Tensor>> picked = pick(path, results, "result");
   if (!picked)
-    return Error{picked.message()};
+    return picked.error();
   return std::optional(std::move(*picked));
 }
 

@@ -108,10 +108,10 @@ Result<std::string> ProgramReader::load(const std::string &file, uint32_t part,
     kept.reset();
     Result<FileContents> contents = readInput(file);
     if (!contents)
-      return Error{contents.message()};
+      return contents.error();
     std::string_view bytes = contents->bytes();
     if (Status checked = cli::checkIsProgram(shown, bytes); !checked)
-      return Error{checked.message()};
+      return checked.error();
     Kept now{file, modified, status.st_size, {}};
     if (!cli::isBytecode(bytes) && bytes.find(cli::kProgramSeparator) != std::string_view::npos)
       now.parts = cli::splitPrograms(bytes);
@@ -139,7 +139,7 @@ Result<std::unique_ptr<ProgramReader::Read>> ProgramReader::read(const std::stri
   if (!read->module)
     return Error{complaint.empty() ? name + ": the program cannot be read" : complaint};
   if (Status status = complete(*read, name); !status)
-    return Error{status.message()};
+    return status.error();
   return read;
 }
 

@@ -27,7 +27,7 @@ void fail(TestRecord &record, std::string_view errorClass, const std::string &me
   record.message = message;
 }
 
-void fail(TestRecord &record, const DeviceError &error) {
+void fail(TestRecord &record, const Error &error) {
   fail(record, name(error.code), error.message);
   if (error.code == ErrorCode::TimedOut)
     record.outcome = Outcome::TimedOut;
@@ -66,7 +66,7 @@ Result<Device *> ProgramTest::device(const std::string &name) {
   if (!open) {
     Result<std::unique_ptr<Device>> opened = openDevice(name);
     if (!opened)
-      return Error{opened.message()};
+      return opened.error();
     open = std::move(*opened);
   }
   return open.get();
@@ -168,7 +168,7 @@ static Status takeShapes(const Request &request, const frontends::ModelFile &mod
                          frontends::ImportOptions &options, TestRecord &record) {
   Result<std::map<std::string, tensor::Shape>> shapes = cli::parseShapes(request.shapes);
   if (!shapes)
-    return Error{shapes.message()};
+    return shapes.error();
   std::vector<frontends::ModelInput> inputs = model.inputs();
   std::vector<std::string> taken;
   for (const std::string &text : request.shapes) {
@@ -313,12 +313,12 @@ void ProgramTest::run(const Request &request, Progress &progress, const Budget &
   Result<Device *> device = this->device(request.device);
   if (!device)
     return fail(record, name(ErrorCode::DeviceLost), device.message());
-  Answer<std::unique_ptr<Executable>> executable = (*device)->compile(subject.program, budget);
+  Result<std::unique_ptr<Executable>> executable = (*device)->compile(subject.program, budget);
   if (!executable)
     return fail(record, executable.error());
 
   progress.enter(Stage::Execute);
-  Answer<std::vector<Tensor>> outputs = (*executable)->run(subject.inputs, budget);
+  Result<std::vector<Tensor>> outputs = (*executable)->run(subject.inputs, budget);
   if (!outputs && outputs.error().code == ErrorCode::CheckFailed) {
     // It ran to where it judges itself: what is wrong is the result.
     progress.enter(Stage::Compare);
@@ -353,10 +353,10 @@ void ProgramTest::judge(const Request &request, Progress &progress, Device &devi
     Result<Device *> reference = this->device("reference");
     if (!reference)
       return fail(record, name(ErrorCode::Internal), reference.message());
-    Answer<std::unique_ptr<Executable>> golden = (*reference)->compile(subject.program, budget);
+    Result<std::unique_ptr<Executable>> golden = (*reference)->compile(subject.program, budget);
     if (!golden)
       return fail(record, golden.error());
-    Answer<std::vector<Tensor>> values = (*golden)->run(std::move(subject.inputs), budget);
+    Result<std::vector<Tensor>> values = (*golden)->run(std::move(subject.inputs), budget);
     if (!values)
       return fail(record, values.error());
     subject.expected = std::move(*values);
@@ -413,7 +413,7 @@ TestRecord ProgramTest::checkHealth(const Request &request, Progress &progress) 
     return record;
   }
   progress.enter(Stage::Execute);
-  Answer<std::vector<Tensor>> outputs =
+  Result<std::vector<Tensor>> outputs =
       (*executable)->run({floats({1, 2, -3, 0}), floats({0.5f, 4, 2, 7})}, budget);
   if (!outputs) {
     fail(record, outputs.error());

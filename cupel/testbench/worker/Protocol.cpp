@@ -201,7 +201,7 @@ Result<Request> decodeRequest(std::string_view payload) {
     return Error{"'" + excerpt(payload) + "' is no request this worker knows"};
   Result<uint64_t> of = number(parts.words[1]);
   if (!of)
-    return Error{of.message()};
+    return of.error();
   request.number = *of;
   Json json = Json::parse(parts.body, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
@@ -237,7 +237,7 @@ Result<Reply> decodeReply(std::string_view payload) {
   if (parts.words[0] == "result") {
     Result<uint64_t> of = number(parts.words[1]);
     if (!of)
-      return Error{of.message()};
+      return of.error();
     Result<results::TestRecord> record = results::testRecordFromJson(parts.body);
     if (!record)
       return Error{"the worker's result: " + record.message()};

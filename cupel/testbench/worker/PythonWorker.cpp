@@ -209,7 +209,7 @@ Result<std::vector<tensor::Tensor>> PythonWorker::tensors(const Json &list) {
   if (!list.is_array())
     return Error{"the Python worker describes no tensors"};
   if (Status status = map(); !status)
-    return Error{status.message()};
+    return status.error();
   for (const Json &one : list) {
     if (!one.is_object() || !one.contains("shape") || !one["shape"].is_array() ||
         !one.contains("offset") || !one["offset"].is_number_unsigned())
@@ -230,7 +230,7 @@ Result<std::vector<tensor::Tensor>> PythonWorker::tensors(const Json &list) {
     Result<tensor::Tensor> made = tensor::Tensor::borrow(
         *type, std::move(shape), {mapped.get() + offset, size_t(*bytes)}, mapped);
     if (!made)
-      return Error{made.message()};
+      return made.error();
     all.push_back(std::move(*made));
   }
   return all;

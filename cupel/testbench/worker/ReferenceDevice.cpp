@@ -10,24 +10,12 @@ namespace {
 
 using tensor::Tensor;
 
-/// Limits of a run have no kind of their own; their messages name the option that sets them.
-ErrorCode codeOf(const std::optional<reference::Failure> &failure, const std::string &message,
-                 bool late) {
-  if (failure && failure->isCheck)
-    return ErrorCode::CheckFailed;
-  if (message.find("--max-memory sets the limit") != std::string::npos)
-    return ErrorCode::OutOfMemory;
-  if (late && message.find("--timeout sets the limit") != std::string::npos)
-    return ErrorCode::TimedOut;
-  return ErrorCode::RuntimeError;
-}
-
 class ReferenceExecutable : public Executable {
 public:
   ReferenceExecutable(std::unique_ptr<reference::Plan> plan, uint32_t replicas, uint32_t partitions)
       : plan(std::move(plan)), replicas(replicas), partitions(partitions) {}
 
-  Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
+  Result<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
     reference::RunOptions options;
     options.maxMemory = int64_t(budget.memoryBytes);
     options.timeoutSeconds = budget.secondsLeft();
@@ -42,10 +30,8 @@ public:
       arguments.emplace_back(std::move(input));
     Result<std::vector<reference::Value>> results =
         plan->run(run, std::move(arguments), replicas, partitions);
-    if (!results) {
-      bool late = std::chrono::steady_clock::now() >= budget.deadline;
-      return DeviceError{codeOf(run.failure(), results.message(), late), results.message()};
-    }
+    if (!results)
+      return results.error();
     std::vector<Tensor> outputs;
     for (reference::Value &value : *results)
       if (value.isTensor())
@@ -63,11 +49,11 @@ public:
   std::string name() const override { return "reference"; }
   bool isReference() const override { return true; }
 
-  Answer<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
+  Result<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
     auto module = mlir::cast<mlir::ModuleOp>(program.module);
     Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(module);
     if (!plan)
-      return DeviceError{ErrorCode::Unsupported, plan.message()};
+      return plan.error().as(ErrorCode::Unsupported);
     return std::unique_ptr<Executable>(std::make_unique<ReferenceExecutable>(
         std::move(*plan), program.replicas, program.partitions));
   }

@@ -1,6 +1,6 @@
 #include "cupel/testbench/worker/RemoteDevice.h"
 
-#include "cupel/pjrt/host/Failure.h"
+#include "cupel/pjrt/host/PluginErrors.h"
 #include "cupel/support/CommandWords.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/TemporaryFolder.h"
@@ -36,7 +36,7 @@ public:
   Result<Reply> ask(ordered_json request, const fs::path &folder, double timeout) {
     if (!process.isRunning()) {
       if (Status started = process.start(command, /*listens=*/true); !started)
-        return Error{started.message()};
+        return started.error();
       hasAnswered = false;
       greetings = 0;
       banner.clear();
@@ -69,21 +69,21 @@ private:
       for (const fs::directory_entry &entry : fs::directory_iterator(folder, error)) {
         Result<FileContents> file = readInput(entry.path().string());
         if (!file)
-          return Error{file.message()};
+          return file.error();
         request["files"][entry.path().filename().string()] = file->bytes().size();
         contents.push_back(std::move(*file));
       }
     }
     std::string line = request.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
     if (Status sent = process.write(line, deadline); !sent)
-      return Error{sent.message()};
+      return sent.error();
     for (const FileContents &file : contents)
       if (Status sent = process.write(file.bytes(), deadline); !sent)
-        return Error{sent.message()};
+        return sent.error();
     while (true) {
       Result<std::string> text = process.readLine(deadline);
       if (!text)
-        return Error{text.message()};
+        return text.error();
       ordered_json json =
           ordered_json::parse(hasAnswered ? *text : behindBanner(*text), nullptr, false);
       if (!json.is_object()) {
@@ -104,7 +104,7 @@ private:
             return Error{"it announces a file of " + size.dump() + " bytes"};
           Result<std::string> bytes = process.readBytes(size.get<uint64_t>(), deadline);
           if (!bytes)
-            return Error{bytes.message()};
+            return bytes.error();
           reply.files[name] = std::move(*bytes);
         }
       reply.answer = std::move(json["done"]);
@@ -140,12 +140,12 @@ std::string textOf(const ordered_json &json, const char *key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-DeviceError toDeviceError(const ordered_json &answer) {
+Error errorIn(const ordered_json &answer) {
   std::string outcome = textOf(answer, "outcome"), stage = textOf(answer, "last_stage");
   ordered_json failure =
       answer.is_object() && answer.contains("failure") ? answer["failure"] : ordered_json::object();
   std::string kind = textOf(failure, "class"), message = textOf(failure, "message");
-  DeviceError error{stage == "compile" ? ErrorCode::InvalidProgram : ErrorCode::RuntimeError,
+  Error error{stage == "compile" ? ErrorCode::InvalidProgram : ErrorCode::RuntimeError,
                     message.empty() ? outcome : message};
   if (outcome == "crashed" || outcome == "exited" || stage == "load" || stage == "client" ||
       stage == "initialize")
@@ -173,23 +173,23 @@ public:
     workload.constants = this->prepared.constants;
   }
 
-  Answer<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
+  Result<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
     workload.inputs = prepared.argumentsFor(inputs);
     TemporaryFolder folder("cupel-remote");
     if (folder.path.empty())
-      return DeviceError{ErrorCode::Internal, "no temporary folder can be made"};
+      return Error{ErrorCode::Internal, "no temporary folder can be made"};
     if (Status written = pjrt::writeWorkload(folder.path.string(), workload); !written)
-      return DeviceError{ErrorCode::Internal, written.message()};
+      return written.error().as(ErrorCode::Internal);
     double left = budget.secondsLeft();
     Result<Connection::Reply> reply =
         connection->ask({{"do", "run"}}, folder.path, left > 0 ? left : kLongSeconds);
     if (!reply)
-      return DeviceError{ErrorCode::DeviceLost, reply.message()};
+      return reply.error().as(ErrorCode::DeviceLost);
     std::string outcome = textOf(reply->answer, "outcome");
     if (outcome == "incorrect")
-      return DeviceError{ErrorCode::CheckFailed, firstMiss(reply->answer)};
+      return Error{ErrorCode::CheckFailed, firstMiss(reply->answer)};
     if (outcome != "passed" && outcome != "ran")
-      return toDeviceError(reply->answer);
+      return errorIn(reply->answer);
     return takeResults(folder.path, reply->files["results.safetensors"]);
   }
 
@@ -203,16 +203,16 @@ private:
     return "a check did not hold";
   }
 
-  Answer<std::vector<Tensor>> takeResults(const fs::path &folder, const std::string &bytes) const {
+  Result<std::vector<Tensor>> takeResults(const fs::path &folder, const std::string &bytes) const {
     std::string path = (folder / "results.safetensors").string();
     if (Status written = writeOutput(path, bytes); !written)
-      return DeviceError{ErrorCode::Internal, written.message()};
+      return written.error().as(ErrorCode::Internal);
     auto lists = pjrt::readTensors(path);
     if (!lists)
-      return DeviceError{ErrorCode::RuntimeError, lists.message()};
+      return lists.error().as(ErrorCode::RuntimeError);
     Result<std::vector<Tensor>> own = prepared.resultsFrom(*lists, results);
     if (!own)
-      return DeviceError{ErrorCode::RuntimeError, own.message()};
+      return own.error().as(ErrorCode::RuntimeError);
     return std::move(*own);
   }
 
@@ -232,11 +232,11 @@ public:
 
   /// What the other side's compiler thinks of it is known when it runs: the program travels with
   /// its inputs.
-  Answer<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
+  Result<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
     std::vector<pjrt::ProgramVersion> versions = {{1, 0, 0}, newestVersion()};
     if (version)
       versions = {std::min(*version, newestVersion())};
-    Answer<DeviceProgram> prepared = prepareForDevice(program, versions);
+    Result<DeviceProgram> prepared = prepareForDevice(program, versions);
     if (!prepared)
       return prepared.error();
     return std::unique_ptr<Executable>(
@@ -296,7 +296,7 @@ Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {
     return Error{"device '" + name + "': " + reply.message()};
   const ordered_json &answer = reply->answer;
   if (!answer.is_object() || !answer.contains("client"))
-    return Error{"device '" + name + "': " + toDeviceError(answer).message};
+    return Error{"device '" + name + "': " + errorIn(answer).message};
   std::optional<pjrt::ProgramVersion> version;
   static const ordered_json::json_pointer kVersion("/plugin/attributes/stablehlo_current_version");
   if (answer.contains(kVersion)) {
