@@ -1,18 +1,18 @@
 #include "cupel/reference/PlanForeignCalls.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
-#include "cupel/runtime/calls/CustomCall.h"
+#include "cupel/calls/CustomCall.h"
 
 #include <cstring>
 
 namespace cupel::reference {
 
 using namespace mlir;
-using runtime::CallArray;
-using runtime::CallAttribute;
-using runtime::CallAttributes;
-using runtime::CallScalar;
-using runtime::CallType;
+using calls::CallArray;
+using calls::CallAttribute;
+using calls::CallAttributes;
+using calls::CallScalar;
+using calls::CallType;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -21,7 +21,7 @@ namespace {
 /// What a call needs at run time that the program says once.
 struct CallPlan {
   std::string target, configuration;
-  std::shared_ptr<const runtime::CallHandler> handler;
+  std::shared_ptr<const calls::CallHandler> handler;
   CallAttributes attributes;
   std::vector<CallType> results;
   std::vector<std::vector<int64_t>> operandLayouts, resultLayouts;
@@ -140,7 +140,7 @@ std::vector<int64_t> sharedOperandsOf(stablehlo::CustomCallOp call, const CallPl
 }
 
 Result<std::shared_ptr<const CallPlan>>
-prepare(stablehlo::CustomCallOp call, std::shared_ptr<const runtime::CallHandler> handler) {
+prepare(stablehlo::CustomCallOp call, std::shared_ptr<const calls::CallHandler> handler) {
   auto plan = std::make_shared<CallPlan>();
   plan->target = call.getCallTargetName().str();
   plan->handler = std::move(handler);
@@ -191,7 +191,7 @@ Status runCall(const CallPlan &plan, GridProcess &process, StepArguments &argume
     if (Status status = reserveFor(process, type.element.storage, type.shape); !status)
       return status;
   Result<std::vector<Tensor>> results = (*plan.handler)(
-      runtime::CustomCall{plan.target, operands, plan.results, plan.attributes, plan.configuration,
+      calls::CustomCall{plan.target, operands, plan.results, plan.attributes, plan.configuration,
                           plan.operandLayouts, plan.resultLayouts, plan.sharedOperands});
   if (!results)
     return results.error();
@@ -210,7 +210,7 @@ Status runCall(const CallPlan &plan, GridProcess &process, StepArguments &argume
 
 Result<StepFunction> planForeignCall(Operation *op) {
   auto call = cast<stablehlo::CustomCallOp>(op);
-  auto handler = runtime::CallRegistry::get().find(call.getCallTargetName());
+  auto handler = calls::CallRegistry::get().find(call.getCallTargetName());
   if (!handler)
     return StepFunction();
   Result<std::shared_ptr<const CallPlan>> plan = prepare(call, std::move(handler));

@@ -1,4 +1,4 @@
-// Custom calls that a handler of cupel/runtime/calls answers: LAPACK's and those that users
+// Custom calls that a handler of cupel/calls answers: LAPACK's and those that users
 // register. Used by the planner of stablehlo.custom_call for names it does not know itself.
 #pragma once
 

@@ -1,7 +1,6 @@
-// The seam between doors to devices and what computes: a program is compiled to an executable, an
-// executable takes arguments and gives results. Used by the PJRT plugin; the compiled backend will
-// stand behind the same interface as the golden reference does now. Nothing of PJRT may appear
-// here, and no MLIR: programs come as bytes.
+// What a compiled program is to whoever runs it: it takes arguments and gives results, and says what
+// it takes and costs. Made by backends of the compiler, used by the PJRT plugin. Nothing of PJRT may
+// appear here, and no MLIR.
 
 #pragma once
 
@@ -61,29 +60,6 @@ struct ProgramInfo {
   int64_t processCount() const { return replicas * partitions; }
 };
 
-struct CompileOptions {
-  int64_t replicas = 1, partitions = 1;
-  /// The program is written on whole tensors, of which partitions hold pieces. Otherwise, and
-  /// where it speaks of no pieces, every device runs it on what that device is given.
-  bool isGlobal = true;
-  /// Sums and products of floats of 32 bits and below accumulate in f64 instead of in the
-  /// program's own types, which is what the golden reference does unless told.
-  bool wideAccumulation = false;
-  /// A scatter skips a window of which a part hangs over an edge whole, as XLA does; otherwise, as
-  /// the specification and the golden reference do, the elements that are outside.
-  bool scatterSkipsWindows = false;
-  /// The element types that devices compute in; what a program computes in others is rounded to them.
-  /// Empty: all.
-  std::vector<tensor::DType> types;
-  /// Programs on whole tensors of which devices hold pieces are split over the devices where that
-  /// can be done without more work; otherwise one computes for all of them.
-  bool splitsWork = true;
-  /// Which results may get a sharding that the compiler finds; one entry may stand for all.
-  std::vector<bool> propagateToResults;
-  /// A folder for the stages of compilation; empty: none are written.
-  std::string dumpFolder;
-};
-
 /// The tensors of each process (replica-major), in the order of the program's arguments or results.
 /// What devices hold: pieces where the program's values are split. Tokens are empty tensors.
 using ProcessTensors = std::vector<std::vector<tensor::Tensor>>;
@@ -106,11 +82,5 @@ public:
   /// Bytes from which `deserialize` makes this executable again.
   virtual std::string serialize() const = 0;
 };
-
-/// Compiles a program in any of its forms (portable artifact, bytecode or text).
-Result<std::shared_ptr<const Executable>> compile(std::string_view program,
-                                                   const CompileOptions &options);
-
-Result<std::shared_ptr<const Executable>> deserialize(std::string_view bytes);
 
 } // namespace cupel::runtime

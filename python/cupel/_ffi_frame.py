@@ -1,6 +1,6 @@
 """XLA FFI call frames as NumPy arrays, so that a Python function can answer a custom call.
 
-The layout is the published one of FFI 0.3; `cupel/runtime/calls/FfiAbi.h` is its C++ twin.
+The layout is the published one of FFI 0.3; `cupel/calls/FfiAbi.h` is its C++ twin.
 """
 
 from __future__ import annotations

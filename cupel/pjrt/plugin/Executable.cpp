@@ -1,5 +1,6 @@
 #include "cupel/pjrt/plugin/Executable.h"
 
+#include "cupel/compiler/Compile.h"
 #include "cupel/pjrt/plugin/ElementTypes.h"
 #include "cupel/pjrt/plugin/Layouts.h"
 #include "cupel/pjrt/plugin/XlaOptions.h"
@@ -104,7 +105,7 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
     if (Status verdict = given.set(name, value); !verdict)
       return verdict.error();
   }
-  runtime::CompileOptions compile;
+  compiler::CompileOptions compile;
   compile.replicas = request.replicas;
   compile.partitions = request.partitions;
   compile.propagateToResults = request.propagateToResults;
@@ -119,7 +120,7 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
     compile.types = defaults.architecture.dtypes;
   compile.splitsWork = !numerics.computesWhole;
   Result<std::shared_ptr<const runtime::Executable>> made =
-      runtime::compile({program->code, program->code_size}, compile);
+      compiler::compile({program->code, program->code_size}, compile);
   if (!made)
     return made.error();
   const ProgramInfo &info = (*made)->info();
@@ -243,7 +244,7 @@ PJRT_Error *deserialize(PJRT_Executable_DeserializeAndLoad_Args *args) {
     return invalid("the bytes are no saved executable of cupel");
   std::string_view options = bytes.substr(end + 1, size);
   Result<std::shared_ptr<const runtime::Executable>> program =
-      runtime::deserialize(bytes.substr(end + 1 + size));
+      compiler::deserialize(bytes.substr(end + 1 + size));
   if (!program)
     return makeError(program.error());
   const char *overridden = getField(args, &Args::overridden_serialized_compile_options);

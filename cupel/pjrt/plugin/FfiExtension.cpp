@@ -1,9 +1,9 @@
 // The extension through which users register handlers of custom calls that speak XLA's FFI. They
-// join the built-in ones in one table (cupel/runtime/calls).
+// join the built-in ones in one table (cupel/calls).
 
 #include "cupel/pjrt/plugin/Handles.h"
 #include "cupel/pjrt/plugin/Layouts.h"
-#include "cupel/runtime/calls/Ffi.h"
+#include "cupel/calls/Ffi.h"
 
 #include <map>
 #include <mutex>
@@ -14,7 +14,7 @@ namespace {
 
 PJRT_Error *registerType(PJRT_FFI_Type_Register_Args *args) {
   args->type_id =
-      runtime::ffi::registerType({args->type_name, args->type_name_size}, args->type_id);
+      calls::ffi::registerType({args->type_name, args->type_name_size}, args->type_id);
   return nullptr;
 }
 
@@ -36,12 +36,12 @@ PJRT_Error *registerHandler(PJRT_FFI_Register_Handler_Args *args) {
                ? nullptr
                : makeError(ErrorCode::AlreadyExists,
                            "another FFI handler of " + name + " is registered already");
-  runtime::ffi::HandlerBundle bundle;
+  calls::ffi::HandlerBundle bundle;
   bundle.execute = args->handler;
-  Result<runtime::CallHandler> handler = runtime::ffi::adapt(bundle);
+  Result<calls::CallHandler> handler = calls::ffi::adapt(bundle);
   if (!handler)
     return invalid(name + ": " + handler.message());
-  if (Status status = runtime::CallRegistry::get().add(name, std::move(*handler)); !status)
+  if (Status status = calls::CallRegistry::get().add(name, std::move(*handler)); !status)
     return makeError(ErrorCode::AlreadyExists, status.message());
   registered.emplace(std::move(name), args->handler);
   return nullptr;

@@ -2,7 +2,7 @@
 // it belongs to, and the rest saying which call is missing.
 
 #include "cupel/pjrt/plugin/Layouts.h"
-#include "cupel/runtime/Formats.h"
+#include "cupel/compiler/Formats.h"
 
 namespace cupel::pjrt {
 
@@ -14,9 +14,9 @@ static PJRT_Error *attributes(PJRT_Plugin_Attributes_Args *args) {
     auto version = [](const std::array<int64_t, 3> &numbers) {
       return std::vector<int64_t>(numbers.begin(), numbers.end());
     };
-    list->add("stablehlo_current_version", version(runtime::newestProgramVersion()));
-    list->add("stablehlo_minimum_version", version(runtime::oldestProgramVersion()));
-    list->add("sdy_current_version", version(runtime::shardingDialectVersion()));
+    list->add("stablehlo_current_version", version(compiler::newestProgramVersion()));
+    list->add("stablehlo_minimum_version", version(compiler::oldestProgramVersion()));
+    list->add("sdy_current_version", version(compiler::shardingDialectVersion()));
     return list;
   }();
   args->attributes = values.data();

@@ -1,0 +1,19 @@
+// What a program costs, estimated from its operations without running it. Used for cost analysis,
+// memory statistics and the decision whether a run is worth a thread. Estimates only: nothing may
+// depend on them for being right.
+
+#pragma once
+
+#include "cupel/runtime/Executable.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace cupel::compiler {
+
+/// The bytes a value of this type takes; 0 where the type does not say.
+int64_t bytesOf(mlir::Type type);
+
+/// All but the temporary bytes, for which see MemoryEstimate.h.
+runtime::CostEstimate estimateCost(mlir::func::FuncOp entry);
+
+} // namespace cupel::compiler

@@ -1,0 +1,128 @@
+#include "cupel/compiler/analysis/Inspect.h"
+
+#include "cupel/reference/Registry.h"
+#include "cupel/reference/ShardsOf.h"
+
+namespace cupel::compiler {
+
+using namespace mlir;
+using runtime::Fault;
+using runtime::FaultCode;
+using runtime::ProgramInfo;
+using runtime::ValueInfo;
+using Status;
+using tensor::Shards;
+
+namespace {
+
+std::string stringOf(DictionaryAttr attributes, StringRef name) {
+  auto text = attributes ? attributes.getAs<StringAttr>(name) : StringAttr();
+  return text ? text.str() : "";
+}
+
+Result<std::optional<Shards>> shardsIn(DictionaryAttr attributes, int64_t rank, ModuleOp module,
+                                       int64_t partitions) {
+  std::optional<Shards> none;
+  if (!attributes)
+    return none;
+  if (auto sharding = attributes.getAs<sdy::TensorShardingAttr>("sdy.sharding")) {
+    sdy::MeshAttr mesh = reference::meshOf(sharding, module);
+    if (!mesh)
+      return Error{"the mesh of a sharding is not in the module"};
+    Result<Shards> shards = reference::shardsOf(sharding, mesh);
+    if (!shards)
+      return shards.error();
+    if (shards->kind == Shards::Kind::Tiled && static_cast<int64_t>(shards->tiles.size()) != rank)
+      return Error{"a sharding of rank " + std::to_string(shards->tiles.size()) +
+                   " stands at a tensor of rank " + std::to_string(rank)};
+    for (int64_t device : shards->devices)
+      if (device < 0 || device >= partitions) {
+        if (partitions == 1) // Compiled for one device: the mesh is only spoken of.
+          return none;
+        return Error{"a sharding names device " + std::to_string(device) +
+                     "; the program is compiled for " + std::to_string(partitions)};
+      }
+    return std::optional(*shards);
+  }
+  if (auto text = attributes.getAs<StringAttr>("mhlo.sharding")) {
+    if (partitions == 1)
+      return none;
+    Result<Shards> shards = Shards::parse(text.getValue(), rank, partitions);
+    if (!shards)
+      return shards.error();
+    return std::optional(*shards);
+  }
+  return none;
+}
+
+Status describeValue(mlir::Type type, DictionaryAttr attributes, ModuleOp module,
+                      int64_t partitions, ValueInfo &info) {
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (!ranked) {
+    info.isToken = true;
+    info.type = tensor::DType::I1;
+    info.shape = {0};
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    if (text != "!stablehlo.token")
+      return Error{ErrorCode::Unsupported,
+                   "arguments and results of type " + text + " are not supported"};
+    return {};
+  }
+  Result<tensor::ElementType> element = reference::elementTypeOf(ranked.getElementType());
+  if (!element)
+    return element.error().as(ErrorCode::Unsupported);
+  info.type = *element;
+  info.shape = reference::shapeOf(type);
+  Result<std::optional<Shards>> shards = shardsIn(attributes, ranked.getRank(), module, partitions);
+  if (!shards)
+    return shards.error().as(ErrorCode::InvalidArgument);
+  if (*shards) {
+    info.shards = **shards;
+    info.hasShards = true;
+  }
+  info.memoryKind = stringOf(attributes, "mhlo.memory_kind");
+  info.layoutMode = stringOf(attributes, "mhlo.layout_mode");
+  return {};
+}
+
+} // namespace
+
+Status inspect(ModuleOp module, func::FuncOp entry, ProgramInfo &info) {
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    ValueInfo value;
+    DictionaryAttr attributes = entry.getArgAttrDict(i);
+    if (Status verdict =
+            describeValue(entry.getArgumentTypes()[i], attributes, module, info.partitions, value);
+        !verdict)
+      return Error{verdict.error().code,
+                   "argument " + std::to_string(i) + ": " + verdict.error().message};
+    if (attributes) {
+      if (auto alias = attributes.getAs<IntegerAttr>("tf.aliasing_output")) {
+        value.aliasedResult = alias.getInt();
+        value.isDonor = true;
+      }
+      if (auto donor = attributes.getAs<BoolAttr>("jax.buffer_donor"))
+        value.isDonor |= donor.getValue();
+    }
+    info.arguments.push_back(std::move(value));
+  }
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    ValueInfo value;
+    if (Status verdict = describeValue(entry.getResultTypes()[i], entry.getResultAttrDict(i),
+                                        module, info.partitions, value);
+        !verdict)
+      return Error{verdict.error().code,
+                   "result " + std::to_string(i) + ": " + verdict.error().message};
+    info.results.push_back(std::move(value));
+  }
+  for (ValueInfo &argument : info.arguments)
+    if (argument.aliasedResult < -1 ||
+        argument.aliasedResult >= static_cast<int64_t>(info.results.size()))
+      return Error{ErrorCode::InvalidArgument, "an argument is aliased to result " +
+                                                   std::to_string(argument.aliasedResult) +
+                                                   ", which is not there"};
+  return {};
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,522 @@
+#include "cupel/compiler/analysis/Propagate.h"
+
+#include "cupel/ir/sdy/SdyAxes.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
+#include "cupel/reference/ShardsOf.h"
+#include "cupel/calls/CustomCall.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+#include <cstring>
+#include <map>
+#include <numeric>
+
+namespace cupel::compiler {
+
+using namespace mlir;
+using calls::CallAttributes;
+using calls::CallHandler;
+using calls::CallRegistry;
+using calls::CallScalar;
+using calls::CustomCall;
+using runtime::ProgramInfo;
+using runtime::ValueInfo;
+using Axes = SmallVector<sdy::AxisRefAttr, 2>;
+
+namespace {
+
+/// What is known of one value.
+struct State {
+  sdy::MeshAttr mesh; // Whose axes these are; null while there are none.
+  SmallVector<Axes, 4> dims;
+  SmallVector<bool, 4> fixed; // No more axes may be added.
+  Axes forbidden;             // Must stay unused.
+};
+
+/// Two dimensions that are split alike. `outer`: the size up to which they agree, where one of them
+/// is the outermost part of the other. `passes`: the operation between them hands its operand on
+/// element for element, and is followed before those that combine.
+struct Link {
+  mlir::Value from, to;
+  int64_t fromDim, toDim;
+  int64_t outer;
+  bool passes;
+};
+
+/// How many leading dimensions of a custom call count matrices that it takes one by one.
+int64_t batchDimsOf(Operation &op) {
+  int64_t count = 0;
+  if (isa<stablehlo::CustomCallOp>(op))
+    if (auto attributes = op.getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes"))
+      if (auto text = attributes.getAs<StringAttr>("num_batch_dims"))
+        if (text.getValue().getAsInteger(10, count) || count < 0)
+          count = 0;
+  return count;
+}
+
+bool passesElements(Operation &op) {
+  // Sharding constraints, groups, manual computations, calls and control flow hand on what they
+  // get.
+  if (op.getName().getDialectNamespace() != "stablehlo")
+    return true;
+  return !isa<stablehlo::BroadcastInDimOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp,
+              stablehlo::ConvolutionOp, stablehlo::ConcatenateOp, stablehlo::SliceOp,
+              stablehlo::DynamicSliceOp, stablehlo::PadOp, stablehlo::DynamicUpdateSliceOp,
+              stablehlo::ScatterOp, stablehlo::ReduceWindowOp, stablehlo::GatherOp,
+              stablehlo::CustomCallOp>(op);
+}
+
+int64_t rankOf(mlir::Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() ? type.getRank() : -1;
+}
+int64_t sizeOf(mlir::Value value, int64_t dim) {
+  return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+}
+
+class Propagation {
+public:
+  Propagation(ModuleOp module, func::FuncOp entry) : module(module), entry(entry) {}
+
+  void run() {
+    seedFunction(entry);
+    visit(entry);
+    if (!isSeeded)
+      return;
+    follow(/*onlyPassing=*/true);
+    follow(/*onlyPassing=*/false);
+  }
+
+  const llvm::DenseMap<mlir::Value, State> &all() const { return states; }
+  const State *find(mlir::Value value) const {
+    auto it = states.find(value);
+    return it == states.end() ? nullptr : &it->second;
+  }
+
+private:
+  void follow(bool onlyPassing) {
+    auto takesPart = [&](const Link &link) { return link.passes || !onlyPassing; };
+    for (int round = 0; round < 16; ++round) {
+      bool changed = false;
+      for (const Link &link : links)
+        if (takesPart(link))
+          changed |= flow(link.from, link.fromDim, link.to, link.toDim, link.outer);
+      if (changed && round < 8)
+        continue; // Forwards first.
+      for (const Link &link : llvm::reverse(links))
+        if (takesPart(link))
+          changed |= flow(link.to, link.toDim, link.from, link.fromDim, link.outer);
+      if (!changed)
+        break;
+    }
+  }
+
+  State *stateOf(mlir::Value value) {
+    int64_t rank = rankOf(value);
+    if (rank < 0)
+      return nullptr;
+    State &state = states[value];
+    if (state.dims.empty() && rank) {
+      state.dims.resize(rank);
+      state.fixed.resize(rank, false);
+    }
+    return &state;
+  }
+
+  void seed(mlir::Value value, sdy::TensorShardingAttr sharding) {
+    sdy::MeshAttr its = reference::meshOf(sharding, module);
+    if (!its || its.isMaximal() || its.getAxes().empty())
+      return;
+    State *state = stateOf(value);
+    if (!state || sharding.getDimShardings().size() != state->dims.size())
+      return;
+    isSeeded = true;
+    state->mesh = its;
+    for (auto [i, dim] : llvm::enumerate(sharding.getDimShardings())) {
+      state->dims[i].assign(dim.getAxes().begin(), dim.getAxes().end());
+      state->fixed[i] = dim.getIsClosed() || !dim.getAxes().empty();
+    }
+    state->forbidden.assign(sharding.getReplicatedAxes().begin(),
+                            sharding.getReplicatedAxes().end());
+  }
+
+  void seedFunction(func::FuncOp function) {
+    for (BlockArgument argument : function.getArguments())
+      if (auto sharding = function.getArgAttrOfType<sdy::TensorShardingAttr>(
+              argument.getArgNumber(), "sdy.sharding"))
+        seed(argument, sharding);
+  }
+
+  static bool overlaps(const State &state, sdy::AxisRefAttr axis) {
+    sdy::AxisSpan span = sdy::AxisSpan::get(axis, state.mesh);
+    auto clashes = [&](sdy::AxisRefAttr other) {
+      return other.getName() == axis.getName() &&
+             span.overlaps(sdy::AxisSpan::get(other, state.mesh));
+    };
+    return llvm::any_of(state.forbidden, clashes) ||
+           llvm::any_of(state.dims, [&](const Axes &axes) { return llvm::any_of(axes, clashes); });
+  }
+
+  bool flow(mlir::Value from, int64_t fromDim, mlir::Value to, int64_t toDim, int64_t outer) {
+    State *source = stateOf(from), *target = stateOf(to);
+    if (!source || !target)
+      return false;
+    source = stateOf(from); // The map may have moved.
+    const Axes axes = source->dims[fromDim];
+    if (axes.empty() || target->fixed[toDim] || !target->dims[toDim].empty())
+      return false;
+    std::optional<int64_t> parts = sdy::getShardedSize(axes, source->mesh);
+    if (!parts || *parts <= 1 || outer % *parts)
+      return false;
+    // A program may speak of its devices as several meshes; a value keeps to the one it has.
+    if (!target->mesh)
+      target->mesh = source->mesh;
+    if (target->mesh != source->mesh)
+      return false;
+    for (sdy::AxisRefAttr axis : axes)
+      if (overlaps(*target, axis))
+        return false;
+    target->dims[toDim] = axes;
+    return true;
+  }
+
+  void link(mlir::Value from, int64_t fromDim, mlir::Value to, int64_t toDim, int64_t outer = 0) {
+    if (rankOf(from) < 0 || rankOf(to) < 0)
+      return;
+    if (!outer) {
+      if (sizeOf(from, fromDim) != sizeOf(to, toDim))
+        return;
+      outer = sizeOf(from, fromDim);
+    }
+    links.push_back({from, to, fromDim, toDim, outer, passes});
+  }
+
+  void linkAll(mlir::Value from, mlir::Value to) {
+    if (rankOf(from) >= 0 && rankOf(from) == rankOf(to))
+      for (int64_t i = 0; i < rankOf(from); ++i)
+        link(from, i, to, i);
+  }
+  void linkLists(ValueRange from, ValueRange to) {
+    for (auto [a, b] : llvm::zip(from, to))
+      linkAll(a, b);
+  }
+
+  void linkReshape(mlir::Value from, mlir::Value to) {
+    if (rankOf(from) < 0 || rankOf(to) < 0)
+      return;
+    // Walk both shapes; where products agree a new group begins, and the outermost dimensions of a
+    // group that are not of size 1 go together.
+    int64_t i = 0, j = 0, ranks[2] = {rankOf(from), rankOf(to)};
+    while (i < ranks[0] && j < ranks[1]) {
+      if (sizeOf(from, i) == 1) {
+        ++i;
+        continue;
+      }
+      if (sizeOf(to, j) == 1) {
+        ++j;
+        continue;
+      }
+      int64_t a = sizeOf(from, i), b = sizeOf(to, j);
+      link(from, i++, to, j++, std::gcd(a, b));
+      while (a != b) {
+        if (a < b) {
+          if (i == ranks[0])
+            return;
+          a *= sizeOf(from, i++);
+        } else {
+          if (j == ranks[1])
+            return;
+          b *= sizeOf(to, j++);
+        }
+      }
+    }
+  }
+
+  void visit(func::FuncOp function) {
+    if (function.isExternal() || !seen.insert(function).second)
+      return;
+    for (Operation &op : function.getBody().front())
+      visit(op);
+  }
+
+  void visit(Operation &op) {
+    passes = passesElements(op);
+    if (auto sharding = op.getAttrOfType<sdy::TensorShardingPerValueAttr>("sdy.sharding"))
+      for (auto [result, one] : llvm::zip(op.getResults(), sharding.getShardings()))
+        seed(result, one);
+    if (auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op)) {
+      seed(constraint.getResult(), constraint.getSharding());
+      linkAll(constraint.getInput(), constraint.getResult());
+    } else if (auto reshard = dyn_cast<sdy::ReshardOp>(op)) {
+      seed(reshard.getResult(), reshard.getSharding());
+    } else if (auto manual = dyn_cast<sdy::ManualComputationOp>(op)) {
+      for (auto [result, sharding] :
+           llvm::zip(op.getResults(), manual.getOutShardingsAttr().getShardings())) {
+        seed(result, sharding);
+        // The shardings say of manual axes all there is to say; only the others may be found.
+        if (State *state = stateOf(result))
+          for (StringAttr axis : manual.getManualAxes())
+            state->forbidden.push_back(sdy::AxisRefAttr::get(op.getContext(), axis.getValue(), {}));
+      }
+      // The body's arguments stand for how it wants its operands as well.
+      for (auto [operand, inside, sharding] :
+           llvm::zip(op.getOperands(), manual.getBody().getArguments(),
+                     manual.getInShardingsAttr().getShardings())) {
+        seed(inside, sharding);
+        for (int64_t dim = 0; dim < rankOf(operand); ++dim)
+          link(operand, dim, inside, dim, sizeOf(operand, dim));
+      }
+      Block &body = manual.getBody().front();
+      visitBlock(body);
+      linkLists(body.getTerminator()->getOperands(), op.getResults());
+    } else if (auto group = dyn_cast<sdy::ShardingGroupOp>(op)) {
+      auto [first, isNew] = groups.try_emplace(group.getGroupId(), group.getInput());
+      if (!isNew)
+        linkAll(first->second, group.getInput());
+    } else if (isa<sdy::PropagationBarrierOp>(op)) {
+      // Nothing passes.
+    } else if (auto call = dyn_cast<func::CallOp>(op)) {
+      visitCall(op, SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(&op, call.getCalleeAttr()));
+    } else if (auto composite = dyn_cast<stablehlo::CompositeOp>(op)) {
+      visitCall(op, module.lookupSymbol<func::FuncOp>(composite.getDecomposition()));
+    } else if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
+      for (auto [i, dim] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+        link(op.getOperand(0), i, op.getResult(0), dim);
+    } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
+      for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
+        link(op.getOperand(0), dim, op.getResult(0), i);
+    } else if (isa<stablehlo::ReshapeOp>(op)) {
+      linkReshape(op.getOperand(0), op.getResult(0));
+    } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
+      unsigned count = op.getNumOperands() / 2;
+      for (unsigned i = 0; i < count; ++i) {
+        int64_t kept = 0;
+        for (int64_t dim = 0; dim < rankOf(op.getOperand(i)); ++dim)
+          if (!llvm::is_contained(reduce.getDimensions(), dim))
+            link(op.getOperand(i), dim, op.getResult(i), kept++);
+      }
+    } else if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
+      auto numbers = dot.getDotDimensionNumbers();
+      int64_t at = 0;
+      for (auto [l, r] :
+           llvm::zip(numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions())) {
+        link(op.getOperand(0), l, op.getResult(0), at);
+        link(op.getOperand(1), r, op.getResult(0), at++);
+      }
+      auto free = [&](unsigned operand, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracted) {
+        for (int64_t dim = 0; dim < rankOf(op.getOperand(operand)); ++dim)
+          if (!llvm::is_contained(batch, dim) && !llvm::is_contained(contracted, dim))
+            link(op.getOperand(operand), dim, op.getResult(0), at++);
+      };
+      free(0, numbers.getLhsBatchingDimensions(), numbers.getLhsContractingDimensions());
+      free(1, numbers.getRhsBatchingDimensions(), numbers.getRhsContractingDimensions());
+    } else if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
+      auto numbers = convolution.getDimensionNumbers();
+      link(op.getOperand(0), numbers.getInputBatchDimension(), op.getResult(0),
+           numbers.getOutputBatchDimension());
+      link(op.getOperand(1), numbers.getKernelOutputFeatureDimension(), op.getResult(0),
+           numbers.getOutputFeatureDimension());
+    } else if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op)) {
+      for (mlir::Value operand : op.getOperands())
+        for (int64_t dim = 0; dim < rankOf(operand); ++dim)
+          if (dim != static_cast<int64_t>(concatenate.getDimension()))
+            link(operand, dim, op.getResult(0), dim);
+    } else if (isa<stablehlo::WhileOp>(op)) {
+      Region &body = op.getRegion(1);
+      linkLists(op.getOperands(), body.getArguments());
+      linkLists(op.getOperands(), op.getResults());
+      visitBlock(body.front());
+      linkLists(body.front().getTerminator()->getOperands(), op.getResults());
+    } else if (op.getNumRegions() && isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
+      for (Region &region : op.getRegions()) {
+        visitBlock(region.front());
+        linkLists(region.front().getTerminator()->getOperands(), op.getResults());
+      }
+    } else if (isa<sdy::NamedComputationOp>(op)) {
+      linkLists(op.getOperands(), op.getRegion(0).getArguments());
+      visitBlock(op.getRegion(0).front());
+      linkLists(op.getRegion(0).front().getTerminator()->getOperands(), op.getResults());
+    } else if (isa<stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::PadOp,
+                   stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp,
+                   stablehlo::ReduceWindowOp>(op)) {
+      // Dimensions that keep their size.
+      linkAll(op.getOperand(0), op.getResult(0));
+    } else if (int64_t batch = batchDimsOf(op)) {
+      for (mlir::Value operand : op.getOperands())
+        for (mlir::Value result : op.getResults())
+          for (int64_t dim = 0; dim < std::min({batch, rankOf(operand), rankOf(result)}); ++dim)
+            link(operand, dim, result, dim);
+    } else if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
+      // Dimensions that slices take whole, and those that indices and operand share.
+      auto numbers = gather.getDimensionNumbers();
+      int64_t row = 0;
+      for (int64_t dim = 0; dim < rankOf(op.getResult(0)); ++dim) {
+        if (llvm::is_contained(numbers.getOffsetDims(), dim))
+          continue;
+        row += row == numbers.getIndexVectorDim();
+        if (row < rankOf(op.getOperand(1)))
+          link(op.getOperand(1), row, op.getResult(0), dim);
+        for (auto [i, shared] : llvm::enumerate(numbers.getStartIndicesBatchingDims()))
+          if (shared == row)
+            link(op.getOperand(0), numbers.getOperandBatchingDims()[i], op.getResult(0), dim);
+        ++row;
+      }
+      size_t next = 0;
+      for (int64_t dim = 0; dim < rankOf(op.getOperand(0)); ++dim) {
+        if (llvm::is_contained(numbers.getCollapsedSliceDims(), dim) ||
+            llvm::is_contained(numbers.getOperandBatchingDims(), dim))
+          continue;
+        if (next < numbers.getOffsetDims().size())
+          link(op.getOperand(0), dim, op.getResult(0), numbers.getOffsetDims()[next++]);
+      }
+    } else if (op.getNumResults()) {
+      // Elementwise and what else keeps shapes (sort, reverse, convert, ...).
+      for (mlir::Value operand : op.getOperands())
+        for (mlir::Value result : op.getResults())
+          if (rankOf(operand) > 0 && rankOf(operand) == rankOf(result) &&
+              cast<RankedTensorType>(operand.getType()).getShape() ==
+                  cast<RankedTensorType>(result.getType()).getShape())
+            linkAll(operand, result);
+    }
+  }
+
+  void visitBlock(Block &block) {
+    for (Operation &op : block)
+      visit(op);
+    passes = true; // Control flow hands on.
+  }
+
+  void visitCall(Operation &op, func::FuncOp callee) {
+    if (!callee || callee.isExternal())
+      return;
+    linkLists(op.getOperands(), callee.getArguments());
+    visit(callee);
+    passes = true;
+    linkLists(callee.getBody().front().getTerminator()->getOperands(), op.getResults());
+  }
+
+  ModuleOp module;
+  func::FuncOp entry;
+  bool isSeeded = false;
+  bool passes = true; // Of the operation that is being visited.
+  llvm::DenseMap<mlir::Value, State> states;
+  llvm::DenseSet<Operation *> seen;
+  std::map<uint64_t, mlir::Value> groups; // The first value of each.
+  std::vector<Link> links;
+};
+
+/// The sharding found for a value, in dimensions that it cuts evenly.
+Result<tensor::Shards> shardsFound(const State &state, ArrayRef<int64_t> shape) {
+  sdy::MeshAttr mesh = state.mesh;
+  MLIRContext *context = mesh.getContext();
+  SmallVector<sdy::DimensionShardingAttr> dims;
+  for (auto [size, axes] : llvm::zip(shape, state.dims)) {
+    std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
+    bool even = parts && *parts && size % *parts == 0;
+    dims.push_back(sdy::DimensionShardingAttr::get(
+        context, even ? ArrayRef<sdy::AxisRefAttr>(axes) : ArrayRef<sdy::AxisRefAttr>(),
+        /*is_closed=*/true, std::nullopt));
+  }
+  return reference::shardsOf(
+      sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum), mesh);
+}
+
+/// Calls the handler with [kind], tiles and devices (see Shards) and the call's own key.
+Status tell(const CallHandler &handler, stablehlo::CustomCallOp call,
+            const tensor::Shards &shards) {
+  CallAttributes attributes;
+  for (StringRef place : {"mhlo.backend_config", "backend_config"})
+    if (auto dictionary = call->getAttrOfType<DictionaryAttr>(place))
+      if (auto key = dictionary.getAs<IntegerAttr>("key")) {
+        CallScalar scalar{tensor::DType::U64};
+        uint64_t number = key.getValue().getZExtValue();
+        std::memcpy(scalar.bits, &number, sizeof(number));
+        attributes["key"] = {scalar};
+      }
+  auto list = [](const std::vector<int64_t> &numbers) {
+    return tensor::Tensor::of<tensor::DType::I64>({static_cast<int64_t>(numbers.size())}, numbers);
+  };
+  tensor::Tensor operands[] = {list({static_cast<int64_t>(shards.kind)}), list(shards.tiles),
+                               list(shards.devices)};
+  auto answer =
+      handler(CustomCall{kInspectShardingTarget, operands, {}, attributes, {}, {}, {}, {}});
+  return answer ? Status{} : Error{answer.message()};
+}
+
+} // namespace
+
+Status reportShardings(ModuleOp module, func::FuncOp entry) {
+  SmallVector<stablehlo::CustomCallOp> inquiries;
+  module.walk([&](stablehlo::CustomCallOp call) {
+    if (call.getCallTargetName() == kInspectShardingTarget && call->getNumOperands() == 1 &&
+        call->use_empty())
+      inquiries.push_back(call);
+  });
+  auto handler = inquiries.empty() ? nullptr : CallRegistry::get().find(kInspectShardingTarget);
+  if (!handler)
+    return {};
+  Propagation propagation(module, entry);
+  propagation.run();
+  for (stablehlo::CustomCallOp call : inquiries) {
+    mlir::Value value = call->getOperand(0);
+    tensor::Shards shards = tensor::Shards::replicated();
+    if (call->getParentOfType<sdy::ManualComputationOp>()) {
+      shards.kind = tensor::Shards::Kind::Manual;
+    } else if (const State *state = propagation.find(value);
+               state && state->mesh && rankOf(value) > 0) {
+      Result<tensor::Shards> found =
+          shardsFound(*state, cast<RankedTensorType>(value.getType()).getShape());
+      if (found)
+        shards = std::move(*found);
+    }
+    if (Status status = tell(*handler, call, shards); !status)
+      return status;
+    call.erase();
+  }
+  return {};
+}
+
+void forEachSharding(
+    ModuleOp module, func::FuncOp entry,
+    llvm::function_ref<void(mlir::Value, sdy::MeshAttr, ArrayRef<SmallVector<sdy::AxisRefAttr, 2>>)>
+        found) {
+  Propagation propagation(module, entry);
+  propagation.run();
+  for (const auto &[value, state] : propagation.all())
+    if (state.mesh)
+      found(value, state.mesh, state.dims);
+}
+
+void propagateShardings(ModuleOp module, func::FuncOp entry, const std::vector<bool> &mayGet,
+                        ProgramInfo &info) {
+  if (info.partitions == 1)
+    return;
+  auto allowed = [&](size_t i) {
+    return mayGet.empty() ? false : mayGet.size() == 1 ? mayGet[0] : i < mayGet.size() && mayGet[i];
+  };
+  bool any = false;
+  for (size_t i = 0; i < info.results.size(); ++i)
+    any |= !info.results[i].hasShards && !info.results[i].isToken && allowed(i);
+  if (!any)
+    return;
+  Propagation propagation(module, entry);
+  propagation.run();
+  for (auto [i, value] : llvm::enumerate(entry.getBody().front().getTerminator()->getOperands())) {
+    ValueInfo &result = info.results[i];
+    const State *state = propagation.find(value);
+    if (result.hasShards || result.isToken || !allowed(i) || !state || !state->mesh ||
+        state->dims.size() != result.shape.size())
+      continue;
+    Result<tensor::Shards> shards = shardsFound(*state, result.shape);
+    if (!shards || !shards->isEven(result.shape))
+      continue;
+    bool fits = llvm::all_of(
+        shards->devices, [&](int64_t device) { return device >= 0 && device < info.partitions; });
+    if (!fits)
+      continue;
+    result.shards = std::move(*shards);
+    result.hasShards = true;
+  }
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,369 @@
+#include "cupel/compiler/partition/Partition.h"
+
+#include "cupel/reference/ShardsOf.h"
+#include "cupel/compiler/analysis/OpKinds.h"
+#include "cupel/compiler/analysis/Propagate.h"
+#include "cupel/compiler/passes/CombineReductions.h"
+#include "cupel/compiler/passes/InlineCalls.h"
+#include "cupel/compiler/partition/Partitioner.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace cupel::compiler {
+
+using namespace mlir;
+using runtime::ProgramInfo;
+using runtime::ValueInfo;
+using tensor::Shards;
+
+static bool isStaticTensor(mlir::Type type) {
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  // Offsets are numbers of 32 bits.
+  return ranked && ranked.hasStaticShape() && !ranked.getEncoding() &&
+         llvm::all_of(ranked.getShape(), [](int64_t size) { return size <= INT32_MAX; }) &&
+         (ranked.getElementType().isIntOrFloat() || isa<ComplexType>(ranked.getElementType()));
+}
+
+bool Partitioner::run(const ProgramInfo &info) {
+  if (device.deviceCount() != info.partitions)
+    return false;
+  findHints();
+  SmallVector<Split> arguments, results;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (!boundary(entry.getArgument(i),
+                  entry.getArgAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"),
+                  info.arguments[i], arguments))
+      return false;
+  Operation *end = entry.getBody().front().getTerminator();
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (!boundary(end->getOperand(i),
+                  entry.getResultAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"),
+                  info.results[i], results))
+      return false;
+
+  SmallVector<mlir::Type> argumentTypes, resultTypes;
+  for (auto [argument, split] : llvm::zip_equal(entry.getArguments(), arguments))
+    argumentTypes.push_back(device.pieceType(argument.getType(), split));
+  for (auto [value, split] : llvm::zip_equal(end->getOperands(), results))
+    resultTypes.push_back(device.pieceType(value.getType(), split));
+  OpBuilder &builder = device.builder;
+  builder.setInsertionPoint(entry);
+  auto made = builder.create<func::FuncOp>(
+      entry.getLoc(), "main", FunctionType::get(module.getContext(), argumentTypes, resultTypes));
+  if (ArrayAttr attributes = entry.getAllArgAttrs())
+    made.setAllArgAttrs(attributes);
+  if (ArrayAttr attributes = entry.getAllResultAttrs())
+    made.setAllResultAttrs(attributes);
+  Block *block = made.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  for (auto [i, argument] : llvm::enumerate(entry.getArguments()))
+    map[argument] = {block->getArgument(i), arguments[i], !arguments[i].unreduced.empty()};
+  if (!lower(entry.getBody().front()))
+    return false;
+  SmallVector<mlir::Value> values;
+  for (auto [value, split] : llvm::zip_equal(end->getOperands(), results))
+    values.push_back(as(value, split));
+  builder.create<func::ReturnOp>(end->getLoc(), values);
+  if (failed)
+    return false;
+  entry.erase();
+  return true;
+}
+
+int Partitioner::wholeAxis(sdy::AxisRefAttr axis) const {
+  return axis.getSubAxisInfo() ? -1 : device.axisOf(axis.getName());
+}
+
+std::optional<Split> Partitioner::splitOf(sdy::TensorShardingAttr sharding) {
+  sdy::MeshAttr its = reference::meshOf(sharding, module);
+  Split split = Split::whole(static_cast<int64_t>(sharding.getDimShardings().size()));
+  if (its && !its.isMaximal() && its.getAxes().empty())
+    return split;
+  if (its != mesh || sharding.getReductionOp() != sdy::ReductionOp::Sum)
+    return std::nullopt;
+  for (auto [axes, dim] : llvm::zip_equal(split.dims, sharding.getDimShardings()))
+    for (sdy::AxisRefAttr axis : dim.getAxes()) {
+      axes.push_back(wholeAxis(axis));
+      if (axes.back() < 0)
+        return std::nullopt;
+    }
+  for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes()) {
+    split.unreduced.push_back(wholeAxis(axis));
+    if (split.unreduced.back() < 0)
+      return std::nullopt;
+  }
+  llvm::sort(split.unreduced);
+  return split;
+}
+
+bool Partitioner::boundary(mlir::Value value, sdy::TensorShardingAttr sharding,
+                           const ValueInfo &info, SmallVector<Split> &splits) {
+  if (!isStaticTensor(value.getType()))
+    return false;
+  Split split = Split::whole(rankOf(value));
+  if (sharding) {
+    std::optional<Split> stated = splitOf(sharding);
+    if (!stated || stated->dims.size() != split.dims.size())
+      return false;
+    split = *stated;
+  } else if (info.hasShards) {
+    if (auto it = hints.find(value); it != hints.end())
+      split.dims = it->second;
+  }
+  if (!device.isEven(value.getType(), split))
+    return false;
+  // The same in the words of hosts.
+  SmallVector<sdy::DimensionShardingAttr> dims;
+  auto axisRef = [&](int axis) {
+    return sdy::AxisRefAttr::get(module.getContext(), mesh.getAxes()[axis].getName(), {});
+  };
+  for (const MeshAxes &axes : split.dims)
+    dims.push_back(sdy::DimensionShardingAttr::get(
+        module.getContext(), llvm::to_vector(llvm::map_range(axes, axisRef)), true, std::nullopt));
+  Result<Shards> shards = reference::shardsOf(
+      sdy::TensorShardingAttr::get(module.getContext(), mesh, dims, {},
+                                   llvm::to_vector(llvm::map_range(split.unreduced, axisRef)),
+                                   sdy::ReductionOp::Sum),
+      mesh);
+  Shards held = info.hasShards ? info.shards : Shards::replicated();
+  if (!shards || *shards != held)
+    return false;
+  splits.push_back(std::move(split));
+  return true;
+}
+
+void Partitioner::findHints() {
+  forEachSharding(
+      module, entry,
+      [&](mlir::Value value, sdy::MeshAttr its, ArrayRef<SmallVector<sdy::AxisRefAttr, 2>> dims) {
+        if (its != mesh || !isStaticTensor(value.getType()) ||
+            static_cast<int64_t>(dims.size()) != rankOf(value))
+          return;
+        SmallVector<MeshAxes, 4> found;
+        for (auto [i, axes] : llvm::enumerate(dims)) {
+          MeshAxes numbers;
+          for (sdy::AxisRefAttr axis : axes) {
+            numbers.push_back(wholeAxis(axis));
+            if (numbers.back() < 0)
+              return;
+          }
+          if (shapeOf(value)[i] % device.parts(numbers))
+            numbers.clear();
+          found.push_back(std::move(numbers));
+        }
+        hints[value] = std::move(found);
+      });
+}
+
+Split Partitioner::hintOf(mlir::Value value) {
+  Split split = Split::whole(rankOf(value));
+  if (auto it = hints.find(value); it != hints.end())
+    split.dims = it->second;
+  return split;
+}
+
+const Local &Partitioner::local(mlir::Value value) {
+  auto it = map.find(value);
+  if (it != map.end())
+    return it->second;
+  failed = true;
+  return nothing;
+}
+
+mlir::Value Partitioner::as(mlir::Value value, const Split &wanted) {
+  Local now = local(value);
+  if (failed || now.split == wanted)
+    return now.value;
+  return device.reshard(value.getLoc(), now.value, now.split, wanted);
+}
+
+Local Partitioner::reduced(mlir::Value value) {
+  Local now = local(value);
+  if (failed || now.split.unreduced.empty())
+    return now;
+  Local done = now;
+  done.split.unreduced.clear();
+  done.keepsSummands = false;
+  done.value = device.reshard(value.getLoc(), now.value, now.split, done.split);
+  if (now.value.getParentBlock() == device.builder.getInsertionBlock())
+    map[value] = done;
+  return done;
+}
+
+void Partitioner::set(mlir::Value value, mlir::Value here, Split split, bool keepsSummands) {
+  map[value] = {here, std::move(split), keepsSummands};
+}
+
+Operation *Partitioner::again(Operation &op, ArrayRef<mlir::Value> operands,
+                              ArrayRef<mlir::Type> types) {
+  IRMapping mapping;
+  llvm::SetVector<mlir::Value> captured;
+  for (Region &region : op.getRegions())
+    getUsedValuesDefinedAbove(region, captured);
+  for (mlir::Value value : captured)
+    mapping.map(value, whole(value));
+  for (auto [operand, here] : llvm::zip_equal(op.getOperands(), operands))
+    mapping.map(operand, here);
+  if (failed)
+    return nullptr;
+  Operation *made = device.builder.clone(op, mapping);
+  made->setOperands(operands);
+  for (auto [result, type] : llvm::zip_equal(made->getResults(), types))
+    result.setType(type);
+  made->removeDiscardableAttr("sdy.sharding");
+  return made;
+}
+
+bool Partitioner::computeWhole(Operation &op) {
+  SmallVector<mlir::Value> operands;
+  for (mlir::Value operand : op.getOperands())
+    operands.push_back(whole(operand));
+  Operation *made = failed ? nullptr : again(op, operands, llvm::to_vector(op.getResultTypes()));
+  if (!made)
+    return false;
+  for (auto [result, here] : llvm::zip_equal(op.getResults(), made->getResults()))
+    set(result, here, Split::whole(rankOf(result)));
+  return true;
+}
+
+Split Partitioner::common(Operation &op, ArrayRef<mlir::Value> operands,
+                          llvm::function_ref<bool(int64_t)> keep) {
+  auto trimmed = [&](Split split) {
+    split.unreduced.clear();
+    for (auto [dim, axes] : llvm::enumerate(split.dims))
+      if (keep && !keep(static_cast<int64_t>(dim)))
+        axes.clear();
+    return split;
+  };
+  std::optional<Split> shared, most;
+  bool differ = false;
+  auto piecesOf = [&](const Split &split) {
+    int64_t pieces = 1;
+    for (const MeshAxes &axes : split.dims)
+      pieces *= device.parts(axes);
+    return pieces;
+  };
+  for (mlir::Value operand : operands) {
+    Split split = trimmed(local(operand).split);
+    if (!split.hasTiles())
+      continue;
+    differ |= shared && *shared != split;
+    shared = split;
+    if (!most || piecesOf(split) > piecesOf(*most))
+      most = split;
+  }
+  if (shared && !differ)
+    return *shared;
+  Split hint = trimmed(hintOf(op.getResult(0)));
+  if (hint.hasTiles() || !most)
+    return hint;
+  return *most;
+}
+
+bool Partitioner::lower(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (!lower(op) || failed)
+      return false;
+  return true;
+}
+
+bool Partitioner::lower(Operation &op) {
+  bool isFine = llvm::all_of(op.getOperandTypes(), isStaticTensor) &&
+                llvm::all_of(op.getResultTypes(), isStaticTensor);
+  if (!isFine)
+    return false;
+  if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
+    return lowerConstant(constant);
+  if (auto iota = dyn_cast<stablehlo::IotaOp>(op))
+    return lowerIota(iota);
+  if (isElementwise(op))
+    return lowerElementwise(op);
+  if (auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op))
+    return lowerConstraint(op, constraint.getSharding());
+  if (auto reshard = dyn_cast<sdy::ReshardOp>(op))
+    return lowerConstraint(op, reshard.getSharding());
+  if (isa<sdy::ShardingGroupOp>(op))
+    return true;
+  if (isa<sdy::PropagationBarrierOp, stablehlo::OptimizationBarrierOp>(op)) {
+    for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
+      map[result] = Local(local(operand));
+    return true;
+  }
+  if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
+    return lowerManual(manual);
+  if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op))
+    return lowerBroadcast(broadcast);
+  if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op))
+    return lowerTranspose(transpose);
+  if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op))
+    return lowerReshape(reshape);
+  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+    return lowerReduce(reduce);
+  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op))
+    return lowerDot(dot);
+  if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
+    return lowerConvolution(convolution);
+  if (auto gather = dyn_cast<stablehlo::GatherOp>(op))
+    return lowerGather(gather);
+  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+    return lowerScatter(scatter);
+  if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
+    return lowerWhile(loop);
+  if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op))
+    return lowerBranches(op);
+  if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+    return lowerCustomCall(call);
+  if (std::optional<bool> done = lowerAlongDimensions(op))
+    return *done;
+  // What these give depends on who asks, or they talk to others themselves.
+  bool isOwn =
+      op.getName().getDialectNamespace() == "stablehlo" &&
+      isa<stablehlo::CholeskyOp, stablehlo::TriangularSolveOp, stablehlo::FftOp,
+          stablehlo::RngBitGeneratorOp, stablehlo::ReduceWindowOp, stablehlo::SelectAndScatterOp,
+          stablehlo::BitcastConvertOp, stablehlo::BatchNormGradOp, stablehlo::BatchNormInferenceOp,
+          stablehlo::BatchNormTrainingOp, stablehlo::MapOp>(op);
+  return isOwn && computeWhole(op);
+}
+
+/// The one mesh of several devices that the program speaks of.
+static sdy::MeshAttr onlyMesh(ModuleOp module) {
+  sdy::MeshAttr found;
+  for (sdy::MeshOp op : module.getOps<sdy::MeshOp>()) {
+    sdy::MeshAttr mesh = op.getMesh();
+    if (mesh.isMaximal() || mesh.getAxes().empty() || mesh == found)
+      continue;
+    if (found)
+      return {};
+    found = mesh;
+  }
+  return found;
+}
+
+OwningOpRef<ModuleOp> partition(ModuleOp given, const ProgramInfo &info) {
+  sdy::MeshAttr mesh = onlyMesh(given);
+  if (!mesh || info.replicas != 1 || info.partitions < 2)
+    return {};
+  Result<int64_t> count = reference::deviceCount(mesh);
+  if (!count || *count != info.partitions)
+    return {};
+  // Every device once, in any order.
+  SmallVector<int64_t> ids(mesh.getDeviceIds());
+  llvm::sort(ids);
+  for (auto [i, id] : llvm::enumerate(ids))
+    if (id != static_cast<int64_t>(i) || static_cast<int64_t>(ids.size()) != *count)
+      return {};
+  OwningOpRef<ModuleOp> module = given.clone();
+  auto entry = module->lookupSymbol<func::FuncOp>("main");
+  if (!entry || entry.isExternal() || !entry.getBody().hasOneBlock() || !inlineCalls(entry))
+    return {};
+  if (!Partitioner(*module, entry, mesh).run(info))
+    return {};
+  combineReductions(*module);
+  if (mlir::failed(verify(*module)))
+    return {};
+  return module;
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,14 @@
+// Collectives that follow each other without need become one: devices meet less often. Used by the
+// partitioner, which makes them one by one.
+
+#pragma once
+
+#include "mlir/IR/Operation.h"
+
+namespace cupel::compiler {
+
+/// Makes one all_reduce of those of a block that have the same groups, elements and computation and
+/// of which none needs another's result.
+void combineReductions(mlir::Operation *root);
+
+} // namespace cupel::compiler

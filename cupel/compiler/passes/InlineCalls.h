@@ -1,0 +1,14 @@
+// Puts the bodies of functions and composites where they are called, so that what looks at a whole
+// program sees one function. Used by the partitioner.
+
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace cupel::compiler {
+
+/// Leaves no call in the function and none of the private functions that were called; false, with
+/// some of it done, where that would take too many operations.
+bool inlineCalls(mlir::func::FuncOp entry);
+
+} // namespace cupel::compiler
