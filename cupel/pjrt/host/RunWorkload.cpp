@@ -64,7 +64,8 @@ private:
     Answer<std::vector<const Device *>> devices = devicesFor(client, workload);
     if (!devices)
       return devices.failure();
-    Result<const ProgramBytes *> program = workload.programFor(client.plugin()->stablehloVersion());
+    Result<const workload::ProgramBytes *> program =
+        workload.programFor(client.plugin()->stablehloVersion());
     if (!program)
       return Failure{Failure::Kind::Host, "", 0, program.message()};
     report.programVersion = (*program)->version;
