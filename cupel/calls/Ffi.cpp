@@ -11,7 +11,6 @@
 
 namespace cupel::calls::ffi {
 
-using runtime::FaultCode;
 using tensor::DType;
 using tensor::Tensor;
 

@@ -52,7 +52,7 @@ constexpr const char *kHelp =
 struct Options {
   std::vector<std::string> inputs;
   std::string device, saveFolder;
-  std::vector<pjrt::ProgramVersion> versions;
+  std::vector<workload::ProgramVersion> versions;
   uint64_t seed = 0;
   double timeout = 300;
   bool print = false, showHelp = false;
@@ -65,7 +65,7 @@ template <typename T> bool parseNumber(std::string_view text, T &value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-Status parseVersions(const std::string &text, std::vector<pjrt::ProgramVersion> &versions) {
+Status parseVersions(const std::string &text, std::vector<workload::ProgramVersion> &versions) {
   for (llvm::StringRef word : llvm::split(text, ',')) {
     std::string problem;
     std::optional<vhlo::Version> version = vhlo::parseTargetVersion(word, problem);
@@ -257,7 +257,7 @@ private:
     Result<DeviceProgram> prepared = prepareForDevice(program, options.versions);
     if (!prepared)
       return Error{prepared.error().message};
-    pjrt::Workload workload;
+    workload::Workload workload;
     std::string stem = fs::path(path).filename().string();
     for (std::string_view extension : {".bc", ".mlirbc", ".mlir"})
       if (stem.ends_with(extension) && stem.size() > extension.size())
@@ -276,7 +276,7 @@ private:
         workload.expected.emplace_back(expected.begin() + static_cast<ptrdiff_t>(p * each),
                                        expected.begin() + static_cast<ptrdiff_t>((p + 1) * each));
     }
-    return pjrt::writeWorkload((fs::path(options.saveFolder) / workload.name).string(), workload);
+    return workload::writeWorkload((fs::path(options.saveFolder) / workload.name).string(), workload);
   }
 
   const Options &options;

@@ -9,10 +9,10 @@
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/pjrt/host/Client.h"
-#include "cupel/pjrt/host/Judge.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/ProgramReader.h"
+#include "cupel/workload/Judge.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -171,8 +171,8 @@ private:
       if (!done)
         return done.message();
       for (size_t d = 0; d < outputs.size(); ++d)
-        for (const pjrt::Judgement &judgement :
-             pjrt::judgeChecks(outputs[d], d, program->checks, program->constants))
+        for (const workload::Judgement &judgement :
+             workload::judgeChecks(outputs[d], d, program->checks, program->constants))
           if (!judgement.passed)
             return judgement.what + ": " + judgement.sentence;
     }

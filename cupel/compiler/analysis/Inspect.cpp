@@ -6,11 +6,8 @@
 namespace cupel::compiler {
 
 using namespace mlir;
-using runtime::Fault;
-using runtime::FaultCode;
 using runtime::ProgramInfo;
 using runtime::ValueInfo;
-using Status;
 using tensor::Shards;
 
 namespace {

@@ -1,8 +1,8 @@
 #include "cupel/pjrt/device/Child.h"
 
-#include "cupel/pjrt/host/Judge.h"
 #include "cupel/pjrt/host/PluginReport.h"
 #include "cupel/pjrt/host/RunWorkload.h"
+#include "cupel/workload/Judge.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +13,7 @@
 
 using namespace cupel;
 using namespace cupel::pjrt;
+using namespace cupel::workload;
 using nlohmann::ordered_json;
 
 namespace {

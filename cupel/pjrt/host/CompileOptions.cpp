@@ -52,7 +52,8 @@ private:
 
 } // namespace
 
-std::string CompileOptions::serialize() const {
+std::string cupel::pjrt::serialize(const CompileOptions &options) {
+  const auto &[replicas, partitions, deviceIds, useSpmd, useShardy, flags] = options;
   ProtoWriter assignment; // DeviceAssignmentProto
   assignment.integer(1, replicas);
   assignment.integer(2, partitions);
@@ -75,9 +76,9 @@ std::string CompileOptions::serialize() const {
   build.bytes(9, assignment.out);
   build.integer(19, useShardy);
 
-  ProtoWriter options; // CompileOptionsProto
-  options.bytes(3, build.out);
-  options.integer(5, -1);
+  ProtoWriter out; // CompileOptionsProto
+  out.bytes(3, build.out);
+  out.integer(5, -1);
   for (const auto &[name, value] : flags) {
     ProtoWriter flag; // OptionOverrideProto
     if (auto *text = std::get_if<std::string>(&value))
@@ -91,7 +92,7 @@ std::string CompileOptions::serialize() const {
     ProtoWriter entry;
     entry.bytes(1, name);
     entry.bytes(2, flag.out);
-    options.bytes(7, entry.out);
+    out.bytes(7, entry.out);
   }
-  return options.out;
+  return out.out;
 }

@@ -22,7 +22,7 @@ Executable::~Executable() {
 
 Result<Executable> Client::compile(std::string_view code, const CompileOptions &options) {
   std::string bytes(code); // The interface wants a pointer it could write through.
-  std::string serialized = options.serialize();
+  std::string serialized = serialize(options);
   Arguments<PJRT_Program> program = library->arguments<PJRT_Program>();
   program->code = bytes.data();
   program->code_size = bytes.size();

@@ -69,8 +69,9 @@ ordered_json cupel::pjrt::describeError(const Error &error) {
 
 ordered_json cupel::pjrt::selfTest(Client &client, double timeout,
                                    const std::function<void(std::string_view)> &announce) {
-  auto artifact = [](const unsigned char *bytes, size_t size, ProgramVersion version) {
-    return ProgramBytes{version, std::string(reinterpret_cast<const char *>(bytes), size)};
+  auto artifact = [](const unsigned char *bytes, size_t size, workload::ProgramVersion version) {
+    return workload::ProgramBytes{version,
+                                  std::string(reinterpret_cast<const char *>(bytes), size)};
   };
   Workload workload;
   workload.name = "self-test";
@@ -86,7 +87,7 @@ ordered_json cupel::pjrt::selfTest(Client &client, double timeout,
   RunReport report = runWorkload(client, workload, {.timeout = timeout}, announce);
   ordered_json result = {{"passed", false},
                          {"program", "add of two tensor<4xf32>, StableHLO " +
-                                         toString(*workload.programs.front().version)}};
+                                         workload::toString(*workload.programs.front().version)}};
   for (const RunReport::Stage &stage : report.stages)
     result["stages"].push_back({{"name", stage.name}, {"seconds", stage.seconds}});
   if (report.failure) {

@@ -63,7 +63,8 @@ private:
     Result<std::vector<const Device *>> devices = devicesFor(client, workload);
     if (!devices)
       return devices.error();
-    Result<const ProgramBytes *> program = workload.programFor(client.plugin()->stablehloVersion());
+    Result<const workload::ProgramBytes *> program =
+        workload.programFor(client.plugin()->stablehloVersion());
     if (!program)
       return Error{ErrorCode::Host, program.message()};
     report.programVersion = (*program)->version;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "cupel/pjrt/host/Client.h"
-#include "cupel/pjrt/host/Workload.h"
+#include "cupel/workload/Workload.h"
 
 #include <functional>
 
 namespace cupel::pjrt {
+
+using workload::Workload;
 
 struct RunSettings {
   double timeout = 300;     ///< Seconds for everything.
@@ -21,7 +23,7 @@ struct RunReport {
   };
   std::vector<Stage> stages; ///< compile, transfer, execute, read back; the last is where it ended.
   std::optional<Error> failure;
-  std::optional<ProgramVersion> programVersion;
+  std::optional<workload::ProgramVersion> programVersion;
   ExecutableInfo executable;
   std::vector<double> executeSeconds;
   std::vector<std::vector<tensor::Tensor>> results; ///< By device, then by position.

@@ -16,12 +16,12 @@ namespace cupel::testbench::worker {
 
 using namespace mlir;
 
-pjrt::ProgramVersion newestVersion() {
+workload::ProgramVersion newestVersion() {
   constexpr vhlo::Version kVersion = vhlo::kCurrentVersion;
   return {kVersion.major, kVersion.minor, kVersion.patch};
 }
 
-static vhlo::Version toVhlo(const pjrt::ProgramVersion &version) {
+static vhlo::Version toVhlo(const workload::ProgramVersion &version) {
   return {static_cast<uint32_t>(version[0]), static_cast<uint32_t>(version[1]),
           static_cast<uint32_t>(version[2])};
 }
@@ -39,10 +39,10 @@ static Result<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
   DeviceProgram result;
   result.ownResults = extracted.ownResults;
   for (const compiler::ExtractedCheck &check : extracted.checks) {
-    pjrt::WorkloadCheck out;
-    out.kind = check.kind == Kind::Equal         ? pjrt::WorkloadCheck::Kind::Equal
-               : check.kind == Kind::AlmostEqual ? pjrt::WorkloadCheck::Kind::AlmostEqual
-                                                 : pjrt::WorkloadCheck::Kind::Close;
+    workload::WorkloadCheck out;
+    out.kind = check.kind == Kind::Equal         ? workload::WorkloadCheck::Kind::Equal
+               : check.kind == Kind::AlmostEqual ? workload::WorkloadCheck::Kind::AlmostEqual
+                                                 : workload::WorkloadCheck::Kind::Close;
     out.actual = check.actual;
     out.tolerance = check.tolerance;
     out.minUlps = check.minUlps;
@@ -125,7 +125,7 @@ DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outpu
 }
 
 Result<DeviceProgram> prepareForDevice(const Program &program,
-                                       const std::vector<pjrt::ProgramVersion> &versions) {
+                                       const std::vector<workload::ProgramVersion> &versions) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(program.module).clone();
   std::string complaint;
   ScopedDiagnosticHandler handler(module->getContext(), [&](Diagnostic &diagnostic) {
@@ -166,10 +166,10 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
     }
   }
 
-  std::vector<pjrt::ProgramVersion> targets = versions;
+  std::vector<workload::ProgramVersion> targets = versions;
   if (targets.empty())
     targets.push_back(newestVersion());
-  for (const pjrt::ProgramVersion &target : targets) {
+  for (const workload::ProgramVersion &target : targets) {
     std::string bytes;
     llvm::raw_string_ostream out(bytes);
     complaint.clear();
@@ -178,7 +178,7 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
   }
   if (result->artifacts.empty())
     return Error{ErrorCode::Unsupported, "cannot be written for StableHLO " +
-                                                   pjrt::toString(targets.back()) + ": " +
+                                                   workload::toString(targets.back()) + ": " +
                                                    complaint};
   return result;
 }

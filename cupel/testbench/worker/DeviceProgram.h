@@ -3,16 +3,16 @@
 // workloads.
 #pragma once
 
-#include "cupel/pjrt/host/Workload.h"
 #include "cupel/testbench/worker/Device.h"
+#include "cupel/workload/Workload.h"
 
 #include <optional>
 
 namespace cupel::testbench::worker {
 
 struct DeviceProgram {
-  std::vector<pjrt::ProgramBytes> artifacts; ///< At least one, in the order asked for.
-  std::vector<pjrt::WorkloadCheck> checks;
+  std::vector<workload::ProgramBytes> artifacts; ///< At least one, in the order asked for.
+  std::vector<workload::WorkloadCheck> checks;
   std::vector<tensor::Tensor> constants;
   /// Arguments behind the program's own: constants that the device is to compute with. By device;
   /// one list where all take the same.
@@ -43,9 +43,9 @@ struct DeviceProgram {
 /// Writes the program for each version that can say it; none asked for means the newest. An error
 /// where no version can, or where its checks cannot be taken out.
 Result<DeviceProgram> prepareForDevice(const Program &program,
-                                       const std::vector<pjrt::ProgramVersion> &versions);
+                                       const std::vector<workload::ProgramVersion> &versions);
 
 /// The newest version that we write.
-pjrt::ProgramVersion newestVersion();
+workload::ProgramVersion newestVersion();
 
 } // namespace cupel::testbench::worker

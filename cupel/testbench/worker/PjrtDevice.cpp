@@ -1,9 +1,9 @@
 #include "cupel/testbench/worker/PjrtDevice.h"
 
 #include "cupel/pjrt/host/Client.h"
-#include "cupel/pjrt/host/Judge.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
+#include "cupel/workload/Judge.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -94,8 +94,8 @@ public:
     if (!own)
       return own.error().as(ErrorCode::RuntimeError);
     for (size_t d = 0; d < values.size(); ++d)
-      for (const pjrt::Judgement &judgement :
-           pjrt::judgeChecks(values[d], d, program.checks, program.constants))
+      for (const workload::Judgement &judgement :
+           workload::judgeChecks(values[d], d, program.checks, program.constants))
         if (!judgement.passed)
           return Error{ErrorCode::CheckFailed, judgement.what + ": " + judgement.sentence};
     return std::move(*own);
@@ -146,12 +146,12 @@ public:
 private:
   /// The newest version that both sides know. A plugin that does not say gets 1.0.0, or the newest
   /// where the program needs more than that had.
-  std::vector<pjrt::ProgramVersion> versions() const {
+  std::vector<workload::ProgramVersion> versions() const {
     std::optional<std::vector<int64_t>> theirs = client->plugin()->stablehloVersion();
     if (!theirs)
       return {{1, 0, 0}, newestVersion()};
-    return {
-        std::min(pjrt::ProgramVersion{(*theirs)[0], (*theirs)[1], (*theirs)[2]}, newestVersion())};
+    workload::ProgramVersion known{(*theirs)[0], (*theirs)[1], (*theirs)[2]};
+    return {std::min(known, newestVersion())};
   }
 
   std::string label;

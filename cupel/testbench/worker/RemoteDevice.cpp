@@ -178,7 +178,7 @@ public:
     TemporaryFolder folder("cupel-remote");
     if (folder.path.empty())
       return Error{ErrorCode::Internal, "no temporary folder can be made"};
-    if (Status written = pjrt::writeWorkload(folder.path.string(), workload); !written)
+    if (Status written = workload::writeWorkload(folder.path.string(), workload); !written)
       return written.error().as(ErrorCode::Internal);
     double left = budget.secondsLeft();
     Result<Connection::Reply> reply =
@@ -207,7 +207,7 @@ private:
     std::string path = (folder / "results.safetensors").string();
     if (Status written = writeOutput(path, bytes); !written)
       return written.error().as(ErrorCode::Internal);
-    auto lists = pjrt::readTensors(path);
+    auto lists = workload::readTensors(path);
     if (!lists)
       return lists.error().as(ErrorCode::RuntimeError);
     Result<std::vector<Tensor>> own = prepared.resultsFrom(*lists, results);
@@ -219,13 +219,13 @@ private:
   std::shared_ptr<Connection> connection;
   DeviceProgram prepared;
   std::vector<ValueType> results;
-  pjrt::Workload workload;
+  workload::Workload workload;
 };
 
 class RemoteDevice : public Device {
 public:
   RemoteDevice(std::string name, std::shared_ptr<Connection> connection,
-               std::optional<pjrt::ProgramVersion> version)
+               std::optional<workload::ProgramVersion> version)
       : label(std::move(name)), connection(std::move(connection)), version(version) {}
 
   std::string name() const override { return label; }
@@ -233,7 +233,7 @@ public:
   /// What the other side's compiler thinks of it is known when it runs: the program travels with
   /// its inputs.
   Result<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
-    std::vector<pjrt::ProgramVersion> versions = {{1, 0, 0}, newestVersion()};
+    std::vector<workload::ProgramVersion> versions = {{1, 0, 0}, newestVersion()};
     if (version)
       versions = {std::min(*version, newestVersion())};
     Result<DeviceProgram> prepared = prepareForDevice(program, versions);
@@ -246,7 +246,7 @@ public:
 private:
   std::string label;
   std::shared_ptr<Connection> connection;
-  std::optional<pjrt::ProgramVersion> version;
+  std::optional<workload::ProgramVersion> version;
 };
 
 /// Where the plugin with its options ends and the launcher begins.
@@ -297,7 +297,7 @@ Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {
   const ordered_json &answer = reply->answer;
   if (!answer.is_object() || !answer.contains("client"))
     return Error{"device '" + name + "': " + errorIn(answer).message};
-  std::optional<pjrt::ProgramVersion> version;
+  std::optional<workload::ProgramVersion> version;
   static const ordered_json::json_pointer kVersion("/plugin/attributes/stablehlo_current_version");
   if (answer.contains(kVersion)) {
     const ordered_json &list = answer.at(kVersion);

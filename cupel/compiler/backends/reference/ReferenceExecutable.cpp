@@ -34,13 +34,9 @@ namespace cupel::compiler {
 using namespace mlir;
 using runtime::CostEstimate;
 using runtime::Executable;
-using runtime::Fault;
-using runtime::FaultCode;
-using runtime::Outcome;
 using runtime::ProcessTensors;
 using runtime::ProgramInfo;
 using runtime::ValueInfo;
-using Status;
 using reference::GridProcess;
 using tensor::Shards;
 using tensor::Tensor;

@@ -1,7 +1,7 @@
-#include "cupel/pjrt/host/Workload.h"
+#include "cupel/workload/Workload.h"
 
-#include "cupel/pjrt/host/Judge.h"
 #include "cupel/support/Files.h"
+#include "cupel/workload/Judge.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 using namespace cupel;
-using namespace cupel::pjrt;
+using namespace cupel::workload;
 using tensor::DType;
 using tensor::Tensor;
 using ::testing::HasSubstr;

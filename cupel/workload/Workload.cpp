@@ -1,4 +1,4 @@
-#include "cupel/pjrt/host/Workload.h"
+#include "cupel/workload/Workload.h"
 
 #include "cupel/support/Files.h"
 
@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 using namespace cupel;
-using namespace cupel::pjrt;
+using namespace cupel::workload;
 using nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Tensor;
 namespace fs = std::filesystem;
 
-std::string cupel::pjrt::toString(const ProgramVersion &version) {
+std::string cupel::workload::toString(const ProgramVersion &version) {
   return fmt::format("{}.{}.{}", version[0], version[1], version[2]);
 }
 
@@ -35,7 +35,7 @@ static std::optional<ProgramVersion> parseVersion(std::string_view text) {
   return text.empty() ? std::optional(version) : std::nullopt;
 }
 
-std::optional<ProgramVersion> cupel::pjrt::artifactVersion(std::string_view bytes) {
+std::optional<ProgramVersion> cupel::workload::artifactVersion(std::string_view bytes) {
   // Magic, the bytecode's own version in one or two bytes, then the producer up to a NUL.
   if (!bytes.starts_with("ML\xefR"))
     return std::nullopt;
@@ -115,7 +115,7 @@ bool parsePosition(std::string_view name, size_t &device, size_t &position, bool
 
 } // namespace
 
-Status cupel::pjrt::writeTensors(const std::string &path,
+Status cupel::workload::writeTensors(const std::string &path,
                                  const std::vector<std::vector<Tensor>> &tensors) {
   tensor::Safetensors contents;
   for (size_t d = 0; d < tensors.size(); ++d)
@@ -136,7 +136,7 @@ Status cupel::pjrt::writeTensors(const std::string &path,
   return tensor::writeSafetensors(path, contents);
 }
 
-Result<std::vector<std::vector<Tensor>>> cupel::pjrt::readTensors(const std::string &path) {
+Result<std::vector<std::vector<Tensor>>> cupel::workload::readTensors(const std::string &path) {
   Result<tensor::Safetensors> contents = tensor::readSafetensors(path);
   if (!contents)
     return contents.error();
@@ -394,7 +394,7 @@ static Result<std::vector<ProgramBytes>> readPrograms(const fs::path &folder) {
   return programs;
 }
 
-Result<Workload> cupel::pjrt::readWorkload(const std::string &folder) {
+Result<Workload> cupel::workload::readWorkload(const std::string &folder) {
   fs::path root(folder);
   std::error_code error;
   if (!fs::is_directory(root, error))
@@ -448,7 +448,7 @@ Result<Workload> cupel::pjrt::readWorkload(const std::string &folder) {
   return workload;
 }
 
-Status cupel::pjrt::writeWorkload(const std::string &folder, const Workload &workload) {
+Status cupel::workload::writeWorkload(const std::string &folder, const Workload &workload) {
   fs::path root(folder);
   std::error_code error;
   fs::create_directories(root, error);

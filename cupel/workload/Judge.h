@@ -2,9 +2,9 @@
 // each other by the checks that were taken out of a self-checking program.
 #pragma once
 
-#include "cupel/pjrt/host/Workload.h"
+#include "cupel/workload/Workload.h"
 
-namespace cupel::pjrt {
+namespace cupel::workload {
 
 struct Judgement {
   bool passed = false;
@@ -21,4 +21,4 @@ std::vector<Judgement> judgeChecks(const std::vector<tensor::Tensor> &results, s
                                    const std::vector<WorkloadCheck> &checks,
                                    const std::vector<tensor::Tensor> &constants);
 
-} // namespace cupel::pjrt
+} // namespace cupel::workload

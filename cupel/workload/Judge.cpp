@@ -1,4 +1,4 @@
-#include "cupel/pjrt/host/Judge.h"
+#include "cupel/workload/Judge.h"
 
 #include "cupel/compare/Verdict.h"
 
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 using namespace cupel;
-using namespace cupel::pjrt;
+using namespace cupel::workload;
 using tensor::Tensor;
 
 static Judgement compareTensors(std::string what, const Tensor &actual, const Tensor &expected,
@@ -25,9 +25,9 @@ static Judgement compareTensors(std::string what, const Tensor &actual, const Te
   return judgement;
 }
 
-std::vector<Judgement> cupel::pjrt::judge(const std::vector<Tensor> &results,
-                                          const std::vector<Tensor> &expected,
-                                          const WorkloadTolerance &tolerance) {
+std::vector<Judgement> cupel::workload::judge(const std::vector<Tensor> &results,
+                                              const std::vector<Tensor> &expected,
+                                              const WorkloadTolerance &tolerance) {
   std::vector<Judgement> judgements;
   if (results.size() != expected.size()) {
     judgements.push_back(
@@ -53,9 +53,10 @@ std::vector<Judgement> cupel::pjrt::judge(const std::vector<Tensor> &results,
   return judgements;
 }
 
-std::vector<Judgement> cupel::pjrt::judgeChecks(const std::vector<Tensor> &results, size_t device,
-                                                const std::vector<WorkloadCheck> &checks,
-                                                const std::vector<Tensor> &constants) {
+std::vector<Judgement> cupel::workload::judgeChecks(const std::vector<Tensor> &results,
+                                                    size_t device,
+                                                    const std::vector<WorkloadCheck> &checks,
+                                                    const std::vector<Tensor> &constants) {
   std::vector<Judgement> judgements;
   for (size_t i = 0; i < checks.size(); ++i) {
     const WorkloadCheck &check = checks[i];

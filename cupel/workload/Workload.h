@@ -12,15 +12,15 @@
 // Element types that safetensors lacks are kept as bytes, with the type's name in the metadata.
 #pragma once
 
-#include "cupel/pjrt/host/CompileOptions.h"
 #include "cupel/support/Error.h"
 #include "cupel/tensor/Safetensors.h"
+#include "cupel/workload/CompileOptions.h"
 
 #include <array>
 #include <map>
 #include <optional>
 
-namespace cupel::pjrt {
+namespace cupel::workload {
 
 using ProgramVersion = std::array<int64_t, 3>;
 
@@ -82,4 +82,4 @@ Status writeTensors(const std::string &path,
                     const std::vector<std::vector<tensor::Tensor>> &tensors);
 Result<std::vector<std::vector<tensor::Tensor>>> readTensors(const std::string &path);
 
-} // namespace cupel::pjrt
+} // namespace cupel::workload
