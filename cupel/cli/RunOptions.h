@@ -29,6 +29,7 @@ struct RunOptions {
   /// torch.compile).
   std::string python, compileBackend;
   std::vector<std::string> shapes; ///< NAME=2x3, as typed.
+  std::string keepFailed; ///< Where failed tests are saved; empty: below the results; `none`.
   bool listModels = false, listCases = false;
   bool noModelRequirements = false, verboseRequirements = false;
 
@@ -37,6 +38,8 @@ struct RunOptions {
 
   /// What the options say of running; without what only the store knows (forecasts).
   Result<testbench::runner::RunnerOptions> running() const;
+  /// Where failed tests go if the options do not say it: into this folder, within limits.
+  void keepBelow(const std::string &results, testbench::runner::RunnerOptions &run) const;
   /// The devices by name, as one text.
   std::string deviceText() const;
   /// A device as a worker is told of it: with the command it is reached through.
