@@ -40,7 +40,7 @@ Result<std::vector<std::string>> collectFiles(const std::vector<std::string> &in
         found.push_back(it->path());
     }
     if (error)
-      return error.error().within(input);
+      return Error{input + ": " + error.message()};
     if (found.empty())
       return Error{input + ": no .mlir, .mlirbc or .bc file lies below this folder"};
     llvm::sort(found);

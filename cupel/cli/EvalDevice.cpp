@@ -134,7 +134,7 @@ Result<std::vector<std::string>> collectFiles(const std::vector<std::string> &in
         found.push_back(it->path());
     }
     if (error)
-      return error.error().within(input);
+      return Error{input + ": " + error.message()};
     std::ranges::sort(found);
     files.insert(files.end(), found.begin(), found.end());
   }

@@ -9,8 +9,6 @@ namespace cupel::compiler {
 namespace {
 
 using runtime::Executable;
-using runtime::Fault;
-using runtime::FaultCode;
 using runtime::ProcessTensors;
 using tensor::DType;
 using tensor::Tensor;

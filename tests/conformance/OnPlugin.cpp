@@ -206,7 +206,7 @@ private:
     if (devices.size() < count)
       return Error{ErrorCode::NeedsMoreDevices,
                    "the program runs on " + std::to_string(count) + " devices"};
-    pjrt::CompileOptions options = program.compileOptions();
+    workload::CompileOptions options = program.compileOptions();
     if (isWide)
       options.flags.emplace_back("accumulate", std::string("f64"));
     options.deviceIds.clear();

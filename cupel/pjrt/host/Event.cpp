@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+using namespace cupel;
 using namespace cupel::pjrt;
 
 namespace {

@@ -425,7 +425,7 @@ TEST_F(HostTest, OptionsReachTheClient) {
   Result<std::shared_ptr<Client>> failing =
       Client::create(*loaded, {{"fault", std::string("client-null")}});
   ASSERT_FALSE(failing);
-  EXPECT_EQ(failing.error().errorClass(), "bad_answer");
+  EXPECT_EQ(errorClass(failing.error()), "bad_answer");
 }
 
 TEST_F(HostTest, TheListOfUsedFunctionsIsTrue) {

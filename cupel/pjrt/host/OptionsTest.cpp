@@ -15,7 +15,7 @@ TEST(CompileOptions, OneDevice) {
   std::string build = "\x08" + minusOne + "\x20\x01\x28\x01" + "\x4a\x09" + assignment;
   std::string expected =
       "\x1a" + std::string(1, static_cast<char>(build.size())) + build + "\x28" + minusOne;
-  EXPECT_EQ(CompileOptions().serialize(), expected);
+  EXPECT_EQ(serialize(CompileOptions()), expected);
 }
 
 TEST(CompileOptions, DevicesAreListedByPartition) {
@@ -23,7 +23,7 @@ TEST(CompileOptions, DevicesAreListedByPartition) {
   options.replicas = 2;
   options.partitions = 2;
   options.deviceIds = {5, 6, 7, 300};
-  std::string text = options.serialize();
+  std::string text = serialize(options);
   // Partition 0 holds devices 5 and 7, partition 1 devices 6 and 300 (two bytes).
   EXPECT_NE(text.find(std::string("\x1a\x04\x0a\x02\x05\x07\x1a\x05\x0a\x03\x06\xac\x02", 13)),
             std::string::npos);
@@ -32,7 +32,7 @@ TEST(CompileOptions, DevicesAreListedByPartition) {
 TEST(CompileOptions, Flags) {
   CompileOptions options;
   options.flags = {{"s", "text"}, {"b", false}, {"i", int64_t(3)}, {"d", 1.0}};
-  std::string text = options.serialize();
+  std::string text = serialize(options);
   EXPECT_NE(text.find(std::string("\x3a\x0b\x0a\x01s\x12\x06\x0a\x04text", 13)), std::string::npos);
   EXPECT_NE(text.find(std::string("\x3a\x07\x0a\x01"
                                   "b\x12\x02\x10\x00",

@@ -225,7 +225,7 @@ Result<std::string> pythonFor(const std::string &loaderFolder, const Environment
   fs::create_directories(options.cacheFolder, error);
   fs::path cache = fs::canonical(options.cacheFolder, error);
   if (error)
-    return error.error().within("requirements: " + options.cacheFolder);
+    return Error{"requirements: " + options.cacheFolder + ": " + error.message()};
   options.cacheFolder = cache;
 
   std::string arguments;

@@ -12,7 +12,7 @@ Status makeEmptyFolder(const std::string &path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error)
-    return error.error().within(path);
+    return Error{path + ": " + error.message()};
   emptyFolder(path);
   return {};
 }

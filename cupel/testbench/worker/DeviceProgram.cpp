@@ -64,8 +64,8 @@ static Result<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
   return result;
 }
 
-pjrt::CompileOptions DeviceProgram::compileOptions() const {
-  pjrt::CompileOptions options;
+workload::CompileOptions DeviceProgram::compileOptions() const {
+  workload::CompileOptions options;
   options.replicas = replicas;
   options.partitions = partitions;
   options.useSpmd = useSpmd;

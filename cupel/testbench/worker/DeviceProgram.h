@@ -29,7 +29,7 @@ struct DeviceProgram {
   std::optional<std::vector<GridResult>> gridResults;
 
   /// What to compile it with, device ids apart.
-  pjrt::CompileOptions compileOptions() const;
+  workload::CompileOptions compileOptions() const;
   /// The arguments of every device; one list where all take the same.
   std::vector<std::vector<tensor::Tensor>>
   argumentsFor(const std::vector<tensor::Tensor> &given) const;

@@ -131,7 +131,7 @@ public:
                              " has " + std::to_string(devices.size()) +
                              (label.starts_with("cupel") ? " (cupel?num_devices=N has more)" : "")};
     devices.resize(needed);
-    pjrt::CompileOptions options = prepared->compileOptions();
+    workload::CompileOptions options = prepared->compileOptions();
     options.deviceIds.clear();
     for (const pjrt::Device *device : devices)
       options.deviceIds.push_back(device->id);
