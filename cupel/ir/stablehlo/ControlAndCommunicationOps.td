@@ -39,7 +39,7 @@ def Stablehlo_GetTupleElementOp : StablehloOp<"get_tuple_element", [Pure, Hlo_Ke
 }
 
 def Stablehlo_OptimizationBarrierOp : StablehloOp<"optimization_barrier", [Pure,
-    Hlo_MovesElements, Hlo_KeepsBytes, Hlo_Linear,
+    Hlo_Identity, Hlo_MovesElements, Hlo_KeepsBytes,
     Hlo_PairwiseSameOperandAndResultType, InferTypeOpAdaptor]> {
   let summary = "The identity; no op may be moved across it";
   let arguments = (ins Variadic<Hlo_TensorOrToken>:$operand);
@@ -272,7 +272,7 @@ def Stablehlo_CrossReplicaSumOp : StablehloOp<"cross-replica-sum", [Hlo_Collecti
 }
 
 def Stablehlo_AsyncStartOp : StablehloOp<"async_start", [IsolatedFromAbove, Hlo_RunsOnce, Hlo_Packs,
-    SingleBlockImplicitTerminator<"ReturnOp">]> {
+    Hlo_NoArithmetic, SingleBlockImplicitTerminator<"ReturnOp">]> {
   let summary = "Starts a collective or slice without waiting for it";
   let sinceVersion = "1.15.0";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands);
@@ -282,7 +282,7 @@ def Stablehlo_AsyncStartOp : StablehloOp<"async_start", [IsolatedFromAbove, Hlo_
   let hasVerifier = 1;
 }
 
-def Stablehlo_AsyncDoneOp : StablehloOp<"async_done", [Hlo_Unpacks]> {
+def Stablehlo_AsyncDoneOp : StablehloOp<"async_done", [Hlo_Unpacks, Hlo_NoArithmetic]> {
   let summary = "Waits for what async_start began";
   let sinceVersion = "1.15.0";
   let arguments = (ins Hlo_FutureType:$operand);

@@ -31,9 +31,11 @@ static void linkFirst(Operation *op, DimensionRule &rule) {
 
 /// Operands and results of one shape, dimension by dimension.
 static void linkSameShapes(Operation *op, DimensionRule &rule) {
+  bool isPairwise = op->hasTrait<Identity>();
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     for (auto [j, result] : llvm::enumerate(op->getResults()))
-      if (rankOf(operand) > 0 && rankOf(result) > 0 && shapeOf(operand) == shapeOf(result))
+      if ((i == j || !isPairwise) && rankOf(operand) > 0 && rankOf(result) > 0 &&
+          shapeOf(operand) == shapeOf(result))
         for (int64_t dim = 0; dim < rankOf(operand); ++dim)
           rule.links.push_back({static_cast<unsigned>(i), dim, static_cast<unsigned>(j), dim});
 }

@@ -31,6 +31,7 @@ template <typename Op> class Startable : public Fact<Op, Startable> {};
 template <typename Op> class Loops : public Fact<Op, Loops> {};
 template <typename Op> class Branches : public Fact<Op, Branches> {};
 template <typename Op> class RunsOnce : public Fact<Op, RunsOnce> {};
+template <typename Op> class Identity : public Fact<Op, Identity> {};
 template <typename Op> class KeepsBytes : public Fact<Op, KeepsBytes> {};
 template <typename Op> class UpdatesOperands : public Fact<Op, UpdatesOperands> {};
 template <typename Op> class Packs : public Fact<Op, Packs> {};

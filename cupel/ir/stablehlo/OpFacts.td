@@ -74,6 +74,8 @@ def Hlo_RunsOnce : Hlo_Trait<"RunsOnce">;
 // Memory and shapes
 //===----------------------------------------------------------------------===//
 
+// Result i is operand i.
+def Hlo_Identity : Hlo_Trait<"Identity">;
 // Result i is the bytes of operand i.
 def Hlo_KeepsBytes : Hlo_Trait<"KeepsBytes">;
 // Result i is operand i with some elements written over.
