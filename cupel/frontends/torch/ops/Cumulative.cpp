@@ -120,10 +120,13 @@ void lowerDiff(Node &n) {
     return;
   if (HloBuilder::rankOf(x) == 0)
     return n.fail("argument 'self' has no dimension");
+  if (times == 0) // Then torch joins nothing either.
+    return n.out(x);
+  Type type = n.promote({"self", "prepend", "append"});
   SmallVector<Value> parts;
   for (StringRef name : {"prepend", "self", "append"})
     if (name == "self" || n.has(name))
-      parts.push_back(n.in(name, HloBuilder::elementOf(x)));
+      parts.push_back(n.in(name, type));
   for (Value part : parts)
     if (HloBuilder::rankOf(part) != HloBuilder::rankOf(x))
       return n.fail("arguments 'prepend' and 'append' differ in rank from 'self'");
