@@ -46,6 +46,7 @@ void padConstant(Node &n, Value filler) {
 
 enum class Edge { Reflect, Replicate, Circular };
 
+/// Where result element `i`, counted from self's first, comes from.
 int64_t sourceOf(Edge edge, int64_t i, int64_t size) {
   switch (edge) {
   case Edge::Replicate:
@@ -73,9 +74,18 @@ void padEdges(Node &n, StringRef argument, Edge edge) {
       continue;
     if (size == 0)
       return n.fail("argument 'self': an empty dimension has nothing to be padded with");
+    // What wraps around are the elements that negative padding leaves; the other edges look at self
+    // as it was.
+    int64_t first = 0, left = size;
+    if (edge == Edge::Circular) {
+      first = std::max<int64_t>(-low[dim], 0);
+      left = size - first - std::max<int64_t>(-high[dim], 0);
+      if (left < std::max({low[dim], high[dim], int64_t{1}}))
+        return n.fail("argument '" + argument.str() + "' wraps around more than once");
+    }
     SmallVector<int64_t> places;
     for (int64_t i = -low[dim]; i < size + high[dim]; ++i)
-      places.push_back(sourceOf(edge, i, size));
+      places.push_back(first + sourceOf(edge, i - first, left));
     x = b.take(x, b.integers(places), dim);
   }
   n.out(x);
