@@ -63,6 +63,7 @@ public:
   static bool isComplex(mlir::Value value) {
     return llvm::isa<mlir::ComplexType>(elementOf(value));
   }
+  mlir::Type f16() { return ops.getF16Type(); }
   mlir::Type f32() { return ops.getF32Type(); }
   mlir::Type f64() { return ops.getF64Type(); }
   mlir::Type i1() { return ops.getI1Type(); }

@@ -141,6 +141,7 @@ private:
   struct Result {
     llvm::SmallVector<mlir::RankedTensorType, 1> types;
     bool isList = false, wanted = true, isNumber = false;
+    bool hasHalfParts = false; ///< Complex numbers whose parts are rounded to f16.
     llvm::SmallVector<Item, 1> items;
   };
   Importer &importer;
