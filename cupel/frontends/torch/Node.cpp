@@ -16,7 +16,6 @@ Node::Node(Importer &importer, HloBuilder &builder, std::string name)
     : b(builder), importer(importer), name(std::move(name)) {}
 
 StringRef Node::overload() const { return StringRef(name).rsplit('.').second; }
-bool Node::composites() const { return importer.options.composites; }
 bool Node::failed() const { return importer.failure.refusal != Refusal::None; }
 
 //===----------------------------------------------------------------------===//
