@@ -304,6 +304,7 @@ class Suites:
                 results.append(counted([self.python, ROOT / "tests/torch/check_opinfo.py", self.bin, cases / dtype], self.env))
         results.append(counted([python, ROOT / "tests/torch/check_programs.py", self.bin, self.build / "torch-programs"], self.env))
         results.append(counted([python, ROOT / "tests/torch/check_verbs.py", self.bin], self.env))
+        results.append(counted([python, ROOT / "tests/torch/check_composites.py", self.bin], self.env))
         worker = self.bin / "cupel-worker"
         results.append(counted([python, ROOT / "tests/torch/check_aten.py", worker], self.env))
         for script in ("check_operators", "check_models"):

@@ -148,7 +148,9 @@ def export_sample(op: Any, sample: Any, dtype: Any, stem: Path, options: argpars
         torch.export.save(program, f"{stem}.pt2")
     except Exception as error:  # noqa: BLE001
         raise LeftOut(f"not saveable: {type(error).__name__}: {str(error).strip().splitlines()[0][:160]}") from None
-    dense = lambda ts: {str(i): t.resolve_conj().resolve_neg().contiguous().clone() for i, t in enumerate(ts)}  # noqa: E731
+    # safetensors has no complex32; complex64 holds its values.
+    storable = lambda t: t.to(torch.complex64) if t.dtype is torch.complex32 else t  # noqa: E731
+    dense = lambda ts: {str(i): storable(t).resolve_conj().resolve_neg().contiguous().clone() for i, t in enumerate(ts)}  # noqa: E731
     safetensors.torch.save_file(dense(tensors), f"{stem}.inputs.safetensors")
     safetensors.torch.save_file(dense(expected), f"{stem}.expected.safetensors")
     rtol, atol = tolerance_of(op, dtype)
