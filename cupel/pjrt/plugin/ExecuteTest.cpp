@@ -293,6 +293,19 @@ TEST_F(PluginTest, SavesAndLoads) {
     load.serialized_executable_size = size;
     EXPECT_NE(take(api()->PJRT_Executable_DeserializeAndLoad(&load)).code, 0);
   }
+  // Whichever byte a disk loses, nothing else is computed in place of what was saved.
+  load.serialized_executable_size = bytes.size();
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    bytes[at] ^= 1;
+    Problem problem = take(api()->PJRT_Executable_DeserializeAndLoad(&load));
+    EXPECT_TRUE(problem.code == PJRT_Error_Code_DATA_LOSS ||
+                problem.code == PJRT_Error_Code_INVALID_ARGUMENT)
+        << "byte " << at << ": " << problem.text;
+    bytes[at] ^= 1;
+  }
+  load.serialized_executable_size = bytes.size() - 1;
+  EXPECT_NE(take(api()->PJRT_Executable_DeserializeAndLoad(&load)).text.find("is damaged"),
+            std::string::npos);
 }
 
 TEST_F(PluginTest, TopologiesAreSavedAndCompiledFor) {
