@@ -56,6 +56,13 @@ SHARDED = {"pjit", "pmap", "shard_map", "multi_device", "shard_alike", "linalg_s
            "ragged_collective", "async_collectives", "debugging_primitives", "python_callback", "aot", "api", "jaxpr_effects", "checkify", "custom_partitioning", "pickle", "error_check", "hijax", "mutable_array", "debugger", "ffi"}
 
 
+# How the tests are run, for the page of their figures; environment() and report_plugin.py do it.
+SETTING = """JAX's tests are told that they run on a CPU: `device_under_test()` says `cpu`, so they ask of `cupel` the types, accuracies and features that JAX
+asks of its own CPU backend, and skip what they skip there; those of saved programs use the ones saved for the CPU. JAX's CPU backend is there beside the
+platform, which comes first (`JAX_PLATFORMS=cupel,cpu`; `--alone` leaves it out). Files that need several devices get eight, the others one. The message
+that the platform is experimental is dropped, because some tests count messages. Nothing else of JAX or of its tests is changed.
+"""
+
 # Set by Ctrl-C: what runs is ended and kept as far as it came.
 STOP = threading.Event()
 SECONDS_BETWEEN_SAVES = 20
@@ -307,6 +314,7 @@ def markdown(scores: dict[str, dict[str, Score]], options: argparse.Namespace) -
              else "all tests" if options.sample >= 100
              else f"{options.sample:g} % of each file's tests") + ", chosen by a hash of their names"
     lines = [f"JAX {jax.__version__}, {time.strftime('%Y-%m-%d')}; {share}; {options.cases} generated cases a test; XLA's CPU backend {cpu}.", "",
+             SETTING,
              "| group | pass on the CPU | of these on `cupel` | per cent | files weighed by what was left out | crashed | timed out |",
              "|---|---:|---:|---:|---:|---:|---:|"]
 

@@ -43,29 +43,6 @@ struct Link {
   bool passes;
 };
 
-/// How many leading dimensions of a custom call count matrices that it takes one by one.
-int64_t batchDimsOf(Operation &op) {
-  int64_t count = 0;
-  if (isa<stablehlo::CustomCallOp>(op))
-    if (auto attributes = op.getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes"))
-      if (auto text = attributes.getAs<StringAttr>("num_batch_dims"))
-        if (text.getValue().getAsInteger(10, count) || count < 0)
-          count = 0;
-  return count;
-}
-
-bool passesElements(Operation &op) {
-  // Sharding constraints, groups, manual computations, calls and control flow hand on what they
-  // get.
-  if (op.getName().getDialectNamespace() != "stablehlo")
-    return true;
-  return !isa<stablehlo::BroadcastInDimOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp,
-              stablehlo::ConvolutionOp, stablehlo::ConcatenateOp, stablehlo::SliceOp,
-              stablehlo::DynamicSliceOp, stablehlo::PadOp, stablehlo::DynamicUpdateSliceOp,
-              stablehlo::ScatterOp, stablehlo::ReduceWindowOp, stablehlo::GatherOp,
-              stablehlo::CustomCallOp>(op);
-}
-
 int64_t rankOf(mlir::Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() ? type.getRank() : -1;
@@ -201,37 +178,6 @@ private:
       linkAll(a, b);
   }
 
-  void linkReshape(mlir::Value from, mlir::Value to) {
-    if (rankOf(from) < 0 || rankOf(to) < 0)
-      return;
-    // Walk both shapes; where products agree a new group begins, and the outermost dimensions of a
-    // group that are not of size 1 go together.
-    int64_t i = 0, j = 0, ranks[2] = {rankOf(from), rankOf(to)};
-    while (i < ranks[0] && j < ranks[1]) {
-      if (sizeOf(from, i) == 1) {
-        ++i;
-        continue;
-      }
-      if (sizeOf(to, j) == 1) {
-        ++j;
-        continue;
-      }
-      int64_t a = sizeOf(from, i), b = sizeOf(to, j);
-      link(from, i++, to, j++, std::gcd(a, b));
-      while (a != b) {
-        if (a < b) {
-          if (i == ranks[0])
-            return;
-          a *= sizeOf(from, i++);
-        } else {
-          if (j == ranks[1])
-            return;
-          b *= sizeOf(to, j++);
-        }
-      }
-    }
-  }
-
   /// Dimensions go together as far as they begin with the same factors, and these may be split.
   void linkRule(Operation &op, sdy::OpShardingRuleAttr rule) {
     SmallVector<std::pair<mlir::Value, sdy::TensorMappingAttr>> values;
@@ -273,7 +219,7 @@ private:
   }
 
   void visit(Operation &op) {
-    passes = passesElements(op);
+    passes = true; // Shardings, groups, calls and control flow hand on what they get.
     if (auto sharding = op.getAttrOfType<sdy::TensorShardingPerValueAttr>("sdy.sharding"))
       for (auto [result, one] : llvm::zip(op.getResults(), sharding.getShardings()))
         seed(result, one);
@@ -314,55 +260,13 @@ private:
       visitCall(op, SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(&op, call.getCalleeAttr()));
     } else if (auto composite = dyn_cast<stablehlo::CompositeOp>(op)) {
       visitCall(op, module.lookupSymbol<func::FuncOp>(composite.getDecomposition()));
-    } else if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
-      for (auto [i, dim] : llvm::enumerate(broadcast.getBroadcastDimensions()))
-        link(op.getOperand(0), i, op.getResult(0), dim);
-    } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
-      for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
-        link(op.getOperand(0), dim, op.getResult(0), i);
-    } else if (isa<stablehlo::ReshapeOp>(op)) {
-      linkReshape(op.getOperand(0), op.getResult(0));
-    } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
-      unsigned count = op.getNumOperands() / 2;
-      for (unsigned i = 0; i < count; ++i) {
-        int64_t kept = 0;
-        for (int64_t dim = 0; dim < rankOf(op.getOperand(i)); ++dim)
-          if (!llvm::is_contained(reduce.getDimensions(), dim))
-            link(op.getOperand(i), dim, op.getResult(i), kept++);
-      }
-    } else if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
-      auto numbers = dot.getDotDimensionNumbers();
-      int64_t at = 0;
-      for (auto [l, r] :
-           llvm::zip(numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions())) {
-        link(op.getOperand(0), l, op.getResult(0), at);
-        link(op.getOperand(1), r, op.getResult(0), at++);
-      }
-      auto free = [&](unsigned operand, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracted) {
-        for (int64_t dim = 0; dim < rankOf(op.getOperand(operand)); ++dim)
-          if (!llvm::is_contained(batch, dim) && !llvm::is_contained(contracted, dim))
-            link(op.getOperand(operand), dim, op.getResult(0), at++);
-      };
-      free(0, numbers.getLhsBatchingDimensions(), numbers.getLhsContractingDimensions());
-      free(1, numbers.getRhsBatchingDimensions(), numbers.getRhsContractingDimensions());
-    } else if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
-      auto numbers = convolution.getDimensionNumbers();
-      link(op.getOperand(0), numbers.getInputBatchDimension(), op.getResult(0),
-           numbers.getOutputBatchDimension());
-      link(op.getOperand(1), numbers.getKernelOutputFeatureDimension(), op.getResult(0),
-           numbers.getOutputFeatureDimension());
-    } else if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op)) {
-      for (mlir::Value operand : op.getOperands())
-        for (int64_t dim = 0; dim < rankOf(operand); ++dim)
-          if (dim != static_cast<int64_t>(concatenate.getDimension()))
-            link(operand, dim, op.getResult(0), dim);
-    } else if (isa<stablehlo::WhileOp>(op)) {
+    } else if (op.hasTrait<stablehlo::Loops>()) {
       Region &body = op.getRegion(1);
       linkLists(op.getOperands(), body.getArguments());
       linkLists(op.getOperands(), op.getResults());
       visitBlock(body.front());
       linkLists(body.front().getTerminator()->getOperands(), op.getResults());
-    } else if (op.getNumRegions() && isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
+    } else if (op.hasTrait<stablehlo::Branches>()) {
       for (Region &region : op.getRegions()) {
         visitBlock(region.front());
         linkLists(region.front().getTerminator()->getOperands(), op.getResults());
@@ -371,47 +275,12 @@ private:
       linkLists(op.getOperands(), op.getRegion(0).getArguments());
       visitBlock(op.getRegion(0).front());
       linkLists(op.getRegion(0).front().getTerminator()->getOperands(), op.getResults());
-    } else if (isa<stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::PadOp,
-                   stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp,
-                   stablehlo::ReduceWindowOp>(op)) {
-      // Dimensions that keep their size.
-      linkAll(op.getOperand(0), op.getResult(0));
-    } else if (int64_t batch = batchDimsOf(op)) {
-      for (mlir::Value operand : op.getOperands())
-        for (mlir::Value result : op.getResults())
-          for (int64_t dim = 0; dim < std::min({batch, rankOf(operand), rankOf(result)}); ++dim)
-            link(operand, dim, result, dim);
-    } else if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
-      // Dimensions that slices take whole, and those that indices and operand share.
-      auto numbers = gather.getDimensionNumbers();
-      int64_t row = 0;
-      for (int64_t dim = 0; dim < rankOf(op.getResult(0)); ++dim) {
-        if (llvm::is_contained(numbers.getOffsetDims(), dim))
-          continue;
-        row += row == numbers.getIndexVectorDim();
-        if (row < rankOf(op.getOperand(1)))
-          link(op.getOperand(1), row, op.getResult(0), dim);
-        for (auto [i, shared] : llvm::enumerate(numbers.getStartIndicesBatchingDims()))
-          if (shared == row)
-            link(op.getOperand(0), numbers.getOperandBatchingDims()[i], op.getResult(0), dim);
-        ++row;
-      }
-      size_t next = 0;
-      for (int64_t dim = 0; dim < rankOf(op.getOperand(0)); ++dim) {
-        if (llvm::is_contained(numbers.getCollapsedSliceDims(), dim) ||
-            llvm::is_contained(numbers.getOperandBatchingDims(), dim))
-          continue;
-        if (next < numbers.getOffsetDims().size())
-          link(op.getOperand(0), dim, op.getResult(0), numbers.getOffsetDims()[next++]);
-      }
-    } else if (op.getNumResults()) {
-      // Elementwise and what else keeps shapes (sort, reverse, convert, ...).
-      for (mlir::Value operand : op.getOperands())
-        for (mlir::Value result : op.getResults())
-          if (rankOf(operand) > 0 && rankOf(operand) == rankOf(result) &&
-              cast<RankedTensorType>(operand.getType()).getShape() ==
-                  cast<RankedTensorType>(result.getType()).getShape())
-            linkAll(operand, result);
+    } else {
+      stablehlo::DimensionRule rule = stablehlo::dimensionRuleOf(&op);
+      passes = rule.passesElements;
+      for (const stablehlo::DimensionLink &one : rule.links)
+        link(op.getOperand(one.operand), one.operandDim, op.getResult(one.result), one.resultDim,
+             one.outer);
     }
   }
 

@@ -164,7 +164,7 @@ TEST_F(PluginTest, AFailingDeviceReleasesTheOthers) {
       std::vector<float> values;
       Problem read = get(results[i][0], values);
       if (fails) {
-        EXPECT_EQ(read.code, PJRT_Error_Code_INTERNAL);
+        EXPECT_EQ(read.code, PJRT_Error_Code_FAILED_PRECONDITION);
         EXPECT_NE(read.text.find("check.expect_eq"), std::string::npos) << read.text;
       } else {
         EXPECT_EQ(values, std::vector<float>{4});
@@ -172,7 +172,7 @@ TEST_F(PluginTest, AFailingDeviceReleasesTheOthers) {
       destroy(arguments[i][0]);
       destroy(results[i][0]);
     }
-    EXPECT_EQ(problem.code, fails ? PJRT_Error_Code_INTERNAL : 0);
+    EXPECT_EQ(problem.code, fails ? PJRT_Error_Code_FAILED_PRECONDITION : 0);
   }
   destroy(program);
 }

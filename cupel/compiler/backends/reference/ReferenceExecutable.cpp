@@ -137,14 +137,12 @@ private:
 bool hasMeetings(ModuleOp module) {
   return module
       .walk([](Operation *op) {
-        bool isMeeting =
-            isa<stablehlo::AllGatherOp, stablehlo::AllReduceOp, stablehlo::ReduceScatterOp,
-                stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp,
-                stablehlo::CollectiveBroadcastOp, stablehlo::SendOp, stablehlo::RecvOp,
-                stablehlo::InfeedOp, stablehlo::OutfeedOp, sdy::ManualComputationOp>(op);
+        bool isMeeting = op->hasTrait<stablehlo::Collective>() ||
+                         op->hasTrait<stablehlo::ActsOutside>() ||
+                         isa<sdy::ManualComputationOp>(op);
         if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
-          isMeeting |= call.getHasSideEffect() ||
-                       !call.getCallTargetName().starts_with("lapack_"); // Who knows.
+          isMeeting = call.getHasSideEffect() ||
+                      !call.getCallTargetName().starts_with("lapack_"); // Who knows.
         return isMeeting ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
