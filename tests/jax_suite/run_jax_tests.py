@@ -46,14 +46,14 @@ GROUPS = {
     "control_flow": "lax_control_flow checkify custom_linear_solve custom_root error_check hijax mutable_array jaxpr_effects control_deps",
     "random": "random random_lax random_impl key_reuse stateful_rng blocked_sampler",
     "linalg": "linalg eigh svd qdwh lobpcg cholesky_update lax_scipy_spectral_dac",
-    "runtime": """aot api array array_extensibility array_interoperability batching buffer_callback clear_backends core debug_nans debugger
+    "runtime": """aot api array array_extensibility array_interoperability batching buffer_callback cache_key clear_backends compilation_cache core debug_nans debugger
         debugging_primitives device errors extend ffi jax_jit layout memories metadata multibackend name_stack pickle
         python_callback stack transfer_guard xla_interpreter xla_metadata""",
-    "sharding": "custom_partitioning_sharding_rule linalg_sharding mesh_utils multi_device pjit pmap shard_alike shard_map ragged_collective async_collectives",
+    "sharding": "custom_partitioning custom_partitioning_sharding_rule linalg_sharding mesh_utils multi_device pjit pmap shard_alike shard_map ragged_collective async_collectives",
     "export": "export export_back_compat shape_poly",
 }  # fmt: skip
 SHARDED = {"pjit", "pmap", "shard_map", "multi_device", "shard_alike", "linalg_sharding", "mesh_utils", "array", "layout", "memories", "export", "custom_partitioning_sharding_rule",
-           "ragged_collective", "async_collectives", "debugging_primitives", "python_callback", "aot", "api", "jaxpr_effects", "checkify", "custom_partitioning", "pickle", "error_check", "hijax", "mutable_array", "debugger", "ffi"}
+           "ragged_collective", "async_collectives", "debugging_primitives", "python_callback", "aot", "api", "cache_key", "compilation_cache", "jaxpr_effects", "checkify", "custom_partitioning", "pickle", "error_check", "hijax", "mutable_array", "debugger", "ffi"}
 
 
 # How the tests are run, for the page of their figures; environment() and report_plugin.py do it.
