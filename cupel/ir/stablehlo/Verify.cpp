@@ -277,7 +277,7 @@ LogicalResult verifyReducer(Reporter report, Region &region, StringRef name, Typ
                           results[i]);
     Type accumulated = result.getElementType();
     for (size_t argument : {i, i + count})
-      if (!areCompatible(arguments[argument], result))
+      if (!stablehlo::areCompatible(arguments[argument], result))
         return report.error("argument #", argument, " of region '", name, "' must be ", result,
                             " like its result #", i, ", but is ", arguments[argument]);
     if (Type input = getElementTypeOrSelf(inputs[i]); !isPromotable(input, accumulated))
