@@ -178,6 +178,39 @@ private:
       linkAll(a, b);
   }
 
+  /// Dimensions go together as far as they begin with the same factors, and these may be split.
+  void linkRule(Operation &op, sdy::OpShardingRuleAttr rule) {
+    SmallVector<std::pair<mlir::Value, sdy::TensorMappingAttr>> values;
+    auto add = [&](mlir::Value value, sdy::TensorMappingAttr mapping) {
+      if (static_cast<int64_t>(mapping.getDimMappings().size()) == rankOf(value))
+        values.emplace_back(value, mapping);
+    };
+    for (auto [operand, mapping] : llvm::zip(op.getOperands(), rule.getOperandMappings()))
+      add(operand, mapping);
+    for (auto [result, mapping] : llvm::zip(op.getResults(), rule.getResultMappings()))
+      add(result, mapping);
+    auto maySplit = [&](int64_t factor) {
+      return !llvm::is_contained(rule.getNeedReplicationFactors(), factor) &&
+             !llvm::is_contained(rule.getBlockedPropagationFactors(), factor);
+    };
+    auto linkDims = [&](auto &from, int64_t fromDim, auto &to, int64_t toDim) {
+      int64_t outer = 1;
+      for (auto [a, b] : llvm::zip(from.second.getDimMappings()[fromDim].getFactorIndices(),
+                                   to.second.getDimMappings()[toDim].getFactorIndices())) {
+        if (a != b || !maySplit(a))
+          break;
+        outer *= rule.getFactorSizes()[a];
+      }
+      if (outer > 1)
+        link(from.first, fromDim, to.first, toDim, outer);
+    };
+    for (size_t i = 0; i < values.size(); ++i)
+      for (size_t j = i + 1; j < values.size(); ++j)
+        for (int64_t from = 0; from < rankOf(values[i].first); ++from)
+          for (int64_t to = 0; to < rankOf(values[j].first); ++to)
+            linkDims(values[i], from, values[j], to);
+  }
+
   void visit(func::FuncOp function) {
     if (function.isExternal() || !seen.insert(function).second)
       return;
@@ -190,7 +223,9 @@ private:
     if (auto sharding = op.getAttrOfType<sdy::TensorShardingPerValueAttr>("sdy.sharding"))
       for (auto [result, one] : llvm::zip(op.getResults(), sharding.getShardings()))
         seed(result, one);
-    if (auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op)) {
+    if (auto rule = op.getAttrOfType<sdy::OpShardingRuleAttr>("sdy.sharding_rule")) {
+      linkRule(op, rule);
+    } else if (auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op)) {
       seed(constraint.getResult(), constraint.getSharding());
       linkAll(constraint.getInput(), constraint.getResult());
     } else if (auto reshard = dyn_cast<sdy::ReshardOp>(op)) {
@@ -274,25 +309,8 @@ private:
   std::vector<Link> links;
 };
 
-/// The sharding found for a value, in dimensions that it cuts evenly.
-Result<tensor::Shards> shardsFound(const State &state, ArrayRef<int64_t> shape) {
-  sdy::MeshAttr mesh = state.mesh;
-  MLIRContext *context = mesh.getContext();
-  SmallVector<sdy::DimensionShardingAttr> dims;
-  for (auto [size, axes] : llvm::zip(shape, state.dims)) {
-    std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
-    bool even = parts && *parts && size % *parts == 0;
-    dims.push_back(sdy::DimensionShardingAttr::get(
-        context, even ? ArrayRef<sdy::AxisRefAttr>(axes) : ArrayRef<sdy::AxisRefAttr>(),
-        /*is_closed=*/true, std::nullopt));
-  }
-  return reference::shardsOf(
-      sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum), mesh);
-}
-
-/// Calls the handler with [kind], tiles and devices (see Shards) and the call's own key.
-Status tell(const CallHandler &handler, stablehlo::CustomCallOp call,
-            const tensor::Shards &shards) {
+/// The call's own key, as its handler takes it.
+CallAttributes keyOf(stablehlo::CustomCallOp call) {
   CallAttributes attributes;
   for (StringRef place : {"mhlo.backend_config", "backend_config"})
     if (auto dictionary = call->getAttrOfType<DictionaryAttr>(place))
@@ -302,6 +320,12 @@ Status tell(const CallHandler &handler, stablehlo::CustomCallOp call,
         std::memcpy(scalar.bits, &number, sizeof(number));
         attributes["key"] = {scalar};
       }
+  return attributes;
+}
+
+/// Calls the handler with [kind], tiles and devices (see Shards).
+Status tell(const CallHandler &handler, const CallAttributes &attributes,
+            const tensor::Shards &shards) {
   auto list = [](const std::vector<int64_t> &numbers) {
     return tensor::Tensor::of<tensor::DType::I64>({static_cast<int64_t>(numbers.size())}, numbers);
   };
@@ -314,7 +338,22 @@ Status tell(const CallHandler &handler, stablehlo::CustomCallOp call,
 
 } // namespace
 
-Status reportShardings(ModuleOp module, func::FuncOp entry) {
+Result<tensor::Shards> evenShards(sdy::MeshAttr mesh, ArrayRef<Axes> found,
+                                  ArrayRef<int64_t> shape) {
+  MLIRContext *context = mesh.getContext();
+  SmallVector<sdy::DimensionShardingAttr> dims;
+  for (auto [size, axes] : llvm::zip(shape, found)) {
+    std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
+    bool even = parts && *parts && size % *parts == 0;
+    dims.push_back(sdy::DimensionShardingAttr::get(
+        context, even ? ArrayRef<sdy::AxisRefAttr>(axes) : ArrayRef<sdy::AxisRefAttr>(),
+        /*is_closed=*/true, std::nullopt));
+  }
+  return reference::shardsOf(
+      sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum), mesh);
+}
+
+Status reportShardings(ModuleOp module, func::FuncOp entry, RunsOutside outside) {
   SmallVector<stablehlo::CustomCallOp> inquiries;
   module.walk([&](stablehlo::CustomCallOp call) {
     if (call.getCallTargetName() == kInspectShardingTarget && call->getNumOperands() == 1 &&
@@ -326,6 +365,7 @@ Status reportShardings(ModuleOp module, func::FuncOp entry) {
     return {};
   Propagation propagation(module, entry);
   propagation.run();
+  std::vector<std::pair<CallAttributes, tensor::Shards>> answers;
   for (stablehlo::CustomCallOp call : inquiries) {
     mlir::Value value = call->getOperand(0);
     tensor::Shards shards = tensor::Shards::replicated();
@@ -334,15 +374,20 @@ Status reportShardings(ModuleOp module, func::FuncOp entry) {
     } else if (const State *state = propagation.find(value);
                state && state->mesh && rankOf(value) > 0) {
       Result<tensor::Shards> found =
-          shardsFound(*state, cast<RankedTensorType>(value.getType()).getShape());
+          evenShards(state->mesh, state->dims, cast<RankedTensorType>(value.getType()).getShape());
       if (found)
         shards = std::move(*found);
     }
-    if (Status status = tell(*handler, call, shards); !status)
-      return status;
+    answers.emplace_back(keyOf(call), std::move(shards));
     call.erase();
   }
-  return {};
+  Status told;
+  outside([&] {
+    for (auto &[attributes, shards] : answers)
+      if (told)
+        told = tell(*handler, attributes, shards);
+  });
+  return told;
 }
 
 void forEachSharding(
@@ -376,7 +421,7 @@ void propagateShardings(ModuleOp module, func::FuncOp entry, const std::vector<b
     if (result.hasShards || result.isToken || !allowed(i) || !state || !state->mesh ||
         state->dims.size() != result.shape.size())
       continue;
-    Result<tensor::Shards> shards = shardsFound(*state, result.shape);
+    Result<tensor::Shards> shards = evenShards(state->mesh, state->dims, result.shape);
     if (!shards || !shards->isEven(result.shape))
       continue;
     bool fits = llvm::all_of(

@@ -19,6 +19,7 @@
 #include "cupel/compiler/passes/RewriteCalls.h"
 #include "cupel/compiler/Stages.h"
 #include "cupel/compiler/partition/Partition.h"
+#include "cupel/compiler/partition/PartitionCalls.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
@@ -306,6 +307,18 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   if (stages.isOn())
     stages.write("shlo", module);
 
+  auto outside = [&](llvm::function_ref<void()> work) { lease.outside(work); };
+  if (auto entry = module.lookupSymbol<func::FuncOp>("main")) {
+    Result<bool> isSplit = partitionCalls(module, entry, options.partitions, outside);
+    if (!isSplit)
+      return isSplit.error();
+    if (*isSplit) { // Who loads the executable later may not have those who split calls.
+      made->program.clear();
+      llvm::raw_string_ostream(made->program) << module;
+      if (stages.isOn())
+        stages.write("calls", module);
+    }
+  }
   rewriteCalls(module);
   bool hasChlo = false;
   module.walk([&](Operation *op) {
@@ -323,7 +336,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
       stages.write("lowered", module);
   }
   if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
-    if (Status status = reportShardings(module, entry); !status)
+    if (Status status = reportShardings(module, entry, outside); !status)
       return status.error();
   Result<bool> isDeviceProgram = made->becomeDeviceProgram();
   if (!isDeviceProgram)
