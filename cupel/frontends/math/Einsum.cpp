@@ -1,5 +1,7 @@
 #include "cupel/frontends/math/Einsum.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace cupel::frontends {
 
 using namespace mlir;
