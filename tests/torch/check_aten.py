@@ -24,6 +24,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from cupel.worker.instructions import settle  # noqa: E402
+
+settle()  # Before torch computes anything.
+
 inf, nan = float("inf"), float("nan")
 aten = torch.ops.aten
 
