@@ -54,4 +54,4 @@ module {
   }
 }
 
-// CHECK: 0 passed, 5 failed
+// CHECK: 0 passed, 6 failed
