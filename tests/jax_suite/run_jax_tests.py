@@ -118,6 +118,8 @@ class File:
         log.touch()
         done.write_text("\n".join(self.outcomes))
         env = environment(self.platform, 8 if self.path.stem.removesuffix("_test") in SHARDED else 1, self.options)
+        if self.platform != "cpu" and self.path.stem == "transfer_guard_test":
+            env["CUPEL_HOST_READS"] = "copied"  # These take whatever is not named `cpu` for a device with a memory of its own.
         env.update(CUPEL_JAX_LOG=str(log), CUPEL_JAX_DONE=str(done), CUPEL_JAX_SAMPLE=f"{round(10 * self.options.sample)}:{self.options.seed}")
         if self.only is not None:
             only = scratch / "only"
