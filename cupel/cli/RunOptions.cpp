@@ -44,6 +44,10 @@ uint32_t chipsOf(const runtime::DeviceName &device, const std::string &arch) {
 /// What is named here must be here, before a night's tests are told that it is not. A plugin is
 /// named by its whole path, because workers run in folders of their own.
 Status find(runtime::DeviceName &device) {
+  for (const std::string &option : device.options)
+    if (size_t at = option.find('='); at == 0 || at == std::string::npos)
+      return Error{"--device " + device.str() + ": '" + option +
+                   "' is no option of a device, which are NAME=VALUE"};
   if (device.plugin == "reference" || device.plugin == "cupel" ||
       device.plugin.find('@') != std::string::npos)
     return {};
@@ -95,6 +99,9 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
               "Reach the devices through this command and cupel-device there, e.g. 'ssh lab'")
       .placeholder("COMMAND")
       .needs("--device");
+  line.flag("--strict", strict,
+            "A program that our own plugin cannot split over its devices fails, instead of being "
+            "computed whole with a warning");
   line.option("-j,--jobs", jobs, "How many workers at once (one a core)").placeholder("N");
   line.option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
       .placeholder("S");
@@ -205,7 +212,7 @@ Result<RunnerOptions> RunOptions::running() const {
   if (!devices.empty()) {
     run.devices.clear();
     for (const std::string &name : devices) {
-      runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);
+      runtime::DeviceName device = named(name);
       if (deviceLauncher.empty())
         if (Status status = find(device); !status)
           return status.error();
@@ -224,12 +231,19 @@ void RunOptions::keepBelow(const std::string &results, RunnerOptions &run) const
     run.keep = {.folder = results, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};
 }
 
+runtime::DeviceName RunOptions::named(const std::string &name) const {
+  runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);
+  if (strict && device.plugin == "cupel")
+    device.options.push_back("strict=true");
+  return device;
+}
+
 std::string RunOptions::deviceText() const {
   std::vector<std::string> names;
   if (compileBackend != "cupel")
     return "torch.compile:" + compileBackend;
   for (const std::string &name : devices)
-    names.push_back(launched(runtime::DeviceName::parse(name, collect.arch).str()));
+    names.push_back(launched(named(name).str()));
   return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
 }
 

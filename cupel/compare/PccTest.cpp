@@ -78,6 +78,25 @@ TEST(Pcc, ConstantUpToRounding) {
   EXPECT_EQ(verdict.statistics.pccState, PccState::ExpectedConstant);
 }
 
+TEST(Pcc, NearlyEqualValuesThatAgreeToRounding) {
+  // Logarithms of three determinants: they differ by 1e-6, the results by 2e-7.
+  Values e{0.15415069, 0.15415072, 0.15414967}, a{0.15415080, 0.15415050, 0.15414985};
+  Verdict verdict = check(a, e);
+  EXPECT_TRUE(verdict.passed) << verdict.sentence;
+  EXPECT_EQ(verdict.statistics.pccState, PccState::WithinRounding);
+  EXPECT_NE(verdict.sentence.find("expected varies by a few roundings"), std::string::npos)
+      << verdict.sentence;
+  // One of them off by more, and correlation decides.
+  a[1] = 0.154158;
+  verdict = check(a, e);
+  EXPECT_FALSE(verdict.passed) << verdict.sentence;
+  EXPECT_EQ(verdict.statistics.pccState, PccState::Measured);
+  // Neither a constant nor zeros pass for values that differ visibly, and NaN never does.
+  EXPECT_FALSE(check(Values(3, 1.386), {1.386, 1.387, 1.388}).passed);
+  EXPECT_FALSE(check(Values(3, 0.0), e).passed);
+  EXPECT_FALSE(check({0.15415069, kNan, 0.15414967}, e).passed);
+}
+
 TEST(Pcc, OneRoundingOfTheCoarserTypeIsAllowed) {
   // 0.1 is 0.10009765625 in bf16, 0.1 % off; a bound of 0.9999 would allow 0.01 %.
   Result<Verdict> verdict =

@@ -35,12 +35,11 @@ std::optional<ElementOpOf> elementOpOf(Operation *op) {
   std::optional<ElementOp> known = parseElementOp(op->getName().stripDialect());
   if (!known)
     return std::nullopt;
-  ElementOpOf result{*known};
-  if (auto reduce = dyn_cast<stablehlo::ReducePrecisionOp>(op)) {
-    result.exponentBits = reduce.getExponentBits();
-    result.mantissaBits = reduce.getMantissaBits();
-  }
-  return result;
+  auto bits = [&](StringRef name) {
+    auto attribute = op->getAttrOfType<IntegerAttr>(name);
+    return attribute ? static_cast<int>(attribute.getInt()) : 0;
+  };
+  return ElementOpOf{*known, bits("exponent_bits"), bits("mantissa_bits")};
 }
 
 static Result<StepFunction> planElementwise(Operation *op, Planning &) {
@@ -85,53 +84,11 @@ static Result<StepFunction> planElementwise(Operation *op, Planning &) {
 }
 
 void registerElementwise(Registry &registry) {
-  for (StringRef name : {"abs",
-                         "cbrt",
-                         "ceil",
-                         "convert",
-                         "cosine",
-                         "count_leading_zeros",
-                         "exponential",
-                         "exponential_minus_one",
-                         "floor",
-                         "imag",
-                         "is_finite",
-                         "log",
-                         "log_plus_one",
-                         "logistic",
-                         "negate",
-                         "not",
-                         "popcnt",
-                         "real",
-                         "reduce_precision",
-                         "round_nearest_afz",
-                         "round_nearest_even",
-                         "rsqrt",
-                         "sign",
-                         "sine",
-                         "sqrt",
-                         "tan",
-                         "tanh",
-                         "add",
-                         "and",
-                         "atan2",
-                         "complex",
-                         "divide",
-                         "maximum",
-                         "minimum",
-                         "multiply",
-                         "or",
-                         "power",
-                         "remainder",
-                         "shift_left",
-                         "shift_right_arithmetic",
-                         "shift_right_logical",
-                         "subtract",
-                         "xor",
-                         "compare",
-                         "clamp",
-                         "select"})
+  // One loop for each but for compare, which has one for each direction: "compare LT".
+  for (ElementOp op : kElementOps) {
+    StringRef name = StringRef(reference::name(op)).split(' ').first;
     registry.add(("stablehlo." + name).str(), planElementwise);
+  }
 }
 
 } // namespace cupel::reference

@@ -3,7 +3,7 @@
 #include "cupel/compiler/passes/Passes.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
-#include "llvm/ADT/StringSet.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -17,19 +17,8 @@ namespace {
 /// Whether a device's compiler may need to know the operand: it decides a shape, or nobody here
 /// knows what becomes of it.
 bool needsConstant(Operation *user) {
-  static const llvm::StringSet<> kNames = {"stablehlo.dynamic_broadcast_in_dim",
-                                           "stablehlo.dynamic_conv",
-                                           "stablehlo.dynamic_gather",
-                                           "stablehlo.dynamic_iota",
-                                           "stablehlo.dynamic_pad",
-                                           "stablehlo.dynamic_reshape",
-                                           "stablehlo.real_dynamic_slice",
-                                           "stablehlo.set_dimension_size",
-                                           "stablehlo.rng",
-                                           "stablehlo.custom_call",
-                                           "stablehlo.composite",
-                                           "func.call"};
-  return kNames.contains(user->getName().getStringRef());
+  return user->hasTrait<stablehlo::ShapeFromValues>() || user->hasTrait<stablehlo::Opaque>() ||
+         isa<func::CallOp>(user);
 }
 
 /// Whether a value is used in a way that keeps it where it is. Shapes are often computed from
@@ -64,8 +53,8 @@ struct HoistConstantsPass : public impl::HoistConstantsBase<HoistConstantsPass> 
 
 ElementsAttr constantOf(Value value, const SymbolTable &symbols) {
   Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast_or_null<stablehlo::ConstantOp>(op))
-    return constant.getValue().getType() == value.getType() ? constant.getValue() : nullptr;
+  if (ElementsAttr constant; op && matchPattern(op, m_Constant(&constant)))
+    return constant.getType() == value.getType() ? constant : nullptr;
   auto call = dyn_cast_or_null<func::CallOp>(op);
   if (!call || call->getNumOperands() != 0)
     return nullptr;
@@ -76,9 +65,9 @@ ElementsAttr constantOf(Value value, const SymbolTable &symbols) {
   Operation *terminator = callee.getBody().front().getTerminator();
   if (index >= terminator->getNumOperands())
     return nullptr;
-  auto constant = terminator->getOperand(index).getDefiningOp<stablehlo::ConstantOp>();
-  return constant && constant.getValue().getType() == value.getType() ? constant.getValue()
-                                                                      : nullptr;
+  ElementsAttr constant;
+  bool isKnown = matchPattern(terminator->getOperand(index), m_Constant(&constant));
+  return isKnown && constant.getType() == value.getType() ? constant : nullptr;
 }
 
 std::vector<ElementsAttr> hoistConstants(ModuleOp module) {

@@ -58,7 +58,7 @@ Result<Scanned> scanWrittenOut(Node &n, const Scan &scan) {
     ONNX_LET(made, n.inlineGraph(*scan.body, arguments));
     for (Item &item : made)
       if (!item.isTensor())
-        return n.refuse(Refusal::Sequences, "its body gives sequences");
+        return n.refuse(ErrorCode::Sequences, "its body gives sequences");
     for (int64_t i = 0; i < scan.states; ++i)
       result.state[i] = made[i];
     for (int64_t i = 0; i < scan.outputs; ++i) {
@@ -86,7 +86,7 @@ Result<Scanned> scanWhile(Node &n, const Scan &scan) {
     Trip trip;
     for (auto [i, item] : llvm::enumerate(made)) {
       if (!item.isTensor())
-        return n.refuse(Refusal::Sequences, "its body gives sequences");
+        return n.refuse(ErrorCode::Sequences, "its body gives sequences");
       (int64_t(i) < scan.states ? trip.carried : trip.stacked).push_back(n.materialize(item));
     }
     return trip;
@@ -126,7 +126,7 @@ Status lowerScan(Node &n) {
     return n.error("its body does not fit its operands");
   for (size_t i = first; i < n.inputCount(); ++i)
     if (!n.has(i) || !n.item(i).isTensor())
-      return n.refuse(Refusal::Sequences, "takes tensors");
+      return n.refuse(ErrorCode::Sequences, "takes tensors");
   scan.outputs = scan.body->output_size() - scan.states;
   auto list = [&](StringRef name, int64_t count) {
     return n.hasAttribute(name) ? n.integers(name) : Dims(count, 0);
@@ -141,7 +141,7 @@ Status lowerScan(Node &n) {
     return n.error("its operands lack the batch");
   int64_t batches = batched ? n.shape(first)[0] : 1;
   if (batches < 1 || batches > kMaxWrittenOut)
-    return n.refuse(Refusal::NotYet, fmt::format("{} batches are not written out", batches));
+    return n.refuse(ErrorCode::NotYet, fmt::format("{} batches are not written out", batches));
   Dims lengths;
   if (batched && n.has(0)) {
     ONNX_LET(known, n.knownIntegers(0, "the lengths of its sequences"));
@@ -179,7 +179,7 @@ Status lowerScan(Node &n) {
     }
     scan.trips = lengths.empty() ? size : lengths[batch];
     if (scan.trips < 1 || scan.trips > size)
-      return n.refuse(Refusal::NotYet, fmt::format("{} trips over {} entries", scan.trips, size));
+      return n.refuse(ErrorCode::NotYet, fmt::format("{} trips over {} entries", scan.trips, size));
     ONNX_LET(made, runScan(n, scan));
     for (int64_t i = 0; i < scan.states; ++i)
       results[i].push_back(n.materialize(made.state[i]));
@@ -193,7 +193,7 @@ Status lowerScan(Node &n) {
       Dims none(rank, 0), fill(rank, 0);
       fill[0] = size - scan.trips;
       all = b.pad(all, b.splat(0, HloBuilder::elementOf(all)), none, fill);
-      Dims order = dimensionsFrom(1, rank);
+      Dims order = dimsFrom(1, rank);
       order.insert(order.begin() + axis, 0);
       results[scan.states + i].push_back(b.transpose(all, order));
     }
@@ -228,24 +228,23 @@ Result<Value> activate(Node &n, const Activation &how, Value x) {
   if (name == "sigmoid")
     return b.logistic(x);
   if (name == "relu")
-    return b.maximum(x, c(0));
+    return relu(b, x);
   if (name == "affine")
     return b.add(b.multiply(x, c(how.alpha)), c(how.beta));
   if (name == "leakyrelu")
-    return b.select(b.less(x, c(0)), b.multiply(x, c(how.alpha)), x);
+    return leakyRelu(b, x, how.alpha);
   if (name == "thresholdedrelu")
     return b.select(b.greater(x, c(how.alpha)), x, c(0));
   if (name == "scaledtanh")
     return b.multiply(c(how.alpha), b.tanh(b.multiply(c(how.beta), x)));
   if (name == "hardsigmoid")
-    return b.clamp(c(0), b.add(b.multiply(x, c(how.alpha)), c(how.beta)), c(1));
+    return hardSigmoid(b, x, how.alpha, how.beta);
   if (name == "elu")
-    return b.select(b.less(x, c(0)),
-                    b.multiply(c(how.alpha), b.unary<stablehlo::ExponentialMinusOneOp>(x)), x);
+    return elu(b, x, how.alpha);
   if (name == "softsign")
-    return b.divide(x, b.add(b.abs(x), c(1)));
+    return softsign(b, x);
   if (name == "softplus")
-    return b.add(b.maximum(x, c(0)), b.unary<stablehlo::LogPlusOneOp>(b.exp(b.negate(b.abs(x)))));
+    return softplus(b, x);
   return n.error("its activation '" + how.name + "' is unknown");
 }
 
@@ -303,7 +302,7 @@ template <Cell cell> Status lowerRecurrent(Node &n) {
       (n.has(4) && HloBuilder::countOf(n.in(4)) != batch))
     return n.error("its weights do not fit its operand");
   if (length < 1)
-    return n.refuse(Refusal::NotYet, "a sequence without steps is not lowered");
+    return n.refuse(ErrorCode::NotYet, "a sequence without steps is not lowered");
   SmallVector<StringRef> usual{"Sigmoid", "Tanh", "Tanh"};
   if (cell == Cell::Rnn)
     usual = {"Tanh"};

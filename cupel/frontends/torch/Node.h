@@ -123,13 +123,13 @@ public:
   void write(llvm::StringRef argument, mlir::Value value);
 
   // Complaints; all name operator, overload, argument shapes and the model's source line.
-  void fail(const std::string &message);   ///< The program contradicts itself.
-  void never(const std::string &message);  ///< Cannot be: depends on data, is random.
-  void notYet(const std::string &message); ///< Could be, but is not.
+  void refuse(ErrorCode code, const std::string &message);
+  /// The program contradicts itself.
+  void fail(const std::string &message) { refuse(ErrorCode::InvalidModel, message); }
+  /// Could be, but is not.
+  void notYet(const std::string &message) { refuse(ErrorCode::NotYet, message); }
   bool failed() const;
 
-  /// Keep gelu, layer_norm, softmax and their like as stablehlo.composite.
-  bool composites() const;
   /// Lowers a subgraph (higher-order operators) in place.
   llvm::SmallVector<mlir::Value> inlineGraph(llvm::StringRef argument, mlir::ValueRange inputs);
 
@@ -141,6 +141,7 @@ private:
   struct Result {
     llvm::SmallVector<mlir::RankedTensorType, 1> types;
     bool isList = false, wanted = true, isNumber = false;
+    bool hasHalfParts = false; ///< Complex numbers whose parts are rounded to f16.
     llvm::SmallVector<Item, 1> items;
   };
   Importer &importer;

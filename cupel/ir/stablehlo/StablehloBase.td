@@ -4,6 +4,7 @@
 #ifndef CUPEL_IR_STABLEHLO_BASE_TD
 #define CUPEL_IR_STABLEHLO_BASE_TD
 
+include "cupel/ir/stablehlo/OpFacts.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
@@ -167,10 +168,6 @@ def Hlo_CustomCallValue
 // Traits
 //===----------------------------------------------------------------------===//
 
-class Hlo_Trait<string name> : NativeOpTrait<name> {
-  let cppNamespace = "::cupel::stablehlo";
-}
-
 // Operand and result types are compatible: shapes agree dimension by dimension where known, element
 // types are equal or quantized in the same storage. The trait class also infers the result type.
 def Hlo_CompatibleOperandsAndResultType
@@ -229,6 +226,8 @@ class StablehloOp<string mnemonic, list<Trait> traits = []>
   // Where the op stands in the portable format (0.9.0 is the first version).
   string sinceVersion = "0.9.0";
   list<Revision> revisions = [];
+  // Since when results may have another element type than operands, where that is newer than the op.
+  string promotesSince = "";
 
   string commonClassDeclaration = [{
     static bool isCompatibleReturnTypes(mlir::TypeRange inferred, mlir::TypeRange actual) {

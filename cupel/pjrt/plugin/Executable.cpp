@@ -4,8 +4,13 @@
 #include "cupel/pjrt/plugin/ElementTypes.h"
 #include "cupel/pjrt/plugin/Layouts.h"
 #include "cupel/pjrt/plugin/XlaOptions.h"
+#include "cupel/support/Sha256.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 namespace cupel::pjrt {
 
@@ -65,6 +70,8 @@ Compiled::Compiled(std::shared_ptr<const runtime::Executable> made, std::string 
   cost.addFloat("flops", static_cast<float>(estimate.flops));
   cost.addFloat("transcendentals", static_cast<float>(estimate.transcendentals));
   cost.addFloat("bytes accessed", static_cast<float>(estimate.bytesAccessed));
+  for (const auto &[what, said] : info().notes)
+    cost.add(what, said);
 }
 
 LoadedExecutable::LoadedExecutable(Client &client, std::shared_ptr<const Compiled> made,
@@ -84,6 +91,15 @@ LoadedExecutable::LoadedExecutable(Client &client, std::shared_ptr<const Compile
 //===----------------------------------------------------------------------===//
 // Compiling
 //===----------------------------------------------------------------------===//
+
+/// Hosts have no ear for what a compiler says of a program that it compiled; people do.
+static void warnOnce(const std::string &message) {
+  static std::mutex mutex;
+  static std::set<std::string> &said = *new std::set<std::string>;
+  std::lock_guard lock(mutex);
+  if (said.insert(message).second)
+    std::fprintf(stderr, "cupel: warning: %s\n", message.c_str());
+}
 
 Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *program,
                                                         std::string_view options,
@@ -119,11 +135,18 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   if (!numerics.programTypes && defaults.architecture.dtypes.size() < tensor::kDTypeCount)
     compile.types = defaults.architecture.dtypes;
   compile.splitsWork = !numerics.computesWhole;
+  compile.backend = given.string("backend").value_or(defaults.backend);
+  Result<std::optional<bool>> strict = given.boolean("strict");
+  if (!strict)
+    return strict.error();
+  compile.isStrict = strict->value_or(defaults.isStrict);
   Result<std::shared_ptr<const runtime::Executable>> made =
       compiler::compile({program->code, program->code_size}, compile);
   if (!made)
     return made.error();
   const ProgramInfo &info = (*made)->info();
+  for (const auto &[what, said] : info.notes)
+    warnOnce(info.name + ": " + what + ": " + said);
   for (const std::vector<ValueInfo> *values : {&info.arguments, &info.results})
     for (const ValueInfo &value : *values)
       if (!parseMemoryKind(value.memoryKind))
@@ -213,10 +236,27 @@ PJRT_Error *clientLoad(PJRT_Client_Load_Args *args) {
 // Saving
 //===----------------------------------------------------------------------===//
 
-/// Size of the options, the options, the program.
+constexpr std::string_view kSavedMark = "cupel executable\n";
+constexpr size_t kChecksumSize = 64; // SHA-256, in letters.
+
+/// Mark and checksum of what follows; then the size of the options, the options, the program.
 std::string save(const Compiled &compiled) {
-  return std::to_string(compiled.compileOptions.size()) + "\n" + compiled.compileOptions +
-         compiled.program->serialize();
+  std::string content = std::to_string(compiled.compileOptions.size()) + "\n" +
+                        compiled.compileOptions + compiled.program->serialize();
+  return std::string(kSavedMark) + sha256(content) + "\n" + content;
+}
+
+/// What was saved, without mark and checksum; files that hosts keep may be cut short or damaged.
+Result<std::string_view> contentOf(std::string_view bytes) {
+  if (!bytes.starts_with(kSavedMark))
+    return Error{"the bytes are no saved executable of this version of cupel"};
+  bytes.remove_prefix(kSavedMark.size());
+  std::string_view content = bytes.substr(std::min(bytes.size(), kChecksumSize + 1));
+  if (bytes.size() <= kChecksumSize || bytes[kChecksumSize] != '\n' ||
+      bytes.substr(0, kChecksumSize) != sha256(content))
+    return Error{ErrorCode::DataLoss, "the saved executable is damaged: its checksum is not that of "
+                                      "its bytes; compile the program again"};
+  return content;
 }
 
 PJRT_Error *serialize(PJRT_Executable_Serialize_Args *args) {
@@ -232,7 +272,11 @@ PJRT_Error *serialize(PJRT_Executable_Serialize_Args *args) {
 
 PJRT_Error *deserialize(PJRT_Executable_DeserializeAndLoad_Args *args) {
   using Args = PJRT_Executable_DeserializeAndLoad_Args;
-  std::string_view bytes(args->serialized_executable, args->serialized_executable_size);
+  Result<std::string_view> content =
+      contentOf({args->serialized_executable, args->serialized_executable_size});
+  if (!content)
+    return makeError(content.error());
+  std::string_view bytes = *content;
   size_t end = bytes.substr(0, 24).find('\n');
   size_t size = 0;
   bool fits = end != std::string_view::npos && end > 0;

@@ -40,6 +40,7 @@ public:
   /// What was given, else what the environment says; nothing if neither.
   std::optional<std::string> string(std::string_view name) const;
   Result<std::optional<int64_t>> integer(std::string_view name) const;
+  Result<std::optional<bool>> boolean(std::string_view name) const;
   bool isGiven(std::string_view name) const { return values.contains(name); }
 
 private:
@@ -56,6 +57,9 @@ struct Numerics {
 };
 /// Takes what the options of a client or a compilation say; the rest stays.
 Status chooseNumerics(const Options &options, Numerics &numerics);
+
+/// Whether hosts are to copy what devices hold, although it is memory that they could read.
+Result<bool> choosesCopies(const Options &options);
 
 /// The page that documents both tables, as Markdown.
 std::string optionsPage();

@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/PjrtDevice.h"
 
 #include "cupel/pjrt/host/RunWorkload.h"
+#include "cupel/runtime/Architecture.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 
@@ -48,6 +49,16 @@ Error toProgramError(const Error &error, During during) {
   return error.as(during == During::Run ? ErrorCode::RuntimeError : ErrorCode::InvalidProgram);
 }
 
+/// What to ask for instead.
+std::string devicesWith(size_t count) {
+  std::string names;
+  for (const std::string &name : runtime::architectureNames())
+    if (Result<runtime::Architecture> one = runtime::findArchitecture(name);
+        one && static_cast<size_t>(one->chips) >= count)
+      names += name + ", ";
+  return "--device " + names + "'cupel?num_devices=" + std::to_string(count) + "' has enough";
+}
+
 class PjrtDevice : public PluginDevice {
 public:
   PjrtDevice(std::string name, std::shared_ptr<pjrt::Client> client)
@@ -60,10 +71,12 @@ public:
     if (client->plugin()->isGivenUp())
       return Error{ErrorCode::DeviceLost,
                    label + " did not answer in time before and cannot be used any more"};
-    Result<pjrt::LoadedWorkload> loaded = pjrt::LoadedWorkload::compile(*client, workload);
-    if (!loaded && loaded.error().code == ErrorCode::NeedsMoreDevices && label.starts_with("cupel"))
+    size_t needed = workload.options.deviceCount(), has = client->addressableDevices().size();
+    if (has < needed)
       return Error{ErrorCode::NeedsMoreDevices,
-                   loaded.message() + " (cupel?num_devices=N has more)"};
+                   "the program needs " + std::to_string(needed) + " devices, " + label + " has " +
+                       std::to_string(has) + "; " + devicesWith(needed)};
+    Result<pjrt::LoadedWorkload> loaded = pjrt::LoadedWorkload::compile(*client, workload);
     if (!loaded)
       return toProgramError(loaded.error(), During::Compile);
     auto shared = std::make_shared<pjrt::LoadedWorkload>(std::move(*loaded));

@@ -8,9 +8,9 @@
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
 
-#include <llvm/ADT/StringSet.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Diagnostics.h>
+#include <mlir/IR/Matchers.h>
 #include <sys/stat.h>
 
 namespace cupel::testbench::worker {
@@ -59,11 +59,7 @@ ValueType valueType(mlir::Type type) {
 
 /// Whether processes of a program talk to each other, or know which one they are.
 bool communicates(Operation *op) {
-  static const llvm::StringSet<> kNames = {
-      "stablehlo.all_gather",     "stablehlo.all_reduce",         "stablehlo.all_to_all",
-      "stablehlo.reduce_scatter", "stablehlo.collective_permute", "stablehlo.collective_broadcast",
-      "stablehlo.partition_id",   "stablehlo.replica_id"};
-  return kNames.contains(op->getName().getStringRef());
+  return op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>();
 }
 
 /// How many processes JAX says a program is for; 1 where it does not.
@@ -148,36 +144,34 @@ static uint64_t footprint(ModuleOp module) {
   uint64_t bytes = 0;
   module->walk([&](Operation *op) {
     bytes += 256;
-    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
-      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
-        bytes += dense.getRawData().size();
+    if (DenseElementsAttr constant; matchPattern(op, m_Constant(&constant)))
+      bytes += constant.getRawData().size();
   });
   return bytes;
 }
 
-std::unique_ptr<ProgramReader::ReadModel>
+Result<std::unique_ptr<ProgramReader::ReadModel>>
 ProgramReader::import(const frontends::ModelFile &model, const frontends::ImportOptions &options,
-                      const std::string &name, frontends::ImportFailure &failure) {
+                      const std::string &name) {
   if (usedBytes > kContextBytes)
     renewContext();
   complaint.clear();
   context->loadAllAvailableDialects();
-  std::optional<frontends::ImportedModel> imported = model.import(*context, options, failure);
+  Result<frontends::ImportedModel> imported = model.import(*context, options);
   if (!imported) {
     // What was tried stays in the context too.
     usedBytes += kContextBytes / 64;
+    Error refusal = imported.error();
     if (!complaint.empty())
-      failure.message += " [" + complaint + "]";
-    return nullptr;
+      refusal.message += " [" + complaint + "]";
+    return refusal;
   }
   auto read = std::make_unique<ReadModel>();
   read->imported = std::move(*imported);
   read->module = std::move(read->imported.module);
   usedBytes += footprint(*read->module);
-  if (Status status = complete(*read, name); !status) {
-    failure = {frontends::Refusal::NotYet, status.message()};
-    return nullptr;
-  }
+  if (Status status = complete(*read, name); !status)
+    return status.error().as(ErrorCode::NotYet);
   Program &program = read->program;
   const frontends::ImportedModel &made = read->imported;
   for (size_t i = 0; i < program.arguments.size(); ++i)

@@ -31,11 +31,6 @@ Value isInfinite(HloBuilder &b, Value x) {
                                    HloBuilder::elementOf(x), HloBuilder::shapeOf(x)));
 }
 
-Value softplusOf(HloBuilder &b, Value x) {
-  Value tail = log1p(b, b.exp(b.negate(b.abs(x))));
-  return b.add(b.maximum(x, b.like(x, 0)), tail);
-}
-
 namespace {
 
 constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10, kPi = std::numbers::pi;
@@ -128,7 +123,8 @@ void lowerWhere(Node &n) {
 }
 
 void lowerWhereAlone(Node &n) {
-  n.never("where of a condition alone: how many places it finds depends on values");
+  n.refuse(ErrorCode::DataDependent,
+           "where of a condition alone: how many places it finds depends on values");
 }
 
 /// With exp(|x| / 2) squared at last: it overflows no sooner than the result does, and half of x is
