@@ -57,10 +57,11 @@ def only(folder: Path, *arguments: object, fault: str = "", **environment: str) 
     return next(iter(found.values()))
 
 
-def on_device(folder: Path, workload: str | Path, plugin: Path, fault: str = "", timeout: float = 60) -> dict[str, Any]:
+def on_device(folder: Path, workload: str | Path, plugin: Path, fault: str = "", timeout: float = 60, options: tuple[str, ...] = ()) -> dict[str, Any]:
     """Runs `cupel-device`; its report on the one workload."""
     out = folder / "device.json"
-    subprocess.run([BUILD / "bin/cupel-device", "run", str(workload), "--plugin", plugin, "--json", out, "--timeout", str(timeout)],
+    subprocess.run([BUILD / "bin/cupel-device", "run", str(workload), "--plugin", plugin, "--json", out, "--timeout", str(timeout),
+                    *(word for option in options for word in ("--option", option))],
                    env={**os.environ, "CUPEL_FAULT": fault}, timeout=300, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     return json.loads(out.read_text())["runs"][0]
 
@@ -171,7 +172,7 @@ def a_device_that_goes_bad_loses_none(folder: Path) -> None:
 
 @check
 def onnx_models(folder: Path) -> None:
-    model = ROOT / "tests/fuzz/onnx_corpus/standard_scan_6.onnx"
+    model = ROOT / "tests/fuzz/onnx_corpus/standard_max_roi_pool.onnx"
     first = only(folder, model, "--device", FAULTY, fault="later-execute-crash")
     assert first["suite"] == "onnx" and first["outcome"] == "crashed", first
     fails_again(folder, first, "later-execute-crash")
@@ -301,10 +302,10 @@ def cupel_and_cupel_device_judge_alike(folder: Path) -> None:
         (path / "options.json").write_text(json.dumps(options))
     listed = cupel("list", cases, "--format", "ids")
     assert sorted(listed.stdout.split()) == sorted(f"workloads::{name}" for name in VERDICTS), listed.stdout
-    on_plugin = records(folder, cases, "--device", OURS)
+    on_plugin = records(folder, cases, "--device", f"{OURS}?num_devices=2")
     on_reference = records(folder, cases)
     for name, (_, _, _, _, passes) in VERDICTS.items():
-        device = on_device(folder, cases / name, OURS)
+        device = on_device(folder, cases / name, OURS, options=("num_devices=2",))
         verdicts = [on_plugin[name]["outcome"] == "passed", on_reference[name]["outcome"] == "passed", device["outcome"] == "passed"]
         assert verdicts == [passes] * 3, (name, on_plugin[name], on_reference[name], device)
 
@@ -336,7 +337,7 @@ def where_they_go(folder: Path) -> None:
 def large_ones_only_if_asked_for(folder: Path) -> None:
     size = 20 << 20  # Elements of f32: 80 MiB.
     (folder / "large.mlir").write_text(f"func.func @main(%a: tensor<{size}xf32>) -> tensor<{size}xf32> {{\n"
-                                       f"  %0 = stablehlo.add %a, %a : tensor<{size}xf32>\n  return %0 : tensor<{size}xf32>\n}}\n")
+                                       f"  %0 = stablehlo.negate %a : tensor<{size}xf32>\n  return %0 : tensor<{size}xf32>\n}}\n")
     first = only(folder, folder / "large.mlir", "--device", FAULTY, fault="later-echo")
     assert first["outcome"] == "failed" and "reproduction" not in first, first
     assert "more than the 64 MiB" in first["notes"]["not kept"], first["notes"]
@@ -359,7 +360,7 @@ def places_that_cannot_be_written_cost_no_outcome(folder: Path) -> None:
 def a_full_disk_leaves_no_half_folder(folder: Path) -> None:
     """In a file system of 64 KiB, where that can be mounted."""
     (folder / "p.mlir").write_text("func.func @main(%a: tensor<65536xf32>) -> tensor<65536xf32> {\n"
-                                   "  %0 = stablehlo.add %a, %a : tensor<65536xf32>\n  return %0 : tensor<65536xf32>\n}\n")
+                                   "  %0 = stablehlo.negate %a : tensor<65536xf32>\n  return %0 : tensor<65536xf32>\n}\n")
     small = folder / "small"
     small.mkdir()
     run = f"'{BUILD}/bin/cupel' run '{folder}/p.mlir' --device '{FAULTY}' --keep-failed '{small}' --results '{folder}/results' --json '{folder}/r.json'"
@@ -374,23 +375,29 @@ def a_full_disk_leaves_no_half_folder(folder: Path) -> None:
 
 @check
 def an_interrupt_keeps_outcomes_and_whole_folders(folder: Path) -> None:
-    for i in range(40):
-        (folder / f"p{i:02}.mlir").write_text(ADD)
-    for delay in (0.6, 1.0, 1.4):
+    programs = folder / "programs"
+    programs.mkdir()
+    count = 1500
+    for i in range(count):
+        (programs / f"p{i:04}.mlir").write_text(ADD)
+    interrupted = 0
+    for delay in (0.4, 0.6, 0.9):
         kept = folder / f"kept{delay}"
-        run = subprocess.Popen([BUILD / "bin/cupel", "run", folder, "--device", FAULTY, "-j", "2", "--keep-failed", kept, "--results", folder / "results",
+        run = subprocess.Popen([BUILD / "bin/cupel", "run", programs, "--device", FAULTY, "-j", "2", "--keep-failed", kept, "--results", folder / "results",
                                 "--json", folder / "r.json"], env={**os.environ, "CUPEL_FAULT": "later-echo"}, text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT)
         time.sleep(delay)
         run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=120)
         tests = json.loads((folder / "r.json").read_text())["tests"]
-        assert len(tests) == 40, out
+        assert len(tests) == count, out
+        interrupted += any(record["outcome"] == "not run" for record in tests)
         for record in tests:
             if record["outcome"] == "failed" and "reproduction" not in record:
                 assert record["notes"]["not kept"] == "the run was interrupted", record
         for path in kept.iterdir() if kept.exists() else ():
             assert not path.name.startswith(".") and (path / "inputs.safetensors").exists(), path
+    assert interrupted, "every run was over before it was interrupted"
 
 
 def main() -> int:

@@ -184,6 +184,7 @@ TEST_F(Programs, TimeAndMemoryAreKept) {
 )");
   Request request;
   request.folder = folder;
+  request.item.suite = "programs";
   request.item.file = "endless.mlir";
   request.timeoutSeconds = 0.2;
   Progress progress(nowhere, 1);
