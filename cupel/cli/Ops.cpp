@@ -212,7 +212,7 @@ void printTable(const ModelRequest &request, const frontends::ModelSurvey &surve
   for (const OpUse &use : uses)
     for (const SurveyedNode *node : use.failures)
       if (++shown <= kShownFailures)
-        out += "  " + describe(node->failure) + "\n";
+        out += "  " + describe(*node->failure) + "\n";
   if (shown > kShownFailures)
     out += fmt::format("  ... and {} more (--format json has all)\n", shown - kShownFailures);
   llvm::outs() << out;
