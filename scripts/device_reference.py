@@ -39,7 +39,7 @@ def kind(run: dict) -> str:
         return "timed out"
     if outcome == "failed":
         # The host's own refusal, before the plugin is asked.
-        if run["failure"].get("class") == "host" and "the plugin has" in run["failure"]["message"]:
+        if run["failure"].get("class") == "needs_more_devices":
             return "needs more devices"
         return "not compiled" if run.get("last_stage") == "compile" else "failed later"
     return "crashed or exited"

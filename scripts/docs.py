@@ -5,7 +5,7 @@
   scripts/docs.py --check    only say what is, and exit with 1
 
 Generated: docs/reference/cli.md from the tools' own --help, docs/reference/ops.md from TableGen,
-docs/reference/errors.md from the list of error codes and the table of reasons,
+docs/reference/errors.md from the list of error codes and the table of reasons, docs/reference/composites.md from the table of composites,
 docs/reference/config-diagnostics.md from the table of codes, docs/reference/onnx.md from the outcomes of ONNX's tests,
 docs/reference/plugin-options.md from the plugin's table of options, and in every page the
 fenced block after `<!-- source: PATH: TEXT -->`, which is the part of PATH from the line that contains TEXT to the
@@ -77,6 +77,21 @@ def cli_page(cupel: Path) -> str:
     return "\n".join(lines)
 
 
+def composites_page() -> str:
+    """The table of composites, from the list that the code is compiled with."""
+    rows = re.findall(r'CUPEL_COMPOSITE\(\w+,((?:\s*"[^"]*",?)+)\)', (ROOT / "cupel/ir/stablehlo/Composites.def").read_text())
+    lines = ["# Composites", "", "Made by `scripts/docs.py` from `cupel/ir/stablehlo/Composites.def`: change that, not this page.", "",
+             "A layer that devices have kernels for is kept whole as `stablehlo.composite`, whatever format it came in; its decomposition says what it",
+             "computes. `--no-composites` writes the decompositions instead. Real attributes are `f32`, `axis`, `num_groups` and their like `i64`,",
+             "`normalized_shape` a vector of `i64`. Operands in brackets may be missing.", "", "| composite | operands | attributes | what it computes |", "|---|---|---|---|"]
+    for row in rows:
+        # Strings that follow each other are one.
+        name, operands, attributes, meaning = re.findall(r'"([^"]*)"(?:,|$)', re.sub(r'"\s+"', "", row))
+        listed = ", ".join(f"`{attribute}`" for attribute in attributes.split(", ") if attribute)
+        lines.append(f"| `{name}` | {operands} | {listed or 'none'} | {meaning} |")
+    return "\n".join([*lines, ""])
+
+
 def diagnostics_page(cupel: Path) -> str:
     """What `cupel config` can find, from the table in the code."""
     result = subprocess.run([cupel, "config", "explain", "--markdown"], capture_output=True, text=True)
@@ -94,6 +109,7 @@ def main() -> int:
     wanted = {ROOT / "docs/reference/cli.md": cli_page(options.bin / "cupel"),
               ROOT / "docs/reference/ops.md": ops_reference.ops_page(),
               ROOT / "docs/reference/errors.md": errors_reference.errors_page(),
+              ROOT / "docs/reference/composites.md": composites_page(),
               ROOT / "docs/reference/plugin-options.md": subprocess.run([options.bin / "cupel_plugin_options"], capture_output=True, text=True, check=True).stdout,
               ROOT / "docs/reference/onnx.md": onnx_reference.onnx_page(options.bin / "cupel"),
               ROOT / "docs/reference/config-diagnostics.md": diagnostics_page(options.bin / "cupel")}

@@ -1,8 +1,11 @@
 """Runs the test suites of an existing build, for ./test.
 
-A suite is a command that ends with the line `N passed, N failed[, N skipped]`, or one of the two kinds
+A suite is a command that ends with the line `N passed, N failed[, N refused][, N skipped]`, or one of the two kinds
 that are run here because they are many processes (GoogleTest binaries) or foreign (lit). One line a
-suite is printed as it ends, then the details of what failed, then the total.
+suite is printed as it ends, then the details of what failed, then what was not run and why, then the total.
+
+A test counts once: as passed only if it did what it is there for; as refused if what it holds is never supported, and that was said as it
+should be; as skipped if something that it needs is not here, or if a list explains why it cannot pass.
 """
 
 from __future__ import annotations
@@ -23,25 +26,29 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LLVM = Path("/usr/lib/llvm-19")
 SUITE_LIMIT_S = 1500
-COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) refused)?(?:, (\d+) skipped)?$", re.MULTILINE)
+REAL_CONFIG = ROOT.parent / "shared/realworld/tt-xla/test_config"
+VECTORS = ROOT.parent / "shared/conformance/stablehlo"
 
 
 @dataclasses.dataclass
 class Result:
     passed: int = 0
     failed: int = 0
+    refused: int = 0
     skipped: int = 0
     details: str = ""  # what failed and why
     notice: str = ""  # what was skipped and why
     output: str = ""  # everything it said
+    not_run: tuple[str, ...] = ()  # why the suite, or a part of it that counts for itself, did not run
 
     def counts(self) -> str:
-        text = f"{self.passed} passed, {self.failed} failed"
-        return text + (f", {self.skipped} skipped" if self.skipped else "")
+        return f"{self.passed} passed, {self.failed} failed" + "".join(
+            f", {count} {word}" for count, word in ((self.refused, "refused"), (self.skipped, "skipped")) if count)
 
 
-def skipped(reason: str) -> Result:
-    return Result(skipped=1, notice=reason)
+def not_run(reason: str) -> Result:
+    return Result(skipped=1, not_run=(reason,))
 
 
 def execute(command: list[str | Path], env: dict[str, str]) -> tuple[int, str]:
@@ -66,11 +73,23 @@ def counted(command: list[str | Path], env: dict[str, str]) -> Result:
     matches = list(COUNTS.finditer(output))
     if not matches:
         return Result(failed=1, details=f"{output}\n{command[0]} ended with {code} and without saying what passed")
-    passed, failed, skips = (int(group or 0) for group in matches[-1].groups())
-    if code != 0 and failed == 0:
-        return Result(passed, 1, skips, f"{output}\n{command[0]} ended with {code}")
+    counts = [int(group or 0) for group in matches[-1].groups()]
+    if code != 0 and counts[1] == 0:
+        counts[1] = 1
+        output += f"\n{command[0]} ended with {code}"
     notice = "\n".join(line for line in output.splitlines() if line.startswith("SKIPPED"))
-    return Result(passed, failed, skips, output if failed else "", notice, output)
+    return Result(*counts, output if counts[1] else "", notice, output)
+
+
+def of_googletest(report: dict, code: int) -> Result:
+    """What GoogleTest's JSON says; a test that skips itself is in none of its totals."""
+    tests = [(suite["name"], test) for suite in report.get("testsuites", []) for test in suite["testsuite"]]
+    failed = [test for _, test in tests if test.get("failures")]
+    left_out = [f"{suite}.{test['name']}" for suite, test in tests
+                if not test.get("failures") and (test.get("result") == "SKIPPED" or test.get("status") == "NOTRUN")]
+    crashed = 1 if code != 0 and not failed else 0
+    return Result(len(tests) - len(failed) - len(left_out), len(failed) + crashed, 0, len(left_out),
+                  notice="\n".join(f"SKIPPED {name}" for name in left_out))
 
 
 class Sanitizer:
@@ -151,6 +170,9 @@ class Suites:
         """The environment of a Python process that loads libraries of the build tree."""
         return dict(self.env, LD_PRELOAD=self.sanitizer.runtime) if self.sanitizer else self.env
 
+    def counting(self) -> Result:
+        return counted([self.python, ROOT / "tests/counting/check_counting.py", self.bin], self.env)
+
     def unit(self) -> Result:
         tests = sorted((self.bin / "unit").glob("*_test"))
         if not tests:
@@ -164,12 +186,9 @@ class Suites:
             code, output = execute([test, "--gtest_brief=1", f"--gtest_output=json:{report}"], self.env)
             if not report.exists():
                 return Result(failed=1, details=f"{test.name} ended with {code} before its tests did\n{output}")
-            total = json.loads(report.read_text())
-            failed = total["failures"] + total.get("errors", 0)
-            left_out = total.get("disabled", 0)
-            crashed = 1 if code != 0 and failed == 0 else 0
-            return Result(total["tests"] - failed - left_out, failed + crashed, left_out,
-                          f"{test.name} ended with {code}\n{output}" if code else "")
+            result = of_googletest(json.loads(report.read_text()), code)
+            result.details = f"{test.name} ended with {code}\n{output}" if code else ""
+            return result
 
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             return total_of(list(pool.map(one, tests)))
@@ -183,26 +202,28 @@ class Suites:
         if not report.exists():
             return Result(failed=1, details=f"{output}\nlit ended with {code}")
         tests = json.loads(report.read_text())["tests"]
-        passed = sum(test["code"] in ("PASS", "XFAIL", "FLAKYPASS") for test in tests)
-        left_out = sum(test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED") for test in tests)
+        passed = sum(test["code"] in ("PASS", "FLAKYPASS") for test in tests)
+        left_out = [f"SKIPPED {test['name']}: {test['code']}" for test in tests if test["code"] in ("XFAIL", "UNSUPPORTED", "SKIPPED", "EXCLUDED")]
         failures = [test for test in tests if test["code"] in ("FAIL", "XPASS", "TIMEOUT", "UNRESOLVED")]
         details = "\n".join(f"{test['code']}: {test['name']}\n{test['output']}" for test in failures)
         if code != 0 and not failures:
-            return Result(passed, 1, left_out, f"{output}\nlit ended with {code}")
-        return Result(passed, len(failures), left_out, details)
+            return Result(passed, 1, 0, len(left_out), f"{output}\nlit ended with {code}")
+        return Result(passed, len(failures), 0, len(left_out), details, "\n".join(left_out))
 
     def cli(self) -> Result:
         return counted([self.python, ROOT / "tests/cli/check_cli.py", self.bin], self.env)
 
     def zoo(self) -> Result:
-        """Discovery, on zoos made for it and on the real one where CUPEL_REAL_ZOO names a checkout of it."""
-        made = counted([self.python, ROOT / "tests/zoo/check_zoo.py", self.bin], self.env)
-        real = os.environ.get("CUPEL_REAL_ZOO")
+        """Discovery: on zoos made for it, on one made of the real configuration's keys, and on the real one where CUPEL_REAL_ZOO names a checkout."""
+        results = [counted([self.python, ROOT / "tests/zoo/check_zoo.py", self.bin], self.env)]
+        config, real = Path(self.env.get("CUPEL_REAL_CONFIG", REAL_CONFIG)), self.env.get("CUPEL_REAL_ZOO")
+        if not config.is_dir():
+            results.append(not_run(f"{config} is not there: the real configuration was not used (CUPEL_REAL_CONFIG names it elsewhere)"))
         if not real:
-            return made
-        config = ROOT.parent / "shared/realworld/tt-xla/test_config"
-        return total_of([made, counted([self.python, ROOT / "tests/zoo/check_real_zoo.py", self.bin, real,
-                                        *([config] if config.is_dir() else [])], self.env)])
+            results.append(not_run("CUPEL_REAL_ZOO names no checkout of tenstorrent/tt-forge-models: ids and selections of the real zoo were not compared"))
+        else:
+            results.append(counted([self.python, ROOT / "tests/zoo/check_real_zoo.py", self.bin, real, *([config] if config.is_dir() else [])], self.env))
+        return total_of(results)
 
     def config(self) -> Result:
         """The configuration of the tests and the presets of CI jobs, from outside."""
@@ -215,16 +236,16 @@ class Suites:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
 
     def conformance(self) -> Result:
-        vectors = ROOT.parent / "shared/conformance/stablehlo"
-        if not vectors.is_dir():
-            return skipped("../shared/conformance/stablehlo is not there: StableHLO's conformance vectors were NOT run")
+        if not VECTORS.is_dir():
+            return not_run("../shared/conformance/stablehlo is not there: StableHLO's conformance vectors were not run")
         result = Result()
         for tool in ("cupel_conformance", "cupel_interpret"):
-            one = counted([self.bin / tool, "--vectors", vectors], self.env)
+            one = counted([self.bin / tool, "--vectors", VECTORS], self.env)
             exceptions = re.search(r"(\d+) exceptions", one.output)
             result.passed += one.passed
             result.failed += one.failed
             result.skipped += one.skipped + (int(exceptions[1]) if exceptions else 0)
+            result.refused += one.refused
             result.output += one.output or one.details
         if result.skipped:
             result.notice = f"{result.skipped} of them are the exceptions that tests/conformance/exceptions.tsv explains"
@@ -246,24 +267,23 @@ class Suites:
     def device(self) -> Result:
         """cupel-device and the PJRT host against a plugin that misbehaves; StableHLO's vectors through our own."""
         bad = counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
-        vectors = ROOT.parent / "shared/conformance/stablehlo"
-        if not vectors.is_dir():
-            return total_of([bad, skipped("../shared/conformance/stablehlo is not there: its vectors were NOT run through the plugin")])
-        good = counted([self.bin / "cupel_on_plugin", "--vectors", vectors, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"], self.env)
+        if not VECTORS.is_dir():
+            return total_of([bad, not_run("../shared/conformance/stablehlo is not there: its vectors were not run through the plugin")])
+        good = counted([self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"], self.env)
         return total_of([bad, good])
 
     def plugin(self) -> Result:
         """The PJRT plugin, through JAX."""
         if self.no_venv:
-            return skipped(f"the plugin was NOT run from JAX: {self.no_venv}")
+            return not_run(f"the plugin was not run from JAX: {self.no_venv}")
         if reason := self.sanitizer.no_python():
-            return skipped(f"the plugin was NOT run from JAX: {reason}")
+            return not_run(f"the plugin was not run from JAX: {reason}")
         env = dict(self.loading(), CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"))
         return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/jax_plugin"], env)
 
     def fuzz(self) -> Result:
         """Damaged programs and damaged ONNX models."""
-        folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", ROOT.parent / "shared/conformance/stablehlo/vhlo"]
+        folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", VECTORS / "vhlo"]
         # What suite onnx generates joins in a full run only: whether it is there must not decide what is tested.
         models = [ROOT / "tests/fuzz/onnx_corpus", *([self.build / "onnx-cases/node"] if self.mode == "full" else [])]
         quick = [] if self.mode == "full" else ["--quick"]
@@ -276,12 +296,12 @@ class Suites:
         if not match:
             return Result(failed=1, details=f"{output}\n{tool} ended with {code}")
         inputs, failed = (int(group) for group in match.groups())
-        return Result(inputs - failed, failed or int(code != 0), 0, output if code else "")
+        return Result(inputs - failed, failed or int(code != 0), details=output if code else "")
 
     def onnx(self) -> Result:
         """The backend tests of the onnx package, each with the outcome that tests/onnx/expected.tsv promises; models against ONNX Runtime."""
         if self.no_venv:
-            return skipped(f"ONNX's backend tests were not run: {self.no_venv}")
+            return not_run(f"ONNX's backend tests were not run: {self.no_venv}")
         cases = self.build / "onnx-cases"
         code, output = execute([ROOT / ".venv/bin/python", ROOT / "tests/onnx/generate_cases.py", cases], self.env)
         if code != 0:
@@ -294,8 +314,8 @@ class Suites:
     def torch(self) -> Result:
         """PyTorch's operator samples, programs and models as archives on the reference, torch.compile's backend, the testers."""
         if self.no_venv:
-            return skipped(f"nothing of PyTorch was run: {self.no_venv}")
-        python, cases, results = ROOT / ".venv/bin/python", self.build / "torch-cases", []
+            return not_run(f"nothing of PyTorch was run: {self.no_venv}")
+        python, cases, results = ROOT / ".venv/bin/python", self.build / "torch-cases", [self.instructions()]
         for dtype in ("float32", "bfloat16", "int32"):
             code, output = execute([python, ROOT / "tests/torch/export_opinfo.py", cases, "--dtype", dtype], self.env)
             if code != 0:
@@ -304,6 +324,7 @@ class Suites:
                 results.append(counted([self.python, ROOT / "tests/torch/check_opinfo.py", self.bin, cases / dtype], self.env))
         results.append(counted([python, ROOT / "tests/torch/check_programs.py", self.bin, self.build / "torch-programs"], self.env))
         results.append(counted([python, ROOT / "tests/torch/check_verbs.py", self.bin], self.env))
+        results.append(counted([python, ROOT / "tests/torch/check_composites.py", self.bin], self.env))
         worker = self.bin / "cupel-worker"
         results.append(counted([python, ROOT / "tests/torch/check_aten.py", worker], self.env))
         for script in ("check_operators", "check_models"):
@@ -311,15 +332,24 @@ class Suites:
         env = dict(self.loading(), CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"), CUPEL_LIBRARY=str(self.build / "lib/libcupel.so"),
                    CUPEL_BIN=str(self.bin))
         if reason := self.sanitizer.no_python():
-            return total_of([*results, skipped(f"torch.compile and the testers were NOT run: {reason}")])
+            return total_of([*results, not_run(f"torch.compile and the testers were not run: {reason}")])
         for folder in ("torch_compile", "testers"):
             results.append(counted([python, ROOT / "tests/run_pytest.py", ROOT / "tests" / folder], env))
         return total_of(results)
 
+    def instructions(self) -> Result:
+        """How torch, which computes what is expected, is held to instructions that it survives here."""
+        python = ROOT / ".venv/bin/python"
+        result = counted([python, ROOT / "tests/torch/check_instructions.py"], self.env)
+        _, said = execute([python, ROOT / "python/cupel/worker/__main__.py", "instructions"], self.env)
+        if "ONEDNN_MAX_CPU_ISA" in said:
+            result.notice = f"{result.notice}\n{said.strip()}".strip()
+        return result
+
     def opcases(self) -> Result:
         """Operator cases from YAML files, with torch for inputs and expected results."""
         if self.no_venv:
-            return skipped(f"operator cases were NOT run: {self.no_venv}")
+            return not_run(f"operator cases were not run: {self.no_venv}")
         return counted([ROOT / ".venv/bin/python", ROOT / "tests/opcases/check_opcases.py", self.bin], self.env)
 
     def jax(self) -> Result:
@@ -327,7 +357,7 @@ class Suites:
         check = [self.python, ROOT / "tests/jax/check_exports.py", self.bin]
         stored = counted([*check, ROOT / "tests/jax/data"], self.env)
         if self.no_venv:
-            return total_of([stored, skipped(f"only the exports in tests/jax/data were read: {self.no_venv}")])
+            return total_of([stored, not_run(f"only the exports in tests/jax/data were read: {self.no_venv}")])
         fresh = self.build / "test-output/jax"
         code, output = execute([ROOT / ".venv/bin/python", ROOT / "tests/jax/export_programs.py", fresh], self.env)
         if code != 0:
@@ -340,8 +370,9 @@ class Suites:
 
 
 def total_of(results: list[Result]) -> Result:
-    return Result(sum(r.passed for r in results), sum(r.failed for r in results), sum(r.skipped for r in results),
-                  "\n".join(r.details for r in results if r.details), "\n".join(r.notice for r in results if r.notice))
+    return Result(*(sum(getattr(r, count) for r in results) for count in ("passed", "failed", "refused", "skipped")),
+                  "\n".join(r.details for r in results if r.details), "\n".join(r.notice for r in results if r.notice),
+                  not_run=tuple(reason for r in results for reason in r.not_run))
 
 
 def main() -> int:
@@ -349,6 +380,7 @@ def main() -> int:
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--mode", choices=["default", "quick", "full"], default="default")
     parser.add_argument("--no-venv", default="", metavar="REASON", help="what tests/requirements.txt lists cannot be used, and why")
+    parser.add_argument("--left-out", default="", metavar="SUITES", help="what the mode leaves out, for the last lines to name")
     parser.add_argument("suites", nargs="+")
     options = parser.parse_args()
     # Started in the background or by nohup we are deaf to Ctrl-C, and all that we start would be: tests of it would wait for ever.
@@ -372,9 +404,15 @@ def main() -> int:
             print(f"\n===== {name}: {result.failed} failed =====\n{result.details.strip()}")
     for name, result in results.items():
         if result.notice:
-            print(f"\n!!!!! {name}: {result.skipped} skipped: {result.notice}")
+            print(f"\n!!!!! {name}: {result.counts()}\n{result.notice}")
+    print()
+    for name, result in results.items():
+        for reason in result.not_run:
+            print(f"NOT RUN {name}: {reason}")
+    if options.left_out:
+        print(f"NOT RUN {options.left_out}: left out by --{options.mode}")
     total = total_of(list(results.values()))
-    print(f"\n{total.counts()}")
+    print(total.counts())
     return 1 if total.failed or not total.passed else 0
 
 

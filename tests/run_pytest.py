@@ -16,6 +16,8 @@ class Counter:
             self.failed += 1
         elif report.skipped:
             self.skipped += 1
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else getattr(report, "wasxfail", "")
+            print(f"\nSKIPPED {report.nodeid}: {reason}")
         elif report.when == "call":
             self.passed += 1
 

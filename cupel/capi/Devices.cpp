@@ -28,22 +28,22 @@ Result<std::vector<pjrt::NamedValue>> namedValues(const char *const *options, si
   return values;
 }
 
-/// A result where it lies; copied where it is an input that was passed through, whose memory is the
-/// caller's.
+/// A result where it lies, if the plugin lends it; copied otherwise, and where it is an input that
+/// was passed through, whose memory is the caller's.
 Result<Tensor> onHost(pjrt::Buffer output, std::span<const CupelTensor> lent,
-                            pjrt::Deadline deadline) {
+                      pjrt::Deadline deadline) {
   auto shared = std::make_shared<pjrt::Buffer>(std::move(output));
-  Result<Tensor> value = pjrt::Buffer::onHost(shared);
-  if (!value)
-    return value.error();
+  Result<std::optional<Tensor>> inPlace = pjrt::Buffer::inPlace(shared);
+  if (!inPlace)
+    return inPlace.error();
   auto overlaps = [&](const CupelTensor &input) {
     const auto *first = static_cast<const std::byte *>(input.data);
-    return std::less<>()(value->data(), first + input.bytes) &&
-           std::less<>()(first, value->data() + value->byteSize());
+    return std::less<>()((*inPlace)->data(), first + input.bytes) &&
+           std::less<>()(first, (*inPlace)->data() + (*inPlace)->byteSize());
   };
-  if (std::ranges::any_of(lent, overlaps))
+  if (!*inPlace || std::ranges::any_of(lent, overlaps))
     return shared->toHost(deadline);
-  return value;
+  return **inPlace;
 }
 
 } // namespace
@@ -151,15 +151,12 @@ CupelResults *cupel_execute(CupelExecutable *executable, const CupelTensor *inpu
   auto outputs = executable->executable.execute(arguments, deadline);
   if (!outputs)
     return capi::failed(error, outputs.message());
-  // The memory of our own device is the host's: nothing needs to be copied.
-  bool isOnHost = executable->client->platformName() == "cupel";
   std::span<const CupelTensor> lent(inputs, count);
   auto results = std::make_unique<CupelResults>();
   for (pjrt::Buffer &output : (*outputs)[0]) {
     if (Status ready = output.waitUntilReady(deadline); !ready)
       return capi::failed(error, ready.message());
-    Result<Tensor> value =
-        isOnHost ? onHost(std::move(output), lent, deadline) : output.toHost(deadline);
+    Result<Tensor> value = onHost(std::move(output), lent, deadline);
     if (!value)
       return capi::failed(error, value.message());
     results->values.push_back({*value, std::string(tensor::info(value->dtype()).name)});

@@ -41,6 +41,10 @@ uint32_t chipsOf(const runtime::DeviceName &device, const std::string &arch) {
 /// What is named here must be here, before a night's tests are told that it is not. A plugin is
 /// named by its whole path, because workers run in folders of their own.
 Status find(runtime::DeviceName &device) {
+  for (const std::string &option : device.options)
+    if (size_t at = option.find('='); at == 0 || at == std::string::npos)
+      return Error{"--device " + device.str() + ": '" + option +
+                   "' is no option of a device, which are NAME=VALUE"};
   if (device.plugin == "reference" || device.plugin == "cupel" ||
       device.plugin.find('@') != std::string::npos)
     return {};

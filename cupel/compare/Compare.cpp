@@ -421,6 +421,14 @@ double coarserStep(DType actual, DType expected) {
   return step;
 }
 
+/// Values that vary by no more than this share of their size are nearly one number. Their spread
+/// is a few roundings of their type, or so little that all of them have about the same rounding.
+double nearlyConstant(double step) { return std::min(16 * step, 0x1p-4); }
+/// The share of their size by which each of them may be off before it is more than rounding. Half
+/// of this, a typical error then, moves the correlation of values that vary by 16 roundings by less
+/// than a hundredth: beyond that spread correlation decides by itself.
+double fewRoundings(double step) { return std::min(4 * step, 0x1p-7); }
+
 void deriveSums(const Moments &m, double scale, Statistics &result) {
   double actual = m.actualSquared + m.count * m.actual * m.actual;
   double expected = m.expectedSquared + m.count * m.expected * m.expected;
@@ -451,6 +459,9 @@ void deriveSums(const Moments &m, double scale, Statistics &result) {
     result.pccState = PccState::TooFew, result.pcc = nothing;
   else if (spread <= step * rms)
     result.pccState = PccState::ExpectedConstant, result.pcc = nothing;
+  else if (spread <= nearlyConstant(step) * rms &&
+           result.maxError <= fewRoundings(step) * result.rmsExpected)
+    result.pccState = PccState::WithinRounding, result.pcc = nothing;
   else if (m.actualSquared == 0)
     result.pccState = PccState::ActualConstant, result.pcc = 0;
   else {

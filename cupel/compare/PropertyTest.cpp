@@ -236,6 +236,52 @@ TEST(CompareProperty, PccIsSymmetricAndBlindToScale) {
   }
 }
 
+/// Values around `size` that vary by `spread` steps of the type, and results `off` steps from them.
+Pair nearlyConstantPair(Random &random, int64_t count, DType type, double size, double spread,
+                        double off) {
+  double step = size * std::ldexp(1.0, type == DType::F32 ? -23 : type == DType::F64 ? -52 : -7);
+  Pair pair;
+  for (int64_t i = 0; i < count; ++i) {
+    pair.expected.push_back(size + spread * step * (2 * random.uniform() - 1));
+    pair.actual.push_back(pair.expected.back() + off * step * (2 * random.uniform() - 1));
+  }
+  return pair;
+}
+
+TEST(CompareProperty, RoundingOfNearlyEqualValuesPasses) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    DType type = seed % 3 == 0 ? DType::BF16 : seed % 3 == 1 ? DType::F32 : DType::F64;
+    double size = (seed % 2 ? 1 : -1) * std::pow(2.0, 8 * random.normal());
+    Pair pair = nearlyConstantPair(random, 3 + random.below(200), type, size,
+                                   (type == DType::BF16 ? 4 : 12) * random.uniform(),
+                                   type == DType::BF16 ? 0 : 2);
+    Result<Verdict> verdict =
+        compare::check(vectorOf(type, pair.actual), vectorOf(type, pair.expected),
+                       Tolerance::withPcc(0.99));
+    EXPECT_TRUE(verdict->passed) << seed << ": " << verdict->sentence;
+  }
+}
+
+TEST(CompareProperty, NearlyEqualValuesDoNotHideAnError) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    DType type = seed % 2 ? DType::F32 : DType::F64;
+    double size = std::pow(2.0, 8 * random.normal());
+    int64_t count = 3 + random.below(200);
+    Pair pair = nearlyConstantPair(random, count, type, size, 2 + 10 * random.uniform(), 0);
+    // One element beyond a few roundings: the larger the tensor, the farther it has to be before
+    // a correlation sees it, but never may closeness let it through.
+    pair.actual[random.below(count)] += (random.below(2) ? 1 : -1) * 64 * std::sqrt(double(count)) *
+                                        size * std::ldexp(1.0, type == DType::F32 ? -23 : -52);
+    Tensor a = vectorOf(type, pair.actual), e = vectorOf(type, pair.expected);
+    Result<Verdict> verdict = compare::check(a, e, Tolerance::withPcc(0.99));
+    EXPECT_NE(verdict->statistics.pccState, PccState::WithinRounding) << seed;
+    if (verdict->statistics.pccState == PccState::Measured)
+      EXPECT_FALSE(verdict->passed) << seed << ": " << verdict->sentence;
+  }
+}
+
 TEST(CompareProperty, EqualTensorsPassEveryTolerance) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);

@@ -50,6 +50,8 @@ enum class PccState : uint8_t {
   Equal,            // all values are equal: 1 by definition
   ActualConstant,   // the result does not vary though the expected values do: 0 by definition
   ExpectedConstant, // expected values vary no more than their type's rounding: no meaning
+  WithinRounding,   // they vary by some roundings, and no element is off by more than a few: what
+                    // would correlate is the noise of both sides
   TooFew,           // one or two elements: no meaning
   NothingFinite,    // no pair of finite numbers: no meaning
 };

@@ -48,6 +48,8 @@ const char *whyNoPcc(const Statistics &found) {
   switch (found.pccState) {
   case PccState::ExpectedConstant:
     return found.rmsExpected == 0 ? "expected is all zero" : "expected is constant";
+  case PccState::WithinRounding:
+    return "expected varies by a few roundings";
   case PccState::TooFew:
     return found.count == 1 ? "one element" : "too few finite elements";
   case PccState::NothingFinite:
@@ -147,6 +149,11 @@ private:
     }
     if (found.pccState == PccState::NothingFinite) { // and something differs
       fail(fmt::format("pcc has no meaning ({})", whyNoPcc(found)));
+      return;
+    }
+    if (found.pccState == PccState::WithinRounding) {
+      hold(fmt::format("pcc has no meaning ({}), at most {:.3g} apart", whyNoPcc(found),
+                       found.maxError));
       return;
     }
     double bound = boundInsteadOfPcc(found, wanted);

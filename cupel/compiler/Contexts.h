@@ -30,6 +30,14 @@ public:
   const std::shared_ptr<SharedContext> &shared() const { return held; }
   mlir::MLIRContext &operator*() const { return held->context; }
 
+  /// Runs work that touches nothing in the context, while others may let go of what they have in
+  /// it.
+  void outside(llvm::function_ref<void()> work) {
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+
 private:
   std::shared_ptr<SharedContext> held;
   std::unique_lock<std::mutex> lock;

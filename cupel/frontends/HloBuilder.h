@@ -41,6 +41,9 @@ public:
   const std::string &problem() const { return impossible; }
   /// For a caller that throws away what it wrote and goes another way.
   void forgetProblem() { impossible.clear(); }
+  /// Whether composites are written as such; else their decompositions stand in their place.
+  bool keepsComposites() const { return compositesKept; }
+  void keepComposites(bool keep) { compositesKept = keep; }
   /// Remembers `what` unless the condition holds; returns the condition.
   bool possible(bool condition, llvm::StringRef what) {
     if (!condition && impossible.empty())
@@ -63,6 +66,7 @@ public:
   static bool isComplex(mlir::Value value) {
     return llvm::isa<mlir::ComplexType>(elementOf(value));
   }
+  mlir::Type f16() { return ops.getF16Type(); }
   mlir::Type f32() { return ops.getF32Type(); }
   mlir::Type f64() { return ops.getF64Type(); }
   mlir::Type i1() { return ops.getI1Type(); }
@@ -161,6 +165,7 @@ public:
                      bool keepDims = false);
   mlir::Value mean(mlir::Value x, llvm::ArrayRef<int64_t> dimensions, bool keepDims = false);
   mlir::Value initialValue(Fold fold, mlir::Type element);
+  mlir::Value fold(Fold fold, mlir::Value x, mlir::Value y);
   struct Window {
     Dims sizes, strides, baseDilations, dilations; // One a dimension; empty: ones.
     Dims low, high;                                // Padding.
@@ -214,7 +219,7 @@ public:
   llvm::SmallVector<mlir::Value> sort(mlir::ValueRange operands, int64_t dimension, bool stable,
                                       const std::function<mlir::Value(mlir::ValueRange)> &before);
   /// `stablehlo.composite` of this name; the body becomes its decomposition. It sees its arguments
-  /// only.
+  /// only. Importers write those of a table (math/Composites.h).
   llvm::SmallVector<mlir::Value> composite(
       llvm::StringRef name, mlir::ValueRange operands, mlir::DictionaryAttr attributes,
       const std::function<llvm::SmallVector<mlir::Value>(HloBuilder &, mlir::ValueRange)> &body);
@@ -227,7 +232,6 @@ private:
   }
   /// Fills a region on scalars with one fold of its two arguments.
   void foldRegion(mlir::Region &region, mlir::Type element, std::optional<Fold> fold);
-  mlir::Value scalarFold(Fold fold, mlir::Value x, mlir::Value y);
   bool isDimension(mlir::Value x, int64_t dimension) {
     return possible(dimension >= 0 && dimension < rankOf(x), "a dimension is out of range");
   }
@@ -240,6 +244,7 @@ private:
   mlir::Operation *lastConstant = nullptr;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   std::string impossible;
+  bool compositesKept = true;
   llvm::StringMap<unsigned> decompositions; ///< How many of each name are made.
 };
 

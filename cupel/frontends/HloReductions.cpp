@@ -6,7 +6,7 @@ namespace cupel::frontends {
 
 using namespace mlir;
 
-Value HloBuilder::scalarFold(Fold fold, Value x, Value y) {
+Value HloBuilder::fold(Fold fold, Value x, Value y) {
   switch (fold) {
   case Fold::Add:
     return add(x, y);
@@ -28,7 +28,7 @@ void HloBuilder::foldRegion(Region &region, Type element, std::optional<Fold> fo
   OpBuilder::InsertionGuard guard(ops);
   RankedTensorType scalar = tensorType({}, element);
   Block *block = ops.createBlock(&region, region.end(), {scalar, scalar}, {loc, loc});
-  Value result = fold ? scalarFold(*fold, block->getArgument(0), block->getArgument(1))
+  Value result = fold ? this->fold(*fold, block->getArgument(0), block->getArgument(1))
                       : Value(block->getArgument(1));
   ops.create<stablehlo::ReturnOp>(loc, ValueRange{result});
 }

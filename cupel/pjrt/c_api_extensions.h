@@ -14,7 +14,6 @@ typedef struct PJRT_Layouts_MemoryLayout PJRT_Layouts_MemoryLayout;
 typedef struct PJRT_Layouts_SerializedLayout PJRT_Layouts_SerializedLayout;
 typedef struct PJRT_MemoryDescription PJRT_MemoryDescription;
 typedef struct PLUGIN_Profiler_Api PLUGIN_Profiler_Api;
-typedef struct JAX_CustomCallPartitioner_Callbacks JAX_CustomCallPartitioner_Callbacks;
 
 typedef enum PJRT_FFI_Handler_TraitsBits {
   PJRT_FFI_Handler_TraitsBits_COMMAND_BUFFER_COMPATIBLE = 1, // usable in command buffers
@@ -251,7 +250,71 @@ typedef struct PJRT_FFI_Extension {
 } PJRT_FFI_Extension;
 PJRT_DEFINE_STRUCT_SIZE(PJRT_FFI_Extension, register_handler);
 
-/* --- Custom partitioners. */
+/* --- Custom partitioners: custom calls whose author says how they are split. Shapes and shardings
+   cross as serialized xla.ShapeProto and xla.OpSharding, of several results as tuples. Arguments
+   are the caller's; results live until the caller calls cleanup_fn, if there is one. */
+
+typedef struct JAX_CustomCallPartitioner_string {
+  const char *data;
+  size_t size;
+} JAX_CustomCallPartitioner_string;
+
+typedef struct JAX_CustomCallPartitioner_aval {
+  JAX_CustomCallPartitioner_string shape;
+  bool has_sharding;
+  JAX_CustomCallPartitioner_string sharding;
+} JAX_CustomCallPartitioner_aval;
+
+typedef struct JAX_CustomCallPartitioner_version_and_error {
+  int64_t api_version;                        // 0
+  void *data;                                 // out
+  void (*cleanup_fn)(void *data);             // out
+  bool has_error;                             // out
+  PJRT_Error_Code code;                       // out
+  JAX_CustomCallPartitioner_string error_msg; // out
+} JAX_CustomCallPartitioner_version_and_error;
+
+typedef struct JAX_CustomCallPartitioner_Partition_Args {
+  JAX_CustomCallPartitioner_version_and_error header;
+  size_t num_args;
+  JAX_CustomCallPartitioner_aval *op_args;
+  JAX_CustomCallPartitioner_aval op_result;
+  JAX_CustomCallPartitioner_string backend_config;
+  JAX_CustomCallPartitioner_string mlir_module;     // out: what each device runs
+  JAX_CustomCallPartitioner_string *args_sharding;  // out
+  JAX_CustomCallPartitioner_string result_sharding; // out
+} JAX_CustomCallPartitioner_Partition_Args;
+
+typedef struct JAX_CustomCallPartitioner_InferShardingFromOperands_Args {
+  JAX_CustomCallPartitioner_version_and_error header;
+  size_t num_args;
+  JAX_CustomCallPartitioner_aval *op_args;
+  JAX_CustomCallPartitioner_string result_shape;
+  JAX_CustomCallPartitioner_string backend_config;
+  bool has_result_sharding;                         // out
+  JAX_CustomCallPartitioner_string result_sharding; // out
+} JAX_CustomCallPartitioner_InferShardingFromOperands_Args;
+
+typedef struct JAX_CustomCallPartitioner_PropagateUserSharding_Args {
+  JAX_CustomCallPartitioner_version_and_error header;
+  JAX_CustomCallPartitioner_string backend_config;
+  JAX_CustomCallPartitioner_string result_shape;
+  JAX_CustomCallPartitioner_string result_sharding; // in and out
+} JAX_CustomCallPartitioner_PropagateUserSharding_Args;
+
+/* Belongs to whom it is registered with, who calls dtor when done with it. */
+typedef struct JAX_CustomCallPartitioner_Callbacks {
+  int64_t version;
+  void *private_data;
+  void (*dtor)(struct JAX_CustomCallPartitioner_Callbacks *data);
+  void (*partition)(struct JAX_CustomCallPartitioner_Callbacks *data,
+                    JAX_CustomCallPartitioner_Partition_Args *args);
+  void (*infer_sharding)(struct JAX_CustomCallPartitioner_Callbacks *data,
+                         JAX_CustomCallPartitioner_InferShardingFromOperands_Args *args);
+  void (*propagate_user_sharding)(struct JAX_CustomCallPartitioner_Callbacks *data,
+                                  JAX_CustomCallPartitioner_PropagateUserSharding_Args *args);
+  bool can_side_effecting_have_replicated_sharding;
+} JAX_CustomCallPartitioner_Callbacks;
 
 typedef struct PJRT_Register_Custom_Partitioner_Args {
   size_t struct_size;

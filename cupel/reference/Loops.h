@@ -77,6 +77,12 @@ enum class ElementOp : uint8_t {
 #undef X
 };
 
+inline constexpr ElementOp kElementOps[] = {
+#define X(name, text, operands) ElementOp::name,
+    CUPEL_ELEMENT_OPS(X)
+#undef X
+};
+
 /// "add" for Add; comparisons say their direction.
 std::string_view name(ElementOp op);
 int operandCount(ElementOp op);

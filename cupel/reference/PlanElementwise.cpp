@@ -85,53 +85,11 @@ static Result<StepFunction> planElementwise(Operation *op, Planning &) {
 }
 
 void registerElementwise(Registry &registry) {
-  for (StringRef name : {"abs",
-                         "cbrt",
-                         "ceil",
-                         "convert",
-                         "cosine",
-                         "count_leading_zeros",
-                         "exponential",
-                         "exponential_minus_one",
-                         "floor",
-                         "imag",
-                         "is_finite",
-                         "log",
-                         "log_plus_one",
-                         "logistic",
-                         "negate",
-                         "not",
-                         "popcnt",
-                         "real",
-                         "reduce_precision",
-                         "round_nearest_afz",
-                         "round_nearest_even",
-                         "rsqrt",
-                         "sign",
-                         "sine",
-                         "sqrt",
-                         "tan",
-                         "tanh",
-                         "add",
-                         "and",
-                         "atan2",
-                         "complex",
-                         "divide",
-                         "maximum",
-                         "minimum",
-                         "multiply",
-                         "or",
-                         "power",
-                         "remainder",
-                         "shift_left",
-                         "shift_right_arithmetic",
-                         "shift_right_logical",
-                         "subtract",
-                         "xor",
-                         "compare",
-                         "clamp",
-                         "select"})
+  // One loop for each but for compare, which has one for each direction: "compare LT".
+  for (ElementOp op : kElementOps) {
+    StringRef name = StringRef(reference::name(op)).split(' ').first;
     registry.add(("stablehlo." + name).str(), planElementwise);
+  }
 }
 
 } // namespace cupel::reference

@@ -5,6 +5,8 @@
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include <cstring>
 
 namespace cupel::reference {
@@ -142,14 +144,14 @@ bool ScalarCompiler::block(Block &block, std::vector<int> &results) {
 bool ScalarCompiler::operation(Operation *op) {
   if (program.size() > 4096)
     return false;
-  if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
-    std::optional<DType> type = scalarType(constant.getType());
+  if (ElementsAttr constant; matchPattern(op, m_Constant(&constant))) {
+    std::optional<DType> type = scalarType(op->getResult(0).getType());
     if (!type)
       return false;
-    Result<Tensor> value = constantTensor(constant.getValue(), constant.getType());
+    Result<Tensor> value = constantTensor(constant, op->getResult(0).getType());
     if (!value)
       return false;
-    registers[constant.getResult()] = program.addConstant(*type, value->data());
+    registers[op->getResult(0)] = program.addConstant(*type, value->data());
     return true;
   }
   std::vector<int> operands;
@@ -178,10 +180,11 @@ bool ScalarCompiler::operation(Operation *op) {
       registers[value] = reg;
     return done;
   }
-  if (auto branch = dyn_cast<stablehlo::IfOp>(op)) {
+  if (op->hasTrait<stablehlo::Branches>() &&
+      getElementTypeOrSelf(op->getOperand(0)).isInteger(1)) {
     // Scalars are cheap and nothing in here has effects: compute both and choose.
     std::vector<int> yes, no;
-    if (!block(branch.getTrueBranch().front(), yes) || !block(branch.getFalseBranch().front(), no))
+    if (!block(op->getRegion(0).front(), yes) || !block(op->getRegion(1).front(), no))
       return false;
     for (auto [i, value] : llvm::enumerate(op->getResults())) {
       std::optional<DType> type = scalarType(value.getType());
@@ -195,24 +198,22 @@ bool ScalarCompiler::operation(Operation *op) {
     }
     return true;
   }
-  if (op->getNumRegions() || op->getNumResults() != 1) {
-    if (isa<stablehlo::OptimizationBarrierOp>(op)) {
-      for (auto [value, reg] : llvm::zip(op->getResults(), operands))
-        registers[value] = reg;
-      return true;
+  if (op->hasTrait<stablehlo::MovesElements>() &&
+      op->getNumOperands() == op->getNumResults()) { // A scalar stays where it is.
+    for (auto [value, reg] : llvm::zip(op->getResults(), operands)) {
+      if (!scalarType(value.getType()))
+        return false;
+      registers[value] = reg;
     }
-    return false;
+    return true;
   }
+  if (op->getNumRegions() || op->getNumResults() != 1)
+    return false;
   std::optional<DType> result = scalarType(op->getResult(0).getType());
   if (!result)
     return false;
   mlir::Value value = op->getResult(0);
-  if (isa<stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp, stablehlo::OptimizationBarrierOp,
-          stablehlo::TransposeOp>(op)) {
-    registers[value] = operands[0];
-    return true;
-  }
-  if (isa<stablehlo::BitcastConvertOp>(op)) {
+  if (op->hasTrait<stablehlo::KeepsBytes>()) {
     DType from = program[operands[0]].type;
     if (info(from).bits != info(*result).bits || info(from).bits < 8)
       return false;
@@ -250,6 +251,9 @@ bool ScalarCompiler::region(Region &region) {
 Result<std::shared_ptr<const RegionFunction>> Planning::function(Region &region) {
   std::vector<ElementType> arguments, results;
   for (BlockArgument argument : region.getArguments()) {
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType()); type && type.getRank())
+      return Error{"a region that combines tensors is not evaluated: StableHLO says what it means "
+                   "for scalars only"};
     Result<ElementType> type = elementTypeOf(getElementTypeOrSelf(argument.getType()));
     if (!type)
       return type.error();

@@ -288,7 +288,7 @@ def main() -> int:
                 function(Path(folder).resolve())
                 passed += 1
             except Skip as reason:
-                print(f"skipped {function.__name__}: {reason}")
+                print(f"SKIPPED {function.__name__}: {reason}")
                 skipped += 1
             except (AssertionError, subprocess.TimeoutExpired, json.JSONDecodeError, KeyError) as error:
                 print(f"FAILED {function.__name__}: {type(error).__name__}: {error}")

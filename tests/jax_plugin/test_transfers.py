@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from children import check
 from jax.sharding import SingleDeviceSharding
 
 BASE = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
@@ -159,3 +160,33 @@ def test_dlpack_to_numpy():
 def test_asarray_order(order):
     data = np.array(np.arange(12).reshape(3, 4), order=order)
     np.testing.assert_array_equal(np.asarray(jnp.asarray(data)), data)
+
+
+READS = {
+    "np.asarray": "np.asarray(x)",
+    "str": "str(x)",
+    "copy_to_host_async": "x.copy_to_host_async()",
+    "numpy function": "np.add(x, 1)",
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_reads_of_a_device_with_its_own_memory_are_guarded(read):
+    """`host_reads=copied`: what lies on the device is not the host's, and JAX's guard sees every implicit read."""
+    check(f"""
+        x, y = jnp.ones(3) + 1, jnp.ones(3) + 1
+        with jax.transfer_guard_device_to_host("disallow"):
+            try:
+                {read}
+            except Exception as error:
+                assert "Disallowed device-to-host transfer" in str(error), error
+            else:
+                raise AssertionError("the read was not guarded")
+            assert (jax.device_get(y) == 2).all()  # Asked for.
+        {read}
+    """, host_reads="copied", accumulate="f64")
+
+
+def test_reads_in_place_are_no_transfers():
+    with jax.transfer_guard_device_to_host("disallow_explicit"):
+        np.testing.assert_array_equal(np.asarray(jnp.ones(3)), np.ones(3))

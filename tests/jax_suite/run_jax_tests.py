@@ -46,15 +46,22 @@ GROUPS = {
     "control_flow": "lax_control_flow checkify custom_linear_solve custom_root error_check hijax mutable_array jaxpr_effects control_deps",
     "random": "random random_lax random_impl key_reuse stateful_rng blocked_sampler",
     "linalg": "linalg eigh svd qdwh lobpcg cholesky_update lax_scipy_spectral_dac",
-    "runtime": """aot api array array_extensibility array_interoperability batching buffer_callback clear_backends core debug_nans debugger
+    "runtime": """aot api array array_extensibility array_interoperability batching buffer_callback cache_key clear_backends compilation_cache core debug_nans debugger
         debugging_primitives device errors extend ffi jax_jit layout memories metadata multibackend name_stack pickle
         python_callback stack transfer_guard xla_interpreter xla_metadata""",
-    "sharding": "custom_partitioning_sharding_rule linalg_sharding mesh_utils multi_device pjit pmap shard_alike shard_map ragged_collective async_collectives",
+    "sharding": "custom_partitioning custom_partitioning_sharding_rule linalg_sharding mesh_utils multi_device pjit pmap shard_alike shard_map ragged_collective async_collectives",
     "export": "export export_back_compat shape_poly",
 }  # fmt: skip
 SHARDED = {"pjit", "pmap", "shard_map", "multi_device", "shard_alike", "linalg_sharding", "mesh_utils", "array", "layout", "memories", "export", "custom_partitioning_sharding_rule",
-           "ragged_collective", "async_collectives", "debugging_primitives", "python_callback", "aot", "api", "jaxpr_effects", "checkify", "custom_partitioning", "pickle", "error_check", "hijax", "mutable_array", "debugger", "ffi"}
+           "ragged_collective", "async_collectives", "debugging_primitives", "python_callback", "aot", "api", "cache_key", "compilation_cache", "jaxpr_effects", "checkify", "custom_partitioning", "pickle", "error_check", "hijax", "mutable_array", "debugger", "ffi"}
 
+
+# How the tests are run, for the page of their figures; environment() and report_plugin.py do it.
+SETTING = """JAX's tests are told that they run on a CPU: `device_under_test()` says `cpu`, so they ask of `cupel` the types, accuracies and features that JAX
+asks of its own CPU backend, and skip what they skip there; those of saved programs use the ones saved for the CPU. JAX's CPU backend is there beside the
+platform, which comes first (`JAX_PLATFORMS=cupel,cpu`; `--alone` leaves it out). Files that need several devices get eight, the others one. The message
+that the platform is experimental is dropped, because some tests count messages. Nothing else of JAX or of its tests is changed.
+"""
 
 # Set by Ctrl-C: what runs is ended and kept as far as it came.
 STOP = threading.Event()
@@ -307,6 +314,7 @@ def markdown(scores: dict[str, dict[str, Score]], options: argparse.Namespace) -
              else "all tests" if options.sample >= 100
              else f"{options.sample:g} % of each file's tests") + ", chosen by a hash of their names"
     lines = [f"JAX {jax.__version__}, {time.strftime('%Y-%m-%d')}; {share}; {options.cases} generated cases a test; XLA's CPU backend {cpu}.", "",
+             SETTING,
              "| group | pass on the CPU | of these on `cupel` | per cent | files weighed by what was left out | crashed | timed out |",
              "|---|---:|---:|---:|---:|---:|---:|"]
 

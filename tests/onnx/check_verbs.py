@@ -357,7 +357,7 @@ def a_shape_says_more_than_data_of_another(folder: Path) -> None:
 def composites_can_be_written_out(folder: Path) -> None:
     save(folder / "gelu.onnx", [helper.make_node("Gelu", ["x"], ["y"])], [value("x", [4])], [value("y", [4])], opset=20)
     kept, plain = cupel(folder, "compile", "gelu.onnx").stdout, cupel(folder, "compile", "gelu.onnx", "--no-composites").stdout
-    expect("stablehlo.composite \"cupel.gelu\"" in kept and "stablehlo.composite" not in plain, kept + plain)
+    expect("stablehlo.composite \"tenstorrent.gelu\"" in kept and "stablehlo.composite" not in plain, kept + plain)
 
 
 @check

@@ -27,6 +27,12 @@ import contrib_ops
 import models
 import standard_ops
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from cupel.worker.instructions import settle  # noqa: E402
+
+settle()  # Before torch computes anything.
+
 HERE = Path(__file__).resolve().parent
 RELATIVE = 1e-4
 

@@ -21,6 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "zoo/ops/template.yaml"
 sys.path.insert(0, str(ROOT / "python"))
 
+from cupel.worker import instructions  # noqa: E402
+
+instructions.settle()  # Before torch computes anything.
+
 CHECKS = []
 
 

@@ -12,6 +12,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from cupel.worker.instructions import settle  # noqa: E402
+
+settle()  # Before torch computes anything.
+
 
 class Residual(nn.Module):
     def __init__(self, channels: int, out: int, stride: int):

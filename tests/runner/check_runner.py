@@ -216,7 +216,7 @@ def exit_codes(place: Place) -> None:
 @check
 def an_unknown_device_is_told_before_tests_run(place: Place) -> None:
     place.program("pass.mlir", PASSING)
-    for name, words in {"no-such-device": "n300", "no/such/plugin.so": "no such file"}.items():
+    for name, words in {"no-such-device": "n300", "no/such/plugin.so": "no such file", "cupel?x": "NAME=VALUE", "n300?=1": "NAME=VALUE"}.items():
         result = place.run(place.programs, "--device", name)
         expect(result.returncode == 2 and name in result.stderr and words in result.stderr, f"{result.returncode}: {result.stderr}")
     expect(not place.journals(), "a run was begun")

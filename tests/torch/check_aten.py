@@ -24,6 +24,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from cupel.worker.instructions import settle  # noqa: E402
+
+settle()  # Before torch computes anything.
+
 inf, nan = float("inf"), float("nan")
 aten = torch.ops.aten
 
@@ -318,6 +324,27 @@ each("fake quantization", [lambda x: torch.fake_quantize_per_tensor_affine(x, 0.
 
 # Padding and creation.
 each("padding", [lambda x: F.pad(x, (1, 2, 0, 1)), lambda x: F.pad(x, (-1, 2), value=3.5), lambda x: F.pad(x, (2, 1), mode="reflect"), lambda x: F.pad(x, (2, 3), mode="replicate"), lambda x: F.pad(x, (2, 1), mode="circular")], CUBE)
+# Unequal and negative paddings of one to three dimensions; what negative ones leave is what wraps around.
+for _mode, _pads in (("circular", [(2, 1), (0, 3), (4, 0), (-1, 2), (3, -1), (-2, -1), (1, -2)]), ("reflect", [(2, 1), (0, 3), (3, 0), (-1, 2), (3, -1), (-2, -1), (1, -2)]),
+                     ("replicate", [(2, 1), (0, 3), (6, 0), (-1, 2), (3, -1), (-2, -1), (1, -2)])):
+    each(f"padding {_mode} in one dimension", [lambda x, p=p, m=_mode: F.pad(x, p, mode=m) for p in _pads], CUBE)
+    each(f"padding {_mode} in two dimensions", [lambda x, p=(*p, *q), m=_mode: F.pad(x, p, mode=m) for p, q in zip(_pads, [(1, 2), (2, 1), (0, 0), (3, -1), (-1, 2), (0, 1), (-1, 1)], strict=True)],
+         torch.randn(2, 3, 4, 5))
+    each(f"padding {_mode} in three dimensions", [lambda x, p=(*p, *q, *r), m=_mode: F.pad(x, p, mode=m)
+                                                 for p, q, r in zip(_pads, [(1, 2), (2, 1), (0, 0), (3, -1), (-1, 2), (0, 1), (-1, 1)], [(1, 0), (0, 2), (2, 1), (-1, 0), (1, -1), (0, -1), (1, 1)], strict=True)],
+         torch.randn(1, 2, 3, 4, 5))
+
+# Differences: taken again and again, with ends joined on that may be of another type, until nothing is left.
+each("diff", [lambda x, p, a, n=n, d=d: torch.diff(x, n, d, p if d == 0 else None, a if d == 0 else a.t()[:4]) for n in (0, 1, 2, 3, 5, 9) for d in (0, -1)], MATRIX, torch.randn(2, 6), torch.randn(4, 6))
+each("diff with one end", [lambda x, p, n=n: (torch.diff(x, n, 1, prepend=p), torch.diff(x, n, -1, append=p), torch.diff(x, n, 0, prepend=x[:1], append=x)) for n in (1, 2, 4)], MATRIX, torch.randn(4, 1))
+each("diff of other types", [lambda i, x: torch.diff(i, 2, 0, x), lambda i, x: torch.diff(x, 2, 0, i, i), lambda i, x: torch.diff(i > 2, 2, 0, i > 1), lambda i, x: torch.diff(i > 2, 1, 0, i)], t(3, 1, 4, 1, 5), t(1.5, 2.5))
+
+# complex32: torch computes in complex64 and rounds the parts of each result to f16.
+CHALF = torch.complex(torch.randn(4, 3), torch.randn(4, 3)).to(torch.complex32)
+each("complex32", [lambda x: x.chalf(), lambda x: x.to(torch.complex32).real, lambda x: x.chalf() + x.chalf(), lambda x: x.chalf() * 1.1, lambda x: (x.half() * 1j).imag, lambda x: x.chalf().to(torch.complex64),
+                   lambda x: torch.view_as_real(x.chalf()), lambda x: x.chalf().abs(), lambda x: x.chalf().mul_(x.chalf()), lambda x: x.chalf()[1:].t(), lambda x: torch.ones(2, dtype=torch.complex32), lambda x: x.chalf().conj(),
+                   lambda x: torch.complex(x.half(), x.half().flip(0))], MATRIX)
+each("complex32 given", [lambda x: x + x, lambda x: x * x.t().reshape(4, 3), lambda x: x - 0.3, lambda x: torch.cat((x, x.conj())), lambda x: x.imag, lambda x: x.index_select(0, t(2, 0)), lambda x: torch.where(x.real > 0, x, -x)], CHALF)
 each("creation", [lambda x: torch.arange(2, 9, 3), lambda x: torch.arange(0.0, 1.0, 0.1), lambda x: torch.arange(5, 0, -2), lambda x: torch.linspace(-1, 2, 7), lambda x: torch.logspace(0, 2, 5), lambda x: torch.eye(3, 4), lambda x: torch.full((2, 2), 7),
                   lambda x: torch.zeros(2, dtype=torch.int32), lambda x: torch.ones_like(x), lambda x: x.new_full((2,), 1.5), lambda x: torch.tril_indices(3, 4, 1), lambda x: torch.triu_indices(3, 3), lambda x: torch.full_like(x, True),
                   lambda x: torch.hann_window(8), lambda x: torch.hamming_window(7, False), lambda x: torch.blackman_window(9), lambda x: torch.bartlett_window(6), lambda x: torch.kaiser_window(9), lambda x: torch.linspace(0, 10, 4, dtype=torch.int64), lambda x: torch.linspace(-7, 5, 13, dtype=torch.int32), lambda x: torch.linspace(0, 3, 31, dtype=torch.int32),
@@ -368,7 +395,9 @@ def write(name: str, stem: Path, decompose: bool) -> None:
     torch.export.save(program, f"{stem}.pt2")
     if replaced:
         replace_call(Path(f"{stem}.pt2"), replaced[2], replaced[3])
-    dense = lambda values: {str(i): v.resolve_conj().resolve_neg().contiguous().clone() for i, v in enumerate(values)}  # noqa: E731
+    # safetensors has no complex32; complex64 holds its values.
+    storable = lambda v: v.to(torch.complex64) if v.dtype is torch.complex32 else v  # noqa: E731
+    dense = lambda values: {str(i): storable(v).resolve_conj().resolve_neg().contiguous().clone() for i, v in enumerate(values)}  # noqa: E731
     safetensors.torch.save_file(dense(tensors), f"{stem}.inputs.safetensors")
     safetensors.torch.save_file(dense(expected), f"{stem}.expected.safetensors")
     Path(f"{stem}.case.json").write_text(json.dumps({"rtol": 1.3e-6, "atol": 1e-5}) + "\n")

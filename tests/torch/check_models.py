@@ -28,6 +28,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from cupel.worker.instructions import settle  # noqa: E402
+
+settle()  # Before torch computes anything.
+
 TOLERANCE = 1e-4
 LINE = re.compile(r"^(PASSED|FAILED|REFUSED\([^)]*\)) (\S+?)(?:: (.*))?$")
 Case = tuple[nn.Module, tuple[Any, ...]]

@@ -26,6 +26,12 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from cupel.worker.instructions import settle  # noqa: E402
+
+settle()  # Before torch computes anything.
+
 LINE = re.compile(r"^(PASSED|FAILED|REFUSED\([^)]*\)) (\S+?)(?:: (.*))?$")
 aten = torch.ops.aten
 Case = tuple[str, Callable[..., Any], tuple[Tensor, ...]]

@@ -21,6 +21,12 @@ import torch
 from safetensors.torch import save_file
 from torch.export.pt2_archive._package import package_pt2
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from cupel.worker.instructions import settle  # noqa: E402
+
+settle()  # Before torch computes anything.
+
 PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 PARSER.add_argument("bin", type=Path)
 PARSER.add_argument("--only", default="", help="checks whose name holds this word")

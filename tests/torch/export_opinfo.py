@@ -5,7 +5,7 @@ usage: .venv/bin/python tests/torch/export_opinfo.py FOLDER [--dtype float32] [-
 Sample `i` of operator `name` (OpInfo's name and, after a dot, its variant) becomes FOLDER/DTYPE/name/i.pt2 with
 i.inputs.safetensors, i.expected.safetensors and i.case.json (tolerances) beside it. Only the half whose first hex digit of
 sha256("name/i") is 0 to 7 is made: the other half is kept to judge by. What cannot be a case is listed in
-FOLDER/DTYPE/left-out.tsv with the reason: not deterministic, a shape that depends on values, not exportable, no tensor.
+FOLDER/DTYPE/left-out.tsv with the reason: memory that nobody wrote, not deterministic, a shape that depends on values, not exportable, no tensor.
 A folder that this script finished before is left alone (--again makes it anew).
 """
 
@@ -24,16 +24,22 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from cupel.worker import instructions  # noqa: E402
+
 SAMPLES = 6
 FINISHED = "finished"
 
 
 def stamp(options: argparse.Namespace) -> str:
-    """What a finished folder must say to be taken as it is."""
+    """What a finished folder must say to be taken as it is; torch's results depend on what it computes with."""
     import torch
+    from cupel.worker import uninitialised
 
-    script = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-    return f"{script} torch {torch.__version__} {options.dtype} {options.decompose} {options.core} {sorted(options.k or [])}\n"
+    scripts = hashlib.sha256(b"".join(Path(file).read_bytes() for file in (__file__, uninitialised.__file__))).hexdigest()
+    processor = f"{torch.backends.cpu.get_cpu_capability()} {os.environ.get(instructions.VARIABLE, '')}"
+    return f"{scripts} torch {torch.__version__} {processor} {options.dtype} {options.decompose} {options.core} {sorted(options.k or [])}\n"
 
 
 def full_name(op: Any) -> str:
@@ -93,6 +99,7 @@ def same(first: Any, second: Any) -> bool:
 def export_sample(op: Any, sample: Any, dtype: Any, stem: Path, options: argparse.Namespace) -> None:
     import safetensors.torch
     import torch
+    from cupel.worker.uninitialised import depends_on_uninitialised_memory
     from torch.utils import _pytree as pytree
 
     leaves, tree = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
@@ -111,12 +118,17 @@ def export_sample(op: Any, sample: Any, dtype: Any, stem: Path, options: argpars
     def run() -> list[Any]:
         return [t.detach().clone() for t in Call()(*(t.clone() for t in tensors))]
 
-    torch.manual_seed(1)
-    expected = run()
+    def run_seeded() -> list[Any]:
+        torch.manual_seed(1)
+        return run()
+
+    expected = run_seeded()
     if not expected:
         raise LeftOut("no tensor as result")
     if any(t.layout != torch.strided or t.is_quantized for t in expected):
         raise LeftOut("sparse or quantized results")
+    if depends_on_uninitialised_memory(run_seeded):
+        raise LeftOut("memory that nobody wrote: there is no expected value")
     torch.manual_seed(2)
     if not all(same(first, second) for first, second in zip(expected, run(), strict=True)):
         raise LeftOut("not deterministic")
@@ -148,7 +160,9 @@ def export_sample(op: Any, sample: Any, dtype: Any, stem: Path, options: argpars
         torch.export.save(program, f"{stem}.pt2")
     except Exception as error:  # noqa: BLE001
         raise LeftOut(f"not saveable: {type(error).__name__}: {str(error).strip().splitlines()[0][:160]}") from None
-    dense = lambda ts: {str(i): t.resolve_conj().resolve_neg().contiguous().clone() for i, t in enumerate(ts)}  # noqa: E731
+    # safetensors has no complex32; complex64 holds its values.
+    storable = lambda t: t.to(torch.complex64) if t.dtype is torch.complex32 else t  # noqa: E731
+    dense = lambda ts: {str(i): storable(t).resolve_conj().resolve_neg().contiguous().clone() for i, t in enumerate(ts)}  # noqa: E731
     safetensors.torch.save_file(dense(tensors), f"{stem}.inputs.safetensors")
     safetensors.torch.save_file(dense(expected), f"{stem}.expected.safetensors")
     rtol, atol = tolerance_of(op, dtype)
@@ -195,7 +209,8 @@ def export_operator(name: str, options: argparse.Namespace) -> list[tuple[str, s
 
 
 def prepare() -> None:
-    """In each process: quiet, one thread."""
+    """In each process: quiet, one thread, no instructions that torch dies of."""
+    instructions.settle()
     os.environ.setdefault("PYTORCH_TEST_WITH_SLOW", "0")
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)

@@ -25,6 +25,12 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from cupel.worker.instructions import settle  # noqa: E402
+
+settle()  # Before torch computes anything.
+
 Case = tuple[nn.Module, tuple[Any, ...], dict[str, Any]]
 CASES: dict[str, Callable[[], Case]] = {}
 

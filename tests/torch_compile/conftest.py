@@ -14,7 +14,9 @@ import torch  # noqa: E402
 from torch._dynamo.backends.registry import register_backend  # noqa: E402
 
 from cupel.torch import backend  # noqa: E402
+from cupel.worker.instructions import settle  # noqa: E402
 
+settle()  # Before torch computes anything.
 register_backend(backend, name="cupel")
 torch.set_num_threads(1)
 

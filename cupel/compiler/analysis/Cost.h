@@ -4,14 +4,14 @@
 
 #pragma once
 
+#include "cupel/ir/stablehlo/TypeRules.h"
 #include "cupel/runtime/Executable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace cupel::compiler {
 
-/// The bytes a value of this type takes; 0 where the type does not say.
-int64_t bytesOf(mlir::Type type);
+using stablehlo::bytesOf;
 
 /// All but the temporary bytes, for which see MemoryEstimate.h.
 runtime::CostEstimate estimateCost(mlir::func::FuncOp entry);

@@ -1,5 +1,6 @@
 #include "cupel/compiler/analysis/Inspect.h"
 
+#include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/reference/ShardsOf.h"
 
@@ -83,6 +84,30 @@ Status describeValue(mlir::Type type, DictionaryAttr attributes, ModuleOp module
   return {};
 }
 
+/// The layout in which a value that may lie in any costs nothing: where it comes from a
+/// transposition, its elements stay where they were.
+std::string freeLayout(mlir::Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return "";
+  // Dimension i of the result is dimension order[i] of what is looked at.
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
+      for (int64_t &dim : order)
+        dim = transpose.getPermutation()[dim];
+    } else if (!isa<sdy::ShardingConstraintOp>(op)) {
+      break;
+    }
+    value = op->getOperand(0);
+  }
+  std::string text = "}";
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) // The major ones last.
+    text = (dim + 1 < type.getRank() ? "," : "") +
+           std::to_string(llvm::find(order, dim) - order.begin()) + text;
+  return "{" + text;
+}
+
 } // namespace
 
 Status inspect(ModuleOp module, func::FuncOp entry, ProgramInfo &info) {
@@ -111,6 +136,8 @@ Status inspect(ModuleOp module, func::FuncOp entry, ProgramInfo &info) {
         !verdict)
       return Error{verdict.error().code,
                    "result " + std::to_string(i) + ": " + verdict.error().message};
+    if (value.layoutMode == "auto" && entry.getBody().hasOneBlock())
+      value.layoutMode = freeLayout(entry.getBody().front().getTerminator()->getOperand(i));
     info.results.push_back(std::move(value));
   }
   for (ValueInfo &argument : info.arguments)

@@ -4,7 +4,6 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/ShardsOf.h"
 #include "cupel/compiler/analysis/Cost.h"
-#include "cupel/compiler/analysis/OpKinds.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -29,51 +28,18 @@ bool handsOn(Operation &op) {
     return op.getNumOperands() == 1 && op.getNumResults() == 1 &&
            llvm::is_contained({"Sharding", "LayoutConstraint", "annotate_device_placement"},
                               call.getCallTargetName());
-  if (isa<stablehlo::BitcastConvertOp>(op))
-    return bytesOf(op.getOperand(0).getType()) == bytesOf(op.getResult(0).getType());
-  return isa<stablehlo::ReshapeOp, stablehlo::OptimizationBarrierOp>(op) ||
-         (op.getName().getDialectNamespace() == "sdy" && op.getNumRegions() == 0 &&
+  // Elements of less than a byte are kept in whole ones, so that bytes may differ all the same.
+  if (op.hasTrait<stablehlo::KeepsBytes>())
+    return llvm::all_of(llvm::zip_equal(op.getOperandTypes(), op.getResultTypes()), [](auto pair) {
+      return bytesOf(std::get<0>(pair)) == bytesOf(std::get<1>(pair));
+    });
+  return (op.getName().getDialectNamespace() == "sdy" && op.getNumRegions() == 0 &&
           op.getNumOperands() == op.getNumResults());
 }
 
 /// Writes into operand i where it may, to give result i.
 bool updatesInPlace(Operation &op, unsigned operand) {
-  if (isa<stablehlo::DynamicUpdateSliceOp>(op))
-    return operand == 0;
-  return isa<stablehlo::ScatterOp>(op) && operand < op.getNumResults();
-}
-
-/// What a kernel takes for itself, of the size of tensors.
-int64_t scratchOf(Operation &op) {
-  auto total = [](auto types) {
-    int64_t bytes = 0;
-    for (mlir::Type type : types)
-      bytes += bytesOf(type);
-    return bytes;
-  };
-  if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
-    // A padded or dilated copy of the input.
-    auto lhs = dyn_cast<RankedTensorType>(op.getOperand(0).getType());
-    if (!lhs || !lhs.hasStaticShape())
-      return 0;
-    ArrayRef<int64_t> spatial = convolution.getDimensionNumbers().getInputSpatialDimensions();
-    SmallVector<int64_t> shape(lhs.getShape());
-    if (std::optional<ArrayRef<int64_t>> dilation = convolution.getLhsDilation())
-      for (auto [dim, factor] : llvm::zip(spatial, *dilation))
-        shape[dim] = shape[dim] ? (shape[dim] - 1) * factor + 1 : 0;
-    if (std::optional<DenseIntElementsAttr> padding = convolution.getPadding()) {
-      size_t i = 0;
-      for (const APInt &amount : padding->getValues<APInt>())
-        if (i / 2 < spatial.size())
-          shape[spatial[i++ / 2]] += amount.getSExtValue();
-    }
-    bool isPadded = ArrayRef(shape) != lhs.getShape() &&
-                    llvm::all_of(shape, [](int64_t size) { return size >= 0; });
-    return isPadded ? bytesOf(RankedTensorType::get(shape, lhs.getElementType())) : 0;
-  }
-  if (isa<stablehlo::SortOp>(op))
-    return total(op.getOperandTypes());
-  return 0;
+  return op.hasTrait<stablehlo::UpdatesOperands>() && operand < op.getNumResults();
 }
 
 class Simulation {
@@ -212,9 +178,9 @@ private:
   template <typename EndsHere>
   SmallVector<Memories> step(Operation &op, Frame &frame, EndsHere endsHere) {
     SmallVector<Memories> results;
-    if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
-      return runLoop(loop, take(op, frame, endsHere), frame);
-    if (isa<stablehlo::IfOp, stablehlo::CaseOp>(op)) {
+    if (op.hasTrait<stablehlo::Loops>())
+      return runLoop(op, take(op, frame, endsHere), frame);
+    if (op.hasTrait<stablehlo::Branches>()) {
       for (Region &region : op.getRegions()) {
         for (const Memories &memories : results)
           dropAll(memories);
@@ -234,31 +200,30 @@ private:
       --depth;
       return results;
     }
-    if (isa<sdy::NamedComputationOp, stablehlo::AsyncStartOp>(op) && op.getNumRegions() == 1) {
+    if (isa<sdy::NamedComputationOp>(op) || op.hasTrait<stablehlo::RunsOnce>()) {
       Block &body = op.getRegion(0).front();
       SmallVector<Memories> arguments = take(op, frame, endsHere);
       for (auto [argument, memories] : llvm::zip(body.getArguments(), arguments))
         frame[argument] = memories;
       results = run(body, frame, false);
-      if (!isa<stablehlo::AsyncStartOp>(op))
+      if (!op.hasTrait<stablehlo::Packs>())
         return results;
       Memories all;
       for (const Memories &memories : results)
         all.append(memories);
       return {all};
     }
-    if (isa<stablehlo::AsyncDoneOp>(op) || isa<stablehlo::GetTupleElementOp>(op)) {
+    if (op.hasTrait<stablehlo::Unpacks>()) {
       Memories all = frame.lookup(op.getOperand(0));
       for (unsigned i = 0; i < op.getNumResults(); ++i) {
-        size_t at = i;
-        if (auto element = dyn_cast<stablehlo::GetTupleElementOp>(op))
-          at = element.getIndex();
+        auto index = op.getAttrOfType<IntegerAttr>("index");
+        size_t at = index ? index.getInt() : i;
         results.push_back(at < all.size() ? Memories{all[at]} : Memories());
         holdAll(results.back());
       }
       return results;
     }
-    if (isa<stablehlo::TupleOp>(op)) {
+    if (op.hasTrait<stablehlo::Packs>()) {
       Memories all;
       for (mlir::Value operand : op.getOperands())
         all.append(frame.lookup(operand));
@@ -267,7 +232,7 @@ private:
     }
     if (auto manual = dyn_cast<sdy::ManualComputationOp>(op)) {
       runManual(manual, frame);
-    } else if (isa<stablehlo::ConstantOp>(op)) {
+    } else if (op.hasTrait<OpTrait::ConstantLike>()) {
       return results; // It is part of the program.
     } else if (handsOn(op)) {
       for (mlir::Value operand : op.getOperands()) {
@@ -276,7 +241,7 @@ private:
       }
       return results;
     }
-    bool isOne = isElementwise(op);
+    bool isOne = op.hasTrait<stablehlo::Elementwise>();
     for (auto [i, result] : llvm::enumerate(op.getResults())) {
       int64_t bytes = bytesOf(result.getType());
       int reused = -1;
@@ -292,8 +257,8 @@ private:
       results.push_back({reused >= 0 ? reused : make(bytes)});
       holdAll(results.back());
     }
-    if (int64_t scratch = scratchOf(op))
-      touch(scratch);
+    if (auto greedy = dyn_cast<stablehlo::ScratchOpInterface>(op))
+      touch(greedy.getScratchBytes());
     return results;
   }
 
@@ -302,9 +267,8 @@ private:
     return type && type.hasStaticShape() ? type.getNumElements() : -1;
   }
 
-  SmallVector<Memories> runLoop(stablehlo::WhileOp loop, SmallVector<Memories> values,
-                                Frame &frame) {
-    Block &condition = loop.getCond().front(), &body = loop.getBody().front();
+  SmallVector<Memories> runLoop(Operation &loop, SmallVector<Memories> values, Frame &frame) {
+    Block &condition = loop.getRegion(0).front(), &body = loop.getRegion(1).front();
     // The second turn has values of the loop's own, the third finds nothing new.
     for (int turn = 0; turn < 2; ++turn) {
       for (auto [argument, memories] : llvm::zip(condition.getArguments(), values))

@@ -43,29 +43,6 @@ struct Link {
   bool passes;
 };
 
-/// How many leading dimensions of a custom call count matrices that it takes one by one.
-int64_t batchDimsOf(Operation &op) {
-  int64_t count = 0;
-  if (isa<stablehlo::CustomCallOp>(op))
-    if (auto attributes = op.getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes"))
-      if (auto text = attributes.getAs<StringAttr>("num_batch_dims"))
-        if (text.getValue().getAsInteger(10, count) || count < 0)
-          count = 0;
-  return count;
-}
-
-bool passesElements(Operation &op) {
-  // Sharding constraints, groups, manual computations, calls and control flow hand on what they
-  // get.
-  if (op.getName().getDialectNamespace() != "stablehlo")
-    return true;
-  return !isa<stablehlo::BroadcastInDimOp, stablehlo::ReduceOp, stablehlo::DotGeneralOp,
-              stablehlo::ConvolutionOp, stablehlo::ConcatenateOp, stablehlo::SliceOp,
-              stablehlo::DynamicSliceOp, stablehlo::PadOp, stablehlo::DynamicUpdateSliceOp,
-              stablehlo::ScatterOp, stablehlo::ReduceWindowOp, stablehlo::GatherOp,
-              stablehlo::CustomCallOp>(op);
-}
-
 int64_t rankOf(mlir::Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() ? type.getRank() : -1;
@@ -201,35 +178,37 @@ private:
       linkAll(a, b);
   }
 
-  void linkReshape(mlir::Value from, mlir::Value to) {
-    if (rankOf(from) < 0 || rankOf(to) < 0)
-      return;
-    // Walk both shapes; where products agree a new group begins, and the outermost dimensions of a
-    // group that are not of size 1 go together.
-    int64_t i = 0, j = 0, ranks[2] = {rankOf(from), rankOf(to)};
-    while (i < ranks[0] && j < ranks[1]) {
-      if (sizeOf(from, i) == 1) {
-        ++i;
-        continue;
+  /// Dimensions go together as far as they begin with the same factors, and these may be split.
+  void linkRule(Operation &op, sdy::OpShardingRuleAttr rule) {
+    SmallVector<std::pair<mlir::Value, sdy::TensorMappingAttr>> values;
+    auto add = [&](mlir::Value value, sdy::TensorMappingAttr mapping) {
+      if (static_cast<int64_t>(mapping.getDimMappings().size()) == rankOf(value))
+        values.emplace_back(value, mapping);
+    };
+    for (auto [operand, mapping] : llvm::zip(op.getOperands(), rule.getOperandMappings()))
+      add(operand, mapping);
+    for (auto [result, mapping] : llvm::zip(op.getResults(), rule.getResultMappings()))
+      add(result, mapping);
+    auto maySplit = [&](int64_t factor) {
+      return !llvm::is_contained(rule.getNeedReplicationFactors(), factor) &&
+             !llvm::is_contained(rule.getBlockedPropagationFactors(), factor);
+    };
+    auto linkDims = [&](auto &from, int64_t fromDim, auto &to, int64_t toDim) {
+      int64_t outer = 1;
+      for (auto [a, b] : llvm::zip(from.second.getDimMappings()[fromDim].getFactorIndices(),
+                                   to.second.getDimMappings()[toDim].getFactorIndices())) {
+        if (a != b || !maySplit(a))
+          break;
+        outer *= rule.getFactorSizes()[a];
       }
-      if (sizeOf(to, j) == 1) {
-        ++j;
-        continue;
-      }
-      int64_t a = sizeOf(from, i), b = sizeOf(to, j);
-      link(from, i++, to, j++, std::gcd(a, b));
-      while (a != b) {
-        if (a < b) {
-          if (i == ranks[0])
-            return;
-          a *= sizeOf(from, i++);
-        } else {
-          if (j == ranks[1])
-            return;
-          b *= sizeOf(to, j++);
-        }
-      }
-    }
+      if (outer > 1)
+        link(from.first, fromDim, to.first, toDim, outer);
+    };
+    for (size_t i = 0; i < values.size(); ++i)
+      for (size_t j = i + 1; j < values.size(); ++j)
+        for (int64_t from = 0; from < rankOf(values[i].first); ++from)
+          for (int64_t to = 0; to < rankOf(values[j].first); ++to)
+            linkDims(values[i], from, values[j], to);
   }
 
   void visit(func::FuncOp function) {
@@ -240,11 +219,13 @@ private:
   }
 
   void visit(Operation &op) {
-    passes = passesElements(op);
+    passes = true; // Shardings, groups, calls and control flow hand on what they get.
     if (auto sharding = op.getAttrOfType<sdy::TensorShardingPerValueAttr>("sdy.sharding"))
       for (auto [result, one] : llvm::zip(op.getResults(), sharding.getShardings()))
         seed(result, one);
-    if (auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op)) {
+    if (auto rule = op.getAttrOfType<sdy::OpShardingRuleAttr>("sdy.sharding_rule")) {
+      linkRule(op, rule);
+    } else if (auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op)) {
       seed(constraint.getResult(), constraint.getSharding());
       linkAll(constraint.getInput(), constraint.getResult());
     } else if (auto reshard = dyn_cast<sdy::ReshardOp>(op)) {
@@ -279,55 +260,13 @@ private:
       visitCall(op, SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(&op, call.getCalleeAttr()));
     } else if (auto composite = dyn_cast<stablehlo::CompositeOp>(op)) {
       visitCall(op, module.lookupSymbol<func::FuncOp>(composite.getDecomposition()));
-    } else if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
-      for (auto [i, dim] : llvm::enumerate(broadcast.getBroadcastDimensions()))
-        link(op.getOperand(0), i, op.getResult(0), dim);
-    } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
-      for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
-        link(op.getOperand(0), dim, op.getResult(0), i);
-    } else if (isa<stablehlo::ReshapeOp>(op)) {
-      linkReshape(op.getOperand(0), op.getResult(0));
-    } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
-      unsigned count = op.getNumOperands() / 2;
-      for (unsigned i = 0; i < count; ++i) {
-        int64_t kept = 0;
-        for (int64_t dim = 0; dim < rankOf(op.getOperand(i)); ++dim)
-          if (!llvm::is_contained(reduce.getDimensions(), dim))
-            link(op.getOperand(i), dim, op.getResult(i), kept++);
-      }
-    } else if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
-      auto numbers = dot.getDotDimensionNumbers();
-      int64_t at = 0;
-      for (auto [l, r] :
-           llvm::zip(numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions())) {
-        link(op.getOperand(0), l, op.getResult(0), at);
-        link(op.getOperand(1), r, op.getResult(0), at++);
-      }
-      auto free = [&](unsigned operand, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracted) {
-        for (int64_t dim = 0; dim < rankOf(op.getOperand(operand)); ++dim)
-          if (!llvm::is_contained(batch, dim) && !llvm::is_contained(contracted, dim))
-            link(op.getOperand(operand), dim, op.getResult(0), at++);
-      };
-      free(0, numbers.getLhsBatchingDimensions(), numbers.getLhsContractingDimensions());
-      free(1, numbers.getRhsBatchingDimensions(), numbers.getRhsContractingDimensions());
-    } else if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
-      auto numbers = convolution.getDimensionNumbers();
-      link(op.getOperand(0), numbers.getInputBatchDimension(), op.getResult(0),
-           numbers.getOutputBatchDimension());
-      link(op.getOperand(1), numbers.getKernelOutputFeatureDimension(), op.getResult(0),
-           numbers.getOutputFeatureDimension());
-    } else if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op)) {
-      for (mlir::Value operand : op.getOperands())
-        for (int64_t dim = 0; dim < rankOf(operand); ++dim)
-          if (dim != static_cast<int64_t>(concatenate.getDimension()))
-            link(operand, dim, op.getResult(0), dim);
-    } else if (isa<stablehlo::WhileOp>(op)) {
+    } else if (op.hasTrait<stablehlo::Loops>()) {
       Region &body = op.getRegion(1);
       linkLists(op.getOperands(), body.getArguments());
       linkLists(op.getOperands(), op.getResults());
       visitBlock(body.front());
       linkLists(body.front().getTerminator()->getOperands(), op.getResults());
-    } else if (op.getNumRegions() && isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
+    } else if (op.hasTrait<stablehlo::Branches>()) {
       for (Region &region : op.getRegions()) {
         visitBlock(region.front());
         linkLists(region.front().getTerminator()->getOperands(), op.getResults());
@@ -336,47 +275,12 @@ private:
       linkLists(op.getOperands(), op.getRegion(0).getArguments());
       visitBlock(op.getRegion(0).front());
       linkLists(op.getRegion(0).front().getTerminator()->getOperands(), op.getResults());
-    } else if (isa<stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::PadOp,
-                   stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp,
-                   stablehlo::ReduceWindowOp>(op)) {
-      // Dimensions that keep their size.
-      linkAll(op.getOperand(0), op.getResult(0));
-    } else if (int64_t batch = batchDimsOf(op)) {
-      for (mlir::Value operand : op.getOperands())
-        for (mlir::Value result : op.getResults())
-          for (int64_t dim = 0; dim < std::min({batch, rankOf(operand), rankOf(result)}); ++dim)
-            link(operand, dim, result, dim);
-    } else if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
-      // Dimensions that slices take whole, and those that indices and operand share.
-      auto numbers = gather.getDimensionNumbers();
-      int64_t row = 0;
-      for (int64_t dim = 0; dim < rankOf(op.getResult(0)); ++dim) {
-        if (llvm::is_contained(numbers.getOffsetDims(), dim))
-          continue;
-        row += row == numbers.getIndexVectorDim();
-        if (row < rankOf(op.getOperand(1)))
-          link(op.getOperand(1), row, op.getResult(0), dim);
-        for (auto [i, shared] : llvm::enumerate(numbers.getStartIndicesBatchingDims()))
-          if (shared == row)
-            link(op.getOperand(0), numbers.getOperandBatchingDims()[i], op.getResult(0), dim);
-        ++row;
-      }
-      size_t next = 0;
-      for (int64_t dim = 0; dim < rankOf(op.getOperand(0)); ++dim) {
-        if (llvm::is_contained(numbers.getCollapsedSliceDims(), dim) ||
-            llvm::is_contained(numbers.getOperandBatchingDims(), dim))
-          continue;
-        if (next < numbers.getOffsetDims().size())
-          link(op.getOperand(0), dim, op.getResult(0), numbers.getOffsetDims()[next++]);
-      }
-    } else if (op.getNumResults()) {
-      // Elementwise and what else keeps shapes (sort, reverse, convert, ...).
-      for (mlir::Value operand : op.getOperands())
-        for (mlir::Value result : op.getResults())
-          if (rankOf(operand) > 0 && rankOf(operand) == rankOf(result) &&
-              cast<RankedTensorType>(operand.getType()).getShape() ==
-                  cast<RankedTensorType>(result.getType()).getShape())
-            linkAll(operand, result);
+    } else {
+      stablehlo::DimensionRule rule = stablehlo::dimensionRuleOf(&op);
+      passes = rule.passesElements;
+      for (const stablehlo::DimensionLink &one : rule.links)
+        link(op.getOperand(one.operand), one.operandDim, op.getResult(one.result), one.resultDim,
+             one.outer);
     }
   }
 
@@ -405,25 +309,8 @@ private:
   std::vector<Link> links;
 };
 
-/// The sharding found for a value, in dimensions that it cuts evenly.
-Result<tensor::Shards> shardsFound(const State &state, ArrayRef<int64_t> shape) {
-  sdy::MeshAttr mesh = state.mesh;
-  MLIRContext *context = mesh.getContext();
-  SmallVector<sdy::DimensionShardingAttr> dims;
-  for (auto [size, axes] : llvm::zip(shape, state.dims)) {
-    std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
-    bool even = parts && *parts && size % *parts == 0;
-    dims.push_back(sdy::DimensionShardingAttr::get(
-        context, even ? ArrayRef<sdy::AxisRefAttr>(axes) : ArrayRef<sdy::AxisRefAttr>(),
-        /*is_closed=*/true, std::nullopt));
-  }
-  return reference::shardsOf(
-      sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum), mesh);
-}
-
-/// Calls the handler with [kind], tiles and devices (see Shards) and the call's own key.
-Status tell(const CallHandler &handler, stablehlo::CustomCallOp call,
-            const tensor::Shards &shards) {
+/// The call's own key, as its handler takes it.
+CallAttributes keyOf(stablehlo::CustomCallOp call) {
   CallAttributes attributes;
   for (StringRef place : {"mhlo.backend_config", "backend_config"})
     if (auto dictionary = call->getAttrOfType<DictionaryAttr>(place))
@@ -433,6 +320,12 @@ Status tell(const CallHandler &handler, stablehlo::CustomCallOp call,
         std::memcpy(scalar.bits, &number, sizeof(number));
         attributes["key"] = {scalar};
       }
+  return attributes;
+}
+
+/// Calls the handler with [kind], tiles and devices (see Shards).
+Status tell(const CallHandler &handler, const CallAttributes &attributes,
+            const tensor::Shards &shards) {
   auto list = [](const std::vector<int64_t> &numbers) {
     return tensor::Tensor::of<tensor::DType::I64>({static_cast<int64_t>(numbers.size())}, numbers);
   };
@@ -445,7 +338,22 @@ Status tell(const CallHandler &handler, stablehlo::CustomCallOp call,
 
 } // namespace
 
-Status reportShardings(ModuleOp module, func::FuncOp entry) {
+Result<tensor::Shards> evenShards(sdy::MeshAttr mesh, ArrayRef<Axes> found,
+                                  ArrayRef<int64_t> shape) {
+  MLIRContext *context = mesh.getContext();
+  SmallVector<sdy::DimensionShardingAttr> dims;
+  for (auto [size, axes] : llvm::zip(shape, found)) {
+    std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
+    bool even = parts && *parts && size % *parts == 0;
+    dims.push_back(sdy::DimensionShardingAttr::get(
+        context, even ? ArrayRef<sdy::AxisRefAttr>(axes) : ArrayRef<sdy::AxisRefAttr>(),
+        /*is_closed=*/true, std::nullopt));
+  }
+  return reference::shardsOf(
+      sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum), mesh);
+}
+
+Status reportShardings(ModuleOp module, func::FuncOp entry, RunsOutside outside) {
   SmallVector<stablehlo::CustomCallOp> inquiries;
   module.walk([&](stablehlo::CustomCallOp call) {
     if (call.getCallTargetName() == kInspectShardingTarget && call->getNumOperands() == 1 &&
@@ -457,6 +365,7 @@ Status reportShardings(ModuleOp module, func::FuncOp entry) {
     return {};
   Propagation propagation(module, entry);
   propagation.run();
+  std::vector<std::pair<CallAttributes, tensor::Shards>> answers;
   for (stablehlo::CustomCallOp call : inquiries) {
     mlir::Value value = call->getOperand(0);
     tensor::Shards shards = tensor::Shards::replicated();
@@ -465,15 +374,20 @@ Status reportShardings(ModuleOp module, func::FuncOp entry) {
     } else if (const State *state = propagation.find(value);
                state && state->mesh && rankOf(value) > 0) {
       Result<tensor::Shards> found =
-          shardsFound(*state, cast<RankedTensorType>(value.getType()).getShape());
+          evenShards(state->mesh, state->dims, cast<RankedTensorType>(value.getType()).getShape());
       if (found)
         shards = std::move(*found);
     }
-    if (Status status = tell(*handler, call, shards); !status)
-      return status;
+    answers.emplace_back(keyOf(call), std::move(shards));
     call.erase();
   }
-  return {};
+  Status told;
+  outside([&] {
+    for (auto &[attributes, shards] : answers)
+      if (told)
+        told = tell(*handler, attributes, shards);
+  });
+  return told;
 }
 
 void forEachSharding(
@@ -507,7 +421,7 @@ void propagateShardings(ModuleOp module, func::FuncOp entry, const std::vector<b
     if (result.hasShards || result.isToken || !allowed(i) || !state || !state->mesh ||
         state->dims.size() != result.shape.size())
       continue;
-    Result<tensor::Shards> shards = shardsFound(*state, result.shape);
+    Result<tensor::Shards> shards = evenShards(state->mesh, state->dims, result.shape);
     if (!shards || !shards->isEven(result.shape))
       continue;
     bool fits = llvm::all_of(

@@ -1,7 +1,6 @@
 #include "cupel/compiler/partition/Partition.h"
 
 #include "cupel/reference/ShardsOf.h"
-#include "cupel/compiler/analysis/OpKinds.h"
 #include "cupel/compiler/analysis/Propagate.h"
 #include "cupel/compiler/passes/CombineReductions.h"
 #include "cupel/compiler/passes/InlineCalls.h"
@@ -274,11 +273,9 @@ bool Partitioner::lower(Operation &op) {
                 llvm::all_of(op.getResultTypes(), isStaticTensor);
   if (!isFine)
     return false;
-  if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
-    return lowerConstant(constant);
-  if (auto iota = dyn_cast<stablehlo::IotaOp>(op))
-    return lowerIota(iota);
-  if (isElementwise(op))
+  if (auto rule = rules().find(op.getName().getStringRef()); rule != rules().end())
+    return (this->*rule->second)(op);
+  if (op.hasTrait<stablehlo::Elementwise>())
     return lowerElementwise(op);
   if (auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op))
     return lowerConstraint(op, constraint.getSharding());
@@ -286,45 +283,40 @@ bool Partitioner::lower(Operation &op) {
     return lowerConstraint(op, reshard.getSharding());
   if (isa<sdy::ShardingGroupOp>(op))
     return true;
-  if (isa<sdy::PropagationBarrierOp, stablehlo::OptimizationBarrierOp>(op)) {
+  if (isa<sdy::PropagationBarrierOp>(op) || op.hasTrait<stablehlo::Identity>()) {
     for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
       map[result] = Local(local(operand));
     return true;
   }
   if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
     return lowerManual(manual);
-  if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op))
-    return lowerBroadcast(broadcast);
-  if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op))
-    return lowerTranspose(transpose);
-  if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op))
-    return lowerReshape(reshape);
-  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
-    return lowerReduce(reduce);
-  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op))
-    return lowerDot(dot);
-  if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
-    return lowerConvolution(convolution);
-  if (auto gather = dyn_cast<stablehlo::GatherOp>(op))
-    return lowerGather(gather);
-  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
-    return lowerScatter(scatter);
-  if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
-    return lowerWhile(loop);
-  if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op))
+  if (op.hasTrait<stablehlo::Loops>())
+    return lowerLoop(op);
+  if (op.hasTrait<stablehlo::Branches>())
     return lowerBranches(op);
-  if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
-    return lowerCustomCall(call);
   if (std::optional<bool> done = lowerAlongDimensions(op))
     return *done;
-  // What these give depends on who asks, or they talk to others themselves.
-  bool isOwn =
-      op.getName().getDialectNamespace() == "stablehlo" &&
-      isa<stablehlo::CholeskyOp, stablehlo::TriangularSolveOp, stablehlo::FftOp,
-          stablehlo::RngBitGeneratorOp, stablehlo::ReduceWindowOp, stablehlo::SelectAndScatterOp,
-          stablehlo::BitcastConvertOp, stablehlo::BatchNormGradOp, stablehlo::BatchNormInferenceOp,
-          stablehlo::BatchNormTrainingOp, stablehlo::MapOp>(op);
-  return isOwn && computeWhole(op);
+  return isAlikeEverywhere(op) && computeWhole(op);
+}
+
+const Partitioner::Rules &Partitioner::rules() {
+  static const Rules all = [] {
+    Rules made;
+    addElementRules(made);
+    addSumRules(made);
+    addCallRules(made);
+    return made;
+  }();
+  return all;
+}
+
+bool Partitioner::isAlikeEverywhere(Operation &op) {
+  auto differs = [](Operation *inner) {
+    return inner->hasTrait<stablehlo::DependsOnProcess>() ? WalkResult::interrupt()
+                                                          : WalkResult::advance();
+  };
+  return op.getName().getDialectNamespace() == "stablehlo" && isMemoryEffectFree(&op) &&
+         !op.walk(differs).wasInterrupted();
 }
 
 /// The one mesh of several devices that the program speaks of.

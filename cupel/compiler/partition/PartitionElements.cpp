@@ -3,13 +3,12 @@
 #include "cupel/reference/ShardsOf.h"
 #include "cupel/compiler/partition/Partitioner.h"
 
-#include <functional>
-
 namespace cupel::compiler {
 
 using namespace mlir;
 
-bool Partitioner::lowerConstant(stablehlo::ConstantOp constant) {
+bool Partitioner::lowerConstant(Operation &op) {
+  auto constant = cast<stablehlo::ConstantOp>(op);
   Split split = Split::whole(rankOf(constant));
   auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
   if (elements && elements.isSplat())
@@ -24,7 +23,8 @@ bool Partitioner::lowerConstant(stablehlo::ConstantOp constant) {
   return true;
 }
 
-bool Partitioner::lowerIota(stablehlo::IotaOp iota) {
+bool Partitioner::lowerIota(Operation &op) {
+  auto iota = cast<stablehlo::IotaOp>(op);
   Location loc = iota.getLoc();
   Split split = hintOf(iota.getResult());
   RankedTensorType type = device.pieceType(iota.getType(), split);
@@ -49,26 +49,25 @@ bool Partitioner::lowerIota(stablehlo::IotaOp iota) {
 
 MeshAxes Partitioner::summandsThrough(Operation &op) {
   auto of = [&](unsigned i) { return local(op.getOperand(i)).split.unreduced; };
-  if (isa<stablehlo::NegateOp>(op))
-    return of(0);
+  auto isFloat = [](mlir::Value value) { return isa<FloatType>(getElementTypeOrSelf(value)); };
+  // Sums that are taken over devices in the same way.
+  auto areAlike = [&](unsigned i) { return of(i) == of(0); };
+  if (op.hasTrait<stablehlo::Linear>())
+    return llvm::all_of(llvm::seq(op.getNumOperands()), areAlike) ? of(0) : MeshAxes();
   // Rounds every summand, which is for the program to ask for.
-  if (isa<stablehlo::ConvertOp>(op) && local(op.getOperand(0)).keepsSummands &&
-      isa<FloatType>(getElementTypeOrSelf(op.getOperand(0))) &&
-      isa<FloatType>(getElementTypeOrSelf(op.getResult(0))))
+  if (op.hasTrait<stablehlo::LinearButRounds>() && local(op.getOperand(0)).keepsSummands &&
+      isFloat(op.getOperand(0)) && isFloat(op.getResult(0)))
     return of(0);
-  if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(op))
-    return of(0) == of(1) ? of(0) : MeshAxes();
   auto isFree = [&](unsigned i, const MeshAxes &axes) {
     return llvm::none_of(axes, [&](int axis) { return local(op.getOperand(i)).split.uses(axis); });
   };
-  if (isa<stablehlo::MultiplyOp>(op)) {
+  if (op.hasTrait<stablehlo::LinearInEach>()) {
     if (!of(0).empty() && isFree(1, of(0)))
       return of(0);
     if (!of(1).empty() && isFree(0, of(1)))
       return of(1);
   }
-  if (isa<stablehlo::DivideOp>(op) && isa<FloatType>(getElementTypeOrSelf(op.getResult(0))) &&
-      isFree(1, of(0)))
+  if (op.hasTrait<stablehlo::LinearInFirst>() && isFloat(op.getResult(0)) && isFree(1, of(0)))
     return of(0);
   return {};
 }
@@ -151,7 +150,8 @@ bool Partitioner::move(Operation &op, const Split &from, Split to) {
   return made;
 }
 
-bool Partitioner::lowerBroadcast(stablehlo::BroadcastInDimOp op) {
+bool Partitioner::lowerBroadcast(Operation &given) {
+  auto op = cast<stablehlo::BroadcastInDimOp>(given);
   mlir::Value operand = op.getOperand(), result = op.getResult();
   Split from = local(operand).split, hint = hintOf(result), to = Split::whole(rankOf(result));
   SmallVector<bool> isTaken(rankOf(result), false);
@@ -180,14 +180,16 @@ bool Partitioner::lowerBroadcast(stablehlo::BroadcastInDimOp op) {
   return move(*op.getOperation(), from, to);
 }
 
-bool Partitioner::lowerTranspose(stablehlo::TransposeOp op) {
+bool Partitioner::lowerTranspose(Operation &given) {
+  auto op = cast<stablehlo::TransposeOp>(given);
   Split from = local(op.getOperand()).split, to = Split::whole(rankOf(op.getResult()));
   for (auto [i, dim] : llvm::enumerate(op.getPermutation()))
     to.dims[i] = from.dims[dim];
   return move(*op.getOperation(), from, to);
 }
 
-bool Partitioner::lowerReshape(stablehlo::ReshapeOp op) {
+bool Partitioner::lowerReshape(Operation &given) {
+  auto op = cast<stablehlo::ReshapeOp>(given);
   mlir::Value operand = op.getOperand(), result = op.getResult();
   Split now = local(operand).split, from = Split::whole(rankOf(operand)),
         to = Split::whole(rankOf(result));
@@ -218,65 +220,15 @@ bool Partitioner::lowerReshape(stablehlo::ReshapeOp op) {
 }
 
 std::optional<bool> Partitioner::lowerAlongDimensions(Operation &op) {
-  std::function<bool(int64_t)> keep;
-  size_t shaped = op.getNumOperands(); // Operands that are split; those behind are whole.
-  std::function<void(Operation *, const Split &)> adapt = [](Operation *, const Split &) {};
-  int64_t rank = op.getNumResults() ? rankOf(op.getResult(0)) : 0;
-  auto resized = [this](ArrayRef<int64_t> sizes, const Split &split) {
-    SmallVector<int64_t> local(sizes);
-    for (auto [size, axes] : llvm::zip_equal(local, split.dims))
-      size /= device.parts(axes);
-    return device.builder.getDenseI64ArrayAttr(local);
-  };
-  if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op)) {
-    keep = [dim = static_cast<int64_t>(concatenate.getDimension())](int64_t d) { return d != dim; };
-  } else if (auto sort = dyn_cast<stablehlo::SortOp>(op)) {
-    int64_t dim = sort.getDimension() < 0 ? sort.getDimension() + rank : sort.getDimension();
-    keep = [dim](int64_t d) { return d != dim; };
-  } else if (auto reverse = dyn_cast<stablehlo::ReverseOp>(op)) {
-    keep = [dims = llvm::to_vector(reverse.getDimensions())](int64_t d) {
-      return !llvm::is_contained(dims, d);
-    };
-  } else if (isa<stablehlo::CholeskyOp, stablehlo::TriangularSolveOp>(op)) {
-    keep = [rank](int64_t d) { return d < rank - 2; };
-  } else if (auto slice = dyn_cast<stablehlo::SliceOp>(op)) {
-    SmallVector<int64_t> limits(slice.getLimitIndices());
-    keep = [slice, shape = llvm::to_vector(shapeOf(op.getOperand(0)))](int64_t d) mutable {
-      return slice.getStartIndices()[d] == 0 && slice.getLimitIndices()[d] == shape[d] &&
-             slice.getStrides()[d] == 1;
-    };
-    adapt = [=](Operation *made, const Split &split) {
-      made->setAttr("limit_indices", resized(limits, split));
-    };
-  } else if (auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op)) {
-    shaped = 1;
-    SmallVector<int64_t> sizes(slice.getSliceSizes());
-    keep = [sizes, shape = llvm::to_vector(shapeOf(op.getOperand(0)))](int64_t d) {
-      return sizes[d] == shape[d];
-    };
-    adapt = [=](Operation *made, const Split &split) {
-      made->setAttr("slice_sizes", resized(sizes, split));
-    };
-  } else if (isa<stablehlo::DynamicUpdateSliceOp>(op)) {
-    shaped = 2;
-    keep = [update = llvm::to_vector(shapeOf(op.getOperand(1))),
-            shape = llvm::to_vector(shapeOf(op.getOperand(0)))](int64_t d) {
-      return update[d] == shape[d];
-    };
-  } else if (auto pad = dyn_cast<stablehlo::PadOp>(op)) {
-    shaped = 1;
-    keep = [pad](int64_t d) mutable {
-      return pad.getEdgePaddingLow()[d] == 0 && pad.getEdgePaddingHigh()[d] == 0 &&
-             pad.getInteriorPadding()[d] == 0;
-    };
-  } else {
+  stablehlo::DimensionRule rule = stablehlo::dimensionRuleOf(&op);
+  size_t shaped = rule.apartOperands; // Operands that are split; those behind are whole.
+  if (!shaped)
     return std::nullopt;
-  }
+  auto keep = [&](int64_t dim) { return llvm::is_contained(rule.apart, dim); };
   SmallVector<mlir::Value> first(op.getOperands().take_front(shaped));
   // What only moves elements moves summands as well.
   MeshAxes summands = local(first.front()).split.unreduced;
-  bool moves = isa<stablehlo::ConcatenateOp, stablehlo::ReverseOp, stablehlo::SliceOp,
-                   stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp>(op);
+  bool moves = op.hasTrait<stablehlo::Linear>();
   bool keeps = false;
   for (mlir::Value operand : first) {
     moves &= local(operand).split.unreduced == summands;
@@ -309,10 +261,23 @@ std::optional<bool> Partitioner::lowerAlongDimensions(Operation &op) {
   Operation *made = failed ? nullptr : again(op, operands, types);
   if (!made)
     return false;
-  adapt(made, split);
+  if (!rule.sizes.empty()) {
+    SmallVector<int64_t> piece(op.getAttrOfType<DenseI64ArrayAttr>(rule.sizes).asArrayRef());
+    for (auto [size, axes] : llvm::zip_equal(piece, split.dims))
+      size /= device.parts(axes);
+    made->setAttr(rule.sizes, device.builder.getDenseI64ArrayAttr(piece));
+  }
   for (auto [result, here] : llvm::zip_equal(op.getResults(), made->getResults()))
     set(result, here, split, keeps && !summands.empty());
   return true;
+}
+
+void Partitioner::addElementRules(Rules &rules) {
+  rules[stablehlo::ConstantOp::getOperationName()] = &Partitioner::lowerConstant;
+  rules[stablehlo::IotaOp::getOperationName()] = &Partitioner::lowerIota;
+  rules[stablehlo::BroadcastInDimOp::getOperationName()] = &Partitioner::lowerBroadcast;
+  rules[stablehlo::TransposeOp::getOperationName()] = &Partitioner::lowerTranspose;
+  rules[stablehlo::ReshapeOp::getOperationName()] = &Partitioner::lowerReshape;
 }
 
 } // namespace cupel::compiler

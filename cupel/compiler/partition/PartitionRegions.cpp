@@ -51,19 +51,20 @@ Split Partitioner::carried(mlir::Value value, mlir::Value result) {
   return now.split;
 }
 
-bool Partitioner::lowerWhile(stablehlo::WhileOp op) {
+bool Partitioner::lowerLoop(Operation &op) {
   SmallVector<Split> splits;
   SmallVector<mlir::Value> operands;
   SmallVector<mlir::Type> types;
-  for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
+  for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults())) {
     splits.push_back(carried(operand, result));
     operands.push_back(as(operand, splits.back()));
     types.push_back(device.pieceType(operand.getType(), splits.back()));
   }
   if (failed)
     return false;
-  Operation *made = device.make(op.getLoc(), "stablehlo.while", types, operands, {}, /*regions=*/2);
-  for (auto [from, to] : llvm::zip_equal(op->getRegions(), made->getRegions())) {
+  Operation *made = device.make(op.getLoc(), op.getName().getStringRef(), types, operands, {},
+                                /*regions=*/2);
+  for (auto [from, to] : llvm::zip_equal(op.getRegions(), made->getRegions())) {
     OpBuilder::InsertionGuard guard(device.builder);
     Block *block = device.builder.createBlock(&to, {}, types,
                                               SmallVector<Location>(types.size(), op.getLoc()));
@@ -76,7 +77,7 @@ bool Partitioner::lowerWhile(stablehlo::WhileOp op) {
       ends.push_back(from.getRegionNumber() == 0 ? whole(value) : as(value, splits[i]));
     device.make(op.getLoc(), "stablehlo.return", {}, ends);
   }
-  for (auto [i, result] : llvm::enumerate(op->getResults()))
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
     set(result, made->getResult(i), splits[i], !splits[i].unreduced.empty());
   return true;
 }
@@ -108,17 +109,18 @@ bool Partitioner::lowerBranches(Operation &op) {
   return true;
 }
 
-bool Partitioner::callApart(stablehlo::CustomCallOp op) {
+bool Partitioner::callApart(Operation &op) {
   SmallVector<mlir::Value> operands;
-  for (mlir::Value operand : op->getOperands())
+  for (mlir::Value operand : op.getOperands())
     operands.push_back(reduced(operand).value);
-  return !failed && again(*op.getOperation(), operands, {});
+  return !failed && again(op, operands, {});
 }
 
-bool Partitioner::lowerCustomCall(stablehlo::CustomCallOp op) {
+bool Partitioner::lowerCustomCall(Operation &given) {
+  auto op = cast<stablehlo::CustomCallOp>(given);
   if (auto attributes = op->getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes"))
     if (attributes.contains("cupel_partitioned") && !op->getNumResults())
-      return callApart(op);
+      return callApart(given);
   // Where and how a value lies means nothing to the value itself.
   if (llvm::is_contained({"Sharding", "LayoutConstraint", "annotate_device_placement"},
                          op.getCallTargetName()) &&
@@ -172,6 +174,10 @@ bool Partitioner::lowerCustomCall(stablehlo::CustomCallOp op) {
   for (auto [result, here] : llvm::zip_equal(op->getResults(), made->getResults()))
     set(result, here, splitFor(result));
   return true;
+}
+
+void Partitioner::addCallRules(Rules &rules) {
+  rules[stablehlo::CustomCallOp::getOperationName()] = &Partitioner::lowerCustomCall;
 }
 
 } // namespace cupel::compiler

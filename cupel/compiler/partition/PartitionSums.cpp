@@ -2,6 +2,8 @@
 
 #include "cupel/compiler/partition/Partitioner.h"
 
+#include "mlir/IR/Matchers.h"
+
 namespace cupel::compiler {
 
 using namespace mlir;
@@ -21,67 +23,37 @@ Operation *combinerOf(Region &region) {
                  llvm::all_of(first.getOperands(), [&](mlir::Value operand) {
                    return llvm::is_contained(block.getArguments(), operand);
                  });
-  bool isKnown = isa<stablehlo::AddOp, stablehlo::MultiplyOp, stablehlo::MaximumOp,
-                     stablehlo::MinimumOp, stablehlo::OrOp, stablehlo::AndOp>(first);
-  return isPlain && isKnown ? &first : nullptr;
+  return isPlain && isa<stablehlo::CombinerOpInterface>(first) ? &first : nullptr;
 }
 
 /// A constant of one number all over; null if the value is anything else.
 DenseElementsAttr splatOf(mlir::Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
-      auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-      return elements && elements.isSplat() ? elements : DenseElementsAttr();
-    }
-    if (!isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp, sdy::ShardingConstraintOp>(op))
+    if (DenseElementsAttr elements; matchPattern(op, m_Constant(&elements)))
+      return elements.isSplat() ? elements : DenseElementsAttr();
+    bool isMoved = op->hasTrait<stablehlo::MovesElements>() && op->getNumOperands() == 1;
+    if (!isMoved && !isa<sdy::ShardingConstraintOp>(op))
       return {};
     value = op->getOperand(0);
   }
   return {};
 }
 
-bool isZero(DenseElementsAttr splat) {
-  if (!splat)
-    return false;
-  mlir::Type element = splat.getElementType();
-  if (isa<FloatType>(element))
-    return splat.getSplatValue<APFloat>().isZero();
-  return element.isIntOrIndex() && splat.getSplatValue<APInt>().isZero();
-}
-
-/// Whether combining with this leaves everything as it is.
-bool isNeutral(DenseElementsAttr splat, Operation *combiner) {
-  if (!splat)
-    return false;
-  mlir::Type element = splat.getElementType();
-  if (isa<stablehlo::AddOp, stablehlo::OrOp>(combiner))
-    return isZero(splat);
-  if (auto type = dyn_cast<FloatType>(element)) {
-    APFloat value = splat.getSplatValue<APFloat>();
-    if (isa<stablehlo::MaximumOp, stablehlo::MinimumOp>(combiner))
-      return value.isInfinity() && value.isNegative() == isa<stablehlo::MaximumOp>(combiner);
-    return isa<stablehlo::MultiplyOp>(combiner) && value.isExactlyValue(1.0);
-  }
-  if (!element.isIntOrIndex())
-    return false;
-  APInt value = splat.getSplatValue<APInt>();
-  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
-  if (isa<stablehlo::MaximumOp>(combiner))
-    return isUnsigned ? value.isZero() : value.isMinSignedValue();
-  if (isa<stablehlo::MinimumOp>(combiner))
-    return isUnsigned ? value.isAllOnes() : value.isMaxSignedValue();
-  if (isa<stablehlo::AndOp>(combiner))
-    return value.isAllOnes();
-  return isa<stablehlo::MultiplyOp>(combiner) && value.isOne();
+/// A sum of numbers, which may be put off: the other combiners must be applied at once.
+bool isSum(Operation *combiner, mlir::Value result) {
+  return combiner->hasTrait<stablehlo::Linear>() && !getElementTypeOrSelf(result).isInteger(1);
 }
 
 } // namespace
 
-bool Partitioner::lowerReduce(stablehlo::ReduceOp op) {
+bool Partitioner::lowerReduce(Operation &given) {
+  auto op = cast<stablehlo::ReduceOp>(given);
   unsigned count = op->getNumResults();
   ArrayRef<int64_t> dimensions = op.getDimensions();
   Operation *combiner = count == 1 ? combinerOf(op->getRegion(0)) : nullptr;
-  bool mayCombine = combiner && isNeutral(splatOf(op->getOperand(1)), combiner);
+  DenseElementsAttr init = splatOf(op->getOperand(1));
+  bool mayCombine =
+      combiner && init && cast<stablehlo::CombinerOpInterface>(combiner).isNeutral(init);
   for (mlir::Value operand : op->getOperands())
     reduced(operand);
   if (failed)
@@ -113,7 +85,7 @@ bool Partitioner::lowerReduce(stablehlo::ReduceOp op) {
     mlir::Value value = made->getResult(i);
     Split split = to;
     if (!summed.empty()) {
-      if (isa<stablehlo::AddOp>(combiner) && !getElementTypeOrSelf(value).isInteger(1))
+      if (isSum(combiner, value))
         split.unreduced = summed;
       else
         value = device.allReduce(op.getLoc(), value, summed, combiner->getName().getStringRef());
@@ -123,7 +95,8 @@ bool Partitioner::lowerReduce(stablehlo::ReduceOp op) {
   return true;
 }
 
-bool Partitioner::lowerDot(stablehlo::DotGeneralOp op) {
+bool Partitioner::lowerDot(Operation &given) {
+  auto op = cast<stablehlo::DotGeneralOp>(given);
   mlir::Value lhs = op->getOperand(0), rhs = op->getOperand(1), result = op->getResult(0);
   Split left = reduced(lhs).split, right = reduced(rhs).split, hint = hintOf(result);
   if (failed)
@@ -184,7 +157,8 @@ bool Partitioner::lowerDot(stablehlo::DotGeneralOp op) {
   return made;
 }
 
-bool Partitioner::lowerConvolution(stablehlo::ConvolutionOp op) {
+bool Partitioner::lowerConvolution(Operation &given) {
+  auto op = cast<stablehlo::ConvolutionOp>(given);
   auto numbers = op.getDimensionNumbers();
   mlir::Value lhs = op->getOperand(0), rhs = op->getOperand(1), result = op->getResult(0);
   Split now = reduced(lhs).split, from = Split::whole(rankOf(lhs)),
@@ -211,7 +185,8 @@ SmallVector<int64_t> Partitioner::withoutVector(int64_t rank, int64_t vectorDim)
   return dims;
 }
 
-bool Partitioner::lowerGather(stablehlo::GatherOp op) {
+bool Partitioner::lowerGather(Operation &given) {
+  auto op = cast<stablehlo::GatherOp>(given);
   auto numbers = op.getDimensionNumbers();
   mlir::Value operand = op->getOperand(0), indices = op->getOperand(1), result = op->getResult(0);
   Split nowOperand = reduced(operand).split, nowIndices = reduced(indices).split;
@@ -269,13 +244,15 @@ int64_t Partitioner::positionOf(ArrayRef<int64_t> list, int64_t wanted) {
   return it == list.end() ? -1 : it - list.begin();
 }
 
-bool Partitioner::lowerScatter(stablehlo::ScatterOp op) {
+bool Partitioner::lowerScatter(Operation &given) {
+  auto op = cast<stablehlo::ScatterOp>(given);
   if (op->getNumResults() != 1)
     return computeWhole(*op.getOperation());
   auto numbers = op.getScatterDimensionNumbers();
   Operation *combiner = combinerOf(op->getRegion(0));
-  bool mayAdd = combiner && isa<stablehlo::AddOp>(combiner) && isZero(splatOf(op->getOperand(0))) &&
-                !getElementTypeOrSelf(op->getResult(0)).isInteger(1);
+  DenseElementsAttr init = splatOf(op->getOperand(0));
+  bool mayAdd = combiner && isSum(combiner, op->getResult(0)) && init &&
+                cast<stablehlo::CombinerOpInterface>(combiner).isNeutral(init);
   mlir::Value input = op->getOperand(0), indices = op->getOperand(1), updates = op->getOperand(2);
   Split nowInput = reduced(input).split, nowIndices = reduced(indices).split,
         nowUpdates = reduced(updates).split;
@@ -338,6 +315,14 @@ bool Partitioner::lowerScatter(stablehlo::ScatterOp op) {
   if (made)
     set(op->getResult(0), made->getResult(0), to);
   return made;
+}
+
+void Partitioner::addSumRules(Rules &rules) {
+  rules[stablehlo::ReduceOp::getOperationName()] = &Partitioner::lowerReduce;
+  rules[stablehlo::DotGeneralOp::getOperationName()] = &Partitioner::lowerDot;
+  rules[stablehlo::ConvolutionOp::getOperationName()] = &Partitioner::lowerConvolution;
+  rules[stablehlo::GatherOp::getOperationName()] = &Partitioner::lowerGather;
+  rules[stablehlo::ScatterOp::getOperationName()] = &Partitioner::lowerScatter;
 }
 
 } // namespace cupel::compiler

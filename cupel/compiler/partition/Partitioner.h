@@ -88,9 +88,21 @@ private:
 
   bool lower(mlir::Operation &op);
 
-  bool lowerConstant(stablehlo::ConstantOp constant);
+  /// How to split one kind of operation. Kinds are told by name only where a rule is about what the
+  /// one operation means; each of Partition*.cpp adds those it has. All else is told by traits.
+  using Rule = bool (Partitioner::*)(mlir::Operation &op);
+  using Rules = llvm::StringMap<Rule>;
+  static const Rules &rules();
+  static void addElementRules(Rules &rules);
+  static void addSumRules(Rules &rules);
+  static void addCallRules(Rules &rules);
 
-  bool lowerIota(stablehlo::IotaOp iota);
+  /// Whether every device may compute it for itself, of the same whole operands.
+  static bool isAlikeEverywhere(mlir::Operation &op);
+
+  bool lowerConstant(mlir::Operation &op);
+
+  bool lowerIota(mlir::Operation &op);
 
   /// The axes that an elementwise operation leaves to be summed over, if it may.
   MeshAxes summandsThrough(mlir::Operation &op);
@@ -105,41 +117,41 @@ private:
   /// An operation that moves elements of one operand along with their summands.
   bool move(mlir::Operation &op, const Split &from, Split to);
 
-  bool lowerBroadcast(stablehlo::BroadcastInDimOp op);
+  bool lowerBroadcast(mlir::Operation &op);
 
-  bool lowerTranspose(stablehlo::TransposeOp op);
+  bool lowerTranspose(mlir::Operation &op);
 
-  bool lowerReshape(stablehlo::ReshapeOp op);
+  bool lowerReshape(mlir::Operation &op);
 
-  bool lowerReduce(stablehlo::ReduceOp op);
+  bool lowerReduce(mlir::Operation &op);
 
-  bool lowerDot(stablehlo::DotGeneralOp op);
+  bool lowerDot(mlir::Operation &op);
 
-  bool lowerConvolution(stablehlo::ConvolutionOp op);
+  bool lowerConvolution(mlir::Operation &op);
 
   /// The dimensions of indices without that of the components.
   static mlir::SmallVector<int64_t> withoutVector(int64_t rank, int64_t vectorDim);
 
   /// Every device looks up the indices it has, in the dimensions it has where slices are whole.
-  bool lowerGather(stablehlo::GatherOp op);
+  bool lowerGather(mlir::Operation &op);
 
   static int64_t positionOf(mlir::ArrayRef<int64_t> list, int64_t wanted);
 
   /// Every device writes the updates it has, in the dimensions it has where windows are whole.
   /// Where updates of one place may be on several devices, they add them to zeros, as summands.
-  bool lowerScatter(stablehlo::ScatterOp op);
+  bool lowerScatter(mlir::Operation &op);
 
   /// The split in which something goes through control flow.
   Split carried(mlir::Value value, mlir::Value result);
 
-  bool lowerWhile(stablehlo::WhileOp op);
+  bool lowerLoop(mlir::Operation &op);
 
   bool lowerBranches(mlir::Operation &op);
 
   /// A call to the outside that every device makes for the pieces it has.
-  bool callApart(stablehlo::CustomCallOp op);
+  bool callApart(mlir::Operation &op);
 
-  bool lowerCustomCall(stablehlo::CustomCallOp op);
+  bool lowerCustomCall(mlir::Operation &op);
 
   /// Operations whose operands and results lie over each other, and that leave some dimensions
   /// alone: pieces along those are computed apart.

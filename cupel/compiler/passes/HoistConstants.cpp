@@ -3,8 +3,6 @@
 #include "cupel/compiler/passes/Passes.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
-#include "llvm/ADT/StringSet.h"
-
 using namespace mlir;
 
 namespace cupel::compiler {
@@ -17,19 +15,8 @@ namespace {
 /// Whether a device's compiler may need to know the operand: it decides a shape, or nobody here
 /// knows what becomes of it.
 bool needsConstant(Operation *user) {
-  static const llvm::StringSet<> kNames = {"stablehlo.dynamic_broadcast_in_dim",
-                                           "stablehlo.dynamic_conv",
-                                           "stablehlo.dynamic_gather",
-                                           "stablehlo.dynamic_iota",
-                                           "stablehlo.dynamic_pad",
-                                           "stablehlo.dynamic_reshape",
-                                           "stablehlo.real_dynamic_slice",
-                                           "stablehlo.set_dimension_size",
-                                           "stablehlo.rng",
-                                           "stablehlo.custom_call",
-                                           "stablehlo.composite",
-                                           "func.call"};
-  return kNames.contains(user->getName().getStringRef());
+  return user->hasTrait<stablehlo::ShapeFromValues>() || user->hasTrait<stablehlo::Opaque>() ||
+         isa<func::CallOp>(user);
 }
 
 /// Whether a value is used in a way that keeps it where it is. Shapes are often computed from

@@ -56,12 +56,12 @@ std::pair<Expr, Expr> scaledHyperbolic(const Expr &a, const Expr &c, const Expr 
   return {product(realCosh(abs(a)), c), product(realSinh(abs(a)), s)};
 }
 
-// cosh(a + ib) = cosh a cos b + i sinh a sin b. A zero imaginary part stays zero, also when a is
-// infinite.
+// cosh(a + ib) = cosh a cos b + i sinh a sin b. An imaginary part that a zero makes zero stays so,
+// also when the other factor is infinite or no number.
 Expr complexCosh(const Expr &z) {
   Expr a = real(z), b = imag(z);
   auto [re, im] = scaledHyperbolic(a, cos(b), sin(b));
-  im = select(b == 0, b, im);
+  im = select(b == 0, b, select((a == 0) & !isFinite(b), abs(a), im));
   return complex(re, select(signBit(a), -im, im));
 }
 

@@ -1,10 +1,12 @@
 #include "cupel/compiler/passes/RewriteCalls.h"
 
+#include "cupel/ir/chlo/Chlo.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace cupel::compiler {
 
@@ -136,9 +138,33 @@ void rewriteAllocation(stablehlo::CustomCallOp call) {
   call.erase();
 }
 
+/// e^z - e^-z is nothing but rounding for small z.
+void restoreHyperbolic(stablehlo::CompositeOp composite) {
+  auto name = composite->getAttrOfType<StringAttr>("name");
+  if (composite->getNumOperands() != 1 || composite->getNumResults() != 1 ||
+      composite->getOperandTypes() != composite->getResultTypes() ||
+      !isa<ComplexType>(getElementTypeOrSelf(composite->getOperand(0).getType())))
+    return;
+  OpBuilder builder(composite);
+  Operation *restored = nullptr;
+  if (name == "chlo.sinh")
+    restored = builder.create<chlo::SinhOp>(composite.getLoc(), composite->getResultTypes(),
+                                            composite->getOperands());
+  else if (name == "chlo.cosh")
+    restored = builder.create<chlo::CoshOp>(composite.getLoc(), composite->getResultTypes(),
+                                            composite->getOperands());
+  if (!restored)
+    return;
+  composite->replaceAllUsesWith(restored);
+  composite->erase();
+}
+
 } // namespace
 
 void rewriteCalls(ModuleOp module) {
+  SmallVector<stablehlo::CompositeOp> composites;
+  module.walk([&](stablehlo::CompositeOp composite) { composites.push_back(composite); });
+  llvm::for_each(composites, restoreHyperbolic);
   SmallVector<stablehlo::CustomCallOp> calls;
   module.walk([&](stablehlo::CustomCallOp call) { calls.push_back(call); });
   llvm::SmallSetVector<func::FuncOp, 4> comparators;

@@ -57,24 +57,15 @@ IntegerType nearest(IntegerType type, ArrayRef<Type> available) {
 bool handsOn(Operation *op) {
   if (op->getName().getDialectNamespace() == "sdy")
     return !isa<sdy::ConstantOp, sdy::AllReduceOp, sdy::ReduceScatterOp>(op);
-  return isa<
-      func::CallOp, stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp, stablehlo::TupleOp,
-      stablehlo::GetTupleElementOp, stablehlo::OptimizationBarrierOp, stablehlo::ReshapeOp,
-      stablehlo::DynamicReshapeOp, stablehlo::TransposeOp, stablehlo::ReverseOp, stablehlo::SliceOp,
-      stablehlo::DynamicSliceOp, stablehlo::RealDynamicSliceOp, stablehlo::DynamicUpdateSliceOp,
-      stablehlo::BroadcastInDimOp, stablehlo::DynamicBroadcastInDimOp, stablehlo::BroadcastOp,
-      stablehlo::ConcatenateOp, stablehlo::PadOp, stablehlo::DynamicPadOp, stablehlo::GatherOp,
-      stablehlo::DynamicGatherOp, stablehlo::SelectOp, stablehlo::ClampOp, stablehlo::SortOp,
-      stablehlo::AllGatherOp, stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp,
-      stablehlo::CollectiveBroadcastOp, stablehlo::BitcastConvertOp, stablehlo::RngBitGeneratorOp>(
-      op);
+  return op->hasTrait<stablehlo::KeepsNumbers>() || op->hasTrait<stablehlo::YieldsBits>() ||
+         isa<func::CallOp>(op);
 }
 
 /// Whether the operations inside yield values of the program's own; regions of the others are steps
 /// of one operation, in which accumulators are wider than what is stored.
 bool isControlFlow(Operation *op) {
-  return isa<ModuleOp, func::FuncOp, stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp,
-             sdy::ManualComputationOp, sdy::NamedComputationOp>(op);
+  return op->hasTrait<stablehlo::Loops>() || op->hasTrait<stablehlo::Branches>() ||
+         isa<ModuleOp, func::FuncOp, sdy::ManualComputationOp, sdy::NamedComputationOp>(op);
 }
 
 class Rounder {

@@ -53,6 +53,7 @@ Result<bool> Importer::fold(const OpEntry &entry, const proto::NodeProto &node, 
                                                builder.getFunctionType({}, {}));
   function.addEntryBlock();
   HloBuilder scratch(function);
+  scratch.keepComposites(false);
   HloBuilder *outer = std::exchange(current, &scratch);
   folding = true;
   SmallVector<Item> fresh = inputs;

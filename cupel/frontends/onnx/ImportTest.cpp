@@ -198,7 +198,7 @@ TEST_F(OnnxImport, KeepsAttentionRecognisable) {
   Maker maker(23);
   maker.input("q", {1, 2, 5, 8}).input("k", {1, 2, 5, 8}).input("v", {1, 2, 5, 8}).output("y");
   setInteger(maker.node("Attention", {"q", "k", "v"}, {"y"}), "is_causal", 1);
-  EXPECT_THAT(text(maker), AllOf(HasSubstr("stablehlo.composite \"cupel.attention\""),
+  EXPECT_THAT(text(maker), AllOf(HasSubstr("\"tenstorrent.scaled_dot_product_attention\""),
                                  HasSubstr("is_causal = true"), HasSubstr("scale = 0.35355")));
 }
 
@@ -207,11 +207,11 @@ TEST_F(OnnxImport, KeepsFusedNormsRecognisable) {
   maker.input("x", {1, 2, 8}).input("s", {1, 2, 8}).input("g", {8}).output("y");
   maker.domain("com.microsoft");
   maker.node("SkipLayerNormalization", {"x", "s", "g"}, {"y"}, "com.microsoft");
-  EXPECT_THAT(text(maker), HasSubstr("stablehlo.composite \"cupel.layer_norm\""));
+  EXPECT_THAT(text(maker), HasSubstr("stablehlo.composite \"tenstorrent.layer_norm\""));
   Maker simple;
   simple.input("x", {1, 2, 8}).input("g", {8}).output("y");
   simple.node("SimplifiedLayerNormalization", {"x", "g"}, {"y"});
-  EXPECT_THAT(text(simple), HasSubstr("stablehlo.composite \"cupel.rms_norm\""));
+  EXPECT_THAT(text(simple), HasSubstr("stablehlo.composite \"tenstorrent.rms_norm\""));
 }
 
 TEST_F(OnnxImport, TellsWeightsOfOneNameApart) {

@@ -107,6 +107,7 @@ bool Importer::run(ImportedModel &result) {
                                       builder.getFunctionType({}, {}));
   main.addEntryBlock();
   mainBuilder.emplace(main);
+  mainBuilder->keepComposites(options.composites);
   current = &*mainBuilder;
 
   const proto::GraphProto &graph = model.proto().graph();

@@ -2,6 +2,9 @@
 // that several families need. Included by Ops*.cpp only.
 #pragma once
 
+#include "cupel/frontends/math/Activations.h"
+#include "cupel/frontends/math/Attention.h"
+#include "cupel/frontends/math/Shapes.h"
 #include "cupel/frontends/onnx/OpFamilies.h"
 
 /// Passes a complaint on.
@@ -23,51 +26,21 @@ namespace cupel::frontends::onnx_import {
 /// nothing where they are missing.
 Result<std::optional<Dims>> optionalAxes(Node &n, int64_t since, size_t operand);
 
-/// Every dimension from `first` on.
-Dims dimensionsFrom(int64_t first, int64_t rank);
-
 /// ONNX's Cast: floats are cut toward zero, wide integers keep their low bits, narrow floats
 /// saturate if asked.
 mlir::Value castValue(HloBuilder &b, mlir::Value x, mlir::Type to, bool saturate);
 
-/// Softmax along one axis.
-mlir::Value softmax(HloBuilder &b, mlir::Value x, int64_t axis);
-mlir::Value logSoftmax(HloBuilder &b, mlir::Value x, int64_t axis);
+/// Layer normalisation over the dimensions from `axis` on, with sums in type `inner`. The bias may be
+/// null; it and the scale broadcast to x, or that is an error.
+Result<mlir::Value> layerNorm(Node &n, mlir::Value x, mlir::Value scale, mlir::Value bias,
+                              int64_t axis, double epsilon, mlir::Type inner);
+/// The same without mean and bias.
+Result<mlir::Value> rmsNorm(Node &n, mlir::Value x, mlir::Value scale, int64_t axis, double epsilon,
+                            mlir::Type inner);
+/// What layerNorm divided by, as results 1 (mean) and 2 (1 / deviation) where they are wanted.
+void outMoments(Node &n, mlir::Value x, int64_t axis, double epsilon, mlir::Type inner);
 
-/// A composite of this name with these numbers as attributes, or its body where composites are off.
-using CompositeBody = std::function<llvm::SmallVector<mlir::Value>(HloBuilder &, mlir::ValueRange)>;
-llvm::SmallVector<mlir::Value> compositeOf(Node &n, llvm::StringRef name,
-                                           llvm::ArrayRef<mlir::Value> operands, int64_t axis,
-                                           double epsilon, const CompositeBody &body);
-
-/// x * P(X <= x) of the normal distribution, by the error function or by tanh.
-mlir::Value gelu(Node &n, mlir::Value x, bool byTanh);
-
-/// Layer normalisation over the dimensions from `axis` on, in type `inner`: y, mean, 1 / deviation.
-/// The bias may be null.
-Result<llvm::SmallVector<mlir::Value>> layerNorm(Node &n, mlir::Value x, mlir::Value scale,
-                                                 mlir::Value bias, int64_t axis, double epsilon,
-                                                 mlir::Type inner);
-/// The same without mean: y, 1 / root of the mean square.
-Result<llvm::SmallVector<mlir::Value>> rmsNorm(Node &n, mlir::Value x, mlir::Value scale,
-                                               int64_t axis, double epsilon, mlir::Type inner);
-
-/// Attention on [batch, heads, length, size], as a composite.
-struct AttentionForm {
-  mlir::Value q, k, v;
-  mlir::Value mask;    ///< Bool (true: attend) or added; broadcasts to the scores. May be null.
-  mlir::Value lengths; ///< [batch]: keys that count. May be null.
-  double scale = 1;    ///< Of q, and again of k.
-  double softcap = 0;
-  bool causal = false;
-  int64_t left = -1, right = -1; ///< Windows; -1: open.
-  int64_t past = 0;              ///< Keys before the first query's own.
-  mlir::Type precision;          ///< Of the softmax; null: that of q.
-  int scoresAfter = -1;          ///< Which scores to give too: 0 product, 1 cap, 2 bias, 3 softmax.
-};
-struct AttentionResult {
-  mlir::Value y, scores;
-};
+/// Attention on [batch, heads, length, size], checked.
 Result<AttentionResult> attention(Node &n, const AttentionForm &form);
 
 /// [B, S, heads * D] -> [B, heads, S, D] and back.
@@ -79,8 +52,5 @@ mlir::Value rotate(HloBuilder &b, mlir::Value x, mlir::Value cosine, mlir::Value
 
 /// Rounded values moved by the zero point (which may be null) and held inside an integer type.
 mlir::Value quantizeTo(HloBuilder &b, mlir::Value rounded, mlir::Value zero, mlir::Type element);
-
-/// `x` of shape [C] as [C, 1, 1, ...], to meet channels at dimension 1 of a tensor of this rank.
-mlir::Value perChannel(HloBuilder &b, mlir::Value x, int64_t rank);
 
 } // namespace cupel::frontends::onnx_import

@@ -20,7 +20,6 @@ Node::Node(Importer &importer, const proto::NodeProto &node, int64_t opset,
 }
 
 StringRef Node::op() const { return node.op_type(); }
-bool Node::composites() const { return importer.options.composites && !importer.folding; }
 
 //===----------------------------------------------------------------------===//
 // Operands

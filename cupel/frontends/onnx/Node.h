@@ -121,7 +121,6 @@ public:
   Result<mlir::Value> apply(llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands);
   /// An item as a tensor value.
   mlir::Value materialize(Item &item);
-  bool composites() const;
 
 private:
   friend class Importer;

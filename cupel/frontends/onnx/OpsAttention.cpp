@@ -26,94 +26,6 @@ Value mergeHeads(HloBuilder &b, Value x) {
 
 namespace {
 
-/// Each head `times` in a row.
-Value repeatHeads(HloBuilder &b, Value x, int64_t times) {
-  ArrayRef<int64_t> s = HloBuilder::shapeOf(x);
-  if (times == 1)
-    return x;
-  Value wide = b.broadcastInDim(x, {s[0], s[1], times, s[2], s[3]}, {0, 1, 3, 4});
-  return b.reshape(wide, {s[0], s[1] * times, s[2], s[3]});
-}
-
-Value minusInfinityWhereNot(HloBuilder &b, Value allowed, Type element) {
-  ArrayRef<int64_t> shape = HloBuilder::shapeOf(allowed);
-  return b.select(allowed, b.splat(0, element, shape), b.lowest(element, shape));
-}
-
-/// What is added to the scores: the mask, the causal rule, windows and the lengths of the keys;
-/// null if nothing is.
-Value attentionBias(HloBuilder &b, const AttentionForm &form, Value mask, Value counts,
-                    ArrayRef<int64_t> scores, Type element) {
-  Dims table{scores[0], 1, scores[2], scores[3]};
-  Value bias;
-  auto addBias = [&](Value more) { bias = bias ? b.add(bias, more) : more; };
-  if (mask)
-    addBias(HloBuilder::isBool(mask) ? minusInfinityWhereNot(b, mask, element)
-                                     : b.convert(mask, element));
-  Value lengths;
-  if (counts) {
-    lengths = b.broadcastInDim(b.convert(counts, b.i64()), table, {0});
-    addBias(minusInfinityWhereNot(b, b.less(b.iota(table, 3, b.i64()), lengths), element));
-  }
-  if (form.causal || form.left >= 0 || form.right >= 0) {
-    Value offset = b.splatInteger(form.past, b.i64(), table);
-    if (lengths)
-      offset = b.subtract(lengths, b.like(lengths, double(scores[2])));
-    Value ahead = b.subtract(b.iota(table, 3, b.i64()), b.add(b.iota(table, 2, b.i64()), offset));
-    auto rule = [&](Value allowed) { addBias(minusInfinityWhereNot(b, allowed, element)); };
-    if (form.causal)
-      rule(b.lessEqual(ahead, b.like(ahead, 0)));
-    if (form.left >= 0)
-      rule(b.greaterEqual(ahead, b.like(ahead, -double(form.left))));
-    if (form.right >= 0)
-      rule(b.lessEqual(ahead, b.like(ahead, double(form.right))));
-  }
-  return bias;
-}
-
-/// Rows in which everything is masked give zeros.
-Value maskedSoftmax(HloBuilder &b, Value x) {
-  int64_t axis = HloBuilder::rankOf(x) - 1;
-  Value top = b.reduce(x, {axis}, Fold::Max, true);
-  top = b.select(b.equal(top, b.lowest(HloBuilder::elementOf(x), HloBuilder::shapeOf(top))),
-                 b.like(top, 0), top);
-  Value e = b.exp(b.subtract(x, top));
-  Value sum = b.reduce(e, {axis}, Fold::Add, true);
-  return b.divide(e, b.select(b.equal(sum, b.like(sum, 0)), b.like(sum, 1), sum));
-}
-
-/// The decomposition; operands are q, k, v and what else the form has.
-SmallVector<Value> attentionBody(HloBuilder &b, const AttentionForm &form, ValueRange v) {
-  Value q = v[0], mask = form.mask ? v[3] : Value(), counts = form.lengths ? v.back() : Value();
-  Type element = HloBuilder::elementOf(q);
-  int64_t times = HloBuilder::shapeOf(q)[1] / HloBuilder::shapeOf(v[1])[1];
-  Value keys = repeatHeads(b, v[1], times), values = repeatHeads(b, v[2], times);
-  Value scores = b.dotGeneral(b.multiply(q, b.like(q, form.scale)),
-                              b.multiply(keys, b.like(keys, form.scale)), {0, 1}, {0, 1}, {3}, {3});
-  Value shown;
-  auto report = [&](int which) {
-    if (form.scoresAfter == which)
-      shown = scores;
-  };
-  report(0);
-  if (form.softcap > 0) {
-    Value cap = b.like(scores, form.softcap);
-    scores = b.multiply(cap, b.tanh(b.divide(scores, cap)));
-  }
-  report(1);
-  if (Value bias = attentionBias(b, form, mask, counts, Dims(HloBuilder::shapeOf(scores)), element))
-    scores = b.add(scores, bias);
-  report(2);
-  Type precision = form.precision ? form.precision : element;
-  scores = b.convert(maskedSoftmax(b, b.convert(scores, precision)), element);
-  report(3);
-  SmallVector<Value> results{
-      b.dotGeneral(scores, b.convert(values, element), {0, 1}, {0, 1}, {3}, {2})};
-  if (shown)
-    results.push_back(shown);
-  return results;
-}
-
 Status checkAttention(Node &n, ArrayRef<int64_t> q, ArrayRef<int64_t> k, ArrayRef<int64_t> v) {
   if (q.size() != 4 || k.size() != 4 || v.size() != 4 || q[0] != k[0] || k[0] != v[0] ||
       q[3] != k[3] || k[1] != v[1] || k[2] != v[2] || k[1] == 0 || q[1] % k[1])
@@ -155,36 +67,7 @@ Result<AttentionResult> attention(Node &n, const AttentionForm &form) {
   }
   if (form.lengths && HloBuilder::shapeOf(form.lengths) != ArrayRef<int64_t>({qs[0]}))
     return n.error("its lengths are not one a batch");
-  SmallVector<Value> operands{form.q, form.k, form.v};
-  if (form.mask)
-    operands.push_back(form.mask);
-  if (form.lengths)
-    operands.push_back(form.lengths);
-  auto body = [&](HloBuilder &b, ValueRange v) { return attentionBody(b, form, v); };
-  SmallVector<Value> results;
-  if (n.composites()) {
-    OpBuilder &ops = n.b.builder();
-    SmallVector<NamedAttribute> attributes;
-    auto integer = [&](StringRef name, int64_t value) {
-      attributes.push_back(ops.getNamedAttr(name, ops.getI64IntegerAttr(value)));
-    };
-    auto flag = [&](StringRef name, bool value) {
-      attributes.push_back(ops.getNamedAttr(name, ops.getBoolAttr(value)));
-    };
-    // The scale of the product, as others write it.
-    attributes.push_back(ops.getNamedAttr("scale", ops.getF64FloatAttr(form.scale * form.scale)));
-    attributes.push_back(ops.getNamedAttr("softcap", ops.getF64FloatAttr(form.softcap)));
-    flag("is_causal", form.causal);
-    flag("has_mask", bool(form.mask));
-    flag("has_lengths", bool(form.lengths));
-    integer("past", form.past);
-    integer("left_window", form.left);
-    integer("right_window", form.right);
-    results = n.b.composite("cupel.attention", operands, ops.getDictionaryAttr(attributes), body);
-  } else {
-    results = body(n.b, operands);
-  }
-  return AttentionResult{results[0], results.size() > 1 ? results[1] : Value()};
+  return attention(n.b, form);
 }
 
 namespace {
@@ -228,9 +111,8 @@ Status lowerAttention(Node &n) {
   form.q = q;
   form.k = k;
   form.v = v;
-  form.scale =
-      std::sqrt(n.hasAttribute("scale") ? n.real("scale", 1)
-                                        : 1 / std::sqrt(double(HloBuilder::shapeOf(q)[3])));
+  form.scale = n.hasAttribute("scale") ? n.real("scale", 1)
+                                       : 1 / std::sqrt(double(HloBuilder::shapeOf(q)[3]));
   form.softcap = n.real("softcap", 0);
   form.causal = n.integer("is_causal", 0);
   form.left = n.integer("left_window_size", -1);
@@ -276,19 +158,18 @@ Status lowerFlexAttention(Node &n) {
     return n.error("its operands should have four dimensions");
   ArrayRef<int64_t> qs = n.shape(0), ks = n.shape(1);
   ONNX_TRY(checkAttention(n, qs, ks, n.shape(2)));
-  int64_t times = qs[1] / ks[1];
   Type element = n.element(0);
   double scale = n.real("scale", 1 / std::sqrt(double(qs[3])));
-  Value scores = b.dotGeneral(n.in(0), repeatHeads(b, n.in(1), times), {0, 1}, {0, 1}, {3}, {3});
+  Value scores = b.dotGeneral(n.in(0), repeatHeads(b, n.in(1), qs[1]), {0, 1}, {0, 1}, {3}, {3});
   ONNX_LET(modified, modify(n, "score_mod", b.multiply(scores, b.like(scores, scale))));
   Type precision = element;
   if (int64_t number = n.integer("softmax_precision", 0)) {
     ONNX_LET(type, n.elementTypeNumbered(number));
     precision = type;
   }
-  Value sure = b.convert(maskedSoftmax(b, b.convert(modified, precision)), element);
+  Value sure = b.convert(safeSoftmax(b, b.convert(modified, precision), 3), element);
   ONNX_LET(probabilities, modify(n, "prob_mod", sure));
-  n.out(0, b.dotGeneral(probabilities, repeatHeads(b, n.in(2), times), {0, 1}, {0, 1}, {3}, {2}));
+  n.out(0, b.dotGeneral(probabilities, repeatHeads(b, n.in(2), qs[1]), {0, 1}, {0, 1}, {3}, {2}));
   return {};
 }
 
@@ -453,7 +334,7 @@ Result<Value> nllLoss(Node &n, Value logs, Value target) {
   Value picked = b.reshape(b.takeAlong(logs, b.unsqueeze(target, 1), 1), rest);
   Value loss = b.multiply(b.negate(picked), weights);
   std::string how = n.text("reduction", "mean");
-  Dims all = dimensionsFrom(0, rest.size());
+  Dims all = dimsFrom(0, rest.size());
   if (how == "sum" || how == "mean")
     loss = b.reduce(loss, all, Fold::Add);
   else if (how != "none")

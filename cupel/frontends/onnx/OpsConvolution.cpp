@@ -8,12 +8,6 @@ namespace cupel::frontends::onnx_import {
 
 using namespace mlir;
 
-Value perChannel(HloBuilder &b, Value x, int64_t rank) {
-  Dims shape(rank - 1, 1);
-  shape[0] = HloBuilder::countOf(x);
-  return b.reshape(x, shape);
-}
-
 namespace {
 
 /// A window and how it moves, one entry a spatial dimension.
@@ -218,7 +212,7 @@ Status lowerMaxPool(Node &n) {
   // Flat positions, found by looking for the largest under each window.
   Dims shape(n.shape(0));
   int64_t rank = shape.size();
-  Dims order = dimensionsFrom(0, rank), flat = shape;
+  Dims order = dimsFrom(0, rank), flat = shape;
   bool columns = n.integer("storage_order", 0);
   if (columns) // Spatial positions count with the first dimension fastest.
     std::reverse(flat.begin() + 2, flat.end());
@@ -272,7 +266,7 @@ template <Fold fold> Status lowerGlobalPool(Node &n) {
   ONNX_TRY(n.expect(1, 1));
   if (n.rank(0) < 3)
     return n.error("takes tensors with spatial dimensions");
-  Dims axes = dimensionsFrom(2, n.rank(0));
+  Dims axes = dimsFrom(2, n.rank(0));
   n.out(0, fold == Fold::Max ? n.b.reduce(n.in(0), axes, Fold::Max, true)
                              : n.b.mean(n.in(0), axes, true));
   return {};
@@ -283,7 +277,7 @@ Status lowerGlobalLpPool(Node &n) {
   HloBuilder &b = n.b;
   double p = n.opset < 2 ? n.real("p", 2) : double(n.integer("p", 2));
   Value x = b.abs(n.in(0));
-  Value sum = b.reduce(b.power(x, b.like(x, p)), dimensionsFrom(2, n.rank(0)), Fold::Add, true);
+  Value sum = b.reduce(b.power(x, b.like(x, p)), dimsFrom(2, n.rank(0)), Fold::Add, true);
   n.out(0, b.power(sum, b.like(sum, 1 / p)));
   return {};
 }

@@ -9,24 +9,6 @@ namespace cupel::frontends::onnx_import {
 
 using namespace mlir;
 
-Value gelu(Node &n, Value operand, bool byTanh) {
-  auto formula = [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
-    Value x = v[0], half = b.like(x, 0.5), one = b.like(x, 1);
-    Value inner;
-    if (byTanh) {
-      Value cube = b.multiply(x, b.multiply(x, x));
-      Value sum = b.add(x, b.multiply(b.like(x, 0.044715), cube));
-      inner = b.tanh(b.multiply(b.like(x, 0.79788456080286535588), sum));
-    } else {
-      inner = b.unary<chlo::ErfOp>(b.multiply(x, b.like(x, 0.70710678118654752440)));
-    }
-    return {b.multiply(b.multiply(half, x), b.add(one, inner))};
-  };
-  if (!n.composites())
-    return formula(n.b, {operand})[0];
-  return n.b.composite(byTanh ? "cupel.gelu_tanh" : "cupel.gelu", {operand}, {}, formula)[0];
-}
-
 namespace {
 
 /// Before opset 7 a right operand of fewer dimensions is aligned at `axis`, and only if `broadcast`
@@ -182,53 +164,25 @@ template <stablehlo::ComparisonDirection direction> Status comparison(Node &n) {
   return {};
 }
 
-Value relu(Node &n, Value x) { return n.b.maximum(x, n.b.like(x, 0)); }
+Value relu(Node &n, Value x) { return frontends::relu(n.b, x); }
 Value reciprocal(Node &n, Value x) { return n.b.divide(n.b.like(x, 1), x); }
-Value leakyRelu(Node &n, Value x) {
-  Value scaled = n.b.multiply(x, n.b.like(x, n.real("alpha", 0.01)));
-  return n.b.select(n.b.less(x, n.b.like(x, 0)), scaled, x);
-}
-Value elu(Node &n, Value x) {
-  HloBuilder &b = n.b;
-  Value below =
-      b.multiply(b.like(x, n.real("alpha", 1)), b.unary<stablehlo::ExponentialMinusOneOp>(x));
-  return b.select(b.less(x, b.like(x, 0)), below, x);
-}
-Value celu(Node &n, Value x) {
-  HloBuilder &b = n.b;
-  Value alpha = b.like(x, n.real("alpha", 1)), zero = b.like(x, 0);
-  Value below = b.multiply(alpha, b.unary<stablehlo::ExponentialMinusOneOp>(b.divide(x, alpha)));
-  return b.add(b.maximum(x, zero), b.minimum(below, zero));
-}
+Value leakyRelu(Node &n, Value x) { return frontends::leakyRelu(n.b, x, n.real("alpha", 0.01)); }
+Value elu(Node &n, Value x) { return frontends::elu(n.b, x, n.real("alpha", 1)); }
+Value celu(Node &n, Value x) { return frontends::celu(n.b, x, n.real("alpha", 1)); }
 Value selu(Node &n, Value x) {
-  HloBuilder &b = n.b;
-  double alpha = n.real("alpha", 1.67326319217681884765625),
-         gamma = n.real("gamma", 1.05070102214813232421875);
-  Value below = b.multiply(b.like(x, alpha), b.unary<stablehlo::ExponentialMinusOneOp>(x));
-  return b.multiply(b.like(x, gamma), b.select(b.less(x, b.like(x, 0)), below, x));
+  return frontends::elu(n.b, x, n.real("alpha", 1.67326319217681884765625),
+                        n.real("gamma", 1.05070102214813232421875));
 }
 Value hardSigmoid(Node &n, Value x) {
-  HloBuilder &b = n.b;
-  Value line =
-      b.add(b.multiply(x, b.like(x, n.real("alpha", 0.2))), b.like(x, n.real("beta", 0.5)));
-  return b.clamp(b.like(x, 0), line, b.like(x, 1));
+  return frontends::hardSigmoid(n.b, x, n.real("alpha", 0.2), n.real("beta", 0.5));
 }
-Value hardSwish(Node &n, Value x) {
-  HloBuilder &b = n.b;
-  Value line = b.add(b.multiply(x, b.like(x, 1.0 / 6)), b.like(x, 0.5));
-  return b.multiply(x, b.clamp(b.like(x, 0), line, b.like(x, 1)));
-}
+Value hardSwish(Node &n, Value x) { return frontends::hardSwish(n.b, x); }
 Value swish(Node &n, Value x) {
   return n.b.multiply(x, n.b.logistic(n.b.multiply(x, n.b.like(x, n.real("alpha", 1)))));
 }
-Value softplus(Node &n, Value x) {
-  // log(1 + e^x) without overflow.
-  HloBuilder &b = n.b;
-  Value tail = b.unary<stablehlo::LogPlusOneOp>(b.exp(b.negate(b.abs(x))));
-  return b.add(b.maximum(x, b.like(x, 0)), tail);
-}
-Value mish(Node &n, Value x) { return n.b.multiply(x, n.b.tanh(softplus(n, x))); }
-Value softsign(Node &n, Value x) { return n.b.divide(x, n.b.add(n.b.abs(x), n.b.like(x, 1))); }
+Value softplus(Node &n, Value x) { return frontends::softplus(n.b, x); }
+Value mish(Node &n, Value x) { return frontends::mish(n.b, x); }
+Value softsign(Node &n, Value x) { return frontends::softsign(n.b, x); }
 Value thresholdedRelu(Node &n, Value x) {
   return n.b.select(n.b.greater(x, n.b.like(x, n.real("alpha", 1))), x, n.b.like(x, 0));
 }
@@ -263,7 +217,7 @@ Status lowerGelu(Node &n) {
   std::string approximate = n.text("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
     return n.error("approximate should be none or tanh");
-  n.out(0, gelu(n, n.in(0), approximate == "tanh"));
+  n.out(0, gelu(n.b, n.in(0), approximate == "tanh", n.element(0)));
   return {};
 }
 

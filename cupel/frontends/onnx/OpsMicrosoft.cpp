@@ -1,5 +1,6 @@
 // com.microsoft: float operators that ONNX Runtime's optimizer makes of several of the standard's.
 
+#include "cupel/frontends/math/Normalization.h"
 #include "cupel/frontends/onnx/Lowering.h"
 
 namespace cupel::frontends::onnx_import {
@@ -14,24 +15,23 @@ constexpr StringRef kDomain = "com.microsoft";
 Result<Value> activated(Node &n, Value x, const std::string &name, ArrayRef<double> parameters) {
   HloBuilder &b = n.b;
   auto parameter = [&](size_t i, double missing) {
-    return b.like(x, i < parameters.size() ? parameters[i] : missing);
+    return i < parameters.size() ? parameters[i] : missing;
   };
   if (name.empty())
     return x;
   if (name == "Relu")
-    return b.maximum(x, b.like(x, 0));
+    return relu(b, x);
   if (name == "Tanh")
     return b.tanh(x);
   if (name == "Sigmoid")
     return b.logistic(x);
   if (name == "LeakyRelu")
-    return b.select(b.less(x, b.like(x, 0)), b.multiply(x, parameter(0, 0.01)), x);
+    return leakyRelu(b, x, parameter(0, 0.01));
   if (name == "Clip")
-    return b.clamp(parameter(0, -3.4028234663852886e38), x, parameter(1, 3.4028234663852886e38));
-  if (name == "HardSigmoid") {
-    Value line = b.add(b.multiply(x, parameter(0, 0.2)), parameter(1, 0.5));
-    return b.clamp(b.like(x, 0), line, b.like(x, 1));
-  }
+    return b.clamp(b.like(x, parameter(0, -3.4028234663852886e38)), x,
+                   b.like(x, parameter(1, 3.4028234663852886e38)));
+  if (name == "HardSigmoid")
+    return hardSigmoid(b, x, parameter(0, 0.2), parameter(1, 0.5));
   return n.refuse(Refusal::NotYet, "its activation '" + name + "' is not lowered");
 }
 
@@ -67,7 +67,7 @@ Value transposed(HloBuilder &b, Value x, bool swap, bool batch) {
   int64_t rank = HloBuilder::rankOf(x);
   if (rank < 2)
     return x;
-  Dims order = dimensionsFrom(0, rank);
+  Dims order = dimsFrom(0, rank);
   if (batch) {
     order.erase(order.begin());
     order.insert(order.end() - 1, 0);
@@ -91,7 +91,7 @@ Status lowerFusedMatMul(Node &n) {
 
 Status lowerGelu(Node &n) {
   ONNX_TRY(n.expect(1, 1));
-  n.out(0, gelu(n, n.in(0), false));
+  n.out(0, gelu(n.b, n.in(0), false, n.element(0)));
   return {};
 }
 
@@ -107,7 +107,7 @@ Result<Value> withBias(Node &n, Value x, size_t operand) {
 template <bool byTanh> Status lowerBiasGelu(Node &n) {
   ONNX_TRY(n.expect(byTanh ? 1 : 2, 2));
   ONNX_LET(x, withBias(n, n.in(0), 1));
-  n.out(0, gelu(n, x, byTanh));
+  n.out(0, gelu(n.b, x, byTanh, n.element(0)));
   return {};
 }
 
@@ -139,16 +139,16 @@ template <bool simplified> Status lowerSkipNorm(Node &n) {
   ONNX_LET(sum, withBias(n, x, biasAt));
   double epsilon = n.real("epsilon", 1e-12);
   int64_t axis = n.rank(0) - 1;
-  SmallVector<Value> results;
+  Type inner = innerType(n);
   if constexpr (simplified) {
-    ONNX_LET(made, rmsNorm(n, sum, n.in(2), axis, epsilon, innerType(n)));
-    n.out(0, made[0]);
-    n.out(2, made[1]);
+    ONNX_LET(y, rmsNorm(n, sum, n.in(2), axis, epsilon, inner));
+    n.out(0, y);
+    if (n.wants(2))
+      n.out(2, inverseRoot(b, b.convert(sum, inner), {axis}, epsilon));
   } else {
-    ONNX_LET(made,
-             layerNorm(n, sum, n.in(2), n.has(3) ? n.in(3) : Value(), axis, epsilon, innerType(n)));
-    for (size_t i = 0; i < 3; ++i)
-      n.out(i, made[i]);
+    ONNX_LET(y, layerNorm(n, sum, n.in(2), n.has(3) ? n.in(3) : Value(), axis, epsilon, inner));
+    n.out(0, y);
+    outMoments(n, sum, axis, epsilon, inner);
   }
   n.out(3, sum);
   return {};
@@ -182,8 +182,8 @@ Status lowerEmbedLayerNorm(Node &n) {
     ONNX_TRY(n.checkBroadcast(sum, segments));
     sum = b.add(sum, segments);
   }
-  ONNX_LET(made, layerNorm(n, sum, n.in(5), n.in(6), 2, n.real("epsilon", 1e-12), b.f32()));
-  n.out(0, made[0]);
+  ONNX_LET(y, layerNorm(n, sum, n.in(5), n.in(6), 2, n.real("epsilon", 1e-12), b.f32()));
+  n.out(0, y);
   if (n.wants(1)) {
     Type element = n.element(0);
     Value count = b.splat(0, element, {batch});

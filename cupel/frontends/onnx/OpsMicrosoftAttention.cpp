@@ -61,7 +61,7 @@ Result<Value> attend(Node &n, Value q, Value k, Value v, int64_t past, size_t ma
   ArrayRef<int64_t> qs = HloBuilder::shapeOf(q);
   int64_t batch = qs[0], length = qs[2], total = HloBuilder::shapeOf(k)[2];
   double scale = n.real("scale", 0);
-  form.scale = std::sqrt(scale != 0 ? scale : 1 / std::sqrt(double(qs[3])));
+  form.scale = scale != 0 ? scale : 1 / std::sqrt(double(qs[3]));
   form.causal = n.integer("unidirectional", 0);
   if (n.has(maskAt)) {
     ONNX_LET(mask, additiveMask(n, maskAt, batch, length, total, past));
@@ -424,7 +424,7 @@ Status lowerGroupQueryAttention(Node &n) {
   double scale = n.real("scale", 0);
   if (scale < 0)
     return n.error("its scale is negative");
-  form.scale = std::sqrt(scale != 0 ? scale : 1 / std::sqrt(double(size)));
+  form.scale = scale != 0 ? scale : 1 / std::sqrt(double(size));
   form.softcap = n.real("softcap", 0);
   form.causal = n.integer("causal", 1);
   int64_t window = n.integer("local_window_size", -1);

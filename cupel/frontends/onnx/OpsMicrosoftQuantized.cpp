@@ -68,13 +68,13 @@ template <const char *const &op> Status lowerUnary(Node &n) {
   if (channelsLast && rank < 3)
     return n.error("takes tensors with spatial dimensions");
   if (channelsLast) {
-    Dims order = dimensionsFrom(0, rank);
+    Dims order = dimsFrom(0, rank);
     order.insert(order.begin() + 1, order.pop_back_val());
     x = b.transpose(x, order);
   }
   ONNX_LET(y, n.apply(op, {x}));
   if (channelsLast) {
-    Dims order = dimensionsFrom(0, rank);
+    Dims order = dimsFrom(0, rank);
     order.erase(order.begin() + 1);
     order.push_back(1);
     y = b.transpose(y, order);
@@ -182,7 +182,7 @@ Status lowerDynamicQuantizeMatMul(Node &n) {
   Value x = n.in(0), zero = b.splat(0, b.f32());
   if (!n.element(0).isF32())
     return n.error("takes a float32 operand");
-  Dims all = dimensionsFrom(0, n.rank(0));
+  Dims all = dimsFrom(0, n.rank(0));
   Value high = b.maximum(b.reduce(x, all, Fold::Max), zero),
         low = b.minimum(b.reduce(x, all, Fold::Min), zero);
   Value scale = b.divide(b.subtract(high, low), b.like(high, 255));

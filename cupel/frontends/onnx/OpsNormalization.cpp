@@ -1,6 +1,7 @@
 // Normalisation over batches, layers, groups and channels. Those that devices have kernels for are
 // written as composites.
 
+#include "cupel/frontends/math/Normalization.h"
 #include "cupel/frontends/onnx/Lowering.h"
 
 namespace cupel::frontends::onnx_import {
@@ -8,17 +9,6 @@ namespace cupel::frontends::onnx_import {
 using namespace mlir;
 
 namespace {
-
-/// (x - mean) / sqrt(variance + epsilon), with the mean and the reciprocal.
-struct Normalized {
-  Value value, mean, inverse;
-};
-Normalized normalize(HloBuilder &b, Value x, ArrayRef<int64_t> axes, double epsilon) {
-  Value mean = b.mean(x, axes, true), moved = b.subtract(x, mean);
-  Value variance = b.mean(b.square(moved), axes, true);
-  Value inverse = b.rsqrt(b.add(variance, b.like(variance, epsilon)));
-  return {b.multiply(moved, inverse), mean, inverse};
-}
 
 /// The type that sums are taken in; an error names an unknown one.
 Result<Type> stashType(Node &n, Type element) {
@@ -37,47 +27,43 @@ Status checkBroadcastsTo(Node &n, Value small, Value x) {
 
 } // namespace
 
-SmallVector<Value> compositeOf(Node &n, StringRef name, ArrayRef<Value> operands, int64_t axis,
-                               double epsilon, const CompositeBody &body) {
-  if (!n.composites())
-    return body(n.b, operands);
-  OpBuilder &ops = n.b.builder();
-  SmallVector<NamedAttribute> attributes{ops.getNamedAttr("axis", ops.getI64IntegerAttr(axis)),
-                                         ops.getNamedAttr("epsilon", ops.getF64FloatAttr(epsilon))};
-  return n.b.composite(name, operands, ops.getDictionaryAttr(attributes), body);
-}
-
-Result<SmallVector<Value>> layerNorm(Node &n, Value x, Value scale, Value bias, int64_t axis,
-                                     double epsilon, Type inner) {
-  SmallVector<Value> operands{x, scale};
-  if (bias)
-    operands.push_back(bias);
-  for (Value small : ArrayRef(operands).drop_front())
-    ONNX_TRY(checkBroadcastsTo(n, small, x));
-  return compositeOf(n, "cupel.layer_norm", operands, axis, epsilon,
-                     [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
-                       Type element = HloBuilder::elementOf(v[1]);
-                       Normalized made =
-                           normalize(b, b.convert(v[0], inner),
-                                     dimensionsFrom(axis, HloBuilder::rankOf(v[0])), epsilon);
-                       Value y = b.multiply(b.convert(made.value, element), v[1]);
-                       return {v.size() > 2 ? b.add(y, v[2]) : y, made.mean, made.inverse};
-                     });
-}
-
-Result<SmallVector<Value>> rmsNorm(Node &n, Value x, Value scale, int64_t axis, double epsilon,
-                                   Type inner) {
+/// `bias` may be null; without mean where `isRms`.
+static Result<Value> normOverLast(Node &n, Value x, Value scale, Value bias, int64_t axis,
+                                  double epsilon, Type inner, bool isRms) {
   ONNX_TRY(checkBroadcastsTo(n, scale, x));
-  return compositeOf(n, "cupel.rms_norm", {x, scale}, axis, epsilon,
-                     [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
-                       Type element = HloBuilder::elementOf(v[1]);
-                       Value wide = b.convert(v[0], inner);
-                       Value mean = b.mean(b.square(wide),
-                                           dimensionsFrom(axis, HloBuilder::rankOf(wide)), true);
-                       Value inverse = b.rsqrt(b.add(mean, b.like(mean, epsilon)));
-                       Value y = b.convert(b.multiply(wide, inverse), element);
-                       return {b.multiply(y, v[1]), inverse};
-                     });
+  if (bias)
+    ONNX_TRY(checkBroadcastsTo(n, bias, x));
+  HloBuilder &b = n.b;
+  Type element = HloBuilder::elementOf(scale);
+  NormTypes types{inner, element, element};
+  auto norm = [&](Value weight, Value shift) {
+    return isRms ? rmsNorm(b, x, weight, axis, epsilon, types)
+                 : layerNorm(b, x, weight, shift, axis, epsilon, types);
+  };
+  // A scale that varies over the dimensions before the axis is no weight of the norm.
+  int64_t width = HloBuilder::rankOf(x) - axis;
+  if (HloBuilder::rankOf(scale) <= width && (!bias || HloBuilder::rankOf(bias) <= width))
+    return norm(scale, bias);
+  Value y = b.multiply(norm({}, {}), scale);
+  return bias ? b.add(y, bias) : y;
+}
+
+Result<Value> layerNorm(Node &n, Value x, Value scale, Value bias, int64_t axis, double epsilon,
+                        Type inner) {
+  return normOverLast(n, x, scale, bias, axis, epsilon, inner, false);
+}
+
+Result<Value> rmsNorm(Node &n, Value x, Value scale, int64_t axis, double epsilon, Type inner) {
+  return normOverLast(n, x, scale, {}, axis, epsilon, inner, true);
+}
+
+void outMoments(Node &n, Value x, int64_t axis, double epsilon, Type inner) {
+  if (!n.wants(1) && !n.wants(2))
+    return;
+  Standardized made = standardize(n.b, n.b.convert(x, inner),
+                                  dimsFrom(axis, HloBuilder::rankOf(x)), epsilon);
+  n.out(1, made.mean);
+  n.out(2, made.inverse);
 }
 
 namespace {
@@ -86,10 +72,10 @@ Status lowerLayerNorm(Node &n) {
   ONNX_TRY(n.expect(2, 3));
   ONNX_LET(axis, n.axis(n.integer("axis", -1), n.rank(0)));
   ONNX_LET(stash, stashType(n, n.element(0)));
-  ONNX_LET(results, layerNorm(n, n.in(0), n.in(1), n.has(2) ? n.in(2) : Value(), axis,
-                              n.real("epsilon", 1e-5), stash));
-  for (size_t i = 0; i < 3; ++i)
-    n.out(i, results[i]);
+  double epsilon = n.real("epsilon", 1e-5);
+  ONNX_LET(y, layerNorm(n, n.in(0), n.in(1), n.has(2) ? n.in(2) : Value(), axis, epsilon, stash));
+  n.out(0, y);
+  outMoments(n, n.in(0), axis, epsilon, stash);
   return {};
 }
 
@@ -98,9 +84,11 @@ Status lowerRmsNorm(Node &n) {
   ONNX_TRY(n.expect(2, 2));
   ONNX_LET(axis, n.axis(n.integer("axis", -1), n.rank(0)));
   ONNX_LET(stash, stashType(n, n.element(0)));
-  ONNX_LET(results, rmsNorm(n, n.in(0), n.in(1), axis, n.real("epsilon", 1e-5), stash));
-  for (size_t i = 0; i < 2; ++i)
-    n.out(i, results[i]);
+  double epsilon = n.real("epsilon", 1e-5);
+  ONNX_LET(y, rmsNorm(n, n.in(0), n.in(1), axis, epsilon, stash));
+  n.out(0, y);
+  if (n.wants(1))
+    n.out(1, inverseRoot(n.b, n.b.convert(n.in(0), stash), dimsFrom(axis, n.rank(0)), epsilon));
   return {};
 }
 
@@ -110,8 +98,8 @@ Status lowerInstanceNorm(Node &n) {
   if (n.rank(0) < 3 || HloBuilder::countOf(n.in(1)) != n.shape(0)[1] ||
       HloBuilder::countOf(n.in(2)) != n.shape(0)[1])
     return n.error("its scale and bias should be one number a channel");
-  Normalized made = normalize(b, n.in(0), dimensionsFrom(2, n.rank(0)), n.real("epsilon", 1e-5));
-  Value y = b.multiply(made.value, perChannel(b, n.in(1), n.rank(0)));
+  Value y = standardize(b, n.in(0), dimsFrom(2, n.rank(0)), n.real("epsilon", 1e-5)).value;
+  y = b.multiply(y, perChannel(b, n.in(1), n.rank(0)));
   n.out(0, b.add(y, perChannel(b, n.in(2), n.rank(0))));
   return {};
 }
@@ -126,19 +114,13 @@ Status lowerGroupNorm(Node &n) {
   if (HloBuilder::countOf(n.in(1)) != each || HloBuilder::countOf(n.in(2)) != each)
     return n.error("its scale and bias have the wrong size");
   ONNX_LET(stash, stashType(n, n.element(0)));
-  Dims apart(n.shape(0)), shape(n.shape(0));
-  apart[1] = channels / groups;
-  apart.insert(apart.begin() + 1, groups);
-  Value x = b.reshape(b.convert(n.in(0), n.opset < 21 ? n.element(0) : stash), apart);
-  Value y = normalize(b, x, dimensionsFrom(2, rank + 1), n.real("epsilon", 1e-5)).value;
-  y = b.convert(y, n.element(0));
-  if (n.opset < 21) {
-    y = b.multiply(y, perChannel(b, n.in(1), rank + 1));
-    n.out(0, b.reshape(b.add(y, perChannel(b, n.in(2), rank + 1)), shape));
-  } else {
-    y = b.multiply(b.reshape(y, shape), perChannel(b, n.in(1), rank));
-    n.out(0, b.add(y, perChannel(b, n.in(2), rank)));
-  }
+  // Before opset 21 they are one number a group.
+  auto eachChannel = [&](Value x) {
+    return b.reshape(b.broadcastInDim(x, {each, channels / each}, {0}), {channels});
+  };
+  Type element = n.element(0);
+  n.out(0, groupNorm(b, n.in(0), eachChannel(n.in(1)), eachChannel(n.in(2)), groups,
+                     n.real("epsilon", 1e-5), {n.opset < 21 ? element : stash, element, element}));
   return {};
 }
 
@@ -159,11 +141,11 @@ Status lowerBatchNorm(Node &n) {
                                 : n.wants(1) && (n.opset >= 7 || !n.integer("is_test", 0));
   if (training) {
     Dims axes{0};
-    axes.append(dimensionsFrom(2, rank));
+    axes.append(dimsFrom(2, rank));
     Type wide = HloBuilder::elementOf(mean);
-    Value kept = b.mean(b.convert(x, wide), axes, true);
-    Value batchMean = b.reshape(kept, {n.shape(0)[1]});
-    Value batchVariance = b.mean(b.square(b.subtract(b.convert(x, wide), kept)), axes);
+    Moments batch = moments(b, b.convert(x, wide), axes);
+    Value batchMean = b.reshape(batch.mean, {n.shape(0)[1]});
+    Value batchVariance = b.reshape(batch.variance, {n.shape(0)[1]});
     double momentum = n.real("momentum", 0.9);
     auto blend = [&](Value old, Value now) {
       return b.add(b.multiply(old, b.like(old, momentum)),
@@ -179,7 +161,7 @@ Status lowerBatchNorm(Node &n) {
     variance = batchVariance;
   }
   auto channel = [&](Value v) { return perChannel(b, b.convert(v, element), rank); };
-  Value inverse = b.rsqrt(b.add(variance, b.like(variance, n.real("epsilon", 1e-5))));
+  Value inverse = inverseDeviation(b, variance, n.real("epsilon", 1e-5));
   Value y = b.multiply(b.subtract(x, channel(mean)), channel(inverse));
   n.out(0, b.add(b.multiply(y, channel(n.in(1))), channel(n.in(2))));
   return {};

@@ -1,5 +1,6 @@
 // Matrix products: MatMul, Gemm, Einsum, MatMulInteger, Det.
 
+#include "cupel/frontends/math/Einsum.h"
 #include "cupel/frontends/onnx/Lowering.h"
 
 namespace cupel::frontends::onnx_import {
@@ -56,163 +57,18 @@ Status lowerGemm(Node &n) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Einsum
-//===----------------------------------------------------------------------===//
-
-/// Dimensions by label: letters, and negative numbers for those of an ellipsis, from the right.
-struct Labelled {
-  Value value;
-  SmallVector<int> labels;
-};
-
-/// The labels of one term; an ellipsis stands for `hidden` dimensions.
-SmallVector<int> labelsOf(StringRef term, int64_t hidden) {
-  SmallVector<int> labels;
-  for (size_t i = 0; i < term.size(); ++i) {
-    if (term[i] != '.') {
-      labels.push_back(term[i]);
-      continue;
-    }
-    for (int64_t k = hidden; k > 0; --k)
-      labels.push_back(-int(k));
-    i += 2;
-  }
-  return labels;
-}
-
-/// A label that stands twice keeps the diagonal.
-void takeDiagonals(HloBuilder &b, Labelled &x) {
-  for (size_t i = 0; i < x.labels.size(); ++i)
-    for (size_t j = i + 1; j < x.labels.size();) {
-      if (x.labels[i] != x.labels[j]) {
-        ++j;
-        continue;
-      }
-      ArrayRef<int64_t> shape = HloBuilder::shapeOf(x.value);
-      Value on = b.equal(b.iota(shape, i, b.i64()), b.iota(shape, j, b.i64()));
-      x.value = b.reduce(b.select(on, x.value, b.like(x.value, 0)), {int64_t(j)}, Fold::Add);
-      x.labels.erase(x.labels.begin() + j);
-    }
-}
-
-void sumAway(HloBuilder &b, Labelled &x, ArrayRef<int> kept) {
-  Dims gone;
-  SmallVector<int> rest;
-  for (auto [i, label] : llvm::enumerate(x.labels))
-    if (llvm::is_contained(kept, label))
-      rest.push_back(label);
-    else
-      gone.push_back(i);
-  x.value = b.reduce(x.value, gone, Fold::Add);
-  x.labels = rest;
-}
-
-/// The product of two, summed over labels that nobody needs afterwards.
-Labelled product(HloBuilder &b, Labelled x, Labelled y, ArrayRef<int> needed) {
-  auto keep = [&](Labelled &one, const Labelled &other) {
-    SmallVector<int> kept(needed);
-    kept.append(other.labels.begin(), other.labels.end());
-    sumAway(b, one, kept);
-  };
-  keep(x, y);
-  keep(y, x);
-  Dims batchX, batchY, contractX, contractY;
-  Labelled result;
-  SmallVector<int> freeX, freeY;
-  for (auto [i, label] : llvm::enumerate(x.labels)) {
-    auto other = llvm::find(y.labels, label);
-    if (other == y.labels.end()) {
-      freeX.push_back(label);
-      continue;
-    }
-    int64_t j = other - y.labels.begin();
-    bool isBatch = llvm::is_contained(needed, label);
-    (isBatch ? batchX : contractX).push_back(i);
-    (isBatch ? batchY : contractY).push_back(j);
-    if (isBatch)
-      result.labels.push_back(label);
-  }
-  for (int label : y.labels)
-    if (!llvm::is_contained(x.labels, label))
-      freeY.push_back(label);
-  result.labels.append(freeX);
-  result.labels.append(freeY);
-  result.value = b.dotGeneral(x.value, y.value, batchX, batchY, contractX, contractY);
-  return result;
-}
-
 Status lowerEinsum(Node &n) {
   ONNX_TRY(n.expect(1));
-  HloBuilder &b = n.b;
-  std::string equation;
-  for (char c : n.text("equation", ""))
-    if (c != ' ')
-      equation += c;
-  auto [left, right] = StringRef(equation).split("->");
-  bool explicitOutput = StringRef(equation).contains("->");
-  SmallVector<StringRef> terms;
-  left.split(terms, ',');
-  if (terms.size() != n.inputCount())
-    return n.error("its equation names " + std::to_string(terms.size()) + " operands");
-  SmallVector<Labelled> operands;
-  int64_t hidden = 0;
-  std::map<int, int64_t> sizes;
-  std::map<int, int> seen;
-  for (auto [i, term] : llvm::enumerate(terms)) {
+  SmallVector<Value> operands;
+  for (size_t i = 0; i < n.inputCount(); ++i) {
     if (!n.has(i))
       return n.error("lacks operand " + std::to_string(i));
-    int64_t letters = llvm::count_if(term, [](char c) { return c != '.'; });
-    bool ellipsis = term.contains("...");
-    if ((!ellipsis && term.contains('.')) || llvm::count(term, '.') > 3 || letters > n.rank(i) ||
-        (!ellipsis && letters != n.rank(i)))
-      return n.error("its equation does not fit operand " + std::to_string(i));
-    int64_t mine = n.rank(i) - letters;
-    hidden = std::max(hidden, mine);
-    operands.push_back({n.in(i), labelsOf(term, mine)});
-    for (auto [d, label] : llvm::enumerate(operands.back().labels)) {
-      int64_t &size = sizes.try_emplace(label, 1).first->second;
-      if (size != 1 && n.shape(i)[d] != 1 && size != n.shape(i)[d])
-        return n.error("its equation gives one letter two sizes");
-      if (size == 1)
-        size = n.shape(i)[d];
-      if (label > 0)
-        ++seen[label];
-    }
+    operands.push_back(n.in(i));
   }
-  SmallVector<int> wanted;
-  if (explicitOutput) {
-    wanted = labelsOf(right, hidden);
-  } else {
-    for (int64_t k = hidden; k > 0; --k)
-      wanted.push_back(-int(k));
-    for (auto [label, times] : seen)
-      if (times == 1)
-        wanted.push_back(label);
-  }
-  for (auto [i, label] : llvm::enumerate(wanted))
-    if (!sizes.count(label) || llvm::is_contained(ArrayRef(wanted).take_front(i), label))
-      return n.error("its equation's output has a letter twice, or one that no operand has");
-  for (Labelled &x : operands) {
-    // Sizes of 1 that meet larger ones are repeated.
-    Dims shape;
-    for (int label : x.labels)
-      shape.push_back(sizes[label]);
-    x.value = b.broadcastTo(x.value, shape);
-    takeDiagonals(b, x);
-  }
-  Labelled result = operands[0];
-  for (size_t i = 1; i < operands.size(); ++i) {
-    SmallVector<int> needed(wanted);
-    for (size_t j = i + 1; j < operands.size(); ++j)
-      needed.append(operands[j].labels);
-    result = product(b, result, operands[i], needed);
-  }
-  sumAway(b, result, wanted);
-  Dims order;
-  for (int label : wanted)
-    order.push_back(llvm::find(result.labels, label) - result.labels.begin());
-  n.out(0, b.transpose(result.value, order));
+  Result<Value> made = einsum(n.b, n.text("equation", ""), operands);
+  if (!made)
+    return n.error(made.message());
+  n.out(0, *made);
   return {};
 }
 

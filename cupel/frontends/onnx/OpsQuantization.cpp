@@ -119,7 +119,7 @@ Status lowerDynamicQuantize(Node &n) {
   ONNX_TRY(n.expect(1, 1));
   HloBuilder &b = n.b;
   Value x = n.in(0), zero = b.splat(0, n.element(0));
-  Dims all = dimensionsFrom(0, n.rank(0));
+  Dims all = dimsFrom(0, n.rank(0));
   Value high = b.maximum(b.reduce(x, all, Fold::Max), zero),
         low = b.minimum(b.reduce(x, all, Fold::Min), zero);
   Value scale = b.divide(b.subtract(high, low), b.like(high, 255));

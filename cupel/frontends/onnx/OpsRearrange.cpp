@@ -87,17 +87,6 @@ Status lowerBitCast(Node &n) {
   return {};
 }
 
-/// Where element i of a padded dimension comes from.
-int64_t sourceOf(const std::string &mode, int64_t i, int64_t size) {
-  if (mode == "edge")
-    return std::clamp<int64_t>(i, 0, size - 1);
-  if (mode == "wrap")
-    return ((i % size) + size) % size;
-  int64_t period = std::max<int64_t>(2 * (size - 1), 1); // reflect
-  i = ((i % period) + period) % period;
-  return i < size ? i : period - i;
-}
-
 Status lowerPad(Node &n) {
   ONNX_TRY(n.expect(1, 4));
   HloBuilder &b = n.b;
@@ -117,7 +106,7 @@ Status lowerPad(Node &n) {
     ONNX_LET(checked, n.axes(given, rank));
     axes = checked;
   } else {
-    axes = dimensionsFrom(0, rank);
+    axes = dimsFrom(0, rank);
   }
   if (pads.size() != 2 * axes.size())
     return n.error("its pads are not two an axis");
@@ -138,17 +127,12 @@ Status lowerPad(Node &n) {
   }
   if (mode != "edge" && mode != "reflect" && mode != "wrap")
     return n.error("its mode '" + mode + "' is unknown");
+  Edge edge = mode == "edge" ? Edge::Replicate : mode == "wrap" ? Edge::Circular : Edge::Reflect;
   Value x = n.in(0);
   for (int64_t axis : axes) {
-    int64_t size = n.shape(0)[axis];
-    if (low[axis] == 0 && high[axis] == 0)
-      continue;
-    if (size == 0)
+    if (n.shape(0)[axis] == 0 && (low[axis] || high[axis]))
       return n.error("an empty dimension has nothing to be padded with");
-    Dims indices;
-    for (int64_t i = -low[axis]; i < size + high[axis]; ++i)
-      indices.push_back(sourceOf(mode, i, size));
-    x = b.take(x, b.integers(indices), axis);
+    x = padWithEdge(b, x, axis, low[axis], high[axis], edge);
   }
   n.out(0, x);
   return {};
@@ -232,7 +216,7 @@ Status lowerCenterCropPad(Node &n) {
   ONNX_TRY(n.expect(2, 2));
   HloBuilder &b = n.b;
   ONNX_LET(wanted, n.knownIntegers(1, "the shape"));
-  Dims axes = dimensionsFrom(0, n.rank(0));
+  Dims axes = dimsFrom(0, n.rank(0));
   if (n.hasAttribute("axes")) {
     ONNX_LET(given, n.axes(n.integers("axes"), n.rank(0)));
     axes = given;

@@ -193,7 +193,7 @@ Status lowerScan(Node &n) {
       Dims none(rank, 0), fill(rank, 0);
       fill[0] = size - scan.trips;
       all = b.pad(all, b.splat(0, HloBuilder::elementOf(all)), none, fill);
-      Dims order = dimensionsFrom(1, rank);
+      Dims order = dimsFrom(1, rank);
       order.insert(order.begin() + axis, 0);
       results[scan.states + i].push_back(b.transpose(all, order));
     }
@@ -228,24 +228,23 @@ Result<Value> activate(Node &n, const Activation &how, Value x) {
   if (name == "sigmoid")
     return b.logistic(x);
   if (name == "relu")
-    return b.maximum(x, c(0));
+    return relu(b, x);
   if (name == "affine")
     return b.add(b.multiply(x, c(how.alpha)), c(how.beta));
   if (name == "leakyrelu")
-    return b.select(b.less(x, c(0)), b.multiply(x, c(how.alpha)), x);
+    return leakyRelu(b, x, how.alpha);
   if (name == "thresholdedrelu")
     return b.select(b.greater(x, c(how.alpha)), x, c(0));
   if (name == "scaledtanh")
     return b.multiply(c(how.alpha), b.tanh(b.multiply(c(how.beta), x)));
   if (name == "hardsigmoid")
-    return b.clamp(c(0), b.add(b.multiply(x, c(how.alpha)), c(how.beta)), c(1));
+    return hardSigmoid(b, x, how.alpha, how.beta);
   if (name == "elu")
-    return b.select(b.less(x, c(0)),
-                    b.multiply(c(how.alpha), b.unary<stablehlo::ExponentialMinusOneOp>(x)), x);
+    return elu(b, x, how.alpha);
   if (name == "softsign")
-    return b.divide(x, b.add(b.abs(x), c(1)));
+    return softsign(b, x);
   if (name == "softplus")
-    return b.add(b.maximum(x, c(0)), b.unary<stablehlo::LogPlusOneOp>(b.exp(b.negate(b.abs(x)))));
+    return softplus(b, x);
   return n.error("its activation '" + how.name + "' is unknown");
 }
 

@@ -1,5 +1,6 @@
 // Reductions, the softmax family, running sums and sorting.
 
+#include "cupel/frontends/math/Order.h"
 #include "cupel/frontends/onnx/Lowering.h"
 
 namespace cupel::frontends::onnx_import {
@@ -13,21 +14,6 @@ Result<std::optional<Dims>> optionalAxes(Node &n, int64_t since, size_t operand)
     return std::optional<Dims>();
   ONNX_LET(axes, n.knownIntegers(operand, "the axes"));
   return std::optional<Dims>(axes);
-}
-
-Dims dimensionsFrom(int64_t first, int64_t rank) {
-  return llvm::to_vector<6>(llvm::seq<int64_t>(first, std::max(first, rank)));
-}
-
-Value softmax(HloBuilder &b, Value x, int64_t axis) {
-  Value top = b.reduce(x, {axis}, Fold::Max, true);
-  Value e = b.exp(b.subtract(x, top));
-  return b.divide(e, b.reduce(e, {axis}, Fold::Add, true));
-}
-
-Value logSoftmax(HloBuilder &b, Value x, int64_t axis) {
-  Value moved = b.subtract(x, b.reduce(x, {axis}, Fold::Max, true));
-  return b.subtract(moved, b.log(b.reduce(b.exp(moved), {axis}, Fold::Add, true)));
 }
 
 namespace {
@@ -89,7 +75,7 @@ template <Kind kind> Status lowerReduce(Node &n) {
     ONNX_LET(checked, n.axes(*given, n.rank(0)));
     axes = checked;
   } else if (!n.integer("noop_with_empty_axes", 0)) {
-    axes = dimensionsFrom(0, n.rank(0));
+    axes = dimsFrom(0, n.rank(0));
   }
   if (HloBuilder::isBool(n.in(0)) && kind != Kind::Max && kind != Kind::Min)
     return n.error("does not take bools");
@@ -107,9 +93,9 @@ template <bool largest> Status lowerArg(Node &n) {
   return {};
 }
 
-/// One of the softmax family; before opset 13 over all dimensions from the axis on.
-template <Value (*build)(HloBuilder &, Value, int64_t)>
-Status lowerSoftmaxLike(Node &n, StringRef composite) {
+/// One of the softmax family on the operand and an axis; before opset 13 over all dimensions from
+/// the axis on.
+template <Value (*build)(HloBuilder &, Value, int64_t)> Status lowerSoftmaxLike(Node &n) {
   ONNX_TRY(n.expect(1, 1));
   Value x = n.in(0);
   Dims shape(n.shape(0));
@@ -124,19 +110,12 @@ Status lowerSoftmaxLike(Node &n, StringRef composite) {
   } else if (shape.empty()) {
     x = n.b.reshape(x, {1});
   }
-  Value result;
-  if (n.composites() && !composite.empty()) {
-    OpBuilder &ops = n.b.builder();
-    auto attributes = ops.getDictionaryAttr(ops.getNamedAttr("axis", ops.getI64IntegerAttr(axis)));
-    result = n.b.composite(composite, {x}, attributes,
-                           [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
-                             return {build(b, v[0], axis)};
-                           })[0];
-  } else {
-    result = build(n.b, x, axis);
-  }
-  n.out(0, n.b.reshape(result, shape));
+  n.out(0, n.b.reshape(build(n.b, x, axis), shape));
   return {};
+}
+
+template <bool logarithm> Value softmaxOf(HloBuilder &b, Value x, int64_t axis) {
+  return softmaxLayer(b, x, axis, logarithm, HloBuilder::elementOf(x));
 }
 
 Value hardmax(HloBuilder &b, Value x, int64_t axis) {
@@ -144,10 +123,6 @@ Value hardmax(HloBuilder &b, Value x, int64_t axis) {
   Value hit = b.equal(b.iota(HloBuilder::shapeOf(x), axis, b.i64()), first);
   return b.select(hit, b.like(x, 1), b.like(x, 0));
 }
-
-Status lowerSoftmax(Node &n) { return lowerSoftmaxLike<softmax>(n, "cupel.softmax"); }
-Status lowerLogSoftmax(Node &n) { return lowerSoftmaxLike<logSoftmax>(n, "cupel.log_softmax"); }
-Status lowerHardmax(Node &n) { return lowerSoftmaxLike<hardmax>(n, ""); }
 
 template <Fold fold> Status lowerCumulative(Node &n) {
   ONNX_TRY(n.expect(2, 2));
@@ -157,23 +132,15 @@ template <Fold fold> Status lowerCumulative(Node &n) {
   ONNX_LET(axis, n.axis(given[0], n.rank(0)));
   HloBuilder &b = n.b;
   Value x = n.in(0);
-  int64_t size = n.shape(0)[axis];
   bool reverse = n.integer("reverse", 0);
   if (reverse)
     x = b.reverse(x, {axis});
-  if (size > 0) {
-    HloBuilder::Window window;
-    window.sizes.assign(n.rank(0), 1);
-    window.low.assign(n.rank(0), 0);
-    window.sizes[axis] = size;
-    window.low[axis] = size - 1;
-    x = b.reduceWindow(x, window, fold);
-    if (n.integer("exclusive", 0)) {
-      Dims low(n.rank(0), 0), high(n.rank(0), 0);
-      low[axis] = 1;
-      high[axis] = -1;
-      x = b.pad(x, b.initialValue(fold, HloBuilder::elementOf(x)), low, high);
-    }
+  x = cumulative(b, x, axis, fold);
+  if (n.shape(0)[axis] > 0 && n.integer("exclusive", 0)) {
+    Dims low(n.rank(0), 0), high(n.rank(0), 0);
+    low[axis] = 1;
+    high[axis] = -1;
+    x = b.pad(x, b.initialValue(fold, HloBuilder::elementOf(x)), low, high);
   }
   n.out(0, reverse ? b.reverse(x, {axis}) : x);
   return {};
@@ -193,18 +160,9 @@ Status lowerTopK(Node &n) {
   Value x = n.in(0);
   if (k < 0 || k > n.shape(0)[axis])
     return n.error("k is " + std::to_string(k) + ", beyond the size of its axis");
-  bool largest = n.integer("largest", 1), real = HloBuilder::isFloat(x);
-  auto sorted = b.sort({x, b.iota(n.shape(0), axis, b.i64())}, axis, true, [&](ValueRange v) {
-    Value first = largest ? b.greater(v[0], v[1]) : b.less(v[0], v[1]);
-    if (!real)
-      return first;
-    // NaN counts as the largest of all.
-    Value one = largest ? v[0] : v[1], other = largest ? v[1] : v[0];
-    Value nan = b.logicalAnd(b.notEqual(one, one), b.equal(other, other));
-    return b.logicalOr(first, nan);
-  });
-  n.out(0, b.sliceDim(sorted[0], axis, 0, k));
-  n.out(1, b.sliceDim(sorted[1], axis, 0, k));
+  auto [values, places] = sorted(b, x, axis, n.integer("largest", 1));
+  n.out(0, b.sliceDim(values, axis, 0, k));
+  n.out(1, b.sliceDim(places, axis, 0, k));
   return {};
 }
 
@@ -223,9 +181,9 @@ void registerReductions(OpTable &table) {
   table.add("ReduceLogSumExp", 1, lowerReduce<Kind::LogSumExp>);
   table.add("ArgMax", 1, lowerArg<true>);
   table.add("ArgMin", 1, lowerArg<false>);
-  table.add("Softmax", 1, lowerSoftmax);
-  table.add("LogSoftmax", 1, lowerLogSoftmax);
-  table.add("Hardmax", 1, lowerHardmax);
+  table.add("Softmax", 1, lowerSoftmaxLike<softmaxOf<false>>);
+  table.add("LogSoftmax", 1, lowerSoftmaxLike<softmaxOf<true>>);
+  table.add("Hardmax", 1, lowerSoftmaxLike<hardmax>);
   table.add("CumSum", 11, lowerCumulative<Fold::Add>);
   table.add("CumProd", 26, lowerCumulative<Fold::Multiply>);
   table.add("TopK", 1, lowerTopK);

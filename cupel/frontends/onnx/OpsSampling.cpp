@@ -64,8 +64,8 @@ double kernelWeight(const ResizeOptions &how, double distance) {
 }
 
 /// Row i: how much each pixel counts for output i.
-std::vector<float> weights(const ResizeOptions &how, const Resized &r) {
-  std::vector<float> result(r.out * r.in, 0);
+std::vector<double> weights(const ResizeOptions &how, const Resized &r) {
+  std::vector<double> result(r.out * r.in, 0);
   double stretch = how.antialias ? std::min(r.scale, 1.0) : 1;
   double reach = (how.mode == "linear" ? 1 : 2) / stretch;
   for (int64_t i = 0; i < r.out; ++i) {
@@ -81,7 +81,7 @@ std::vector<float> weights(const ResizeOptions &how, const Resized &r) {
     }
     bool normalize = how.antialias || how.excludeOutside;
     for (int64_t j = 0; j < r.in; ++j)
-      result[i * r.in + j] = float(normalize && sum != 0 ? row[j] / sum : row[j]);
+      result[i * r.in + j] = normalize && sum != 0 ? row[j] / sum : row[j];
   }
   return result;
 }
@@ -119,16 +119,7 @@ Result<Value> resize(Node &n, Value x, ArrayRef<Resized> dimensions, const Resiz
     }
     if (r.in == r.out && r.scale == 1 && how.transform != "tf_crop_and_resize")
       continue;
-    std::vector<float> table = weights(how, r);
-    Value matrix = b.convert(b.constant(Tensor::of<DType::F32>({r.out, r.in}, table)),
-                             HloBuilder::elementOf(x));
-    Value product = b.dotGeneral(x, matrix, {}, {}, {r.axis}, {1});
-    // The new dimension came last.
-    int64_t rank = HloBuilder::rankOf(x);
-    Dims order;
-    for (int64_t i = 0; i < rank; ++i)
-      order.push_back(i < r.axis ? i : i == r.axis ? rank - 1 : i - 1);
-    x = b.transpose(product, order);
+    x = applyMatrix(b, x, r.axis, r.out, r.in, weights(how, r));
   }
   if (outside)
     x = b.select(outside, b.like(x, how.extrapolation), x);
@@ -172,7 +163,7 @@ Status lowerResize(Node &n) {
   ONNX_TRY(n.expect(1, 4));
   ONNX_LET(how, resizeOptions(n));
   size_t scalesAt = n.opset < 11 ? 1 : 2;
-  Dims axes = dimensionsFrom(0, n.rank(0));
+  Dims axes = dimsFrom(0, n.rank(0));
   if (n.hasAttribute("axes")) {
     ONNX_LET(given, n.axes(n.integers("axes"), n.rank(0)));
     axes = given;

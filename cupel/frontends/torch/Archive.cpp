@@ -253,8 +253,11 @@ Status Archive::readConfig(Program &program, const std::string &record, const st
                   strides = numbers(entry.meta->strides, "stride");
     if (!sizes || !strides || entry.meta->offset.isSymbolic())
       return wrong("has symbolic sizes");
-    Result<Tensor> value = tensorOnStorage(entry.meta->type, *sizes, *strides,
-                                           entry.meta->offset.value, *storage, budget);
+    Result<Tensor> value =
+        entry.meta->hasHalfParts
+            ? complexHalfOnStorage(*sizes, *strides, entry.meta->offset.value, *storage, budget)
+            : tensorOnStorage(entry.meta->type, *sizes, *strides, entry.meta->offset.value,
+                              *storage, budget);
     if (!value)
       return wrong(value.message());
     program.weights.insert_or_assign(entry.name, std::move(*value));

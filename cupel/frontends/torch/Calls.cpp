@@ -424,6 +424,7 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
       if (!type)
         return type.error();
       result.types.push_back(*type);
+      result.hasHalfParts |= meta->second.hasHalfParts;
       result.wanted |= scope.read.count(name.text) > 0;
       return {};
     };

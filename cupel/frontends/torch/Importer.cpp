@@ -64,6 +64,7 @@ bool Importer::run(Imported &result) {
   main = types.create<func::FuncOp>(unknown, "main", types.getFunctionType({}, {}));
   main.addEntryBlock();
   builder.emplace(main);
+  builder->keepComposites(options.composites);
 
   Scope top{program.graph, {}, {}};
   auto all = [&]() -> Status {

@@ -16,7 +16,6 @@ Node::Node(Importer &importer, HloBuilder &builder, std::string name)
     : b(builder), importer(importer), name(std::move(name)) {}
 
 StringRef Node::overload() const { return StringRef(name).rsplit('.').second; }
-bool Node::composites() const { return importer.options.composites; }
 bool Node::failed() const { return importer.failure.refusal != Refusal::None; }
 
 //===----------------------------------------------------------------------===//
@@ -406,7 +405,8 @@ ArrayRef<RankedTensorType> Node::resultTypes(size_t i) const {
 }
 
 /// The value in the declared type; null (after a complaint) if its shape is another.
-static Value conform(Node &node, HloBuilder &b, Value value, RankedTensorType type, size_t i) {
+static Value conform(Node &node, HloBuilder &b, Value value, RankedTensorType type, size_t i,
+                     bool halfParts) {
   if (!value || node.failed())
     return {};
   if (HloBuilder::shapeOf(value) != type.getShape()) {
@@ -416,16 +416,22 @@ static Value conform(Node &node, HloBuilder &b, Value value, RankedTensorType ty
                           fmt::join(type.getShape(), ",")));
     return {};
   }
-  return HloBuilder::elementOf(value) == type.getElementType()
-             ? value
-             : cast(b, value, type.getElementType());
+  Type element = type.getElementType();
+  value = HloBuilder::elementOf(value) == element ? value : cast(b, value, element);
+  if (!halfParts)
+    return value;
+  auto rounded = [&](Value part) { return b.convert(b.convert(part, b.f16()), b.f32()); };
+  return b.builder().create<stablehlo::ComplexOp>(
+      b.location(), TypeRange{value.getType()},
+      ValueRange{rounded(b.unary<stablehlo::RealOp>(value, b.f32())),
+                 rounded(b.unary<stablehlo::ImagOp>(value, b.f32()))});
 }
 
 void Node::out(size_t i, Value value) {
   if (i >= results.size() || results[i].types.empty())
     return; // The program does not take this result.
   results[i].items = {Item{}};
-  results[i].items[0].value = conform(*this, b, value, results[i].types[0], i);
+  results[i].items[0].value = conform(*this, b, value, results[i].types[0], i, results[i].hasHalfParts);
 }
 
 void Node::outList(size_t i, ArrayRef<Value> values) {
@@ -441,7 +447,7 @@ void Node::outList(size_t i, ArrayRef<Value> values) {
   result.items.clear();
   for (auto [value, type] : llvm::zip(values, result.types)) {
     Item item;
-    item.value = conform(*this, b, value, type, i);
+    item.value = conform(*this, b, value, type, i, result.hasHalfParts);
     result.items.push_back(item);
   }
 }

@@ -128,8 +128,6 @@ public:
   void notYet(const std::string &message); ///< Could be, but is not.
   bool failed() const;
 
-  /// Keep gelu, layer_norm, softmax and their like as stablehlo.composite.
-  bool composites() const;
   /// Lowers a subgraph (higher-order operators) in place.
   llvm::SmallVector<mlir::Value> inlineGraph(llvm::StringRef argument, mlir::ValueRange inputs);
 
@@ -141,6 +139,7 @@ private:
   struct Result {
     llvm::SmallVector<mlir::RankedTensorType, 1> types;
     bool isList = false, wanted = true, isNumber = false;
+    bool hasHalfParts = false; ///< Complex numbers whose parts are rounded to f16.
     llvm::SmallVector<Item, 1> items;
   };
   Importer &importer;

@@ -23,6 +23,7 @@ constexpr int kMaxDepth = 64;
 struct NamedType {
   std::string_view dtype, storage; ///< As Python names them.
   DType type;
+  bool hasHalfParts = false;
 };
 constexpr NamedType kTypes[] = {
     {"float32", "FloatStorage", DType::F32},
@@ -35,6 +36,7 @@ constexpr NamedType kTypes[] = {
     {"int8", "CharStorage", DType::I8},
     {"uint8", "ByteStorage", DType::U8},
     {"bool", "BoolStorage", DType::I1},
+    {"complex32", "ComplexHalfStorage", DType::C64, true},
     {"complex64", "ComplexFloatStorage", DType::C64},
     {"complex128", "ComplexDoubleStorage", DType::C128},
     {"uint16", "", DType::U16},
@@ -182,7 +184,9 @@ private:
     std::string full = module + "." + name;
     for (const NamedType &type : kTypes) {
       if (module == "torch" && name == type.dtype) {
-        make(Kind::Type).type = type.type;
+        PickleValue &made = make(Kind::Type);
+        made.type = type.type;
+        made.hasHalfParts = type.hasHalfParts;
         return {};
       }
       if ((module == "torch" || module == "torch.storage") && !type.storage.empty() &&
@@ -190,6 +194,7 @@ private:
         PickleValue &made = make(Kind::Global);
         made.text = "torch.Storage";
         made.type = type.type;
+        made.hasHalfParts = type.hasHalfParts;
         return {};
       }
     }
@@ -402,11 +407,12 @@ Status Unpickler::persistent() {
   if (!storages.count(key.text))
     return Error{"lies in storage '" + tensor::printable(key.text) + "', which is not in the file"};
   DType element = type.type;
-  bool isUntyped = type.isUntyped;
+  bool isUntyped = type.isUntyped, hasHalfParts = type.hasHalfParts;
   std::string name = key.text;
   PickleValue &made = make(Kind::Storage);
   made.type = element;
   made.isUntyped = isUntyped;
+  made.hasHalfParts = hasHalfParts;
   made.text = std::move(name);
   return {};
 }
@@ -481,16 +487,20 @@ Status Unpickler::rebuildTensor(const PickleValue &arguments, bool typed) {
   if (storage.kind != Kind::Storage || argument(1).kind != Kind::Integer || !sizes || !strides)
     return Error{"rebuilds a tensor from something else than a storage and sizes"};
   DType type = storage.type;
+  bool hasHalfParts = storage.hasHalfParts;
   if (typed) {
     if (argument(6).kind != Kind::Type)
       return Error{"rebuilds a tensor of an unknown type"};
     type = argument(6).type;
+    hasHalfParts = argument(6).hasHalfParts;
   } else if (storage.isUntyped) {
     return Error{"rebuilds a tensor of an unknown type"};
   }
   auto bytes = storages.find(storage.text);
+  int64_t offset = argument(1).integer;
   Result<Tensor> made =
-      tensorOnStorage(type, *sizes, *strides, argument(1).integer, bytes->second, budget);
+      hasHalfParts ? complexHalfOnStorage(*sizes, *strides, offset, bytes->second, budget)
+                   : tensorOnStorage(type, *sizes, *strides, offset, bytes->second, budget);
   if (!made)
     return Error{"a tensor " + made.message()};
   make(Kind::Tensor).tensor = std::move(*made);

@@ -34,6 +34,7 @@ struct PickleValue {
   std::vector<uint32_t> items; ///< Of lists and dicts.
   tensor::Tensor tensor;
   tensor::DType type = tensor::DType::F32; ///< Of Type and Storage.
+  bool hasHalfParts = false;               ///< The type is complex32 (Program.h).
   bool isUntyped = false;                  ///< A storage of bytes.
   bool isTuple = false;
 };

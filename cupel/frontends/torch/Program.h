@@ -28,6 +28,8 @@ struct SymInt {
 
 struct TensorMeta {
   tensor::DType type = tensor::DType::F32;
+  /// complex32: held as complex<f32> whose parts are rounded to f16.
+  bool hasHalfParts = false;
   std::vector<SymInt> sizes, strides;
   SymInt offset;
   bool requiresGradient = false;

@@ -8,6 +8,9 @@ using tensor::DType;
 
 namespace {
 
+/// torch's number of complex32.
+constexpr int64_t kComplexHalf = 9;
+
 /// Programs nest a few levels (a loop in a branch in a wrapper); what nests deeper is hostile.
 constexpr int kMaxGraphDepth = 64;
 /// The major version of the format that this reader knows.
@@ -93,6 +96,7 @@ TensorMeta Reader::tensorMeta(const JsonCursor &at, std::string *unreadable) {
       place.complain(why);
   };
   Result<DType> known = dtypeOfNumber(type.integer());
+  meta.hasHalfParts = type.integer() == kComplexHalf;
   if (known)
     meta.type = *known;
   else
@@ -356,8 +360,7 @@ Result<DType> dtypeOfNumber(int64_t number) {
     return DType::F32;
   case 8:
     return DType::F64;
-  case 9:
-    return Error{"is complex32 (complex numbers of f16), a type that Cupel does not have"};
+  case kComplexHalf:
   case 10:
     return DType::C64;
   case 11:

@@ -558,14 +558,15 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
     for (const AliasPtr &tensor : written.tensors)
       result.types.push_back(HloBuilder::typeOf(read(*tensor)));
   }
-  // A result that is declared with another shape than `out` has: PyTorch resizes `out`.
   for (auto [i, output] : llvm::enumerate(node.outputs))
-    if (const Name *result = output.as<Name>();
-        result && i < call.results.size() && overload.contains("out"))
-      if (auto meta = scope.graph.tensors.find(result->text); meta != scope.graph.tensors.end())
+    if (const Name *result = output.as<Name>(); result && i < call.results.size())
+      if (auto meta = scope.graph.tensors.find(result->text); meta != scope.graph.tensors.end()) {
+        call.results[i].hasHalfParts = meta->second.hasHalfParts;
+        // A result that is declared with another shape than `out` has: PyTorch resizes `out`.
         if (Result<RankedTensorType> type = typeOf(meta->second);
-            type && !call.results[i].types.empty())
+            type && overload.contains("out") && !call.results[i].types.empty())
           call.results[i].types[0] = *type;
+      }
   auto self = [&] { return read(*targets[0].tensors[0]); };
   bool isOne = targets.size() == 1 && targets[0].tensors.size() == 1;
   if (entry) {

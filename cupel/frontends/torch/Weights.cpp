@@ -1,5 +1,6 @@
 #include "cupel/frontends/torch/Weights.h"
 
+#include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Strided.h"
 
 #include <cstring>
@@ -87,6 +88,27 @@ Result<Tensor> tensorOnStorage(tensor::DType type, Shape sizes, const Shape &str
   tensor::copyStrided(copy->mutableData(), moved->data() + offset * width, sizes, steps,
                       static_cast<int>(width));
   return copy;
+}
+
+Result<Tensor> complexHalfOnStorage(Shape sizes, Shape strides, int64_t offset,
+                                    const SharedBytes &storage, uint64_t &budget) {
+  Shape parts = sizes;
+  parts.push_back(2);
+  strides.push_back(1);
+  for (size_t i = 0; i + 1 < strides.size(); ++i)
+    if (__builtin_mul_overflow(strides[i], 2, &strides[i]))
+      return Error{"reaches outside its storage"};
+  if (__builtin_mul_overflow(offset, 2, &offset))
+    return Error{"starts outside its storage"};
+  Result<Tensor> halves =
+      tensorOnStorage(tensor::DType::F16, parts, strides, offset, storage, budget);
+  if (!halves)
+    return halves;
+  Result<Tensor> wide = tensor::convert(*halves, tensor::DType::F32);
+  Result<Tensor> made = Tensor::uninitialized(tensor::DType::C64, std::move(sizes));
+  if (wide && made)
+    std::memcpy(made->mutableData(), wide->data(), made->byteSize());
+  return wide ? std::move(made) : std::move(wide);
 }
 
 } // namespace cupel::frontends::torch_import

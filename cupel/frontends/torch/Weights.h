@@ -17,5 +17,9 @@ inline uint64_t copyBudget(uint64_t fileBytes) { return 2 * fileBytes + (uint64_
 Result<tensor::Tensor> tensorOnStorage(tensor::DType type, tensor::Shape sizes,
                                        const tensor::Shape &strides, int64_t offset,
                                        const tensor::SharedBytes &storage, uint64_t &budget);
+/// The same for complex32, made into complex<f32>.
+Result<tensor::Tensor> complexHalfOnStorage(tensor::Shape sizes, tensor::Shape strides,
+                                            int64_t offset, const tensor::SharedBytes &storage,
+                                            uint64_t &budget);
 
 } // namespace cupel::frontends::torch_import

@@ -22,14 +22,16 @@ def Stablehlo_AfterAllOp : StablehloOp<"after_all", [Pure]> {
   }];
 }
 
-def Stablehlo_TupleOp : StablehloOp<"tuple", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_TupleOp : StablehloOp<"tuple", [Pure, Hlo_KeepsNumbers, Hlo_Packs,
+    InferTypeOpAdaptor]> {
   let summary = "Packs values";
   let arguments = (ins Variadic<Hlo_AnyTensorTokenTupleOrBuffer>:$val);
   let results = (outs Hlo_Tuple:$result);
   let assemblyFormat = "$val attr-dict `:` custom<TupleOpType>(type($val), type($result))";
 }
 
-def Stablehlo_GetTupleElementOp : StablehloOp<"get_tuple_element", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_GetTupleElementOp : StablehloOp<"get_tuple_element", [Pure, Hlo_KeepsNumbers,
+    Hlo_NoArithmetic, Hlo_Unpacks, InferTypeOpAdaptor]> {
   let summary = "One value of a tuple";
   let arguments = (ins Hlo_Tuple:$operand, ConfinedAttr<I32Attr, [IntNonNegative]>:$index);
   let results = (outs Hlo_AnyTensorTokenTupleOrBuffer:$result);
@@ -37,6 +39,7 @@ def Stablehlo_GetTupleElementOp : StablehloOp<"get_tuple_element", [Pure, InferT
 }
 
 def Stablehlo_OptimizationBarrierOp : StablehloOp<"optimization_barrier", [Pure,
+    Hlo_Identity, Hlo_MovesElements, Hlo_KeepsBytes,
     Hlo_PairwiseSameOperandAndResultType, InferTypeOpAdaptor]> {
   let summary = "The identity; no op may be moved across it";
   let arguments = (ins Variadic<Hlo_TensorOrToken>:$operand);
@@ -57,7 +60,7 @@ def Stablehlo_ReturnOp : StablehloOp<"return", [Pure, Terminator]> {
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_IfOp : StablehloOp<"if", [RecursiveMemoryEffects, RecursivelySpeculatable,
-    SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
+    Hlo_Branches, SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
   let summary = "One of two regions";
   let arguments = (ins Hlo_PredTensor:$pred);
   let regions = (region SizedRegion<1>:$true_branch, SizedRegion<1>:$false_branch);
@@ -65,14 +68,14 @@ def Stablehlo_IfOp : StablehloOp<"if", [RecursiveMemoryEffects, RecursivelySpecu
 }
 
 def Stablehlo_CaseOp : StablehloOp<"case", [RecursiveMemoryEffects, RecursivelySpeculatable,
-    SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
+    Hlo_Branches, SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
   let summary = "One of several regions; an index out of range takes the last";
   let arguments = (ins Hlo_I32Tensor:$index);
   let regions = (region VariadicRegion<SizedRegion<1>>:$branches);
   let results = (outs Variadic<Hlo_AnyTensorTokenOrBuffer>:$results);
 }
 
-def Stablehlo_WhileOp : StablehloOp<"while", [RecursiveMemoryEffects,
+def Stablehlo_WhileOp : StablehloOp<"while", [RecursiveMemoryEffects, Hlo_Loops,
     SingleBlockImplicitTerminator<"ReturnOp">, Hlo_PairwiseSameOperandAndResultType,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     InferTypeOpAdaptor]> {
@@ -88,8 +91,8 @@ def Stablehlo_WhileOp : StablehloOp<"while", [RecursiveMemoryEffects,
 // Calls to the outside
 //===----------------------------------------------------------------------===//
 
-def Stablehlo_CustomCallOp : StablehloOp<"custom_call",
-    [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Stablehlo_CustomCallOp : StablehloOp<"custom_call", [Hlo_Opaque, Hlo_ActsOutside,
+    Hlo_HasFlops, Hlo_HasDimensionRule, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "An operation that the implementation knows by name";
   let arguments = (ins Variadic<Hlo_CustomCallValue>:$inputs, StrAttr:$call_target_name,
       Hlo_FalseByDefault:$has_side_effect,
@@ -117,8 +120,8 @@ def Stablehlo_CustomCallOp : StablehloOp<"custom_call",
 
 def CompositeRegions : Revision<"1.14.0"> { let addedRegions = 1; }
 
-def Stablehlo_CompositeOp : StablehloOp<"composite",
-    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Stablehlo_CompositeOp : StablehloOp<"composite", [Hlo_Opaque, Hlo_NoArithmetic,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "An operation made of others, which a function decomposes it into";
   let sinceVersion = "0.19.0";
   let arguments = (ins Variadic<Hlo_AnyTensorTokenOrTuple>:$inputs, StrAttr:$name,
@@ -137,19 +140,21 @@ def Stablehlo_CompositeOp : StablehloOp<"composite",
 // Communication
 //===----------------------------------------------------------------------===//
 
-def Stablehlo_ReplicaIdOp : StablehloOp<"replica_id", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_ReplicaIdOp : StablehloOp<"replica_id", [Pure, Hlo_NoArithmetic,
+    Hlo_DependsOnProcess, InferTypeOpAdaptor]> {
   let summary = "The replica this process is";
   let results = (outs Hlo_ScalarUI32:$result);
   let assemblyFormat = "attr-dict `:` type(results)";
 }
 
-def Stablehlo_PartitionIdOp : StablehloOp<"partition_id", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_PartitionIdOp : StablehloOp<"partition_id", [Pure, Hlo_NoArithmetic,
+    Hlo_DependsOnProcess, InferTypeOpAdaptor]> {
   let summary = "The partition this process is";
   let results = (outs Hlo_ScalarUI32:$result);
   let assemblyFormat = "attr-dict `:` type(results)";
 }
 
-def Stablehlo_InfeedOp : StablehloOp<"infeed", []> {
+def Stablehlo_InfeedOp : StablehloOp<"infeed", [Hlo_ActsOutside]> {
   let summary = "Reads values the host feeds";
   let arguments = (ins Hlo_TokenType:$token, Hlo_EmptyString:$infeed_config,
       OptionalWithPortableDefault<ArrayAttr, "empty_array">:$layout);
@@ -157,14 +162,14 @@ def Stablehlo_InfeedOp : StablehloOp<"infeed", []> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_OutfeedOp : StablehloOp<"outfeed", []> {
+def Stablehlo_OutfeedOp : StablehloOp<"outfeed", [Hlo_ActsOutside]> {
   let summary = "Hands values to the host";
   let arguments = (ins Variadic<Hlo_AnyTensor>:$inputs, Hlo_TokenType:$token,
       Hlo_EmptyString:$outfeed_config);
   let results = (outs Hlo_TokenType:$result);
 }
 
-def Stablehlo_SendOp : StablehloOp<"send", []> {
+def Stablehlo_SendOp : StablehloOp<"send", [Hlo_Collective, Hlo_ActsOutside]> {
   let summary = "Sends values over a channel";
   let arguments = (ins Variadic<Hlo_AnyTensor>:$inputs, Hlo_TokenType:$token,
       Stablehlo_ChannelHandleAttr:$channel_handle, Hlo_FalseByDefault:$is_host_transfer,
@@ -174,7 +179,7 @@ def Stablehlo_SendOp : StablehloOp<"send", []> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_RecvOp : StablehloOp<"recv", []> {
+def Stablehlo_RecvOp : StablehloOp<"recv", [Hlo_Collective, Hlo_ActsOutside]> {
   let summary = "Receives values from a channel";
   let arguments = (ins Hlo_TokenType:$token, Stablehlo_ChannelHandleAttr:$channel_handle,
       Hlo_FalseByDefault:$is_host_transfer, Hlo_SourceTargetPairs:$source_target_pairs);
@@ -183,7 +188,8 @@ def Stablehlo_RecvOp : StablehloOp<"recv", []> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_AllGatherOp : StablehloOp<"all_gather", []> {
+def Stablehlo_AllGatherOp : StablehloOp<"all_gather", [Hlo_Collective, Hlo_Startable,
+    Hlo_KeepsNumbers]> {
   let summary = "Joins the tensors of a group of processes along a dimension";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands, Hlo_NonNegativeI64:$all_gather_dim,
       Hlo_ReplicaGroups:$replica_groups, Hlo_Channel:$channel_handle,
@@ -193,8 +199,8 @@ def Stablehlo_AllGatherOp : StablehloOp<"all_gather", []> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_AllReduceOp : StablehloOp<"all_reduce",
-    [SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
+def Stablehlo_AllReduceOp : StablehloOp<"all_reduce", [Hlo_Collective, Hlo_Startable,
+    SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
   let summary = "Reduces over a group of processes; all get the result";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands, Hlo_ReplicaGroups:$replica_groups,
       Hlo_Channel:$channel_handle, UnitAttr:$use_global_device_ids);
@@ -204,8 +210,8 @@ def Stablehlo_AllReduceOp : StablehloOp<"all_reduce",
   let hasVerifier = 1;
 }
 
-def Stablehlo_ReduceScatterOp : StablehloOp<"reduce_scatter",
-    [SingleBlockImplicitTerminator<"ReturnOp">]> {
+def Stablehlo_ReduceScatterOp : StablehloOp<"reduce_scatter", [Hlo_Collective, Hlo_Startable,
+    SingleBlockImplicitTerminator<"ReturnOp">]> {
   let summary = "Reduces over a group of processes; each gets its part of the result";
   let arguments = (ins Hlo_Tensor:$operand, Hlo_NonNegativeI64:$scatter_dimension,
       Hlo_ReplicaGroups:$replica_groups, Hlo_Channel:$channel_handle,
@@ -215,7 +221,8 @@ def Stablehlo_ReduceScatterOp : StablehloOp<"reduce_scatter",
   let hasVerifier = 1;
 }
 
-def Stablehlo_AllToAllOp : StablehloOp<"all_to_all", [InferTypeOpAdaptor]> {
+def Stablehlo_AllToAllOp : StablehloOp<"all_to_all", [Hlo_Collective, Hlo_Startable,
+    Hlo_KeepsNumbers, InferTypeOpAdaptor]> {
   let summary = "Each process of a group sends a part to every other";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands, Hlo_NonNegativeI64:$split_dimension,
       Hlo_NonNegativeI64:$concat_dimension, Hlo_PositiveI64:$split_count,
@@ -225,8 +232,8 @@ def Stablehlo_AllToAllOp : StablehloOp<"all_to_all", [InferTypeOpAdaptor]> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_CollectivePermuteOp : StablehloOp<"collective_permute",
-    [Hlo_CompatibleOperandsAndResultType]> {
+def Stablehlo_CollectivePermuteOp : StablehloOp<"collective_permute", [Hlo_Collective,
+    Hlo_Startable, Hlo_KeepsNumbers, Hlo_CompatibleOperandsAndResultType]> {
   let summary = "Sends tensors from source to target processes";
   let arguments = (ins Hlo_Tensor:$operand, I64ElementsAttr:$source_target_pairs,
       Hlo_Channel:$channel_handle);
@@ -234,7 +241,8 @@ def Stablehlo_CollectivePermuteOp : StablehloOp<"collective_permute",
   let hasVerifier = 1;
 }
 
-def Stablehlo_CollectiveBroadcastOp : StablehloOp<"collective_broadcast", []> {
+def Stablehlo_CollectiveBroadcastOp : StablehloOp<"collective_broadcast", [Hlo_Collective,
+    Hlo_Startable, Hlo_KeepsNumbers]> {
   let summary = "All processes of a group get the value of one";
   let sinceVersion = "0.16.0";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands, Hlo_ReplicaGroups:$replica_groups,
@@ -244,8 +252,8 @@ def Stablehlo_CollectiveBroadcastOp : StablehloOp<"collective_broadcast", []> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_CollectiveReduceOp : StablehloOp<"collective_reduce",
-    [SingleBlockImplicitTerminator<"ReturnOp">]> {
+def Stablehlo_CollectiveReduceOp : StablehloOp<"collective_reduce", [Hlo_Collective,
+    Hlo_Startable, SingleBlockImplicitTerminator<"ReturnOp">]> {
   let summary = "Reduces over a group of processes; one gets the result";
   let sinceVersion = "1.19.0";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands, Hlo_ReplicaGroups:$replica_groups,
@@ -256,15 +264,15 @@ def Stablehlo_CollectiveReduceOp : StablehloOp<"collective_reduce",
   let hasVerifier = 1;
 }
 
-def Stablehlo_CrossReplicaSumOp : StablehloOp<"cross-replica-sum",
-    [Hlo_CompatibleOperandsAndResultType]> {
+def Stablehlo_CrossReplicaSumOp : StablehloOp<"cross-replica-sum", [Hlo_Collective,
+    Hlo_CompatibleOperandsAndResultType]> {
   let summary = "Sum over replicas (deprecated)";
   let arguments = (ins Hlo_Tensor:$operand, I64ElementsAttr:$replica_groups);
   let results = (outs Hlo_Tensor:$result);
 }
 
-def Stablehlo_AsyncStartOp : StablehloOp<"async_start", [IsolatedFromAbove,
-    SingleBlockImplicitTerminator<"ReturnOp">]> {
+def Stablehlo_AsyncStartOp : StablehloOp<"async_start", [IsolatedFromAbove, Hlo_RunsOnce, Hlo_Packs,
+    Hlo_NoArithmetic, SingleBlockImplicitTerminator<"ReturnOp">]> {
   let summary = "Starts a collective or slice without waiting for it";
   let sinceVersion = "1.15.0";
   let arguments = (ins Variadic<Hlo_Tensor>:$operands);
@@ -274,7 +282,7 @@ def Stablehlo_AsyncStartOp : StablehloOp<"async_start", [IsolatedFromAbove,
   let hasVerifier = 1;
 }
 
-def Stablehlo_AsyncDoneOp : StablehloOp<"async_done", []> {
+def Stablehlo_AsyncDoneOp : StablehloOp<"async_done", [Hlo_Unpacks, Hlo_NoArithmetic]> {
   let summary = "Waits for what async_start began";
   let sinceVersion = "1.15.0";
   let arguments = (ins Hlo_FutureType:$operand);

@@ -2,7 +2,8 @@
 
 include "cupel/ir/stablehlo/StablehloAttrs.td"
 
-def Stablehlo_BitcastConvertOp : StablehloOp<"bitcast_convert", [Pure]> {
+def Stablehlo_BitcastConvertOp : StablehloOp<"bitcast_convert", [Pure, Hlo_NoArithmetic,
+    Hlo_YieldsBits, Hlo_KeepsBytes]> {
   let summary = "Reads the bits of elements as another element type";
   let arguments = (ins Hlo_AnyTensor:$operand);
   let results = (outs Hlo_AnyTensor:$result);
@@ -10,7 +11,8 @@ def Stablehlo_BitcastConvertOp : StablehloOp<"bitcast_convert", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_BroadcastOp : StablehloOp<"broadcast", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_BroadcastOp : StablehloOp<"broadcast", [Pure, Hlo_MovesElements,
+    InferTypeOpAdaptor]> {
   let summary = "Adds leading dimensions (deprecated)";
   let arguments = (ins Hlo_Tensor:$operand, DenseI64ArrayAttr:$broadcast_sizes);
   let results = (outs Hlo_AnyTensor:$result);
@@ -19,7 +21,8 @@ def Stablehlo_BroadcastOp : StablehloOp<"broadcast", [Pure, InferTypeOpAdaptor]>
   }];
 }
 
-def Stablehlo_BroadcastInDimOp : StablehloOp<"broadcast_in_dim", [Pure]> {
+def Stablehlo_BroadcastInDimOp : StablehloOp<"broadcast_in_dim", [Pure, Hlo_MovesElements,
+    Hlo_Linear, Hlo_HasDimensionRule]> {
   let summary = "Repeats a tensor along new or size-1 dimensions";
   let arguments = (ins Hlo_AnyTensor:$operand, DenseI64ArrayAttr:$broadcast_dimensions);
   let results = (outs Hlo_StaticOrBoundedTensor:$result);
@@ -29,7 +32,8 @@ def Stablehlo_BroadcastInDimOp : StablehloOp<"broadcast_in_dim", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_DynamicBroadcastInDimOp : StablehloOp<"dynamic_broadcast_in_dim", [Pure]> {
+def Stablehlo_DynamicBroadcastInDimOp : StablehloOp<"dynamic_broadcast_in_dim", [Pure,
+    Hlo_MovesElements, Hlo_ShapeFromValues]> {
   let summary = "broadcast_in_dim to a shape computed at run time";
   let arguments = (ins Hlo_AnyTensor:$operand, Hlo_StaticDimensions:$output_dimensions,
       DenseI64ArrayAttr:$broadcast_dimensions,
@@ -43,7 +47,8 @@ def Stablehlo_DynamicBroadcastInDimOp : StablehloOp<"dynamic_broadcast_in_dim", 
   let hasVerifier = 1;
 }
 
-def Stablehlo_ConcatenateOp : StablehloOp<"concatenate", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_ConcatenateOp : StablehloOp<"concatenate", [Pure, Hlo_MovesElements, Hlo_Linear,
+    Hlo_HasDimensionRule, InferTypeOpAdaptor]> {
   let summary = "Joins tensors along a dimension";
   let arguments = (ins Variadic<Hlo_Tensor>:$inputs, Hlo_NonNegativeI64:$dimension);
   let results = (outs Hlo_Tensor:$result);
@@ -53,7 +58,8 @@ def Stablehlo_ConcatenateOp : StablehloOp<"concatenate", [Pure, InferTypeOpAdapt
   }];
 }
 
-def Stablehlo_ReshapeOp : StablehloOp<"reshape", [Pure]> {
+def Stablehlo_ReshapeOp : StablehloOp<"reshape", [Pure, Hlo_MovesElements, Hlo_Linear,
+    Hlo_KeepsBytes, Hlo_HasDimensionRule]> {
   let summary = "The same elements in another shape";
   let arguments = (ins Hlo_AnyTensor:$operand);
   let results = (outs Hlo_StaticOrBoundedTensor:$result);
@@ -61,7 +67,8 @@ def Stablehlo_ReshapeOp : StablehloOp<"reshape", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_DynamicReshapeOp : StablehloOp<"dynamic_reshape", [Pure]> {
+def Stablehlo_DynamicReshapeOp : StablehloOp<"dynamic_reshape", [Pure, Hlo_MovesElements,
+    Hlo_ShapeFromValues]> {
   let summary = "reshape to a shape computed at run time";
   let arguments = (ins Hlo_AnyTensor:$operand, Hlo_StaticDimensions:$output_shape);
   let results = (outs Hlo_AnyTensor:$result);
@@ -69,7 +76,8 @@ def Stablehlo_DynamicReshapeOp : StablehloOp<"dynamic_reshape", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_ReverseOp : StablehloOp<"reverse", [Pure, Hlo_CompatibleOperandsAndResultType]> {
+def Stablehlo_ReverseOp : StablehloOp<"reverse", [Pure, Hlo_MovesElements, Hlo_Linear,
+    Hlo_HasDimensionRule, Hlo_CompatibleOperandsAndResultType]> {
   let summary = "Reverses the order along dimensions";
   let arguments = (ins Hlo_Tensor:$operand, DenseI64ArrayAttr:$dimensions);
   let results = (outs Hlo_Tensor:$result);
@@ -80,7 +88,8 @@ def Stablehlo_ReverseOp : StablehloOp<"reverse", [Pure, Hlo_CompatibleOperandsAn
   let hasVerifier = 1;
 }
 
-def Stablehlo_TransposeOp : StablehloOp<"transpose", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_TransposeOp : StablehloOp<"transpose", [Pure, Hlo_MovesElements, Hlo_Linear,
+    Hlo_HasDimensionRule, InferTypeOpAdaptor]> {
   let summary = "Permutes dimensions";
   let arguments = (ins Hlo_AnyTensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Hlo_AnyTensor:$result);
@@ -89,7 +98,8 @@ def Stablehlo_TransposeOp : StablehloOp<"transpose", [Pure, InferTypeOpAdaptor]>
   }];
 }
 
-def Stablehlo_SliceOp : StablehloOp<"slice", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_SliceOp : StablehloOp<"slice", [Pure, Hlo_MovesElements, Hlo_Linear, Hlo_Startable,
+    Hlo_HasDimensionRule, InferTypeOpAdaptor]> {
   let summary = "A box of a tensor, with strides";
   let arguments = (ins Hlo_Tensor:$operand, DenseI64ArrayAttr:$start_indices,
       DenseI64ArrayAttr:$limit_indices, DenseI64ArrayAttr:$strides);
@@ -100,7 +110,8 @@ def Stablehlo_SliceOp : StablehloOp<"slice", [Pure, InferTypeOpAdaptor]> {
   }];
 }
 
-def Stablehlo_DynamicSliceOp : StablehloOp<"dynamic_slice", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_DynamicSliceOp : StablehloOp<"dynamic_slice", [Pure, Hlo_MovesElements, Hlo_Linear,
+    Hlo_Startable, Hlo_HasDimensionRule, InferTypeOpAdaptor]> {
   let summary = "A box of fixed size at a position computed at run time";
   let arguments = (ins Hlo_Tensor:$operand, Variadic<Hlo_ScalarInt>:$start_indices,
       DenseI64ArrayAttr:$slice_sizes);
@@ -112,7 +123,8 @@ def Stablehlo_DynamicSliceOp : StablehloOp<"dynamic_slice", [Pure, InferTypeOpAd
 }
 
 def Stablehlo_DynamicUpdateSliceOp
-    : StablehloOp<"dynamic_update_slice", [Pure, InferTypeOpAdaptor]> {
+    : StablehloOp<"dynamic_update_slice", [Pure, Hlo_MovesElements, Hlo_Linear, Hlo_Startable,
+          Hlo_UpdatesOperands, Hlo_HasDimensionRule, InferTypeOpAdaptor]> {
   let summary = "Overwrites a box at a position computed at run time";
   let arguments = (ins Hlo_Tensor:$operand, Hlo_Tensor:$update,
       Variadic<Hlo_ScalarInt>:$start_indices);
@@ -120,7 +132,8 @@ def Stablehlo_DynamicUpdateSliceOp
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def Stablehlo_RealDynamicSliceOp : StablehloOp<"real_dynamic_slice", [Pure,
+def Stablehlo_RealDynamicSliceOp : StablehloOp<"real_dynamic_slice", [Pure, Hlo_MovesElements,
+    Hlo_ShapeFromValues,
     AllTypesMatch<["start_indices", "limit_indices", "strides"]>]> {
   let summary = "slice with starts, limits and strides computed at run time";
   let arguments = (ins Hlo_Tensor:$operand, Hlo_Dimensions:$start_indices,
@@ -130,7 +143,8 @@ def Stablehlo_RealDynamicSliceOp : StablehloOp<"real_dynamic_slice", [Pure,
   let hasVerifier = 1;
 }
 
-def Stablehlo_PadOp : StablehloOp<"pad", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_PadOp : StablehloOp<"pad", [Pure, Hlo_MovesElements, Hlo_HasDimensionRule,
+    InferTypeOpAdaptor]> {
   let summary = "Adds (or with negative numbers removes) elements at the edges and between elements";
   let arguments = (ins Hlo_Tensor:$operand, Hlo_ScalarTensor:$padding_value,
       DenseI64ArrayAttr:$edge_padding_low, DenseI64ArrayAttr:$edge_padding_high,
@@ -142,7 +156,8 @@ def Stablehlo_PadOp : StablehloOp<"pad", [Pure, InferTypeOpAdaptor]> {
   }];
 }
 
-def Stablehlo_DynamicPadOp : StablehloOp<"dynamic_pad", [Pure]> {
+def Stablehlo_DynamicPadOp : StablehloOp<"dynamic_pad", [Pure, Hlo_MovesElements,
+    Hlo_ShapeFromValues]> {
   let summary = "pad with amounts computed at run time";
   let arguments = (ins Hlo_Tensor:$operand, Hlo_ScalarTensor:$padding_value,
       Hlo_StaticDimensions:$edge_padding_low, Hlo_StaticDimensions:$edge_padding_high,
@@ -155,7 +170,8 @@ def Stablehlo_DynamicPadOp : StablehloOp<"dynamic_pad", [Pure]> {
 defvar kBatchingRevisionGather = [AddedAttributes<"1.1.0",
     ["operand_batching_dims", "start_indices_batching_dims"]>];
 
-def Stablehlo_GatherOp : StablehloOp<"gather", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_GatherOp : StablehloOp<"gather", [Pure, Hlo_MovesElements, Hlo_HasDimensionRule,
+    InferTypeOpAdaptor]> {
   let summary = "Collects slices from positions given by an index tensor";
   let arguments = (ins Hlo_Tensor:$operand, Hlo_IntTensor:$start_indices,
       Stablehlo_GatherDimensionNumbersAttr:$dimension_numbers, DenseI64ArrayAttr:$slice_sizes,
@@ -164,7 +180,8 @@ def Stablehlo_GatherOp : StablehloOp<"gather", [Pure, InferTypeOpAdaptor]> {
   let revisions = kBatchingRevisionGather;
 }
 
-def Stablehlo_DynamicGatherOp : StablehloOp<"dynamic_gather", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_DynamicGatherOp : StablehloOp<"dynamic_gather", [Pure, Hlo_MovesElements,
+    Hlo_ShapeFromValues, InferTypeOpAdaptor]> {
   let summary = "gather with slice sizes computed at run time";
   let arguments = (ins Hlo_Tensor:$operand, Hlo_IntTensor:$start_indices,
       Hlo_StaticVectorInt:$slice_sizes, Stablehlo_GatherDimensionNumbersAttr:$dimension_numbers,
@@ -174,6 +191,7 @@ def Stablehlo_DynamicGatherOp : StablehloOp<"dynamic_gather", [Pure, InferTypeOp
 }
 
 def Stablehlo_ScatterOp : StablehloOp<"scatter", [RecursiveMemoryEffects, SameVariadicOperandSize,
+    Hlo_UpdatesOperands, Hlo_HasDimensionRule,
     SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
   let summary = "Combines updates into positions given by an index tensor";
   let arguments = (ins Variadic<Hlo_Tensor>:$inputs, Hlo_IndexingTensor:$scatter_indices,
@@ -187,13 +205,14 @@ def Stablehlo_ScatterOp : StablehloOp<"scatter", [RecursiveMemoryEffects, SameVa
   let hasVerifier = 1;
 }
 
-def Stablehlo_TorchIndexSelectOp : StablehloOp<"torch_index_select", [Pure]> {
+def Stablehlo_TorchIndexSelectOp : StablehloOp<"torch_index_select", [Pure, Hlo_MovesElements]> {
   let summary = "Index selection as PyTorch defines it (deprecated)";
   let arguments = (ins Hlo_Tensor:$operand, Hlo_Tensor:$index, I64Attr:$dim, I64Attr:$batch_dims);
   let results = (outs Hlo_Tensor:$result);
 }
 
-def Stablehlo_GetDimensionSizeOp : StablehloOp<"get_dimension_size", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_GetDimensionSizeOp : StablehloOp<"get_dimension_size", [Pure, Hlo_NoArithmetic,
+    InferTypeOpAdaptor]> {
   let summary = "The size of a dimension at run time";
   let arguments = (ins Hlo_AnyTensor:$operand, Hlo_NonNegativeI64:$dimension);
   let results = (outs Hlo_ScalarI32:$result);
@@ -202,7 +221,8 @@ def Stablehlo_GetDimensionSizeOp : StablehloOp<"get_dimension_size", [Pure, Infe
   }];
 }
 
-def Stablehlo_SetDimensionSizeOp : StablehloOp<"set_dimension_size", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_SetDimensionSizeOp : StablehloOp<"set_dimension_size", [Pure, Hlo_MovesElements,
+    Hlo_ShapeFromValues, InferTypeOpAdaptor]> {
   let summary = "Makes a dimension dynamic and sets its size";
   let arguments = (ins Hlo_Tensor:$operand, Hlo_ScalarI32:$size, Hlo_NonNegativeI64:$dimension);
   let results = (outs Hlo_Tensor:$result);
@@ -212,6 +232,7 @@ def Stablehlo_SetDimensionSizeOp : StablehloOp<"set_dimension_size", [Pure, Infe
 }
 
 def Stablehlo_SortOp : StablehloOp<"sort", [RecursiveMemoryEffects, SameOperandsAndResultShape,
+    Hlo_KeepsNumbers, Hlo_HasScratch, Hlo_HasDimensionRule,
     InferTypeOpAdaptor]> {
   let summary = "Sorts along a dimension by a comparator";
   let arguments = (ins Variadic<Hlo_Tensor>:$inputs,

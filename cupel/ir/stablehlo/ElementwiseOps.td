@@ -15,7 +15,7 @@ defvar kBinaryFormat = [{
 // Constants and iota
 //===----------------------------------------------------------------------===//
 
-def Stablehlo_ConstantOp : StablehloOp<"constant", [ConstantLike, Pure,
+def Stablehlo_ConstantOp : StablehloOp<"constant", [ConstantLike, Pure, Hlo_NoArithmetic,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "A tensor known when the program was written";
@@ -29,7 +29,7 @@ def Stablehlo_ConstantOp : StablehloOp<"constant", [ConstantLike, Pure,
   }];
 }
 
-def Stablehlo_IotaOp : StablehloOp<"iota", [Pure]> {
+def Stablehlo_IotaOp : StablehloOp<"iota", [Pure, Hlo_NoArithmetic]> {
   let summary = "Counts from zero along one dimension";
   let arguments = (ins Hlo_NonNegativeI64:$iota_dimension);
   let results = (outs Hlo_StaticIotaTensor:$output);
@@ -37,7 +37,8 @@ def Stablehlo_IotaOp : StablehloOp<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_DynamicIotaOp : StablehloOp<"dynamic_iota", [Pure]> {
+def Stablehlo_DynamicIotaOp : StablehloOp<"dynamic_iota", [Pure, Hlo_NoArithmetic,
+    Hlo_ShapeFromValues]> {
   let summary = "iota with a shape computed at run time";
   let arguments = (ins Hlo_StaticDimensions:$output_shape, Hlo_NonNegativeI64:$iota_dimension);
   let results = (outs Hlo_Tensor:$result);
@@ -52,17 +53,18 @@ def Stablehlo_DynamicIotaOp : StablehloOp<"dynamic_iota", [Pure]> {
 //===----------------------------------------------------------------------===//
 
 class UnaryOp<string mnemonic, Type operandKind, Type resultKind, list<Trait> traits>
-    : StablehloOp<mnemonic, [Pure, Elementwise, SameOperandsAndResultShape] # traits> {
+    : StablehloOp<mnemonic, [Pure, Hlo_ElementwiseOnOneShape, SameOperandsAndResultShape]
+                            # traits> {
   let arguments = (ins operandKind:$operand);
   let results = (outs resultKind:$result);
   let assemblyFormat = kUnaryFormat;
 }
-class SameTypeUnaryOp<string mnemonic, Type kind>
-    : UnaryOp<mnemonic, kind, kind, [Hlo_CompatibleOperandsAndResultType]>;
+class SameTypeUnaryOp<string mnemonic, Type kind, list<Trait> traits = []>
+    : UnaryOp<mnemonic, kind, kind, [Hlo_CompatibleOperandsAndResultType] # traits>;
 
 // Functions whose accuracy a program may ask for. `accuracySince` is the version that added it.
 class TranscendentalOp<string mnemonic, string accuracySince = "1.10.0">
-    : SameTypeUnaryOp<mnemonic, Hlo_FloatComplexOrQuantizedTensor> {
+    : SameTypeUnaryOp<mnemonic, Hlo_FloatComplexOrQuantizedTensor, [Hlo_Transcendental]> {
   let arguments = (ins Hlo_FloatComplexOrQuantizedTensor:$operand,
                        Hlo_ResultAccuracy:$result_accuracy);
   let revisions = [AddedAttributes<accuracySince, ["result_accuracy"]>];
@@ -114,7 +116,8 @@ def Stablehlo_CountLeadingZerosOp : SameTypeUnaryOp<"count_leading_zeros", Hlo_I
 def Stablehlo_PopcntOp : SameTypeUnaryOp<"popcnt", Hlo_IntTensor> {
   let summary = "Number of one bits";
 }
-def Stablehlo_NegateOp : SameTypeUnaryOp<"negate", Hlo_IntFloatComplexOrQuantizedTensor> {
+def Stablehlo_NegateOp : SameTypeUnaryOp<"negate", Hlo_IntFloatComplexOrQuantizedTensor,
+    [Hlo_Linear]> {
   let summary = "Negation";
 }
 def Stablehlo_NotOp : SameTypeUnaryOp<"not", Hlo_PredOrIntTensor> {
@@ -136,15 +139,16 @@ def Stablehlo_RealOp : UnaryOp<"real", Hlo_FloatOrComplexTensor, Hlo_FloatTensor
     [InferTypeOpAdaptor]> {
   let summary = "Real part";
 }
-def Stablehlo_IsFiniteOp : StablehloOp<"is_finite", [Pure, Elementwise, SameOperandsAndResultShape,
-    InferTypeOpAdaptor]> {
+def Stablehlo_IsFiniteOp : StablehloOp<"is_finite", [Pure, Hlo_ElementwiseOnOneShape,
+    SameOperandsAndResultShape, InferTypeOpAdaptor]> {
   let summary = "Whether each element is neither infinite nor NaN";
   let arguments = (ins Hlo_FloatOrQuantizedTensor:$x);
   let results = (outs Hlo_PredTensor:$y);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
 }
 
-def Stablehlo_ConvertOp : UnaryOp<"convert", Hlo_NonQuantizedTensor, Hlo_NonQuantizedTensor, []> {
+def Stablehlo_ConvertOp : UnaryOp<"convert", Hlo_NonQuantizedTensor, Hlo_NonQuantizedTensor,
+    [Hlo_LinearButRounds]> {
   let summary = "Converts to another element type";
   let builders = [OpBuilder<(ins "mlir::Value":$operand, "mlir::Type":$elementType)>];
 }
@@ -157,7 +161,7 @@ def Stablehlo_UniformDequantizeOp : UnaryOp<"uniform_dequantize", Hlo_QuantizedT
     Hlo_FloatTensor, [InferTypeOpAdaptor]> {
   let summary = "Turns quantized values into floats";
 }
-def Stablehlo_ReducePrecisionOp : StablehloOp<"reduce_precision", [Pure, Elementwise,
+def Stablehlo_ReducePrecisionOp : StablehloOp<"reduce_precision", [Pure, Hlo_ElementwiseOnOneShape,
     Hlo_CompatibleOperandsAndResultType]> {
   let summary = "Rounds to the values a smaller float format has, keeping the type";
   let arguments = (ins Hlo_FloatOrQuantizedTensor:$operand,
@@ -175,7 +179,7 @@ def Stablehlo_ReducePrecisionOp : StablehloOp<"reduce_precision", [Pure, Element
 //===----------------------------------------------------------------------===//
 
 class BinaryOp<string mnemonic, Type kind, list<Trait> traits = []>
-    : StablehloOp<mnemonic, [Pure, Elementwise, SameOperandsAndResultShape,
+    : StablehloOp<mnemonic, [Pure, Hlo_ElementwiseOnOneShape, SameOperandsAndResultShape,
                              Hlo_CompatibleOperandsAndResultType] # traits> {
   let arguments = (ins kind:$lhs, kind:$rhs);
   let results = (outs kind:$result);
@@ -184,45 +188,50 @@ class BinaryOp<string mnemonic, Type kind, list<Trait> traits = []>
 
 // The commutative ones may stand alone as the body of a reduce ("applies stablehlo.add").
 // A quantized sum may mix per-tensor and per-axis operands, so add has rules of its own.
-def Stablehlo_AddOp : StablehloOp<"add", [Pure, Elementwise, Commutative,
-    SameOperandsAndResultShape, InferTypeOpAdaptor]> {
+def Stablehlo_AddOp : StablehloOp<"add", [Pure, Hlo_ElementwiseOnOneShape, Commutative,
+    Hlo_Linear, Hlo_Combines, SameOperandsAndResultShape, InferTypeOpAdaptor]> {
   let summary = "Sum; logical or for booleans";
   let arguments = (ins Hlo_AnyTensor:$lhs, Hlo_AnyTensor:$rhs);
   let results = (outs Hlo_AnyTensor:$result);
   let assemblyFormat = kBinaryFormat;
   let hasVerifier = 1;
 }
-def Stablehlo_MaximumOp : BinaryOp<"maximum", Hlo_Tensor, [Commutative]> {
+def Stablehlo_MaximumOp : BinaryOp<"maximum", Hlo_Tensor, [Commutative, Hlo_Combines]> {
   let summary = "The larger element; NaN wins";
 }
-def Stablehlo_MinimumOp : BinaryOp<"minimum", Hlo_Tensor, [Commutative]> {
+def Stablehlo_MinimumOp : BinaryOp<"minimum", Hlo_Tensor, [Commutative, Hlo_Combines]> {
   let summary = "The smaller element; NaN wins";
 }
-def Stablehlo_MultiplyOp : BinaryOp<"multiply", Hlo_Tensor, [Commutative]> {
+def Stablehlo_MultiplyOp : BinaryOp<"multiply", Hlo_Tensor, [Commutative, Hlo_LinearInEach,
+    Hlo_Combines]> {
   let summary = "Product; logical and for booleans";
 }
-def Stablehlo_AndOp : BinaryOp<"and", Hlo_PredOrIntTensor, [Commutative]> {
+def Stablehlo_AndOp : BinaryOp<"and", Hlo_PredOrIntTensor, [Commutative, Hlo_Combines]> {
   let summary = "Logical or bitwise and";
 }
-def Stablehlo_OrOp : BinaryOp<"or", Hlo_PredOrIntTensor, [Commutative]> {
+def Stablehlo_OrOp : BinaryOp<"or", Hlo_PredOrIntTensor, [Commutative, Hlo_Combines]> {
   let summary = "Logical or bitwise or";
 }
-def Stablehlo_XorOp : BinaryOp<"xor", Hlo_PredOrIntTensor, [Commutative]> {
+def Stablehlo_XorOp : BinaryOp<"xor", Hlo_PredOrIntTensor, [Commutative, Hlo_Combines]> {
   let summary = "Logical or bitwise exclusive or";
 }
-def Stablehlo_SubtractOp : BinaryOp<"subtract", Hlo_IntFloatComplexOrQuantizedTensor> {
+def Stablehlo_SubtractOp : BinaryOp<"subtract", Hlo_IntFloatComplexOrQuantizedTensor,
+    [Hlo_Linear]> {
   let summary = "Difference";
 }
-def Stablehlo_DivideOp : BinaryOp<"divide", Hlo_IntFloatComplexOrQuantizedTensor> {
+def Stablehlo_DivideOp : BinaryOp<"divide", Hlo_IntFloatComplexOrQuantizedTensor,
+    [Hlo_LinearInFirst]> {
   let summary = "Quotient, truncated for integers";
 }
-def Stablehlo_PowerOp : BinaryOp<"power", Hlo_IntFloatComplexOrQuantizedTensor> {
+def Stablehlo_PowerOp : BinaryOp<"power", Hlo_IntFloatComplexOrQuantizedTensor,
+    [Hlo_Transcendental]> {
   let summary = "lhs to the power of rhs";
 }
 def Stablehlo_RemainderOp : BinaryOp<"remainder", Hlo_IntFloatComplexOrQuantizedTensor> {
   let summary = "Remainder with the sign of the dividend";
 }
-def Stablehlo_Atan2Op : BinaryOp<"atan2", Hlo_FloatComplexOrQuantizedTensor> {
+def Stablehlo_Atan2Op : BinaryOp<"atan2", Hlo_FloatComplexOrQuantizedTensor,
+    [Hlo_Transcendental]> {
   let summary = "Angle of the point (rhs, lhs)";
 }
 def Stablehlo_ShiftLeftOp : BinaryOp<"shift_left", Hlo_IntTensor> {
@@ -234,8 +243,8 @@ def Stablehlo_ShiftRightArithmeticOp : BinaryOp<"shift_right_arithmetic", Hlo_In
 def Stablehlo_ShiftRightLogicalOp : BinaryOp<"shift_right_logical", Hlo_IntTensor> {
   let summary = "Right shift that fills with zeros";
 }
-def Stablehlo_ComplexOp : StablehloOp<"complex", [Pure, Elementwise, SameOperandsElementType,
-    SameOperandsAndResultShape, InferTypeOpAdaptor]> {
+def Stablehlo_ComplexOp : StablehloOp<"complex", [Pure, Hlo_ElementwiseOnOneShape,
+    SameOperandsElementType, SameOperandsAndResultShape, InferTypeOpAdaptor]> {
   let summary = "Complex numbers from real and imaginary parts";
   let arguments = (ins Hlo_Float32Or64Tensor:$lhs, Hlo_Float32Or64Tensor:$rhs);
   let results = (outs Hlo_ComplexTensor:$result);
@@ -248,7 +257,8 @@ def Stablehlo_ComplexOp : StablehloOp<"complex", [Pure, Elementwise, SameOperand
 // More than two operands, or another result type
 //===----------------------------------------------------------------------===//
 
-def Stablehlo_ClampOp : StablehloOp<"clamp", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_ClampOp : StablehloOp<"clamp", [Pure, Hlo_Elementwise, Hlo_KeepsNumbers,
+    InferTypeOpAdaptor]> {
   let summary = "Limits elements to [min, max]; bounds may be scalars";
   let arguments = (ins Hlo_Tensor:$min, Hlo_Tensor:$operand, Hlo_Tensor:$max);
   let results = (outs Hlo_Tensor:$result);
@@ -258,8 +268,8 @@ def Stablehlo_ClampOp : StablehloOp<"clamp", [Pure, InferTypeOpAdaptor]> {
   }];
 }
 
-def Stablehlo_CompareOp : StablehloOp<"compare", [Pure, Elementwise, SameOperandsAndResultShape,
-    InferTypeOpAdaptor]> {
+def Stablehlo_CompareOp : StablehloOp<"compare", [Pure, Hlo_ElementwiseOnOneShape,
+    SameOperandsAndResultShape, InferTypeOpAdaptor]> {
   let summary = "Compares element by element";
   let arguments = (ins Hlo_Tensor:$lhs, Hlo_Tensor:$rhs,
       Stablehlo_ComparisonDirectionAttr:$comparison_direction,
@@ -274,7 +284,8 @@ def Stablehlo_CompareOp : StablehloOp<"compare", [Pure, Elementwise, SameOperand
   let hasVerifier = 1;
 }
 
-def Stablehlo_SelectOp : StablehloOp<"select", [Pure, InferTypeOpAdaptor]> {
+def Stablehlo_SelectOp : StablehloOp<"select", [Pure, Hlo_Elementwise, Hlo_KeepsNumbers,
+    InferTypeOpAdaptor]> {
   let summary = "Takes each element from one of two tensors; the predicate may be a scalar";
   let arguments = (ins Hlo_PredTensor:$pred, Hlo_Tensor:$on_true, Hlo_Tensor:$on_false);
   let results = (outs Hlo_Tensor:$result);

@@ -7,7 +7,7 @@ include "cupel/ir/stablehlo/StablehloAttrs.td"
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_ReduceOp : StablehloOp<"reduce", [RecursiveMemoryEffects, SameVariadicOperandSize,
-    SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
+    Hlo_HasDimensionRule, SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
   let summary = "Reduces dimensions with a computation on scalars";
   let arguments = (ins Variadic<Hlo_Tensor>:$inputs, Variadic<Hlo_Tensor>:$init_values,
       DenseI64ArrayAttr:$dimensions);
@@ -18,7 +18,8 @@ def Stablehlo_ReduceOp : StablehloOp<"reduce", [RecursiveMemoryEffects, SameVari
 }
 
 def Stablehlo_ReduceWindowOp : StablehloOp<"reduce_window", [RecursiveMemoryEffects,
-    SameVariadicOperandSize, SingleBlockImplicitTerminator<"ReturnOp">, InferTypeOpAdaptor]> {
+    Hlo_HasDimensionRule, SameVariadicOperandSize, SingleBlockImplicitTerminator<"ReturnOp">,
+    InferTypeOpAdaptor]> {
   let summary = "Reduces each window of a tensor";
   let arguments = (ins Variadic<Hlo_Tensor>:$inputs, Variadic<Hlo_Tensor>:$init_values,
       DenseI64ArrayAttr:$window_dimensions, Hlo_WindowOnes:$window_strides,
@@ -44,7 +45,7 @@ def Stablehlo_SelectAndScatterOp : StablehloOp<"select_and_scatter", [RecursiveM
 // Products
 //===----------------------------------------------------------------------===//
 
-def Stablehlo_DotOp : StablehloOp<"dot", [Pure]> {
+def Stablehlo_DotOp : StablehloOp<"dot", [Pure, Hlo_HasFlops]> {
   let summary = "Vector and matrix product (deprecated)";
   let arguments = (ins Hlo_Tensor:$lhs, Hlo_AnyTensor:$rhs, Hlo_PrecisionConfig:$precision_config);
   let results = (outs Hlo_AnyTensor:$result);
@@ -55,7 +56,8 @@ def Stablehlo_DotOp : StablehloOp<"dot", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_DotGeneralOp : StablehloOp<"dot_general", [Pure]> {
+def Stablehlo_DotGeneralOp : StablehloOp<"dot_general", [Pure, Hlo_HasFlops,
+    Hlo_HasDimensionRule]> {
   let summary = "Product over contracting dimensions, batched over others";
   let arguments = (ins Hlo_Tensor:$lhs, Hlo_AnyTensor:$rhs,
       Stablehlo_DotDimensionNumbersAttr:$dot_dimension_numbers,
@@ -73,7 +75,8 @@ def Stablehlo_DotGeneralOp : StablehloOp<"dot_general", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_ConvolutionOp : StablehloOp<"convolution", [Pure]> {
+def Stablehlo_ConvolutionOp : StablehloOp<"convolution", [Pure, Hlo_HasFlops, Hlo_HasScratch,
+    Hlo_HasDimensionRule]> {
   let summary = "Dot products of a kernel with windows of an input";
   let arguments = (ins Hlo_Tensor:$lhs, Hlo_AnyTensor:$rhs, Hlo_WindowOnes:$window_strides,
       Hlo_WindowPadding:$padding, Hlo_WindowOnes:$lhs_dilation, Hlo_WindowOnes:$rhs_dilation,
@@ -95,7 +98,8 @@ def DynamicConvPadding : Revision<"0.20.0"> {
   let renamedOperands = ["padding=d_padding"];
 }
 
-def Stablehlo_DynamicConvOp : StablehloOp<"dynamic_conv", [Pure]> {
+def Stablehlo_DynamicConvOp : StablehloOp<"dynamic_conv", [Pure, Hlo_HasFlops,
+    Hlo_ShapeFromValues]> {
   let summary = "convolution with padding computed at run time";
   let arguments = (ins Hlo_Tensor:$lhs, Hlo_Tensor:$rhs, Hlo_StaticMatrixInt:$padding,
       Hlo_WindowOnes:$window_strides, Hlo_WindowOnes:$lhs_dilation, Hlo_WindowOnes:$rhs_dilation,
@@ -129,7 +133,7 @@ def Stablehlo_UnaryEinsumOp : StablehloOp<"unary_einsum", [Pure]> {
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_CholeskyOp
-    : StablehloOp<"cholesky", [Pure, Hlo_CompatibleOperandsAndResultType]> {
+    : StablehloOp<"cholesky", [Pure, Hlo_HasDimensionRule, Hlo_CompatibleOperandsAndResultType]> {
   let summary = "Cholesky decomposition of symmetric or Hermitian matrices";
   let arguments = (ins Hlo_FloatComplexOrQuantizedTensor:$a, Hlo_FalseByDefault:$lower);
   let results = (outs Hlo_FloatComplexOrQuantizedTensor:$result);
@@ -141,7 +145,8 @@ def Stablehlo_CholeskyOp
 }
 
 def Stablehlo_TriangularSolveOp
-    : StablehloOp<"triangular_solve", [Pure, SameOperandsElementType, InferTypeOpAdaptor]> {
+    : StablehloOp<"triangular_solve", [Pure, Hlo_HasDimensionRule, SameOperandsElementType,
+          InferTypeOpAdaptor]> {
   let summary = "Solves systems with triangular coefficient matrices";
   let arguments = (ins Hlo_FloatOrComplexTensor:$a, Hlo_FloatOrComplexTensor:$b,
       BoolAttr:$left_side, BoolAttr:$lower, BoolAttr:$unit_diagonal,
@@ -192,7 +197,7 @@ def Stablehlo_BatchNormGradOp : StablehloOp<"batch_norm_grad", [Pure, InferTypeO
 // Random numbers
 //===----------------------------------------------------------------------===//
 
-def Stablehlo_RngOp : StablehloOp<"rng", []> {
+def Stablehlo_RngOp : StablehloOp<"rng", [Hlo_ShapeFromValues]> {
   let summary = "Random numbers of a distribution, of an unspecified generator (deprecated)";
   let arguments = (ins Hlo_ScalarPredIntOrFloat:$a, Hlo_ScalarPredIntOrFloat:$b,
       Hlo_StaticDimensions:$shape, Stablehlo_RngDistributionAttr:$rng_distribution);
@@ -204,7 +209,7 @@ def Stablehlo_RngOp : StablehloOp<"rng", []> {
   let hasVerifier = 1;
 }
 
-def Stablehlo_RngBitGeneratorOp : StablehloOp<"rng_bit_generator", [Pure]> {
+def Stablehlo_RngBitGeneratorOp : StablehloOp<"rng_bit_generator", [Pure, Hlo_YieldsBits]> {
   let summary = "Uniform random bits and the next state of the generator";
   let arguments = (ins Hlo_IntOrFloatTensor:$initial_state,
       Stablehlo_RngAlgorithmAttr:$rng_algorithm);

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "cupel/ir/stablehlo/OpFacts.h"
 #include "cupel/ir/stablehlo/Traits.h"
 #include "cupel/ir/stablehlo/TypeRules.h"
 

@@ -4,6 +4,7 @@
 #ifndef CUPEL_IR_STABLEHLO_BASE_TD
 #define CUPEL_IR_STABLEHLO_BASE_TD
 
+include "cupel/ir/stablehlo/OpFacts.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
@@ -166,10 +167,6 @@ def Hlo_CustomCallValue
 //===----------------------------------------------------------------------===//
 // Traits
 //===----------------------------------------------------------------------===//
-
-class Hlo_Trait<string name> : NativeOpTrait<name> {
-  let cppNamespace = "::cupel::stablehlo";
-}
 
 // Operand and result types are compatible: shapes agree dimension by dimension where known, element
 // types are equal or quantized in the same storage. The trait class also infers the result type.

@@ -173,6 +173,20 @@ unsigned getElementBits(Type elementType) {
   return elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() : 0;
 }
 
+int64_t elementsOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() ? tensor.getNumElements() : 0;
+}
+
+int64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  unsigned bits = tensor ? getElementBits(tensor.getElementType()) : 0;
+  int64_t bytes = bits ? (bits + 7) / 8 : 1;
+  // Of types that no memory holds, as much as may still be added up.
+  int64_t total;
+  return __builtin_mul_overflow(elementsOf(type), bytes, &total) ? INT64_MAX / 4 : total;
+}
+
 std::optional<Type> mostSpecific(TypeRange types) {
   auto first = dyn_cast<RankedTensorType>(types.front());
   for (Type type : types)

@@ -58,6 +58,10 @@ mlir::Type getRealElementType(mlir::Type elementType);
 /// Bits of one element (complex: both parts; quantized: storage), 0 for types without a width.
 unsigned getElementBits(mlir::Type elementType);
 
+/// The elements of a tensor, and the bytes it takes; 0 where the type does not say.
+int64_t elementsOf(mlir::Type type);
+int64_t bytesOf(mlir::Type type);
+
 /// The most specific type that all of `types` are compatible with (sizes known in any of them,
 /// tightest bounds); none if two of them are incompatible. `types` must not be empty.
 std::optional<mlir::Type> mostSpecific(mlir::TypeRange types);

@@ -248,8 +248,17 @@ bool isScalarPred(Type type) {
   return scalar && scalar.getRank() == 0 && scalar.getElementType().isInteger(1);
 }
 
+/// Whether sizes are some of those allowed, in their order.
+static bool areSomeOf(ArrayRef<int64_t> sizes, ArrayRef<int64_t> allowed) {
+  for (int64_t size : allowed)
+    if (!sizes.empty() && (size == sizes.front() || ShapedType::isDynamic(size) ||
+                           ShapedType::isDynamic(sizes.front())))
+      sizes = sizes.drop_front();
+  return sizes.empty();
+}
+
 LogicalResult verifyReducer(Reporter report, Region &region, StringRef name, TypeRange inputs,
-                            TypeRange inits) {
+                            TypeRange inits, ArrayRef<int64_t> rows) {
   FailureOr<Computation> computation = getComputation(report, region, name);
   if (failed(computation))
     return failure();
@@ -263,12 +272,12 @@ LogicalResult verifyReducer(Reporter report, Region &region, StringRef name, Typ
                         results.size());
   for (size_t i = 0; i < count; ++i) {
     auto result = dyn_cast<RankedTensorType>(results[i]);
-    if (!result || result.getRank() != 0)
+    if (!result || !areSomeOf(result.getShape(), rows))
       return report.error("region '", name, "' must return rank-0 tensors, but result #", i, " is ",
                           results[i]);
     Type accumulated = result.getElementType();
     for (size_t argument : {i, i + count})
-      if (!isScalarOf(arguments[argument], accumulated))
+      if (!stablehlo::areCompatible(arguments[argument], result))
         return report.error("argument #", argument, " of region '", name, "' must be ", result,
                             " like its result #", i, ", but is ", arguments[argument]);
     if (Type input = getElementTypeOrSelf(inputs[i]); !isPromotable(input, accumulated))
@@ -276,6 +285,9 @@ LogicalResult verifyReducer(Reporter report, Region &region, StringRef name, Typ
                           " of element type ", input, " cannot be promoted to");
     if (inits.empty())
       continue;
+    if (!areCompatibleShapes(inits[i], result))
+      return report.error("region '", name, "' returns ", result, ", but initial value #", i,
+                          " is ", inits[i]);
     if (Type init = getElementTypeOrSelf(inits[i]); !isPromotable(init, accumulated))
       return report.error("region '", name, "' computes on ", accumulated,
                           ", which initial value #", i, " of element type ", init,

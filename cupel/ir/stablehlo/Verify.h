@@ -158,11 +158,12 @@ mlir::FailureOr<Computation> getComputation(Reporter report, mlir::Region &regio
 bool isScalarOf(mlir::Type type, mlir::Type elementType);
 bool isScalarPred(mlir::Type type);
 
-/// A computation that reduces tensors of the types `inputs`, with initial values of the element
-/// types `inits` (none: no initial values): takes N accumulated and N new scalars and returns N
-/// scalars.
+/// A computation that reduces tensors of the types `inputs`, with initial values of the types
+/// `inits` (none: no initial values): takes N accumulated and N new values and returns N. They are
+/// scalars, or, as programs in the wild have it, tensors of some of the dimensions `rows`.
 mlir::LogicalResult verifyReducer(Reporter report, mlir::Region &region, llvm::StringRef name,
-                                  mlir::TypeRange inputs, mlir::TypeRange inits);
+                                  mlir::TypeRange inputs, mlir::TypeRange inits,
+                                  llvm::ArrayRef<int64_t> rows = {});
 
 /// The element type of result `index` of a reduction by `region`; `fallback` if the region does not
 /// tell.

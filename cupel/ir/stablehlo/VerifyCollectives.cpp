@@ -331,12 +331,7 @@ LogicalResult AsyncStartOp::verify() {
   if (failed(body))
     return failure();
   Block &block = getBody().front();
-  bool isStartable =
-      llvm::hasNItems(block, 2) &&
-      isa<AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp, CollectivePermuteOp,
-          CollectiveReduceOp, ReduceScatterOp, SliceOp, DynamicSliceOp, DynamicUpdateSliceOp>(
-          block.front());
-  if (!isStartable)
+  if (!llvm::hasNItems(block, 2) || !block.front().hasTrait<Startable>())
     return report.error("region 'body' must hold one collective or slice op and its return");
   if (!cupel::stablehlo::areCompatible(body->arguments, getOperandTypes()))
     return report.error("region 'body' must take the types of the operands, (", getOperandTypes(),

@@ -7,7 +7,7 @@ using namespace cupel::stablehlo::verify;
 
 namespace cupel::stablehlo {
 
-/// N inputs of one shape with N scalars to start from.
+/// N inputs of one shape with N values to start from.
 static LogicalResult verifyInputsAndInits(Reporter report, ValueRange inputs, ValueRange inits,
                                           size_t operandCount) {
   if (inputs.empty() || inputs.size() != inits.size() || operandCount != 2 * inputs.size())
@@ -17,9 +17,6 @@ static LogicalResult verifyInputsAndInits(Reporter report, ValueRange inputs, Va
     if (!areCompatibleShapes(inputs.front().getType(), input.getType()))
       return report.error("inputs must have compatible shapes, but got ", inputs.front().getType(),
                           " and ", input.getType());
-  for (Value init : inits)
-    if (tensor(init).getRank() != 0)
-      return report.error("init_values must have rank 0, but got ", init.getType());
   return success();
 }
 
@@ -79,8 +76,9 @@ LogicalResult ReduceOp::verify() {
   if (failed(verifyInputsAndInits(report, getInputs(), getInitValues(), getNumOperands())) ||
       failed(verifyResultCount(report, getNumResults(), getInputs().size())))
     return failure();
+  ArrayRef<int64_t> kept = tensor(getResult(0)).getShape();
   return verifyReducer(report, getBody(), "body", getInputs().getTypes(),
-                       getInitValues().getTypes());
+                       getInitValues().getTypes(), kept);
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,7 +114,7 @@ LogicalResult ReduceWindowOp::verify() {
       failed(verifyResultCount(report, getNumResults(), getInputs().size())))
     return failure();
   return verifyReducer(report, getBody(), "body", getInputs().getTypes(),
-                       getInitValues().getTypes());
+                       getInitValues().getTypes(), getWindowDimensions());
 }
 
 //===----------------------------------------------------------------------===//

@@ -79,8 +79,49 @@ Result<Buffer> Client::lend(const Tensor &tensor, const Device &device) {
   return std::move(made->buffer);
 }
 
-Result<Tensor> Buffer::onHost(std::shared_ptr<Buffer> buffer) {
-  const auto &library = buffer->client->library;
+bool Buffer::isRowMajor(size_t rank) const {
+  const auto &library = client->library;
+  auto args = library->arguments<PJRT_Buffer_GetMemoryLayout_Args>();
+  args->buffer = handle;
+  if (!library->call(&PJRT_Api::PJRT_Buffer_GetMemoryLayout, args))
+    return true; // What every host takes for granted of a plugin that knows no layouts.
+  const PJRT_Buffer_MemoryLayout_Tiled &tiled = args->layout.tiled;
+  if (args->layout.type != PJRT_Buffer_MemoryLayout_Type_Tiled || tiled.num_tiles ||
+      tiled.minor_to_major_size != rank)
+    return false;
+  for (size_t i = 0; i < rank; ++i)
+    if (tiled.minor_to_major[i] != static_cast<int64_t>(rank - 1 - i))
+      return false;
+  return true;
+}
+
+namespace {
+
+/// What the host holds of a buffer whose memory it reads.
+struct ExternalReference {
+  std::shared_ptr<Buffer> buffer;
+  std::shared_ptr<Plugin> library;
+
+  ~ExternalReference() {
+    if (!buffer || library->isGivenUp())
+      return;
+    auto args = library->arguments<PJRT_Buffer_DecreaseExternalReferenceCount_Args>();
+    args->buffer = buffer->get();
+    if (Status done = library->call(&PJRT_Api::PJRT_Buffer_DecreaseExternalReferenceCount, args);
+        !done)
+      library->complain(done.message());
+  }
+};
+
+} // namespace
+
+Result<std::optional<Tensor>> Buffer::inPlace(std::shared_ptr<Buffer> buffer) {
+  const std::shared_ptr<Plugin> &library = buffer->client->library;
+  std::optional<Tensor> nothing;
+  auto place = library->arguments<PJRT_Buffer_IsOnCpu_Args>();
+  place->buffer = buffer->handle;
+  if (!library->call(&PJRT_Api::PJRT_Buffer_IsOnCpu, place) || !place->is_on_cpu)
+    return nothing;
   Result<DType> type = buffer->dtype();
   if (!type)
     return type.error();
@@ -88,20 +129,26 @@ Result<Tensor> Buffer::onHost(std::shared_ptr<Buffer> buffer) {
   if (!dims)
     return dims.error();
   std::optional<int64_t> size = tensor::byteCount(*type, *dims);
+  if (!size || *size == 0 || tensor::info(*type).bits < 8 || !buffer->isRowMajor(dims->size()))
+    return nothing;
+  auto borrow = library->arguments<PJRT_Buffer_IncreaseExternalReferenceCount_Args>();
+  borrow->buffer = buffer->handle;
+  if (!library->call(&PJRT_Api::PJRT_Buffer_IncreaseExternalReferenceCount, borrow))
+    return nothing;
+  auto reference = std::make_shared<ExternalReference>(std::move(buffer), library);
   constexpr std::string_view kCall = "PJRT_Buffer_OpaqueDeviceMemoryDataPointer";
   auto args = library->arguments<PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args>();
-  args->buffer = buffer->handle;
-  if (Status done = library->call(&PJRT_Api::PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args);
-      !done)
-    return done.error();
-  if (!size || (*size > 0 && !args->device_memory_ptr))
+  args->buffer = reference->buffer->handle;
+  if (!library->call(&PJRT_Api::PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args))
+    return nothing;
+  if (!args->device_memory_ptr)
     return Plugin::badAnswer(kCall, "answered no address");
   Result<Tensor> result = Tensor::borrow(
       *type, *dims, {static_cast<const std::byte *>(args->device_memory_ptr), size_t(*size)},
-      std::move(buffer));
+      std::move(reference));
   if (!result)
     return callError(ErrorCode::Host, kCall, result.message());
-  return *result;
+  return std::optional(*result);
 }
 
 Result<DType> Buffer::dtype() const {

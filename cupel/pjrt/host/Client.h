@@ -53,12 +53,14 @@ public:
   /// more than it announced is checked.
   Result<tensor::Tensor> toHost(Deadline deadline) const;
 
-  /// The array where it lies, for a device whose memory is the host's (the caller knows): dense,
-  /// row-major, kept alive by the tensor.
-  static Result<tensor::Tensor> onHost(std::shared_ptr<Buffer> buffer);
+  /// The array where it lies, if the plugin says that hosts can read it there (it is on the CPU,
+  /// dense and row-major) and lends it to them (an external reference, given back with the last
+  /// tensor on it); nothing where it must be copied, as elements of less than a byte must.
+  static Result<std::optional<tensor::Tensor>> inPlace(std::shared_ptr<Buffer> buffer);
 
 private:
   void destroy();
+  bool isRowMajor(size_t rank) const;
 
   std::shared_ptr<Client> client;
   PJRT_Buffer *handle = nullptr;

@@ -114,6 +114,53 @@ TEST_F(HostTest, RunsAProgram) {
                          someFloats().dataAs<float>()));
 }
 
+/// Whether a buffer is read where it lies, a plugin shows and nobody assumes.
+TEST_F(HostTest, ReadsInPlaceWhatAPluginLends) {
+  for (auto [fault, isLent] : {std::pair{"", false},
+                               {"lends", true},
+                               {"lends-columns", false},
+                               {"lends-nothing", false}}) {
+    setFault(fault);
+    Result<std::shared_ptr<Client>> client = makeClient();
+    ASSERT_TRUE(client) << client.message();
+    Result<Buffer> made = (*client)->toDevice(someFloats(), (*client)->devices().front(), soon());
+    ASSERT_TRUE(made) << made.message();
+    auto buffer = std::make_shared<Buffer>(std::move(*made));
+    Result<std::optional<Tensor>> value = Buffer::inPlace(buffer);
+    ASSERT_TRUE(value) << fault << ": " << value.message();
+    ASSERT_EQ(value->has_value(), isLent) << fault;
+    if (!isLent)
+      continue;
+    // The tensor outlives whoever asked for it, and gives the buffer back in the end.
+    buffer.reset();
+    EXPECT_TRUE(std::equal((*value)->dataAs<float>(), (*value)->dataAs<float>() + 6,
+                           someFloats().dataAs<float>()));
+    value->reset();
+    EXPECT_TRUE((*client)->plugin()->complaints().empty());
+  }
+}
+
+TEST_F(HostTest, CopiesWhatHasNoPlaceForTheHost) {
+  setFault("lends");
+  Result<std::shared_ptr<Client>> client = makeClient();
+  ASSERT_TRUE(client) << client.message();
+  for (const Tensor &tensor :
+       {Tensor::of<DType::I4>({2}, {1, -2}), *Tensor::zeros(DType::F32, {0})}) {
+    Result<Buffer> made = (*client)->toDevice(tensor, (*client)->devices().front(), soon());
+    ASSERT_TRUE(made) << made.message();
+    Result<std::optional<Tensor>> value =
+        Buffer::inPlace(std::make_shared<Buffer>(std::move(*made)));
+    ASSERT_TRUE(value) << value.message();
+    EXPECT_FALSE(value->has_value());
+  }
+  setFault("lends-no-address");
+  Result<Buffer> made = (*client)->toDevice(someFloats(), (*client)->devices().front(), soon());
+  ASSERT_TRUE(made) << made.message();
+  Result<std::optional<Tensor>> value = Buffer::inPlace(std::make_shared<Buffer>(std::move(*made)));
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code, ErrorCode::BadAnswer);
+}
+
 TEST_F(HostTest, DescribesDevicesAndMemories) {
   Result<std::shared_ptr<Client>> client = makeClient();
   ASSERT_TRUE(client) << client.message();

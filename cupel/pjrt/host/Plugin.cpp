@@ -229,11 +229,15 @@ std::span<const std::string_view> Plugin::usedFunctions() {
       "PJRT_LoadedExecutable_AddressableDevices",
       "PJRT_LoadedExecutable_Execute",
       "PJRT_Buffer_Destroy",
-      "PJRT_Buffer_OpaqueDeviceMemoryDataPointer",
       "PJRT_Buffer_ElementType",
       "PJRT_Buffer_Dimensions",
+      "PJRT_Buffer_GetMemoryLayout",
       "PJRT_Buffer_ToHostBuffer",
+      "PJRT_Buffer_IsOnCpu",
       "PJRT_Buffer_ReadyEvent",
+      "PJRT_Buffer_IncreaseExternalReferenceCount",
+      "PJRT_Buffer_DecreaseExternalReferenceCount",
+      "PJRT_Buffer_OpaqueDeviceMemoryDataPointer",
       "PJRT_Executable_Fingerprint",
   };
   return kUsed;

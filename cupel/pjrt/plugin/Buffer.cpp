@@ -357,7 +357,10 @@ PJRT_Error *isDeleted(PJRT_Buffer_IsDeleted_Args *args) {
 }
 
 PJRT_Error *isOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
-  args->is_on_cpu = object(args->buffer).isReadInPlace;
+  const Buffer &buffer = object(args->buffer);
+  bool isApart =
+      buffer.memory.device.client.layout.isCopied && buffer.memory.kind == MemoryKind::Device;
+  args->is_on_cpu = buffer.isReadInPlace && !isApart;
   return nullptr;
 }
 
@@ -434,10 +437,25 @@ PJRT_Error *rawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
                    std::to_string(bytes) + " bytes are asked for");
   auto done = std::make_shared<Signal>();
   data->ready->onReady([data, done, dst = args->dst, offset = args->offset,
-                        size = args->transfer_size](const std::optional<Error> &fault) {
-    if (!fault && size)
-      std::memcpy(dst, data->tensor.data() + offset, size);
-    done->set(fault);
+                        size = args->transfer_size,
+                        order = buffer.layout](const std::optional<Error> &error) {
+    if (error || !size) {
+      done->set(error);
+      return;
+    }
+    // Raw bytes come in the order that the host was told.
+    Tensor raw = data->tensor;
+    if (!isRowMajor(order)) {
+      Result<Tensor> copy =
+          raw.transposed(std::vector<int64_t>(order.rbegin(), order.rend())).contiguous();
+      if (!copy) {
+        done->set(copy.error());
+        return;
+      }
+      raw = std::move(*copy);
+    }
+    std::memcpy(dst, raw.data() + offset, size);
+    done->set();
   });
   args->event = makeEvent(std::move(done));
   return nullptr;

@@ -73,6 +73,10 @@ Result<Layout> layoutOf(const Options &options) {
   }
   if (Status verdict = chooseNumerics(options, layout.numerics); !verdict)
     return verdict.error();
+  Result<bool> isCopied = choosesCopies(options);
+  if (!isCopied)
+    return isCopied.error();
+  layout.isCopied = *isCopied;
   layout.exportPath = options.string("export_path").value_or("");
   return layout;
 }

@@ -18,6 +18,7 @@ struct Layout {
   int64_t devices = 1;
   int64_t memoryLimit = 0;
   Numerics numerics;
+  bool isCopied = false; // Hosts do not read devices' own memory in place.
   std::string exportPath; // A folder for stages; empty: none.
 };
 Result<Layout> layoutOf(const Options &options);

@@ -4,7 +4,9 @@
 #include "cupel/pjrt/plugin/ElementTypes.h"
 #include "cupel/pjrt/plugin/Layouts.h"
 #include "cupel/pjrt/plugin/XlaOptions.h"
+#include "cupel/support/Sha256.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace cupel::pjrt {
@@ -213,10 +215,27 @@ PJRT_Error *clientLoad(PJRT_Client_Load_Args *args) {
 // Saving
 //===----------------------------------------------------------------------===//
 
-/// Size of the options, the options, the program.
+constexpr std::string_view kSavedMark = "cupel executable\n";
+constexpr size_t kChecksumSize = 64; // SHA-256, in letters.
+
+/// Mark and checksum of what follows; then the size of the options, the options, the program.
 std::string save(const Compiled &compiled) {
-  return std::to_string(compiled.compileOptions.size()) + "\n" + compiled.compileOptions +
-         compiled.program->serialize();
+  std::string content = std::to_string(compiled.compileOptions.size()) + "\n" +
+                        compiled.compileOptions + compiled.program->serialize();
+  return std::string(kSavedMark) + sha256(content) + "\n" + content;
+}
+
+/// What was saved, without mark and checksum; files that hosts keep may be cut short or damaged.
+Result<std::string_view> contentOf(std::string_view bytes) {
+  if (!bytes.starts_with(kSavedMark))
+    return Error{"the bytes are no saved executable of this version of cupel"};
+  bytes.remove_prefix(kSavedMark.size());
+  std::string_view content = bytes.substr(std::min(bytes.size(), kChecksumSize + 1));
+  if (bytes.size() <= kChecksumSize || bytes[kChecksumSize] != '\n' ||
+      bytes.substr(0, kChecksumSize) != sha256(content))
+    return Error{ErrorCode::DataLoss, "the saved executable is damaged: its checksum is not that of "
+                                      "its bytes; compile the program again"};
+  return content;
 }
 
 PJRT_Error *serialize(PJRT_Executable_Serialize_Args *args) {
@@ -232,7 +251,11 @@ PJRT_Error *serialize(PJRT_Executable_Serialize_Args *args) {
 
 PJRT_Error *deserialize(PJRT_Executable_DeserializeAndLoad_Args *args) {
   using Args = PJRT_Executable_DeserializeAndLoad_Args;
-  std::string_view bytes(args->serialized_executable, args->serialized_executable_size);
+  Result<std::string_view> content =
+      contentOf({args->serialized_executable, args->serialized_executable_size});
+  if (!content)
+    return makeError(content.error());
+  std::string_view bytes = *content;
   size_t end = bytes.substr(0, 24).find('\n');
   size_t size = 0;
   bool fits = end != std::string_view::npos && end > 0;

@@ -164,7 +164,7 @@ TEST_F(PluginTest, AFailingDeviceReleasesTheOthers) {
       std::vector<float> values;
       Problem read = get(results[i][0], values);
       if (fails) {
-        EXPECT_EQ(read.code, PJRT_Error_Code_INTERNAL);
+        EXPECT_EQ(read.code, PJRT_Error_Code_FAILED_PRECONDITION);
         EXPECT_NE(read.text.find("check.expect_eq"), std::string::npos) << read.text;
       } else {
         EXPECT_EQ(values, std::vector<float>{4});
@@ -172,7 +172,7 @@ TEST_F(PluginTest, AFailingDeviceReleasesTheOthers) {
       destroy(arguments[i][0]);
       destroy(results[i][0]);
     }
-    EXPECT_EQ(problem.code, fails ? PJRT_Error_Code_INTERNAL : 0);
+    EXPECT_EQ(problem.code, fails ? PJRT_Error_Code_FAILED_PRECONDITION : 0);
   }
   destroy(program);
 }
@@ -293,6 +293,19 @@ TEST_F(PluginTest, SavesAndLoads) {
     load.serialized_executable_size = size;
     EXPECT_NE(take(api()->PJRT_Executable_DeserializeAndLoad(&load)).code, 0);
   }
+  // Whichever byte a disk loses, nothing else is computed in place of what was saved.
+  load.serialized_executable_size = bytes.size();
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    bytes[at] ^= 1;
+    Problem problem = take(api()->PJRT_Executable_DeserializeAndLoad(&load));
+    EXPECT_TRUE(problem.code == PJRT_Error_Code_DATA_LOSS ||
+                problem.code == PJRT_Error_Code_INVALID_ARGUMENT)
+        << "byte " << at << ": " << problem.text;
+    bytes[at] ^= 1;
+  }
+  load.serialized_executable_size = bytes.size() - 1;
+  EXPECT_NE(take(api()->PJRT_Executable_DeserializeAndLoad(&load)).text.find("is damaged"),
+            std::string::npos);
 }
 
 TEST_F(PluginTest, TopologiesAreSavedAndCompiledFor) {

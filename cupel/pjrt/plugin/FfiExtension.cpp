@@ -52,7 +52,7 @@ PJRT_Error *registerHandler(PJRT_FFI_Register_Handler_Args *args) {
 PJRT_Extension_Base *ffiExtension() {
   static PJRT_FFI_Extension extension = [] {
     PJRT_FFI_Extension made = {};
-    made.base = {sizeof made, PJRT_Extension_Type_FFI, nullptr};
+    made.base = {sizeof made, PJRT_Extension_Type_FFI, partitionerExtension()};
     bind<registerType>(made.type_register);
     bind<addUserData>(made.user_data_add);
     // Its last field came later; older callers end before it.

@@ -12,7 +12,8 @@ MinorToMajor layoutOfMode(const std::string &mode, size_t rank);
 /// The first of our extensions; the others hang on it.
 PJRT_Extension_Base *extensions();
 
-/// The last of them (FfiExtension.cpp).
+/// The last of them (FfiExtension.cpp, PartitionerExtension.cpp).
 PJRT_Extension_Base *ffiExtension();
+PJRT_Extension_Base *partitionerExtension();
 
 } // namespace cupel::pjrt

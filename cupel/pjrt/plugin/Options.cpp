@@ -36,6 +36,10 @@ static constexpr OptionInfo kClientOptions[] = {
      "How programs on whole tensors are computed of which devices hold pieces: split (every device "
      "computes its pieces, with collectives, where that can be done without more work) or whole "
      "(pieces are put together and one computes for all devices)."},
+    {"host_reads", Type::String, "in_place", "CUPEL_HOST_READS",
+     "How hosts get at what is in a device's own memory: in_place (it is the host's memory and says "
+     "so) or copied (as from a device with a memory of its own, so that a host can tell and guard "
+     "transfers: jax.transfer_guard_device_to_host)."},
 };
 
 static constexpr OptionInfo kCompileOptions[] = {
@@ -176,6 +180,10 @@ Status chooseNumerics(const Options &options, Numerics &numerics) {
       return chosen->error();
   numerics = {*wide, *windows, *program, *whole};
   return {};
+}
+
+Result<bool> choosesCopies(const Options &options) {
+  return choice(options, "host_reads", "in_place", "copied", false);
 }
 
 std::string optionsPage() {

@@ -57,6 +57,9 @@ struct Numerics {
 /// Takes what the options of a client or a compilation say; the rest stays.
 Status chooseNumerics(const Options &options, Numerics &numerics);
 
+/// Whether hosts are to copy what devices hold, although it is memory that they could read.
+Result<bool> choosesCopies(const Options &options);
+
 /// The page that documents both tables, as Markdown.
 std::string optionsPage();
 

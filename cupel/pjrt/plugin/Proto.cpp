@@ -1,5 +1,7 @@
 #include "cupel/pjrt/plugin/Proto.h"
 
+#include "cupel/pjrt/plugin/ElementTypes.h"
+
 #include <cstring>
 
 namespace cupel::pjrt {
@@ -312,6 +314,147 @@ std::string serializeSharding(const tensor::Shards &shards) {
     break;
   }
   }
+  return writer.bytes;
+}
+
+std::string serializeShardings(std::span<const tensor::Shards> shards) {
+  if (shards.size() == 1)
+    return serializeSharding(shards[0]);
+  Writer writer;
+  writer.number(1, 2); // TUPLE
+  for (const tensor::Shards &one : shards)
+    writer.text(5, serializeSharding(one));
+  return writer.bytes;
+}
+
+namespace {
+
+/// An xla.OpSharding, field by field.
+struct OpSharding {
+  int64_t type = 0;
+  std::vector<int64_t> dims, devices, lastDims, iotaDims, iotaOrder;
+  std::vector<std::string_view> elements;
+  bool replicatesLast = false, isNamed = false;
+
+  bool parse(std::string_view bytes) {
+    Message message(bytes);
+    Field field;
+    bool fits = true;
+    while (fits && message.next(field)) {
+      switch (field.number) {
+      case 1:
+        type = static_cast<int64_t>(field.value);
+        break;
+      case 3:
+        fits = appendNumbers(field, dims);
+        break;
+      case 4:
+        fits = appendNumbers(field, devices);
+        break;
+      case 5:
+        elements.push_back(field.bytes);
+        break;
+      case 6:
+        replicatesLast = field.value != 0;
+        break;
+      case 8:
+        fits = appendNumbers(field, lastDims);
+        break;
+      case 9:
+        fits = appendNumbers(field, iotaDims);
+        break;
+      case 10:
+        fits = appendNumbers(field, iotaOrder);
+        break;
+      case 14:
+        isNamed = true;
+        break;
+      default:
+        break;
+      }
+    }
+    return fits && !message.malformed;
+  }
+
+  /// The same as text, which Shards read.
+  std::string str() const {
+    auto list = [](const std::vector<int64_t> &numbers) {
+      std::string text;
+      for (int64_t number : numbers)
+        text += (text.empty() ? "" : ",") + std::to_string(number);
+      return text;
+    };
+    if (type == 0)
+      return "{replicated}";
+    if (type == 1)
+      return "{maximal device=" + (devices.empty() ? "0" : std::to_string(devices[0])) + "}";
+    if (type == 4)
+      return "{manual}";
+    std::string text = "{devices=[" + list(dims) + "]";
+    if (!iotaDims.empty())
+      text += "<=[" + list(iotaDims) + "]" +
+              (iotaOrder.size() > 1 ? "T(" + list(iotaOrder) + ")" : "");
+    else
+      text += list(devices);
+    if (!lastDims.empty()) {
+      text += " last_tile_dims={";
+      for (size_t i = 0; i < lastDims.size(); ++i)
+        text += (i ? ", " : "") + std::string(lastDims[i] == 4   ? "manual"
+                                              : lastDims[i] == 6 ? "unreduced"
+                                                                 : "replicated");
+      text += "}";
+    } else if (replicatesLast) {
+      text += " last_tile_dim_replicate";
+    }
+    return text + "}";
+  }
+};
+
+} // namespace
+
+Result<std::vector<tensor::Shards>> parseShardings(std::string_view bytes,
+                                                   std::span<const size_t> ranks) {
+  Error malformed{"the bytes are no OpSharding"};
+  OpSharding whole;
+  if (!whole.parse(bytes))
+    return malformed;
+  bool isTuple = whole.type == 2;
+  if (isTuple ? whole.elements.size() != ranks.size() : ranks.size() != 1)
+    return Error{"the sharding is for another number of values than " +
+                 std::to_string(ranks.size())};
+  std::vector<tensor::Shards> all;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    OpSharding one = whole;
+    if (isTuple && (one = {}, !one.parse(whole.elements[i])))
+      return malformed;
+    if (one.isNamed || one.type == 2 || one.type > 4)
+      return Error{"the sharding has a form that is not understood"};
+    Result<tensor::Shards> shards =
+        tensor::Shards::parse(one.str(), static_cast<int64_t>(ranks[i]), INT64_MAX);
+    if (!shards)
+      return shards.error();
+    all.push_back(std::move(*shards));
+  }
+  return all;
+}
+
+std::string serializeShapes(std::span<const TypedShape> values) {
+  Writer writer;
+  if (values.size() != 1) {
+    writer.number(2, 13); // TUPLE
+    for (const TypedShape &value : values)
+      writer.text(4, serializeShapes({&value, 1}));
+    return writer.bytes;
+  }
+  const auto &[type, shape] = values[0];
+  writer.number(2, primitiveType(type));
+  writer.numbers(3, shape);
+  Writer layout;
+  std::vector<int64_t> order;
+  for (size_t dim = shape.size(); dim-- > 0;)
+    order.push_back(static_cast<int64_t>(dim));
+  layout.numbers(1, order);
+  writer.text(5, layout.bytes);
   return writer.bytes;
 }
 

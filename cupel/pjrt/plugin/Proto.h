@@ -27,7 +27,16 @@ struct CompileRequest {
 
 Result<CompileRequest> parseCompileOptions(std::string_view bytes);
 
-/// A serialized xla.OpSharding.
+/// A serialized xla.OpSharding; of several values that of a tuple.
 std::string serializeSharding(const tensor::Shards &shards);
+std::string serializeShardings(std::span<const tensor::Shards> shards);
+
+/// What such bytes say of values of these ranks; devices are numbers of partitions.
+Result<std::vector<tensor::Shards>> parseShardings(std::string_view bytes,
+                                                   std::span<const size_t> ranks);
+
+/// A serialized xla.ShapeProto; of several values that of a tuple.
+using TypedShape = std::pair<tensor::DType, tensor::Shape>;
+std::string serializeShapes(std::span<const TypedShape> values);
 
 } // namespace cupel::pjrt

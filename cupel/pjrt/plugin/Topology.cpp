@@ -115,8 +115,13 @@ PJRT_Error *deserialize(PJRT_TopologyDescription_Deserialize_Args *args) {
 }
 
 PJRT_Error *fingerprint(PJRT_TopologyDescription_Fingerprint_Args *args) {
+  // Also of what a descriptor's file says today: programs are compiled for these types.
+  const Layout &layout = object(args->topology).layout;
+  std::string text = saved(layout);
+  for (tensor::DType type : layout.architecture.dtypes)
+    text += std::string(tensor::info(type).name) + "\n";
   uint64_t hash = 14695981039346656037u; // FNV-1a: the same in every process.
-  for (char c : saved(object(args->topology).layout))
+  for (char c : text)
     hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
   args->fingerprint = hash;
   return nullptr;

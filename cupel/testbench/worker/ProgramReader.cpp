@@ -8,7 +8,6 @@
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
 
-#include <llvm/ADT/StringSet.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Diagnostics.h>
 #include <sys/stat.h>
@@ -59,11 +58,7 @@ ValueType valueType(mlir::Type type) {
 
 /// Whether processes of a program talk to each other, or know which one they are.
 bool communicates(Operation *op) {
-  static const llvm::StringSet<> kNames = {
-      "stablehlo.all_gather",     "stablehlo.all_reduce",         "stablehlo.all_to_all",
-      "stablehlo.reduce_scatter", "stablehlo.collective_permute", "stablehlo.collective_broadcast",
-      "stablehlo.partition_id",   "stablehlo.replica_id"};
-  return kNames.contains(op->getName().getStringRef());
+  return op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>();
 }
 
 /// How many processes JAX says a program is for; 1 where it does not.

@@ -86,8 +86,10 @@ def initialize(options: dict[str, str | int] | None = None) -> None:
     registrations = xla_bridge._backend_factories
     registrations[PLATFORM] = dataclasses.replace(registrations[PLATFORM], fail_quietly=True)
 
-    from cupel.jax import callbacks, interchange, lowerings
+    from cupel.jax import callbacks, compilation_cache, interchange, lowerings, partitioners
 
     lowerings.register()
     callbacks.register()
     interchange.register()
+    partitioners.register()
+    compilation_cache.register()

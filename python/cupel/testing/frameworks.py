@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cupel._native import Array
+from cupel.worker.instructions import settle_once
 
 
 class Framework(enum.Enum):
@@ -119,6 +120,7 @@ class TorchRunner:
 
         fresh = lambda: pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (tuple(inputs), dict(keywords)))  # noqa: E731
         options = {"export_path": str(artifacts)} if artifacts else {}
+        settle_once()
         torch._dynamo.reset()
         compiled = torch.compile(function, backend=lambda module, examples: backend(module, examples, options=options), fullgraph=True)
         with torch.no_grad():

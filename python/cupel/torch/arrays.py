@@ -34,6 +34,8 @@ _DTYPES = {name: dtype for dtype, name in TYPES.items()}
 
 def to_array(tensor: torch.Tensor) -> Array:
     """The tensor's own memory where that is dense, else a dense copy's; the array keeps it alive."""
+    if tensor.dtype is torch.complex32:  # Programs hold it as complex<f32> with parts rounded to f16.
+        tensor = tensor.to(torch.complex64)
     if tensor.dtype not in TYPES:
         raise TypeError(f"tensors of {tensor.dtype} cannot be passed to a device: StableHLO has no such type")
     dense = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()

@@ -94,6 +94,8 @@ class CompiledGraph:
         if not isinstance(declared, torch.Tensor):
             return self._number(declared, symbols)
         tensor = from_array(next(results))
+        if declared.dtype is torch.complex32:  # Its parts are rounded already.
+            tensor = tensor.to(declared.dtype)
         strides = tuple(self._number(s, symbols) for s in declared.stride())
         if tensor.numel() > 1 and strides != tensor.stride():
             # AOTAutograd makes views of results and counts on the strides it traced.

@@ -16,6 +16,7 @@ from cupel.torch.arrays import from_array, to_array
 from cupel.torch.backend import open_device
 from cupel.torch.options import Options, parse
 from cupel.torch.program import make_program
+from cupel.worker.instructions import settle_once
 
 
 @dataclass
@@ -60,6 +61,7 @@ def export(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None = N
     Results that the model writes into its buffers or inputs come first, as torch.export lists them; the expected values are
     torch's own on the CPU.
     """
+    settle_once()
     args = tuple(args)
     if not isinstance(model, torch.nn.Module):
         function = model

@@ -9,7 +9,10 @@ if __package__ in (None, ""):
     # Started by its path: our own folder must not be where modules are looked for.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from cupel.worker import instructions
 from cupel.worker.serve import main
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["instructions"]:
+        sys.exit(instructions.report())
     sys.exit(main(sys.argv[1:]))

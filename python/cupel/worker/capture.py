@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from cupel.worker.inputs import tensors_in
+from cupel.worker.uninitialised import gives_uninitialised_memory
 
 SCHEMA_VERSION = {"major": 8, "minor": 20}
 
@@ -50,6 +51,7 @@ class Program(TorchDispatchMode):
         self._nodes: list[dict[str, Any]] = []
         self._declared = 0
         self.is_random = False
+        self.may_be_uninitialised = False
         self.mutated: list[torch.Tensor] = []
 
     @classmethod
@@ -109,6 +111,7 @@ class Program(TorchDispatchMode):
         name = func._schema.name.replace("::", ".")
         operator = name.rpartition(".")[2]
         self.is_random |= any(operator == one or operator in (one + "_", one + "_like") for one in _RANDOM)
+        self.may_be_uninitialised |= gives_uninitialised_memory(func)
         self.is_random |= operator in ("dropout", "dropout_") and len(args) > 2 and bool(args[2]) and args[1] != 0
         for argument, value in zip(schema, args):
             if argument.alias_info is not None and argument.alias_info.is_write:

@@ -11,6 +11,7 @@ from cupel.worker.capture import CannotCapture, run_and_capture
 from cupel.worker.inputs import BadInput, cloned, make_arguments, tensors_in
 from cupel.worker.operators import UnknownOperator, resolve
 from cupel.worker.shared_tensors import SharedTensors
+from cupel.worker.uninitialised import depends_on_uninitialised_memory
 
 _ERROR_TYPES = {kind.__name__: kind for kind in (RuntimeError, ValueError, TypeError, AssertionError, IndexError, NotImplementedError,
                                                  AttributeError, Exception)}
@@ -57,6 +58,13 @@ class OpCases:
     def __init__(self, shared: SharedTensors):
         self._shared = shared
 
+    @staticmethod
+    def _again(function: Callable[..., Any], case: dict[str, Any]) -> list[torch.Tensor]:
+        """The results of a case once more, from inputs made anew."""
+        positional, named = make_arguments(case)
+        with torch.inference_mode():
+            return tensors_in(function(*positional, **named)) or tensors_in(positional) + tensors_in(named)
+
     def run(self, case: dict[str, Any], backend: str, enter_stage: Callable[[str], None]) -> dict[str, Any]:
         try:
             function = resolve(case["op"])
@@ -93,6 +101,9 @@ class OpCases:
                     "message": f"{case['op']} gives no tensor ({type(result).__name__}): there is nothing for a device to compute"}
         if program.is_random:
             return {"outcome": "skipped", "error_class": "random", "message": "its result is random: no two runs need agree"}
+        if program.may_be_uninitialised and depends_on_uninitialised_memory(lambda: self._again(function, case)):
+            return {"outcome": "skipped", "error_class": "uninitialised",
+                    "message": "its result is memory that nobody wrote (torch.empty and its like): there is nothing to expect"}
         capture: dict[str, Any] = {"inputs": inputs + [self._shared.put(tensor) for tensor in program.constants()]}
         if backend == "cupel":
             try:

@@ -10,7 +10,7 @@ import types
 from typing import Any, Callable
 
 from cupel import __version__
-from cupel.worker import protocol
+from cupel.worker import instructions, protocol
 
 
 def _connect(options: argparse.Namespace) -> protocol.Connection:
@@ -82,6 +82,7 @@ def main(arguments: list[str]) -> int:
     # Before anything is connected: the import may begin the process again. What it prints must not get between the frames either.
     output = os.dup(1)
     os.dup2(2, 1)
+    lowered = instructions.settle()
     try:
         torch = _import_torch(options.compile_backend, lambda: _begin_again(output, arguments))
     except ImportError:
@@ -94,6 +95,7 @@ def main(arguments: list[str]) -> int:
         if torch is None:
             import torch
         hello["torch"] = torch.__version__
+        hello["instructions"] = lowered
         from cupel.worker.opcase import OpCases
         from cupel.worker.shared_tensors import SharedTensors
         cases = OpCases(SharedTensors(options.tensors))
@@ -118,6 +120,8 @@ def main(arguments: list[str]) -> int:
         except Exception as error:  # A mistake of ours must not take the next cases with it.
             traceback.print_exc()
             result = {"outcome": "failed", "error_class": "internal", "message": f"the Python worker: {type(error).__name__}: {' '.join(str(error).split())}"}
+        if lowered:
+            result.setdefault("notes", {})["torch_instructions"] = lowered
         sys.stdout.flush()
         sys.stderr.flush()
         connection.send(f"result {number}", result)

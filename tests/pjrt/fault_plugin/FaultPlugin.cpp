@@ -95,6 +95,7 @@ struct FakeBuffer {
   PJRT_Buffer_Type type = PJRT_Buffer_Type_F32;
   std::vector<int64_t> dims;
   std::vector<char> bytes;
+  int references = 0; ///< Of hosts that read it in place.
 };
 FakeBuffer *bufferOf(PJRT_Buffer *buffer) { return reinterpret_cast<FakeBuffer *>(buffer); }
 
@@ -429,7 +430,47 @@ PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
   args->done_with_host_buffer = makeEvent();
   return nullptr;
 }
+/// Whether hosts may read buffers where they are: no fault, but what a foreign plugin may have.
+bool isLending() {
+  return faulty("lends") || faulty("lends-columns") || faulty("lends-nothing") ||
+         faulty("lends-no-address");
+}
+PJRT_Error *isOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
+  args->is_on_cpu = isLending();
+  return nullptr;
+}
+PJRT_Error *increase(PJRT_Buffer_IncreaseExternalReferenceCount_Args *args) {
+  if (faulty("lends-nothing"))
+    return unimplemented("PJRT_Buffer_IncreaseExternalReferenceCount");
+  ++bufferOf(args->buffer)->references;
+  return nullptr;
+}
+PJRT_Error *decrease(PJRT_Buffer_DecreaseExternalReferenceCount_Args *args) {
+  if (--bufferOf(args->buffer)->references < 0)
+    crash();
+  return nullptr;
+}
+PJRT_Error *address(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args *args) {
+  if (!bufferOf(args->buffer)->references)
+    return makeError(PJRT_Error_Code_FAILED_PRECONDITION, "nobody holds the buffer");
+  args->device_memory_ptr =
+      faulty("lends-no-address") ? nullptr : bufferOf(args->buffer)->bytes.data();
+  return nullptr;
+}
+PJRT_Error *memoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
+  static const int64_t kColumns[] = {0, 1};
+  if (!faulty("lends-columns"))
+    return unimplemented("PJRT_Buffer_GetMemoryLayout");
+  args->layout = makeStruct<PJRT_Buffer_MemoryLayout>();
+  args->layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+  args->layout.tiled = makeStruct<PJRT_Buffer_MemoryLayout_Tiled>();
+  args->layout.tiled.minor_to_major = kColumns;
+  args->layout.tiled.minor_to_major_size = 2;
+  return nullptr;
+}
 PJRT_Error *destroyBuffer(PJRT_Buffer_Destroy_Args *args) {
+  if (bufferOf(args->buffer)->references)
+    crash(); // Somebody still reads it.
   delete bufferOf(args->buffer);
   return nullptr;
 }
@@ -530,6 +571,11 @@ extern "C" __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi() {
   api.PJRT_LoadedExecutable_Execute = execute;
   api.PJRT_Client_BufferFromHostBuffer = fromHost;
   api.PJRT_Buffer_Destroy = destroyBuffer;
+  api.PJRT_Buffer_IsOnCpu = isOnCpu;
+  api.PJRT_Buffer_IncreaseExternalReferenceCount = increase;
+  api.PJRT_Buffer_DecreaseExternalReferenceCount = decrease;
+  api.PJRT_Buffer_OpaqueDeviceMemoryDataPointer = address;
+  api.PJRT_Buffer_GetMemoryLayout = memoryLayout;
   api.PJRT_Buffer_ElementType = elementType;
   api.PJRT_Buffer_Dimensions = dimensions;
   api.PJRT_Buffer_ReadyEvent = readyEvent;

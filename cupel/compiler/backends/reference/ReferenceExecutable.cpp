@@ -19,6 +19,7 @@
 #include "cupel/compiler/passes/RewriteCalls.h"
 #include "cupel/compiler/Stages.h"
 #include "cupel/compiler/partition/Partition.h"
+#include "cupel/compiler/partition/PartitionCalls.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
@@ -136,14 +137,12 @@ private:
 bool hasMeetings(ModuleOp module) {
   return module
       .walk([](Operation *op) {
-        bool isMeeting =
-            isa<stablehlo::AllGatherOp, stablehlo::AllReduceOp, stablehlo::ReduceScatterOp,
-                stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp,
-                stablehlo::CollectiveBroadcastOp, stablehlo::SendOp, stablehlo::RecvOp,
-                stablehlo::InfeedOp, stablehlo::OutfeedOp, sdy::ManualComputationOp>(op);
+        bool isMeeting = op->hasTrait<stablehlo::Collective>() ||
+                         op->hasTrait<stablehlo::ActsOutside>() ||
+                         isa<sdy::ManualComputationOp>(op);
         if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
-          isMeeting |= call.getHasSideEffect() ||
-                       !call.getCallTargetName().starts_with("lapack_"); // Who knows.
+          isMeeting = call.getHasSideEffect() ||
+                      !call.getCallTargetName().starts_with("lapack_"); // Who knows.
         return isMeeting ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -308,6 +307,18 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
   if (stages.isOn())
     stages.write("shlo", module);
 
+  auto outside = [&](llvm::function_ref<void()> work) { lease.outside(work); };
+  if (auto entry = module.lookupSymbol<func::FuncOp>("main")) {
+    Result<bool> isSplit = partitionCalls(module, entry, options.partitions, outside);
+    if (!isSplit)
+      return isSplit.error();
+    if (*isSplit) { // Who loads the executable later may not have those who split calls.
+      made->program.clear();
+      llvm::raw_string_ostream(made->program) << module;
+      if (stages.isOn())
+        stages.write("calls", module);
+    }
+  }
   rewriteCalls(module);
   bool hasChlo = false;
   module.walk([&](Operation *op) {
@@ -325,7 +336,7 @@ ReferenceExecutable::create(std::string_view program, const CompileOptions &opti
       stages.write("lowered", module);
   }
   if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
-    if (Status status = reportShardings(module, entry); !status)
+    if (Status status = reportShardings(module, entry, outside); !status)
       return status.error();
   Result<bool> isDeviceProgram = made->becomeDeviceProgram();
   if (!isDeviceProgram)

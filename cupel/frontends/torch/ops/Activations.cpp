@@ -1,64 +1,33 @@
 // Activations, the softmax family, and dropout where it drops nothing.
 
+#include "cupel/frontends/math/Activations.h"
 #include "cupel/frontends/torch/ops/Elementwise.h"
-#include "cupel/ir/chlo/Chlo.h"
-
-#include <cmath>
-#include <limits>
-#include <numbers>
 
 namespace cupel::frontends::torch_import {
 
 using namespace mlir;
-
-Value softmax(HloBuilder &b, Value x, int64_t dim) {
-  if (HloBuilder::rankOf(x) == 0)
-    return b.reshape(softmax(b, b.reshape(x, {1}), 0), {});
-  Value top = b.reduce(x, {dim}, Fold::Max, true);
-  Value e = b.exp(b.subtract(x, top));
-  return b.divide(e, b.reduce(e, {dim}, Fold::Add, true));
-}
-
-Value logSoftmax(HloBuilder &b, Value x, int64_t dim) {
-  if (HloBuilder::rankOf(x) == 0)
-    return b.reshape(logSoftmax(b, b.reshape(x, {1}), 0), {});
-  Value moved = b.subtract(x, b.reduce(x, {dim}, Fold::Max, true));
-  return b.subtract(moved, b.log(b.reduce(b.exp(moved), {dim}, Fold::Add, true)));
-}
 
 namespace {
 
 /// The operand in the type of computation; NaN stays NaN in all that follows.
 Value operand(Node &n) { return n.in("self", n.computeType(n.element("self"))); }
 
-Value relu(HloBuilder &b, Value x) { return b.maximum(x, b.like(x, 0)); }
 Value relu6(HloBuilder &b, Value x) { return b.clamp(b.like(x, 0), x, b.like(x, 6)); }
 Value silu(HloBuilder &b, Value x) {
   if (HloBuilder::isComplex(x))
     return b.divide(x, b.add(b.like(x, 1), b.exp(b.negate(x))));
   return b.multiply(x, b.logistic(x));
 }
-Value mish(HloBuilder &b, Value x) { return b.multiply(x, b.tanh(softplusOf(b, x))); }
 Value sixth(HloBuilder &b, Value x) {
   Value moved = b.add(x, b.like(x, 3));
   return b.divide(b.clamp(b.like(x, 0), moved, b.like(x, 6)), b.like(x, 6));
 }
-Value hardSwish(HloBuilder &b, Value x) {
-  Value moved = b.clamp(b.like(x, 0), b.add(x, b.like(x, 3)), b.like(x, 6));
-  return b.divide(b.multiply(x, moved), b.like(x, 6));
-}
 Value selu(HloBuilder &b, Value x) {
-  constexpr double alpha = 1.6732632423543772848170429916717,
-                   scale = 1.0507009873554804934193349852946;
-  Value below = b.multiply(expm1(b, x), b.like(x, alpha * scale));
-  return b.select(b.greater(x, b.like(x, 0)), b.multiply(x, b.like(x, scale)), below);
+  return elu(b, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946);
 }
 
 void lowerLeakyRelu(Node &n) {
-  HloBuilder &b = n.b;
-  Value x = operand(n);
-  Value below = b.multiply(x, n.in("negative_slope", HloBuilder::elementOf(x)));
-  n.out(b.select(b.greater(x, b.like(x, 0)), x, below));
+  n.out(leakyRelu(n.b, operand(n), n.scalar("negative_slope").real()));
 }
 
 void lowerElu(Node &n) {
@@ -66,18 +35,14 @@ void lowerElu(Node &n) {
   Value x = operand(n);
   double alpha = n.scalar("alpha").real(), scale = n.scalar("scale").real(),
          inputScale = n.scalar("input_scale").real();
+  if (inputScale == 1)
+    return n.out(elu(b, x, alpha, scale));
   Value below =
       b.multiply(expm1(b, b.multiply(x, b.like(x, inputScale))), b.like(x, alpha * scale));
   n.out(b.select(b.greater(x, b.like(x, 0)), b.multiply(x, b.like(x, scale)), below));
 }
 
-void lowerCelu(Node &n) {
-  HloBuilder &b = n.b;
-  Value x = operand(n);
-  double alpha = n.scalar("alpha").real();
-  Value below = b.multiply(expm1(b, b.divide(x, b.like(x, alpha))), b.like(x, alpha));
-  n.out(b.select(b.greater(x, b.like(x, 0)), x, below));
-}
+void lowerCelu(Node &n) { n.out(celu(n.b, operand(n), n.scalar("alpha").real())); }
 
 void lowerHardtanh(Node &n) {
   HloBuilder &b = n.b;
@@ -173,60 +138,20 @@ void lowerGelu(Node &n) {
   std::string approximate = n.text("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
     return n.fail("argument 'approximate' is '" + approximate + "', not none or tanh");
-  bool tanh = approximate == "tanh";
-  Type compute = n.computeType(n.element("self")), element = n.element("self");
-  auto formula = [&](HloBuilder &b, ValueRange v) -> SmallVector<Value> {
-    Value x = b.convert(v[0], compute), half = b.like(x, 0.5), one = b.like(x, 1);
-    Value inner;
-    if (tanh) {
-      Value cube = b.multiply(x, b.multiply(x, x));
-      Value sum = b.add(x, b.multiply(b.like(x, 0.044715), cube));
-      inner = b.tanh(b.multiply(b.like(x, std::numbers::sqrt2 * std::numbers::inv_sqrtpi), sum));
-    } else {
-      inner = b.unary<chlo::ErfOp>(b.multiply(x, b.like(x, 1 / std::numbers::sqrt2)));
-    }
-    return {b.convert(b.multiply(b.multiply(half, x), b.add(one, inner)), element)};
-  };
-  if (!n.composites())
-    return n.out(formula(n.b, {n.in("self")})[0]);
-  DictionaryAttr attributes;
-  OpBuilder &ops = n.b.builder();
-  if (tanh)
-    attributes = ops.getDictionaryAttr(ops.getNamedAttr("approximate", ops.getStringAttr("tanh")));
-  n.out(n.b.composite(tanh ? "tenstorrent.gelu_tanh" : "tenstorrent.gelu", {n.in("self")},
-                      attributes, formula)[0]);
+  n.out(gelu(n.b, n.in("self"), approximate == "tanh", n.computeType(n.element("self"))));
 }
 
 /// softmax with and without logarithm. The result's type is the type of computation where a dtype
 /// is given.
-template <Value (*build)(HloBuilder &, Value, int64_t)>
-void lowerSoftmax(Node &n, StringRef composite) {
-  HloBuilder &b = n.b;
-  Value x = n.in("self");
+template <bool logarithm> void lowerSoftmax(Node &n) {
   Type type = n.resultElement();
+  Value x = n.in("self");
+  int64_t dim = n.dim("dim", HloBuilder::rankOf(x));
   if (n.failed())
     return;
-  x = cast(b, x, type);
-  Type compute = n.computeType(type);
-  int64_t rank = HloBuilder::rankOf(x), dim = n.dim("dim", rank);
-  if (n.failed())
-    return;
-  if (HloBuilder::countOf(x) == 0)
-    return n.out(x);
-  Dims shape(HloBuilder::shapeOf(x));
-  if (rank == 0)
-    x = b.reshape(x, {1});
-  auto formula = [&](HloBuilder &inner, ValueRange v) -> SmallVector<Value> {
-    return {inner.convert(build(inner, inner.convert(v[0], compute), dim), type)};
-  };
-  if (!n.composites())
-    return n.out(b.reshape(formula(b, {x})[0], shape));
-  OpBuilder &ops = b.builder();
-  auto attributes = ops.getDictionaryAttr(ops.getNamedAttr("axis", ops.getI64IntegerAttr(dim)));
-  n.out(b.reshape(b.composite(composite, {x}, attributes, formula)[0], shape));
+  x = cast(n.b, x, type);
+  n.out(HloBuilder::countOf(x) ? softmaxLayer(n.b, x, dim, logarithm, n.computeType(type)) : x);
 }
-void lowerSoftmaxPlain(Node &n) { lowerSoftmax<softmax>(n, "cupel.softmax"); }
-void lowerLogSoftmax(Node &n) { lowerSoftmax<logSoftmax>(n, "cupel.log_softmax"); }
 
 /// Rows where everything is masked out are zero.
 void lowerSafeSoftmax(Node &n) {
@@ -240,10 +165,7 @@ void lowerSafeSoftmax(Node &n) {
     return n.out(x);
   if (rank == 0)
     x = b.reshape(x, {1});
-  Value masked = b.equal(x, b.lowest(type, HloBuilder::shapeOf(x)));
-  Value all = b.reduce(masked, {dim}, Fold::And, true);
-  Value result = b.select(all, b.like(x, 0), softmax(b, x, dim));
-  n.out(b.reshape(result, n.resultShape()));
+  n.out(b.reshape(safeSoftmax(b, x, dim), n.resultShape()));
 }
 
 void lowerMaskedSoftmax(Node &n) {
@@ -277,8 +199,6 @@ void lowerDropout(Node &n) {
     n.out(1, b.splatInteger(all ? 0 : 1, b.i1(), HloBuilder::shapeOf(x)));
 }
 
-Value softsign(HloBuilder &b, Value x) { return b.divide(x, b.add(b.abs(x), b.like(x, 1))); }
-
 } // namespace
 
 void registerActivations(OpTable &table) {
@@ -308,9 +228,9 @@ void registerActivations(OpTable &table) {
     table.add(name, lowerRrelu);
   table.add("aten.gelu", lowerGelu);
   for (const char *name : {"aten.softmax", "aten._softmax", "aten.special_softmax"})
-    table.add(name, lowerSoftmaxPlain);
+    table.add(name, lowerSoftmax<false>);
   for (const char *name : {"aten.log_softmax", "aten._log_softmax", "aten.special_log_softmax"})
-    table.add(name, lowerLogSoftmax);
+    table.add(name, lowerSoftmax<true>);
   table.add("aten._safe_softmax", lowerSafeSoftmax);
   table.add("aten._masked_softmax", lowerMaskedSoftmax);
   for (const char *name : {"aten.dropout", "aten.feature_dropout", "aten.alpha_dropout",

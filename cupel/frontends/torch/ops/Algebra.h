@@ -15,11 +15,7 @@ mlir::Value makeComplex(HloBuilder &b, mlir::Value real, mlir::Value imaginary);
 /// The type of the parts; of a real type itself.
 mlir::Type partType(mlir::Type element);
 
-/// A tensor with a dimension moved to the end, and back.
-mlir::Value moveLast(HloBuilder &b, mlir::Value x, int64_t dimension);
-mlir::Value moveFromLast(HloBuilder &b, mlir::Value x, int64_t dimension);
-/// The last two dimensions exchanged; conjugated too.
-mlir::Value swapLast(HloBuilder &b, mlir::Value x);
+/// The last two dimensions exchanged and conjugated.
 mlir::Value adjoint(HloBuilder &b, mlir::Value x);
 /// x[..., i, ..., i, ...] of two dimensions of one size; the diagonal comes last.
 mlir::Value diagonalOf(HloBuilder &b, mlir::Value x, int64_t first, int64_t second);
@@ -59,11 +55,6 @@ struct Eigen {
   mlir::Value values, vectors;
 };
 Eigen eigenSymmetric(HloBuilder &b, mlir::Value a, bool vectors, bool lower);
-
-/// Multiplies along one dimension with a matrix known now, given by rows of as many columns as the
-/// dimension has elements; with its transpose if `transposed`.
-mlir::Value applyMatrix(HloBuilder &b, mlir::Value x, int64_t dimension, int64_t rows,
-                        int64_t columns, llvm::ArrayRef<double> matrix, bool transposed = false);
 
 /// An argument that holds a stack of matrices, in the type it is computed in; null after a
 /// complaint.

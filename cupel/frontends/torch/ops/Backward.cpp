@@ -1,6 +1,7 @@
 // Gradients of activations, losses and views that AOTAutograd puts into training graphs. Those of
 // convolutions, pooling, normalization and interpolation stand with what they are gradients of.
 
+#include "cupel/frontends/math/Activations.h"
 #include "cupel/frontends/torch/ops/Algebra.h"
 #include "cupel/ir/chlo/Chlo.h"
 
@@ -78,11 +79,6 @@ Value geluGradient(Node &n, HloBuilder &b, Value g, Value x) {
 Value siluGradient(Node &, HloBuilder &b, Value g, Value x) {
   Value s = b.logistic(x), one = CUPEL_C(1);
   return b.multiply(g, b.multiply(s, b.add(one, b.multiply(x, b.subtract(one, s)))));
-}
-
-Value softplus(HloBuilder &b, Value x) {
-  return b.add(b.maximum(x, CUPEL_C(0)),
-               b.unary<stablehlo::LogPlusOneOp>(b.exp(b.negate(b.abs(x)))));
 }
 
 Value mishGradient(Node &, HloBuilder &b, Value g, Value x) {

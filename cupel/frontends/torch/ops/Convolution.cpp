@@ -100,12 +100,6 @@ std::optional<Options> readOptions(Node &n, Value kernel, bool transposed) {
   return o;
 }
 
-Value perChannel(HloBuilder &b, Value bias, int64_t rank) {
-  Dims shape(rank, 1);
-  shape[1] = H::countOf(bias);
-  return b.reshape(bias, shape);
-}
-
 void lower(Node &n, bool transposed) {
   HloBuilder &b = n.b;
   Type type = n.computeType(n.resultElement());

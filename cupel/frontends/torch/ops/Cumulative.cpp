@@ -8,56 +8,6 @@ namespace cupel::frontends::torch_import {
 
 using namespace mlir;
 
-SmallVector<Value> scan(HloBuilder &b, ValueRange values, int64_t dim, const Combine &combine) {
-  // Doubling steps: after the one of width w, each place holds the combination of the last 2w.
-  SmallVector<Value> now(values);
-  int64_t size = HloBuilder::shapeOf(values[0])[dim];
-  for (int64_t width = 1; width < size; width *= 2) {
-    SmallVector<Value> earlier, later;
-    for (Value value : now) {
-      earlier.push_back(b.sliceDim(value, dim, 0, size - width));
-      later.push_back(b.sliceDim(value, dim, width, size));
-    }
-    SmallVector<Value> joined = combine(earlier, later);
-    for (size_t i = 0; i < now.size(); ++i)
-      now[i] = b.concatenate({b.sliceDim(now[i], dim, 0, width), joined[i]}, dim);
-  }
-  return now;
-}
-
-Value cumulative(HloBuilder &b, Value x, int64_t dim, Fold fold) {
-  if (HloBuilder::rankOf(x) == 0 || HloBuilder::countOf(x) == 0)
-    return x;
-  int64_t size = HloBuilder::shapeOf(x)[dim];
-  // A window over everything before is how compilers know a running sum; it costs a square.
-  if (size <= 512) {
-    HloBuilder::Window window;
-    window.sizes.assign(HloBuilder::rankOf(x), 1);
-    window.low.assign(HloBuilder::rankOf(x), 0);
-    window.sizes[dim] = size;
-    window.low[dim] = size - 1;
-    return b.reduceWindow(x, window, fold);
-  }
-  return scan(b, {x}, dim, [&](ValueRange earlier, ValueRange later) -> SmallVector<Value> {
-    Value left = earlier[0], right = later[0];
-    switch (fold) {
-    case Fold::Add:
-      return {b.add(left, right)};
-    case Fold::Multiply:
-      return {b.multiply(left, right)};
-    case Fold::Max:
-      return {b.maximum(left, right)};
-    case Fold::Min:
-      return {b.minimum(left, right)};
-    case Fold::And:
-      return {b.logicalAnd(left, right)};
-    case Fold::Or:
-      return {b.logicalOr(left, right)};
-    }
-    llvm_unreachable("a fold was forgotten");
-  })[0];
-}
-
 namespace {
 
 template <Fold fold> void lowerCumulative(Node &n) {
@@ -120,10 +70,13 @@ void lowerDiff(Node &n) {
     return;
   if (HloBuilder::rankOf(x) == 0)
     return n.fail("argument 'self' has no dimension");
+  if (times == 0) // Then torch joins nothing either.
+    return n.out(x);
+  Type type = n.promote({"self", "prepend", "append"});
   SmallVector<Value> parts;
   for (StringRef name : {"prepend", "self", "append"})
     if (name == "self" || n.has(name))
-      parts.push_back(n.in(name, HloBuilder::elementOf(x)));
+      parts.push_back(n.in(name, type));
   for (Value part : parts)
     if (HloBuilder::rankOf(part) != HloBuilder::rankOf(x))
       return n.fail("arguments 'prepend' and 'append' differ in rank from 'self'");

@@ -58,8 +58,6 @@ mlir::Value logAddExp(HloBuilder &b, mlir::Value x, mlir::Value y);
 mlir::Value xlogy(HloBuilder &b, mlir::Value x, mlir::Value y);
 mlir::Value log1p(HloBuilder &b, mlir::Value x);
 mlir::Value expm1(HloBuilder &b, mlir::Value x);
-/// log(1 + e^x) without overflow.
-mlir::Value softplusOf(HloBuilder &b, mlir::Value x);
 /// A power as torch takes it: integers with negative exponents become 0 or +-1.
 mlir::Value powerOf(HloBuilder &b, mlir::Value x, mlir::Value y);
 

@@ -4,7 +4,7 @@
 #include "cupel/frontends/torch/ops/Elementwise.h"
 #include "cupel/frontends/torch/ops/Reductions.h"
 #include "cupel/frontends/torch/ops/Shapes.h"
-#include "cupel/frontends/torch/ops/Sorting.h"
+#include "cupel/frontends/math/Order.h"
 
 namespace cupel::frontends::torch_import {
 

@@ -1,5 +1,6 @@
 // Losses of predictions against targets.
 
+#include "cupel/frontends/math/Activations.h"
 #include "cupel/frontends/torch/ops/Elementwise.h"
 #include "cupel/frontends/torch/ops/Reductions.h"
 #include "cupel/frontends/torch/ops/Shapes.h"

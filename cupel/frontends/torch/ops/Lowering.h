@@ -4,6 +4,7 @@
 // the family it belongs to.
 #pragma once
 
+#include "cupel/frontends/math/Shapes.h"
 #include "cupel/frontends/torch/OpTable.h"
 
 namespace cupel::frontends::torch_import {
@@ -19,20 +20,8 @@ mlir::Value sum(HloBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> dims, bool
 mlir::Value variance(HloBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> dims, double correction,
                      bool keepDims);
 
-// Activations.cpp
-mlir::Value softmax(HloBuilder &b, mlir::Value x, int64_t dim);
-mlir::Value logSoftmax(HloBuilder &b, mlir::Value x, int64_t dim);
-
 // Products.cpp
 /// torch.matmul, vectors and broadcast batches included.
 mlir::Value matmul(HloBuilder &b, mlir::Value x, mlir::Value y);
-
-/// Every dimension from `first` to `rank` - 1.
-inline Dims dimsFrom(int64_t first, int64_t rank) {
-  Dims dims;
-  for (int64_t i = first; i < rank; ++i)
-    dims.push_back(i);
-  return dims;
-}
 
 } // namespace cupel::frontends::torch_import

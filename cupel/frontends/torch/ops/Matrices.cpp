@@ -39,29 +39,6 @@ Value conjugate(HloBuilder &b, Value x) {
   return H::isComplex(x) ? makeComplex(b, realPart(b, x), b.negate(imaginaryPart(b, x))) : x;
 }
 
-Value moveLast(HloBuilder &b, Value x, int64_t dimension) {
-  Dims order;
-  for (int64_t i = 0; i < H::rankOf(x); ++i)
-    if (i != dimension)
-      order.push_back(i);
-  order.push_back(dimension);
-  return b.transpose(x, order);
-}
-
-Value moveFromLast(HloBuilder &b, Value x, int64_t dimension) {
-  Dims order;
-  int64_t rank = H::rankOf(x);
-  for (int64_t i = 0; i < rank; ++i)
-    order.push_back(i < dimension ? i : i == dimension ? rank - 1 : i - 1);
-  return b.transpose(x, order);
-}
-
-Value swapLast(HloBuilder &b, Value x) {
-  Dims order = dimsFrom(0, H::rankOf(x));
-  std::swap(order[order.size() - 1], order[order.size() - 2]);
-  return b.transpose(x, order);
-}
-
 Value adjoint(HloBuilder &b, Value x) { return conjugate(b, swapLast(b, x)); }
 
 Value diagonalOf(HloBuilder &b, Value x, int64_t first, int64_t second) {
@@ -103,19 +80,6 @@ Value triangleOf(HloBuilder &b, Value x, bool upper, int64_t diagonal) {
 }
 
 Value multiplyMatrices(HloBuilder &b, Value x, Value y) { return b.matmul(x, y); }
-
-Value applyMatrix(HloBuilder &b, Value x, int64_t dimension, int64_t rows, int64_t columns,
-                  ArrayRef<double> matrix, bool transposed) {
-  std::vector<double> table(matrix.begin(), matrix.end());
-  Value weights = b.constant(Tensor::of<DType::F64>({rows, columns}, table));
-  if (H::elementOf(x) != b.f64()) {
-    std::vector<float> narrow(table.begin(), table.end());
-    weights =
-        b.convert(b.constant(Tensor::of<DType::F32>({rows, columns}, narrow)), H::elementOf(x));
-  }
-  Value product = b.dotGeneral(x, weights, {}, {}, {dimension}, {transposed ? 0 : 1});
-  return moveFromLast(b, product, dimension);
-}
 
 SmallVector<Value> lapack(HloBuilder &b, StringRef routine, ValueRange operands, TypeRange results,
                           ArrayRef<std::pair<StringRef, char>> letters) {

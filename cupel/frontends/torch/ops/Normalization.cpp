@@ -1,5 +1,6 @@
 // Batch, layer, group, instance and root-mean-square normalization, and their gradients.
 
+#include "cupel/frontends/math/Normalization.h"
 #include "cupel/frontends/torch/ops/Algebra.h"
 
 #include <limits>
@@ -11,13 +12,6 @@ using namespace mlir;
 namespace {
 
 using H = HloBuilder;
-
-/// One number a channel as [1, C, 1, ...].
-Value perChannel(HloBuilder &b, Value x, int64_t rank) {
-  Dims shape(rank, 1);
-  shape[1] = H::countOf(x);
-  return b.reshape(x, shape);
-}
 
 /// Every dimension but the channels'.
 Dims allButChannels(int64_t rank) {
@@ -32,30 +26,6 @@ int64_t countOver(Value x, ArrayRef<int64_t> dims) {
   for (int64_t dimension : dims)
     count *= H::shapeOf(x)[dimension];
   return count;
-}
-
-/// A result in the declared shape, of which it has the elements; zeros if it has not.
-void outAs(Node &n, size_t i, Value value) {
-  if (i >= n.outputCount() || !n.resultType(i))
-    return;
-  RankedTensorType type = n.resultType(i);
-  if (value && H::countOf(value) == type.getNumElements())
-    n.out(i, n.b.reshape(value, type.getShape()));
-  else
-    n.out(i, n.b.splat(0, type.getElementType(), type.getShape()));
-}
-
-struct Moments {
-  Value mean, variance; ///< With reduced dimensions of size 1.
-};
-
-Moments moments(HloBuilder &b, Value x, ArrayRef<int64_t> dims) {
-  Value mean = b.mean(x, dims, true);
-  return {mean, b.mean(b.square(b.subtract(x, mean)), dims, true)};
-}
-
-Value inverseDeviation(HloBuilder &b, Value variance, double eps) {
-  return b.rsqrt(b.add(variance, b.like(variance, eps)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,14 +139,14 @@ void lowerNativeBatchNorm(Node &n, bool training, Update update) {
   if (!result)
     return;
   n.out(0, result->y);
-  outAs(n, 1, training ? result->mean : Value());
-  outAs(n, 2, training ? result->invstd : Value());
+  outOrZeros(n, 1, training ? result->mean : Value());
+  outOrZeros(n, 2, training ? result->invstd : Value());
   size_t at = 3;
   if (n.target().starts_with("aten._batch_norm"))
-    outAs(n, at++, {}); // Room that other devices reserve.
+    outOrZeros(n, at++, {}); // Room that other devices reserve.
   if (update == Update::Returned) {
-    outAs(n, at, result->runningMean ? result->runningMean : n.in("running_mean"));
-    outAs(n, at + 1, result->runningVar ? result->runningVar : n.in("running_var"));
+    outOrZeros(n, at, result->runningMean ? result->runningMean : n.in("running_mean"));
+    outOrZeros(n, at + 1, result->runningVar ? result->runningVar : n.in("running_var"));
   } else if (update == Update::Written) {
     updateStatistics(n, *result);
   }
@@ -259,9 +229,9 @@ void lowerBatchNormBackward(Node &n) {
     n.out(0, train ? standardGradient(b, scaled, xhat, invstd, dims) : b.multiply(scaled, invstd));
   }
   if (mask[1])
-    outAs(n, 1, b.reduce(b.multiply(gradient, xhat), dims, Fold::Add));
+    outOrZeros(n, 1, b.reduce(b.multiply(gradient, xhat), dims, Fold::Add));
   if (mask[2])
-    outAs(n, 2, b.reduce(gradient, dims, Fold::Add));
+    outOrZeros(n, 2, b.reduce(gradient, dims, Fold::Add));
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,56 +246,15 @@ Dims normalizedDims(Node &n, Value x) {
   return dimsFrom(std::max<int64_t>(rank - count, 0), rank);
 }
 
-DictionaryAttr normAttributes(HloBuilder &b, ArrayRef<int64_t> shape, double eps) {
-  OpBuilder &ops = b.builder();
-  auto type = RankedTensorType::get({int64_t(shape.size())}, b.i64());
-  return ops.getDictionaryAttr(
-      {ops.getNamedAttr("epsilon", ops.getF32FloatAttr(float(eps))),
-       ops.getNamedAttr("normalized_shape", DenseElementsAttr::get(type, shape))});
-}
-
-struct LayerResult {
-  Value y, mean, invstd;
-};
-
-LayerResult normalizeLayer(HloBuilder &b, Value x, Value weight, Value bias, ArrayRef<int64_t> dims,
-                           double eps) {
-  Moments m = moments(b, x, dims);
-  Value invstd = inverseDeviation(b, m.variance, eps);
-  Value y = b.multiply(b.subtract(x, m.mean), invstd);
-  if (weight)
-    y = b.multiply(y, weight);
-  if (bias)
-    y = b.add(y, bias);
-  return {y, m.mean, invstd};
-}
-
 void lowerLayerNorm(Node &n) {
-  HloBuilder &b = n.b;
   Type element = n.resultElement(), type = n.computeType(element);
   Value x = n.in("input");
   Dims dims = normalizedDims(n, x);
-  double eps = n.real("eps", 1e-5);
   if (n.failed())
     return;
-  SmallVector<Value> operands{x};
-  bool weight = n.has("weight"), bias = n.has("bias");
-  if (weight)
-    operands.push_back(n.in("weight"));
-  if (bias)
-    operands.push_back(n.in("bias"));
-  auto body = [=](HloBuilder &in, ValueRange values) -> SmallVector<Value> {
-    size_t at = 1;
-    Value w = weight ? in.convert(values[at++], type) : Value();
-    Value c = bias ? in.convert(values[at], type) : Value();
-    Value y = normalizeLayer(in, in.convert(values[0], type), w, c, dims, eps).y;
-    return {in.convert(y, element)};
-  };
-  if (n.composites())
-    n.out(b.composite("tenstorrent.layer_norm", operands,
-                      normAttributes(b, n.integers("normalized_shape"), eps), body)[0]);
-  else
-    n.out(body(b, operands)[0]);
+  n.out(layerNorm(n.b, x, n.has("weight") ? n.in("weight") : Value(),
+                  n.has("bias") ? n.in("bias") : Value(), H::rankOf(x) - int64_t(dims.size()),
+                  n.real("eps", 1e-5), {type, type, element}));
 }
 
 void lowerNativeLayerNorm(Node &n) {
@@ -334,12 +263,15 @@ void lowerNativeLayerNorm(Node &n) {
   Dims dims = normalizedDims(n, x);
   if (n.failed())
     return;
-  LayerResult result =
-      normalizeLayer(n.b, x, n.has("weight") ? n.in("weight", type) : Value(),
-                     n.has("bias") ? n.in("bias", type) : Value(), dims, n.real("eps", 1e-5));
-  n.out(0, result.y);
-  outAs(n, 1, result.mean);
-  outAs(n, 2, result.invstd);
+  Standardized made = standardize(n.b, x, dims, n.real("eps", 1e-5));
+  Value y = made.value;
+  if (n.has("weight"))
+    y = n.b.multiply(y, n.in("weight", type));
+  if (n.has("bias"))
+    y = n.b.add(y, n.in("bias", type));
+  n.out(0, y);
+  outOrZeros(n, 1, made.mean);
+  outOrZeros(n, 2, made.inverse);
 }
 
 void lowerLayerNormBackward(Node &n) {
@@ -361,9 +293,9 @@ void lowerLayerNormBackward(Node &n) {
                  b, n.has("weight") ? b.multiply(gradient, n.in("weight", type)) : gradient, xhat,
                  invstd, dims));
   if (mask[1])
-    outAs(n, 1, b.reduce(b.multiply(gradient, xhat), outer, Fold::Add));
+    outOrZeros(n, 1, b.reduce(b.multiply(gradient, xhat), outer, Fold::Add));
   if (mask[2])
-    outAs(n, 2, b.reduce(gradient, outer, Fold::Add));
+    outOrZeros(n, 2, b.reduce(gradient, outer, Fold::Add));
 }
 
 /// What torch adds if eps is None: the spacing of numbers near 1 in the input's type.
@@ -373,40 +305,23 @@ double epsilonOf(Type element) {
   return 0;
 }
 
-Value meanSquareScale(HloBuilder &b, Value x, ArrayRef<int64_t> dims, double eps) {
-  Value square = H::isComplex(x) ? b.multiply(x, x) : b.square(x);
-  Value mean = b.mean(square, dims, true);
-  return b.rsqrt(b.add(mean, b.like(mean, eps)));
-}
-
 void lowerRmsNorm(Node &n) {
   HloBuilder &b = n.b;
   Type element = n.resultElement(), type = n.computeType(element);
-  Value x = n.in("input");
+  Value x = n.in("input"), weight = n.has("weight") ? n.in("weight") : Value();
   Dims dims = normalizedDims(n, x);
   if (n.failed())
     return;
   double eps = n.has("eps") ? n.real("eps") : epsilonOf(H::elementOf(x));
-  bool weight = n.has("weight");
-  SmallVector<Value> operands{x};
-  if (weight)
-    operands.push_back(n.in("weight"));
-  auto body = [=](HloBuilder &in, ValueRange values) -> SmallVector<Value> {
-    Value wide = in.convert(values[0], type);
-    Value y = in.multiply(wide, meanSquareScale(in, wide, dims, eps));
-    if (weight)
-      y = in.multiply(y, in.convert(values[1], type));
-    return {in.convert(y, element)};
-  };
-  if (n.target().starts_with("aten._fused")) {
-    n.out(0, body(b, operands)[0]);
-    outAs(n, 1, meanSquareScale(b, b.convert(x, type), dims, eps));
-  } else if (n.composites() && !H::isComplex(x)) {
-    n.out(b.composite("tenstorrent.rms_norm", operands,
-                      normAttributes(b, n.integers("normalized_shape"), eps), body)[0]);
-  } else {
-    n.out(body(b, operands)[0]);
-  }
+  bool fused = n.target().starts_with("aten._fused");
+  if (!fused && !H::isComplex(x))
+    return n.out(rmsNorm(b, x, weight, H::rankOf(x) - int64_t(dims.size()), eps,
+                         {type, type, element}));
+  Value wide = b.convert(x, type), inverse = inverseRoot(b, wide, dims, eps);
+  Value y = b.multiply(wide, inverse);
+  n.out(0, weight ? b.multiply(y, b.convert(weight, type)) : y);
+  if (fused)
+    outOrZeros(n, 1, inverse);
 }
 
 void lowerRmsNormBackward(Node &n) {
@@ -427,53 +342,52 @@ void lowerRmsNormBackward(Node &n) {
     n.out(0, b.multiply(b.subtract(g, b.multiply(xhat, along)), rstd));
   }
   if (mask[1])
-    outAs(n, 1, b.reduce(b.multiply(gradient, xhat), outer, Fold::Add));
+    outOrZeros(n, 1, b.reduce(b.multiply(gradient, xhat), outer, Fold::Add));
 }
 
 //===----------------------------------------------------------------------===//
 // Group normalization
 //===----------------------------------------------------------------------===//
 
-LayerResult normalizeGroups(Node &n, Value x, int64_t groups, double eps, Type type) {
-  HloBuilder &b = n.b;
-  int64_t rank = H::rankOf(x);
-  if (n.failed() || rank < 2 || groups < 1 || H::shapeOf(x)[1] % groups) {
+bool groupsFit(Node &n, Value x, int64_t groups) {
+  bool fits = !n.failed() && H::rankOf(x) >= 2 && groups >= 1 && H::shapeOf(x)[1] % groups == 0;
+  if (!fits)
     n.fail("the groups do not divide the channels");
-    return {};
-  }
-  Dims shape(H::shapeOf(x));
-  int64_t width = H::shapeOf(x)[0] == 0 ? 1 : H::shapeOf(x)[1] / groups;
-  width = H::shapeOf(x)[1] / groups;
-  for (int64_t i = 2; i < rank; ++i)
-    width *= shape[i];
-  Value flat = b.reshape(x, {shape[0], groups, width});
-  LayerResult result = normalizeLayer(b, flat, {}, {}, {2}, eps);
-  result.y = b.reshape(result.y, shape);
-  for (auto [name, add] : {std::pair("weight", false), std::pair("bias", true)})
-    if (n.has(name)) {
-      Value each = perChannel(b, n.in(name, type), rank);
-      result.y = add ? b.add(result.y, each) : b.multiply(result.y, each);
-    }
-  return result;
+  return fits;
 }
 
 void lowerGroupNorm(Node &n) {
-  Type type = n.computeType(n.resultElement());
-  LayerResult result =
-      normalizeGroups(n, n.in("input", type), n.integer("num_groups"), n.real("eps", 1e-5), type);
-  if (result.y)
-    n.out(result.y);
+  Type element = n.resultElement(), type = n.computeType(element);
+  Value x = n.in("input");
+  int64_t groups = n.integer("num_groups");
+  if (!groupsFit(n, x, groups))
+    return;
+  n.out(groupNorm(n.b, x, n.has("weight") ? n.in("weight") : Value(),
+                  n.has("bias") ? n.in("bias") : Value(), groups, n.real("eps", 1e-5),
+                  {type, type, element}));
 }
 
 void lowerNativeGroupNorm(Node &n) {
+  HloBuilder &b = n.b;
   Type type = n.computeType(n.element("input"));
-  LayerResult result =
-      normalizeGroups(n, n.in("input", type), n.integer("group"), n.real("eps", 1e-5), type);
-  if (!result.y)
+  Value x = n.in("input", type);
+  int64_t groups = n.integer("group"), rank = H::rankOf(x);
+  if (!groupsFit(n, x, groups))
     return;
-  n.out(0, result.y);
-  outAs(n, 1, result.mean);
-  outAs(n, 2, result.invstd);
+  Dims shape(H::shapeOf(x));
+  int64_t width = shape[1] / groups;
+  for (int64_t i = 2; i < rank; ++i)
+    width *= shape[i];
+  Standardized made =
+      standardize(b, b.reshape(x, {shape[0], groups, width}), {2}, n.real("eps", 1e-5));
+  Value y = b.reshape(made.value, shape);
+  if (n.has("weight"))
+    y = b.multiply(y, perChannel(b, n.in("weight", type), rank));
+  if (n.has("bias"))
+    y = b.add(y, perChannel(b, n.in("bias", type), rank));
+  n.out(0, y);
+  outOrZeros(n, 1, made.mean);
+  outOrZeros(n, 2, made.inverse);
 }
 
 void lowerGroupNormBackward(Node &n) {
@@ -499,9 +413,9 @@ void lowerGroupNormBackward(Node &n) {
     n.out(0, b.reshape(standardGradient(b, b.reshape(g, flat), xhat, invstd, {2}), shape));
   }
   if (mask[1])
-    outAs(n, 1, b.reduce(b.multiply(gradient, b.reshape(xhat, shape)), dims, Fold::Add));
+    outOrZeros(n, 1, b.reduce(b.multiply(gradient, b.reshape(xhat, shape)), dims, Fold::Add));
   if (mask[2])
-    outAs(n, 2, b.reduce(gradient, dims, Fold::Add));
+    outOrZeros(n, 2, b.reduce(gradient, dims, Fold::Add));
 }
 
 //===----------------------------------------------------------------------===//
@@ -521,7 +435,7 @@ void lowerWeightNorm(Node &n) {
       dims.push_back(i);
   Value norm = b.sqrt(b.reduce(b.square(v), dims, Fold::Add, true));
   n.out(0, b.multiply(v, b.divide(g, norm)));
-  outAs(n, 1, norm);
+  outOrZeros(n, 1, norm);
 }
 
 void lowerWeightNormBackward(Node &n) {
@@ -543,7 +457,7 @@ void lowerWeightNormBackward(Node &n) {
   Value along = b.reduce(b.multiply(gradient, v), dims, Fold::Add, true);
   Value slope = b.subtract(gradient, b.multiply(v, b.divide(along, b.square(norm))));
   n.out(0, b.multiply(slope, b.divide(length, norm)));
-  outAs(n, 1, b.divide(along, norm));
+  outOrZeros(n, 1, b.divide(along, norm));
 }
 
 } // namespace

@@ -44,23 +44,6 @@ void padConstant(Node &n, Value filler) {
   n.out(n.b.pad(x, filler, low, high));
 }
 
-enum class Edge { Reflect, Replicate, Circular };
-
-int64_t sourceOf(Edge edge, int64_t i, int64_t size) {
-  switch (edge) {
-  case Edge::Replicate:
-    return std::clamp<int64_t>(i, 0, size - 1);
-  case Edge::Circular:
-    return ((i % size) + size) % size;
-  case Edge::Reflect: {
-    int64_t period = std::max<int64_t>(2 * (size - 1), 1);
-    i = ((i % period) + period) % period;
-    return i < size ? i : period - i;
-  }
-  }
-  llvm_unreachable("a kind of edge was forgotten");
-}
-
 void padEdges(Node &n, StringRef argument, Edge edge) {
   HloBuilder &b = n.b;
   Dims low, high;
@@ -69,14 +52,18 @@ void padEdges(Node &n, StringRef argument, Edge edge) {
   Value x = n.in("self");
   for (int64_t dim = 0; dim < HloBuilder::rankOf(x); ++dim) {
     int64_t size = HloBuilder::shapeOf(x)[dim];
-    if (low[dim] == 0 && high[dim] == 0)
-      continue;
-    if (size == 0)
+    if (size == 0 && (low[dim] || high[dim]))
       return n.fail("argument 'self': an empty dimension has nothing to be padded with");
-    SmallVector<int64_t> places;
-    for (int64_t i = -low[dim]; i < size + high[dim]; ++i)
-      places.push_back(sourceOf(edge, i, size));
-    x = b.take(x, b.integers(places), dim);
+    if (edge == Edge::Circular) {
+      // What wraps around is what negative padding leaves.
+      int64_t first = std::max<int64_t>(-low[dim], 0), end = size + std::min<int64_t>(high[dim], 0);
+      low[dim] = std::max<int64_t>(low[dim], 0);
+      high[dim] = std::max<int64_t>(high[dim], 0);
+      if (end - first < std::max(low[dim], high[dim]))
+        return n.fail("argument '" + argument.str() + "' wraps around more than once");
+      x = b.sliceDim(x, dim, first, end);
+    }
+    x = padWithEdge(b, x, dim, low[dim], high[dim], edge);
   }
   n.out(x);
 }

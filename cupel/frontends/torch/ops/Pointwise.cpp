@@ -31,11 +31,6 @@ Value isInfinite(HloBuilder &b, Value x) {
                                    HloBuilder::elementOf(x), HloBuilder::shapeOf(x)));
 }
 
-Value softplusOf(HloBuilder &b, Value x) {
-  Value tail = log1p(b, b.exp(b.negate(b.abs(x))));
-  return b.add(b.maximum(x, b.like(x, 0)), tail);
-}
-
 namespace {
 
 constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10, kPi = std::numbers::pi;

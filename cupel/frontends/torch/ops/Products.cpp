@@ -1,5 +1,6 @@
 // Products of vectors, matrices and stacks of them; linear layers; einsum.
 
+#include "cupel/frontends/math/Einsum.h"
 #include "cupel/frontends/torch/ops/Algebra.h"
 
 #include <fmt/format.h>
@@ -235,187 +236,15 @@ void lowerMatrixPower(Node &n) {
   n.out(result ? result : identityMatrix(b, H::shapeOf(x), H::elementOf(x)));
 }
 
-//===----------------------------------------------------------------------===//
-// Einsum
-//===----------------------------------------------------------------------===//
-
-/// A tensor whose dimensions carry labels: letters, or numbers above 255 for those of an ellipsis,
-/// counted from the last.
-struct Labelled {
-  Value value;
-  Dims labels;
-};
-
-constexpr int64_t kEllipsis = 256;
-
-bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-/// Labels of one operand; `rank` of it is known, so an ellipsis has a known length.
-std::optional<Dims> operandLabels(StringRef text, int64_t rank) {
-  Dims labels;
-  int64_t letters = llvm::count_if(text, [](char c) { return isLetter(c); });
-  bool seen = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == ' ')
-      continue;
-    if (isLetter(text[i])) {
-      labels.push_back(text[i]);
-    } else if (text.substr(i).starts_with("...") && !seen && rank >= letters) {
-      for (int64_t k = rank - letters; k > 0; --k)
-        labels.push_back(kEllipsis + k);
-      seen = true;
-      i += 2;
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (int64_t(labels.size()) != rank)
-    return std::nullopt;
-  return labels;
-}
-
-/// Repeated labels become diagonals.
-Labelled withoutRepeats(HloBuilder &b, Labelled x) {
-  for (size_t i = 0; i < x.labels.size(); ++i)
-    for (size_t j = i + 1; j < x.labels.size(); ++j)
-      if (x.labels[i] == x.labels[j]) {
-        int64_t label = x.labels[i];
-        x.value = diagonalOf(b, x.value, i, j);
-        x.labels.erase(x.labels.begin() + j);
-        x.labels.erase(x.labels.begin() + i);
-        x.labels.push_back(label);
-        return withoutRepeats(b, x);
-      }
-  return x;
-}
-
-Labelled sumOut(HloBuilder &b, Labelled x, function_ref<bool(int64_t)> keep) {
-  Dims gone, kept;
-  for (auto [i, label] : llvm::enumerate(x.labels))
-    if (keep(label))
-      kept.push_back(label);
-    else
-      gone.push_back(i);
-  return {b.reduce(x.value, gone, Fold::Add), kept};
-}
-
-/// Drops dimensions of size 1 whose label has another size in the other operand.
-Labelled withoutOnes(HloBuilder &b, Labelled x, const Labelled &other) {
-  Dims shape, kept;
-  for (auto [i, label] : llvm::enumerate(x.labels)) {
-    auto found = llvm::find(other.labels, label);
-    int64_t size = H::shapeOf(x.value)[i];
-    if (size == 1 && found != other.labels.end() &&
-        H::shapeOf(other.value)[found - other.labels.begin()] != 1)
-      continue;
-    shape.push_back(size);
-    kept.push_back(label);
-  }
-  return {b.reshape(x.value, shape), kept};
-}
-
-Labelled contract(HloBuilder &b, Labelled x, Labelled y, function_ref<bool(int64_t)> keep) {
-  Labelled left = withoutOnes(b, x, y), right = withoutOnes(b, y, x);
-  // What only one side has and nobody else wants is summed before.
-  left = sumOut(b, left, [&](int64_t l) { return keep(l) || llvm::is_contained(right.labels, l); });
-  right =
-      sumOut(b, right, [&](int64_t l) { return keep(l) || llvm::is_contained(left.labels, l); });
-  Dims batchX, batchY, contractX, contractY, labels;
-  for (auto [i, label] : llvm::enumerate(left.labels)) {
-    auto found = llvm::find(right.labels, label);
-    if (found == right.labels.end())
-      continue;
-    int64_t at = found - right.labels.begin();
-    (keep(label) ? batchX : contractX).push_back(i);
-    (keep(label) ? batchY : contractY).push_back(at);
-    if (keep(label))
-      labels.push_back(label);
-  }
-  for (auto [i, label] : llvm::enumerate(left.labels))
-    if (!llvm::is_contained(right.labels, label))
-      labels.push_back(label);
-  for (int64_t label : right.labels)
-    if (!llvm::is_contained(left.labels, label))
-      labels.push_back(label);
-  return {b.dotGeneral(left.value, right.value, batchX, batchY, contractX, contractY), labels};
-}
-
 void lowerEinsum(Node &n) {
-  HloBuilder &b = n.b;
-  std::string equation = n.text("equation");
-  SmallVector<Value> tensors = n.list("tensors");
-  auto [left, right] = StringRef(equation).split("->");
-  bool explicitResult = StringRef(equation).contains("->");
-  SmallVector<StringRef> parts;
-  left.split(parts, ',');
-  if (parts.size() != tensors.size())
-    return n.fail("the equation has another number of operands");
-  SmallVector<Labelled> operands;
-  std::map<int64_t, int64_t> count; // How often a label stands on the left, sorted.
-  int64_t ellipsis = 0;
-  for (auto [part, value] : llvm::zip(parts, tensors)) {
-    std::optional<Dims> labels;
-    if (value)
-      labels = operandLabels(part, H::rankOf(value));
-    if (!labels)
+  SmallVector<Value> operands;
+  for (Value value : n.list("tensors")) {
+    if (!value)
       return n.fail("the equation does not fit its operands");
-    for (int64_t label : *labels) {
-      ++count[label];
-      ellipsis = std::max(ellipsis, label - kEllipsis);
-    }
-    operands.push_back({b.convert(value, wide(n)), *labels});
+    operands.push_back(n.b.convert(value, wide(n)));
   }
-  Dims wanted;
-  if (explicitResult) {
-    int64_t letters = llvm::count_if(right, [](char c) { return isLetter(c); });
-    bool dots = right.contains("...");
-    std::optional<Dims> labels = operandLabels(right, letters + (dots ? ellipsis : 0));
-    if (!labels)
-      return n.fail("the right side of the equation cannot be read");
-    wanted = *labels;
-  } else {
-    for (int64_t k = ellipsis; k > 0; --k)
-      wanted.push_back(kEllipsis + k);
-    // Capitals come before small letters, as their codes do.
-    for (auto [label, times] : count)
-      if (label < kEllipsis && times == 1)
-        wanted.push_back(label);
-  }
-  for (int64_t label : wanted)
-    if (!count.count(label) || llvm::count(wanted, label) != 1)
-      return n.fail("the right side of the equation has a label that the left has not, or twice");
-  for (Labelled &operand : operands)
-    operand = withoutRepeats(b, operand);
-  Labelled sum = operands[0];
-  for (size_t i = 1; i < operands.size(); ++i) {
-    auto keep = [&](int64_t label) {
-      if (llvm::is_contained(wanted, label))
-        return true;
-      for (size_t j = i + 1; j < operands.size(); ++j)
-        if (llvm::is_contained(operands[j].labels, label))
-          return true;
-      return false;
-    };
-    for (auto [at, label] : llvm::enumerate(sum.labels)) {
-      auto found = llvm::find(operands[i].labels, label);
-      if (found == operands[i].labels.end())
-        continue;
-      int64_t p = H::shapeOf(sum.value)[at],
-              q = H::shapeOf(operands[i].value)[found - operands[i].labels.begin()];
-      if (p != q && p != 1 && q != 1)
-        return n.fail("a label has two sizes");
-    }
-    sum = contract(b, sum, operands[i], keep);
-  }
-  sum = sumOut(b, sum, [&](int64_t label) { return llvm::is_contained(wanted, label); });
-  Dims order;
-  for (int64_t label : wanted) {
-    auto found = llvm::find(sum.labels, label);
-    if (found == sum.labels.end())
-      return n.fail("a label of the result was lost");
-    order.push_back(found - sum.labels.begin());
-  }
-  n.out(b.transpose(sum.value, order));
+  Result<Value> made = einsum(n.b, n.text("equation"), operands);
+  made ? n.out(*made) : n.fail(made.message());
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 // only.
 #pragma once
 
+#include "cupel/frontends/math/Order.h"
 #include "cupel/frontends/torch/ops/Lowering.h"
 
 namespace cupel::frontends::torch_import {
@@ -13,14 +14,6 @@ mlir::Value vectorNorm(HloBuilder &b, mlir::Value x, double p, llvm::ArrayRef<in
 mlir::Value logSumExp(HloBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> dims, bool keepDims);
 /// "mean" 1, "sum" 2, "none" 0, as torch numbers the reductions of losses.
 mlir::Value reduceLoss(HloBuilder &b, mlir::Value loss, int64_t reduction);
-/// Running fold along a dimension.
-mlir::Value cumulative(HloBuilder &b, mlir::Value x, int64_t dim, Fold fold);
-/// Running combination of several tensors along a dimension: `combine(earlier, later)`,
-/// associative.
-using Combine =
-    std::function<llvm::SmallVector<mlir::Value>(mlir::ValueRange earlier, mlir::ValueRange later)>;
-llvm::SmallVector<mlir::Value> scan(HloBuilder &b, mlir::ValueRange values, int64_t dim,
-                                    const Combine &combine);
 /// What reduced dims of a shape leave.
 Dims reducedShape(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims, bool keepDims);
 

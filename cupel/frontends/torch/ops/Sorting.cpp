@@ -1,6 +1,6 @@
 // Sorting, order statistics, search in sorted sequences, and histograms.
 
-#include "cupel/frontends/torch/ops/Sorting.h"
+#include "cupel/frontends/math/Order.h"
 #include "cupel/frontends/torch/ops/Elementwise.h"
 #include "cupel/frontends/torch/ops/Reductions.h"
 #include "cupel/frontends/torch/ops/Shapes.h"
@@ -10,21 +10,6 @@
 namespace cupel::frontends::torch_import {
 
 using namespace mlir;
-
-std::pair<Value, Value> sorted(HloBuilder &b, Value x, int64_t dim, bool descending) {
-  bool real = HloBuilder::isFloat(x);
-  auto results =
-      b.sort({x, b.iota(HloBuilder::shapeOf(x), dim, b.i64())}, dim, true, [&](ValueRange v) {
-        Value first = descending ? b.greater(v[0], v[1]) : b.less(v[0], v[1]);
-        if (!real)
-          return first;
-        // NaN counts as the largest of all.
-        Value one = descending ? v[0] : v[1], other = descending ? v[1] : v[0];
-        Value nan = b.logicalAnd(b.notEqual(one, one), b.equal(other, other));
-        return b.logicalOr(first, nan);
-      });
-  return {results[0], results[1]};
-}
 
 namespace {
 

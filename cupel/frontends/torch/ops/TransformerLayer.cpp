@@ -1,12 +1,11 @@
 // The fused forms of attention and of a transformer's encoder layer, which nn.TransformerEncoder
 // calls outside of training. Written with the pieces they fuse.
 
+#include "cupel/frontends/math/Activations.h"
+#include "cupel/frontends/math/Normalization.h"
 #include "cupel/frontends/torch/ops/Algebra.h"
 
-#include "cupel/ir/chlo/Chlo.h"
-
 #include <cmath>
-#include <numbers>
 
 namespace cupel::frontends::torch_import {
 
@@ -18,20 +17,6 @@ using H = HloBuilder;
 
 Value linear(HloBuilder &b, Value x, Value weight, Value bias) {
   return b.add(b.matmul(x, b.transpose(weight, {1, 0})), bias);
-}
-
-Value layerNorm(HloBuilder &b, Value x, Value weight, Value bias, double eps) {
-  int64_t last = H::rankOf(x) - 1;
-  Value centered = b.subtract(x, b.mean(x, {last}, true));
-  Value variance = b.mean(b.square(centered), {last}, true);
-  Value scale = b.rsqrt(b.add(variance, b.like(variance, eps)));
-  return b.add(b.multiply(b.multiply(centered, scale), weight), bias);
-}
-
-Value gelu(HloBuilder &b, Value x) {
-  Value scaled = b.multiply(x, b.like(x, 1 / std::numbers::sqrt2));
-  Value erf = b.unary<chlo::ErfOp>(scaled);
-  return b.multiply(b.multiply(x, b.like(x, 0.5)), b.add(erf, b.like(x, 1)));
 }
 
 /// [B, L, E] -> [B, heads, L, E / heads]
@@ -85,7 +70,7 @@ std::optional<Attended> attend(Node &n, Value query, Value key, Value value, Str
   };
   Value q = project(query, 0), k = project(key, 1), v = project(value, 2);
   q = b.multiply(q, b.like(q, 1 / std::sqrt(double(width / heads))));
-  Value scores = b.matmul(q, b.transpose(k, {0, 1, 3, 2}));
+  Value scores = b.matmul(q, swapLast(b, k));
   if (n.has("mask")) {
     Value never = forbidden(n, H::shapeOf(scores));
     if (!never)
@@ -120,11 +105,12 @@ void lowerEncoderLayer(Node &n) {
   Value x = n.in("src", type);
   double eps = n.real("eps");
   auto norm = [&](Value v, StringRef weight, StringRef bias) {
-    return layerNorm(b, v, n.in(weight, type), n.in(bias, type), eps);
+    return layerNorm(b, v, n.in(weight, type), n.in(bias, type), H::rankOf(v) - 1, eps,
+                     {type, type, type});
   };
   auto feedForward = [&](Value v) {
     Value wide = linear(b, v, n.in("ffn_weight_1", type), n.in("ffn_bias_1", type));
-    wide = n.flag("use_gelu") ? gelu(b, wide) : b.maximum(wide, b.like(wide, 0));
+    wide = n.flag("use_gelu") ? gelu(b, wide, false, type) : relu(b, wide);
     return linear(b, wide, n.in("ffn_weight_2", type), n.in("ffn_bias_2", type));
   };
   bool first = n.flag("norm_first");
