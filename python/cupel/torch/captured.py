@@ -22,6 +22,11 @@ from cupel.torch.structure import Flat
 MAX_GRAPHS = 64
 
 
+# Reading a number, views and copies: with nothing else in it a graph computes nothing.
+_NO_COMPUTATION = ("item", "_local_scalar_dense", "is_nonzero", "detach", "alias", "clone", "empty", "lift_fresh", "lift_fresh_copy", "view", "reshape", "_unsafe_view", "select",
+                   "slice", "unbind", "as_strided", "to", "_to_copy", "copy_", "t", "squeeze", "unsqueeze", "expand", "permute", "getitem")
+
+
 class NotCaptured(Exception):
     """No graph holds the whole computation; the message says why."""
 
@@ -34,6 +39,8 @@ class Graph:
     inputs: list[torch.Tensor]
     input_names: list[str]
     expected: list[torch.Tensor]
+    computes: bool = True
+    """Otherwise it only moves what came in, and would pass on any device."""
     calls: int = 1
 
 
@@ -46,6 +53,8 @@ class Capture:
     """Why torch.export did not do, where it did not."""
     breaks: list[str] = field(default_factory=list)
     """Why torch.compile began new graphs, each reason once."""
+    outside: dict[str, int] = field(default_factory=dict)
+    """Operators that ran between the graphs, which no device sees, and how often."""
 
 
 def one_line(error: BaseException, limit: int = 600) -> str:
@@ -67,6 +76,11 @@ def _is_random(node: torch.fx.Node) -> bool:
     return not is_off
 
 
+def _is_computation(node: torch.fx.Node) -> bool:
+    name = node.target._schema.name.rpartition("::")[2] if isinstance(node.target, torch._ops.OpOverload) else getattr(node.target, "__name__", "")
+    return node.op == "call_function" and name not in _NO_COMPUTATION
+
+
 class _Drawn(torch.fx.Interpreter):
     """Runs a graph and keeps what its random calls drew."""
 
@@ -81,7 +95,21 @@ class _Drawn(torch.fx.Interpreter):
         return result
 
 
-def _lift_random(module: torch.fx.GraphModule, inputs: list[torch.Tensor], rewind: Callable[[], Any]) -> tuple[list[torch.Tensor], list[str]]:
+def _replace_dropout(node: torch.fx.Node, mask: torch.fx.Node) -> None:
+    """What is drawn is the mask alone: the values still come from the graph."""
+    graph, (x, probability), like = node.graph, node.args[:2], node.meta["val"][0]
+    with graph.inserting_before(node):
+        kept = graph.call_function(torch.ops.aten._to_copy.default, (mask,), {"dtype": like.dtype})
+        chosen = graph.call_function(torch.ops.aten.mul.Tensor, (x, kept))
+        scaled = graph.call_function(torch.ops.aten.mul.Tensor, (chosen, 0.0 if probability == 1 else 1 / (1 - probability)))
+    for made in (kept, chosen, scaled):
+        made.meta["val"] = like
+    for user in list(node.users):
+        user.replace_all_uses_with(scaled if user.args[1] == 0 else mask)
+        graph.erase_node(user)
+
+
+def lift_random(module: torch.fx.GraphModule, inputs: list[torch.Tensor], rewind: Callable[[], Any]) -> tuple[list[torch.Tensor], list[str]]:
     """Turns random calls into inputs, after the others; their values as torch drew them, once its generator is rewound."""
     random = [node for node in module.graph.nodes if _is_random(node)]
     if not random:
@@ -105,6 +133,8 @@ def _lift_random(module: torch.fx.GraphModule, inputs: list[torch.Tensor], rewin
         value, like = drawn.values[node], node.meta["val"]
         if isinstance(value, torch.Tensor):
             node.replace_all_uses_with(lifted(value, like))
+        elif node.target is torch.ops.aten.native_dropout.default:
+            _replace_dropout(node, lifted(value[1], like[1]))
         else:
             for user in list(node.users):
                 if user.target is not operator.getitem:
@@ -116,7 +146,7 @@ def _lift_random(module: torch.fx.GraphModule, inputs: list[torch.Tensor], rewin
     return tensors, names
 
 
-def _merge_equal_inputs(graph: torch.fx.Graph, inputs: list[torch.Tensor], names: list[str], arguments: int) -> None:
+def merge_equal_inputs(graph: torch.fx.Graph, inputs: list[torch.Tensor], names: list[str], arguments: int) -> None:
     """Tied weights are one input, and weights that nothing reads are none; the model's arguments stay as they are."""
     nodes = [node for node in graph.nodes if node.op == "placeholder"]
     first: dict[tuple[Any, ...], torch.fx.Node] = {}
@@ -136,13 +166,18 @@ _ASSERTIONS = ("aten::_assert_scalar", "aten::_assert_async", "aten::_assert_ten
                "aten::_functional_assert_async", "aten::_functional_sym_constrain_range")
 
 
-def _keep_results(module: torch.fx.GraphModule, kept: Sequence[bool]) -> None:
-    """Leaves only these results, and nothing that no result needs. Assertions go too: on these very inputs they held."""
-    output = next(node for node in module.graph.nodes if node.op == "output")
-    output.args = (tuple(result for result, keep in zip(output.args[0], kept, strict=True) if keep),)
-    for node in reversed(list(module.graph.nodes)):
+def drop_assertions(graph: torch.fx.Graph) -> None:
+    """On these very inputs they held; what only they need goes too."""
+    for node in reversed(list(graph.nodes)):
         if isinstance(node.target, torch._ops.OpOverload) and node.target._schema.name in _ASSERTIONS and not node.users:
-            module.graph.erase_node(node)
+            graph.erase_node(node)
+    graph.eliminate_dead_code()
+
+
+def keep_results(module: torch.fx.GraphModule, kept: Sequence[int]) -> None:
+    """Leaves only these results, in this order, and nothing that none of them needs."""
+    output = next(node for node in module.graph.nodes if node.op == "output")
+    output.args = (tuple(output.args[0][i] for i in kept),)
     module.graph.eliminate_dead_code()
     module.recompile()
 
@@ -150,7 +185,7 @@ def _keep_results(module: torch.fx.GraphModule, kept: Sequence[bool]) -> None:
 # --- torch.export ------------------------------------------------------------------------------------------------------------------------
 
 
-def _refuse_symbols(graph: torch.fx.Graph) -> None:
+def refuse_symbols(graph: torch.fx.Graph) -> None:
     """All inputs are given, so a size that is still a symbol depends on data: no device compiles that, but graphs around it can be."""
     for node in graph.nodes:
         value = node.meta.get("val")
@@ -189,10 +224,12 @@ def _exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
     names, inputs = (list(column) for column in zip(*(arguments + weights), strict=True)) if arguments or weights else ([], [])
     names = [name.removeprefix("model.") if i >= len(arguments) else name for i, name in enumerate(names)]
     inputs = [tensor.detach() for tensor in inputs]
-    _keep_results(module, [spec.kind == OutputKind.USER_OUTPUT for spec in program.graph_signature.output_specs])
-    _refuse_symbols(module.graph)
-    drawn, drawn_names = _lift_random(module, inputs, lambda: torch.manual_seed(seed))
-    _merge_equal_inputs(module.graph, inputs := inputs + drawn, names := names + drawn_names, len(arguments))
+    kept = [i for i, spec in enumerate(program.graph_signature.output_specs) if spec.kind == OutputKind.USER_OUTPUT]
+    drop_assertions(module.graph)
+    refuse_symbols(module.graph)
+    drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
+    keep_results(module, kept)
+    merge_equal_inputs(module.graph, inputs := inputs + drawn, names := names + drawn_names, len(arguments))
     made = make_program(module)
     if len([one for one in made.outputs if isinstance(one, torch.Tensor)]) != len(expected):
         raise NotCaptured(f"torch.export gives {len(made.outputs)} results where the model gives {len(expected)}")
@@ -206,8 +243,9 @@ def _exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
 class _Recorder:
     """A compiler that compiles nothing: it keeps each graph with the tensors of its first call."""
 
-    def __init__(self) -> None:
+    def __init__(self, weights: Sequence[torch.Tensor]) -> None:
         self.graphs: list[Graph | None] = []
+        self._weights = {weight.data_ptr() for weight in weights}  # These stay as they are, and are not copied.
 
     def __call__(self, module: torch.fx.GraphModule, examples: Sequence[Any]) -> Callable[..., Any]:
         if len(self.graphs) >= MAX_GRAPHS:
@@ -216,12 +254,16 @@ class _Recorder:
         self.graphs.append(None)
 
         def call(*given: Any) -> Any:
-            if self.graphs[index] is not None:
-                self.graphs[index].calls += 1
+            with torch.autograd.profiler.record_function(_GRAPH):
+                return run(*given)
+
+        def run(*given: Any) -> Any:
+            if (known := self.graphs[index]) is not None:
+                known.calls += 1
                 return module(*given)
             if any(not isinstance(value, torch.Tensor) for value in given):
                 raise NotCaptured("a graph takes numbers that change from call to call")
-            inputs = [value.detach().clone() for value in given]
+            inputs = [value.detach() if value.data_ptr() in self._weights else value.detach().clone() for value in given]
             state = torch.get_rng_state()
             results = module(*given)
             expected = [result.detach().clone() for result in results if isinstance(result, torch.Tensor)]
@@ -230,11 +272,12 @@ class _Recorder:
             own.output(own.graph_copy(module.graph, {}))
             copy = torch.fx.GraphModule(module, own)
             after = torch.get_rng_state()
-            drawn, drawn_names = _lift_random(copy, inputs, lambda: torch.set_rng_state(state))
+            drawn, drawn_names = lift_random(copy, inputs, lambda: torch.set_rng_state(state))
             torch.set_rng_state(after)
             made = make_program(copy)
             constants = [constant.detach() for constant in made.constants]
-            self.graphs[index] = Graph(made, inputs + drawn + constants, names + drawn_names + [f"constant_{i}" for i in range(len(constants))], expected)
+            self.graphs[index] = Graph(made, inputs + drawn + constants, names + drawn_names + [f"constant_{i}" for i in range(len(constants))], expected,
+                                       any(_is_computation(node) for node in copy.graph.nodes))
             return results
 
         return make_boxed_func(call)
@@ -252,22 +295,47 @@ def _static_dynamo() -> Iterator[None]:
             torch._dynamo.reset()
 
 
-def _compiled(flat: Flat, seed: int) -> tuple[list[Graph], list[torch.Tensor], list[str]]:
+_GRAPH = "cupel.graph"
+
+
+def _operators_outside(events: Any) -> dict[str, int]:
+    """The outermost operators that ran in no graph."""
+    found: dict[str, int] = {}
+    for event in events:
+        name, parent = event.name.removeprefix("aten::"), event.cpu_parent
+        if name == event.name or name in _NO_COMPUTATION:
+            continue
+        while parent is not None and parent.name != _GRAPH and not parent.name.startswith("aten::"):
+            parent = parent.cpu_parent
+        if parent is None:
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _compiled(flat: Flat, seed: int) -> tuple[list[Graph], list[torch.Tensor], list[str], dict[str, int]]:
     from torch._dynamo.backends.common import aot_autograd
     from torch._dynamo.utils import counters
 
-    recorder = _Recorder()
+    recorder = _Recorder(list(flat.parameters()))
     backend = aot_autograd(fw_compiler=recorder, inference_compiler=recorder, decompositions=torch._decomp.core_aten_decompositions())
     with _static_dynamo():
         counters["graph_break"].clear()
         torch.manual_seed(seed)
+        compiled = torch.compile(flat, backend=backend, dynamic=False)
         with torch.no_grad():
-            results = torch.compile(flat, backend=backend, dynamic=False)(*[tensor.clone() for _, tensor in flat.inputs])
+            results = compiled(*[tensor.clone() for _, tensor in flat.inputs])
+            calls = [graph.calls for graph in recorder.graphs if graph is not None]
+            # Once more, now that nothing is compiled: what runs outside the graphs is told apart from compiling them.
+            with torch.autograd.profiler.profile() as profile:
+                compiled(*[tensor.clone() for _, tensor in flat.inputs])
         breaks = [" ".join(str(reason).split())[:200] for reason in counters["graph_break"]]
+    for graph, count in zip((graph for graph in recorder.graphs if graph is not None), calls, strict=False):
+        graph.calls = count
     graphs = [graph for graph in recorder.graphs if graph is not None and graph.expected]
-    if not graphs:
-        raise NotCaptured("torch.compile finds no graph in it")
-    return graphs, list(results), breaks
+    outside = _operators_outside(profile.function_events)
+    if not any(graph.computes for graph in graphs):
+        raise NotCaptured("torch.compile finds no graph in it that computes anything" + (f"; outside of graphs run {', '.join(outside)}" if outside else ""))
+    return graphs, list(results), breaks, outside
 
 
 def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
@@ -278,13 +346,13 @@ def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
         except Exception as error:
             refusal = one_line(error)
     try:
-        graphs, results, breaks = _compiled(flat, seed)
+        graphs, results, breaks, outside = _compiled(flat, seed)
     except Exception as error:
         raise NotCaptured(f"torch.export: {refusal}; torch.compile: {one_line(error)}") from error
     differing = _first_difference(results, expected)
     if differing:
         raise NotCaptured(f"torch.export: {refusal}; the graphs of torch.compile give another result than the model: {differing}")
-    return Capture(graphs, "compile", refusal, breaks)
+    return Capture(graphs, "compile", refusal, breaks, outside)
 
 
 def _first_difference(results: list[torch.Tensor], expected: list[torch.Tensor]) -> str:

@@ -38,8 +38,8 @@ def is_cache_layer(value: Any) -> bool:
     return not isinstance(value, _OPAQUE) and isinstance(getattr(value, "keys", None), torch.Tensor) and isinstance(getattr(value, "values", None), torch.Tensor)
 
 
-def children(value: Any) -> list[tuple[Any, Any]] | None:
-    """What a value is made of, by key; None for a leaf."""
+def children(value: Any, is_result: bool = False) -> list[tuple[Any, Any]] | None:
+    """What a value is made of, by key; None for a leaf. Of a result's caches only keys and values count."""
     if isinstance(value, torch.Tensor) or isinstance(value, _OPAQUE):
         return None
     if isinstance(value, collections.abc.Mapping):
@@ -48,7 +48,7 @@ def children(value: Any) -> list[tuple[Any, Any]] | None:
         return list(enumerate(value))
     if isinstance(value, (set, frozenset)) or callable(value):
         return None
-    if is_cache_layer(value):
+    if is_result and is_cache_layer(value):
         return [("keys", value.keys), ("values", value.values)]
     return _attributes(value)
 
@@ -58,18 +58,23 @@ def tensors_of(value: Any) -> list[tuple[str, torch.Tensor]]:
     return list(_walk(value, "", set(), 0))
 
 
-def _walk(value: Any, path: str, seen: set[int], depth: int) -> Iterator[tuple[str, torch.Tensor]]:
+def results_of(value: Any) -> list[tuple[str, torch.Tensor]]:
+    """The tensors of a model's result that are compared: all but the bookkeeping of caches."""
+    return list(_walk(value, "", set(), 0, is_result=True))
+
+
+def _walk(value: Any, path: str, seen: set[int], depth: int, is_result: bool = False) -> Iterator[tuple[str, torch.Tensor]]:
     if isinstance(value, torch.Tensor):
         yield path, value
         return
-    inner = children(value) if depth < _MAX_DEPTH else None
+    inner = children(value, is_result) if depth < _MAX_DEPTH else None
     if not inner or id(value) in seen:
         return
     is_plain = isinstance(value, (list, tuple, collections.abc.Mapping))
     if not is_plain:
         seen.add(id(value))
     for key, child in inner:
-        yield from _walk(child, f"{path}.{key}" if path else str(key), seen, depth + 1)
+        yield from _walk(child, f"{path}.{key}" if path else str(key), seen, depth + 1, is_result)
 
 
 def holds_tensors(value: Any) -> bool:

@@ -6,6 +6,7 @@ Loaders are other people's code: whatever they raise comes out as a LoaderError 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import os
 import sys
@@ -43,18 +44,52 @@ def _forget_other_zoo(root: Path) -> None:
                 del sys.modules[module]
 
 
-def _import(root: Path, loader: Path) -> types.ModuleType:
-    """As a module of the zoo's package, by Python's own import: a package whose __init__ imports its loader gets the same module."""
+def _prepare_packages(root: Path) -> None:
     sys.path[:] = dict.fromkeys([str(root), str(root.parent), *sys.path])
     if "third_party" not in sys.modules:
         sys.modules["third_party"] = types.ModuleType("third_party")
-        sys.modules["third_party"].__path__ = [str(root.parent)] if root.name == zoo_import.PACKAGE else []
+        sys.modules["third_party"].__path__ = []
     for name in (zoo_import.PACKAGE, f"third_party.{zoo_import.PACKAGE}"):
         zoo_import.make_package(name, root)
-    parts = loader.relative_to(root).with_suffix("").parts
-    if all("." not in part for part in parts):
-        return importlib.import_module(".".join((zoo_import.PACKAGE, *parts)))
-    return zoo_import.import_loader(root, loader)  # No name that Python's import could take.
+
+
+def _import_file(root: Path, loader: Path, name: str) -> types.ModuleType:
+    """By its file, as upstream does: the packages above are not imported, and what is wrong in them does not matter."""
+    spec = importlib.util.spec_from_file_location(name, loader)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    module.__package__ = name.rpartition(".")[0]
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _import(root: Path, loader: Path) -> types.ModuleType:
+    """As a module of the zoo's package.
+
+    A folder that is a package is imported as one, since its __init__ may import the loader; any other loader by its file. Where
+    that fails the other way is tried: there are loaders that only work in one of the two.
+    """
+    _prepare_packages(root)
+    name = ".".join((zoo_import.PACKAGE, *loader.relative_to(root).with_suffix("").parts))
+    ways = [lambda: importlib.import_module(name), lambda: _import_file(root, loader, name)]
+    if any("." in part for part in loader.relative_to(root).parent.parts):
+        ways = ways[1:]  # No name that Python's import could take.
+    elif not (loader.parent / "__init__.py").is_file():
+        ways.reverse()
+    try:
+        return ways[0]()
+    except ImportError as first:
+        for other in ways[1:]:
+            try:
+                return other()
+            except ImportError:
+                break
+        raise first
 
 
 def import_class(root: Path, loader: Path) -> type:

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from cupel.torch.captured import Capture
-from cupel.torch.structure import Flat, describe, replaced, tensors_of
+from cupel.torch.captured_training import capture_training
+from cupel.torch.structure import Flat, describe, replaced, results_of
 
 
 @dataclass
@@ -38,8 +39,31 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
         own_args, own_kwargs = _cloned((args, kwargs))
         torch.manual_seed(seed)
         output = model(*own_args, **own_kwargs)
-    found = tensors_of(output)
+    found = results_of(output)
     expected = [tensor.detach().clone() for _, tensor in found]
-    flat = Flat(model, args, kwargs, lambda result: [tensor for _, tensor in tensors_of(result)])
+    flat = Flat(model, args, kwargs, lambda result: [tensor for _, tensor in results_of(result)])
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
     return Golden(flat, expected, [path or "output" for path, _ in found], facts)
+
+
+def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
+    """Forward in train mode, the output that the loader picks, and every parameter's gradient for a drawn gradient of that output."""
+    parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}  # Running statistics move; both sides start alike.
+    own_args, own_kwargs = _cloned((args, kwargs))
+    with torch.enable_grad():
+        torch.manual_seed(seed)
+        output = loader.unpack_forward_output(model(*own_args, **own_kwargs))
+        gradient = torch.randn(output.shape, dtype=output.dtype)
+        output.backward(gradient=gradient)
+    found = {name: parameter.grad for name, parameter in parameters.items()}
+    model.zero_grad(set_to_none=True)
+    for name, buffer in model.named_buffers():
+        buffer.data.copy_(buffers[name])
+    without = sorted(name for name, one in found.items() if one is None)
+    gradients = {name: one for name, one in found.items() if one is not None}
+    expected = [output.detach().clone(), *gradients.values()]
+    flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
+    facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
+    return Golden(flat, expected, ["output", *(f"gradient of {name}" for name in gradients)], facts,
+                  lambda: capture_training(flat, gradient, list(gradients), expected, seed))

@@ -1,4 +1,4 @@
-"""An operator that no device will ever get from us."""
+"""An operator of its own: torch runs and captures it, and no compiler knows it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from ....base import ForgeModel, normal
 from ....config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask, StrEnum
 
 
-class Eigen(nn.Module):
+@torch.library.custom_op("cupel_zoo::mystery", mutates_args=())
+def mystery(x: torch.Tensor) -> torch.Tensor:
+    return x.sort(-1).values.flip(-1)
+
+
+@mystery.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+class Mysterious(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.linalg.eigvals(x[:, :4].float()).abs()
+        return mystery(x) + 1
 
 
 class ModelLoader(ForgeModel):
@@ -20,7 +30,7 @@ class ModelLoader(ForgeModel):
         return ModelInfo("UnsupportedOp", variant, ModelGroup.GENERALITY, ModelTask.ATOMIC_ML, ModelSource.CUSTOM, Framework.TORCH)
 
     def build(self) -> nn.Module:
-        return Eigen()
+        return Mysterious()
 
     def make_inputs(self, batch_size: int, generator: torch.Generator) -> torch.Tensor:
         return normal(generator, max(batch_size, 4), 8)
