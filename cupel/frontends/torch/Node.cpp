@@ -16,7 +16,7 @@ Node::Node(Importer &importer, HloBuilder &builder, std::string name)
     : b(builder), importer(importer), name(std::move(name)) {}
 
 StringRef Node::overload() const { return StringRef(name).rsplit('.').second; }
-bool Node::failed() const { return importer.failure.refusal != Refusal::None; }
+bool Node::failed() const { return importer.failure.has_value(); }
 
 //===----------------------------------------------------------------------===//
 // Complaints
@@ -56,14 +56,8 @@ static std::string describeArguments(const std::vector<std::pair<std::string, Re
   return text.size() > 400 ? text.substr(0, 400) + "..." : text;
 }
 
-void Node::fail(const std::string &message) {
-  importer.refuse(Refusal::Invalid, message + " (" + describeArguments(arguments) + ")");
-}
-void Node::never(const std::string &message) {
-  importer.refuse(Refusal::Never, message + " (" + describeArguments(arguments) + ")");
-}
-void Node::notYet(const std::string &message) {
-  importer.refuse(Refusal::NotYet, message + " (" + describeArguments(arguments) + ")");
+void Node::refuse(ErrorCode code, const std::string &message) {
+  importer.refuse(code, message + " (" + describeArguments(arguments) + ")");
 }
 
 //===----------------------------------------------------------------------===//
@@ -431,7 +425,8 @@ void Node::out(size_t i, Value value) {
   if (i >= results.size() || results[i].types.empty())
     return; // The program does not take this result.
   results[i].items = {Item{}};
-  results[i].items[0].value = conform(*this, b, value, results[i].types[0], i, results[i].hasHalfParts);
+  results[i].items[0].value =
+      conform(*this, b, value, results[i].types[0], i, results[i].hasHalfParts);
 }
 
 void Node::outList(size_t i, ArrayRef<Value> values) {

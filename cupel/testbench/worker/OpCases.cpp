@@ -41,30 +41,13 @@ public:
   std::string baseFile() const override { return {}; }
   std::vector<frontends::ModelInput> inputs() const override { return {}; }
 
-  std::optional<frontends::ImportedModel> import(mlir::MLIRContext &context,
-                                                 const frontends::ImportOptions &options,
-                                                 frontends::ImportFailure &failure) const override {
-    torch_import::ImportOptions torchOptions;
-    torchOptions.composites = options.composites;
-    torch_import::ImportFailure refused;
-    std::optional<torch_import::Imported> imported =
-        torch_import::importProgram(program, context, torchOptions, refused);
-    if (!imported) {
-      using torch_import::Refusal;
-      failure = {refused.refusal == Refusal::NotYet  ? frontends::Refusal::NotYet
-                 : refused.refusal == Refusal::Never ? frontends::Refusal::DataDependent
-                                                     : frontends::Refusal::Invalid,
-                 refused.message};
-      return std::nullopt;
-    }
-    frontends::ImportedModel made;
-    made.module = std::move(imported->module);
-    for (torch_import::ImportedInput &input : imported->inputs)
-      made.inputs.push_back({std::move(input.name), input.type, std::move(input.shape)});
-    made.weights = std::move(imported->weights);
-    made.outputs = std::move(imported->outputs);
-    made.notes = std::move(imported->notes);
-    return made;
+  Result<frontends::ImportedModel> import(mlir::MLIRContext &context,
+                                          const frontends::ImportOptions &options) const override {
+    Result<torch_import::Imported> imported =
+        torch_import::importProgram(program, context, {options, {}});
+    if (!imported)
+      return imported.error();
+    return frontends::ImportedModel(std::move(*imported));
   }
 
   frontends::ModelSurvey survey(mlir::MLIRContext &,
@@ -284,21 +267,21 @@ void OpCaseTest::runOnDevice(const Request &request, const opcases::Case &one,
   if (!program)
     return fail(record, "internal", program.message());
   CapturedProgram captured(std::move(*program));
-  frontends::ImportFailure failure;
-  auto read = reader.import(captured, {}, request.item.id, failure);
-  if (!read) {
-    using frontends::RefusalKind;
-    RefusalKind kind = frontends::kindOf(failure.refusal);
-    fail(record, frontends::errorClass(failure.refusal),
-         (kind == RefusalKind::NotYet  ? "not supported yet: "
-          : kind == RefusalKind::Never ? "never supported: "
-                                       : "") +
-             failure.message);
-    record.notes["refusal"] = frontends::name(kind);
-    if (kind == RefusalKind::Never)
+  auto imported = reader.import(captured, {}, request.item.id);
+  if (!imported) {
+    const Error &refusal = imported.error();
+    ErrorKind kind = kindOf(refusal.code);
+    fail(record, name(refusal.code),
+         (kind == ErrorKind::NotYet  ? "not supported yet: "
+          : kind == ErrorKind::Never ? "never supported: "
+                                     : "") +
+             refusal.message);
+    record.notes["refusal"] = name(kind);
+    if (kind == ErrorKind::Never)
       record.outcome = Outcome::Skipped;
     return;
   }
+  auto read = std::move(*imported);
   // The program's arguments are the case's tensors, by their numbers.
   std::vector<Tensor> given;
   for (const frontends::Argument &argument : read->imported.inputs) {

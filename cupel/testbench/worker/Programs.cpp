@@ -140,26 +140,21 @@ ProgramTest::load(const std::string &file, const std::string &program, const std
 
 /// A model that cannot be made into a program: skipped where no static program can say it, a
 /// failure where the work is not done or the model is wrong.
-static void refuse(TestRecord &record, const frontends::ImportFailure &failure) {
-  using frontends::RefusalKind;
-  std::string reason(frontends::name(failure.refusal));
-  switch (frontends::kindOf(failure.refusal)) {
-  case RefusalKind::Never:
-    fail(record, frontends::errorClass(failure.refusal),
-         "never supported (" + reason + "): " + failure.message);
+static void refuse(TestRecord &record, const Error &refusal) {
+  std::string reason(frontends::reasonOf(refusal.code)), kind(name(kindOf(refusal.code)));
+  switch (kindOf(refusal.code)) {
+  case ErrorKind::Never:
+    fail(record, name(refusal.code), "never supported (" + reason + "): " + refusal.message);
     record.outcome = Outcome::Skipped;
     break;
-  case RefusalKind::NotYet:
-    fail(record, frontends::errorClass(failure.refusal), "not supported yet: " + failure.message);
+  case ErrorKind::NotYet:
+    fail(record, name(refusal.code), "not supported yet: " + refusal.message);
     break;
-  case RefusalKind::Invalid:
-    fail(record, frontends::errorClass(failure.refusal), failure.message);
+  default:
+    fail(record, name(refusal.code), refusal.message);
     break;
   }
-  record.notes["refusal"] =
-      std::string(frontends::name(frontends::kindOf(failure.refusal))) +
-      (reason == frontends::name(frontends::kindOf(failure.refusal)) ? std::string()
-                                                                     : ": " + reason);
+  record.notes["refusal"] = reason == kind ? kind : kind + ": " + reason;
 }
 
 /// Of the shapes that the request gives, those of inputs that this model has. The runner hears
@@ -240,12 +235,12 @@ TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
   }
   bool hasValues = *data || !options.inputs.empty();
   std::vector<std::string> dropped = frontends::dropOtherShapes(options);
-  frontends::ImportFailure failure;
-  auto read = reader.import(**model, options, shown, failure);
-  if (!read) {
-    refuse(record, failure);
+  auto imported = reader.import(**model, options, shown);
+  if (!imported) {
+    refuse(record, imported.error());
     return record;
   }
+  auto read = std::move(*imported);
   for (const std::string &note : read->imported.notes)
     record.notes["import"] += (record.notes["import"].empty() ? "" : "; ") + note;
 

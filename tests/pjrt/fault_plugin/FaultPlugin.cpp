@@ -519,6 +519,8 @@ PJRT_Error *toHost(PJRT_Buffer_ToHostBuffer_Args *args) {
   }
   if (faulty("copy-error"))
     return makeError(PJRT_Error_Code_DATA_LOSS, "parity");
+  if (faulty("lends")) // Nobody who can read it where it lies needs a copy.
+    return unimplemented("PJRT_Buffer_ToHostBuffer");
   size_t copied = faulty("copy-short") ? size / 2 : size;
   if (copied) // An empty buffer has no bytes to point at.
     std::memcpy(args->dst, buffer.bytes.data(), copied);

@@ -1,4 +1,4 @@
-#include "cupel/compiler/Contexts.h"
+#include "cupel/compiler/program/Contexts.h"
 
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/Portable.h"

@@ -1,5 +1,8 @@
-#include "cupel/compiler/Stages.h"
+#include "cupel/compiler/program/Stages.h"
 
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -18,6 +21,40 @@ void StageWriter::write(const std::string &stage, mlir::ModuleOp module) {
   flags.enableDebugInfo(false);
   module->print(os, flags);
   stages.push_back({stage, text + "\n"});
+}
+
+namespace {
+
+class AfterChanges : public mlir::PassInstrumentation {
+public:
+  explicit AfterChanges(StageWriter &writer) : writer(writer) {}
+
+  void runBeforePass(mlir::Pass *, mlir::Operation *op) override { before.emplace(op); }
+
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
+    auto module = mlir::dyn_cast<mlir::ModuleOp>(op);
+    if (module && before && *before != mlir::OperationFingerPrint(op))
+      writer.write(stageAfter(pass->getArgument()), module);
+  }
+
+private:
+  /// These are called by what the program is then.
+  static std::string stageAfter(llvm::StringRef pass) {
+    return llvm::StringSwitch<std::string>(pass)
+        .Case("lower-chlo", "lowered")
+        .Case("round-to-types", "rounded")
+        .Case("partition", "partitioned")
+        .Default(pass.str());
+  }
+
+  StageWriter &writer;
+  std::optional<mlir::OperationFingerPrint> before;
+};
+
+} // namespace
+
+std::unique_ptr<mlir::PassInstrumentation> StageWriter::watch() {
+  return std::make_unique<AfterChanges>(*this);
 }
 
 /// The number after the greatest that a folder's entries begin with.

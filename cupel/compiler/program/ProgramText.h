@@ -3,16 +3,16 @@
 
 #pragma once
 
-#include "mlir/IR/BuiltinOps.h"
+#include "cupel/compiler/program/DeviceProgram.h"
 
 #include <string>
 
 namespace cupel::compiler {
 
-/// Takes the module apart. What only says where values lie is left out. sdy.manual_computation,
+/// What only says where values lie is left out. sdy.manual_computation,
 /// which hosts cannot turn into HLO, is what each device runs where that is the whole program (then
 /// shapes are those of one device), else its body between the custom calls of GSPMD's form.
 /// Asynchronous operations stand where they start, as they are run.
-std::string programText(mlir::OwningOpRef<mlir::ModuleOp> module);
+std::string programText(const DeviceProgram &program);
 
 } // namespace cupel::compiler

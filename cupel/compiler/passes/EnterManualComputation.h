@@ -1,11 +1,11 @@
 // Programs that are one sdy.manual_computation from beginning to end, which is what shard_map and
-// pmap make: every device runs the body on the pieces it holds and keeps what it gets. Used by
-// executables, which then need not put pieces together, and by the text for hosts.
+// pmap make: every device runs the body on the pieces it holds and keeps what it gets. The pass
+// enter-manual-computation makes such a program what one device runs; the text for hosts does so
+// with what is left.
 
 #pragma once
 
 #include "cupel/ir/sdy/Sdy.h"
-#include "cupel/runtime/Executable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -15,13 +15,8 @@ namespace cupel::compiler {
 /// null if there is none.
 sdy::ManualComputationOp wholeComputation(mlir::func::FuncOp function);
 
-/// Whether devices hold arguments and results just as the computation wants and gives them, and it
-/// leaves no axis to the compiler.
-bool isHeldAsComputed(sdy::ManualComputationOp manual, mlir::ModuleOp module,
-                      const runtime::ProgramInfo &info);
-
-/// The function becomes what one device runs: its types are those of pieces.
-void becomeDeviceProgram(mlir::func::FuncOp function, sdy::ManualComputationOp manual);
+/// The function becomes what one device runs: its types are those of pieces, and say so.
+void enterManualComputation(mlir::func::FuncOp function, sdy::ManualComputationOp manual);
 
 /// Moves a region of one block to where its operation stands; `arguments` stand for its arguments.
 /// Returns what the region ends with. The operation stays.

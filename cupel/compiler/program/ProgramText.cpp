@@ -1,8 +1,8 @@
-#include "cupel/compiler/ProgramText.h"
+#include "cupel/compiler/program/ProgramText.h"
 
+#include "cupel/compiler/passes/EnterManualComputation.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Indexing.h"
-#include "cupel/compiler/passes/DeviceProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,6 +14,19 @@ using namespace mlir;
 namespace {
 
 constexpr StringLiteral kSharding = "sdy.sharding";
+
+/// What our passes noted for each other.
+void dropNotes(ModuleOp module) {
+  for (NamedAttribute attribute : llvm::to_vector(module->getDiscardableAttrs()))
+    if (attribute.getName().strref().starts_with("cupel."))
+      module->removeDiscardableAttr(attribute.getName());
+  for (auto function : module.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.removeArgAttr(i, kWholeTypeAttr);
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      function.removeResultAttr(i, StringAttr::get(module.getContext(), kWholeTypeAttr));
+  }
+}
 
 /// MLIR writes larger constants as hexadecimal bytes.
 constexpr int64_t kHexadecimalFrom = 100;
@@ -105,17 +118,20 @@ void spellOutTruthValues(ModuleOp module) {
 
 } // namespace
 
-std::string programText(OwningOpRef<ModuleOp> module) {
+std::string programText(const DeviceProgram &program) {
+  std::lock_guard lock(program.context->use);
+  OwningOpRef<ModuleOp> module = ModuleOp(*program.module).clone();
   dropShardings(*module);
   SmallVector<sdy::ManualComputationOp> manuals; // Inner ones first.
   module->walk([&](sdy::ManualComputationOp manual) { manuals.push_back(manual); });
   for (sdy::ManualComputationOp manual : manuals) {
     auto function = dyn_cast<func::FuncOp>(manual->getParentOp());
     if (function && function.isPublic() && wholeComputation(function) == manual)
-      becomeDeviceProgram(function, manual);
+      enterManualComputation(function, manual);
     else
       spliceBetweenCalls(manual);
   }
+  dropNotes(*module);
   SmallVector<stablehlo::AsyncStartOp> starts;
   module->walk([&](stablehlo::AsyncStartOp start) { starts.push_back(start); });
   for (stablehlo::AsyncStartOp start : starts)

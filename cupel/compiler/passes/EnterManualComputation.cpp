@@ -1,12 +1,18 @@
-#include "cupel/compiler/passes/DeviceProgram.h"
+#include "cupel/compiler/passes/EnterManualComputation.h"
 
+#include "cupel/compiler/analysis/Devices.h"
+#include "cupel/compiler/analysis/Inspect.h"
+#include "cupel/compiler/passes/Passes.h"
 #include "cupel/reference/ShardsOf.h"
+
+using namespace mlir;
+using cupel::runtime::ProgramInfo;
+using cupel::runtime::ValueInfo;
 
 namespace cupel::compiler {
 
-using namespace mlir;
-using runtime::ProgramInfo;
-using runtime::ValueInfo;
+#define GEN_PASS_DEF_ENTERMANUALCOMPUTATION
+#include "cupel/compiler/passes/Passes.h.inc"
 
 sdy::ManualComputationOp wholeComputation(func::FuncOp function) {
   if (function.isExternal() || !function.getBody().hasOneBlock())
@@ -19,7 +25,10 @@ sdy::ManualComputationOp wholeComputation(func::FuncOp function) {
   return isWhole ? manual : sdy::ManualComputationOp();
 }
 
-bool isHeldAsComputed(sdy::ManualComputationOp manual, ModuleOp module, const ProgramInfo &info) {
+/// Whether devices hold arguments and results just as the computation wants and gives them, and it
+/// leaves no axis to the compiler.
+static bool isHeldAsComputed(sdy::ManualComputationOp manual, ModuleOp module,
+                             const ProgramInfo &info) {
   auto isManual = [&](StringRef axis) {
     return llvm::any_of(manual.getManualAxes(),
                         [&](StringAttr name) { return name.getValue() == axis; });
@@ -63,16 +72,40 @@ SmallVector<Value> inlineRegion(Operation *op, Region &region, ValueRange argume
   return results;
 }
 
-void becomeDeviceProgram(func::FuncOp function, sdy::ManualComputationOp manual) {
+void enterManualComputation(func::FuncOp function, sdy::ManualComputationOp manual) {
   Block &block = function.getBody().front();
   SmallVector<Type> arguments(manual.getBody().front().getArgumentTypes());
   SmallVector<Type> results(manual.getBody().front().getTerminator()->getOperandTypes());
+  holdPieces(function, FunctionType::get(function.getContext(), arguments, results));
   for (auto [argument, type] : llvm::zip_equal(block.getArguments(), arguments))
     argument.setType(type);
   SmallVector<Value> ends = inlineRegion(manual, manual.getBody(), block.getArguments());
   block.getTerminator()->setOperands(ends);
   manual->erase();
-  function.setFunctionType(FunctionType::get(function.getContext(), arguments, results));
 }
+
+namespace {
+
+struct EnterManualComputationPass
+    : public impl::EnterManualComputationBase<EnterManualComputationPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Devices devices = Devices::of(module);
+    func::FuncOp entry = entryOf(module);
+    if (!entry || devices.replicas != 1 || devices.partitions < 2 || devices.view != View::Global)
+      return;
+    sdy::ManualComputationOp manual = wholeComputation(entry);
+    if (!manual)
+      return;
+    Result<ProgramInfo> info = describe(module, entry);
+    if (!info || !isHeldAsComputed(manual, module, *info))
+      return;
+    enterManualComputation(entry, manual);
+    devices.view = View::Own;
+    devices.write(module);
+  }
+};
+
+} // namespace
 
 } // namespace cupel::compiler
