@@ -21,12 +21,6 @@ using tensor::Tensor;
 
 constexpr size_t kKeptFiles = 8;
 
-void fail(TestRecord &record, std::string_view errorClass, const std::string &message) {
-  record.outcome = Outcome::Failed;
-  record.errorClass = errorClass;
-  record.message = message;
-}
-
 std::string textOf(const json &object, const char *key) {
   auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -41,30 +35,13 @@ public:
   std::string baseFile() const override { return {}; }
   std::vector<frontends::ModelInput> inputs() const override { return {}; }
 
-  std::optional<frontends::ImportedModel> import(mlir::MLIRContext &context,
-                                                 const frontends::ImportOptions &options,
-                                                 frontends::ImportFailure &failure) const override {
-    torch_import::ImportOptions torchOptions;
-    torchOptions.composites = options.composites;
-    torch_import::ImportFailure refused;
-    std::optional<torch_import::Imported> imported =
-        torch_import::importProgram(program, context, torchOptions, refused);
-    if (!imported) {
-      using torch_import::Refusal;
-      failure = {refused.refusal == Refusal::NotYet  ? frontends::Refusal::NotYet
-                 : refused.refusal == Refusal::Never ? frontends::Refusal::DataDependent
-                                                     : frontends::Refusal::Invalid,
-                 refused.message};
-      return std::nullopt;
-    }
-    frontends::ImportedModel made;
-    made.module = std::move(imported->module);
-    for (torch_import::ImportedInput &input : imported->inputs)
-      made.inputs.push_back({std::move(input.name), input.type, std::move(input.shape)});
-    made.weights = std::move(imported->weights);
-    made.outputs = std::move(imported->outputs);
-    made.notes = std::move(imported->notes);
-    return made;
+  Result<frontends::ImportedModel> import(mlir::MLIRContext &context,
+                                          const frontends::ImportOptions &options) const override {
+    Result<torch_import::Imported> imported =
+        torch_import::importProgram(program, context, {options, {}});
+    if (!imported)
+      return imported.error();
+    return frontends::ImportedModel(std::move(*imported));
   }
 
   frontends::ModelSurvey survey(mlir::MLIRContext &,
@@ -149,8 +126,7 @@ Result<const opcases::CaseFile *> OpCaseTest::load(const std::string &path) {
 TestRecord OpCaseTest::run(const Request &request, Progress &progress) {
   TestRecord record;
   const std::string &shown = request.item.file;
-  std::string path =
-      shown.starts_with('/') || request.folder.empty() ? shown : request.folder + "/" + shown;
+  std::string path = placeOf(request);
   Result<const opcases::CaseFile *> file = load(path);
   if (!file) {
     fail(record, "unreadable_file", file.message());
@@ -244,7 +220,9 @@ TestRecord OpCaseTest::run(const Request &request, Progress &progress) {
       return record;
     }
   if (backend == "cupel") {
-    runOnDevice(request, *one, textOf(*capture, "model"), *given, *expected, progress, record);
+    if (auto prepared = lower(request, *one, textOf(*capture, "model"), *given,
+                              std::move(*expected), progress, record))
+      trials.serve(request, progress, std::move(*prepared), record);
   } else {
     progress.enter(Stage::Compare);
     compare(*one, *given, *expected, record);
@@ -275,68 +253,62 @@ void OpCaseTest::compare(const opcases::Case &one, const std::vector<Tensor> &ac
   }
 }
 
-void OpCaseTest::runOnDevice(const Request &request, const opcases::Case &one,
-                             const std::string &model, const std::vector<Tensor> &inputs,
-                             const std::vector<Tensor> &expected, Progress &progress,
-                             TestRecord &record) {
+std::optional<Prepared> OpCaseTest::lower(const Request &request, const opcases::Case &one,
+                                          const std::string &model,
+                                          const std::vector<Tensor> &inputs,
+                                          std::vector<Tensor> expected, Progress &progress,
+                                          TestRecord &record) {
   progress.enter(Stage::Frontend);
   Result<torch_import::Program> program = torch_import::parseProgram(model, one.op);
-  if (!program)
-    return fail(record, "internal", program.message());
-  CapturedProgram captured(std::move(*program));
-  frontends::ImportFailure failure;
-  auto read = reader.import(captured, {}, request.item.id, failure);
-  if (!read) {
-    using frontends::RefusalKind;
-    RefusalKind kind = frontends::kindOf(failure.refusal);
-    fail(record, frontends::errorClass(failure.refusal),
-         (kind == RefusalKind::NotYet  ? "not supported yet: "
-          : kind == RefusalKind::Never ? "never supported: "
-                                       : "") +
-             failure.message);
-    record.notes["refusal"] = frontends::name(kind);
-    if (kind == RefusalKind::Never)
-      record.outcome = Outcome::Skipped;
-    return;
+  if (!program) {
+    fail(record, "internal", program.message());
+    return {};
   }
+  CapturedProgram captured(std::move(*program));
+  auto imported = reader.import(captured, {}, request.item.id);
+  if (!imported) {
+    const Error &refusal = imported.error();
+    ErrorKind kind = kindOf(refusal.code);
+    fail(record, name(refusal.code),
+         (kind == ErrorKind::NotYet  ? "not supported yet: "
+          : kind == ErrorKind::Never ? "never supported: "
+                                     : "") +
+             refusal.message);
+    record.notes["refusal"] = name(kind);
+    if (kind == ErrorKind::Never)
+      record.outcome = Outcome::Skipped;
+    return {};
+  }
+  auto read = std::move(*imported);
+  workload::Workload workload = workloadFor(request, "opcase");
   // The program's arguments are the case's tensors, by their numbers.
-  std::vector<Tensor> given;
+  std::vector<Tensor> &given = workload.inputs.emplace_back();
   for (const frontends::Argument &argument : read->imported.inputs) {
     size_t number = inputs.size();
     if (argument.name.starts_with("arg_"))
       number = std::strtoul(argument.name.c_str() + 4, nullptr, 10);
-    if (number >= inputs.size())
-      return fail(record, "internal",
-                  "the program takes '" + argument.name + "', which nobody has");
+    if (number >= inputs.size()) {
+      fail(record, "internal", "the program takes '" + argument.name + "', which nobody has");
+      return {};
+    }
     given.push_back(inputs[number]);
   }
   for (const auto &[name, value] : read->imported.weights)
     given.push_back(value);
 
-  progress.enter(Stage::Compile);
-  Budget budget = budgetOf(request);
-  // Torch's kernels sum narrow floats in wider ones.
-  budget.wideSums = true;
-  Result<Device *> device = programs.device(request.device);
-  if (!device)
-    return fail(record, name(ErrorCode::DeviceLost), device.message());
-  auto failWith = [&](const Error &error) {
-    fail(record, name(error.code), error.message);
-    if (error.code == ErrorCode::TimedOut)
-      record.outcome = Outcome::TimedOut;
-    else if (error.code == ErrorCode::OutOfMemory)
-      record.outcome = Outcome::OutOfMemory;
-  };
-  Result<std::unique_ptr<Executable>> executable = (*device)->compile(read->program, budget);
-  if (!executable)
-    return failWith(executable.error());
-  progress.enter(Stage::Execute);
-  Result<std::vector<Tensor>> outputs = (*executable)->run(std::move(given), budget);
-  if (!outputs)
-    return failWith(outputs.error());
-  progress.enter(Stage::Compare);
   // What comes after the results are new values of arguments that were written to.
-  compare(one, *outputs, expected, record);
+  workload.expectsFirst = true;
+  for (const Tensor &value : expected)
+    workload.tolerances.push_back(comparatorsOf(one, value.dtype()).tolerance());
+  workload.expected.push_back(std::move(expected));
+  workload.provenance.expectation = "torch on the CPU";
+  workload.provenance.versions["torch"] = python->torchVersion();
+  // Torch's kernels sum narrow floats in wider ones.
+  workload.provenance.wideSums = true;
+  Budget budget = budgetOf(request);
+  budget.wideSums = true;
+  return Prepared{std::make_unique<ProgramReader::Read>(std::move(*read)), std::move(workload),
+                  budget};
 }
 
 } // namespace cupel::testbench::worker
