@@ -3,6 +3,7 @@
 #include "cupel/ir/sdy/SdyAxes.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/ShardsOf.h"
+#include "cupel/calls/CallPartitioners.h"
 #include "cupel/calls/CustomCall.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -225,6 +226,9 @@ private:
         seed(result, one);
     if (auto rule = op.getAttrOfType<sdy::OpShardingRuleAttr>("sdy.sharding_rule")) {
       linkRule(op, rule);
+    } else if (auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+               call && calls::CallPartitioners::get().find(call.getCallTargetName().str())) {
+      // Its author says.
     } else if (auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op)) {
       seed(constraint.getResult(), constraint.getSharding());
       linkAll(constraint.getInput(), constraint.getResult());
