@@ -96,6 +96,9 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
               "Reach the devices through this command and cupel-device there, e.g. 'ssh lab'")
       .placeholder("COMMAND")
       .needs("--device");
+  line.flag("--strict", strict,
+            "A program that our own plugin cannot split over its devices fails, instead of being "
+            "computed whole with a warning");
   line.option("-j,--jobs", jobs, "How many workers at once (one a core)").placeholder("N");
   line.option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
       .placeholder("S");
@@ -195,7 +198,7 @@ Result<RunnerOptions> RunOptions::running() const {
   if (!devices.empty()) {
     run.devices.clear();
     for (const std::string &name : devices) {
-      runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);
+      runtime::DeviceName device = named(name);
       if (deviceLauncher.empty())
         if (Status status = find(device); !status)
           return status.error();
@@ -209,12 +212,19 @@ Result<RunnerOptions> RunOptions::running() const {
   return run;
 }
 
+runtime::DeviceName RunOptions::named(const std::string &name) const {
+  runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);
+  if (strict && device.plugin == "cupel")
+    device.options.push_back("strict=true");
+  return device;
+}
+
 std::string RunOptions::deviceText() const {
   std::vector<std::string> names;
   if (compileBackend != "cupel")
     return "torch.compile:" + compileBackend;
   for (const std::string &name : devices)
-    names.push_back(launched(runtime::DeviceName::parse(name, collect.arch).str()));
+    names.push_back(launched(named(name).str()));
   return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
 }
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import include_graph
 import op_places
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +39,12 @@ def folder_map() -> list[str]:
     actual = {str(path.parent.relative_to(ROOT)) for path in (ROOT / "cupel").rglob("CMakeLists.txt")} - {"cupel"}
     return ([f"docs/architecture.md does not name the folder {folder}" for folder in sorted(actual - named)] +
             [f"docs/architecture.md names {folder}, which does not exist" for folder in sorted(named) if not (ROOT / folder).is_dir()])
+
+
+def passes_have_tests() -> list[str]:
+    """Passes.td promises each pass a test of the same name."""
+    passes = re.findall(r': Pass<"([\w-]+)"', (ROOT / "cupel/compiler/passes/Passes.td").read_text())
+    return [f"the pass {name} has no test tests/lit/passes/{name}.mlir" for name in passes if not (ROOT / f"tests/lit/passes/{name}.mlir").exists()]
 
 
 def anchors(page: Path) -> set[str]:
@@ -132,9 +139,9 @@ def planted_places_are_found() -> list[str]:
 
 
 def main() -> int:
-    checks = [generated_parts(sys.argv[1]), folder_map(), links(), decisions_are_listed(), paths(), options_of_commands(), words_of_the_map(),
-              every_test_folder_is_on_the_map(), setting_of_jax_tests(), op_places.complaints(op_places.places(op_places.sources())),
-              planted_places_are_found()]
+    checks = [generated_parts(sys.argv[1]), folder_map(), include_graph.check(ROOT), passes_have_tests(), links(), decisions_are_listed(), paths(),
+              options_of_commands(), words_of_the_map(), every_test_folder_is_on_the_map(), setting_of_jax_tests(),
+              op_places.complaints(op_places.places(op_places.sources())), planted_places_are_found()]
     for complaints in checks:
         for complaint in complaints:
             print(complaint)

@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/PjrtDevice.h"
 
 #include "cupel/pjrt/host/Client.h"
+#include "cupel/runtime/Architecture.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/workload/Judge.h"
@@ -49,6 +50,16 @@ Error toProgramError(const Error &error, During during) {
   if (error.code == (during == During::Run ? ErrorCode::InvalidArgument : ErrorCode::Internal))
     return error;
   return error.as(during == During::Run ? ErrorCode::RuntimeError : ErrorCode::InvalidProgram);
+}
+
+/// What to ask for instead.
+std::string devicesWith(size_t count) {
+  std::string names;
+  for (const std::string &name : runtime::architectureNames())
+    if (Result<runtime::Architecture> one = runtime::findArchitecture(name);
+        one && static_cast<size_t>(one->chips) >= count)
+      names += name + ", ";
+  return "--device " + names + "'cupel?num_devices=" + std::to_string(count) + "' has enough";
 }
 
 class PjrtExecutable : public Executable {
@@ -126,10 +137,9 @@ public:
     auto needed = size_t(prepared->replicas) * prepared->partitions;
     std::vector<const pjrt::Device *> devices = client->addressableDevices();
     if (devices.size() < needed)
-      return Error{ErrorCode::Unsupported,
-                         "the program runs on " + std::to_string(needed) + " devices, " + label +
-                             " has " + std::to_string(devices.size()) +
-                             (label.starts_with("cupel") ? " (cupel?num_devices=N has more)" : "")};
+      return Error{ErrorCode::NeedsMoreDevices,
+                   "the program needs " + std::to_string(needed) + " devices, " + label + " has " +
+                       std::to_string(devices.size()) + "; " + devicesWith(needed)};
     devices.resize(needed);
     workload::CompileOptions options = prepared->compileOptions();
     options.deviceIds.clear();
