@@ -43,8 +43,8 @@ static constexpr OptionInfo kClientOptions[] = {
      "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
      "standard error, and `partition` in the cost analysis, say why it is computed whole."},
     {"host_reads", Type::String, "in_place", "CUPEL_HOST_READS",
-     "How hosts get at what is in a device's own memory: in_place (it is the host's memory and says "
-     "so) or copied (as from a device with a memory of its own, so that a host can tell and guard "
+     "How hosts get at what is in a device's own memory: in_place (it is the host's memory and "
+     "says so) or copied (as from a device with a memory of its own, so that a host can tell and guard "
      "transfers: jax.transfer_guard_device_to_host)."},
 };
 
