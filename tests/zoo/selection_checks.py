@@ -60,6 +60,10 @@ def other_kinds_of_tests(folder: Path) -> None:
     write(tests / "loose.onnx", b"\x08\x07")
     write(tests / "m.pt2", b"PK")
     write(tests / "saved" / "workload.json", "{}")
+    # An older one, whose program is no test of its own.
+    write(tests / "saved_before" / "options.json", "{}")
+    for name in ("program.mlirbc", "program-v1.0.0.mlirbc"):
+        write(tests / "saved_before" / name, b"ML\xefR\x00")
     write(tests / "ops.yaml", """\
         model: template
         cases:
@@ -76,7 +80,7 @@ def other_kinds_of_tests(folder: Path) -> None:
     expect(ids(result) == [
         "programs::bin.mlirbc", "programs::old.mlir.bc", "programs::one.mlir", "programs::sub/many.mlir#2", "programs::sub/many.mlir#4",
         "opcases::ops.yaml#add_basic", "opcases::ops.yaml#mul", "onnx::loose.onnx", "onnx::net", "onnx::net#2", "pt2::m.pt2",
-        "workloads::saved"], result.stdout)
+        "workloads::saved", "workloads::saved_before"], result.stdout)
     data = json.loads(run(folder, "tests", "--format", "json").stdout)
     parts = {t["id"]: t.get("part", 0) for t in data["tests"]}
     expect(parts["sub/many.mlir#2"] == 1 and parts["sub/many.mlir#4"] == 3 and parts["net#2"] == 1, parts)
