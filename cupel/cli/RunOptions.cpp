@@ -21,6 +21,9 @@ using testbench::runner::RunnerOptions;
 
 namespace {
 
+/// What is kept of failed tests where nobody asked for it.
+constexpr uint64_t kKeptTestBytes = 64 << 20, kKeptRunBytes = 1 << 30;
+
 /// How many chips a device has, where its options (`cupel?num_devices=4&arch=n300`) or the
 /// architecture of the run tell; 0 where nobody knows, and for the reference, which has as many as
 /// a program asks for.
@@ -122,6 +125,13 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
               "What operator cases test: cupel (the default, on --device), or a backend of "
               "torch.compile such as inductor ($TEST_COMPILE_BACKEND)")
       .placeholder("NAME");
+  line.option("--keep-failed", keepFailed,
+              fmt::format("Save every failed test as a workload folder in DIR, which 'cupel run "
+                          "DIR/NAME' and cupel-device run again. Without it those up to {} MiB a "
+                          "test and {} MiB a run are saved in the results folder, under "
+                          "failed/RUN; none: nothing is",
+                          kKeptTestBytes >> 20, kKeptRunBytes >> 20))
+      .placeholder("DIR|none");
   line.flag("--force-run", forceRun, "Run tests the configuration says to skip");
   line.flag("--runxfail", runXfail, "Report known failures as if they were not known");
   line.flag("--no-model-requirements", noModelRequirements,
@@ -144,6 +154,8 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.example("cupel run -R latest --retries 2", "what failed last time, three tries each");
   line.example("cupel run zoo/ops --model template -k torch.add", "operator cases of one model");
   line.example("cupel run model.onnx --shape ids=4x128", "a model of symbolic sizes, batch of 4");
+  line.example("cupel run --device plugin.so --keep-failed cases",
+               "every failure as a folder to run again");
   line.example("cupel run --resume", "go on where a killed run stopped");
   if (std::optional<int> exit = line.parse(given))
     return exit;
@@ -184,6 +196,8 @@ Result<RunnerOptions> RunOptions::running() const {
       return Error{"--memory: " + bytes.message()};
     run.memoryLimitBytes = *bytes;
   }
+  if (keepFailed != "none" && !keepFailed.empty())
+    run.keep.folder = std::filesystem::absolute(keepFailed).lexically_normal().string();
   run.retries = retries;
   run.seed = seed;
   run.forceRun = forceRun;
@@ -210,6 +224,11 @@ Result<RunnerOptions> RunOptions::running() const {
   const char *other = std::getenv("CUPEL_WORKER");
   run.workerCommand = {other ? other : executableFolder() + "/cupel-worker", "serve"};
   return run;
+}
+
+void RunOptions::keepBelow(const std::string &results, RunnerOptions &run) const {
+  if (keepFailed.empty())
+    run.keep = {.folder = results, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};
 }
 
 runtime::DeviceName RunOptions::named(const std::string &name) const {

@@ -31,6 +31,7 @@ struct RunOptions {
   /// torch.compile).
   std::string python, compileBackend;
   std::vector<std::string> shapes; ///< NAME=2x3, as typed.
+  std::string keepFailed; ///< Where failed tests are saved; empty: below the results; `none`.
   bool listModels = false, listCases = false;
   bool noModelRequirements = false, verboseRequirements = false;
 
@@ -39,6 +40,8 @@ struct RunOptions {
 
   /// What the options say of running; without what only the store knows (forecasts).
   Result<testbench::runner::RunnerOptions> running() const;
+  /// Where failed tests go if the options do not say it: into this folder, within limits.
+  void keepBelow(const std::string &results, testbench::runner::RunnerOptions &run) const;
   /// The devices by name, as one text.
   std::string deviceText() const;
   /// The device of that name, with what other options say of it.

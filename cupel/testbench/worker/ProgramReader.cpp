@@ -192,15 +192,6 @@ Status ProgramReader::complete(Read &read, const std::string &name) {
   Program &program = read.program;
   program.name = name;
   program.module = module;
-  program.portable = [module]() -> Result<std::string> {
-    // A copy, because writing changes what is written.
-    OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
-    std::string bytes;
-    llvm::raw_string_ostream os(bytes);
-    if (failed(portable::writePortable(*copy, vhlo::kCurrentVersion, os)))
-      return Error{"the program has no portable form"};
-    return bytes;
-  };
   FunctionType type = entry.getFunctionType();
   for (unsigned i = 0; i < type.getNumInputs(); ++i) {
     program.arguments.push_back(valueType(type.getInput(i)));
