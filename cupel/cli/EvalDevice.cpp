@@ -8,6 +8,7 @@
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
 #include "cupel/testbench/worker/ProgramReader.h"
+#include "cupel/workload/Folder.h"
 
 #include <algorithm>
 #include <charconv>
@@ -263,20 +264,15 @@ private:
       if (stem.ends_with(extension) && stem.size() > extension.size())
         stem.resize(stem.size() - extension.size());
     workload.name = part == 0 && !hasPart(path, 1) ? stem : stem + "-" + std::to_string(part);
-    workload.programs = std::move(prepared->artifacts);
-    workload.options = prepared->compileOptions();
-    workload.inputs = prepared->argumentsFor(inputs);
-    workload.checks = std::move(prepared->checks);
-    workload.constants = std::move(prepared->constants);
+    workload.inputs = {inputs};
     // Where checks judge, results of the program's own need not be known.
-    if (!expected.empty() && workload.checks.empty() && !prepared->gridResults) {
-      size_t processes = size_t(program.replicas) * program.partitions;
-      size_t each = expected.size() / processes;
-      for (size_t p = 0; p < processes; ++p)
-        workload.expected.emplace_back(expected.begin() + static_cast<ptrdiff_t>(p * each),
-                                       expected.begin() + static_cast<ptrdiff_t>((p + 1) * each));
-    }
-    return workload::writeWorkload((fs::path(options.saveFolder) / workload.name).string(), workload);
+    if (!expected.empty() && prepared->workload.checks.empty() && !prepared->gridResults)
+      workload.expected = {expected};
+    Result<workload::Workload> whole = prepared->complete(workload);
+    if (!whole)
+      return whole.error();
+    return workload::writeWorkload((fs::path(options.saveFolder) / workload.name).string(),
+                                   *whole);
   }
 
   const Options &options;

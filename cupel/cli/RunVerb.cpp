@@ -440,6 +440,8 @@ int TestRun::go(std::vector<TestItem> items, std::unordered_map<std::string, Tes
   if (options.verboseRequirements)
     setenv("TT_XLA_REQS_DEBUG", "1", 1);
   running->scratchFolder = scratchFolder(info.id);
+  options.keepBelow(fs::absolute(folder).lexically_normal().string() + "/failed/" + info.id,
+                    *running);
   for (const KnownTest &test : known)
     if (test.seconds > 0)
       running->forecasts[test.fullName()] = {.seconds = test.seconds,

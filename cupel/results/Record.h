@@ -96,6 +96,7 @@ struct TestRecord {
   std::vector<ReasonRecord> reasons; ///< All that match, the first is the one reported.
   std::vector<std::string> guidance; ///< ENABLE_PCC, RAISE_PCC, RM_XFAIL, ADD_CONFIG, ...
   std::vector<ArtifactRecord> artifacts;
+  std::string reproduction; ///< Of a failed test: the folder with its workload, by its whole path.
   std::map<std::string, std::string> notes; ///< Anything else worth keeping, by name.
 
   std::string fullName() const { return suite + "::" + id; }

@@ -101,6 +101,7 @@ void fields(Record &r, Visitor &&visit)
   visit("reasons", r.reasons);
   visit("guidance", r.guidance);
   visit("artifacts", r.artifacts);
+  visit("reproduction", r.reproduction);
   visit("notes", r.notes);
 }
 

@@ -1,6 +1,7 @@
 // JUnit XML as pytest writes it, one test case at a time.
 
 #include "cupel/results/report/Reports.h"
+#include "cupel/results/report/Tally.h"
 #include "cupel/results/report/Text.h"
 
 #include <algorithm>
@@ -173,6 +174,8 @@ void writeCase(pugi::xml_document &document, const TestRecord &record) {
     property(properties, "error_message", record.message);
   if (record.flaky)
     property(properties, "flaky", triesText(record));
+  if (!record.reproduction.empty())
+    property(properties, "reproduction", record.reproduction);
 
   Verdict verdict = verdictOf(record);
   if (verdict.element) {
@@ -189,6 +192,8 @@ void writeCase(pugi::xml_document &document, const TestRecord &record) {
     for (const ComparisonRecord &comparison : record.comparisons)
       if (!comparison.sentence.empty())
         text += fmt::format("\noutput {}: {}", comparison.output, comparison.sentence);
+    for (const std::string &command : commandsAgain(record))
+      text += "\nagain: " + command;
     child.append_child(pugi::node_pcdata).set_value(xmlSafe(text).c_str());
   }
   if (!record.output.empty())

@@ -188,6 +188,8 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
       text += fmt::format("  {} {} {}\n", paint.of(line.outcome, upper(name(line.outcome))),
                           oneLine(line.name),
                           whyText(line.lastStage, line.reason, cutTo(line.message, 200)));
+      if (!line.again.empty())
+        text += "      again: " + oneLine(line.again) + "\n";
     }
     uint64_t all = tally.count(Outcome::Failed) + tally.count(Outcome::Crashed) +
                    tally.count(Outcome::TimedOut) + tally.count(Outcome::OutOfMemory);

@@ -7,6 +7,7 @@
 #include "cupel/testbench/opcases/Case.h"
 #include "cupel/testbench/zoo/FolderWalk.h"
 #include "cupel/testbench/zoo/Zoo.h"
+#include "cupel/workload/Folder.h"
 
 #include <algorithm>
 #include <cstring>
@@ -218,7 +219,11 @@ private:
     }
     if (!all)
       return;
-    if (name == "loader.py") {
+    bool mayBeOfWorkload = name.starts_with("program") || name.ends_with(".json");
+    if (mayBeOfWorkload && isWorkload(folder)) {
+      // What lies in it is no test of its own.
+      add({TestFile::Workload, folder, idOf(folder), {{}}});
+    } else if (name == "loader.py") {
       loader(rootOf(folder, given), folder);
     } else if (name.ends_with(".mlir")) {
       add({TestFile::Program, full(), idOf(full()), {}});
@@ -228,9 +233,16 @@ private:
       onnx(folder, full(), idOf);
     } else if (name.ends_with(".pt2")) {
       add(archive(full(), idOf(full())));
-    } else if (name == "workload.json") {
-      add({TestFile::Workload, folder, idOf(folder), {{}}});
     }
+  }
+
+  /// Files of a folder come one after another.
+  bool isWorkload(const std::string &folder) {
+    if (folder != lastFolder) {
+      lastFolder = folder;
+      lastIsWorkload = workload::isWorkloadFolder(folder);
+    }
+    return lastIsWorkload;
   }
 
   void add(TestFile file) {
@@ -321,6 +333,8 @@ private:
   const SourceOptions &options;
   Sources &out;
   std::set<std::string> seen;
+  std::string lastFolder;
+  bool lastIsWorkload = false;
   std::map<std::string, std::string> roots;
 };
 

@@ -65,6 +65,7 @@ void Loop::showDurable() {
 
 void Loop::interrupt() {
   outcome.interrupted = true;
+  giveUpKeeping("the run was interrupted");
   for (Slot &slot : slots)
     if (slot.attempt && slot.worker)
       condemn(slot,
@@ -85,7 +86,7 @@ void Loop::interrupt() {
 
 bool Loop::isOver() const {
   return recorded == items.size() ||
-         (!schedule->waiting() &&
+         (!schedule->waiting() && toKeep.empty() &&
           std::ranges::none_of(slots, [](const Slot &slot) { return slot.attempt.has_value(); }));
 }
 
@@ -201,6 +202,7 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
     if (slot.worker)
       slot.worker->destroy();
   slots.clear();
+  removeHalfKept();
   if (Status status = journal.flush(); !status)
     return status.error();
   showDurable();

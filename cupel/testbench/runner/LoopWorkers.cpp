@@ -56,15 +56,18 @@ void Loop::startFailed(Slot &slot, const std::string &why) {
   slot.state = Slot::State::Empty;
   if (++health[slot.device].startFailures >= kMaxStartFailures)
     markBad(slot.device, "its worker does not start: " + why + missingPackage(why));
+  if (health[slot.device].startFailures >= kMaxStartFailures)
+    giveUpKeeping("no worker starts");
 }
 
 // --- Giving work -------------------------------------------------------------------------------
 
 void Loop::advance(Slot &slot) {
-  if (outcome.interrupted || !schedule->waiting())
+  if (outcome.interrupted || (!schedule->waiting() && toKeep.empty()))
     return;
   if (slot.state == Slot::State::Empty) {
-    if (schedule->isBad(slot.device)) {
+    // To save a test takes no device.
+    if (toKeep.empty() && schedule->isBad(slot.device)) {
       // Another device may have room for one more.
       for (size_t i = 0; i < health.size() && schedule->isBad(slot.device); ++i)
         slot.device = (slot.device + 1) % health.size();
@@ -75,11 +78,11 @@ void Loop::advance(Slot &slot) {
     size_t coming = 0;
     for (const Slot &other : slots)
       coming += other.state == Slot::State::Starting || other.state == Slot::State::Ready;
-    if (coming < schedule->waiting())
+    if (coming < schedule->waiting() + toKeep.size())
       startWorker(slot);
     return;
   }
-  if (slot.state != Slot::State::Ready)
+  if (slot.state != Slot::State::Ready || keepNext(slot))
     return;
   switch (health[slot.device].health) {
   case Health::Good:
@@ -102,15 +105,23 @@ bool Loop::dispatch(Slot &slot) {
   if (!test)
     return false;
   const TestItem &item = items[*test];
-  slot.worker->drainOutput(); // What came late belongs to nobody.
-  slot.worker->printed.clear();
   Attempt &attempt = slot.attempt.emplace();
   attempt.test = *test;
-  attempt.request = nextRequest++;
   attempt.began = attempt.stageBegan = Clock::now();
   attempt.beganAt = now();
-  slot.state = Slot::State::Testing;
   journal.started(item.fullName(), uint32_t(tests[*test].tries.size() + 1));
+  observer.started(*test, item, uint32_t(slot.number), uint32_t(tests[*test].tries.size() + 1));
+  sendTest(slot);
+  return true;
+}
+
+void Loop::sendTest(Slot &slot) {
+  Attempt &attempt = *slot.attempt;
+  const TestItem &item = items[attempt.test];
+  slot.worker->drainOutput(); // What came late belongs to nobody.
+  slot.worker->printed.clear();
+  slot.state = Slot::State::Testing;
+  attempt.request = nextRequest++;
   Request request;
   request.number = attempt.request;
   request.item = item;
@@ -127,9 +138,9 @@ bool Loop::dispatch(Slot &slot) {
           ? options.threadsPerTest
           : std::max<uint32_t>(1, std::thread::hardware_concurrency() / uint32_t(slots.size()));
   request.memoryLimitBytes = options.memoryLimitBytes ? options.memoryLimitBytes : memoryBudget;
+  if (attempt.kept)
+    askToKeep(request, *attempt.kept);
   slot.worker->send(worker::encode(request));
-  observer.started(*test, item, uint32_t(slot.number), uint32_t(tests[*test].tries.size() + 1));
-  return true;
 }
 
 // --- What workers say --------------------------------------------------------------------------
@@ -227,6 +238,8 @@ void Loop::finish(Slot &slot, TestRecord found, const std::vector<pid_t> &kept) 
 void Loop::endAttempt(Slot &slot, TestRecord found) {
   Attempt attempt = std::move(*slot.attempt);
   slot.attempt.reset();
+  if (attempt.kept)
+    return keepEnded(attempt.test, std::move(*attempt.kept), found);
   const TestItem &item = items[attempt.test];
   schedule->release(attempt.test, slot.device);
 
@@ -260,7 +273,7 @@ void Loop::endAttempt(Slot &slot, TestRecord found) {
     return;
   }
   conclude(record, state.tries, item, options);
-  this->record(attempt.test, std::move(record));
+  recordOrKeep(attempt.test, std::move(record));
 }
 
 // --- Ending workers ----------------------------------------------------------------------------
@@ -327,7 +340,7 @@ void Loop::workerEnded(Slot &slot, const WorkerEnd &end) {
       found.outcome = Outcome::OutOfMemory;
       found.errorClass = "out_of_memory";
       found.message = "no memory was left " + where + ": " + tail;
-    } else if (never && !end.guardLost && tests[attempt.test].putBacks < kMaxPutBacks &&
+    } else if (never && !attempt.kept && !end.guardLost && tests[attempt.test].putBacks < kMaxPutBacks &&
                !outcome.interrupted) {
       // The worker died of something older than this test, which gets another one.
       ++tests[attempt.test].putBacks;

@@ -23,11 +23,10 @@ bool isKnownFailure(const TestItem &item, const RunnerOptions &options) {
 
 /// What a kind of test needs that no worker has yet; empty for those that run.
 std::string_view needs(const std::string &suite) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNeeds = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNeeds = {{
       {"models", "the Python worker, which this version does not have"},
       {"llm", "the Python worker, which this version does not have"},
       {"op_by_op", "the Python worker, which this version does not have"},
-      {"workloads", "the workload reader, which this version does not have"},
   }};
   for (const auto &[name, what] : kNeeds)
     if (name == suite)

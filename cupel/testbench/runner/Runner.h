@@ -31,6 +31,12 @@ struct Forecast {
   uint32_t chips = 1;
 };
 
+/// Which failed tests are saved as workloads, each in a folder of its own.
+struct KeepOptions {
+  std::string folder;                   ///< Empty: none.
+  uint64_t testBytes = 0, runBytes = 0; ///< Of one test, and of all together; 0: no limit.
+};
+
 struct RunnerOptions {
   unsigned jobs = 1;
   /// Program and arguments of a worker; the descriptors of the protocol are added to them.
@@ -57,6 +63,7 @@ struct RunnerOptions {
   bool runXfail = false; ///< Report known failures as if they were not known.
   uint64_t seed = 0;
 
+  KeepOptions keep;
   std::string scratchFolder; ///< Workers get folders of their own below it.
   std::unordered_map<std::string, Forecast> forecasts; ///< By full name.
   /// Called once on every record before it is written: reasons, guidance, bring-up status.
@@ -82,6 +89,9 @@ public:
   /// Several times a second, for clocks and progress bars.
   virtual void tick() {}
 };
+
+/// The name of a test's folder among those that are kept: its full name as far as file names go.
+std::string keptName(const TestItem &item);
 
 struct RunOutcome {
   std::vector<results::TestRecord> records; ///< One for each selected test, in their order.

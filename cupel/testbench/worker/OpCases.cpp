@@ -21,12 +21,6 @@ using tensor::Tensor;
 
 constexpr size_t kKeptFiles = 8;
 
-void fail(TestRecord &record, std::string_view errorClass, const std::string &message) {
-  record.outcome = Outcome::Failed;
-  record.errorClass = errorClass;
-  record.message = message;
-}
-
 std::string textOf(const json &object, const char *key) {
   auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -132,8 +126,7 @@ Result<const opcases::CaseFile *> OpCaseTest::load(const std::string &path) {
 TestRecord OpCaseTest::run(const Request &request, Progress &progress) {
   TestRecord record;
   const std::string &shown = request.item.file;
-  std::string path =
-      shown.starts_with('/') || request.folder.empty() ? shown : request.folder + "/" + shown;
+  std::string path = placeOf(request);
   Result<const opcases::CaseFile *> file = load(path);
   if (!file) {
     fail(record, "unreadable_file", file.message());
@@ -227,7 +220,9 @@ TestRecord OpCaseTest::run(const Request &request, Progress &progress) {
       return record;
     }
   if (backend == "cupel") {
-    runOnDevice(request, *one, textOf(*capture, "model"), *given, *expected, progress, record);
+    if (auto prepared = lower(request, *one, textOf(*capture, "model"), *given,
+                              std::move(*expected), progress, record))
+      trials.serve(request, progress, std::move(*prepared), record);
   } else {
     progress.enter(Stage::Compare);
     compare(*one, *given, *expected, record);
@@ -258,14 +253,17 @@ void OpCaseTest::compare(const opcases::Case &one, const std::vector<Tensor> &ac
   }
 }
 
-void OpCaseTest::runOnDevice(const Request &request, const opcases::Case &one,
-                             const std::string &model, const std::vector<Tensor> &inputs,
-                             const std::vector<Tensor> &expected, Progress &progress,
-                             TestRecord &record) {
+std::optional<Prepared> OpCaseTest::lower(const Request &request, const opcases::Case &one,
+                                          const std::string &model,
+                                          const std::vector<Tensor> &inputs,
+                                          std::vector<Tensor> expected, Progress &progress,
+                                          TestRecord &record) {
   progress.enter(Stage::Frontend);
   Result<torch_import::Program> program = torch_import::parseProgram(model, one.op);
-  if (!program)
-    return fail(record, "internal", program.message());
+  if (!program) {
+    fail(record, "internal", program.message());
+    return {};
+  }
   CapturedProgram captured(std::move(*program));
   auto imported = reader.import(captured, {}, request.item.id);
   if (!imported) {
@@ -279,47 +277,38 @@ void OpCaseTest::runOnDevice(const Request &request, const opcases::Case &one,
     record.notes["refusal"] = name(kind);
     if (kind == ErrorKind::Never)
       record.outcome = Outcome::Skipped;
-    return;
+    return {};
   }
   auto read = std::move(*imported);
+  workload::Workload workload = workloadFor(request, "opcase");
   // The program's arguments are the case's tensors, by their numbers.
-  std::vector<Tensor> given;
+  std::vector<Tensor> &given = workload.inputs.emplace_back();
   for (const frontends::Argument &argument : read->imported.inputs) {
     size_t number = inputs.size();
     if (argument.name.starts_with("arg_"))
       number = std::strtoul(argument.name.c_str() + 4, nullptr, 10);
-    if (number >= inputs.size())
-      return fail(record, "internal",
-                  "the program takes '" + argument.name + "', which nobody has");
+    if (number >= inputs.size()) {
+      fail(record, "internal", "the program takes '" + argument.name + "', which nobody has");
+      return {};
+    }
     given.push_back(inputs[number]);
   }
   for (const auto &[name, value] : read->imported.weights)
     given.push_back(value);
 
-  progress.enter(Stage::Compile);
-  Budget budget = budgetOf(request);
-  // Torch's kernels sum narrow floats in wider ones.
-  budget.wideSums = true;
-  Result<Device *> device = programs.device(request.device);
-  if (!device)
-    return fail(record, name(ErrorCode::DeviceLost), device.message());
-  auto failWith = [&](const Error &error) {
-    fail(record, name(error.code), error.message);
-    if (error.code == ErrorCode::TimedOut)
-      record.outcome = Outcome::TimedOut;
-    else if (error.code == ErrorCode::OutOfMemory)
-      record.outcome = Outcome::OutOfMemory;
-  };
-  Result<std::unique_ptr<Executable>> executable = (*device)->compile(read->program, budget);
-  if (!executable)
-    return failWith(executable.error());
-  progress.enter(Stage::Execute);
-  Result<std::vector<Tensor>> outputs = (*executable)->run(std::move(given), budget);
-  if (!outputs)
-    return failWith(outputs.error());
-  progress.enter(Stage::Compare);
   // What comes after the results are new values of arguments that were written to.
-  compare(one, *outputs, expected, record);
+  workload.expectsFirst = true;
+  for (const Tensor &value : expected)
+    workload.tolerances.push_back(comparatorsOf(one, value.dtype()).tolerance());
+  workload.expected.push_back(std::move(expected));
+  workload.provenance.expectation = "torch on the CPU";
+  workload.provenance.versions["torch"] = python->torchVersion();
+  // Torch's kernels sum narrow floats in wider ones.
+  workload.provenance.wideSums = true;
+  Budget budget = budgetOf(request);
+  budget.wideSums = true;
+  return Prepared{std::make_unique<ProgramReader::Read>(std::move(*read)), std::move(workload),
+                  budget};
 }
 
 } // namespace cupel::testbench::worker

@@ -6,8 +6,8 @@
 
 #include "cupel/testbench/opcases/Case.h"
 #include "cupel/testbench/worker/Comparators.h"
-#include "cupel/testbench/worker/Programs.h"
 #include "cupel/testbench/worker/PythonWorker.h"
+#include "cupel/testbench/worker/Trials.h"
 
 #include <list>
 #include <memory>
@@ -16,8 +16,7 @@ namespace cupel::testbench::worker {
 
 class OpCaseTest {
 public:
-  /// Shares the devices that `programs` has open.
-  explicit OpCaseTest(ProgramTest &programs) : programs(programs) {}
+  explicit OpCaseTest(Trials &trials) : trials(trials) {}
 
   /// One test of the suite `opcases`.
   results::TestRecord run(const Request &request, Progress &progress);
@@ -31,12 +30,14 @@ private:
   Result<const opcases::CaseFile *> load(const std::string &path);
   void compare(const opcases::Case &one, const std::vector<tensor::Tensor> &actual,
                const std::vector<tensor::Tensor> &expected, results::TestRecord &record);
-  void runOnDevice(const Request &request, const opcases::Case &one, const std::string &model,
-                   const std::vector<tensor::Tensor> &inputs,
-                   const std::vector<tensor::Tensor> &expected, Progress &progress,
-                   results::TestRecord &record);
+  /// The calls that torch made, as a workload; nothing where they are refused.
+  std::optional<Prepared> lower(const Request &request, const opcases::Case &one,
+                                const std::string &model,
+                                const std::vector<tensor::Tensor> &inputs,
+                                std::vector<tensor::Tensor> expected, Progress &progress,
+                                results::TestRecord &record);
 
-  ProgramTest &programs;
+  Trials &trials;
   ProgramReader reader;
   std::unique_ptr<PythonWorker> python;
   std::list<Kept> kept; ///< The files read last.

@@ -10,6 +10,7 @@
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Diagnostics.h>
+#include <mlir/IR/Matchers.h>
 #include <sys/stat.h>
 
 namespace cupel::testbench::worker {
@@ -143,9 +144,8 @@ static uint64_t footprint(ModuleOp module) {
   uint64_t bytes = 0;
   module->walk([&](Operation *op) {
     bytes += 256;
-    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
-      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
-        bytes += dense.getRawData().size();
+    if (DenseElementsAttr constant; matchPattern(op, m_Constant(&constant)))
+      bytes += constant.getRawData().size();
   });
   return bytes;
 }
@@ -192,15 +192,6 @@ Status ProgramReader::complete(Read &read, const std::string &name) {
   Program &program = read.program;
   program.name = name;
   program.module = module;
-  program.portable = [module]() -> Result<std::string> {
-    // A copy, because writing changes what is written.
-    OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
-    std::string bytes;
-    llvm::raw_string_ostream os(bytes);
-    if (failed(portable::writePortable(*copy, vhlo::kCurrentVersion, os)))
-      return Error{"the program has no portable form"};
-    return bytes;
-  };
   FunctionType type = entry.getFunctionType();
   for (unsigned i = 0; i < type.getNumInputs(); ++i) {
     program.arguments.push_back(valueType(type.getInput(i)));

@@ -20,16 +20,6 @@ using Json = nlohmann::json;
 /// Importing torch on a busy machine.
 constexpr std::chrono::seconds kStartLimit(120);
 
-/// Our script: in the source tree, or where it was installed.
-std::string findScript() {
-  for (const char *place : {"/../../python", "/../share/cupel/python"}) {
-    std::string path = executableFolder() + place + "/cupel/worker/__main__.py";
-    if (access(path.c_str(), R_OK) == 0)
-      return path;
-  }
-  return "";
-}
-
 std::string textOf(const Json &json, const char *key) {
   auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
@@ -83,6 +73,16 @@ std::string findPython(const std::string &given) {
   return "python3";
 }
 
+std::string findPythonWorker() {
+  // Of a source tree, of a wheel, of an installation.
+  for (const char *place : {"/../../python/cupel", "/..", "/../share/cupel/python/cupel"}) {
+    std::string path = executableFolder() + place + "/worker/__main__.py";
+    if (access(path.c_str(), R_OK) == 0)
+      return path;
+  }
+  return "";
+}
+
 PythonWorker::~PythonWorker() {
   process.stop();
   mapped.reset();
@@ -110,7 +110,7 @@ bool PythonWorker::start(Deadline deadline, Failure &failure) {
     end();
     return false;
   };
-  std::string script = findScript();
+  std::string script = findPythonWorker();
   if (script.empty())
     return fail(Failure::Kind::CannotStart,
                 "python/cupel/worker is not where this build expects it");

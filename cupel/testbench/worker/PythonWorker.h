@@ -68,4 +68,8 @@ private:
 /// above or in the source tree of this build, else python3 of PATH.
 std::string findPython(const std::string &given);
 
+/// The Python worker's script: in the source tree, or where it was installed; empty if it is
+/// nowhere. `instructions` as its only argument makes it say what torch there can be trusted with.
+std::string findPythonWorker();
+
 } // namespace cupel::testbench::worker

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import importlib
 import os
 import sys
 import traceback
@@ -71,6 +73,20 @@ def _import_torch(backend: str, begin_again: Callable[[], None]) -> types.Module
 _WHOLE_TORCH = "CUPEL_WORKER_WHOLE_TORCH"
 
 
+def _complete_torch() -> None:
+    """Imports the parts that were left out: models are exported."""
+    left_out = [name for name in ("torch._meta_registrations", "torch.export") if isinstance(sys.modules.get(name), _Unused)]
+    for name in left_out:
+        del sys.modules[name]
+    for name in left_out:
+        parent, _, last = name.rpartition(".")
+        setattr(sys.modules[parent], last, importlib.import_module(name))
+
+
+def _enter_stage(connection: protocol.Connection, number: str, stage: str) -> None:
+    connection.send(f"stage {number} {stage}")
+
+
 def _begin_again(output: int, arguments: list[str]) -> None:
     os.dup2(output, 1)
     os.environ[_WHOLE_TORCH] = "1"
@@ -110,11 +126,15 @@ def main(arguments: list[str]) -> int:
         if threads := body.get("threads"):
             torch.set_num_threads(threads)
         try:
-            if kind != "test" or "case" not in body:
-                result: dict[str, Any] = {"outcome": "not run", "message": f"the Python worker knows no request '{kind}' of this form"}
+            enter_stage = functools.partial(_enter_stage, connection, number)
+            if kind == "test" and "case" in body:
+                result: dict[str, Any] = cases.run(body["case"], body.get("compile_backend", "cupel"), enter_stage)
+            elif kind == "test" and "model" in body:
+                _complete_torch()
+                from cupel.worker.model import run as run_model
+                result = run_model(body["model"], enter_stage)
             else:
-                result = cases.run(body["case"], body.get("compile_backend", "cupel"),
-                                   lambda stage: connection.send(f"stage {number} {stage}"))
+                result = {"outcome": "not run", "message": f"the Python worker knows no request '{kind}' of this form"}
         except MemoryError:
             result = {"outcome": "out of memory", "error_class": "out_of_memory", "message": "no memory was left in the Python worker"}
         except Exception as error:  # A mistake of ours must not take the next cases with it.
