@@ -4,8 +4,7 @@
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/support/Error.h"
-#include "cupel/testbench/matrix/Collect.h"
-#include "cupel/testbench/runner/Runner.h"
+#include "cupel/testbench/session/Session.h"
 
 #include <optional>
 #include <string>
@@ -35,15 +34,21 @@ struct RunOptions {
   /// Parses; an exit code where the verb must not go on.
   std::optional<int> parse(const Arguments &arguments);
 
-  /// What the options say of running; without what only the store knows (forecasts).
-  Result<testbench::runner::RunnerOptions> running() const;
+  /// What a run is begun or resumed with; `words` are those of the command line.
+  Result<testbench::session::SessionOptions> session(const std::vector<std::string> &words) const;
   /// The devices by name, as one text.
   std::string deviceText() const;
   /// A device as a worker is told of it: with the command it is reached through.
   std::string launched(const std::string &device) const {
     return deviceLauncher.empty() ? device : device + "@" + deviceLauncher;
   }
+
+private:
+  Result<testbench::runner::RunnerOptions> running() const;
 };
+
+/// A line about runs that belongs to none.
+void sayOfRun(const std::string &line);
 
 /// `4G`, `512M`, `1.5GiB`, `100000`: bytes.
 Result<uint64_t> parseByteCount(const std::string &text);
