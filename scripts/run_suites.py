@@ -265,8 +265,8 @@ class Suites:
         return counted([self.python, ROOT / "tests/runner/check_runner.py", self.bin, "--mode", self.mode], self.env)
 
     def device(self) -> Result:
-        """cupel-device and the PJRT host against a plugin that misbehaves; StableHLO's vectors through our own."""
-        bad = counted([self.python, ROOT / "tests/pjrt/check_device.py"], self.env)
+        """cupel-device and the PJRT host against a plugin that misbehaves; failures kept and run again; StableHLO's vectors through our own."""
+        bad = total_of([counted([self.python, ROOT / "tests/pjrt" / file], self.env) for file in ("check_device.py", "check_kept.py")])
         if not VECTORS.is_dir():
             return total_of([bad, not_run("../shared/conformance/stablehlo is not there: its vectors were not run through the plugin")])
         good = counted([self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"], self.env)

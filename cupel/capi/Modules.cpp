@@ -105,11 +105,9 @@ CupelModule *cupel_torch_import(const char *program, size_t size, const char *op
   result->context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   result->context->loadAllAvailableDialects();
   FirstError first(result->context.get());
-  torch::ImportFailure failure;
-  std::optional<torch::Imported> imported =
-      torch::importProgram(*read, *result->context, how, failure);
+  Result<torch::Imported> imported = torch::importProgram(*read, *result->context, how);
   if (!imported)
-    return capi::failed(error, failure.message);
+    return capi::failed(error, imported.message());
   if (!imported->weights.empty())
     return capi::failed(error, "the program holds the tensor '" + imported->weights[0].first +
                                    "', which has to be an input here");

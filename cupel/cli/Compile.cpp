@@ -54,10 +54,9 @@ Status inlineWeights(Compiled &compiled) {
 std::optional<int> importModel(ModelRequest &request, ModelContext &context, Compiled &compiled) {
   if (std::optional<int> code = request.load())
     return code;
-  frontends::ImportFailure failure;
-  auto imported = request.model->import(context.get(), request.options, failure);
+  auto imported = request.model->import(context.get(), request.options);
   if (!imported)
-    return reportError(kVerb, request.file + ": " + describe(failure), kExitFailure);
+    return reportError(kVerb, request.file + ": " + describe(imported.error()), kExitFailure);
   printNotes(request.notes);
   printNotes(imported->notes);
   compiled.module = std::move(imported->module);

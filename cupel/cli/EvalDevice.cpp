@@ -6,6 +6,7 @@
 #include "cupel/testbench/worker/Comparators.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
+#include "cupel/workload/Folder.h"
 
 #include <filesystem>
 
@@ -125,21 +126,15 @@ Status DeviceEvaluator::save(const Program &program, const std::string &path, ui
     if (stem.ends_with(extension) && stem.size() > extension.size())
       stem.resize(stem.size() - extension.size());
   workload.name = part == 0 && !reader.load(path, 1) ? stem : stem + "-" + std::to_string(part);
-  workload.programs = std::move(prepared->artifacts);
-  workload.options = prepared->compileOptions();
-  workload.inputs = prepared->argumentsFor(inputs);
-  workload.checks = std::move(prepared->checks);
-  workload.constants = std::move(prepared->constants);
+  workload.inputs = {inputs};
   // Where checks judge, results of the program's own need not be known.
-  if (!expected.empty() && workload.checks.empty() && !prepared->gridResults) {
-    size_t processes = size_t(program.replicas) * program.partitions;
-    size_t each = expected.size() / processes;
-    for (size_t p = 0; p < processes; ++p)
-      workload.expected.emplace_back(expected.begin() + static_cast<ptrdiff_t>(p * each),
-                                     expected.begin() + static_cast<ptrdiff_t>((p + 1) * each));
-  }
+  if (!expected.empty() && prepared->workload.checks.empty() && !prepared->gridResults)
+    workload.expected = {expected};
+  Result<workload::Workload> whole = prepared->complete(workload);
+  if (!whole)
+    return whole.error();
   return workload::writeWorkload((fs::path(settings.workloadFolder) / workload.name).string(),
-                                 workload);
+                                 *whole);
 }
 
 } // namespace cupel::cli

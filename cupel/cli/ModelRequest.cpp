@@ -71,18 +71,16 @@ ModelContext::ModelContext() {
   });
 }
 
-std::string describe(const frontends::ImportFailure &failure) {
-  using frontends::RefusalKind;
-  switch (frontends::kindOf(failure.refusal)) {
-  case RefusalKind::Never:
-    return "never supported (" + std::string(frontends::name(failure.refusal)) +
-           "): " + failure.message;
-  case RefusalKind::NotYet:
-    return "not supported yet: " + failure.message;
-  case RefusalKind::Invalid:
-    break;
+std::string describe(const Error &refusal) {
+  switch (kindOf(refusal.code)) {
+  case ErrorKind::Never:
+    return "never supported (" + std::string(frontends::reasonOf(refusal.code)) +
+           "): " + refusal.message;
+  case ErrorKind::NotYet:
+    return "not supported yet: " + refusal.message;
+  default:
+    return refusal.message;
   }
-  return failure.message;
 }
 
 } // namespace cupel::cli

@@ -37,6 +37,6 @@ private:
 };
 
 /// How a refusal reads.
-std::string describe(const frontends::ImportFailure &failure);
+std::string describe(const Error &refusal);
 
 } // namespace cupel::cli

@@ -124,9 +124,9 @@ std::string typeOf(const frontends::Argument &input) {
 llvm::json::Object toJson(const SurveyedNode &node) {
   return llvm::json::Object{
       {"node", node.name},
-      {"reason", std::string(frontends::name(node.failure.refusal))},
-      {"kind", std::string(frontends::name(frontends::kindOf(node.failure.refusal)))},
-      {"message", node.failure.message}};
+      {"reason", std::string(frontends::reasonOf(node.failure->code))},
+      {"kind", std::string(name(kindOf(node.failure->code)))},
+      {"message", node.failure->message}};
 }
 
 void printJson(const ModelRequest &request, const frontends::ModelSurvey &survey,
@@ -167,8 +167,8 @@ void printJson(const ModelRequest &request, const frontends::ModelSurvey &survey
     whole[llvm::StringRef(frontends::name(state))] = states[size_t(state)];
   if (survey.failure)
     whole["failure"] = llvm::json::Object{
-        {"reason", std::string(frontends::name(survey.failure->refusal))},
-        {"kind", std::string(frontends::name(frontends::kindOf(survey.failure->refusal)))},
+        {"reason", std::string(frontends::reasonOf(survey.failure->code))},
+        {"kind", std::string(name(kindOf(survey.failure->code)))},
         {"message", survey.failure->message}};
   llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(whole))) << "\n";
 }
@@ -212,7 +212,7 @@ void printTable(const ModelRequest &request, const frontends::ModelSurvey &surve
   for (const OpUse &use : uses)
     for (const SurveyedNode *node : use.failures)
       if (++shown <= kShownFailures)
-        out += "  " + describe(node->failure) + "\n";
+        out += "  " + describe(*node->failure) + "\n";
   if (shown > kShownFailures)
     out += fmt::format("  ... and {} more (--format json has all)\n", shown - kShownFailures);
   llvm::outs() << out;

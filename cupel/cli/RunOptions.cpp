@@ -24,6 +24,9 @@ using testbench::session::SessionOptions;
 
 namespace {
 
+/// What is kept of failed tests where nobody asked for it.
+constexpr uint64_t kKeptTestBytes = 64 << 20, kKeptRunBytes = 1 << 30;
+
 /// How many chips a device has, where its options (`cupel?num_devices=4&arch=n300`) or the
 /// architecture of the run tell; 0 where nobody knows, and for the reference, which has as many as
 /// a program asks for.
@@ -99,6 +102,9 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
               "Reach the devices through this command and cupel-device there, e.g. 'ssh lab'")
       .placeholder("COMMAND")
       .needs("--device");
+  line.flag("--strict", strict,
+            "A program that our own plugin cannot split over its devices fails, instead of being "
+            "computed whole with a warning");
   line.option("-j,--jobs", jobs, "How many workers at once (one a core)").placeholder("N");
   line.option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
       .placeholder("S");
@@ -122,6 +128,13 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
               "What operator cases test: cupel (the default, on --device), or a backend of "
               "torch.compile such as inductor ($TEST_COMPILE_BACKEND)")
       .placeholder("NAME");
+  line.option("--keep-failed", keepFailed,
+              fmt::format("Save every failed test as a workload folder in DIR, which 'cupel run "
+                          "DIR/NAME' and cupel-device run again. Without it those up to {} MiB a "
+                          "test and {} MiB a run are saved in the results folder, under "
+                          "failed/RUN; none: nothing is",
+                          kKeptTestBytes >> 20, kKeptRunBytes >> 20))
+      .placeholder("DIR|none");
   line.flag("--force-run", forceRun, "Run tests the configuration says to skip");
   line.flag("--runxfail", runXfail, "Report known failures as if they were not known");
   line.flag("--no-model-requirements", noModelRequirements,
@@ -144,6 +157,8 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.example("cupel run -R latest --retries 2", "what failed last time, three tries each");
   line.example("cupel run zoo/ops --model template -k torch.add", "operator cases of one model");
   line.example("cupel run model.onnx --shape ids=4x128", "a model of symbolic sizes, batch of 4");
+  line.example("cupel run --device plugin.so --keep-failed cases",
+               "every failure as a folder to run again");
   line.example("cupel run --resume", "go on where a killed run stopped");
   if (std::optional<int> exit = line.parse(given))
     return exit;
@@ -184,6 +199,8 @@ Result<RunnerOptions> RunOptions::running() const {
       return Error{"--memory: " + bytes.message()};
     run.memoryLimitBytes = *bytes;
   }
+  if (keepFailed != "none" && !keepFailed.empty())
+    run.keep.folder = std::filesystem::absolute(keepFailed).lexically_normal().string();
   run.retries = retries;
   run.seed = seed;
   run.forceRun = forceRun;
@@ -195,7 +212,7 @@ Result<RunnerOptions> RunOptions::running() const {
   if (!devices.empty()) {
     run.devices.clear();
     for (const std::string &name : devices) {
-      runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);
+      runtime::DeviceName device = named(name);
       if (deviceLauncher.empty())
         if (Status status = find(device); !status)
           return status.error();
@@ -232,9 +249,13 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .markdown = markdown,
                          .reasons = reasons,
                          .commandLine = words,
+                         .keepByDefault = {},
                          .makeReporter = {},
                          .say = sayOfRun,
                          .remark = [](const auto &found) { showRemarks("run", found); }};
+  if (keepFailed.empty())
+    session.keepByDefault = testbench::runner::KeepOptions{
+        .folder = {}, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};
   session.makeReporter = [quiet = quiet, tail = resultsTail(results)](const results::RunInfo &info) {
     results::TerminalOptions terminal = results::TerminalOptions::forStream(stdout);
     terminal.quiet = quiet;
@@ -247,12 +268,19 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
 
 void sayOfRun(const std::string &line) { fmt::print(stderr, "cupel run: {}\n", line); }
 
+runtime::DeviceName RunOptions::named(const std::string &name) const {
+  runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);
+  if (strict && device.plugin == "cupel")
+    device.options.push_back("strict=true");
+  return device;
+}
+
 std::string RunOptions::deviceText() const {
   std::vector<std::string> names;
   if (compileBackend != "cupel")
     return "torch.compile:" + compileBackend;
   for (const std::string &name : devices)
-    names.push_back(launched(runtime::DeviceName::parse(name, collect.arch).str()));
+    names.push_back(launched(named(name).str()));
   return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
 }
 

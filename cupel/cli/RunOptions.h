@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cupel/cli/CommandLine.h"
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Error.h"
 #include "cupel/testbench/session/Session.h"
 
@@ -23,11 +24,13 @@ struct RunOptions {
   double timeout = 300;
   uint32_t retries = 0;
   uint64_t seed = 0;
+  bool strict = false; ///< What our own plugin cannot split over devices fails.
   bool forceRun = false, runXfail = false, resume = false, quiet = false;
   /// Of operator cases: the interpreter, and what is under test (`cupel`, or a backend of
   /// torch.compile).
   std::string python, compileBackend;
   std::vector<std::string> shapes; ///< NAME=2x3, as typed.
+  std::string keepFailed; ///< Where failed tests are saved; empty: below the results; `none`.
   bool listModels = false, listCases = false;
   bool noModelRequirements = false, verboseRequirements = false;
 
@@ -38,6 +41,8 @@ struct RunOptions {
   Result<testbench::session::SessionOptions> session(const std::vector<std::string> &words) const;
   /// The devices by name, as one text.
   std::string deviceText() const;
+  /// The device of that name, with what other options say of it.
+  runtime::DeviceName named(const std::string &name) const;
   /// A device as a worker is told of it: with the command it is reached through.
   std::string launched(const std::string &device) const {
     return deviceLauncher.empty() ? device : device + "@" + deviceLauncher;

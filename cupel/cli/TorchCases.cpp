@@ -26,7 +26,6 @@ namespace fs = std::filesystem;
 namespace torch_import = frontends::torch_import;
 using tensor::DType;
 using tensor::Tensor;
-using torch_import::Refusal;
 
 // No case of a test suite needs longer.
 constexpr double kTimeoutSeconds = 120;
@@ -39,11 +38,14 @@ struct Options {
 
 struct Outcome {
   enum { Passed, Failed, Refused } kind = Failed;
-  Refusal refusal = Refusal::None;
   std::string message;
+  ErrorKind refusal = ErrorKind::Invalid; ///< Of what was refused.
 };
 
-Outcome failed(std::string message) { return {Outcome::Failed, Refusal::None, message}; }
+Outcome failed(std::string message) { return {Outcome::Failed, std::move(message)}; }
+Outcome refusedBy(const Error &error) {
+  return {Outcome::Refused, error.message, kindOf(error.code)};
+}
 
 struct Case {
   double rtol = 1.3e-6, atol = 1e-5;
@@ -113,21 +115,22 @@ Outcome runCase(const std::string &path, mlir::MLIRContext &context, const Optio
     return failed(expected.message());
   Result<torch_import::Archive> archive = torch_import::Archive::open(path);
   if (!archive)
-    return {Outcome::Refused, Refusal::Invalid, archive.message()};
+    return refusedBy(archive.error());
   Result<torch_import::Program> program = archive->program();
   if (!program)
-    return {Outcome::Refused, Refusal::Invalid, program.message()};
+    return refusedBy(program.error());
   torch_import::ImportOptions importOptions;
   importOptions.inputs = *inputs;
   importOptions.composites = options.composites;
-  torch_import::ImportFailure failure;
-  auto imported = torch_import::importProgram(*program, context, importOptions, failure);
-  if (!imported)
-    return {Outcome::Refused, failure.refusal,
-            failure.message + (diagnostics.empty() ? "" : " [" + diagnostics + "]")};
+  auto imported = torch_import::importProgram(*program, context, importOptions);
+  if (!imported) {
+    Outcome outcome = refusedBy(imported.error());
+    outcome.message += diagnostics.empty() ? "" : " [" + diagnostics + "]";
+    return outcome;
+  }
   if (options.emit) {
     imported->module->print(llvm::outs());
-    return {Outcome::Passed, Refusal::None, ""};
+    return {Outcome::Passed, ""};
   }
   if (mlir::failed(compiler::lowerChlo(*imported->module)))
     return failed("chlo cannot be lowered: " + diagnostics);
@@ -188,7 +191,7 @@ Outcome runCase(const std::string &path, mlir::MLIRContext &context, const Optio
     if (!verdict->passed)
       return failed(fmt::format("output {}: {}", name, verdict->sentence));
   }
-  return {Outcome::Passed, Refusal::None, ""};
+  return {Outcome::Passed, ""};
 }
 
 std::string oneLine(std::string text) {
@@ -257,7 +260,7 @@ int runTorchCases(const std::vector<std::string> &arguments) {
       llvm::outs() << "PASSED " << name << took << "\n";
     } else if (outcome.kind == Outcome::Refused) {
       ++refused;
-      llvm::outs() << "REFUSED(" << torch_import::name(outcome.refusal) << ") " << name << took
+      llvm::outs() << "REFUSED(" << cupel::name(outcome.refusal) << ") " << name << took
                    << message << "\n";
     } else {
       ++bad;

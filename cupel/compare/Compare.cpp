@@ -421,13 +421,13 @@ double coarserStep(DType actual, DType expected) {
   return step;
 }
 
-/// Values that vary by no more than this share of their size are nearly one number. Their spread
-/// is a few roundings of their type, or so little that all of them have about the same rounding.
-double nearlyConstant(double step) { return std::min(16 * step, 0x1p-4); }
-/// The share of their size by which each of them may be off before it is more than rounding. Half
-/// of this, a typical error then, moves the correlation of values that vary by 16 roundings by less
-/// than a hundredth: beyond that spread correlation decides by itself.
-double fewRoundings(double step) { return std::min(4 * step, 0x1p-7); }
+/// Values that vary by no more than this share of their size are nearly one number: their spread is
+/// some roundings of their type, and all of them have about the same rounding.
+double nearlyConstant(double step) { return std::min(64 * step, 0x1p-4); }
+/// The share of their size by which each of them may be off before it is more than the rounding of
+/// a short computation. Half of it, a typical error then, moves the correlation of values that vary
+/// by 64 roundings by less than a hundredth: beyond that spread correlation decides by itself.
+double fewRoundings(double step) { return std::min(16 * step, 0x1p-7); }
 
 void deriveSums(const Moments &m, double scale, Statistics &result) {
   double actual = m.actualSquared + m.count * m.actual * m.actual;

@@ -16,8 +16,8 @@ Status Tolerance::validate() const {
     double low, high;
   } bounds[] = {
       {"pcc", pcc, -1, 1},         {"atol", atol, 0, infinity},
-      {"rtol", rtol, 0, infinity}, {"relative L2", relativeL2, 0, infinity},
-      {"cosine", cosine, -1, 1},
+      {"rtol", rtol, 0, infinity}, {"largest", largest, 0, infinity},
+      {"cosine", cosine, -1, 1},   {"relative L2", relativeL2, 0, infinity},
   };
   for (const auto &[name, bound, low, high] : bounds)
     if (outside(bound, low, high))

@@ -30,6 +30,8 @@ struct Tolerance {
   std::optional<double> pcc = std::nullopt;
   /// For every element |actual - expected| <= atol + rtol * |expected|; one that is not set is 0.
   std::optional<double> atol = std::nullopt, rtol = std::nullopt;
+  /// Beside these, |actual - expected| of no element above this.
+  std::optional<double> largest = std::nullopt;
   /// |actual - expected| / |expected|, as vectors, of at most this.
   std::optional<double> relativeL2 = std::nullopt;
   /// Cosine of the angle between the tensors as vectors, of at least this.
@@ -57,7 +59,9 @@ struct Tolerance {
 
   /// Whether single elements are judged by their difference.
   bool boundsDifference() const { return atol || rtol || isEmpty(); }
-  bool isEmpty() const { return !pcc && !atol && !rtol && !relativeL2 && !cosine && !ulp; }
+  bool isEmpty() const {
+    return !pcc && !atol && !rtol && !largest && !relativeL2 && !cosine && !ulp;
+  }
 
   /// An error where a bound is NaN, negative or out of its range.
   Status validate() const;

@@ -195,6 +195,8 @@ private:
       value <= bound ? hold(fmt::format("{} {} <= {}", name, number, bound))
                      : fail(fmt::format("{} {} > {}", name, number, bound));
     };
+    if (tolerance.largest)
+      atMost("largest difference", found.maxError, *tolerance.largest);
     if (tolerance.relativeL2)
       atMost("relative L2", found.relativeL2, *tolerance.relativeL2);
     if (tolerance.cosine) {

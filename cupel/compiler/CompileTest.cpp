@@ -286,6 +286,65 @@ TEST(ExecutableTest, EachDeviceRunsTheProgramOnItsOwn) {
   EXPECT_NE(made(program->text(), options)->info().fingerprint, program->info().fingerprint);
 }
 
+/// Devices that wait for each other run at the same time, whatever it is that they wait in.
+TEST(ExecutableTest, EveryCollectiveMeetsOnPartitionsOfTheirOwn) {
+  constexpr const char *kSum = R"(({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }))";
+  constexpr const char *kAcross =
+      "channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = "
+      "dense<[[0, 1]]> : tensor<1x2xi64>";
+  struct Case {
+    std::string op, attributes, region;
+    std::vector<float> first, second;
+  };
+  const Case cases[] = {
+      {"all_reduce", std::string(kAcross) + ", use_global_device_ids", kSum, {4, 6}, {4, 6}},
+      {"collective_reduce", std::string(kAcross) + ", use_global_device_ids", kSum, {4, 6}, {0, 0}},
+      {"collective_broadcast", kAcross, "", {1, 2}, {1, 2}},
+      {"collective_permute",
+       "channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, source_target_pairs = "
+       "dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>",
+       "",
+       {3, 4},
+       {1, 2}},
+      {"all_to_all",
+       std::string(kAcross) + ", concat_dimension = 0 : i64, split_count = 2 : i64, "
+                              "split_dimension = 0 : i64",
+       "",
+       {1, 3},
+       {2, 4}},
+  };
+  CompileOptions options;
+  options.partitions = 2;
+  options.isGlobal = false;
+  auto textOf = [](const Case &one) {
+    return "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n%0 = \"stablehlo." + one.op +
+           "\"(%x) <{" + one.attributes + "}> " + one.region +
+           " : (tensor<2xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>\n}";
+  };
+  for (const Case &one : cases) {
+    auto program = made(textOf(one), options);
+    ASSERT_TRUE(program) << one.op;
+    auto results = program->execute({{floats({1, 2})}, {floats({3, 4})}});
+    ASSERT_TRUE(results) << one.op << ": " << results.error().message;
+    EXPECT_EQ(valuesOf((*results)[0][0]), one.first) << one.op;
+    EXPECT_EQ(valuesOf((*results)[1][0]), one.second) << one.op;
+  }
+  options.replicas = 2;
+  auto program = made(
+      textOf({"cross-replica-sum", "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>", "", {}, {}}),
+      options);
+  ASSERT_TRUE(program);
+  auto results = program->execute(
+      {{floats({1, 2})}, {floats({3, 4})}, {floats({5, 6})}, {floats({7, 8})}});
+  ASSERT_TRUE(results) << results.error().message;
+  EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{6, 8}));
+  EXPECT_EQ(valuesOf((*results)[3][0]), (std::vector<float>{10, 12}));
+}
+
 TEST(ExecutableTest, SumsRoundEveryStepUnlessAskedOtherwise) {
   constexpr const char *kText = R"(func.func @main(%x: tensor<3xf32>) -> tensor<f32> {
     %c = stablehlo.constant dense<0.0> : tensor<f32>

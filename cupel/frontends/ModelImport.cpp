@@ -4,81 +4,27 @@
 
 namespace cupel::frontends {
 
-std::string_view name(Refusal refusal) {
-  switch (refusal) {
-  case Refusal::None:
-    return "none";
-  case Refusal::Invalid:
-    return "invalid";
-  case Refusal::DataDependent:
+std::string_view reasonOf(ErrorCode code) {
+  switch (code) {
+  case ErrorCode::DataDependent:
     return "data-dependent shape";
-  case Refusal::Strings:
+  case ErrorCode::Strings:
     return "strings";
-  case Refusal::Sequences:
+  case ErrorCode::Sequences:
     return "sequences";
-  case Refusal::Random:
+  case ErrorCode::Random:
     return "random";
-  case Refusal::Codec:
+  case ErrorCode::Codec:
     return "image codec";
-  case Refusal::OtherDomain:
+  case ErrorCode::OtherDomain:
     return "other domain";
-  case Refusal::NotYet:
-    return "not yet";
+  default:
+    return name(kindOf(code));
   }
-  return "?";
 }
 
-std::string_view errorClass(Refusal refusal) {
-  switch (refusal) {
-  case Refusal::None:
-  case Refusal::Invalid:
-    return "invalid_model";
-  case Refusal::DataDependent:
-    return "data_dependent_shape";
-  case Refusal::Strings:
-    return "needs_strings";
-  case Refusal::Sequences:
-    return "needs_sequences";
-  case Refusal::Random:
-    return "random_result";
-  case Refusal::Codec:
-    return "image_codec";
-  case Refusal::OtherDomain:
-    return "other_domain";
-  case Refusal::NotYet:
-    return "not_yet_lowered";
-  }
-  return "invalid_model";
-}
-
-RefusalKind kindOf(Refusal refusal) {
-  switch (refusal) {
-  case Refusal::None:
-  case Refusal::Invalid:
-    return RefusalKind::Invalid;
-  case Refusal::NotYet:
-    return RefusalKind::NotYet;
-  case Refusal::DataDependent:
-  case Refusal::Strings:
-  case Refusal::Sequences:
-  case Refusal::Random:
-  case Refusal::Codec:
-  case Refusal::OtherDomain:
-    return RefusalKind::Never;
-  }
-  return RefusalKind::Invalid;
-}
-
-std::string_view name(RefusalKind kind) {
-  switch (kind) {
-  case RefusalKind::Invalid:
-    return "invalid";
-  case RefusalKind::Never:
-    return "never";
-  case RefusalKind::NotYet:
-    return "not yet";
-  }
-  return "?";
+Error asRefusal(Error error) {
+  return error.code == ErrorCode::InvalidArgument ? error.as(ErrorCode::InvalidModel) : error;
 }
 
 std::string_view name(SurveyedNode::State state) {

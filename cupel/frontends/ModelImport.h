@@ -28,34 +28,13 @@ namespace cupel::frontends {
 // Refusals
 //===----------------------------------------------------------------------===//
 
-/// Why a model cannot be made into a module.
-enum class Refusal : uint8_t {
-  None,
-  Invalid,       ///< The model contradicts itself or its standard, or what was given for it.
-  DataDependent, ///< A shape depends on values that are not known.
-  Strings,
-  Sequences,   ///< Sequences or optionals as inputs or outputs.
-  Random,      ///< A random stream that cannot be reproduced.
-  Codec,       ///< Image decoding.
-  OtherDomain, ///< An operator of a set that Cupel does not know.
-  NotYet,      ///< Could be lowered, but is not.
-};
-/// `data-dependent shape`, `strings`, `not yet`, ...
-std::string_view name(Refusal refusal);
-/// The same as one word, the error class of a test's record: `data_dependent_shape`, ...
-std::string_view errorClass(Refusal refusal);
-
-/// Whether a refusal can ever go away: the model is wrong, no static program says it, or the work
-/// is not done.
-enum class RefusalKind : uint8_t { Invalid, Never, NotYet };
-RefusalKind kindOf(Refusal refusal);
-std::string_view name(RefusalKind kind); ///< `invalid`, `never`, `not yet`.
-
-struct ImportFailure {
-  Refusal refusal = Refusal::Invalid;
-  /// Names node, operator, version, attribute and the operands' shapes.
-  std::string message;
-};
+/// Why a model cannot be made into a module, in words: `data-dependent shape`, `strings`, ... Every
+/// error of an import has a code of a model (ErrorCodes.def), whose kind says whether the
+/// model is wrong, no static program says it, or the work is not done; its message names node,
+/// operator, version, attribute and the operands' shapes.
+std::string_view reasonOf(ErrorCode code);
+/// An error that nobody gave a code is the model's.
+Error asRefusal(Error error);
 
 //===----------------------------------------------------------------------===//
 // What goes in and what comes out
@@ -123,7 +102,7 @@ struct SurveyedNode {
   std::vector<std::string> operands,
       results; ///< `tensor<2x3xf32>`, `none`; as far as they are known.
   State state = State::Lowered;
-  ImportFailure failure;
+  std::optional<Error> failure;
 };
 std::string_view name(SurveyedNode::State state); ///< `lowered`, `folded`, `failed`, `unreached`.
 
@@ -132,7 +111,7 @@ struct ModelSurvey {
   std::vector<Argument> inputs;
   std::vector<std::string> notes;
   /// Why the model as a whole was refused where no node is to blame (an input of strings, say).
-  std::optional<ImportFailure> failure;
+  std::optional<Error> failure;
 };
 
 //===----------------------------------------------------------------------===//
@@ -150,10 +129,9 @@ public:
 
   virtual std::vector<ModelInput> inputs() const = 0;
 
-  /// The module with its weights, or nothing and the failure. The context has all dialects loaded.
-  virtual std::optional<ImportedModel> import(mlir::MLIRContext &context,
-                                              const ImportOptions &options,
-                                              ImportFailure &failure) const = 0;
+  /// The module with its weights. The context has all dialects loaded.
+  virtual Result<ImportedModel> import(mlir::MLIRContext &context,
+                                       const ImportOptions &options) const = 0;
 
   /// Goes through the whole model, past what fails, and says what becomes of each operator.
   virtual ModelSurvey survey(mlir::MLIRContext &context, const ImportOptions &options) const = 0;

@@ -292,31 +292,50 @@ Status callFunction(GridProcess &process, const FunctionPlan &function,
 
 Result<std::vector<Value>> Plan::run(Run &run, std::vector<Value> arguments, uint32_t replicas,
                                      uint32_t partitions) const {
-  if (arguments.size() != entryPlan->argumentTypes.size())
-    return Error{"@" + entryPlan->name + " takes " +
-                 std::to_string(entryPlan->argumentTypes.size()) + " arguments, not " +
-                 std::to_string(arguments.size())};
+  std::vector<std::vector<Value>> given;
+  given.push_back(std::move(arguments));
+  auto outputs = runEach(run, std::move(given), replicas, partitions);
+  if (!outputs)
+    return outputs.error();
+  std::vector<Value> results;
+  for (std::vector<Value> &output : *outputs)
+    std::move(output.begin(), output.end(), std::back_inserter(results));
+  return results;
+}
+
+Result<std::vector<std::vector<Value>>> Plan::runEach(Run &run,
+                                                      std::vector<std::vector<Value>> arguments,
+                                                      uint32_t replicas,
+                                                      uint32_t partitions) const {
+  Grid grid(replicas, partitions);
+  if (arguments.size() != 1 && arguments.size() != size_t(grid.size()))
+    return Error{"there are arguments for " + std::to_string(arguments.size()) +
+                 " processes, not for " + std::to_string(grid.size())};
+  for (const std::vector<Value> &list : arguments)
+    if (list.size() != entryPlan->argumentTypes.size())
+      return Error{"@" + entryPlan->name + " takes " +
+                   std::to_string(entryPlan->argumentTypes.size()) + " arguments, not " +
+                   std::to_string(list.size())};
   for (auto [i, type] : llvm::enumerate(entryPlan->argumentTypes)) {
     Result<Step::Promise> promise = promiseOf(type);
     if (!promise)
       return promise.error();
-    if (Status status = keepPromise(*promise, arguments[i]); !status)
-      return Error{"argument " + std::to_string(i) + " does not have the type that @" +
-                   entryPlan->name + " asks for"};
+    for (std::vector<Value> &list : arguments)
+      if (Status status = keepPromise(*promise, list[i]); !status)
+        return Error{"argument " + std::to_string(i) + " does not have the type that @" +
+                     entryPlan->name + " asks for"};
   }
-  Grid grid(replicas, partitions);
   std::vector<std::vector<Value>> outputs(grid.size());
   bool done = grid.run(run, [&](GridProcess &process) {
-    // One process alone may use the arguments' memory again.
-    std::vector<Value> own = grid.size() == 1 ? std::move(arguments) : arguments;
+    // Where nobody else takes them, the arguments' memory may be used again.
+    std::vector<Value> &list = arguments[arguments.size() > 1 ? grid.id(process) : 0];
+    bool isOnlyOne = arguments.size() == size_t(grid.size());
+    std::vector<Value> own = isOnlyOne ? std::move(list) : list;
     return callFunction(process, *entryPlan, std::move(own), outputs[grid.id(process)]);
   });
   if (!done)
     return *run.failure();
-  std::vector<Value> results;
-  for (std::vector<Value> &output : outputs)
-    results.insert(results.end(), output.begin(), output.end());
-  return results;
+  return outputs;
 }
 
 } // namespace cupel::reference

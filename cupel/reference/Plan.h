@@ -106,6 +106,10 @@ public:
   /// processes lie one after another. On an error the run knows the failure.
   Result<std::vector<Value>> run(Run &run, std::vector<Value> arguments, uint32_t replicas = 1,
                                  uint32_t partitions = 1) const;
+  /// The same with arguments by process, or one list that all take; results by process.
+  Result<std::vector<std::vector<Value>>> runEach(Run &run,
+                                                  std::vector<std::vector<Value>> arguments,
+                                                  uint32_t replicas, uint32_t partitions) const;
 
 private:
   friend class Planning;

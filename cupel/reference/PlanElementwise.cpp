@@ -35,12 +35,11 @@ std::optional<ElementOpOf> elementOpOf(Operation *op) {
   std::optional<ElementOp> known = parseElementOp(op->getName().stripDialect());
   if (!known)
     return std::nullopt;
-  ElementOpOf result{*known};
-  if (auto reduce = dyn_cast<stablehlo::ReducePrecisionOp>(op)) {
-    result.exponentBits = reduce.getExponentBits();
-    result.mantissaBits = reduce.getMantissaBits();
-  }
-  return result;
+  auto bits = [&](StringRef name) {
+    auto attribute = op->getAttrOfType<IntegerAttr>(name);
+    return attribute ? static_cast<int>(attribute.getInt()) : 0;
+  };
+  return ElementOpOf{*known, bits("exponent_bits"), bits("mantissa_bits")};
 }
 
 static Result<StepFunction> planElementwise(Operation *op, Planning &) {

@@ -252,8 +252,8 @@ Result<std::shared_ptr<const RegionFunction>> Planning::function(Region &region)
   std::vector<ElementType> arguments, results;
   for (BlockArgument argument : region.getArguments()) {
     if (auto type = dyn_cast<RankedTensorType>(argument.getType()); type && type.getRank())
-      return Error{"a region that combines tensors is not evaluated: StableHLO says what it means "
-                   "for scalars only"};
+      return Error{ErrorCode::Unsupported, "a region that combines tensors is not evaluated: "
+                                           "StableHLO says what it means for scalars only"};
     Result<ElementType> type = elementTypeOf(getElementTypeOrSelf(argument.getType()));
     if (!type)
       return type.error();

@@ -131,6 +131,7 @@ struct TestRecord {
   std::vector<ArtifactRecord> artifacts;
   std::vector<std::string> shapesTaken; ///< Of --shape, as typed: those its model has inputs for.
   std::string shapesNotTaken;           ///< A sentence about the others; empty: none are left.
+  std::string reproduction; ///< Of a failed test: the folder with its workload, by its whole path.
   std::map<std::string, std::string> notes; ///< Anything else worth keeping, by name.
 
   std::string fullName() const { return suite + "::" + id; }

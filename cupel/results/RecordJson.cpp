@@ -103,6 +103,7 @@ void fields(Record &r, Visitor &&visit)
   visit("artifacts", r.artifacts);
   visit("shapes_taken", r.shapesTaken);
   visit("shapes_not_taken", r.shapesNotTaken);
+  visit("reproduction", r.reproduction);
   visit("notes", r.notes);
 }
 

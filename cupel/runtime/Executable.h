@@ -1,6 +1,6 @@
-// What a compiled program is to whoever runs it: it takes arguments and gives results, and says what
-// it takes and costs. Made by backends of the compiler, used by the PJRT plugin. Nothing of PJRT may
-// appear here, and no MLIR.
+// What a compiled program is to whoever runs it: it takes arguments and gives results, and says
+// what it takes and costs. Made by backends of the compiler, used by the PJRT plugin. Nothing of
+// PJRT may appear here, and no MLIR.
 
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -54,6 +55,8 @@ struct ProgramInfo {
   std::vector<ValueInfo> arguments, results;
   CostEstimate cost;
   int64_t codeBytes = 0;
+  /// What the compiler has to say of what it made, for users: `partition` is `whole (reason)`.
+  std::map<std::string, std::string> notes;
   /// The run is over so soon that handing it to another thread would cost more.
   bool isBrief = false;
 

@@ -60,7 +60,7 @@ constexpr Kind kKinds[] = {
     {.suite = "workloads",
      .what = "a saved workload",
      .files = kWorkloadFiles,
-     .missing = "the workload reader, which this version does not have"},
+     .steps = kProgram},
 };
 
 } // namespace

@@ -17,7 +17,8 @@ struct CompileOptions {
   bool useSpmd = false;   ///< Partition a global program over the partitions.
   bool useShardy = false; ///< Its shardings are those of sdy.
   /// Flags of the plugin's own compiler.
-  std::vector<std::pair<std::string, std::variant<std::string, bool, int64_t, double>>> flags;
+  std::vector<std::pair<std::string, std::variant<std::string, bool, int64_t, double>>> flags =
+      {};
 
   size_t deviceCount() const { return size_t(replicas * partitions); }
 };

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 using namespace cupel;
 using namespace cupel::workload;
 using tensor::Tensor;
 
 static Judgement compareTensors(std::string what, const Tensor &actual, const Tensor &expected,
-                                const compare::Tolerance &tolerance) {
+                                const compare::Tolerance &tolerance, bool isAsserted = true) {
   Judgement judgement{false, std::move(what), ""};
   // A device that answers another type computed another program.
   if (actual.dtype() != expected.dtype() || !std::ranges::equal(actual.shape(), expected.shape())) {
@@ -22,44 +23,50 @@ static Judgement compareTensors(std::string what, const Tensor &actual, const Te
   Result<compare::Verdict> verdict = compare::check(actual, expected, tolerance);
   judgement.passed = verdict && verdict->passed;
   judgement.sentence = verdict ? verdict->sentence : verdict.message();
+  if (verdict && !isAsserted) {
+    judgement.passed = true;
+    judgement.sentence = "nothing is asserted; " + judgement.sentence;
+  }
   return judgement;
 }
 
-std::vector<Judgement> cupel::workload::judge(const std::vector<Tensor> &results,
-                                              const std::vector<Tensor> &expected,
-                                              const WorkloadTolerance &tolerance) {
-  std::vector<Judgement> judgements;
-  if (results.size() != expected.size()) {
-    judgements.push_back(
-        {false, "results",
-         fmt::format("{} results where {} are expected", results.size(), expected.size())});
-    return judgements;
-  }
-  compare::Tolerance bounds;
-  bounds.pcc = tolerance.pcc;
-  bounds.atol = tolerance.atol;
-  bounds.rtol = tolerance.rtol;
-  for (size_t i = 0; i < results.size(); ++i) {
-    compare::Tolerance own = bounds;
-    // Without bounds floats get those that every device should keep; the rest must be equal.
-    bool isApproximate =
-        tensor::isFloat(expected[i].dtype()) || tensor::isComplex(expected[i].dtype());
-    if (tolerance == WorkloadTolerance() && isApproximate)
-      own = {.pcc = 0.99, .atol = 1e-3, .rtol = 1e-2};
-    else if (!isApproximate)
-      own = compare::Tolerance();
-    judgements.push_back(compareTensors(fmt::format("result {}", i), results[i], expected[i], own));
-  }
-  return judgements;
+std::string cupel::workload::describeWrongCount(const Workload &workload, size_t results,
+                                                size_t expected) {
+  if (results == expected || (workload.expectsFirst && results > expected))
+    return {};
+  return fmt::format("{} results where {} are expected", results, expected);
 }
 
-std::vector<Judgement> cupel::workload::judgeChecks(const std::vector<Tensor> &results,
-                                                    size_t device,
-                                                    const std::vector<WorkloadCheck> &checks,
-                                                    const std::vector<Tensor> &constants) {
+std::vector<Judgement> cupel::workload::judge(const Workload &workload,
+                                              const std::vector<Tensors> &results) {
+  std::vector<Judgement> all;
+  for (size_t d = 0; d < results.size(); ++d) {
+    size_t first = all.size();
+    std::ranges::move(judgeChecks(results[d], d, workload.checks, workload.constants),
+                      std::back_inserter(all));
+    if (!workload.expected.empty()) {
+      const Tensors &expected =
+          workload.expected.size() > 1 ? workload.expected.at(d) : workload.expected.front();
+      std::string wrong = describeWrongCount(workload, results[d].size(), expected.size());
+      if (!wrong.empty())
+        all.push_back({false, "results", wrong});
+      for (size_t i = 0; wrong.empty() && i < expected.size(); ++i)
+        all.push_back(compareTensors(fmt::format("result {}", i), results[d][i], expected[i],
+                                     workload.toleranceFor(i, expected[i].dtype()),
+                                     workload.isAsserted));
+    }
+    for (size_t i = first; i < all.size(); ++i)
+      all[i].device = d;
+  }
+  return all;
+}
+
+std::vector<Judgement> cupel::workload::judgeChecks(const Tensors &results, size_t device,
+                                                    const std::vector<Check> &checks,
+                                                    const Tensors &constants) {
   std::vector<Judgement> judgements;
   for (size_t i = 0; i < checks.size(); ++i) {
-    const WorkloadCheck &check = checks[i];
+    const Check &check = checks[i];
     if (check.device && *check.device != device)
       continue;
     std::string what = check.location.empty() ? fmt::format("check {}", i)
@@ -73,7 +80,7 @@ std::vector<Judgement> cupel::workload::judgeChecks(const std::vector<Tensor> &r
       continue;
     }
     const Tensor &actual = results[check.actual], &expected = others[check.expected];
-    if (check.kind == WorkloadCheck::Kind::Close && !tensor::isFloat(actual.dtype()) &&
+    if (check.kind == Check::Kind::Close && !tensor::isFloat(actual.dtype()) &&
         !tensor::isComplex(actual.dtype())) {
       judgements.push_back({false, what,
                             fmt::format("units in the last place are defined for floats alone, not "
@@ -81,9 +88,9 @@ std::vector<Judgement> cupel::workload::judgeChecks(const std::vector<Tensor> &r
                                         tensor::info(actual.dtype()).name)});
       continue;
     }
-    compare::Tolerance tolerance = check.kind == WorkloadCheck::Kind::Equal
+    compare::Tolerance tolerance = check.kind == Check::Kind::Equal
                                        ? compare::Tolerance::equal()
-                                   : check.kind == WorkloadCheck::Kind::AlmostEqual
+                                   : check.kind == Check::Kind::AlmostEqual
                                        ? compare::Tolerance::almostEqual(check.tolerance)
                                        : compare::Tolerance::close(check.maxUlps, check.minUlps);
     judgements.push_back(compareTensors(std::move(what), actual, expected, tolerance));

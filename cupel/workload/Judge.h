@@ -1,5 +1,6 @@
-// Whether the results of a device are what was expected: compared with expected tensors, or with
-// each other by the checks that were taken out of a self-checking program.
+// Whether the results of a device are what a workload expects: compared with expected tensors, or
+// with each other by the checks that were taken out of a self-checking program. What cupel-device
+// and the worker go by; all comparisons go through cupel/compare.
 #pragma once
 
 #include "cupel/workload/Workload.h"
@@ -10,15 +11,21 @@ struct Judgement {
   bool passed = false;
   std::string what;     ///< "result 0", "check 2 (file.mlir:7:3)".
   std::string sentence; ///< The verdict in one line.
+  size_t device = 0;
 };
 
-/// One for each expected result and each check, in order. Results are those of one device; checks
-/// of other devices are left out.
-std::vector<Judgement> judge(const std::vector<tensor::Tensor> &results,
-                             const std::vector<tensor::Tensor> &expected,
-                             const WorkloadTolerance &tolerance);
-std::vector<Judgement> judgeChecks(const std::vector<tensor::Tensor> &results, size_t device,
-                                   const std::vector<WorkloadCheck> &checks,
-                                   const std::vector<tensor::Tensor> &constants);
+using Tensors = std::vector<tensor::Tensor>;
+
+/// Everything that is expected of the results by device, device by device: its checks, then its
+/// results.
+std::vector<Judgement> judge(const Workload &workload, const std::vector<Tensors> &results);
+
+/// One for each check, in order. Results are those of one device; checks of other devices are left
+/// out.
+std::vector<Judgement> judgeChecks(const Tensors &results, size_t device,
+                                   const std::vector<Check> &checks, const Tensors &constants);
+
+/// Says what is wrong where there are not as many results as are expected; empty where there are.
+std::string describeWrongCount(const Workload &workload, size_t results, size_t expected);
 
 } // namespace cupel::workload

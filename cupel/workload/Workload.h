@@ -1,24 +1,20 @@
-// A saved workload: a folder with a program, its inputs, options and what is expected of it. It is
-// the reproduction of a failure and what travels to a machine that has nothing but a plugin. Read
-// and written here by everybody who holds one; knows nothing of MLIR.
-//
-//   program.mlirbc              the program, a portable artifact (or MLIR text or bytecode)
-//   program-v1.0.0.mlirbc ...   the same for older versions of StableHLO, as many as wanted
-//   inputs.safetensors          arguments by position: 0, 1, ...; d2/0 is argument 0 on device 2
-//   expected.safetensors        results in the same way; not always there
-//   constants.safetensors       what checks compare results with; not always there
-//   options.json                everything else; may be missing
-//
-// Element types that safetensors lacks are kept as bytes, with the type's name in the metadata.
+// The value of the pipeline: a program with its inputs, what is expected of its results, the devices
+// it runs on and where it came from. Frontends yield it, devices run it, judges judge it, and a
+// folder of it (Folder.h) is the reproduction of a failure, which travels to a machine that has
+// nothing but a plugin. It is a value: it knows nothing of MLIR, and calls nobody back.
 #pragma once
 
+#include "cupel/compare/Tolerance.h"
 #include "cupel/support/Error.h"
-#include "cupel/tensor/Safetensors.h"
+#include "cupel/tensor/Tensor.h"
 #include "cupel/workload/CompileOptions.h"
 
 #include <array>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace cupel::workload {
 
@@ -37,7 +33,7 @@ struct ProgramBytes {
 
 /// What is expected of results: result `actual` compared with another result or a constant in the
 /// way the check operations of programs compare.
-struct WorkloadCheck {
+struct Check {
   enum class Kind { Equal, AlmostEqual, Close };
   Kind kind = Kind::Equal;
   uint32_t actual = 0, expected = 0;
@@ -46,40 +42,58 @@ struct WorkloadCheck {
   uint64_t minUlps = 0, maxUlps = 0;   ///< Close.
   std::string location = {};           ///< Where in the program, for messages.
   std::optional<uint32_t> device = {}; ///< Whose results it speaks of; nothing: each device's.
-  bool operator==(const WorkloadCheck &) const = default;
+  bool operator==(const Check &) const = default;
 };
 
-/// Bounds for results that are compared with expected.safetensors; see docs on comparing.
-struct WorkloadTolerance {
-  std::optional<double> pcc = {}, atol = {}, rtol = {};
-  bool operator==(const WorkloadTolerance &) const = default;
+/// Where a workload came from. Nothing of it decides how it is run or judged but the two fields
+/// that say so.
+struct Provenance {
+  std::string test;                          ///< `suite::id`
+  std::string file;                          ///< What it was made from,
+  uint32_t part = 0;                         ///< and which part of that.
+  std::string frontend;                      ///< stablehlo, onnx, torch
+  std::string variant, parallelism, runMode; ///< Of a model.
+  std::string expectation;                   ///< Whose word the expected values are.
+  std::optional<uint64_t> seed = {}; ///< Of inputs that are made up. The reference draws with it.
+  bool wideSums = false;             ///< The reference sums narrow floats in wider ones.
+  std::string device;                ///< On which it failed,
+  std::string outcome, stage, message;         ///< and how.
+  std::map<std::string, std::string> versions; ///< Of what made it: cupel, stablehlo, torch, ...
+  bool operator==(const Provenance &) const = default;
 };
 
 struct Workload {
-  std::string name;
-  std::vector<ProgramBytes> programs; ///< At least one.
-  CompileOptions options;
+  std::string name = {};
+  /// The program, for several versions of StableHLO where that is wanted. Who holds the program as
+  /// a module as well may leave it to be written when somebody asks for it.
+  std::vector<ProgramBytes> programs = {};
+  CompileOptions options = {};
   bool hasDeviceIds = false; ///< Otherwise the first devices of the client are taken.
   /// By device, then by position; one list where all devices take the same.
-  std::vector<std::vector<tensor::Tensor>> inputs;
-  std::vector<std::vector<tensor::Tensor>> expected; ///< Empty: not known.
-  std::vector<WorkloadCheck> checks;
-  std::vector<tensor::Tensor> constants; ///< That checks compare with.
-  WorkloadTolerance tolerance;
+  std::vector<std::vector<tensor::Tensor>> inputs = {};
+  std::vector<std::vector<tensor::Tensor>> expected = {}; ///< Empty: not known.
+  bool expectsFirst = false; ///< Results behind those that are expected may be anything.
+  /// How far results may be from what is expected, by position, beginning again where there are
+  /// more results; empty: as every device should (`toleranceFor`).
+  std::vector<compare::Tolerance> tolerances = {};
+  bool isAsserted = true; ///< Otherwise differences are told and nothing is asserted of them.
+  std::vector<Check> checks = {};
+  std::vector<tensor::Tensor> constants = {}; ///< That checks compare with.
+  Provenance provenance = {};
+
+  /// The bounds of a result. Where the workload has none, floats get those that every device
+  /// should keep and the rest must be equal.
+  compare::Tolerance toleranceFor(size_t result, tensor::DType expected) const;
 
   /// The newest artifact that a plugin of this version understands (nothing: it does not say, and
   /// the oldest one is taken); an error names what there is.
   Result<const ProgramBytes *>
   programFor(const std::optional<std::vector<int64_t>> &pluginVersion) const;
+
+  /// Whether anything is expected of its results.
+  bool isJudged() const { return !expected.empty() || !checks.empty(); }
+  /// Bytes of the programs and tensors: about what its folder takes.
+  uint64_t byteSize() const;
 };
-
-Result<Workload> readWorkload(const std::string &folder);
-/// Creates the folder. Files of the same names are replaced.
-Status writeWorkload(const std::string &folder, const Workload &workload);
-
-/// Tensors by device and position, with every element type.
-Status writeTensors(const std::string &path,
-                    const std::vector<std::vector<tensor::Tensor>> &tensors);
-Result<std::vector<std::vector<tensor::Tensor>>> readTensors(const std::string &path);
 
 } // namespace cupel::workload

@@ -1,12 +1,16 @@
 #include "cupel/workload/Workload.h"
 
 #include "cupel/support/Files.h"
+#include "cupel/tensor/Safetensors.h"
+#include "cupel/workload/Folder.h"
 #include "cupel/workload/Judge.h"
+#include "cupel/workload/Tensors.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace cupel;
 using namespace cupel::workload;
@@ -50,10 +54,28 @@ TEST_F(WorkloadTest, ComesBackAsItWasWritten) {
   workload.options.flags = {{"level", int64_t(2)}, {"fast", true}, {"x", 0.5}, {"s", "t"}};
   workload.inputs = {{Tensor::of<DType::I4>({2}, {-8, 7})}, {Tensor::of<DType::I4>({2}, {1, 2})}};
   workload.expected = {{Tensor::of<DType::C128>({1}, {{1.5, -2}})}};
-  workload.checks = {{WorkloadCheck::Kind::Close, 0, 1, false, 0, 1, 3, "a.mlir:3:4", 1},
-                     {WorkloadCheck::Kind::AlmostEqual, 2, 0, true, 1e-4, 0, 0, ""}};
+  workload.checks = {{Check::Kind::Close, 0, 1, false, 0, 1, 3, "a.mlir:3:4", 1},
+                     {Check::Kind::AlmostEqual, 2, 0, true, 1e-4, 0, 0, ""}};
   workload.constants = {Tensor::of<DType::F32>({1}, {7})};
-  workload.tolerance.pcc = 0.98;
+  workload.tolerances = {{.pcc = 0.98, .largest = 0.5, .nan = compare::NanPolicy::Unequal},
+                         {.ulp = compare::UlpRange{1, 3}, .complex = compare::ComplexPolicy::Parts}};
+  workload.isAsserted = false;
+  workload.expectsFirst = true;
+  workload.provenance = {.test = "programs::a.mlir#2",
+                         .file = "/a.mlir",
+                         .part = 1,
+                         .frontend = "stablehlo",
+                         .variant = "base",
+                         .parallelism = "single_device",
+                         .runMode = "inference",
+                         .expectation = "the file beside it",
+                         .seed = 7,
+                         .wideSums = true,
+                         .device = "cupel",
+                         .outcome = "crashed",
+                         .stage = "execute",
+                         .message = "of \"it\"",
+                         .versions = {{"cupel", "1.0"}}};
   Status written = writeWorkload((folder / "w").string(), workload);
   ASSERT_TRUE(written) << written.message();
   Result<Workload> back = readWorkload((folder / "w").string());
@@ -67,7 +89,10 @@ TEST_F(WorkloadTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(back->checks, workload.checks);
   ASSERT_EQ(back->constants.size(), 1u);
   EXPECT_EQ(*back->constants[0].dataAs<float>(), 7);
-  EXPECT_EQ(back->tolerance, workload.tolerance);
+  EXPECT_EQ(back->tolerances, workload.tolerances);
+  EXPECT_FALSE(back->isAsserted);
+  EXPECT_TRUE(back->expectsFirst);
+  EXPECT_EQ(back->provenance, workload.provenance);
   ASSERT_EQ(back->inputs.size(), 2u);
   EXPECT_EQ(back->inputs[1][0].dtype(), DType::I4);
   EXPECT_EQ(back->inputs[1][0].dataAs<int8_t>()[1], 2);
@@ -148,6 +173,10 @@ TEST_F(WorkloadTest, WrongOptionsAreNamed) {
            {R"({"compile_options": {"a": [1]}})", "compile option 'a'"},
            {R"({"checks": [{"kind": "odd", "actual": 0, "expected": 1}]})", "'odd' is not a kind"},
            {R"({"checks": [{"kind": "equal", "actual": 0}]})", "'expected' is missing"},
+           {R"({"tolerance": {"pccc": 1}})", "'pccc' is not an option"},
+           {R"({"tolerances": {}})", "'tolerances' must be a list"},
+           {R"({"tolerances": [{"pcc": 2}]})", "pcc of 2 is not between"},
+           {R"({"tolerances": [{"ulp": 2}]})", "'ulp' has the wrong type"},
        }) {
     write("options.json", json);
     EXPECT_THAT(errorOfReading(), HasSubstr(message)) << json;
@@ -171,23 +200,78 @@ TEST_F(WorkloadTest, TensorsMustBeNamedByPosition) {
   EXPECT_THAT(errorOf({{"d0/0", one}, {"d1/0", one}}), HasSubstr("inputs for 2 devices"));
 }
 
+TEST_F(WorkloadTest, OneToleranceForAllFloatsIsReadAsItAlwaysWas) {
+  write("program.mlirbc", "module {}");
+  write("options.json", R"({"tolerance": {"atol": 0.5}})");
+  Status written = writeTensors((folder / "expected.safetensors").string(),
+                                {{Tensor::of<DType::F32>({1}, {1}), Tensor::of<DType::I32>({1}, {1})}});
+  ASSERT_TRUE(written) << written.message();
+  Result<Workload> workload = readWorkload(folder.string());
+  ASSERT_TRUE(workload) << workload.message();
+  EXPECT_EQ(workload->toleranceFor(0, DType::F32), compare::Tolerance{.atol = 0.5});
+  EXPECT_EQ(workload->toleranceFor(1, DType::I32), compare::Tolerance());
+}
+
+TEST_F(WorkloadTest, AFolderIsSavedWholeOrNotAtAll) {
+  Workload workload;
+  workload.programs = {{std::nullopt, "module {}"}};
+  workload.inputs = {{Tensor::of<DType::F32>({1}, {1})}};
+  std::string target = (folder / "deep" / "w").string();
+  for (int i = 0; i < 2; ++i) { // The second replaces the first.
+    Status saved = saveWorkload(target, workload);
+    ASSERT_TRUE(saved) << saved.message();
+    EXPECT_TRUE(isWorkloadFolder(target));
+    EXPECT_TRUE(readWorkload(target));
+  }
+  // A tensor that cannot be written leaves nothing behind.
+  auto entries = [&] {
+    return std::distance(fs::directory_iterator(folder / "deep"), fs::directory_iterator());
+  };
+  EXPECT_EQ(entries(), 1);
+  write("file", "");
+  EXPECT_THAT(saveWorkload((folder / "file" / "w").string(), workload).message(),
+              HasSubstr("cannot be created"));
+  if (::geteuid() != 0) {
+    fs::permissions(folder / "deep", fs::perms::owner_read | fs::perms::owner_exec);
+    EXPECT_FALSE(saveWorkload((folder / "deep" / "x").string(), workload));
+    fs::permissions(folder / "deep", fs::perms::owner_all);
+    EXPECT_EQ(entries(), 1);
+  }
+}
+
 TEST_F(WorkloadTest, ResultsAreJudged) {
   Tensor a = Tensor::of<DType::F32>({2}, {1, 2}), b = Tensor::of<DType::F32>({2}, {1, 2.5});
   Tensor c = Tensor::of<DType::I32>({2}, {1, 2});
-  EXPECT_TRUE(judge({a}, {a}, {}).front().passed);
-  EXPECT_FALSE(judge({b}, {a}, {}).front().passed);
-  EXPECT_TRUE(judge({b}, {a}, {.atol = 1}).front().passed);
-  EXPECT_THAT(judge({c}, {a}, {}).front().sentence, HasSubstr("is a tensor<2xi32> where"));
-  EXPECT_FALSE(judge({}, {a}, {}).front().passed);
-  WorkloadCheck equal{WorkloadCheck::Kind::Equal, 0, 1};
+  auto first = [](std::vector<Tensor> results, std::vector<Tensor> expected, Workload workload) {
+    workload.expected = {std::move(expected)};
+    return judge(workload, {std::move(results)}).front();
+  };
+  EXPECT_TRUE(first({a}, {a}, {}).passed);
+  EXPECT_FALSE(first({b}, {a}, {}).passed);
+  EXPECT_TRUE(first({b}, {a}, {.tolerances = {{.atol = 1}}}).passed);
+  EXPECT_FALSE(first({b}, {a}, {.tolerances = {{.atol = 1, .largest = 0.1}}}).passed);
+  EXPECT_TRUE(first({b}, {a}, {.isAsserted = false}).passed);
+  EXPECT_THAT(first({c}, {a}, {.isAsserted = false}).sentence, HasSubstr("is a tensor<2xi32> where"));
+  EXPECT_FALSE(first({}, {a}, {}).passed);
+  EXPECT_FALSE(first({a, b}, {a}, {}).passed);
+  EXPECT_TRUE(first({a, b}, {a}, {.expectsFirst = true}).passed);
+  // Of several devices each has its own.
+  Workload both;
+  both.expected = {{a}, {b}};
+  std::vector<Judgement> judgements = judge(both, {{a}, {a}});
+  ASSERT_EQ(judgements.size(), 2u);
+  EXPECT_TRUE(judgements[0].passed);
+  EXPECT_FALSE(judgements[1].passed);
+  EXPECT_EQ(judgements[1].device, 1u);
+  Check equal{Check::Kind::Equal, 0, 1};
   EXPECT_FALSE(judgeChecks({a, b}, 0, {equal}, {}).front().passed);
   EXPECT_TRUE(judgeChecks({a, a}, 0, {equal}, {}).front().passed);
-  WorkloadCheck almost{WorkloadCheck::Kind::AlmostEqual, 0, 1, false, 0.6};
+  Check almost{Check::Kind::AlmostEqual, 0, 1, false, 0.6};
   EXPECT_TRUE(judgeChecks({a, b}, 0, {almost}, {}).front().passed);
-  WorkloadCheck outside{WorkloadCheck::Kind::Equal, 0, 7};
+  Check outside{Check::Kind::Equal, 0, 7};
   EXPECT_THAT(judgeChecks({a, b}, 0, {outside}, {}).front().sentence,
               HasSubstr("but there are 2 and 2"));
-  WorkloadCheck constant{WorkloadCheck::Kind::Equal, 0, 0, true};
+  Check constant{Check::Kind::Equal, 0, 0, true};
   EXPECT_TRUE(judgeChecks({a}, 0, {constant}, {a}).front().passed);
   EXPECT_FALSE(judgeChecks({b}, 0, {constant}, {a}).front().passed);
   constant.device = 1; // Other devices may give what they like.

@@ -8,7 +8,7 @@
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
-#include "cupel/pjrt/host/Client.h"
+#include "cupel/pjrt/host/RunWorkload.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/ProgramReader.h"
@@ -172,14 +172,15 @@ private:
         return done.message();
       for (size_t d = 0; d < outputs.size(); ++d)
         for (const workload::Judgement &judgement :
-             workload::judgeChecks(outputs[d], d, program->checks, program->constants))
+             workload::judgeChecks(outputs[d], d, program->workload.checks,
+                                   program->workload.constants))
           if (!judgement.passed)
             return judgement.what + ": " + judgement.sentence;
     }
     // The checks say what the devices of a grid give.
     if (outputs.size() > 1)
       return "";
-    auto golden = evaluate(program->artifacts.front().bytes, name, given.front(), isWide);
+    auto golden = evaluate(program->workload.programs.front().bytes, name, given.front(), isWide);
     if (!golden)
       return "the prepared program on the reference: " + golden.message();
     if (golden->size() != outputs[0].size())
@@ -197,48 +198,25 @@ private:
     return "";
   }
 
-  Status execute(const DeviceProgram &program,
-                         const std::vector<std::vector<Tensor>> &given, bool isWide,
-                         std::vector<std::vector<Tensor>> &outputs) {
+  Status execute(const DeviceProgram &program, const std::vector<std::vector<Tensor>> &given,
+                 bool isWide, std::vector<std::vector<Tensor>> &outputs) {
     pjrt::Deadline deadline = pjrt::deadlineIn(60);
-    size_t count = size_t(program.replicas) * program.partitions;
-    std::vector<const pjrt::Device *> devices = client->addressableDevices();
-    if (devices.size() < count)
-      return Error{ErrorCode::NeedsMoreDevices,
-                   "the program runs on " + std::to_string(count) + " devices"};
-    workload::CompileOptions options = program.compileOptions();
+    workload::Workload workload = program.workload;
     if (isWide)
-      options.flags.emplace_back("accumulate", std::string("f64"));
-    options.deviceIds.clear();
-    for (size_t d = 0; d < count; ++d)
-      options.deviceIds.push_back(devices[d]->id);
-    auto executable = client->compile(program.artifacts.front().bytes, options);
-    if (!executable)
-      return executable.error();
-    std::vector<std::vector<pjrt::Buffer>> buffers(count);
-    std::vector<std::vector<const pjrt::Buffer *>> arguments(count);
-    for (size_t d = 0; d < count; ++d) {
-      for (const Tensor &input : given.size() > 1 ? given[d] : given[0]) {
-        auto buffer = client->toDevice(input, *devices[d], deadline);
-        if (!buffer)
-          return buffer.error();
-        buffers[d].push_back(std::move(*buffer));
-      }
-      for (const pjrt::Buffer &buffer : buffers[d])
-        arguments[d].push_back(&buffer);
-    }
-    auto results = executable->execute(arguments, deadline);
+      workload.options.flags.emplace_back("accumulate", std::string("f64"));
+    auto loaded = pjrt::LoadedWorkload::compile(*client, workload);
+    if (!loaded)
+      return loaded.error();
+    auto arguments = loaded->transfer(given, deadline);
+    if (!arguments)
+      return arguments.error();
+    auto results = loaded->execute(*arguments, deadline);
     if (!results)
       return results.error();
-    for (const auto &list : *results) {
-      auto &own = outputs.emplace_back();
-      for (const pjrt::Buffer &buffer : list) {
-        auto value = buffer.toHost(deadline);
-        if (!value)
-          return value.error();
-        own.push_back(std::move(*value));
-      }
-    }
+    auto values = pjrt::LoadedWorkload::readBack(*results, deadline);
+    if (!values)
+      return values.error();
+    outputs = std::move(*values);
     return {};
   }
 

@@ -10,6 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import include_graph
+import op_places
+
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -36,6 +39,12 @@ def folder_map() -> list[str]:
     actual = {str(path.parent.relative_to(ROOT)) for path in (ROOT / "cupel").rglob("CMakeLists.txt")} - {"cupel"}
     return ([f"docs/architecture.md does not name the folder {folder}" for folder in sorted(actual - named)] +
             [f"docs/architecture.md names {folder}, which does not exist" for folder in sorted(named) if not (ROOT / folder).is_dir()])
+
+
+def passes_have_tests() -> list[str]:
+    """Passes.td promises each pass a test of the same name."""
+    passes = re.findall(r': Pass<"([\w-]+)"', (ROOT / "cupel/compiler/passes/Passes.td").read_text())
+    return [f"the pass {name} has no test tests/lit/passes/{name}.mlir" for name in passes if not (ROOT / f"tests/lit/passes/{name}.mlir").exists()]
 
 
 def anchors(page: Path) -> set[str]:
@@ -115,18 +124,24 @@ def setting_of_jax_tests() -> list[str]:
     return [] if run_jax_tests.SETTING.strip() in (ROOT / page).read_text() else [f"{page} does not say how the tests are run (SETTING of run_jax_tests.py)"]
 
 
-def an_op_costs_one_definition() -> list[str]:
-    """docs/adding-an-op.md promises it. This op needs no verifier of its own, so its .td file is all."""
-    mention = re.compile(r"\bpopcnt\b|\bPopulationCountOp\b|\bPopcntOp\b|\bpopcnt_v1\b")
-    sources = [path for folder in ("stablehlo", "vhlo", "portable", "bytecode") for path in (ROOT / "cupel/ir" / folder).rglob("*")
-               if path.suffix in (".h", ".cpp", ".td", ".py") and not path.name.endswith("Test.cpp")]
-    files = [str(path.relative_to(ROOT)) for path in sources if mention.search(path.read_text())]
-    return [] if len(files) == 1 else [f"stablehlo.popcnt is named in {', '.join(files) or 'no file'} instead of its definition alone"]
+def planted_places_are_found() -> list[str]:
+    """The check of op_places.py sees a file that knows an operation and a list of names, and leaves those alone that make one."""
+    planted = {"cupel/compiler/Planted.cpp": "bool f(Operation *op) { return isa<stablehlo::CholeskyOp>(op); }",
+               "cupel/compiler/List.cpp": "kNames = {" + ", ".join(f'"{name}"' for name in ("abs", "ceil", "fft", "floor", "rsqrt", "tan")) + "};",
+               "cupel/compiler/Maker.cpp": "builder.create<stablehlo::CholeskyOp>(loc);"}
+    found = op_places.places(op_places.sources() | planted)
+    wrong = [f"{operation} in {file}: op_places.py says {file in found[operation]}" for operation, file, expected in
+             (("stablehlo.cholesky", "cupel/compiler/Planted.cpp", True), ("stablehlo.fft", "cupel/compiler/List.cpp", True),
+              ("stablehlo.cholesky", "cupel/compiler/Maker.cpp", False)) if (file in found[operation]) != expected]
+    said = op_places.complaints(found)
+    return wrong + [f"op_places.py does not complain of {operation}" for operation in ("stablehlo.cholesky", "stablehlo.fft")
+                    if not any(complaint.startswith(operation + " ") for complaint in said)]
 
 
 def main() -> int:
-    checks = [generated_parts(sys.argv[1]), folder_map(), links(), decisions_are_listed(), paths(), options_of_commands(), words_of_the_map(),
-              every_test_folder_is_on_the_map(), setting_of_jax_tests(), an_op_costs_one_definition()]
+    checks = [generated_parts(sys.argv[1]), folder_map(), include_graph.check(ROOT), passes_have_tests(), links(), decisions_are_listed(), paths(),
+              options_of_commands(), words_of_the_map(), every_test_folder_is_on_the_map(), setting_of_jax_tests(),
+              op_places.complaints(op_places.places(op_places.sources())), planted_places_are_found()]
     for complaints in checks:
         for complaint in complaints:
             print(complaint)

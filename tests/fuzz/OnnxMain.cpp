@@ -34,10 +34,10 @@ Outcome import(const Input &input, const std::string &folder, bool verbose,
   mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) {});
   std::string message;
   if (auto model = onnx_import::Model::parse(input.content, folder)) {
-    cupel::frontends::ImportFailure failure;
-    if (onnx_import::importModel(*model, context, {}, failure))
+    auto imported = onnx_import::importModel(*model, context, {});
+    if (imported)
       return Outcome::Valid;
-    message = failure.message;
+    message = imported.message();
   } else {
     message = model.message();
   }

@@ -101,3 +101,25 @@ def test_split_and_whole_are_alike(name, round):
         # Sums of pieces round otherwise than sums of all.
         scale = max(1.0, float(np.abs(expected).max(initial=0)))
         np.testing.assert_allclose(np.asarray(ours), expected, rtol=1e-4, atol=1e-4 * scale)
+
+
+def test_says_why_it_cannot_split(capfd):
+    mesh = Mesh(np.array(jax.devices()[:2]), ("x",))
+    placed = jax.device_put(A, NamedSharding(mesh, P("x")))
+    lowered = jax.jit(lambda a: jax.pure_callback(lambda v: np.asarray(v) * 2, jax.ShapeDtypeStruct(a.shape, a.dtype), a) + 1).lower(placed)
+    compiled = lowered.compile()
+    assert compiled.cost_analysis()["partition"].startswith("whole (stablehlo.custom_call at ")
+    assert "cupel: warning: jit__lambda: partition: whole (stablehlo.custom_call" in capfd.readouterr().err
+    np.testing.assert_array_equal(np.asarray(compiled(placed)), A * 2 + 1)
+    with pytest.raises(Exception, match="the program is not split over its devices: stablehlo.custom_call"):
+        lowered.compile(compiler_options={"strict": True})
+    assert "partition" not in jax.jit(lambda a: a + 1).lower(placed).compile().cost_analysis()
+
+
+def test_a_backend_is_chosen_by_name():
+    same = jax.jit(lambda a: a, keep_unused=True).lower(A)
+    np.testing.assert_array_equal(np.asarray(same.compile(compiler_options={"backend": "null"})(A)), A)
+    with pytest.raises(Exception, match="stablehlo.negate: is not computed by the backend null"):
+        jax.jit(jnp.negative).lower(A).compile(compiler_options={"backend": "null"})
+    with pytest.raises(Exception, match="there is no backend 'nul'; the nearest is 'null'"):
+        same.compile(compiler_options={"backend": "nul"})

@@ -60,7 +60,8 @@ SHARDED = {"pjit", "pmap", "shard_map", "multi_device", "shard_alike", "linalg_s
 SETTING = """JAX's tests are told that they run on a CPU: `device_under_test()` says `cpu`, so they ask of `cupel` the types, accuracies and features that JAX
 asks of its own CPU backend, and skip what they skip there; those of saved programs use the ones saved for the CPU. JAX's CPU backend is there beside the
 platform, which comes first (`JAX_PLATFORMS=cupel,cpu`; `--alone` leaves it out). Files that need several devices get eight, the others one. The message
-that the platform is experimental is dropped, because some tests count messages. Nothing else of JAX or of its tests is changed.
+that the platform is experimental is dropped, because some tests count messages. `transfer_guard_test` takes whatever is not named `cpu` for a device with a
+memory of its own, and gets such devices (`CUPEL_HOST_READS=copied`). Nothing else of JAX or of its tests is changed.
 """
 
 # Set by Ctrl-C: what runs is ended and kept as far as it came.
@@ -118,6 +119,8 @@ class File:
         log.touch()
         done.write_text("\n".join(self.outcomes))
         env = environment(self.platform, 8 if self.path.stem.removesuffix("_test") in SHARDED else 1, self.options)
+        if self.platform != "cpu" and self.path.stem == "transfer_guard_test":
+            env["CUPEL_HOST_READS"] = "copied"  # These take whatever is not named `cpu` for a device with a memory of its own.
         env.update(CUPEL_JAX_LOG=str(log), CUPEL_JAX_DONE=str(done), CUPEL_JAX_SAMPLE=f"{round(10 * self.options.sample)}:{self.options.seed}")
         if self.only is not None:
             only = scratch / "only"

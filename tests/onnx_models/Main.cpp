@@ -68,11 +68,10 @@ Status runFolder(const fs::path &folder) {
       return value.error();
     options.inputs[input.name()] = std::move(*value);
   }
-  frontends::ImportFailure failure;
-  auto imported = onnx_import::importModel(*model, session.context, options, failure);
+  auto imported = onnx_import::importModel(*model, session.context, options);
   if (!imported)
-    return Error{fmt::format("refused ({}): {}{}", frontends::name(failure.refusal),
-                             failure.message, session.complaint)};
+    return Error{fmt::format("refused ({}): {}{}", frontends::reasonOf(imported.error().code),
+                             imported.message(), session.complaint)};
   if (mlir::failed(compiler::lowerChlo(*imported->module)))
     return Error{"chlo cannot be lowered" + session.complaint};
   auto plan = reference::Plan::create(*imported->module);
@@ -125,10 +124,9 @@ Status importOnly(const std::string &path, int times) {
     auto model = onnx_import::Model::load(path);
     if (!model)
       return model.error();
-    frontends::ImportFailure failure;
-    auto imported = onnx_import::importModel(*model, session.context, {}, failure);
+    auto imported = onnx_import::importModel(*model, session.context, {});
     if (!imported)
-      return Error{failure.message + session.complaint};
+      return Error{imported.message() + session.complaint};
     double taken =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     cpu = cpuMilliseconds() - cpu;

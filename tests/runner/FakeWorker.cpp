@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -222,6 +223,26 @@ TestRecord act(const std::string &action, const std::string &argument, const std
   return record;
 }
 
+/// Saves a test that failed, as the fourth word of its line says.
+TestRecord keep(const KeepRequest &request, const std::string &how) {
+  if (how == "keep-segfault")
+    crash();
+  if (how == "keep-loop")
+    loop();
+  TestRecord record;
+  record.outcome = Outcome::Failed;
+  if (how == "keep-refuse") {
+    record.message = "it is too large";
+    return record;
+  }
+  std::filesystem::create_directories(request.folder);
+  std::ofstream(request.folder + "/how") << request.outcome << " " << request.stage;
+  record.outcome = Outcome::Passed;
+  record.reproduction = request.folder;
+  record.notes["bytes"] = "1000";
+  return record;
+}
+
 TestRecord handle(const Request &request, Progress &progress) {
   std::string stage, action, argument;
   if (request.kind == Request::Kind::Health) {
@@ -248,6 +269,11 @@ TestRecord handle(const Request &request, Progress &progress) {
   }
   std::istringstream words(line.starts_with("// fake: ") ? line.substr(9) : line);
   words >> stage >> action >> argument;
+  if (request.kind == Request::Kind::Keep) {
+    std::string how;
+    words >> how;
+    return keep(request.keep, how);
+  }
   for (Stage next : {Stage::Load, Stage::Frontend, Stage::Compile, Stage::Execute, Stage::Reference,
                      Stage::Compare}) {
     if (next != Stage::Load)

@@ -74,10 +74,9 @@ fuzz::Outcome read(const std::string &bytes, mlir::MLIRContext &context) {
     Result<Program> program = archive->program(name);
     if (!program)
       return refusal(program.message());
-    ImportFailure failure;
-    if (!importProgram(*program, context, {}, failure))
-      worst =
-          std::max(worst, failure.message.empty() ? fuzz::Outcome::Silent : fuzz::Outcome::Refused);
+    if (Result<Imported> imported = importProgram(*program, context, {}); !imported)
+      worst = std::max(worst, imported.message().empty() ? fuzz::Outcome::Silent
+                                                         : fuzz::Outcome::Refused);
   }
   return worst;
 }

@@ -95,4 +95,8 @@ private:
 
 CostEstimate estimateCost(func::FuncOp entry) { return Estimator().of(entry); }
 
+double workOf(const CostEstimate &cost) {
+  return cost.flops + 16 * cost.transcendentals + cost.bytesAccessed / 4;
+}
+
 } // namespace cupel::compiler

@@ -16,4 +16,7 @@ using stablehlo::bytesOf;
 /// All but the temporary bytes, for which see MemoryEstimate.h.
 runtime::CostEstimate estimateCost(mlir::func::FuncOp entry);
 
+/// About how long a run takes, in operations on numbers.
+double workOf(const runtime::CostEstimate &cost);
+
 } // namespace cupel::compiler

@@ -1,5 +1,6 @@
 #include "cupel/compiler/analysis/Inspect.h"
 
+#include "cupel/compiler/analysis/Devices.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/reference/ShardsOf.h"
@@ -55,6 +56,8 @@ Result<std::optional<Shards>> shardsIn(DictionaryAttr attributes, int64_t rank, 
 
 Status describeValue(mlir::Type type, DictionaryAttr attributes, ModuleOp module,
                       int64_t partitions, ValueInfo &info) {
+  if (auto whole = attributes ? attributes.getAs<TypeAttr>(kWholeTypeAttr) : TypeAttr())
+    type = whole.getValue();
   auto ranked = dyn_cast<RankedTensorType>(type);
   if (!ranked) {
     info.isToken = true;
@@ -108,17 +111,42 @@ std::string freeLayout(mlir::Value value) {
   return "{" + text;
 }
 
+/// An offered argument is given up only where a result of its size can take its memory; hosts go on
+/// using the others.
+void keepUselessDonors(ProgramInfo &info) {
+  std::vector<bool> taken(info.results.size());
+  for (const ValueInfo &argument : info.arguments)
+    if (argument.aliasedResult >= 0)
+      taken[argument.aliasedResult] = true;
+  for (ValueInfo &argument : info.arguments) {
+    if (!argument.isDonor || argument.aliasedResult >= 0 || argument.isToken ||
+        argument.isDynamic())
+      continue;
+    argument.isDonor = false;
+    for (size_t i = 0; i < info.results.size() && !argument.isDonor; ++i) {
+      const ValueInfo &result = info.results[i];
+      if (taken[i] || result.isToken || result.isDynamic() ||
+          result.memoryKind != argument.memoryKind || result.shardBytes() != argument.shardBytes())
+        continue;
+      taken[i] = argument.isDonor = true;
+    }
+  }
+}
+
 } // namespace
 
-Status inspect(ModuleOp module, func::FuncOp entry, ProgramInfo &info) {
+Result<ProgramInfo> describe(ModuleOp module, func::FuncOp entry) {
+  ProgramInfo info;
+  Devices devices = Devices::of(module);
+  info.replicas = devices.replicas;
+  info.partitions = devices.partitions;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     ValueInfo value;
     DictionaryAttr attributes = entry.getArgAttrDict(i);
     if (Status verdict =
             describeValue(entry.getArgumentTypes()[i], attributes, module, info.partitions, value);
         !verdict)
-      return Error{verdict.error().code,
-                   "argument " + std::to_string(i) + ": " + verdict.error().message};
+      return verdict.error().within("argument " + std::to_string(i));
     if (attributes) {
       if (auto alias = attributes.getAs<IntegerAttr>("tf.aliasing_output")) {
         value.aliasedResult = alias.getInt();
@@ -134,8 +162,7 @@ Status inspect(ModuleOp module, func::FuncOp entry, ProgramInfo &info) {
     if (Status verdict = describeValue(entry.getResultTypes()[i], entry.getResultAttrDict(i),
                                         module, info.partitions, value);
         !verdict)
-      return Error{verdict.error().code,
-                   "result " + std::to_string(i) + ": " + verdict.error().message};
+      return verdict.error().within("result " + std::to_string(i));
     if (value.layoutMode == "auto" && entry.getBody().hasOneBlock())
       value.layoutMode = freeLayout(entry.getBody().front().getTerminator()->getOperand(i));
     info.results.push_back(std::move(value));
@@ -146,7 +173,8 @@ Status inspect(ModuleOp module, func::FuncOp entry, ProgramInfo &info) {
       return Error{ErrorCode::InvalidArgument, "an argument is aliased to result " +
                                                    std::to_string(argument.aliasedResult) +
                                                    ", which is not there"};
-  return {};
+  keepUselessDonors(info);
+  return info;
 }
 
 } // namespace cupel::compiler

@@ -1,5 +1,6 @@
 // What a program says about its arguments and results: types, shardings, donation, memory kinds.
-// Used when an executable is made; looks at the entry function and changes nothing.
+// Used by the passes for devices and for what hosts are told; looks at the entry function and
+// changes nothing.
 
 #pragma once
 
@@ -9,8 +10,8 @@
 
 namespace cupel::compiler {
 
-/// Fills arguments and results (with the shardings the program states) of `info`, whose numbers of
-/// replicas and partitions are set.
-Status inspect(mlir::ModuleOp module, mlir::func::FuncOp entry, runtime::ProgramInfo &info);
+/// Arguments and results, with the shardings the program states, for the devices it is for (see
+/// Devices.h).
+Result<runtime::ProgramInfo> describe(mlir::ModuleOp module, mlir::func::FuncOp entry);
 
 } // namespace cupel::compiler

@@ -357,4 +357,27 @@ MemoryEstimate estimateMemory(func::FuncOp entry, ArrayRef<bool> mayReuse, Array
   return estimate;
 }
 
+int64_t temporaryBytes(func::FuncOp entry, const runtime::ProgramInfo &info,
+                       const Devices &devices) {
+  auto isTiled = [](const runtime::ValueInfo &value) {
+    return value.shards.kind == tensor::Shards::Kind::Tiled;
+  };
+  SmallVector<bool> mayReuse, isMade;
+  for (const runtime::ValueInfo &argument : info.arguments) {
+    mayReuse.push_back(argument.isDonor && !devices.isGathered());
+    isMade.push_back(devices.isGathered() && isTiled(argument));
+  }
+  MemoryEstimate memory = estimateMemory(entry, mayReuse, isMade);
+  if (!devices.isGathered())
+    return memory.peakBytes - memory.resultBytes;
+  // Whole results and the pieces that are cut of them are there at the same time.
+  int64_t pieces = 0, wholes = 0;
+  for (const runtime::ValueInfo &result : info.results)
+    (isTiled(result) ? pieces : wholes) +=
+        result.shardBytes() * (isTiled(result) ? devices.partitions : 1);
+  int64_t peak = std::max(memory.peakBytes, memory.resultBytes + pieces);
+  int64_t all = std::max<int64_t>(peak - pieces - wholes, 0);
+  return devices.view == View::Global ? all / devices.partitions : all;
+}
+
 } // namespace cupel::compiler

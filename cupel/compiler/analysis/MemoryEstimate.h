@@ -6,7 +6,8 @@
 
 #pragma once
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "cupel/compiler/analysis/Devices.h"
+#include "cupel/runtime/Executable.h"
 
 namespace cupel::compiler {
 
@@ -19,5 +20,9 @@ struct MemoryEstimate {
 /// the run and counts.
 MemoryEstimate estimateMemory(mlir::func::FuncOp entry, llvm::ArrayRef<bool> mayReuse,
                               llvm::ArrayRef<bool> isMade);
+
+/// What a run takes of each device at its worst moment, beside arguments and results.
+int64_t temporaryBytes(mlir::func::FuncOp entry, const runtime::ProgramInfo &info,
+                       const Devices &devices);
 
 } // namespace cupel::compiler

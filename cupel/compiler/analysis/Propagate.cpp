@@ -3,24 +3,15 @@
 #include "cupel/ir/sdy/SdyAxes.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/ShardsOf.h"
-#include "cupel/calls/CustomCall.h"
 
 #include "mlir/IR/SymbolTable.h"
 
-#include <cstring>
 #include <map>
 #include <numeric>
 
 namespace cupel::compiler {
 
 using namespace mlir;
-using calls::CallAttributes;
-using calls::CallHandler;
-using calls::CallRegistry;
-using calls::CallScalar;
-using calls::CustomCall;
-using runtime::ProgramInfo;
-using runtime::ValueInfo;
 using Axes = SmallVector<sdy::AxisRefAttr, 2>;
 
 namespace {
@@ -51,7 +42,9 @@ int64_t sizeOf(mlir::Value value, int64_t dim) {
   return cast<RankedTensorType>(value.getType()).getDimSize(dim);
 }
 
-class Propagation {
+} // namespace
+
+class ShardingAnalysis::Propagation {
 public:
   Propagation(ModuleOp module, func::FuncOp entry) : module(module), entry(entry) {}
 
@@ -309,128 +302,45 @@ private:
   std::vector<Link> links;
 };
 
-/// The call's own key, as its handler takes it.
-CallAttributes keyOf(stablehlo::CustomCallOp call) {
-  CallAttributes attributes;
-  for (StringRef place : {"mhlo.backend_config", "backend_config"})
-    if (auto dictionary = call->getAttrOfType<DictionaryAttr>(place))
-      if (auto key = dictionary.getAs<IntegerAttr>("key")) {
-        CallScalar scalar{tensor::DType::U64};
-        uint64_t number = key.getValue().getZExtValue();
-        std::memcpy(scalar.bits, &number, sizeof(number));
-        attributes["key"] = {scalar};
-      }
-  return attributes;
+ShardingAnalysis::ShardingAnalysis(ModuleOp module, func::FuncOp entry)
+    : propagation(std::make_unique<Propagation>(module, entry)) {
+  propagation->run();
 }
 
-/// Calls the handler with [kind], tiles and devices (see Shards).
-Status tell(const CallHandler &handler, const CallAttributes &attributes,
-            const tensor::Shards &shards) {
-  auto list = [](const std::vector<int64_t> &numbers) {
-    return tensor::Tensor::of<tensor::DType::I64>({static_cast<int64_t>(numbers.size())}, numbers);
-  };
-  tensor::Tensor operands[] = {list({static_cast<int64_t>(shards.kind)}), list(shards.tiles),
-                               list(shards.devices)};
-  auto answer =
-      handler(CustomCall{kInspectShardingTarget, operands, {}, attributes, {}, {}, {}, {}});
-  return answer ? Status{} : Error{answer.message()};
-}
+ShardingAnalysis::~ShardingAnalysis() = default;
 
-} // namespace
-
-Result<tensor::Shards> evenShards(sdy::MeshAttr mesh, ArrayRef<Axes> found,
-                                  ArrayRef<int64_t> shape) {
+sdy::TensorShardingAttr ShardingAnalysis::of(mlir::Value value) const {
+  const State *state = propagation->find(value);
+  if (!state || !state->mesh)
+    return {};
+  sdy::MeshAttr mesh = state->mesh;
   MLIRContext *context = mesh.getContext();
   SmallVector<sdy::DimensionShardingAttr> dims;
-  for (auto [size, axes] : llvm::zip(shape, found)) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  for (auto [size, axes] : llvm::zip_equal(shape, state->dims)) {
     std::optional<int64_t> parts = sdy::getShardedSize(axes, mesh);
     bool even = parts && *parts && size % *parts == 0;
     dims.push_back(sdy::DimensionShardingAttr::get(
         context, even ? ArrayRef<sdy::AxisRefAttr>(axes) : ArrayRef<sdy::AxisRefAttr>(),
         /*is_closed=*/true, std::nullopt));
   }
-  return reference::shardsOf(
-      sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum), mesh);
+  return sdy::TensorShardingAttr::get(context, mesh, dims, {}, {}, sdy::ReductionOp::Sum);
 }
 
-Status reportShardings(ModuleOp module, func::FuncOp entry, RunsOutside outside) {
-  SmallVector<stablehlo::CustomCallOp> inquiries;
-  module.walk([&](stablehlo::CustomCallOp call) {
-    if (call.getCallTargetName() == kInspectShardingTarget && call->getNumOperands() == 1 &&
-        call->use_empty())
-      inquiries.push_back(call);
-  });
-  auto handler = inquiries.empty() ? nullptr : CallRegistry::get().find(kInspectShardingTarget);
-  if (!handler)
-    return {};
-  Propagation propagation(module, entry);
-  propagation.run();
-  std::vector<std::pair<CallAttributes, tensor::Shards>> answers;
-  for (stablehlo::CustomCallOp call : inquiries) {
-    mlir::Value value = call->getOperand(0);
-    tensor::Shards shards = tensor::Shards::replicated();
-    if (call->getParentOfType<sdy::ManualComputationOp>()) {
-      shards.kind = tensor::Shards::Kind::Manual;
-    } else if (const State *state = propagation.find(value);
-               state && state->mesh && rankOf(value) > 0) {
-      Result<tensor::Shards> found =
-          evenShards(state->mesh, state->dims, cast<RankedTensorType>(value.getType()).getShape());
-      if (found)
-        shards = std::move(*found);
-    }
-    answers.emplace_back(keyOf(call), std::move(shards));
-    call.erase();
-  }
-  Status told;
-  outside([&] {
-    for (auto &[attributes, shards] : answers)
-      if (told)
-        told = tell(*handler, attributes, shards);
-  });
-  return told;
+std::optional<tensor::Shards> ShardingAnalysis::shardsOf(mlir::Value value) const {
+  sdy::TensorShardingAttr sharding = of(value);
+  if (!sharding)
+    return std::nullopt;
+  Result<tensor::Shards> shards =
+      reference::shardsOf(sharding, propagation->find(value)->mesh);
+  return shards ? std::optional(std::move(*shards)) : std::nullopt;
 }
 
-void forEachSharding(
-    ModuleOp module, func::FuncOp entry,
-    llvm::function_ref<void(mlir::Value, sdy::MeshAttr, ArrayRef<SmallVector<sdy::AxisRefAttr, 2>>)>
-        found) {
-  Propagation propagation(module, entry);
-  propagation.run();
-  for (const auto &[value, state] : propagation.all())
+void ShardingAnalysis::forEach(
+    llvm::function_ref<void(mlir::Value, sdy::MeshAttr, ArrayRef<Axes>)> found) const {
+  for (const auto &[value, state] : propagation->all())
     if (state.mesh)
       found(value, state.mesh, state.dims);
-}
-
-void propagateShardings(ModuleOp module, func::FuncOp entry, const std::vector<bool> &mayGet,
-                        ProgramInfo &info) {
-  if (info.partitions == 1)
-    return;
-  auto allowed = [&](size_t i) {
-    return mayGet.empty() ? false : mayGet.size() == 1 ? mayGet[0] : i < mayGet.size() && mayGet[i];
-  };
-  bool any = false;
-  for (size_t i = 0; i < info.results.size(); ++i)
-    any |= !info.results[i].hasShards && !info.results[i].isToken && allowed(i);
-  if (!any)
-    return;
-  Propagation propagation(module, entry);
-  propagation.run();
-  for (auto [i, value] : llvm::enumerate(entry.getBody().front().getTerminator()->getOperands())) {
-    ValueInfo &result = info.results[i];
-    const State *state = propagation.find(value);
-    if (result.hasShards || result.isToken || !allowed(i) || !state || !state->mesh ||
-        state->dims.size() != result.shape.size())
-      continue;
-    Result<tensor::Shards> shards = evenShards(state->mesh, state->dims, result.shape);
-    if (!shards || !shards->isEven(result.shape))
-      continue;
-    bool fits = llvm::all_of(
-        shards->devices, [&](int64_t device) { return device >= 0 && device < info.partitions; });
-    if (!fits)
-      continue;
-    result.shards = std::move(*shards);
-    result.hasShards = true;
-  }
 }
 
 } // namespace cupel::compiler

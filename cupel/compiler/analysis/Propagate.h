@@ -1,42 +1,44 @@
-// Shardings for results that the program leaves open, found by following dimensions from where
-// shardings are stated (arguments, constraints, results) through operations. What comes out decides
-// only where pieces of results lie, never their values.
+// Shardings that follow from those a program states: found by following dimensions from arguments,
+// constraints and manual computations through operations. Used by the passes that give results a
+// sharding, answer questions about it and split programs. What comes out decides only where pieces
+// lie, never their values.
 
 #pragma once
 
 #include "cupel/ir/sdy/Sdy.h"
-#include "cupel/runtime/Executable.h"
+#include "cupel/tensor/Shards.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
 
 namespace cupel::compiler {
 
 /// Runs work that must not keep others from the program's context: it may wait for locks of its
 /// own, such as Python's, whose holders may wait for the context.
-using RunsOutside = llvm::function_ref<void(llvm::function_ref<void()>)>;
+using RunsOutside = std::function<void(llvm::function_ref<void()>)>;
 
-/// A custom call that asks how its operand is split.
-inline constexpr char kInspectShardingTarget[] = "cupel_inspect_sharding";
+class ShardingAnalysis {
+public:
+  ShardingAnalysis(mlir::ModuleOp module, mlir::func::FuncOp entry);
+  ~ShardingAnalysis();
 
-/// Tells the handler of that name, if somebody registered one, and takes the calls out. The handler
-/// is called outside: see RunsOutside.
-Status reportShardings(mlir::ModuleOp module, mlir::func::FuncOp entry, RunsOutside outside);
+  /// The sharding found for a value, in the dimensions that it cuts evenly; null if there is none.
+  sdy::TensorShardingAttr of(mlir::Value value) const;
 
-/// Calls with every value that a sharding was found for, the mesh and the axes of each dimension.
-void forEachSharding(
-    mlir::ModuleOp module, mlir::func::FuncOp entry,
-    llvm::function_ref<void(mlir::Value, sdy::MeshAttr,
-                            llvm::ArrayRef<llvm::SmallVector<sdy::AxisRefAttr, 2>>)>
-        found);
+  /// The same as tiles and devices.
+  std::optional<tensor::Shards> shardsOf(mlir::Value value) const;
 
-/// The tiles of a sharding that was found, in dimensions that it cuts evenly.
-Result<tensor::Shards> evenShards(sdy::MeshAttr mesh,
-                                  llvm::ArrayRef<llvm::SmallVector<sdy::AxisRefAttr, 2>> dims,
-                                  llvm::ArrayRef<int64_t> shape);
+  /// Calls with every value that a sharding was found for, the mesh and the axes of each dimension.
+  void forEach(llvm::function_ref<void(mlir::Value, sdy::MeshAttr,
+                                       llvm::ArrayRef<llvm::SmallVector<sdy::AxisRefAttr, 2>>)>
+                   found) const;
 
-/// Fills the shards of results of `info` that have none and may get some; every piece is of the
-/// same size.
-void propagateShardings(mlir::ModuleOp module, mlir::func::FuncOp entry,
-                        const std::vector<bool> &mayGet, runtime::ProgramInfo &info);
+private:
+  class Propagation;
+  std::unique_ptr<Propagation> propagation;
+};
 
 } // namespace cupel::compiler

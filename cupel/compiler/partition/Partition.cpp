@@ -1,13 +1,12 @@
 #include "cupel/compiler/partition/Partition.h"
 
-#include "cupel/reference/ShardsOf.h"
+#include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/analysis/Propagate.h"
-#include "cupel/compiler/passes/CombineReductions.h"
-#include "cupel/compiler/passes/InlineCalls.h"
 #include "cupel/compiler/partition/Partitioner.h"
+#include "cupel/reference/Plan.h"
+#include "cupel/reference/ShardsOf.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace cupel::compiler {
@@ -25,22 +24,30 @@ static bool isStaticTensor(mlir::Type type) {
          (ranked.getElementType().isIntOrFloat() || isa<ComplexType>(ranked.getElementType()));
 }
 
-bool Partitioner::run(const ProgramInfo &info) {
-  if (device.deviceCount() != info.partitions)
-    return false;
+bool Partitioner::refuse(const llvm::Twine &why) {
+  if (reason.empty())
+    reason = why.str();
+  return false;
+}
+
+Status Partitioner::run(const ProgramInfo &info) {
+  auto give = [&](const llvm::Twine &otherwise) {
+    refuse(otherwise);
+    return Error{ErrorCode::Unsupported, reason};
+  };
   findHints();
   SmallVector<Split> arguments, results;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i)
     if (!boundary(entry.getArgument(i),
                   entry.getArgAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"),
                   info.arguments[i], arguments))
-      return false;
+      return give("").within("argument " + std::to_string(i));
   Operation *end = entry.getBody().front().getTerminator();
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
     if (!boundary(end->getOperand(i),
                   entry.getResultAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"),
                   info.results[i], results))
-      return false;
+      return give("").within("result " + std::to_string(i));
 
   SmallVector<mlir::Type> argumentTypes, resultTypes;
   for (auto [argument, split] : llvm::zip_equal(entry.getArguments(), arguments))
@@ -49,26 +56,27 @@ bool Partitioner::run(const ProgramInfo &info) {
     resultTypes.push_back(device.pieceType(value.getType(), split));
   OpBuilder &builder = device.builder;
   builder.setInsertionPoint(entry);
-  auto made = builder.create<func::FuncOp>(
-      entry.getLoc(), "main", FunctionType::get(module.getContext(), argumentTypes, resultTypes));
+  auto made =
+      builder.create<func::FuncOp>(entry.getLoc(), entry.getName(), entry.getFunctionType());
   if (ArrayAttr attributes = entry.getAllArgAttrs())
     made.setAllArgAttrs(attributes);
   if (ArrayAttr attributes = entry.getAllResultAttrs())
     made.setAllResultAttrs(attributes);
+  holdPieces(made, FunctionType::get(module.getContext(), argumentTypes, resultTypes));
   Block *block = made.addEntryBlock();
   builder.setInsertionPointToStart(block);
   for (auto [i, argument] : llvm::enumerate(entry.getArguments()))
     map[argument] = {block->getArgument(i), arguments[i], !arguments[i].unreduced.empty()};
   if (!lower(entry.getBody().front()))
-    return false;
+    return give("an operation cannot be split");
   SmallVector<mlir::Value> values;
   for (auto [value, split] : llvm::zip_equal(end->getOperands(), results))
     values.push_back(as(value, split));
   builder.create<func::ReturnOp>(end->getLoc(), values);
   if (failed)
-    return false;
+    return give("the results cannot be split");
   entry.erase();
-  return true;
+  return {};
 }
 
 int Partitioner::wholeAxis(sdy::AxisRefAttr axis) const {
@@ -100,19 +108,19 @@ std::optional<Split> Partitioner::splitOf(sdy::TensorShardingAttr sharding) {
 bool Partitioner::boundary(mlir::Value value, sdy::TensorShardingAttr sharding,
                            const ValueInfo &info, SmallVector<Split> &splits) {
   if (!isStaticTensor(value.getType()))
-    return false;
+    return refuse("it is no tensor of numbers whose sizes are known");
   Split split = Split::whole(rankOf(value));
   if (sharding) {
     std::optional<Split> stated = splitOf(sharding);
     if (!stated || stated->dims.size() != split.dims.size())
-      return false;
+      return refuse("its sharding is of another mesh, of parts of axes, or no sum");
     split = *stated;
   } else if (info.hasShards) {
     if (auto it = hints.find(value); it != hints.end())
       split.dims = it->second;
   }
   if (!device.isEven(value.getType(), split))
-    return false;
+    return refuse("its pieces are uneven");
   // The same in the words of hosts.
   SmallVector<sdy::DimensionShardingAttr> dims;
   auto axisRef = [&](int axis) {
@@ -128,14 +136,13 @@ bool Partitioner::boundary(mlir::Value value, sdy::TensorShardingAttr sharding,
       mesh);
   Shards held = info.hasShards ? info.shards : Shards::replicated();
   if (!shards || *shards != held)
-    return false;
+    return refuse("devices do not hold it along the axes of the mesh");
   splits.push_back(std::move(split));
   return true;
 }
 
 void Partitioner::findHints() {
-  forEachSharding(
-      module, entry,
+  ShardingAnalysis(module, entry).forEach(
       [&](mlir::Value value, sdy::MeshAttr its, ArrayRef<SmallVector<sdy::AxisRefAttr, 2>> dims) {
         if (its != mesh || !isStaticTensor(value.getType()) ||
             static_cast<int64_t>(dims.size()) != rankOf(value))
@@ -264,7 +271,8 @@ Split Partitioner::common(Operation &op, ArrayRef<mlir::Value> operands,
 bool Partitioner::lower(Block &block) {
   for (Operation &op : block.without_terminator())
     if (!lower(op) || failed)
-      return false;
+      return refuse(op.getName().getStringRef() + " at " +
+                    reference::describeLocation(op.getLoc()) + " cannot be split");
   return true;
 }
 
@@ -320,42 +328,39 @@ bool Partitioner::isAlikeEverywhere(Operation &op) {
 }
 
 /// The one mesh of several devices that the program speaks of.
-static sdy::MeshAttr onlyMesh(ModuleOp module) {
+static Result<sdy::MeshAttr> onlyMesh(ModuleOp module) {
   sdy::MeshAttr found;
   for (sdy::MeshOp op : module.getOps<sdy::MeshOp>()) {
     sdy::MeshAttr mesh = op.getMesh();
     if (mesh.isMaximal() || mesh.getAxes().empty() || mesh == found)
       continue;
     if (found)
-      return {};
+      return Error{ErrorCode::Unsupported, "it speaks of several meshes"};
     found = mesh;
   }
+  if (!found)
+    return Error{ErrorCode::Unsupported, "it speaks of no mesh of several devices"};
   return found;
 }
 
-OwningOpRef<ModuleOp> partition(ModuleOp given, const ProgramInfo &info) {
-  sdy::MeshAttr mesh = onlyMesh(given);
-  if (!mesh || info.replicas != 1 || info.partitions < 2)
-    return {};
-  Result<int64_t> count = reference::deviceCount(mesh);
-  if (!count || *count != info.partitions)
-    return {};
+Status partition(ModuleOp module, func::FuncOp entry, const ProgramInfo &info) {
+  Result<sdy::MeshAttr> mesh = onlyMesh(module);
+  if (!mesh)
+    return mesh.error();
   // Every device once, in any order.
-  SmallVector<int64_t> ids(mesh.getDeviceIds());
+  Result<int64_t> count = reference::deviceCount(*mesh);
+  SmallVector<int64_t> ids(mesh->getDeviceIds());
   llvm::sort(ids);
+  bool isAll = count && *count == info.partitions &&
+               (ids.empty() || static_cast<int64_t>(ids.size()) == *count);
   for (auto [i, id] : llvm::enumerate(ids))
-    if (id != static_cast<int64_t>(i) || static_cast<int64_t>(ids.size()) != *count)
-      return {};
-  OwningOpRef<ModuleOp> module = given.clone();
-  auto entry = module->lookupSymbol<func::FuncOp>("main");
-  if (!entry || entry.isExternal() || !entry.getBody().hasOneBlock() || !inlineCalls(entry))
-    return {};
-  if (!Partitioner(*module, entry, mesh).run(info))
-    return {};
-  combineReductions(*module);
-  if (mlir::failed(verify(*module)))
-    return {};
-  return module;
+    isAll &= id == static_cast<int64_t>(i);
+  if (!isAll)
+    return Error{ErrorCode::Unsupported,
+                 "its mesh is not of the " + std::to_string(info.partitions) + " devices"};
+  if (entry.isExternal() || !entry.getBody().hasOneBlock())
+    return Error{ErrorCode::Unsupported, "it has several blocks"};
+  return Partitioner(module, entry, *mesh).run(info);
 }
 
 } // namespace cupel::compiler

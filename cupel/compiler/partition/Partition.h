@@ -1,20 +1,20 @@
 // The partitioner: a program on whole tensors becomes what each of its devices runs on the pieces
-// which that device holds, with collectives where pieces of others are needed. Used by executables
-// where it takes less work than computing whole tensors once. Operations without a rule are
-// computed on whole tensors by every device; a program with anything that cannot be split (tokens,
-// calls to the outside, uneven pieces, several meshes) is left as it is.
+// which that device holds, with collectives where pieces of others are needed. Used by the pass
+// partition. Operations without a rule are computed on whole tensors by every device; a program
+// with anything that cannot be split (tokens, calls to the outside, uneven pieces, several meshes)
+// is refused with the reason.
 
 #pragma once
 
 #include "cupel/runtime/Executable.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 
 namespace cupel::compiler {
 
-/// The module for one device, with arguments and results as `info` says that devices hold them;
-/// null where there is none. The given module stays as it is.
-mlir::OwningOpRef<mlir::ModuleOp> partition(mlir::ModuleOp module, const runtime::ProgramInfo &info);
+/// `entry`, without calls, becomes what one device runs, with arguments and results as `info` says
+/// that devices hold them. Otherwise why not; then the module is half made and of no use.
+Status partition(mlir::ModuleOp module, mlir::func::FuncOp entry, const runtime::ProgramInfo &info);
 
 } // namespace cupel::compiler

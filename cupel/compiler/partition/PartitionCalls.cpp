@@ -139,7 +139,8 @@ struct Call {
 
 class CallsPartition {
 public:
-  CallsPartition(ModuleOp module, func::FuncOp entry, int64_t partitions, RunsOutside outside)
+  CallsPartition(ModuleOp module, func::FuncOp entry, int64_t partitions,
+                 const RunsOutside &outside)
       : module(module), entry(entry), partitions(partitions), outside(outside) {}
 
   Result<bool> run();
@@ -158,19 +159,12 @@ private:
   ModuleOp module;
   func::FuncOp entry;
   int64_t partitions;
-  RunsOutside outside;
+  const RunsOutside &outside;
 };
 
 /// Finds out how operands and results of calls lie.
 Status CallsPartition::describe(MutableArrayRef<Call> calls) {
-  llvm::DenseMap<mlir::Value, Shards> found;
-  forEachSharding(module, entry, [&](mlir::Value value, sdy::MeshAttr mesh, auto dims) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type || !type.hasStaticShape())
-      return;
-    if (Result<Shards> shards = evenShards(mesh, dims, type.getShape()))
-      found[value] = std::move(*shards);
-  });
+  ShardingAnalysis shardings(module, entry);
   for (Call &call : calls) {
     auto fill = [&](ValueRange values, std::vector<PlacedValue> &placed) -> Status {
       placed.clear();
@@ -182,7 +176,8 @@ Status CallsPartition::describe(MutableArrayRef<Call> calls) {
         Result<tensor::ElementType> element = reference::elementTypeOf(type.getElementType());
         if (!element)
           return element.error();
-        placed.push_back({element->storage, reference::shapeOf(type), found.lookup(value)});
+        placed.push_back({element->storage, reference::shapeOf(type),
+                          shardings.shardsOf(value).value_or(Shards())});
       }
       return {};
     };
@@ -380,7 +375,7 @@ Result<bool> CallsPartition::run() {
 } // namespace
 
 Result<bool> partitionCalls(ModuleOp module, func::FuncOp entry, int64_t partitions,
-                            RunsOutside outside) {
+                            const RunsOutside &outside) {
   return CallsPartition(module, entry, partitions, outside).run();
 }
 

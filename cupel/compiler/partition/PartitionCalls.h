@@ -11,6 +11,6 @@ namespace cupel::compiler {
 /// Whether there was any such call. An error where an author fails, or answers with what does not
 /// fit the program.
 Result<bool> partitionCalls(mlir::ModuleOp module, mlir::func::FuncOp entry, int64_t partitions,
-                            RunsOutside outside);
+                            const RunsOutside &outside);
 
 } // namespace cupel::compiler

@@ -379,5 +379,28 @@ TEST(PartitionTest, LeavesAloneWhatItCannotSplit) {
   EXPECT_TRUE(has(heavy, "tensor<8x4xf32>")) << heavy.text;
 }
 
+TEST(PartitionTest, SaysWhyItCannotSplit) {
+  const std::string uneven = R"(
+    sdy.mesh @mesh = <["x"=2]>
+    func.func @main(%a: tensor<5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<5xf32> {
+      return %a : tensor<5xf32>
+    })";
+  CompileOptions options;
+  options.partitions = 2;
+  auto whole = compile(uneven, options);
+  ASSERT_TRUE(whole) << whole.message();
+  EXPECT_EQ((*whole)->info().notes.at("partition"), "whole (argument 0: its pieces are uneven)");
+  options.isStrict = true;
+  auto strict = compile(uneven, options);
+  ASSERT_FALSE(strict);
+  EXPECT_EQ(strict.error().code, ErrorCode::Unsupported);
+  EXPECT_NE(strict.message().find("argument 0: its pieces are uneven"), std::string::npos);
+  // Who asks for whole tensors is not told about them.
+  options.splitsWork = false;
+  auto asked = compile(uneven, options);
+  ASSERT_TRUE(asked) << asked.message();
+  EXPECT_TRUE((*asked)->info().notes.empty());
+}
+
 } // namespace
 } // namespace cupel::compiler

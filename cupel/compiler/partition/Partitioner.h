@@ -33,7 +33,7 @@ public:
   Partitioner(mlir::ModuleOp module, mlir::func::FuncOp entry, sdy::MeshAttr mesh)
       : module(module), entry(entry), mesh(mesh), device(module.getContext(), mesh) {}
 
-  bool run(const runtime::ProgramInfo &info);
+  Status run(const runtime::ProgramInfo &info);
 
 private:
   //===--------------------------------------------------------------------===//
@@ -43,6 +43,9 @@ private:
   /// The number of an axis; -1 for a part of one, which no rule knows.
   int wholeAxis(sdy::AxisRefAttr axis) const;
   std::optional<Split> splitOf(sdy::TensorShardingAttr sharding);
+
+  /// Notes why the program cannot be split, for those who ask; false, for those who return it.
+  bool refuse(const llvm::Twine &why);
 
   /// How devices hold an argument or a result; false if not in a way that we can say.
   bool boundary(mlir::Value value, sdy::TensorShardingAttr sharding, const runtime::ValueInfo &info,
@@ -165,6 +168,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::SmallVector<MeshAxes, 4>> hints;
   Local nothing;
   bool failed = false;
+  std::string reason; // Why something cannot be split; the first one that was found.
 };
 
 } // namespace cupel::compiler

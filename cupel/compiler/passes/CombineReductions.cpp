@@ -1,12 +1,16 @@
 #include "cupel/compiler/passes/CombineReductions.h"
 
+#include "cupel/compiler/passes/Passes.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include "mlir/IR/OperationSupport.h"
 
+using namespace mlir;
+
 namespace cupel::compiler {
 
-using namespace mlir;
+#define GEN_PASS_DEF_COMBINEREDUCTIONS
+#include "cupel/compiler/passes/Passes.h.inc"
 
 namespace {
 
@@ -64,5 +68,13 @@ void combineReductions(Operation *root) {
     combine(group);
   });
 }
+
+namespace {
+
+struct CombineReductionsPass : public impl::CombineReductionsBase<CombineReductionsPass> {
+  void runOnOperation() override { combineReductions(getOperation()); }
+};
+
+} // namespace
 
 } // namespace cupel::compiler

@@ -1,5 +1,6 @@
-// Collectives that follow each other without need become one: devices meet less often. Used by the
-// partitioner, which makes them one by one.
+// Collectives that follow each other without need become one: devices meet less often. The pass
+// combine-reductions wraps it; the pass partition calls it, since the partitioner makes them one by
+// one.
 
 #pragma once
 

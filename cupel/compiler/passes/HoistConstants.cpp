@@ -3,6 +3,8 @@
 #include "cupel/compiler/passes/Passes.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 
 namespace cupel::compiler {
@@ -51,8 +53,8 @@ struct HoistConstantsPass : public impl::HoistConstantsBase<HoistConstantsPass> 
 
 ElementsAttr constantOf(Value value, const SymbolTable &symbols) {
   Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast_or_null<stablehlo::ConstantOp>(op))
-    return constant.getValue().getType() == value.getType() ? constant.getValue() : nullptr;
+  if (ElementsAttr constant; op && matchPattern(op, m_Constant(&constant)))
+    return constant.getType() == value.getType() ? constant : nullptr;
   auto call = dyn_cast_or_null<func::CallOp>(op);
   if (!call || call->getNumOperands() != 0)
     return nullptr;
@@ -63,9 +65,9 @@ ElementsAttr constantOf(Value value, const SymbolTable &symbols) {
   Operation *terminator = callee.getBody().front().getTerminator();
   if (index >= terminator->getNumOperands())
     return nullptr;
-  auto constant = terminator->getOperand(index).getDefiningOp<stablehlo::ConstantOp>();
-  return constant && constant.getValue().getType() == value.getType() ? constant.getValue()
-                                                                      : nullptr;
+  ElementsAttr constant;
+  bool isKnown = matchPattern(terminator->getOperand(index), m_Constant(&constant));
+  return isKnown && constant.getType() == value.getType() ? constant : nullptr;
 }
 
 std::vector<ElementsAttr> hoistConstants(ModuleOp module) {

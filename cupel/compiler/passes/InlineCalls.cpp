@@ -1,13 +1,18 @@
 #include "cupel/compiler/passes/InlineCalls.h"
 
+#include "cupel/compiler/analysis/Devices.h"
+#include "cupel/compiler/passes/Passes.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 
+using namespace mlir;
+
 namespace cupel::compiler {
 
-using namespace mlir;
+#define GEN_PASS_DEF_INLINECALLS
+#include "cupel/compiler/passes/Passes.h.inc"
 
 bool inlineCalls(func::FuncOp entry) {
   constexpr int64_t kMostOperations = 20'000;
@@ -55,5 +60,20 @@ bool inlineCalls(func::FuncOp entry) {
       }
   return true;
 }
+
+namespace {
+
+struct InlineCallsPass : public impl::InlineCallsBase<InlineCallsPass> {
+  void runOnOperation() override {
+    func::FuncOp entry = entryOf(getOperation());
+    if (entry && !entry.isExternal() && !inlineCalls(entry)) {
+      entry.emitError("its calls cannot be put in line: one calls itself or is only declared, or "
+                      "there are too many");
+      signalPassFailure();
+    }
+  }
+};
+
+} // namespace
 
 } // namespace cupel::compiler

@@ -1,5 +1,5 @@
 // Puts the bodies of functions and composites where they are called, so that what looks at a whole
-// program sees one function. Used by the partitioner.
+// program sees one function. The pass inline-calls wraps it; the pass partition calls it.
 
 #pragma once
 

@@ -78,13 +78,6 @@ public:
 } // namespace
 
 LogicalResult lowerChlo(ModuleOp module) {
-  MLIRContext *context = module.getContext();
-  RewritePatternSet patterns(context);
-  populateLowerChloPatterns(patterns);
-  FrozenRewritePatternSet frozen(std::move(patterns));
-  PatternApplicator applicator(frozen);
-  applicator.applyDefaultCostModel();
-
   // Patterns make no chlo operations, so one walk is enough, inner regions first. A greedy driver
   // would also fold, hoist and delete what is none of our business.
   SmallVector<Operation *> ops;
@@ -92,6 +85,14 @@ LogicalResult lowerChlo(ModuleOp module) {
     if (isa_and_nonnull<chlo::ChloDialect>(op->getDialect()))
       ops.push_back(op);
   });
+  if (ops.empty())
+    return success();
+  MLIRContext *context = module.getContext();
+  RewritePatternSet patterns(context);
+  populateLowerChloPatterns(patterns);
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  PatternApplicator applicator(frozen);
+  applicator.applyDefaultCostModel();
   Rewriter rewriter(context);
   LogicalResult result = success();
   for (Operation *op : ops) {

@@ -14,7 +14,7 @@ namespace cupel::compiler {
 #define GEN_PASS_DECL
 #include "cupel/compiler/passes/Passes.h.inc"
 
-/// Makes all passes known by their names.
+/// Makes all passes and pipelines known by their names.
 void registerPasses();
 
 } // namespace cupel::compiler

@@ -68,4 +68,125 @@ def RoundToTypes : Pass<"round-to-types", "mlir::ModuleOp"> {
   let dependentDialects = ["::cupel::stablehlo::StablehloDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// A program for devices. The pipeline compile-for-devices runs these in this order.
+//===----------------------------------------------------------------------===//
+
+def RewriteCalls : Pass<"rewrite-calls", "mlir::ModuleOp"> {
+  let summary = "Replace custom calls for which the program has operations";
+  let description = [{
+    ApproxTopK is computed exactly (a sort and a slice), CustomSPMDPartitioning becomes a call of the
+    computation it names, AllocateBuffer a constant of zeros. A call that is not as it should be
+    stays, and is reported by its name when the program is planned. Composites that frameworks make of
+    chlo's hyperbolic functions become these again for complex numbers: the decomposition that comes
+    with them loses all digits near the axes.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::cupel::chlo::ChloDialect",
+                           "::cupel::stablehlo::StablehloDialect"];
+}
+
+def SkipOverhangingWindows : Pass<"skip-overhanging-windows", "mlir::ModuleOp"> {
+  let summary = "Let a scatter skip a window whole of which a part hangs over an edge";
+  let description = [{
+    As XLA does, and programs of JAX mean. Without it only the elements that are outside are skipped,
+    as the specification says. Marks every scatter with `cupel.skip_whole_windows`.
+  }];
+}
+
+def AssignDevices : Pass<"assign-devices", "mlir::ModuleOp"> {
+  let summary = "Say how many devices the program is for, and what each of them runs";
+  let description = [{
+    Writes the module's attribute `cupel.devices`. The view is `global` (computed once for each
+    replica, on whole tensors) unless the program takes pieces of tensors itself by the custom calls of
+    GSPMD's form (`per_device`), or `own` says that it is not written on whole tensors and it speaks of
+    no pieces either (`own`: every device runs it on what that device is given).
+  }];
+  let options = [
+    Option<"replicas", "replicas", "int64_t", "1", "How often the program is run side by side">,
+    Option<"partitions", "partitions", "int64_t", "1", "The devices that each replica is spread over">,
+    Option<"own", "own", "bool", "false", "The program is what each device runs on what it is given">
+  ];
+}
+
+def ReportShardings : Pass<"report-shardings", "mlir::ModuleOp"> {
+  let summary = "Answer custom calls that ask how their operand is split";
+  let description = [{
+    Calls of `cupel_inspect_sharding` are answered by the handler that somebody registered under that
+    name, and taken out. Without a handler they stay.
+  }];
+}
+
+def PropagateShardings : Pass<"propagate-shardings", "mlir::ModuleOp"> {
+  let summary = "Give results of the program the shardings that follow from those it states";
+  let description = [{
+    Follows dimensions from where shardings are stated through the program. A result that has none, may
+    get one, and is cut into even pieces by the one that was found gets it as `sdy.sharding`: that
+    decides where its pieces lie and never what they are.
+  }];
+  let options = [
+    ListOption<"results", "results", "int64_t",
+               "1 for results that may get one, 0 for others; a single entry stands for all">
+  ];
+}
+
+def EnterManualComputation : Pass<"enter-manual-computation", "mlir::ModuleOp"> {
+  let summary = "Make a program that is one sdy.manual_computation what each device runs";
+  let description = [{
+    Where the computation takes all arguments and gives all results, just as devices hold them, and
+    leaves no axis to the compiler, main becomes its body. Arguments and results have the types of
+    pieces afterwards, and those of whole tensors as `cupel.whole_type`; the view is `own`.
+  }];
+}
+
+def InlineCalls : Pass<"inline-calls", "mlir::ModuleOp"> {
+  let summary = "Put the bodies of functions and composites where main calls them";
+  let description = [{
+    Functions that nobody calls any more are taken out. A program that would become too large, or that
+    calls itself, is an error.
+  }];
+}
+
+def Partition : Pass<"partition", "mlir::ModuleOp"> {
+  let summary = "Split a program on whole tensors over the devices that hold the pieces";
+  let description = [{
+    main becomes what each device runs on the pieces it holds, with collectives where it needs what
+    others have; the view is `own` and arguments and results have `cupel.whole_type`. Needs
+    `assign-devices`. A program of which nothing is split is left alone. One that cannot be split stays
+    as it is, with a warning that says why (an error if `strict`) and the reason as the module's
+    attribute `cupel.not_partitioned`; so does, without either, one whose pieces would take much more
+    work than the whole.
+  }];
+  let options = [
+    Option<"strict", "strict", "bool", "false", "What cannot be split is an error">
+  ];
+  let dependentDialects = ["::cupel::stablehlo::StablehloDialect"];
+}
+
+def CombineReductions : Pass<"combine-reductions", "mlir::ModuleOp"> {
+  let summary = "Make one all_reduce of those that follow each other without need";
+  let description = [{
+    Of a block: those of the same groups, elements and computation of which none needs another's result.
+    Devices meet less often. Done by `partition` to what it makes.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// What analyses find, as remarks. The program stays as it is.
+//===----------------------------------------------------------------------===//
+
+def PrintCost : Pass<"print-cost", "mlir::ModuleOp"> {
+  let summary = "Remark what one run of the program costs, by estimate";
+}
+
+def PrintMemory : Pass<"print-memory", "mlir::ModuleOp"> {
+  let summary = "Remark on the memory that a run takes at its worst moment, by estimate";
+  let description = [{
+    Beside arguments; of each device, as `assign-devices` and the passes behind it say.
+  }];
+}
+
+def PrintShardings : Pass<"print-shardings", "mlir::ModuleOp"> {
+  let summary = "Remark on the sharding of every value for which one was found";
+}
+
 #endif // CUPEL_COMPILER_PASSES_TD

@@ -1,4 +1,5 @@
 #include "cupel/compiler/passes/Passes.h"
+#include "cupel/compiler/passes/Pipelines.h"
 
 namespace cupel::compiler {
 
@@ -7,6 +8,9 @@ namespace generated {
 #include "cupel/compiler/passes/Passes.h.inc"
 } // namespace generated
 
-void registerPasses() { generated::registerCupelPasses(); }
+void registerPasses() {
+  generated::registerCupelPasses();
+  registerPipelines();
+}
 
 } // namespace cupel::compiler

@@ -1,5 +1,4 @@
-#include "cupel/compiler/passes/RewriteCalls.h"
-
+#include "cupel/compiler/passes/Passes.h"
 #include "cupel/ir/chlo/Chlo.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
@@ -8,9 +7,12 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TypeUtilities.h"
 
+using namespace mlir;
+
 namespace cupel::compiler {
 
-using namespace mlir;
+#define GEN_PASS_DEF_REWRITECALLS
+#include "cupel/compiler/passes/Passes.h.inc"
 
 namespace {
 
@@ -159,8 +161,6 @@ void restoreHyperbolic(stablehlo::CompositeOp composite) {
   composite->erase();
 }
 
-} // namespace
-
 void rewriteCalls(ModuleOp module) {
   SmallVector<stablehlo::CompositeOp> composites;
   module.walk([&](stablehlo::CompositeOp composite) { composites.push_back(composite); });
@@ -185,5 +185,11 @@ void rewriteCalls(ModuleOp module) {
     if (SymbolTable::symbolKnownUseEmpty(comparator, module))
       comparator.erase();
 }
+
+struct RewriteCallsPass : public impl::RewriteCallsBase<RewriteCallsPass> {
+  void runOnOperation() override { rewriteCalls(getOperation()); }
+};
+
+} // namespace
 
 } // namespace cupel::compiler

@@ -4,10 +4,8 @@ namespace cupel::frontends {
 
 using namespace mlir;
 
-SmallVector<Value>
-composite(HloBuilder &b, stablehlo::Composite which, ValueRange operands,
-          ArrayRef<CompositeAttribute> attributes,
-          const std::function<SmallVector<Value>(HloBuilder &, ValueRange)> &body) {
+SmallVector<Value> composite(HloBuilder &b, stablehlo::Composite which, ValueRange operands,
+                             ArrayRef<CompositeAttribute> attributes, const CompositeBody &body) {
   if (!b.keepsComposites())
     return body(b, operands);
   const stablehlo::CompositeForm &form = stablehlo::formOf(which);

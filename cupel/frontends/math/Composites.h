@@ -15,11 +15,12 @@ struct CompositeAttribute {
   std::variant<int64_t, double, bool, llvm::StringRef, llvm::ArrayRef<int64_t>> value;
 };
 
+using CompositeBody = std::function<llvm::SmallVector<mlir::Value>(HloBuilder &, mlir::ValueRange)>;
 /// The body becomes the decomposition; it sees its arguments only. Attributes are those of the
 /// table, all of them and in its order.
-llvm::SmallVector<mlir::Value>
-composite(HloBuilder &b, stablehlo::Composite which, mlir::ValueRange operands,
-          llvm::ArrayRef<CompositeAttribute> attributes,
-          const std::function<llvm::SmallVector<mlir::Value>(HloBuilder &, mlir::ValueRange)> &body);
+llvm::SmallVector<mlir::Value> composite(HloBuilder &b, stablehlo::Composite which,
+                                         mlir::ValueRange operands,
+                                         llvm::ArrayRef<CompositeAttribute> attributes,
+                                         const CompositeBody &body);
 
 } // namespace cupel::frontends

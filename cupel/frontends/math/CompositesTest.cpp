@@ -1,5 +1,5 @@
-// What each layer is written as: name, operands and attributes as the table has them, decompositions
-// in place where composites are not kept.
+// What each layer is written as: name, operands and attributes as the table has them, and
+// decompositions in place where composites are not kept.
 
 #include "cupel/frontends/math/Composites.h"
 #include "cupel/frontends/math/Activations.h"

@@ -1,4 +1,5 @@
-// Sorting and running folds, shared by importers. Operands fit: the lowering that calls has checked.
+// Sorting and running folds, shared by importers. Operands fit: the lowering that calls has
+// checked.
 #pragma once
 
 #include "cupel/frontends/HloBuilder.h"

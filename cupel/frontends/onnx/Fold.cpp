@@ -86,12 +86,12 @@ Result<bool> Importer::fold(const OpEntry &entry, const proto::NodeProto &node, 
     scratch.builder().create<func::ReturnOp>(scratch.location(), values);
     function.setFunctionType(builder.getFunctionType({}, ValueRange(values).getTypes()));
     if (std::optional<std::string> complaint = verifyComplaint(*module))
-      return refuse(Refusal::Invalid, *complaint);
+      return refuse(ErrorCode::InvalidModel, *complaint);
     if (failed(compiler::lowerChlo(*module)))
-      return folded.refuse(Refusal::NotYet, "could not be evaluated: chlo cannot be lowered");
+      return folded.refuse(ErrorCode::NotYet, "could not be evaluated: chlo cannot be lowered");
     auto plan = reference::Plan::create(*module);
     if (!plan)
-      return folded.refuse(Refusal::NotYet, "could not be evaluated: " + plan.message());
+      return folded.refuse(ErrorCode::NotYet, "could not be evaluated: " + plan.message());
     reference::RunOptions runOptions;
     runOptions.maxSteps = 1 << 20;
     runOptions.timeoutSeconds = 10;
@@ -107,7 +107,7 @@ Result<bool> Importer::fold(const OpEntry &entry, const proto::NodeProto &node, 
                                 {value.tensor().shape().begin(), value.tensor().shape().end()});
       Result<Tensor> packed = value.tensor().contiguous();
       if (!copy || !packed)
-        return refuse(Refusal::NotYet, "no memory to evaluate a node");
+        return refuse(ErrorCode::NotYet, "no memory to evaluate a node");
       if (copy->byteSize())
         std::memcpy(copy->mutableData(), packed->data(), copy->byteSize());
       folded.results[place].known = std::move(*copy);

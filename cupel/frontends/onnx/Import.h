@@ -9,9 +9,8 @@
 
 namespace cupel::frontends::onnx_import {
 
-/// The module, or nothing and the failure.
-std::optional<ImportedModel> importModel(const Model &model, mlir::MLIRContext &context,
-                                         const ImportOptions &options, ImportFailure &failure);
+Result<ImportedModel> importModel(const Model &model, mlir::MLIRContext &context,
+                                  const ImportOptions &options);
 
 /// What becomes of each node, past those that fail.
 ModelSurvey surveyModel(const Model &model, mlir::MLIRContext &context,

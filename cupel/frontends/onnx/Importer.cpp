@@ -87,10 +87,11 @@ Importer::Importer(const Model &model, MLIRContext &context, const ImportOptions
     : model(model), context(context), options(options), bound(std::move(bound)),
       opsets(opsetsOf(model.proto().opset_import())) {}
 
-Error Importer::refuse(Refusal refusal, std::string message) {
-  if (failure.refusal == Refusal::None || failure.message.empty())
-    failure = {refusal, message};
-  return Error{std::move(message)};
+Error Importer::refuse(ErrorCode code, std::string message, Place place) {
+  Error error(code, std::move(message), std::move(place));
+  if (!failure)
+    failure = error;
+  return error;
 }
 
 int64_t Importer::opsetOf(StringRef domain) const {
@@ -98,8 +99,7 @@ int64_t Importer::opsetOf(StringRef domain) const {
   return found == opsets.end() ? 0 : found->second;
 }
 
-bool Importer::run(ImportedModel &result) {
-  failure.refusal = Refusal::None;
+Status Importer::run(ImportedModel &result) {
   OpBuilder builder(&context);
   result.module = ModuleOp::create(builder.getUnknownLoc());
   builder.setInsertionPointToEnd(result.module->getBody());
@@ -114,7 +114,7 @@ bool Importer::run(ImportedModel &result) {
   Scope top;
   auto all = [&]() -> Status {
     if (int64_t version = opsetOf(""); version > kNewestOpset)
-      return refuse(Refusal::NotYet,
+      return refuse(ErrorCode::NotYet,
                     fmt::format("operator set {} is newer than {}, the newest that is known",
                                 version, kNewestOpset));
     if (Status status = importInputs(top, result); !status)
@@ -129,9 +129,10 @@ bool Importer::run(ImportedModel &result) {
       if (!found && survey && top.isLost(output.name()))
         continue;
       if (!found)
-        return refuse(Refusal::Invalid, "output '" + output.name() + "' is computed nowhere");
+        return refuse(ErrorCode::InvalidModel,
+                      "output '" + output.name() + "' is computed nowhere");
       if (!found->isTensor())
-        return refuse(Refusal::Sequences,
+        return refuse(ErrorCode::Sequences,
                       "output '" + output.name() + "' is a sequence or an optional, not a tensor");
       Item item = *found;
       if (item.coded)
@@ -145,21 +146,16 @@ bool Importer::run(ImportedModel &result) {
         builder.getFunctionType(main.getBody().getArgumentTypes(), ValueRange(outputs).getTypes()));
     return {};
   };
-  if (Status status = all(); !status) {
-    if (failure.message.empty())
-      failure = {Refusal::Invalid, status.message()};
-    return false;
-  }
+  if (Status status = all(); !status)
+    return asRefusal(failure ? *failure : status.error());
   result.weights = std::move(weights);
   if (survey)
-    return true;
+    return {};
   if (discarded)
     eraseUnused(*result.module);
-  if (std::optional<std::string> complaint = verifyComplaint(*result.module)) {
-    failure = {Refusal::Invalid, *complaint};
-    return false;
-  }
-  return true;
+  if (std::optional<std::string> complaint = verifyComplaint(*result.module))
+    return Error{ErrorCode::InvalidModel, *complaint};
+  return {};
 }
 
 Location Importer::namedLocation(StringRef name) const {
@@ -198,13 +194,13 @@ Result<Shape> Importer::inputShape(const proto::ValueInfoProto &input, ImportedM
   auto given = options.shapes.find(input.name());
   auto value = options.inputs.find(input.name());
   if (!type.has_shape() && given == options.shapes.end() && value == options.inputs.end())
-    return refuse(Refusal::Invalid, "input '" + input.name() +
+    return refuse(ErrorCode::InvalidModel, "input '" + input.name() +
                                         "' has no shape; give one with --shape " + input.name() +
                                         "=2x3");
   if (given != options.shapes.end() && value != options.inputs.end() &&
       !std::ranges::equal(given->second, value->second.shape()))
     return refuse(
-        Refusal::Invalid,
+        ErrorCode::InvalidModel,
         fmt::format("input '{}' is {} in the data, which is not the shape given for it",
                     input.name(),
                     tensor::describe(value->second.elementType(), value->second.shape())));
@@ -217,17 +213,17 @@ Result<Shape> Importer::inputShape(const proto::ValueInfoProto &input, ImportedM
   if (!type.has_shape())
     return shape;
   if (isGiven && int(shape.size()) != type.shape().dim_size())
-    return refuse(Refusal::Invalid,
+    return refuse(ErrorCode::InvalidModel,
                   fmt::format("input '{}' has rank {} in the model, but {} was given", input.name(),
                               type.shape().dim_size(), shape.size()));
   for (int i = 0; i < type.shape().dim_size(); ++i) {
     const proto::TensorShapeProto_Dimension &dim = type.shape().dim(i);
     if (dim.has_dim_value()) {
       if (dim.dim_value() < 0)
-        return refuse(Refusal::Invalid, fmt::format("input '{}' has a dimension of size {}",
+        return refuse(ErrorCode::InvalidModel, fmt::format("input '{}' has a dimension of size {}",
                                                     input.name(), dim.dim_value()));
       if (isGiven && shape[i] != dim.dim_value())
-        return refuse(Refusal::Invalid,
+        return refuse(ErrorCode::InvalidModel,
                       fmt::format("dimension {} of input '{}' is {} in the model, but {} was given",
                                   i, input.name(), dim.dim_value(), shape[i]));
       if (!isGiven)
@@ -279,8 +275,8 @@ Status Importer::importInputs(Scope &scope, ImportedModel &result) {
       return status;
     if (!status) {
       if (!survey->failure)
-        survey->failure = failure;
-      failure = {Refusal::None, ""};
+        survey->failure = asRefusal(failure ? *failure : status.error());
+      failure.reset();
       scope.lost.insert(input.name());
     }
   }
@@ -290,30 +286,31 @@ Status Importer::importInputs(Scope &scope, ImportedModel &result) {
 Status Importer::importInput(const proto::ValueInfoProto &input, Scope &scope,
                              ImportedModel &result) {
   if (input.name().empty() || scope.items.count(input.name()))
-    return refuse(Refusal::Invalid, "input '" + input.name() + "' is unnamed or stands twice");
+    return refuse(ErrorCode::InvalidModel,
+                  "input '" + input.name() + "' is unnamed or stands twice");
   if (!input.type().has_tensor_type()) {
     bool sequence = input.type().has_sequence_type() || input.type().has_optional_type();
-    return refuse(sequence ? Refusal::Sequences : Refusal::Invalid,
+    return refuse(sequence ? ErrorCode::Sequences : ErrorCode::InvalidModel,
                   "input '" + input.name() + "' is not a tensor" +
                       (sequence ? " but a sequence or an optional" : ""));
   }
   int32_t number = input.type().tensor_type().elem_type();
   Result<tensor::DType> type = elementType(number);
   if (!type)
-    return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
+    return refuse(number == proto::TensorProto::STRING ? ErrorCode::Strings : ErrorCode::NotYet,
                   "input '" + input.name() + "': " + type.message());
   Result<Shape> shape = inputShape(input, result);
   if (!shape)
     return shape.error();
   if (!tensor::byteCount(*type, *shape))
-    return refuse(Refusal::Invalid,
+    return refuse(ErrorCode::InvalidModel,
                   fmt::format("input '{}' has an impossible shape", input.name()));
   Item item;
   item.coded = isCoded(number) ? number : 0;
   if (auto given = options.inputs.find(input.name());
       given != options.inputs.end() && given->second.dtype() != *type)
     return refuse(
-        Refusal::Invalid,
+        ErrorCode::InvalidModel,
         fmt::format("input '{}' is {} in the model, but the value given for it is {}", input.name(),
                     tensor::describe(*type, *shape),
                     tensor::describe(given->second.elementType(), given->second.shape())));
@@ -337,7 +334,7 @@ Status Importer::importInput(const proto::ValueInfoProto &input, Scope &scope,
 Status Importer::importInitializers(const proto::GraphProto &graph, Scope &scope) {
   auto define = [&](const std::string &name, Result<Tensor> value, int32_t number) -> Status {
     if (name.empty())
-      return refuse(Refusal::Invalid, "an initializer has no name");
+      return refuse(ErrorCode::InvalidModel, "an initializer has no name");
     if (scope.items.count(name))
       return Status(); // Fed by the caller.
     if (!value && survey) {
@@ -345,9 +342,9 @@ Status Importer::importInitializers(const proto::GraphProto &graph, Scope &scope
       return {};
     }
     if (!value)
-      return refuse(number == proto::TensorProto::STRING ? Refusal::Strings
-                    : elementType(number)                ? Refusal::Invalid
-                                                         : Refusal::NotYet,
+      return refuse(number == proto::TensorProto::STRING ? ErrorCode::Strings
+                    : elementType(number)                ? ErrorCode::InvalidModel
+                                                         : ErrorCode::NotYet,
                     value.message());
     Item item;
     item.known = std::move(*value);
@@ -359,7 +356,7 @@ Status Importer::importInitializers(const proto::GraphProto &graph, Scope &scope
   std::set<std::string> seen;
   for (const proto::TensorProto &tensor : graph.initializer()) {
     if (!seen.insert(tensor.name()).second)
-      return refuse(Refusal::Invalid, "initializer '" + tensor.name() + "' stands twice");
+      return refuse(ErrorCode::InvalidModel, "initializer '" + tensor.name() + "' stands twice");
     if (Status status = define(tensor.name(), model.tensor(tensor), tensor.data_type()); !status)
       return status;
   }
@@ -394,7 +391,7 @@ const proto::FunctionProto *Importer::findFunction(const proto::NodeProto &node)
 
 Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
   if (++nodeCount > kMaxNodes)
-    return refuse(Refusal::NotYet,
+    return refuse(ErrorCode::NotYet,
                   fmt::format("{}: functions and loops written out come to more than {} nodes",
                               describe(node, opsetOf(canonical(node.domain()))), kMaxNodes));
   SmallVector<Item> inputs;
@@ -408,7 +405,7 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
     }
     const Item *found = scope.find(name);
     if (!found)
-      return refuse(Refusal::Invalid,
+      return refuse(ErrorCode::InvalidModel,
                     described() + ": its operand '" + name + "' is computed by no earlier node");
     inputs.push_back(*found);
   }
@@ -421,13 +418,13 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
 
   const OpTable &table = OpTable::get();
   if (!opset)
-    return refuse(Refusal::Invalid, described() +
+    return refuse(ErrorCode::InvalidModel, described() +
                                         ": the model imports no operator set of domain '" +
                                         node.domain() + "'");
   const OpEntry *entry = table.find(domain, node.op_type(), opset);
   if (!entry) {
     bool known = table.knows(domain, node.op_type());
-    return refuse(isStandard(domain) ? Refusal::NotYet : Refusal::OtherDomain,
+    return refuse(isStandard(domain) ? ErrorCode::NotYet : ErrorCode::OtherDomain,
                   described() +
                       (known ? ": the operator is not lowered at this opset"
                              : ": there is no lowering of this operator") +
@@ -446,7 +443,7 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
     coded = input.coded ? input.coded : coded;
   bool standard = isStandard(domain), moves = standard && movesElements(node.op_type());
   if (coded && !moves && !(standard && takesCoded(node.op_type())))
-    return refuse(Refusal::NotYet,
+    return refuse(ErrorCode::NotYet,
                   described() + ": does not take element type " + elementName(int32_t(coded)));
   Scope *outer = this->scope;
   this->scope = &scope;
@@ -471,10 +468,10 @@ Status Importer::importNode(const proto::NodeProto &node, Scope &scope) {
     if (name.empty())
       continue;
     if (size_t(i) >= results.size() || results[i].isAbsent())
-      return refuse(Refusal::NotYet, described() + ": its result " + std::to_string(i) + " ('" +
+      return refuse(ErrorCode::NotYet, described() + ": its result " + std::to_string(i) + " ('" +
                                          name + "') is not computed");
     if (scope.items.count(name))
-      return refuse(Refusal::Invalid, described() + ": the name '" + name + "' is taken");
+      return refuse(ErrorCode::InvalidModel, described() + ": the name '" + name + "' is taken");
     Item &item = results[i];
     if (!item.known)
       item.sources |= sources;
@@ -491,7 +488,7 @@ Status Importer::importFunctionCall(const proto::FunctionProto &function,
                                     const proto::NodeProto &call, SmallVector<Item> inputs,
                                     Scope &scope) {
   if (++functionDepth > kMaxFunctionDepth)
-    return refuse(Refusal::Invalid, describe(call, opsetOf(call.domain())) +
+    return refuse(ErrorCode::InvalidModel, describe(call, opsetOf(call.domain())) +
                                         ": functions call each other without end");
   std::map<std::string, const proto::AttributeProto *> attributes;
   for (const proto::AttributeProto &attribute : function.attribute_proto())
@@ -537,7 +534,7 @@ Status Importer::importFunctionCall(const proto::FunctionProto &function,
       continue;
     }
     if (!found)
-      return refuse(Refusal::Invalid, describe(call, opsetOf(call.domain())) +
+      return refuse(ErrorCode::InvalidModel, describe(call, opsetOf(call.domain())) +
                                           ": the function gives no result " + std::to_string(i));
     scope.items[call.output(i)] = *found;
   }
@@ -551,13 +548,13 @@ Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
   Scope body;
   body.outer = scope;
   if (graph.input_size() != int(inputs.size()))
-    return refuse(Refusal::Invalid,
+    return refuse(ErrorCode::InvalidModel,
                   fmt::format("{}: subgraph '{}' has {} inputs, but {} are given", place(),
                               graph.name(), graph.input_size(), inputs.size()));
   for (int i = 0; i < graph.input_size(); ++i)
     body.items[graph.input(i).name()] = inputs[i];
   if (++functionDepth > kMaxFunctionDepth)
-    return refuse(Refusal::Invalid, place() + ": graphs nest without end");
+    return refuse(ErrorCode::InvalidModel, place() + ": graphs nest without end");
   ++subgraphDepth;
   Status status = importInitializers(graph, body);
   if (status)
@@ -570,30 +567,29 @@ Result<SmallVector<Item>> Importer::inlineGraph(const proto::GraphProto &graph,
   for (const proto::ValueInfoProto &output : graph.output()) {
     const Item *found = body.find(output.name());
     if (!found)
-      return refuse(Refusal::Invalid, place() + ": subgraph '" + graph.name() + "' computes no '" +
+      return refuse(ErrorCode::InvalidModel,
+                    place() + ": subgraph '" + graph.name() + "' computes no '" +
                                           output.name() + "'");
     results.push_back(*found);
   }
   return results;
 }
 
-std::optional<ImportedModel> importModel(const Model &model, MLIRContext &context,
-                                         const ImportOptions &options, ImportFailure &failure) {
+Result<ImportedModel> importModel(const Model &model, MLIRContext &context,
+                                  const ImportOptions &options) {
   std::set<std::string> bound;
   // Each round binds at least one more input.
   for (int round = 0; round <= model.proto().graph().input_size(); ++round) {
     ImportedModel result;
     Importer importer(model, context, options, bound);
-    if (importer.run(result))
+    Status status = importer.run(result);
+    if (status)
       return result;
-    if (importer.rebind.empty()) {
-      failure = std::move(importer.failure);
-      return std::nullopt;
-    }
+    if (importer.rebind.empty())
+      return status.error();
     bound.insert(importer.rebind.begin(), importer.rebind.end());
   }
-  failure = {Refusal::Invalid, "inputs cannot be bound"};
-  return std::nullopt;
+  return Error{ErrorCode::InvalidModel, "inputs cannot be bound"};
 }
 
 } // namespace cupel::frontends::onnx_import

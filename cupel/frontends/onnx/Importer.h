@@ -32,10 +32,10 @@ public:
   Importer(const Model &model, mlir::MLIRContext &context, const ImportOptions &options,
            std::set<std::string> bound);
 
-  /// Imports everything; on failure `failure` says why, or `rebind` names inputs to bind first.
-  bool run(ImportedModel &result);
+  /// Imports everything, or says why not; `rebind` may name inputs to bind first.
+  Status run(ImportedModel &result);
 
-  ImportFailure failure;
+  std::optional<Error> failure; ///< The first complaint.
   std::set<std::string> rebind;
   /// Where set, nodes that fail are noted here and passed over.
   ModelSurvey *survey = nullptr;
@@ -66,7 +66,7 @@ private:
   void bindSymbols();
   mlir::Location namedLocation(llvm::StringRef name) const;
   mlir::Value materialize(Item &item);
-  Error refuse(Refusal refusal, std::string message);
+  Error refuse(ErrorCode code, std::string message, Place place = {});
   const proto::FunctionProto *findFunction(const proto::NodeProto &node) const;
   int64_t opsetOf(llvm::StringRef domain) const;
 

@@ -11,13 +11,13 @@
 #define ONNX_TRY(status)                                                                           \
   do {                                                                                             \
     if (::cupel::Status made = (status); !made)                                                    \
-      return ::cupel::Error{made.message()};                                                       \
+      return made.error();                                                                         \
   } while (false)
 /// Names a value, or passes the complaint on.
 #define ONNX_LET(name, expression)                                                                 \
   auto name##Result = (expression);                                                                \
   if (!name##Result)                                                                               \
-    return ::cupel::Error{name##Result.message()};                                                 \
+    return name##Result.error();                                                                   \
   auto name = std::move(*name##Result)
 
 namespace cupel::frontends::onnx_import {
@@ -30,8 +30,8 @@ Result<std::optional<Dims>> optionalAxes(Node &n, int64_t since, size_t operand)
 /// saturate if asked.
 mlir::Value castValue(HloBuilder &b, mlir::Value x, mlir::Type to, bool saturate);
 
-/// Layer normalisation over the dimensions from `axis` on, with sums in type `inner`. The bias may be
-/// null; it and the scale broadcast to x, or that is an error.
+/// Layer normalisation over the dimensions from `axis` on, with sums in type `inner`. The bias may
+/// be null; it and the scale broadcast to x, or that is an error.
 Result<mlir::Value> layerNorm(Node &n, mlir::Value x, mlir::Value scale, mlir::Value bias,
                               int64_t axis, double epsilon, mlir::Type inner);
 /// The same without mean and bias.

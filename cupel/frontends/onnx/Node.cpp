@@ -36,7 +36,7 @@ Status Node::expect(size_t least, std::optional<size_t> most) {
       return error(fmt::format("lacks operand {}", i));
   for (const Item &item : items)
     if (item.elements)
-      return refuse(Refusal::Sequences, "takes tensors, not sequences");
+      return refuse(ErrorCode::Sequences, "takes tensors, not sequences");
   return {};
 }
 
@@ -47,7 +47,7 @@ Result<Tensor> Node::known(size_t i, StringRef what) {
   if (item.known)
     return *item.known;
   if (item.elements)
-    return refuse(Refusal::Sequences, what.str() + " is a sequence");
+    return refuse(ErrorCode::Sequences, what.str() + " is a sequence");
   // It may become known once the inputs it comes from are bound to the data.
   std::set<std::string> wanted;
   bool available = item.sources.any();
@@ -60,7 +60,7 @@ Result<Tensor> Node::known(size_t i, StringRef what) {
     importer.rebind = std::move(wanted);
     return Error{"inputs are bound and the import starts again"};
   }
-  return refuse(Refusal::DataDependent,
+  return refuse(ErrorCode::DataDependent,
                 what.str() + " decides a shape, but is known only when the program runs" +
                     (wanted.empty() ? std::string()
                                     : fmt::format(" (it depends on input '{}'; give its value)",
@@ -143,9 +143,9 @@ Result<Tensor> Node::tensorAttribute(StringRef name) const {
                                                     : importer.model.tensor(found->t());
   if (!value) {
     bool strings = found->t().data_type() == proto::TensorProto::STRING;
-    return refuse(strings                               ? Refusal::Strings
-                  : elementType(found->t().data_type()) ? Refusal::Invalid
-                                                        : Refusal::NotYet,
+    return refuse(strings                               ? ErrorCode::Strings
+                  : elementType(found->t().data_type()) ? ErrorCode::InvalidModel
+                                                        : ErrorCode::NotYet,
                   "attribute '" + name.str() + "': " + value.message());
   }
   return value;
@@ -263,11 +263,13 @@ std::string describeUse(const proto::NodeProto &node, ArrayRef<Item> operands) {
          (attributes.empty() ? "" : "; attributes: " + attributes);
 }
 
-Error Node::refuse(Refusal refusal, const std::string &message) const {
-  return importer.refuse(refusal,
-                         describe(node, opset) + ": " + message + describeUse(node, items));
+Error Node::refuse(ErrorCode code, const std::string &message) const {
+  return importer.refuse(code, describe(node, opset) + ": " + message + describeUse(node, items),
+                         {.operation = operatorOf(node)});
 }
-Error Node::error(const std::string &message) const { return refuse(Refusal::Invalid, message); }
+Error Node::error(const std::string &message) const {
+  return refuse(ErrorCode::InvalidModel, message);
+}
 
 Result<int64_t> Node::axis(int64_t axis, int64_t rank) const {
   if (axis < -rank || axis >= rank)
@@ -297,17 +299,16 @@ Status Node::checkBroadcast(Value x, Value y) const {
 Result<Type> Node::elementTypeNumbered(int64_t number) const {
   Result<tensor::DType> type = elementType(int32_t(number));
   if (isCoded(number))
-    return refuse(Refusal::NotYet, "element type " + elementName(int32_t(number)) +
+    return refuse(ErrorCode::NotYet, "element type " + elementName(int32_t(number)) +
                                        " is for casts and quantisation only");
   if (!type)
-    return refuse(number == proto::TensorProto::STRING ? Refusal::Strings : Refusal::NotYet,
+    return refuse(number == proto::TensorProto::STRING ? ErrorCode::Strings : ErrorCode::NotYet,
                   type.message());
   return elementTypeFor(b.context(), *type);
 }
 
 void Node::forgive() {
-  importer.failure = {};
-  importer.failure.refusal = Refusal::None;
+  importer.failure.reset();
   importer.rebind.clear();
   importer.discarded = true;
   b.forgetProblem();
@@ -318,7 +319,7 @@ Result<Value> Node::apply(StringRef op, ArrayRef<Value> operands) {
   // Of domains other than the standard's, the newest form is what they mean.
   const OpEntry *entry = OpTable::get().find("", op, kNewestOpset);
   if (!entry)
-    return refuse(Refusal::NotYet, "there is no lowering of " + op.str());
+    return refuse(ErrorCode::NotYet, "there is no lowering of " + op.str());
   SmallVector<Item> inputs(operands.size());
   for (auto [item, value] : llvm::zip(inputs, operands))
     item.value = value;

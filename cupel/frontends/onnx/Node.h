@@ -101,7 +101,7 @@ public:
 
   // Complaints. All name the node, its operator and its operands' shapes.
   Error error(const std::string &message) const;
-  Error refuse(Refusal refusal, const std::string &message) const;
+  Error refuse(ErrorCode code, const std::string &message) const;
 
   // Helpers that many lowerings share.
   /// An axis in -rank .. rank - 1 made non-negative.

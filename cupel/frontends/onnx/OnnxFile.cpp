@@ -70,9 +70,9 @@ public:
     return result;
   }
 
-  std::optional<ImportedModel> import(mlir::MLIRContext &context, const ImportOptions &options,
-                                      ImportFailure &failure) const override {
-    return importModel(model, context, options, failure);
+  Result<ImportedModel> import(mlir::MLIRContext &context,
+                               const ImportOptions &options) const override {
+    return importModel(model, context, options);
   }
 
   ModelSurvey survey(mlir::MLIRContext &context, const ImportOptions &options) const override {

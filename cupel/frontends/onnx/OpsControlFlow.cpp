@@ -56,7 +56,7 @@ Status lowerIf(Node &n) {
     }
     for (Item &item : *results) {
       if (!item.isTensor()) {
-        failure = n.refuse(Refusal::Sequences, "a branch gives a sequence or an optional");
+        failure = n.refuse(ErrorCode::Sequences, "a branch gives a sequence or an optional");
         return values;
       }
       values.push_back(n.materialize(item));
@@ -70,7 +70,7 @@ Status lowerIf(Node &n) {
   if (!failure)
     return failure;
   if (types[0] != types[1])
-    return n.refuse(Refusal::DataDependent,
+    return n.refuse(ErrorCode::DataDependent,
                     "its branches give different shapes, and which one runs is known only then");
   for (auto [i, value] : llvm::enumerate(results))
     n.out(i, value);
@@ -92,7 +92,7 @@ Status loopWhile(Node &n, const Loop &loop) {
   SmallVector<Value> carried;
   for (Item item : loop.state) {
     if (!item.isTensor())
-      return n.refuse(Refusal::Sequences, "carries sequences");
+      return n.refuse(ErrorCode::Sequences, "carries sequences");
     carried.push_back(n.materialize(item));
   }
   Value limit = loop.limitUnknown ? b.reshape(b.convert(n.in(0), b.i64()), {}) : Value();
@@ -115,12 +115,13 @@ Status loopWhile(Node &n, const Loop &loop) {
     ONNX_LET(results, n.inlineGraph(*loop.body, inputs));
     for (Item &item : results)
       if (!item.isTensor())
-        return n.refuse(Refusal::Sequences, "its body gives sequences");
+        return n.refuse(ErrorCode::Sequences, "its body gives sequences");
     Trip trip;
     if (loop.hasCondition) {
       ONNX_LET(known, knownCondition(n, results[0]));
       if (loop.scans && !(known && *known))
-        return n.refuse(Refusal::DataDependent, "when it ends is known only when the program runs");
+        return n.refuse(ErrorCode::DataDependent,
+                        "when it ends is known only when the program runs");
       if (HloBuilder::countOf(n.materialize(results[0])) != 1 ||
           !HloBuilder::isBool(n.materialize(results[0])))
         return n.error("its condition should be one bool");
@@ -159,7 +160,7 @@ Result<bool> loopWrittenOut(Node &n, const Loop &loop) {
         break;
     }
     if (trip >= kMaxWrittenOut)
-      return n.refuse(Refusal::NotYet,
+      return n.refuse(ErrorCode::NotYet,
                       fmt::format("more than {} trips are not written out", kMaxWrittenOut));
     SmallVector<Item> inputs(2);
     inputs[0].known = Tensor::of<DType::I64>({}, {trip});
@@ -172,7 +173,7 @@ Result<bool> loopWrittenOut(Node &n, const Loop &loop) {
     for (int64_t i = 0; i < loop.scans; ++i) {
       Item &item = results[1 + loop.carried + i];
       if (!item.isTensor())
-        return n.refuse(Refusal::Sequences, "stacks sequences");
+        return n.refuse(ErrorCode::Sequences, "stacks sequences");
       stacked[i].push_back(n.b.unsqueeze(n.materialize(item), 0));
       if (stacked[i].back().getType() != stacked[i].front().getType())
         return n.error("what it stacks changes its shape from trip to trip");
@@ -249,7 +250,7 @@ Status lowerLoop(Node &n) {
     return {};
   // The program alone knows when it ends: only what is carried has a known shape then.
   if (loop.scans)
-    return n.refuse(Refusal::DataDependent, "when it ends is known only when the program runs");
+    return n.refuse(ErrorCode::DataDependent, "when it ends is known only when the program runs");
   return loopWhile(n, loop);
 }
 

@@ -172,22 +172,22 @@ Status lowerTensorScatter(Node &n) {
 /// Which entries stay is a shape: the condition must be known.
 Status lowerCompress(Node &n) {
   ONNX_TRY(n.expect(2, 2));
-  return n.refuse(Refusal::DataDependent,
+  return n.refuse(ErrorCode::DataDependent,
                   "how many entries stay depends on the condition's values");
 }
 
-template <Refusal refusal> Status refused(Node &n) {
-  switch (refusal) {
-  case Refusal::DataDependent:
-    return n.refuse(refusal, "the shape of its result depends on values");
-  case Refusal::Random:
-    return n.refuse(refusal, "its random numbers come from a stream that is not specified");
-  case Refusal::Codec:
-    return n.refuse(refusal, "decodes images");
-  case Refusal::Strings:
-    return n.refuse(refusal, "works on strings");
+template <ErrorCode code> Status refused(Node &n) {
+  switch (code) {
+  case ErrorCode::DataDependent:
+    return n.refuse(code, "the shape of its result depends on values");
+  case ErrorCode::Random:
+    return n.refuse(code, "its random numbers come from a stream that is not specified");
+  case ErrorCode::Codec:
+    return n.refuse(code, "decodes images");
+  case ErrorCode::Strings:
+    return n.refuse(code, "works on strings");
   default:
-    return n.refuse(refusal, "is not lowered");
+    return n.refuse(code, "is not lowered");
   }
 }
 
@@ -207,14 +207,14 @@ void registerIndexing(OpTable &table) {
   table.add("TensorScatter", 24, lowerTensorScatter);
   table.add("Compress", 9, lowerCompress, false);
   for (StringRef name : {"NonZero", "Unique", "NonMaxSuppression"})
-    table.add(name, 1, refused<Refusal::DataDependent>, false);
+    table.add(name, 1, refused<ErrorCode::DataDependent>, false);
   for (StringRef name : {"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform",
                          "RandomUniformLike", "Multinomial"})
-    table.add(name, 1, refused<Refusal::Random>, false);
-  table.add("ImageDecoder", 20, refused<Refusal::Codec>, false);
+    table.add(name, 1, refused<ErrorCode::Random>, false);
+  table.add("ImageDecoder", 20, refused<ErrorCode::Codec>, false);
   for (StringRef name :
        {"StringNormalizer", "StringConcat", "StringSplit", "RegexFullMatch", "TfIdfVectorizer"})
-    table.add(name, 1, refused<Refusal::Strings>, false);
+    table.add(name, 1, refused<ErrorCode::Strings>, false);
 }
 
 } // namespace cupel::frontends::onnx_import

@@ -32,7 +32,7 @@ Result<Value> activated(Node &n, Value x, const std::string &name, ArrayRef<doub
                    b.like(x, parameter(1, 3.4028234663852886e38)));
   if (name == "HardSigmoid")
     return hardSigmoid(b, x, parameter(0, 0.2), parameter(1, 0.5));
-  return n.refuse(Refusal::NotYet, "its activation '" + name + "' is not lowered");
+  return n.refuse(ErrorCode::NotYet, "its activation '" + name + "' is not lowered");
 }
 
 Status lowerFusedConv(Node &n) {

@@ -83,7 +83,7 @@ Status lowerAttention(Node &n) {
   HloBuilder &b = n.b;
   int64_t heads = n.integer("num_heads", 0);
   if (n.integer("do_rotary", 0) || n.integer("past_present_share_buffer", 0))
-    return n.refuse(Refusal::NotYet, "do_rotary and past_present_share_buffer are not lowered");
+    return n.refuse(ErrorCode::NotYet, "do_rotary and past_present_share_buffer are not lowered");
   if (n.rank(0) != 3 || n.rank(1) != 2 || heads < 1 || n.shape(0)[2] != n.shape(1)[0])
     return n.error("its weights do not fit its operand");
   Dims sizes = n.integers("qkv_hidden_sizes");
@@ -137,7 +137,7 @@ Status lowerMultiHeadAttention(Node &n) {
   if (heads < 1)
     return n.error("num_heads should be positive");
   if (n.has(8) || n.has(9))
-    return n.refuse(Refusal::NotYet, "shared buffers and beams are not lowered");
+    return n.refuse(ErrorCode::NotYet, "shared buffers and beams are not lowered");
   Value q = n.in(0), k, v;
   // Piece `i` of [B, S, heads, pieces, D] as [B, heads, S, D].
   auto piece = [&](Value packed, int64_t i) {
@@ -211,7 +211,7 @@ Status lowerRotary(Node &n) {
   ONNX_TRY(n.expect(4, 4));
   HloBuilder &b = n.b;
   if (n.integer("is_packed_batching", 0))
-    return n.refuse(Refusal::NotYet, "packed batches are not lowered");
+    return n.refuse(ErrorCode::NotYet, "packed batches are not lowered");
   int64_t heads = n.integer("num_heads", 0), size = n.integer("rotary_embedding_dim", 0);
   if (n.rank(2) != 2 || n.shape(2) != n.shape(3) || n.rank(0) < 3)
     return n.error("its caches should be two tables of one shape");
@@ -268,7 +268,7 @@ enum Gqa : size_t {
 /// What of the operator there is no lowering of.
 Status refuseRareGqa(Node &n) {
   auto refuse = [&](const char *what) -> Status {
-    return n.refuse(Refusal::NotYet, std::string(what) + " is not lowered");
+    return n.refuse(ErrorCode::NotYet, std::string(what) + " is not lowered");
   };
   for (size_t i = kSink + 1; i < n.inputCount(); ++i)
     if (n.has(i))

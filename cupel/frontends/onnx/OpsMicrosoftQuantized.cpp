@@ -252,7 +252,7 @@ Status lowerMatMulNBits(Node &n) {
       block > (1 << 30) || (bits != 2 && bits != 4 && bits != 8))
     return n.error("K, N and block_size should be positive, and bits 2, 4 or 8");
   if (n.has(4) || n.integer("weight_prepacked", 0))
-    return n.refuse(Refusal::NotYet, "g_idx and prepacked weights are not lowered");
+    return n.refuse(ErrorCode::NotYet, "g_idx and prepacked weights are not lowered");
   int64_t blocks = (inner + block - 1) / block, blob = block * bits / 8;
   if (n.rank(0) < 1 || n.shape(0).back() != inner ||
       HloBuilder::countOf(n.in(1)) != outer * blocks * blob ||

@@ -116,7 +116,10 @@ Status lowerGroupNorm(Node &n) {
   ONNX_LET(stash, stashType(n, n.element(0)));
   // Before opset 21 they are one number a group.
   auto eachChannel = [&](Value x) {
-    return b.reshape(b.broadcastInDim(x, {each, channels / each}, {0}), {channels});
+    x = b.reshape(x, {each});
+    return each == channels ? x
+                            : b.reshape(b.broadcastInDim(x, {each, channels / each}, {0}),
+                                        {channels});
   };
   Type element = n.element(0);
   n.out(0, groupNorm(b, n.in(0), eachChannel(n.in(1)), eachChannel(n.in(2)), groups,

@@ -81,7 +81,7 @@ Status lowerDet(Node &n) {
     return n.error("takes square matrices");
   int64_t size = n.shape(0)[rank - 1];
   if (size > 64)
-    return n.refuse(Refusal::NotYet, "matrices beyond 64 rows are not unrolled");
+    return n.refuse(ErrorCode::NotYet, "matrices beyond 64 rows are not unrolled");
   Dims outer(n.shape(0).drop_back(2));
   int64_t batch = 1;
   for (int64_t d : outer)

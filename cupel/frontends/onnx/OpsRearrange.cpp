@@ -172,7 +172,7 @@ Status lowerDropout(Node &n) {
       ratio = given;
     }
     if (ratio != 0)
-      return n.refuse(Refusal::Random, "drops at random in training");
+      return n.refuse(ErrorCode::Random, "drops at random in training");
   }
   n.outItem(0, n.item(0));
   Type mask = n.opset < 10 ? n.element(0) : b.i1();

@@ -58,7 +58,7 @@ Result<Scanned> scanWrittenOut(Node &n, const Scan &scan) {
     ONNX_LET(made, n.inlineGraph(*scan.body, arguments));
     for (Item &item : made)
       if (!item.isTensor())
-        return n.refuse(Refusal::Sequences, "its body gives sequences");
+        return n.refuse(ErrorCode::Sequences, "its body gives sequences");
     for (int64_t i = 0; i < scan.states; ++i)
       result.state[i] = made[i];
     for (int64_t i = 0; i < scan.outputs; ++i) {
@@ -86,7 +86,7 @@ Result<Scanned> scanWhile(Node &n, const Scan &scan) {
     Trip trip;
     for (auto [i, item] : llvm::enumerate(made)) {
       if (!item.isTensor())
-        return n.refuse(Refusal::Sequences, "its body gives sequences");
+        return n.refuse(ErrorCode::Sequences, "its body gives sequences");
       (int64_t(i) < scan.states ? trip.carried : trip.stacked).push_back(n.materialize(item));
     }
     return trip;
@@ -126,7 +126,7 @@ Status lowerScan(Node &n) {
     return n.error("its body does not fit its operands");
   for (size_t i = first; i < n.inputCount(); ++i)
     if (!n.has(i) || !n.item(i).isTensor())
-      return n.refuse(Refusal::Sequences, "takes tensors");
+      return n.refuse(ErrorCode::Sequences, "takes tensors");
   scan.outputs = scan.body->output_size() - scan.states;
   auto list = [&](StringRef name, int64_t count) {
     return n.hasAttribute(name) ? n.integers(name) : Dims(count, 0);
@@ -141,7 +141,7 @@ Status lowerScan(Node &n) {
     return n.error("its operands lack the batch");
   int64_t batches = batched ? n.shape(first)[0] : 1;
   if (batches < 1 || batches > kMaxWrittenOut)
-    return n.refuse(Refusal::NotYet, fmt::format("{} batches are not written out", batches));
+    return n.refuse(ErrorCode::NotYet, fmt::format("{} batches are not written out", batches));
   Dims lengths;
   if (batched && n.has(0)) {
     ONNX_LET(known, n.knownIntegers(0, "the lengths of its sequences"));
@@ -179,7 +179,7 @@ Status lowerScan(Node &n) {
     }
     scan.trips = lengths.empty() ? size : lengths[batch];
     if (scan.trips < 1 || scan.trips > size)
-      return n.refuse(Refusal::NotYet, fmt::format("{} trips over {} entries", scan.trips, size));
+      return n.refuse(ErrorCode::NotYet, fmt::format("{} trips over {} entries", scan.trips, size));
     ONNX_LET(made, runScan(n, scan));
     for (int64_t i = 0; i < scan.states; ++i)
       results[i].push_back(n.materialize(made.state[i]));
@@ -302,7 +302,7 @@ template <Cell cell> Status lowerRecurrent(Node &n) {
       (n.has(4) && HloBuilder::countOf(n.in(4)) != batch))
     return n.error("its weights do not fit its operand");
   if (length < 1)
-    return n.refuse(Refusal::NotYet, "a sequence without steps is not lowered");
+    return n.refuse(ErrorCode::NotYet, "a sequence without steps is not lowered");
   SmallVector<StringRef> usual{"Sigmoid", "Tanh", "Tanh"};
   if (cell == Cell::Rnn)
     usual = {"Tanh"};

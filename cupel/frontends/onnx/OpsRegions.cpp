@@ -33,7 +33,8 @@ Status lowerDeformConv(Node &n) {
   ONNX_TRY(n.expect(3, 5));
   HloBuilder &b = n.b;
   if (n.rank(0) != 4 || n.rank(1) != 4 || n.rank(2) != 4)
-    return n.refuse(n.rank(0) == n.rank(1) && n.rank(0) > 4 ? Refusal::NotYet : Refusal::Invalid,
+    return n.refuse(n.rank(0) == n.rank(1) && n.rank(0) > 4 ? ErrorCode::NotYet
+                                                            : ErrorCode::InvalidModel,
                     "takes images of two dimensions");
   auto list = [&](StringRef name, int64_t missing, size_t count) {
     return n.hasAttribute(name) ? n.integers(name) : Dims(count, missing);
@@ -248,7 +249,7 @@ Status lowerRoiAlign(Node &n) {
     return n.error(std::string(packed.message()));
   int64_t count = n.shape(1)[0];
   if (count > kMaxAdaptive)
-    return n.refuse(Refusal::NotYet, "so many regions of adaptive sampling are not lowered");
+    return n.refuse(ErrorCode::NotYet, "so many regions of adaptive sampling are not lowered");
   SmallVector<Value> parts;
   for (int64_t r = 0; r < count; ++r) {
     const double *corner = packed->dataAs<double>() + 4 * r;

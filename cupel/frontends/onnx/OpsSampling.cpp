@@ -149,7 +149,7 @@ Result<SmallVector<double>> knownReals(Node &n, size_t i, StringRef what) {
   ONNX_LET(tensor, n.known(i, what));
   SmallVector<double> result;
   if (tensor.dtype() != DType::F32 && tensor.dtype() != DType::F64)
-    return n.refuse(Refusal::NotYet, what.str() + " should be float32 or float64");
+    return n.refuse(ErrorCode::NotYet, what.str() + " should be float32 or float64");
   ONNX_LET(packed, tensor.contiguous());
   for (int64_t k = 0; k < packed.size(); ++k)
     result.push_back(packed.dtype() == DType::F64 ? packed.dataAs<double>()[k]

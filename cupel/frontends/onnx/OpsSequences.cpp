@@ -127,7 +127,7 @@ Status lowerSplitToSequence(Node &n) {
   Dims sizes;
   bool squeeze = !n.has(1) && !n.integer("keepdims", 1);
   auto tooMany = [&](int64_t parts) {
-    return n.refuse(Refusal::NotYet,
+    return n.refuse(ErrorCode::NotYet,
                     fmt::format("makes {} parts; at most {} are written out", parts, kMaxParts));
   };
   if (!n.has(1)) {

@@ -43,7 +43,7 @@ Status lowerConstant(Node &n) {
     std::vector<float> narrow(values.begin(), values.end());
     n.outKnown(0, Tensor::of<DType::F32>({int64_t(narrow.size())}, narrow));
   } else if (n.hasAttribute("value_string") || n.hasAttribute("value_strings")) {
-    return n.refuse(Refusal::Strings, "StableHLO has no strings");
+    return n.refuse(ErrorCode::Strings, "StableHLO has no strings");
   } else {
     return n.error("holds no value");
   }

@@ -75,7 +75,7 @@ Status lowerDft(Node &n) {
     length = asked[0];
   }
   if (length < 1 || length > kMaxLength)
-    return n.refuse(Refusal::NotYet, "a transform of this length is not lowered");
+    return n.refuse(ErrorCode::NotYet, "a transform of this length is not lowered");
   // The axis goes next to last.
   Dims order, back(rank, 0);
   for (int64_t i = 0; i < rank - 1; ++i)

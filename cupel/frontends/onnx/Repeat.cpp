@@ -85,7 +85,7 @@ Result<Repeated> writeWhile(Node &n, int64_t trips, bool backward, Value goOn,
     if (!b.problem().empty())
       return n.error(b.problem());
     if (trips < 0 && !trip.stacked.empty())
-      return n.refuse(Refusal::DataDependent,
+      return n.refuse(ErrorCode::DataDependent,
                       "how much it stacks is known only when the program runs");
     SmallVector<Value> next{b.add(number, b.splatInteger(1, b.i64()))};
     if (goOn)

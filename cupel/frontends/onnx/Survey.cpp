@@ -68,7 +68,7 @@ Status Importer::surveyNode(const proto::NodeProto &node, Scope &scope) {
     entry.version = opsetOf(node.domain());
     survey->nodes.push_back(std::move(entry));
   }
-  auto note = [&](State state, ImportFailure why) {
+  auto note = [&](State state, std::optional<Error> why) {
     if (!isNoted || survey->nodes[index].state == State::Failed)
       return;
     survey->nodes[index].state = state;
@@ -104,9 +104,8 @@ Status Importer::surveyNode(const proto::NodeProto &node, Scope &scope) {
   if (isInside)
     note(State::Unreached, {});
   else
-    note(State::Failed,
-         failure.message.empty() ? ImportFailure{Refusal::Invalid, status.message()} : failure);
-  failure = {Refusal::None, ""};
+    note(State::Failed, asRefusal(failure ? *failure : status.error()));
+  failure.reset();
   if (subgraphDepth)
     return status;
   assumeResults(node, scope);
@@ -121,13 +120,13 @@ ModelSurvey surveyModel(const Model &model, MLIRContext &context, const ImportOp
     ImportedModel result;
     Importer importer(model, context, options, bound);
     importer.survey = &survey;
-    bool isDone = importer.run(result);
-    if (!isDone && !importer.rebind.empty()) {
+    Status status = importer.run(result);
+    if (!status && !importer.rebind.empty()) {
       bound.insert(importer.rebind.begin(), importer.rebind.end());
       continue;
     }
-    if (!isDone && !survey.failure)
-      survey.failure = std::move(importer.failure);
+    if (!status && !survey.failure)
+      survey.failure = status.error();
     survey.inputs = std::move(result.inputs);
     survey.notes = std::move(result.notes);
     break;

@@ -108,19 +108,20 @@ Status Importer::importNext(Scope &scope, size_t &i) {
   const GraphNode *outer = std::exchange(current, &node);
   Scope *outerScope = std::exchange(this->scope, &scope);
   locate(node);
-  size_t noted = survey ? survey->calls.size() : 0;
+  size_t noted = survey ? survey->nodes.size() : 0;
   if (survey)
     note(scope, node);
   Status status = node.target == kVmapBegin ? importVmap(scope, i) : importNode(scope, node);
-  if (survey && failure.refusal != Refusal::None) {
-    survey->calls[noted].failure = std::exchange(failure, {});
+  if (survey && failure) {
+    survey->nodes[noted].state = SurveyedNode::State::Failed;
+    survey->nodes[noted].failure = std::exchange(failure, std::nullopt);
     status = standIn(scope, node) ? Status() : Error{"a result has an impossible type"};
   }
   if (!status)
     return status;
   current = outer;
   this->scope = outerScope;
-  return failure.refusal == Refusal::None ? Status() : Error{failure.message};
+  return failure ? Status(*failure) : Status();
 }
 
 Status Importer::importNode(Scope &scope, const GraphNode &node) {
@@ -151,7 +152,7 @@ Status Importer::importSizeCall(Scope &scope, const GraphNode &node, StringRef n
       dimension = *integer;
   }
   if (!tensor || node.outputs.size() != 1)
-    return refuse(Refusal::Invalid, "takes a tensor and yields one number");
+    return refuse(ErrorCode::InvalidModel, "takes a tensor and yields one number");
   ArrayRef<int64_t> shape = HloBuilder::shapeOf(read(*tensor));
   int64_t rank = shape.size();
   Entry entry;
@@ -162,13 +163,13 @@ Status Importer::importSizeCall(Scope &scope, const GraphNode &node, StringRef n
   } else {
     int64_t at = dimension.value_or(0) < 0 ? *dimension + rank : dimension.value_or(0);
     if (at < 0 || at >= rank)
-      return refuse(Refusal::Invalid,
+      return refuse(ErrorCode::InvalidModel,
                     fmt::format("dimension {} is out of range for rank {}", at, rank));
     if (name == "sym_size") {
       entry.number = Number::of(shape[at]);
     } else {
       if (int64_t(tensor->strides.size()) != rank)
-        return refuse(Refusal::NotYet, "asks for a stride that is not known");
+        return refuse(ErrorCode::NotYet, "asks for a stride that is not known");
       entry.number = Number::of(tensor->strides[at]);
     }
   }
@@ -200,7 +201,7 @@ Status Importer::importNumberCall(Scope &scope, const GraphNode &node) {
         numbers.push_back(*value);
       }
     } else {
-      return refuse(Refusal::NotYet, "takes something that is no number");
+      return refuse(ErrorCode::NotYet, "takes something that is no number");
     }
     return {};
   };
@@ -209,11 +210,11 @@ Status Importer::importNumberCall(Scope &scope, const GraphNode &node) {
       return status;
   Result<Number> value = callOnNumbers(node.target, numbers);
   if (!value)
-    return refuse(Refusal::NotYet, value.message());
+    return refuse(ErrorCode::NotYet, value.message());
   Entry entry;
   entry.number = *value;
   if (node.outputs.size() != 1)
-    return refuse(Refusal::Invalid, "yields one number, the program takes several");
+    return refuse(ErrorCode::InvalidModel, "yields one number, the program takes several");
   return bindResult(scope, node.outputs[0], entry, false);
 }
 
@@ -247,10 +248,10 @@ Status Importer::lower(const OpEntry &entry, Node &node) {
   entry.lower(node);
   if (std::string problem = builder->problem(); !problem.empty()) {
     builder->forgetProblem();
-    if (failure.refusal == Refusal::None)
-      return refuse(Refusal::Invalid, "its arguments do not fit: " + problem);
+    if (!failure)
+      return refuse(ErrorCode::InvalidModel, "its arguments do not fit: " + problem);
   }
-  if (verifyEach && failure.refusal == Refusal::None)
+  if (verifyEach && !failure)
     if (std::string complaint = complaintOf(context, block, before, function); !complaint.empty()) {
       const Name *result = node.source && !node.source->outputs.empty()
                                ? node.source->outputs[0].as<Name>()
@@ -258,14 +259,15 @@ Status Importer::lower(const OpEntry &entry, Node &node) {
       node.fail((result ? "the call that makes '" + result->text + "': " : std::string()) +
                 "what the program declares of its tensors contradicts the operator: " + complaint);
     }
-  if (failure.refusal != Refusal::None)
-    return Error{failure.message};
+  if (failure)
+    return *failure;
   for (auto [i, result] : llvm::enumerate(node.results)) {
     if (!result.items.empty() || !result.wanted || (result.types.empty() && !result.isNumber))
       continue;
     if (result.isList && result.types.empty())
       continue;
-    return refuse(Refusal::NotYet, fmt::format("result {} was not computed: an error in Cupel", i));
+    return refuse(ErrorCode::NotYet,
+                  fmt::format("result {} was not computed: an error in Cupel", i));
   }
   return {};
 }
@@ -309,11 +311,12 @@ Status Importer::importItem(Scope &scope, const GraphNode &node, const Arguments
                                             ? std::nullopt
                                             : evaluate(arguments[0].second.item.value);
   if (!known || known->size() != 1 || node.outputs.size() != 1)
-    return refuse(Refusal::Never, "takes a number out of a tensor, which is known only when the "
+    return refuse(ErrorCode::DataDependent,
+                  "takes a number out of a tensor, which is known only when the "
                                   "program runs");
   Scalar scalar = scalarOfTensor(*known);
   if (scalar.kind == Scalar::Kind::Complex)
-    return refuse(Refusal::NotYet, "takes a complex number out of a tensor");
+    return refuse(ErrorCode::NotYet, "takes a complex number out of a tensor");
   Entry entry;
   entry.number = scalar.kind == Scalar::Kind::Real   ? Number::of(scalar.real())
                  : scalar.kind == Scalar::Kind::Bool ? Number::of(scalar.integer != 0)
@@ -330,7 +333,7 @@ Status Importer::importItem(Scope &scope, const GraphNode &node, const Arguments
 /// Whether the results that a call declares are those that its operator has: lowerings rely on it.
 Status Importer::checkResults(const Schema &schema, const GraphNode &node) {
   if (schema.results.size() != node.outputs.size())
-    return refuse(Refusal::Invalid, fmt::format("yields {} results, the program takes {}",
+    return refuse(ErrorCode::InvalidModel, fmt::format("yields {} results, the program takes {}",
                                                 schema.results.size(), node.outputs.size()));
   for (auto [i, type, output] : llvm::enumerate(schema.results, node.outputs)) {
     bool isTensor = type.base == "Tensor";
@@ -338,7 +341,8 @@ Status Importer::checkResults(const Schema &schema, const GraphNode &node) {
                 : isTensor ? output.as<Name>() || (output.isNone() && schema.results.size() > 1)
                            : !output.as<Name>() && !output.as<std::vector<Name>>();
     if (!fits)
-      return refuse(Refusal::Invalid, fmt::format("result {} is of another kind than this operator "
+      return refuse(ErrorCode::InvalidModel,
+                    fmt::format("result {} is of another kind than this operator "
                                                   "yields",
                                                   i));
   }
@@ -359,13 +363,13 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
   };
   for (const NamedArgument &input : node.inputs)
     if (!given.insert(input.name).second)
-      return refuse(Refusal::Invalid, "argument '" + input.name + "' stands twice");
+      return refuse(ErrorCode::InvalidModel, "argument '" + input.name + "' stands twice");
   if (schema) {
     for (const SchemaArgument &declared : schema->arguments) {
       auto found = llvm::find_if(
           node.inputs, [&](const NamedArgument &input) { return input.name == declared.name; });
       if (found == node.inputs.end() && !declared.missing)
-        return refuse(Refusal::Invalid, "lacks the argument '" + declared.name + "'");
+        return refuse(ErrorCode::InvalidModel, "lacks the argument '" + declared.name + "'");
       if (Status status =
               add(declared.name, found == node.inputs.end() ? *declared.missing : found->value);
           !status)
@@ -373,7 +377,7 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
     }
     for (const NamedArgument &input : node.inputs)
       if (!schema->find(input.name))
-        return refuse(Refusal::Invalid,
+        return refuse(ErrorCode::InvalidModel,
                       "has the argument '" + input.name + "', which this operator does not take");
   } else {
     for (const NamedArgument &input : node.inputs)
@@ -403,10 +407,10 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
   bool shares = sharesMemory(scope, node, target, schema, arguments, self);
   if (!entry) {
     if (isRandomCall(target))
-      return refuse(Refusal::Never, "draws random numbers");
+      return refuse(ErrorCode::Random, "draws random numbers");
     if (isDataDependent(target))
-      return refuse(Refusal::Never, "the shape or number it yields depends on data");
-    return refuse(Refusal::NotYet,
+      return refuse(ErrorCode::DataDependent, "the shape or number it yields depends on data");
+    return refuse(ErrorCode::NotYet,
                   schema ? "this operator has no lowering"
                          : "is unknown: neither PyTorch's operators nor Cupel's have it");
   }
@@ -419,7 +423,7 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
     auto declare = [&](const Name &name) -> Status {
       auto meta = scope.graph.tensors.find(name.text);
       if (meta == scope.graph.tensors.end())
-        return refuse(Refusal::Invalid, "result '" + name.text + "' has no type");
+        return refuse(ErrorCode::InvalidModel, "result '" + name.text + "' has no type");
       Result<RankedTensorType> type = typeOf(meta->second);
       if (!type)
         return type.error();
@@ -490,9 +494,9 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
 
 Result<std::vector<Entry>> Importer::inlineGraph(const Graph &graph, ArrayRef<Entry> inputs) {
   if (++depth > kMaxGraphDepth)
-    return refuse(Refusal::Invalid, "graphs nest too deeply");
+    return refuse(ErrorCode::InvalidModel, "graphs nest too deeply");
   if (inputs.size() != graph.inputs.size())
-    return refuse(Refusal::Invalid, fmt::format("a subgraph takes {} inputs, {} were given",
+    return refuse(ErrorCode::InvalidModel, fmt::format("a subgraph takes {} inputs, {} were given",
                                                 graph.inputs.size(), inputs.size()));
   Scope inner{graph, {}, {}};
   for (auto [input, entry] : llvm::zip(graph.inputs, inputs)) {
@@ -504,7 +508,7 @@ Result<std::vector<Entry>> Importer::inlineGraph(const Graph &graph, ArrayRef<En
         if (!type)
           return type.error();
         if (*type != read(*entry.tensor).getType())
-          return refuse(Refusal::Invalid,
+          return refuse(ErrorCode::InvalidModel,
                         "input '" + name->text + "' of a subgraph has another type than declared");
       }
     } else if (const auto *number = input.as<SymNumber>()) {
@@ -520,7 +524,7 @@ Result<std::vector<Entry>> Importer::inlineGraph(const Graph &graph, ArrayRef<En
     if (const Name *name = output.as<Name>()) {
       const Entry *found = find(inner, *name);
       if (!found)
-        return refuse(Refusal::Invalid,
+        return refuse(ErrorCode::InvalidModel,
                       "a subgraph's output '" + name->text + "' is computed nowhere");
       entry = *found;
     } else if (const auto *number = output.as<SymNumber>()) {

@@ -27,7 +27,7 @@ Result<std::vector<Entry>> Importer::entriesOf(Scope &scope, const Argument &arg
     return found != nullptr;
   };
   auto missing = [&](const Name &name) {
-    return refuse(Refusal::Invalid, "'" + name.text + "' is used before it is computed");
+    return refuse(ErrorCode::InvalidModel, "'" + name.text + "' is used before it is computed");
   };
   if (const Name *name = argument.as<Name>()) {
     if (!add(*name))
@@ -77,7 +77,7 @@ Status Importer::bindResults(Scope &scope, const GraphNode &node, ArrayRef<Entry
     if (const auto *names = output.as<std::vector<Name>>())
       count = names->size();
     if (next + count > entries.size())
-      return refuse(Refusal::Invalid,
+      return refuse(ErrorCode::InvalidModel,
                     fmt::format("yields {} results, the program takes more", entries.size()));
     if (Status status = bindResult(scope, output, entries.slice(next, count), count != 1); !status)
       return status;
@@ -103,7 +103,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
   auto inlineAt = [&](size_t graph, size_t operands) -> Status {
     const Graph *body = graphOf(node, graph);
     if (!body)
-      return refuse(Refusal::Invalid, fmt::format("argument {} should be a graph", graph));
+      return refuse(ErrorCode::InvalidModel, fmt::format("argument {} should be a graph", graph));
     Result<std::vector<Entry>> entries = operandsFrom(operands);
     if (!entries)
       return entries.error();
@@ -172,8 +172,8 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
   auto bindValues = [&](ArrayRef<Value> values) -> Status {
     if (!inner)
       return inner;
-    if (failure.refusal != Refusal::None)
-      return Error{failure.message};
+    if (failure)
+      return *failure;
     SmallVector<Entry> entries;
     for (Value value : values)
       entries.push_back(fresh(value));
@@ -186,7 +186,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
   if (name == "cond") {
     const Graph *first = graphOf(node, 1), *second = graphOf(node, 2);
     if (!first || !second)
-      return refuse(Refusal::Invalid, "takes a predicate and two graphs");
+      return refuse(ErrorCode::InvalidModel, "takes a predicate and two graphs");
     Resolved predicate;
     if (Status status = resolve(scope, node.inputs[0].value, predicate); !status)
       return status;
@@ -194,7 +194,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
       const auto *flag = predicate.argument.as<bool>();
       const auto *integer = predicate.argument.as<int64_t>();
       if (!flag && !integer && !predicate.item.number)
-        return refuse(Refusal::Invalid, "the predicate is neither a tensor nor a number");
+        return refuse(ErrorCode::InvalidModel, "the predicate is neither a tensor nor a number");
       bool holds = flag ? *flag : integer ? *integer != 0 : predicate.item.number->integer != 0;
       return inlineAt(holds ? 1 : 2, 3);
     }
@@ -214,8 +214,8 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
         },
         [&] {
           SmallVector<Value> values = body(*second, operands);
-          if (inner && typesOf(values) != types && failure.refusal == Refusal::None)
-            inner = refuse(Refusal::Invalid, "the branches yield different types");
+          if (inner && typesOf(values) != types && !failure)
+            inner = refuse(ErrorCode::InvalidModel, "the branches yield different types");
           return values;
         });
     return bindValues(results);
@@ -224,7 +224,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
   if (name == "while_loop") {
     const Graph *test = graphOf(node, 0), *step = graphOf(node, 1);
     if (!test || !step)
-      return refuse(Refusal::Invalid, "takes two graphs");
+      return refuse(ErrorCode::InvalidModel, "takes two graphs");
     SmallVector<Value> carried, more;
     if (Status status = valuesOf(2, carried); !status)
       return status;
@@ -241,7 +241,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
           SmallVector<Value> outputs = body(*test, all(values));
           if (outputs.size() != 1 || HloBuilder::countOf(outputs[0]) != 1) {
             if (inner)
-              inner = refuse(Refusal::Invalid, "the condition should be one bool");
+              inner = refuse(ErrorCode::InvalidModel, "the condition should be one bool");
             return b.splatInteger(0, b.i1());
           }
           return cast(b, b.reshape(outputs[0], {}), b.i1());
@@ -249,8 +249,8 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
         [&](ValueRange values) {
           SmallVector<Value> outputs = body(*step, all(values));
           if (inner && typesOf(outputs) != SmallVector<Type>(values.getTypes()) &&
-              failure.refusal == Refusal::None)
-            inner = refuse(Refusal::Invalid, "the loop's values change their types");
+              !failure)
+            inner = refuse(ErrorCode::InvalidModel, "the loop's values change their types");
           return outputs;
         });
     return bindValues(results);
@@ -259,7 +259,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
   if (name == "scan" || name == "map_impl" || name == "associative_scan") {
     const Graph *step = graphOf(node, 0);
     if (!step)
-      return refuse(Refusal::Invalid, "takes a graph");
+      return refuse(ErrorCode::InvalidModel, "takes a graph");
     bool isScan = name == "scan", isAssociative = name == "associative_scan";
     SmallVector<Value> carried, elements, more;
     if (isScan)
@@ -273,7 +273,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
           return HloBuilder::rankOf(x) == 0 ||
                  HloBuilder::shapeOf(x)[0] != HloBuilder::shapeOf(elements[0])[0];
         }))
-      return refuse(Refusal::Invalid, "goes over tensors of one length");
+      return refuse(ErrorCode::InvalidModel, "goes over tensors of one length");
     int64_t length = HloBuilder::shapeOf(elements[0])[0];
     // Element i of a tensor's first dimension, which is dropped.
     auto at = [&](Value x, Value i) {
@@ -295,7 +295,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
       const Name *output = step->outputs[i].as<Name>();
       auto meta = output ? step->tensors.find(output->text) : step->tensors.end();
       if (meta == step->tensors.end())
-        return refuse(Refusal::NotYet, "stacks something that is no tensor");
+        return refuse(ErrorCode::NotYet, "stacks something that is no tensor");
       Result<RankedTensorType> type = typeOf(meta->second);
       if (!type)
         return type.error();
@@ -335,13 +335,13 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
           SmallVector<Value> next{b.add(values[0], b.splatInteger(1, b.i64()))};
           if (!inner || outputs.size() != (isAssociative ? carries : carries + stacked.size())) {
             if (inner)
-              inner = refuse(Refusal::Invalid, "the graph yields another number of results");
+              inner = refuse(ErrorCode::InvalidModel, "the graph yields another number of results");
             next.append(values.begin() + 1, values.end());
             return next;
           }
           for (size_t i = 0; i < carries; ++i) {
             if (outputs[i].getType() != values[1 + i].getType() && inner)
-              inner = refuse(Refusal::Invalid, "the carried values change their types");
+              inner = refuse(ErrorCode::InvalidModel, "the carried values change their types");
             next.push_back(outputs[i]);
           }
           for (size_t i = 0; i < stacked.size(); ++i) {
@@ -349,7 +349,8 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
             if (HloBuilder::shapeOf(one) != stacked[i].getShape().drop_front() ||
                 HloBuilder::elementOf(one) != stacked[i].getElementType()) {
               if (inner)
-                inner = refuse(Refusal::Invalid, "a stacked result has another type than declared");
+                inner = refuse(ErrorCode::InvalidModel,
+                               "a stacked result has another type than declared");
               next.push_back(values[1 + carries + i]);
               continue;
             }
@@ -360,7 +361,7 @@ Status Importer::importHigherOrder(Scope &scope, const GraphNode &node, StringRe
     SmallVector<Value> kept(results.begin() + 1 + (isAssociative ? carries : 0), results.end());
     return bindValues(kept);
   }
-  return refuse(Refusal::NotYet, "this higher-order operator has no lowering");
+  return refuse(ErrorCode::NotYet, "this higher-order operator has no lowering");
 }
 
 Status Importer::importWithEffects(Scope &scope, const GraphNode &node) {
@@ -368,7 +369,7 @@ Status Importer::importWithEffects(Scope &scope, const GraphNode &node) {
   const Operator *target = node.inputs.size() > 1 ? node.inputs[1].value.as<Operator>() : nullptr;
   const auto *text = node.inputs.size() > 1 ? node.inputs[1].value.as<std::string>() : nullptr;
   if (!target && !text)
-    return refuse(Refusal::Invalid, "names no operator");
+    return refuse(ErrorCode::InvalidModel, "names no operator");
   GraphNode &made = madeNodes.emplace_back();
   made.target = target ? target->target : *text;
   made.stackTrace = node.stackTrace;

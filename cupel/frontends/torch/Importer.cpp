@@ -27,36 +27,26 @@ LogicalResult verifyQuietly(ModuleOp module) {
 
 } // namespace
 
-std::string_view name(Refusal refusal) {
-  switch (refusal) {
-  case Refusal::None:
-    return "none";
-  case Refusal::Invalid:
-    return "invalid";
-  case Refusal::Never:
-    return "never";
-  case Refusal::NotYet:
-    return "not yet";
-  }
-  return "?";
-}
-
 Importer::Importer(const Program &program, MLIRContext &context, const ImportOptions &options)
     : program(program), context(context), options(options) {}
 
-Error Importer::refuse(Refusal refusal, std::string message) {
-  if (failure.refusal == Refusal::None) {
+Error Importer::refuse(ErrorCode code, std::string message) {
+  if (!failure) {
+    Place place;
     if (current) {
-      message = shortTarget(current->target).str() + ": " + message;
-      if (auto line = sourceLine(current->stackTrace))
-        message += fmt::format(" (at {}:{})", line->first, line->second);
+      place.operation = shortTarget(current->target).str();
+      message = place.operation + ": " + message;
+      if (auto line = sourceLine(current->stackTrace)) {
+        place.location = fmt::format("{}:{}", line->first, line->second);
+        message += " (at " + place.location + ")";
+      }
     }
-    failure = {refusal, message};
+    failure = Error(code, std::move(message), std::move(place));
   }
-  return Error{failure.message};
+  return *failure;
 }
 
-bool Importer::run(Imported &result) {
+Status Importer::run(Imported &result) {
   OpBuilder types(&context);
   Location unknown = types.getUnknownLoc();
   result.module = ModuleOp::create(unknown, program.name.empty() ? "model" : program.name);
@@ -77,11 +67,8 @@ bool Importer::run(Imported &result) {
     return importOutputs(top, result);
   };
   Status status = all();
-  if (!status || failure.refusal != Refusal::None) {
-    if (failure.refusal == Refusal::None)
-      failure = {Refusal::Invalid, status.message()};
-    return false;
-  }
+  if (!status || failure)
+    return asRefusal(failure ? *failure : status.error());
   // Views that were derived again and never read, and what lowerings made in vain.
   SmallVector<Operation *> order;
   result.module->walk<WalkOrder::PreOrder>([&](Operation *op) { order.push_back(op); });
@@ -90,19 +77,17 @@ bool Importer::run(Imported &result) {
       op->erase();
   result.weights = std::move(weights);
   if (succeeded(verifyQuietly(*result.module)))
-    return true;
+    return {};
   // Once more, to find out which call it was.
   if (!verifyEach) {
     Importer again(program, context, options);
     again.verifyEach = true;
     Imported aside;
-    again.run(aside);
-    failure = again.failure;
+    if (Status status = again.run(aside); !status)
+      return status;
   }
-  if (failure.refusal == Refusal::None)
-    failure = {Refusal::NotYet,
+  return Error{ErrorCode::NotYet,
                "the module made from this program does not verify: an error in Cupel"};
-  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,12 +104,12 @@ Result<Dims> Importer::evaluate(const std::vector<SymInt> &sizes) {
     Result<Number> value = symbols.evaluate(size.expression);
     if (!value) {
       // A size that data decide has no value when the program was exported, either.
-      return refuse(size.hasValue ? Refusal::Invalid : Refusal::Never,
+      return refuse(size.hasValue ? ErrorCode::InvalidModel : ErrorCode::DataDependent,
                     (size.hasValue ? "a size cannot be computed: " : "a size depends on data: ") +
                         value.message());
     }
     if (value->isReal())
-      return refuse(Refusal::Invalid, "a size is no integer: " + size.expression);
+      return refuse(ErrorCode::InvalidModel, "a size is no integer: " + size.expression);
     dims.push_back(value->integer);
   }
   return dims;
@@ -136,9 +121,9 @@ Result<RankedTensorType> Importer::typeOf(const TensorMeta &meta) {
     return dims.error();
   for (int64_t size : *dims)
     if (size < 0)
-      return refuse(Refusal::Invalid, "a tensor has a negative size");
+      return refuse(ErrorCode::InvalidModel, "a tensor has a negative size");
   if (!tensor::byteCount(meta.type, *dims))
-    return refuse(Refusal::Invalid, "a tensor has an impossible size");
+    return refuse(ErrorCode::InvalidModel, "a tensor has an impossible size");
   return RankedTensorType::get(*dims, elementTypeFor(&context, meta.type));
 }
 
@@ -179,13 +164,13 @@ Status Importer::bindSymbols(Imported &result) {
     }
     const std::vector<SymInt> &sizes = meta->second.sizes;
     if (shape && shape->size() != sizes.size())
-      return refuse(Refusal::Invalid,
+      return refuse(ErrorCode::InvalidModel,
                     fmt::format("input '{}' has rank {} in the program, but {} was given",
                                 input.name, sizes.size(), shape->size()));
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (!sizes[i].isSymbolic()) {
         if (shape && (*shape)[i] != sizes[i].value)
-          return refuse(Refusal::Invalid,
+          return refuse(ErrorCode::InvalidModel,
                         fmt::format("dimension {} of input '{}' is {} in the program, but {} was "
                                     "given",
                                     i, input.name, sizes[i].value, (*shape)[i]));
@@ -203,7 +188,7 @@ Status Importer::bindSymbols(Imported &result) {
         continue;
       Result<bool> solved = symbols.solve(p.expression, p.size);
       if (!solved)
-        return refuse(Refusal::Invalid,
+        return refuse(ErrorCode::InvalidModel,
                       p.dimension < 0 ? fmt::format("input '{}' {}", p.input, solved.message())
                                       : fmt::format("dimension {} of input '{}' {}", p.dimension,
                                                     p.input, solved.message()));
@@ -216,7 +201,8 @@ Status Importer::bindSymbols(Imported &result) {
       continue;
     Result<bool> solved = symbols.solve(size->expression, size->value);
     if (!solved)
-      return refuse(Refusal::Invalid, fmt::format("input '{}': {}", input, solved.message()));
+      return refuse(ErrorCode::InvalidModel,
+                    fmt::format("input '{}': {}", input, solved.message()));
     if (*solved && symbol)
       result.notes.push_back(fmt::format(
           "size '{}' of input '{}' is taken as {}, its value when the program was exported; "
@@ -229,7 +215,7 @@ Status Importer::bindSymbols(Imported &result) {
     Result<Number> value = symbols.evaluate("Symbol('" + symbol + "')");
     if (value && ((range.low && value->integer < *range.low) ||
                   (range.high && value->integer > *range.high)))
-      return refuse(Refusal::Invalid,
+      return refuse(ErrorCode::InvalidModel,
                     fmt::format("size '{}' is {}, but the program was exported for {} to {}",
                                 symbol, value->integer,
                                 range.low ? std::to_string(*range.low) : "any",
@@ -277,10 +263,10 @@ Status Importer::importInputs(Scope &scope, Imported &result) {
                     input.kind != InputKind::CustomObject &&
                     (input.kind != InputKind::UserInput || input.constant.as<Name>());
     if (isTensor && meta == program.graph.tensors.end())
-      return refuse(Refusal::Invalid,
+      return refuse(ErrorCode::InvalidModel,
                     "input '" + input.name + "' has no type in the program's tensor_values");
     if (!input.name.empty() && scope.names.count(input.name))
-      return refuse(Refusal::Invalid, "input '" + input.name + "' stands twice");
+      return refuse(ErrorCode::InvalidModel, "input '" + input.name + "' stands twice");
     switch (input.kind) {
     case InputKind::ConstantInput:
       break; // Its value is in the graph already.
@@ -295,12 +281,12 @@ Status Importer::importInputs(Scope &scope, Imported &result) {
           break;
         auto symbol = program.graph.symbols.find(input.name);
         if (symbol == program.graph.symbols.end())
-          return refuse(Refusal::Invalid, "input '" + input.name + "' has no value");
+          return refuse(ErrorCode::InvalidModel, "input '" + input.name + "' has no value");
         Result<Number> value = symbol->second.isSymbolic()
                                    ? symbols.evaluate(symbol->second.expression)
                                    : Number::of(symbol->second.value);
         if (!value)
-          return refuse(Refusal::Invalid, "input '" + input.name + "': " + value.message());
+          return refuse(ErrorCode::InvalidModel, "input '" + input.name + "': " + value.message());
         scope.names[input.name].number = *value;
         result.notes.push_back(
             fmt::format("input '{}' is an integer and taken as {}", input.name, value->integer));
@@ -321,13 +307,13 @@ Status Importer::importInputs(Scope &scope, Imported &result) {
     case InputKind::TensorConstant: {
       auto value = program.weights.find(input.target);
       if (value == program.weights.end())
-        return refuse(Refusal::Invalid, "there is no value for '" + input.target + "'");
+        return refuse(ErrorCode::InvalidModel, "there is no value for '" + input.target + "'");
       Result<RankedTensorType> type = typeOf(meta->second);
       if (!type)
         return type.error();
       if (value->second.dtype() != meta->second.type || dimsOf(value->second) != type->getShape())
         return refuse(
-            Refusal::Invalid,
+            ErrorCode::InvalidModel,
             fmt::format("'{}' is stored as {}, but the graph declares other sizes or "
                         "another type",
                         input.target,
@@ -370,7 +356,7 @@ Status Importer::importOutputs(Scope &scope, Imported &result) {
     if (const Name *name = output.value.as<Name>()) {
       const Entry *found = find(scope, *name);
       if (!found || !found->tensor)
-        return refuse(Refusal::Invalid, "output '" + name->text + "' is computed nowhere");
+        return refuse(ErrorCode::InvalidModel, "output '" + name->text + "' is computed nowhere");
       leaf.result = int64_t(values.size());
       bool gradient = output.kind == OutputKind::GradientToParameter ||
                       output.kind == OutputKind::GradientToUserInput;
@@ -398,7 +384,7 @@ Status Importer::importOutputs(Scope &scope, Imported &result) {
     const Name *name = output.value.as<Name>();
     const Entry *found = name ? find(scope, *name) : nullptr;
     if (!found || !found->tensor)
-      return refuse(Refusal::Invalid,
+      return refuse(ErrorCode::InvalidModel,
                     "the new value of '" + output.target + "' is computed nowhere");
     add(read(*found->tensor), "mutated:" + output.target);
   }
@@ -417,14 +403,12 @@ Status Importer::importOutputs(Scope &scope, Imported &result) {
   return {};
 }
 
-std::optional<Imported> importProgram(const Program &program, MLIRContext &context,
-                                      const ImportOptions &options, ImportFailure &failure) {
-  Importer importer(program, context, options);
+Result<Imported> importProgram(const Program &program, MLIRContext &context,
+                               const ImportOptions &options) {
   Imported result;
-  if (importer.run(result))
-    return result;
-  failure = importer.failure;
-  return std::nullopt;
+  if (Status status = Importer(program, context, options).run(result); !status)
+    return status.error();
+  return result;
 }
 
 } // namespace cupel::frontends::torch_import

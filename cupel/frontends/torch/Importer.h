@@ -76,9 +76,9 @@ class Importer {
 public:
   Importer(const Program &program, mlir::MLIRContext &context, const ImportOptions &options);
 
-  bool run(Imported &result);
-  ImportFailure failure;
-  ImportSurvey *survey = nullptr; ///< If set, failing calls are noted and passed over.
+  Status run(Imported &result);
+  std::optional<Error> failure;  ///< The first complaint.
+  ModelSurvey *survey = nullptr; ///< If set, failing calls are noted and passed over.
 
 private:
   friend class Node;
@@ -149,7 +149,7 @@ private:
   // Evaluate.cpp: the value of what depends on constants and weights only.
   std::optional<tensor::Tensor> evaluate(mlir::Value value);
 
-  Error refuse(Refusal refusal, std::string message);
+  Error refuse(ErrorCode code, std::string message);
 
   const Program &program;
   mlir::MLIRContext &context;

@@ -31,12 +31,12 @@ Result<Number> Importer::numberOf(Scope &scope, const SymNumber &number) {
     return *found->number;
   auto symbol = scope.graph.symbols.find(name.text);
   if (symbol == scope.graph.symbols.end())
-    return refuse(Refusal::Invalid, "the number '" + name.text + "' is computed nowhere");
+    return refuse(ErrorCode::InvalidModel, "the number '" + name.text + "' is computed nowhere");
   if (!symbol->second.isSymbolic())
     return Number::of(symbol->second.value);
   Result<Number> value = symbols.evaluate(symbol->second.expression);
   if (!value)
-    return refuse(symbol->second.hasValue ? Refusal::Invalid : Refusal::Never,
+    return refuse(symbol->second.hasValue ? ErrorCode::InvalidModel : ErrorCode::DataDependent,
                   "the number '" + name.text + "' depends on data: " + value.message());
   return value;
 }
@@ -55,7 +55,7 @@ Status Importer::resolve(Scope &scope, const Argument &argument, Resolved &resul
   auto tensor = [&](const Name &name, Item &item) -> Status {
     const Entry *found = find(scope, name);
     if (!found)
-      return refuse(Refusal::Invalid, "'" + name.text + "' is used before it is computed");
+      return refuse(ErrorCode::InvalidModel, "'" + name.text + "' is used before it is computed");
     if (found->tensor) {
       item.value = read(*found->tensor);
       item.alias = found->tensor;
@@ -68,7 +68,7 @@ Status Importer::resolve(Scope &scope, const Argument &argument, Resolved &resul
       item.number->number = found->number->real;
       item.wrapped = true;
     } else if (!found->isToken) {
-      return refuse(Refusal::Invalid, "'" + name.text + "' has no value");
+      return refuse(ErrorCode::InvalidModel, "'" + name.text + "' has no value");
     }
     return {};
   };
@@ -115,7 +115,7 @@ Status Importer::resolve(Scope &scope, const Argument &argument, Resolved &resul
     return {};
   }
   if (const auto *object = argument.as<CustomObject>())
-    return refuse(Refusal::Never, "takes the object '" + object->name + "' of class '" +
+    return refuse(ErrorCode::DataDependent, "takes the object '" + object->name + "' of class '" +
                                       object->type + "', which lives in a Python process");
   return {};
 }
@@ -124,7 +124,7 @@ Status Importer::bindResult(Scope &scope, const Argument &output, ArrayRef<Entry
                             bool isList) {
   auto bind = [&](const Name &name, const Entry &entry) -> Status {
     if (!scope.names.emplace(name.text, entry).second)
-      return refuse(Refusal::Invalid, "the result '" + name.text + "' is computed twice");
+      return refuse(ErrorCode::InvalidModel, "the result '" + name.text + "' is computed twice");
     if (entry.tensor && entry.tensor->strides.empty())
       setStrides(scope, name.text, *entry.tensor);
     return {};

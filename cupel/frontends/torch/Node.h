@@ -123,9 +123,11 @@ public:
   void write(llvm::StringRef argument, mlir::Value value);
 
   // Complaints; all name operator, overload, argument shapes and the model's source line.
-  void fail(const std::string &message);   ///< The program contradicts itself.
-  void never(const std::string &message);  ///< Cannot be: depends on data, is random.
-  void notYet(const std::string &message); ///< Could be, but is not.
+  void refuse(ErrorCode code, const std::string &message);
+  /// The program contradicts itself.
+  void fail(const std::string &message) { refuse(ErrorCode::InvalidModel, message); }
+  /// Could be, but is not.
+  void notYet(const std::string &message) { refuse(ErrorCode::NotYet, message); }
   bool failed() const;
 
   /// Lowers a subgraph (higher-order operators) in place.

@@ -11,10 +11,10 @@ namespace cupel::frontends::torch_import {
 using namespace mlir;
 
 void Importer::note(Scope &scope, const GraphNode &node) {
-  SurveyedCall &call = survey->calls.emplace_back();
+  SurveyedNode &call = survey->nodes.emplace_back();
   StringRef target = node.target;
   target.consume_front("torch.ops.");
-  call.target = target.str();
+  call.op = target.str();
   auto describe = [&](const std::string &name) -> std::string {
     auto meta = scope.graph.tensors.find(name);
     if (meta == scope.graph.tensors.end())
@@ -60,7 +60,7 @@ bool Importer::standIn(Scope &scope, const GraphNode &node) {
       return true;
     }
     Result<RankedTensorType> type = typeOf(meta->second);
-    failure = {};
+    failure.reset();
     if (!type)
       return false;
     Entry entry = fresh(builder->splat(0, type->getElementType(), type->getShape()));
@@ -84,16 +84,15 @@ bool Importer::standIn(Scope &scope, const GraphNode &node) {
   return true;
 }
 
-ImportSurvey surveyProgram(const Program &program, MLIRContext &context,
-                           const ImportOptions &options) {
-  ImportSurvey survey;
+ModelSurvey surveyProgram(const Program &program, MLIRContext &context,
+                          const ImportOptions &options) {
+  ModelSurvey survey;
   Importer importer(program, context, options);
   importer.survey = &survey;
   Imported imported;
-  if (!importer.run(imported) && llvm::all_of(survey.calls, [](const SurveyedCall &call) {
-        return call.failure.refusal == Refusal::None;
-      }))
-    survey.failure = importer.failure;
+  Status status = importer.run(imported);
+  if (!status && llvm::none_of(survey.nodes, [](const SurveyedNode &node) { return node.failure; }))
+    survey.failure = status.error();
   survey.inputs = std::move(imported.inputs);
   survey.notes = std::move(imported.notes);
   return survey;

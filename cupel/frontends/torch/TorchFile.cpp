@@ -11,28 +11,6 @@ namespace cupel::frontends::torch_import {
 
 namespace {
 
-frontends::ImportFailure commonFailure(const ImportFailure &failure, const std::string &path) {
-  frontends::ImportFailure result;
-  result.message = path.empty() ? failure.message : path + ": " + failure.message;
-  switch (failure.refusal) {
-  case Refusal::None:
-    result.refusal = frontends::Refusal::None;
-    break;
-  case Refusal::Invalid:
-    result.refusal = frontends::Refusal::Invalid;
-    break;
-  case Refusal::Never:
-    result.refusal = failure.message.find("random") != std::string::npos
-                         ? frontends::Refusal::Random
-                         : frontends::Refusal::DataDependent;
-    break;
-  case Refusal::NotYet:
-    result.refusal = frontends::Refusal::NotYet;
-    break;
-  }
-  return result;
-}
-
 /// A size as messages show it: the number, the symbol, or "?" for what is computed.
 std::string describeSize(const SymInt &size) {
   if (!size.isSymbolic())
@@ -65,46 +43,17 @@ public:
     return result;
   }
 
-  std::optional<ImportedModel> import(mlir::MLIRContext &context,
-                                      const frontends::ImportOptions &options,
-                                      frontends::ImportFailure &failure) const override {
-    ImportFailure own;
-    std::optional<Imported> imported = importProgram(program, context, convert(options), own);
-    if (!imported) {
-      failure = commonFailure(own, "");
-      return std::nullopt;
-    }
-    ImportedModel model;
-    model.module = std::move(imported->module);
-    for (ImportedInput &input : imported->inputs)
-      model.inputs.push_back({std::move(input.name), input.type, std::move(input.shape)});
-    model.weights = std::move(imported->weights);
-    model.outputs = std::move(imported->outputs);
-    model.notes = std::move(imported->notes);
-    return model;
+  Result<ImportedModel> import(mlir::MLIRContext &context,
+                               const frontends::ImportOptions &options) const override {
+    Result<Imported> imported = importProgram(program, context, {options, {}});
+    if (!imported)
+      return imported.error();
+    return ImportedModel(std::move(*imported));
   }
 
   ModelSurvey survey(mlir::MLIRContext &context,
                      const frontends::ImportOptions &options) const override {
-    ModelSurvey survey;
-    ImportSurvey own = surveyProgram(program, context, convert(options));
-    for (SurveyedCall &call : own.calls) {
-      SurveyedNode &node = survey.nodes.emplace_back();
-      node.name = std::move(call.name);
-      node.op = std::move(call.target);
-      node.operands = std::move(call.operands);
-      node.results = std::move(call.results);
-      if (call.failure.refusal != Refusal::None) {
-        node.state = SurveyedNode::State::Failed;
-        node.failure = commonFailure(call.failure, "");
-      }
-    }
-    for (ImportedInput &input : own.inputs)
-      survey.inputs.push_back({std::move(input.name), input.type, std::move(input.shape)});
-    survey.notes = std::move(own.notes);
-    if (own.failure.refusal != Refusal::None)
-      survey.failure = commonFailure(own.failure, "");
-    return survey;
+    return surveyProgram(program, context, {options, {}});
   }
 
   /// The inputs that the program was exported with, unless others lie beside it.
@@ -130,14 +79,6 @@ public:
   }
 
 private:
-  static ImportOptions convert(const frontends::ImportOptions &options) {
-    ImportOptions own;
-    own.shapes = options.shapes;
-    own.inputs = options.inputs;
-    own.composites = options.composites;
-    return own;
-  }
-
   std::string path, companions;
   Program program;
 };

@@ -220,7 +220,7 @@ Value Importer::read(Alias &alias) {
   auto values = derive(*alias.call, self);
   if (alias.output >= values.size() || alias.element >= values[alias.output].size() ||
       !values[alias.output][alias.element]) {
-    refuse(Refusal::NotYet, "a view of a tensor that was written to cannot be derived again");
+    refuse(ErrorCode::NotYet, "a view of a tensor that was written to cannot be derived again");
     return builder->splat(0, HloBuilder::elementOf(self));
   }
   alias.cached = values[alias.output][alias.element];
@@ -262,7 +262,7 @@ SmallVector<SmallVector<Value, 1>, 1> Importer::derive(const ViewCall &call, Val
 //===----------------------------------------------------------------------===//
 
 void Importer::write(Alias &alias, Value value) {
-  if (failure.refusal != Refusal::None)
+  if (failure)
     return;
   if (!alias.parent) {
     alias.memory->value = value;
@@ -330,7 +330,7 @@ Value Importer::invert(const Alias &view, Value old, Value value) {
         element.getIntOrFloatBitWidth() == HloBuilder::elementOf(value).getIntOrFloatBitWidth())
       return b.builder().create<stablehlo::BitcastConvertOp>(b.location(), TypeRange{old.getType()},
                                                              ValueRange{value});
-    refuse(Refusal::NotYet,
+    refuse(ErrorCode::NotYet,
            fmt::format("writes through '{}' into another element type", std::string_view(name)));
     return {};
   }
@@ -363,7 +363,7 @@ Value Importer::invert(const Alias &view, Value old, Value value) {
   auto derived = derive(call, positions, b.i64());
   if (view.output >= derived.size() || view.element >= derived[view.output].size() ||
       !derived[view.output][view.element]) {
-    refuse(Refusal::NotYet, fmt::format("writes through '{}'", std::string_view(name)));
+    refuse(ErrorCode::NotYet, fmt::format("writes through '{}'", std::string_view(name)));
     return {};
   }
   Value rows = b.reshape(derived[view.output][view.element], {HloBuilder::countOf(value), 1});
@@ -454,7 +454,7 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
   HloBuilder &b = *builder;
   StringRef name = baseName(target), overload = target.rsplit('.').second;
   if (isRandomCall(target))
-    return refuse(Refusal::Never, "draws random numbers");
+    return refuse(ErrorCode::Random, "draws random numbers");
   // "add_" -> "add", "__iand__" -> "__and__"; "add.out" stays.
   std::string functional = name.str();
   if (name.starts_with("__i") && name.ends_with("__"))
@@ -481,7 +481,8 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
       if (item.alias)
         made.tensors.push_back(item.alias);
     if (found->item.value && !found->item.alias)
-      return refuse(Refusal::Invalid, "writes to '" + declared.name + "', which is no tensor");
+      return refuse(ErrorCode::InvalidModel,
+                    "writes to '" + declared.name + "', which is no tensor");
   }
   auto bindOutputs = [&]() -> Status {
     for (auto [i, output] : llvm::enumerate(node.outputs)) {
@@ -508,7 +509,7 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
   if (name == "detach_" || name == "requires_grad_" || name == "rename_")
     return bindOutputs();
   if (name == "set_")
-    return refuse(Refusal::NotYet, "changes the memory that a tensor lies in");
+    return refuse(ErrorCode::NotYet, "changes the memory that a tensor lies in");
   std::string functionalTarget = ("aten." + functional + "." + overload).str();
   const OpEntry *entry = OpTable::get().find(functionalTarget);
   if (reshapes) {
@@ -518,10 +519,10 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
       if (one.name == targets[0].argument)
         input = one.value.as<Name>();
     if (!entry || !output || !input || targets[0].tensors.size() != 1)
-      return refuse(Refusal::NotYet, "this operator has no lowering");
+      return refuse(ErrorCode::NotYet, "this operator has no lowering");
     auto meta = scope.graph.tensors.find(output->text);
     if (meta == scope.graph.tensors.end())
-      return refuse(Refusal::Invalid, "result '" + output->text + "' has no type");
+      return refuse(ErrorCode::InvalidModel, "result '" + output->text + "' has no type");
     Result<RankedTensorType> type = typeOf(meta->second);
     if (!type)
       return type.error();
@@ -539,8 +540,8 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
     made.tensor->call = view;
     made.tensor->version = ~uint64_t{0};
     Value value = read(*made.tensor);
-    if (failure.refusal != Refusal::None)
-      return Error{failure.message};
+    if (failure)
+      return *failure;
     // A tensor that grows gets memory of its own.
     if (HloBuilder::countOf(value) > HloBuilder::countOf(read(*targets[0].tensors[0])))
       made = fresh(value);
@@ -576,7 +577,8 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
     Value source = torch_import::cast(b, call.in("src"), HloBuilder::elementOf(self()));
     if (HloBuilder::broadcastShape(HloBuilder::shapeOf(source), HloBuilder::shapeOf(self())) !=
         Dims(HloBuilder::shapeOf(self())))
-      return refuse(Refusal::Invalid, "the source does not broadcast to the tensor written to");
+      return refuse(ErrorCode::InvalidModel,
+                    "the source does not broadcast to the tensor written to");
     call.out(b.broadcastTo(source, HloBuilder::shapeOf(self())));
   } else if (isOne && functional == "fill") {
     call.out(b.broadcastTo(call.in("value", HloBuilder::elementOf(self())),
@@ -584,16 +586,16 @@ Status Importer::importWrite(Scope &scope, const GraphNode &node, StringRef targ
   } else if (isOne && functional == "zero") {
     call.out(b.like(self(), 0));
   } else {
-    return refuse(Refusal::NotYet, "this operator has no lowering");
+    return refuse(ErrorCode::NotYet, "this operator has no lowering");
   }
   for (auto [i, written] : llvm::enumerate(targets))
     for (auto [j, tensor] : llvm::enumerate(written.tensors)) {
       if (j >= call.results[i].items.size() || !call.results[i].items[j].value)
-        return refuse(Refusal::NotYet,
+        return refuse(ErrorCode::NotYet,
                       "the new value of '" + written.argument + "' was not computed");
       write(*tensor, call.results[i].items[j].value);
-      if (failure.refusal != Refusal::None)
-        return Error{failure.message};
+      if (failure)
+        return *failure;
     }
   return bindOutputs();
 }

@@ -40,16 +40,16 @@ Status Importer::importVmap(Scope &scope, size_t &i) {
       break;
   }
   if (last == nodes.size())
-    return refuse(Refusal::Invalid, "begins a vmap that does not end");
+    return refuse(ErrorCode::InvalidModel, "begins a vmap that does not end");
   i = last + 1;
   Result<std::vector<Entry>> size = begin.inputs.empty()
                                         ? Result<std::vector<Entry>>(Error{"no size"})
                                         : entriesOf(scope, begin.inputs[0].value);
   if (!size || size->size() != 1 || !(*size)[0].number)
-    return refuse(Refusal::Invalid, "does not say how many elements it goes over");
+    return refuse(ErrorCode::InvalidModel, "does not say how many elements it goes over");
   int64_t count = (*size)[0].number->integer;
   if (count < 0 || count > kMaxCalls || count * int64_t(last - first) > kMaxCalls)
-    return refuse(Refusal::NotYet, fmt::format("a vmap over {} elements is too long", count));
+    return refuse(ErrorCode::NotYet, fmt::format("a vmap over {} elements is too long", count));
 
   HloBuilder &b = *builder;
   std::map<const GraphNode *, SmallVector<Value>> collected;
@@ -74,11 +74,12 @@ Status Importer::importVmap(Scope &scope, size_t &i) {
         AliasPtr tensor = node.inputs.empty() ? nullptr : aliasOf(scope, node.inputs[0].value);
         std::optional<int64_t> dimension = integerAt(node, 1);
         if (!tensor || !dimension || node.outputs.size() != 1)
-          return refuse(Refusal::Invalid, "hides a dimension of something that is no tensor");
+          return refuse(ErrorCode::InvalidModel,
+                        "hides a dimension of something that is no tensor");
         Value whole = read(*tensor);
         int64_t rank = HloBuilder::rankOf(whole), dim = *dimension + (*dimension < 0 ? rank : 0);
         if (dim < 0 || dim >= rank || HloBuilder::shapeOf(whole)[dim] != count)
-          return refuse(Refusal::Invalid, "hides a dimension that the tensor does not have");
+          return refuse(ErrorCode::InvalidModel, "hides a dimension that the tensor does not have");
         Dims shape(HloBuilder::shapeOf(whole));
         shape.erase(shape.begin() + dim);
         Entry one = fresh(b.reshape(b.sliceDim(whole, dim, element, element + 1), shape));
@@ -88,14 +89,16 @@ Status Importer::importVmap(Scope &scope, size_t &i) {
       } else if (call == "_remove_batch_dim") {
         AliasPtr tensor = node.inputs.empty() ? nullptr : aliasOf(scope, node.inputs[0].value);
         if (!tensor || node.outputs.size() != 1 || !integerAt(node, 3))
-          return refuse(Refusal::Invalid, "brings back a dimension of something that is no tensor");
+          return refuse(ErrorCode::InvalidModel,
+                        "brings back a dimension of something that is no tensor");
         collected[&node].push_back(read(*tensor));
         ++at;
       } else {
         StringRef target = shortTarget(node.target);
         const Schema *schema = findSchema(std::string_view(target));
         if (schema && schema->writes())
-          return refuse(Refusal::NotYet, "writes in place inside of a vmap (" + target.str() + ")");
+          return refuse(ErrorCode::NotYet,
+                        "writes in place inside of a vmap (" + target.str() + ")");
         if (Status status = importNext(scope, at); !status)
           return status;
       }
@@ -111,7 +114,8 @@ Status Importer::importVmap(Scope &scope, size_t &i) {
     const Name *name = node.outputs.size() == 1 ? node.outputs[0].as<Name>() : nullptr;
     auto meta = name ? scope.graph.tensors.find(name->text) : scope.graph.tensors.end();
     if (meta == scope.graph.tensors.end())
-      return refuse(Refusal::Invalid, "brings back a dimension of something that is no tensor");
+      return refuse(ErrorCode::InvalidModel,
+                    "brings back a dimension of something that is no tensor");
     Result<RankedTensorType> type = typeOf(meta->second);
     if (!type)
       return type.error();
@@ -125,13 +129,13 @@ Status Importer::importVmap(Scope &scope, size_t &i) {
       dim += dim < 0 ? rank : 0;
       if (dim < 0 || dim >= rank ||
           llvm::any_of(parts, [&](Value x) { return x.getType() != parts[0].getType(); }))
-        return refuse(Refusal::Invalid, "brings back a dimension that cannot be");
+        return refuse(ErrorCode::InvalidModel, "brings back a dimension that cannot be");
       for (Value &part : parts)
         part = b.unsqueeze(part, dim);
       whole = b.concatenate(parts, dim);
     }
     if (whole.getType() != *type)
-      return refuse(Refusal::Invalid, "'" + name->text + "' has another type than declared");
+      return refuse(ErrorCode::InvalidModel, "'" + name->text + "' has another type than declared");
     if (Status status = bindResult(scope, node.outputs[0], fresh(whole), false); !status)
       return status;
   }

@@ -115,13 +115,11 @@ std::optional<Novelty> newUse(Operation *op, const OpInfo &info) {
     if (llvm::isa<vhlo::DictionaryV1Attr>(vhlo::attributeOf(op, "backend_config")))
       return Novelty{"a dictionary as backend_config", {1, 3, 0}};
   }
-  if (llvm::is_contained({"all_reduce", "reduce", "reduce_scatter", "reduce_window", "scatter",
-                          "select_and_scatter"},
-                         StringRef(info.base)))
+  if (info.promotesSince > vhlo::Version{})
     for (auto [operand, result] : llvm::zip(op->getOperandTypes(), op->getResultTypes()))
       if (elementType(operand) != elementType(result))
         return Novelty{"a reduction whose result has another element type than its operand",
-                       {0, 17, 0}};
+                       info.promotesSince};
   return std::nullopt;
 }
 

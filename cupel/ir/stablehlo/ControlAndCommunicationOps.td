@@ -206,6 +206,7 @@ def Stablehlo_AllReduceOp : StablehloOp<"all_reduce", [Hlo_Collective, Hlo_Start
       Hlo_Channel:$channel_handle, UnitAttr:$use_global_device_ids);
   let regions = (region SizedRegion<1>:$computation);
   let results = (outs Variadic<Hlo_Tensor>);
+  let promotesSince = "0.17.0";
   let revisions = [BecameVariadic<"1.5.0">];
   let hasVerifier = 1;
 }
@@ -218,6 +219,7 @@ def Stablehlo_ReduceScatterOp : StablehloOp<"reduce_scatter", [Hlo_Collective, H
       UnitAttr:$use_global_device_ids);
   let regions = (region SizedRegion<1>:$computation);
   let results = (outs Hlo_Tensor:$result);
+  let promotesSince = "0.17.0";
   let hasVerifier = 1;
 }
 

@@ -200,6 +200,7 @@ def Stablehlo_ScatterOp : StablehloOp<"scatter", [RecursiveMemoryEffects, SameVa
       Hlo_FalseByDefault:$indices_are_sorted, Hlo_FalseByDefault:$unique_indices);
   let regions = (region SizedRegion<1>:$update_computation);
   let results = (outs Variadic<Hlo_Tensor>:$results);
+  let promotesSince = "0.17.0";
   let revisions = [AddedAttributes<"1.1.0",
       ["input_batching_dims", "scatter_indices_batching_dims"]>];
   let hasVerifier = 1;

@@ -13,6 +13,7 @@ def Stablehlo_ReduceOp : StablehloOp<"reduce", [RecursiveMemoryEffects, SameVari
       DenseI64ArrayAttr:$dimensions);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Hlo_Tensor>:$results);
+  let promotesSince = "0.17.0";
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -27,6 +28,7 @@ def Stablehlo_ReduceWindowOp : StablehloOp<"reduce_window", [RecursiveMemoryEffe
       Hlo_WindowPadding:$padding);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Hlo_Tensor>:$results);
+  let promotesSince = "0.17.0";
   let hasVerifier = 1;
 }
 
@@ -38,6 +40,7 @@ def Stablehlo_SelectAndScatterOp : StablehloOp<"select_and_scatter", [RecursiveM
       Hlo_WindowOnes:$window_strides, Hlo_WindowPadding:$padding);
   let regions = (region SizedRegion<1>:$select, SizedRegion<1>:$scatter);
   let results = (outs Hlo_Tensor:$result);
+  let promotesSince = "0.17.0";
   let hasVerifier = 1;
 }
 

@@ -226,6 +226,8 @@ class StablehloOp<string mnemonic, list<Trait> traits = []>
   // Where the op stands in the portable format (0.9.0 is the first version).
   string sinceVersion = "0.9.0";
   list<Revision> revisions = [];
+  // Since when results may have another element type than operands, where that is newer than the op.
+  string promotesSince = "";
 
   string commonClassDeclaration = [{
     static bool isCompatibleReturnTypes(mlir::TypeRange inferred, mlir::TypeRange actual) {

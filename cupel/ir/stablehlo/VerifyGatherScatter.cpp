@@ -275,11 +275,11 @@ LogicalResult ScatterOp::verify() {
                           " of updates has size ", size.size, " for ", toString(whole));
   }
 
-  SmallVector<Type> updateTypes = llvm::to_vector(getUpdates().getTypes());
-  if (failed(verifyReducer(report, getUpdateComputation(), "update_computation",
-                           getInputs().getTypes(), updateTypes)))
-    return failure();
-  return success();
+  SmallVector<Type> elements; // Updates come in one by one.
+  for (Type type : getUpdates().getTypes())
+    elements.push_back(RankedTensorType::get({}, tensor(type).getElementType()));
+  return verifyReducer(report, getUpdateComputation(), "update_computation", getInputs().getTypes(),
+                       elements);
 }
 
 } // namespace cupel::stablehlo

@@ -60,6 +60,8 @@ struct OpInfo {
   llvm::ArrayRef<AttributeSlot> attributes;
   llvm::ArrayRef<Slot> regions;
   llvm::ArrayRef<Slot> results;
+  /// Since when results may have another element type than operands; 0.0.0 if that is not newer.
+  Version promotesSince;
 
   /// The position of an attribute, or -1.
   int attributeIndex(llvm::StringRef attribute) const;

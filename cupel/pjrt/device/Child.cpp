@@ -2,7 +2,9 @@
 
 #include "cupel/pjrt/host/PluginReport.h"
 #include "cupel/pjrt/host/RunWorkload.h"
+#include "cupel/workload/Folder.h"
 #include "cupel/workload/Judge.h"
+#include "cupel/workload/Tensors.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -165,27 +167,17 @@ private:
   }
 
   static void judgeAll(const Workload &workload, const RunReport &report, ordered_json &answer) {
-    if (workload.expected.empty() && workload.checks.empty())
+    if (!workload.isJudged())
       return;
     bool passed = true;
-    for (size_t d = 0; d < report.results.size(); ++d) {
-      std::vector<Judgement> judgements =
-          judgeChecks(report.results[d], d, workload.checks, workload.constants);
-      if (!workload.expected.empty()) {
-        const auto &expected =
-            workload.expected.size() > 1 ? workload.expected[d] : workload.expected[0];
-        for (Judgement &judgement : judge(report.results[d], expected, workload.tolerance))
-          judgements.push_back(std::move(judgement));
-      }
-      for (const Judgement &judgement : judgements) {
-        passed = passed && judgement.passed;
-        ordered_json row = {{"what", judgement.what},
-                            {"passed", judgement.passed},
-                            {"sentence", judgement.sentence}};
-        if (report.results.size() > 1)
-          row["device"] = d;
-        answer["comparisons"].push_back(std::move(row));
-      }
+    for (const Judgement &judgement : judge(workload, report.results)) {
+      passed = passed && judgement.passed;
+      ordered_json row = {{"what", judgement.what},
+                          {"passed", judgement.passed},
+                          {"sentence", judgement.sentence}};
+      if (report.results.size() > 1)
+        row["device"] = judgement.device;
+      answer["comparisons"].push_back(std::move(row));
     }
     answer["outcome"] = passed ? "passed" : "incorrect";
   }

@@ -18,6 +18,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
+#include <utility>
 
 using namespace cupel;
 using namespace cupel::device;
@@ -49,7 +50,8 @@ constexpr const char *kExamples =
     "\n"
     "A workload is a folder with program.mlirbc, inputs.safetensors, options.json and, where "
     "results\n"
-    "are known, expected.safetensors. Exit codes: 0 all as expected, 1 not, 2 wrong usage.\n";
+    "are known, expected.safetensors, as 'cupel run' keeps them of failed tests and 'cupel eval\n"
+    "--save-workload' makes them. Exit codes: 0 all as expected, 1 not, 2 wrong usage.\n";
 
 int usageError(std::string_view message) {
   fmt::print(stderr, "cupel-device: error: {}\n", message);
@@ -144,7 +146,10 @@ int main(int argc, char **argv) {
   };
   CLI::App *runVerb = app.add_subcommand("run", "Run workload folders and report on each");
   common(runVerb);
-  runVerb->add_option("workload", options.workloads, "Folders with saved workloads")->required();
+  runVerb->add_option("workload", options.workloads, "Folders with saved workloads");
+  std::string plugin;
+  runVerb->add_option("--plugin", plugin,
+                      "The plugin's .so file, so that all other words are workloads");
   runVerb->add_option("--out", options.out,
                       "Folder for results.safetensors and report.json of each workload");
   runVerb->add_option("--json", options.json, "File for the reports of all; - is standard output");
@@ -170,6 +175,10 @@ int main(int argc, char **argv) {
     return usageError((isLeftOver ? describeLeftOver(app) : error.what()) +
                       " (cupel-device --help shows how)");
   }
+  if (!plugin.empty())
+    options.workloads.insert(options.workloads.begin(), std::exchange(options.plugin, plugin));
+  if (runVerb->parsed() && options.workloads.empty())
+    return usageError("workload is required (cupel-device run --help shows how)");
   for (const std::string &option : options.clientOptions)
     if (Result<pjrt::NamedValue> value = pjrt::parseNamedValue(option); !value)
       return usageError(value.message());

@@ -1,5 +1,7 @@
 #include "cupel/pjrt/host/RunWorkload.h"
 
+#include "cupel/workload/Judge.h"
+
 #include <fmt/format.h>
 
 using namespace cupel;
@@ -7,7 +9,7 @@ using namespace cupel::pjrt;
 
 Result<std::vector<const Device *>> cupel::pjrt::devicesFor(const Client &client,
                                                             const Workload &workload) {
-  auto needed = static_cast<size_t>(workload.options.replicas * workload.options.partitions);
+  size_t needed = workload.options.deviceCount();
   std::vector<const Device *> all = client.addressableDevices(), result;
   if (all.size() < needed)
     return Error{
@@ -22,6 +24,77 @@ Result<std::vector<const Device *>> cupel::pjrt::devicesFor(const Client &client
     result.push_back(device);
   }
   return result;
+}
+
+/// What is wrong with the number of results shows before anything runs.
+static Status checkResultCount(const Workload &workload, size_t outputs) {
+  if (workload.expected.empty())
+    return {};
+  size_t expected = workload.expected.front().size();
+  if (std::string wrong = workload::describeWrongCount(workload, outputs, expected); !wrong.empty())
+    return Plugin::badAnswer("PJRT_Executable_NumOutputs", "answered " + wrong);
+  return {};
+}
+
+Result<LoadedWorkload> LoadedWorkload::compile(Client &client, const Workload &workload) {
+  Result<std::vector<const Device *>> devices = devicesFor(client, workload);
+  if (!devices)
+    return devices.error();
+  Result<const workload::ProgramBytes *> program =
+      workload.programFor(client.plugin()->stablehloVersion());
+  if (!program)
+    return program.error().as(ErrorCode::Host);
+  CompileOptions options = workload.options;
+  options.deviceIds.clear();
+  for (const Device *device : *devices)
+    options.deviceIds.push_back(device->id);
+  Result<Executable> executable = client.compile((*program)->bytes, options);
+  if (!executable)
+    return executable.error();
+  if (Status fits = checkResultCount(workload, executable->info().outputs); !fits)
+    return fits.error();
+  return LoadedWorkload(client, std::move(*executable), std::move(*devices), (*program)->version);
+}
+
+Result<BufferLists> LoadedWorkload::transfer(const TensorLists &inputs, Deadline deadline) const {
+  BufferLists buffers(devices.size());
+  for (size_t d = 0; d < devices.size(); ++d)
+    for (const tensor::Tensor &input : inputs.size() > 1 ? inputs.at(d) : inputs.at(0)) {
+      Result<Buffer> buffer = client->toDevice(input, *devices[d], deadline);
+      if (!buffer)
+        return buffer.error();
+      buffers[d].push_back(std::move(*buffer));
+    }
+  return buffers;
+}
+
+Result<BufferLists> LoadedWorkload::execute(const BufferLists &arguments, Deadline deadline) {
+  std::vector<std::vector<const Buffer *>> given(arguments.size());
+  for (size_t d = 0; d < arguments.size(); ++d)
+    for (const Buffer &buffer : arguments[d])
+      given[d].push_back(&buffer);
+  Result<BufferLists> outputs = executable.execute(given, deadline);
+  if (!outputs)
+    return outputs.error();
+  for (const std::vector<Buffer> &list : *outputs)
+    for (const Buffer &buffer : list)
+      if (Status ready = buffer.waitUntilReady(deadline); !ready)
+        return ready.error();
+  return outputs;
+}
+
+Result<TensorLists> LoadedWorkload::readBack(const BufferLists &results, Deadline deadline) {
+  TensorLists lists;
+  for (const std::vector<Buffer> &buffers : results) {
+    std::vector<tensor::Tensor> &list = lists.emplace_back();
+    for (const Buffer &buffer : buffers) {
+      Result<tensor::Tensor> tensor = buffer.toHost(deadline);
+      if (!tensor)
+        return tensor.error();
+      list.push_back(std::move(*tensor));
+    }
+  }
+  return lists;
 }
 
 namespace {
@@ -60,73 +133,33 @@ private:
 
   Status runStages() {
     enter("compile");
-    Result<std::vector<const Device *>> devices = devicesFor(client, workload);
-    if (!devices)
-      return devices.error();
-    Result<const workload::ProgramBytes *> program =
-        workload.programFor(client.plugin()->stablehloVersion());
-    if (!program)
-      return Error{ErrorCode::Host, program.message()};
-    report.programVersion = (*program)->version;
-    CompileOptions options = workload.options;
-    options.deviceIds.clear();
-    for (const Device *device : *devices)
-      options.deviceIds.push_back(device->id);
-    Result<Executable> executable = client.compile((*program)->bytes, options);
-    if (!executable)
-      return executable.error();
-    report.executable = executable->info();
-    if (Status fits = checkResultCount(executable->info().outputs); !fits)
-      return fits;
+    Result<LoadedWorkload> loaded = LoadedWorkload::compile(client, workload);
+    if (!loaded)
+      return loaded.error();
+    report.programVersion = loaded->programVersion();
+    report.executable = loaded->info();
 
     enter("transfer");
-    std::vector<std::vector<Buffer>> buffers(devices->size());
-    std::vector<std::vector<const Buffer *>> arguments(devices->size());
-    for (size_t d = 0; d < devices->size(); ++d) {
-      const auto &inputs = workload.inputs.size() > 1 ? workload.inputs[d] : workload.inputs[0];
-      for (const tensor::Tensor &input : inputs) {
-        Result<Buffer> buffer = client.toDevice(input, *(*devices)[d], deadline);
-        if (!buffer)
-          return buffer.error();
-        buffers[d].push_back(std::move(*buffer));
-      }
-      for (const Buffer &buffer : buffers[d])
-        arguments[d].push_back(&buffer);
-    }
+    Result<BufferLists> arguments = loaded->transfer(workload.inputs, deadline);
+    if (!arguments)
+      return arguments.error();
 
     enter("execute");
-    std::vector<std::vector<Buffer>> results;
+    BufferLists results;
     for (uint32_t i = 0; i < std::max(settings.repetitions, 1u); ++i) {
       Clock::time_point start = Clock::now();
-      auto outputs = executable->execute(arguments, deadline);
+      Result<BufferLists> outputs = loaded->execute(*arguments, deadline);
       if (!outputs)
         return outputs.error();
-      for (const auto &list : *outputs)
-        for (const Buffer &buffer : list)
-          if (Status ready = buffer.waitUntilReady(deadline); !ready)
-            return ready;
       report.executeSeconds.push_back(since(start));
       results = std::move(*outputs);
     }
 
     enter("read back");
-    for (const auto &list : results) {
-      report.results.emplace_back();
-      for (const Buffer &buffer : list) {
-        Result<tensor::Tensor> tensor = buffer.toHost(deadline);
-        if (!tensor)
-          return tensor.error();
-        report.results.back().push_back(std::move(*tensor));
-      }
-    }
-    return {};
-  }
-
-  Status checkResultCount(size_t outputs) {
-    if (!workload.expected.empty() && workload.expected.front().size() != outputs)
-      return Plugin::badAnswer("PJRT_Executable_NumOutputs",
-                               fmt::format("answered {} results where {} are expected", outputs,
-                                           workload.expected.front().size()));
+    Result<TensorLists> tensors = LoadedWorkload::readBack(results, deadline);
+    if (!tensors)
+      return tensors.error();
+    report.results = std::move(*tensors);
     return {};
   }
 

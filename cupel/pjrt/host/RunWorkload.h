@@ -1,5 +1,6 @@
-// Runs a saved workload on a client: stages that are announced and timed, results read back, or the
-// failure and the stage it happened in. `cupel-device` does nothing else.
+// Runs a workload on a client: stages that are announced and timed, results read back, or the
+// failure and the stage it happened in. `cupel-device` does nothing else; the worker runs programs
+// on plugins by the same steps.
 #pragma once
 
 #include "cupel/pjrt/host/Client.h"
@@ -10,6 +11,37 @@
 namespace cupel::pjrt {
 
 using workload::Workload;
+
+/// Tensors and buffers by device, then by position.
+using TensorLists = std::vector<std::vector<tensor::Tensor>>;
+using BufferLists = std::vector<std::vector<Buffer>>;
+
+/// A workload that a client has compiled. The client must outlive it.
+class LoadedWorkload {
+public:
+  /// Chooses the devices and the version of the program, and compiles.
+  static Result<LoadedWorkload> compile(Client &client, const Workload &workload);
+
+  const ExecutableInfo &info() const { return executable.info(); }
+  std::optional<workload::ProgramVersion> programVersion() const { return version; }
+
+  /// One list for all devices, or one for each.
+  Result<BufferLists> transfer(const TensorLists &inputs, Deadline deadline) const;
+  /// Waits until the results are there.
+  Result<BufferLists> execute(const BufferLists &arguments, Deadline deadline);
+  static Result<TensorLists> readBack(const BufferLists &results, Deadline deadline);
+
+private:
+  LoadedWorkload(Client &client, Executable executable, std::vector<const Device *> devices,
+                 std::optional<workload::ProgramVersion> version)
+      : client(&client), executable(std::move(executable)), devices(std::move(devices)),
+        version(version) {}
+
+  Client *client;
+  Executable executable;
+  std::vector<const Device *> devices;
+  std::optional<workload::ProgramVersion> version;
+};
 
 struct RunSettings {
   double timeout = 300;     ///< Seconds for everything.
@@ -26,7 +58,7 @@ struct RunReport {
   std::optional<workload::ProgramVersion> programVersion;
   ExecutableInfo executable;
   std::vector<double> executeSeconds;
-  std::vector<std::vector<tensor::Tensor>> results; ///< By device, then by position.
+  TensorLists results;
 };
 
 /// Calls `announce` as it enters each stage.

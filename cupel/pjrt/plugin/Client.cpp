@@ -1,5 +1,6 @@
 #include "cupel/pjrt/plugin/Client.h"
 
+#include "cupel/compiler/Compile.h"
 #include "cupel/support/Version.h"
 
 namespace cupel::pjrt {
@@ -78,6 +79,13 @@ Result<Layout> layoutOf(const Options &options) {
     return isCopied.error();
   layout.isCopied = *isCopied;
   layout.exportPath = options.string("export_path").value_or("");
+  layout.backend = options.string("backend").value_or(layout.backend);
+  if (Status status = compiler::checkBackend(layout.backend); !status)
+    return status.error();
+  Result<std::optional<bool>> strict = options.boolean("strict");
+  if (!strict)
+    return strict.error();
+  layout.isStrict = strict->value_or(false);
   return layout;
 }
 

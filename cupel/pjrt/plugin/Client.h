@@ -20,6 +20,8 @@ struct Layout {
   Numerics numerics;
   bool isCopied = false; // Hosts do not read devices' own memory in place.
   std::string exportPath; // A folder for stages; empty: none.
+  std::string backend = "reference";
+  bool isStrict = false;
 };
 Result<Layout> layoutOf(const Options &options);
 Status setOption(Options &options, const PJRT_NamedValue &value);

@@ -7,7 +7,10 @@
 #include "cupel/support/Sha256.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 namespace cupel::pjrt {
 
@@ -67,6 +70,8 @@ Compiled::Compiled(std::shared_ptr<const runtime::Executable> made, std::string 
   cost.addFloat("flops", static_cast<float>(estimate.flops));
   cost.addFloat("transcendentals", static_cast<float>(estimate.transcendentals));
   cost.addFloat("bytes accessed", static_cast<float>(estimate.bytesAccessed));
+  for (const auto &[what, said] : info().notes)
+    cost.add(what, said);
 }
 
 LoadedExecutable::LoadedExecutable(Client &client, std::shared_ptr<const Compiled> made,
@@ -86,6 +91,15 @@ LoadedExecutable::LoadedExecutable(Client &client, std::shared_ptr<const Compile
 //===----------------------------------------------------------------------===//
 // Compiling
 //===----------------------------------------------------------------------===//
+
+/// Hosts have no ear for what a compiler says of a program that it compiled; people do.
+static void warnOnce(const std::string &message) {
+  static std::mutex mutex;
+  static std::set<std::string> &said = *new std::set<std::string>;
+  std::lock_guard lock(mutex);
+  if (said.insert(message).second)
+    std::fprintf(stderr, "cupel: warning: %s\n", message.c_str());
+}
 
 Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *program,
                                                         std::string_view options,
@@ -121,11 +135,18 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   if (!numerics.programTypes && defaults.architecture.dtypes.size() < tensor::kDTypeCount)
     compile.types = defaults.architecture.dtypes;
   compile.splitsWork = !numerics.computesWhole;
+  compile.backend = given.string("backend").value_or(defaults.backend);
+  Result<std::optional<bool>> strict = given.boolean("strict");
+  if (!strict)
+    return strict.error();
+  compile.isStrict = strict->value_or(defaults.isStrict);
   Result<std::shared_ptr<const runtime::Executable>> made =
       compiler::compile({program->code, program->code_size}, compile);
   if (!made)
     return made.error();
   const ProgramInfo &info = (*made)->info();
+  for (const auto &[what, said] : info.notes)
+    warnOnce(info.name + ": " + what + ": " + said);
   for (const std::vector<ValueInfo> *values : {&info.arguments, &info.results})
     for (const ValueInfo &value : *values)
       if (!parseMemoryKind(value.memoryKind))

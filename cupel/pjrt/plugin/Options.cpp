@@ -36,6 +36,12 @@ static constexpr OptionInfo kClientOptions[] = {
      "How programs on whole tensors are computed of which devices hold pieces: split (every device "
      "computes its pieces, with collectives, where that can be done without more work) or whole "
      "(pieces are put together and one computes for all devices)."},
+    {"backend", Type::String, "reference", "CUPEL_BACKEND",
+     "What makes programs run: reference (the golden reference's kernels) or null (programs whose "
+     "results are their arguments, for measuring what everything else costs)."},
+    {"strict", Type::Boolean, "false", "CUPEL_STRICT",
+     "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
+     "standard error, and `partition` in the cost analysis, say why it is computed whole."},
     {"host_reads", Type::String, "in_place", "CUPEL_HOST_READS",
      "How hosts get at what is in a device's own memory: in_place (it is the host's memory and says "
      "so) or copied (as from a device with a memory of its own, so that a host can tell and guard "
@@ -53,6 +59,9 @@ static constexpr OptionInfo kCompileOptions[] = {
      "What this program is computed in: architecture or program."},
     {"partition", Type::String, "that of the client", "",
      "How this program is computed if devices hold pieces: split or whole."},
+    {"backend", Type::String, "that of the client", "", "What makes this program run."},
+    {"strict", Type::Boolean, "that of the client", "",
+     "This program is split over its devices if it is to be, or not compiled."},
 };
 
 std::span<const OptionInfo> clientOptions() { return kClientOptions; }
@@ -154,6 +163,22 @@ Result<std::optional<int64_t>> Options::integer(std::string_view name) const {
         return number;
       }
   return std::optional<int64_t>();
+}
+
+Result<std::optional<bool>> Options::boolean(std::string_view name) const {
+  if (auto it = values.find(name); it != values.end())
+    return std::optional(std::get<bool>(it->second));
+  for (const OptionInfo &option : table)
+    if (option.name == name && !option.environment.empty())
+      if (const char *text = std::getenv(std::string(option.environment).c_str()); text && *text) {
+        std::string_view given = text;
+        bool isTrue = given == "true" || given == "1";
+        if (!isTrue && given != "false" && given != "0")
+          return Error{std::string(option.environment) + " is '" + text +
+                       "', which is neither true nor false"};
+        return std::optional(isTrue);
+      }
+  return std::optional<bool>();
 }
 
 static Result<bool> choice(const Options &options, std::string_view name, std::string_view usual,

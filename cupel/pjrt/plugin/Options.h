@@ -40,6 +40,7 @@ public:
   /// What was given, else what the environment says; nothing if neither.
   std::optional<std::string> string(std::string_view name) const;
   Result<std::optional<int64_t>> integer(std::string_view name) const;
+  Result<std::optional<bool>> boolean(std::string_view name) const;
   bool isGiven(std::string_view name) const { return values.contains(name); }
 
 private:

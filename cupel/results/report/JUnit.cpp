@@ -2,6 +2,7 @@
 
 #include "cupel/results/Suites.h"
 #include "cupel/results/report/Reports.h"
+#include "cupel/results/report/Tally.h"
 #include "cupel/results/report/Text.h"
 
 #include <algorithm>
@@ -189,6 +190,8 @@ void writeCase(pugi::xml_document &document, const TestRecord &record) {
     property(properties, "error_message", record.message);
   if (record.flaky)
     property(properties, "flaky", triesText(record));
+  if (!record.reproduction.empty())
+    property(properties, "reproduction", record.reproduction);
 
   Verdict verdict = verdictOf(record);
   if (verdict.element) {
@@ -205,6 +208,8 @@ void writeCase(pugi::xml_document &document, const TestRecord &record) {
     for (const ComparisonRecord &comparison : record.comparisons)
       if (!comparison.sentence.empty())
         text += fmt::format("\noutput {}: {}", comparison.output, comparison.sentence);
+    for (const std::string &command : commandsAgain(record))
+      text += "\nagain: " + command;
     child.append_child(pugi::node_pcdata).set_value(xmlSafe(text).c_str());
   }
   if (!record.output.empty())

@@ -185,6 +185,8 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
       text += fmt::format("  {} {} {}\n", paint.of(line.outcome, upper(name(line.outcome))),
                           oneLine(line.name),
                           whyText(line.lastStage, line.reason, cutTo(line.message, 200)));
+      if (!line.again.empty())
+        text += "      again: " + oneLine(line.again) + "\n";
     }
     if (uint64_t all = tally.failed(); all > kMostFailures)
       text += and_(all - kMostFailures, "cupel show " + run.id + " --failed");

@@ -1,8 +1,11 @@
 #include "cupel/results/report/Tally.h"
 
+#include "cupel/support/CommandWords.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
+#include <sstream>
 
 namespace cupel::results {
 namespace {
@@ -18,7 +21,8 @@ Tally::Line lineOf(const TestRecord &record) {
           record.seconds,
           record.reasons.empty() ? "" : record.reasons.front().name,
           record.message.substr(0, kMostMessage),
-          triesText(record)};
+          triesText(record),
+          commandsAgain(record).empty() ? "" : commandsAgain(record).front()};
 }
 
 bool slowerThan(const Tally::Line &a, const Tally::Line &b) {
@@ -37,6 +41,30 @@ std::string triesText(const TestRecord &record) {
   auto allowed = record.notes.find("tries_allowed");
   return fmt::format("{} on try {}{}", name(record.outcome), record.attempts,
                      allowed == record.notes.end() ? "" : " of " + allowed->second);
+}
+
+std::vector<std::string> commandsAgain(const TestRecord &record) {
+  if (record.reproduction.empty())
+    return {};
+  std::string folder = quotedForShell(record.reproduction);
+  std::string run = "cupel run " + folder;
+  if (!record.device.empty() && record.device != "reference")
+    run += " --device " + quotedForShell(record.device);
+  std::vector<std::string> commands = {run};
+  // A plugin that is a file here can be driven without the rest of Cupel.
+  size_t end = record.device.find(".so");
+  if (end == std::string::npos || record.device.find('@') != std::string::npos)
+    return commands;
+  std::string device =
+      fmt::format("cupel-device run {} --plugin {}", folder,
+                  quotedForShell(std::string_view(record.device).substr(0, end + 3)));
+  if (size_t at = record.device.find('?'); at != std::string::npos) {
+    std::istringstream options(record.device.substr(at + 1));
+    for (std::string option; std::getline(options, option, '&');)
+      device += " --option " + quotedForShell(option);
+  }
+  commands.push_back(std::move(device));
+  return commands;
 }
 
 void Tally::add(const TestRecord &record) {

@@ -25,6 +25,7 @@ public:
     double seconds = 0;
     std::string reason, message;
     std::string tries; ///< `passed on try 2 of 3`
+    std::string again; ///< The command that runs its reproduction.
   };
 
   void add(const TestRecord &record);
@@ -68,5 +69,9 @@ private:
 /// `passed on try 2 of 3` from a record's attempts and its note `tries_allowed`; empty where it was
 /// tried once.
 std::string triesText(const TestRecord &record);
+
+/// The commands that run a failed test's reproduction: with `cupel run` on the device it failed on,
+/// then, where that is a plugin's file, with `cupel-device`. None where it has no reproduction.
+std::vector<std::string> commandsAgain(const TestRecord &record);
 
 } // namespace cupel::results

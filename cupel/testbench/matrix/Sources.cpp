@@ -8,6 +8,7 @@
 #include "cupel/testbench/opcases/Case.h"
 #include "cupel/testbench/zoo/FolderWalk.h"
 #include "cupel/testbench/zoo/Zoo.h"
+#include "cupel/workload/Folder.h"
 
 #include <algorithm>
 #include <cstring>
@@ -200,8 +201,14 @@ private:
       return path.size() > common.size() ? path.substr(common.size() + (common == "/" ? 0 : 1))
                                          : path.substr(path.rfind('/') + 1);
     };
+    bool mayBeOfWorkload = name.starts_with("program") || name.ends_with(".json");
+    if (all && mayBeOfWorkload && isWorkload(folder)) {
+      // What lies in it is no test of its own.
+      add({&kindOf("workloads"), folder, idOf(folder), {{}}});
+      return;
+    }
     const Kind *kind = kindOfFile(name);
-    if (!kind || (!all && kind->suite != "opcases"))
+    if (!kind || kind->suite == "workloads" || (!all && kind->suite != "opcases"))
       return;
     if (kind->suite == "opcases")
       opCases(kind, full(), idOf(full()));
@@ -211,10 +218,17 @@ private:
       onnx(kind, folder, full(), idOf);
     else if (kind->suite == "pt2")
       add(archive(kind, full(), idOf(full())));
-    else if (kind->suite == "workloads")
-      add({kind, folder, idOf(folder), {{}}});
     else
       program(kind, full(), idOf(full()));
+  }
+
+  /// Files of a folder come one after another.
+  bool isWorkload(const std::string &folder) {
+    if (folder != lastFolder) {
+      lastFolder = folder;
+      lastIsWorkload = workload::isWorkloadFolder(folder);
+    }
+    return lastIsWorkload;
   }
 
   void program(const Kind *kind, const std::string &path, std::string id) {
@@ -312,6 +326,8 @@ private:
   const SourceOptions &options;
   Sources &out;
   std::set<std::string> seen;
+  std::string lastFolder;
+  bool lastIsWorkload = false;
   std::map<std::string, std::string> roots;
 };
 

@@ -65,6 +65,7 @@ void Loop::showDurable() {
 
 void Loop::interrupt() {
   outcome.interrupted = true;
+  giveUpKeeping("the run was interrupted");
   for (Slot &slot : slots)
     if (slot.attempt && slot.worker)
       condemn(slot,
@@ -85,7 +86,7 @@ void Loop::interrupt() {
 
 bool Loop::isOver() const {
   return recorded == items.size() ||
-         (!schedule->waiting() &&
+         (!schedule->waiting() && toKeep.empty() &&
           std::ranges::none_of(slots, [](const Slot &slot) { return slot.attempt.has_value(); }));
 }
 
@@ -205,6 +206,7 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
         other->destroy();
   }
   slots.clear();
+  removeHalfKept();
   if (Status status = journal ? journal->flush() : Status(); !status)
     return status.error();
   showDurable();

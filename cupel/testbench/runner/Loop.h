@@ -1,7 +1,8 @@
 // The loop of a run: what it knows of its tests, workers and devices, and what it does when
 // something happens. Inside the runner only; its parts are in Loop.cpp (the loop itself, records,
 // signals), LoopWorkers.cpp (giving tests to workers, hearing from them, ending them),
-// LoopDevices.cpp (which devices are good) and LoopLimits.cpp (time and memory).
+// LoopDevices.cpp (which devices are good), LoopKeep.cpp (saving tests that failed) and
+// LoopLimits.cpp (time and memory).
 #pragma once
 
 #include "cupel/testbench/runner/Journal.h"
@@ -63,6 +64,15 @@ private:
   void markBad(size_t device, const std::string &why);
   void clearHopeless();
 
+  bool isToBeKept(const TestItem &item, const results::TestRecord &record) const;
+  void recordOrKeep(size_t test, results::TestRecord record);
+  bool keepNext(Slot &slot);
+  void askToKeep(worker::Request &request, const results::TestRecord &record) const;
+  void keepEnded(size_t test, results::TestRecord record, const results::TestRecord &found);
+  void giveUpKeeping(const std::string &why);
+  void tellOnce(const std::string &text);
+  void removeHalfKept() const;
+
   void readReplies(Slot &slot);
   void handle(Slot &slot, worker::Reply reply);
   void finish(Slot &slot, worker::Finished finished);
@@ -89,7 +99,9 @@ private:
   std::vector<Slot> slots;
   std::vector<pid_t> presentBefore;
   std::deque<std::pair<uint64_t, size_t>> unshown; ///< Number in the journal, test.
-  uint64_t nextRequest = 1, memoryKills = 0;
+  std::deque<std::pair<size_t, results::TestRecord>> toKeep; ///< Failed, and not recorded yet.
+  uint64_t nextRequest = 1, memoryKills = 0, keptBytes = 0;
+  bool toldOfKeeping = false;
   size_t recorded = 0;
   std::string folder; ///< Our own.
   RunOutcome outcome;

@@ -89,6 +89,8 @@ void Loop::startFailed(Slot &slot, const std::string &why, bool forGood) {
     failures = forGood ? kMaxStartFailures : failures + 1;
     if (failures >= kMaxStartFailures)
       markBad(slot.device, "its worker does not start: " + why + missingPackage(why));
+    if (failures >= kMaxStartFailures)
+      giveUpKeeping("no worker starts");
   }
   if (!slot.attempt)
     return;
@@ -110,11 +112,12 @@ void Loop::startFailed(Slot &slot, const std::string &why, bool forGood) {
 // --- Giving work -------------------------------------------------------------------------------
 
 void Loop::advance(Slot &slot) {
-  while (!outcome.interrupted && schedule->waiting()) {
+  while (!outcome.interrupted && (schedule->waiting() || !toKeep.empty())) {
     if (slot.state == Slot::State::Empty)
       useServer(slot, Server::Worker);
     if (slot.state == Slot::State::Empty) {
-      if (schedule->isBad(slot.device)) {
+      // To save a test takes no device.
+      if (toKeep.empty() && schedule->isBad(slot.device)) {
         // Another device may have room for one more.
         for (size_t i = 0; i < health.size() && schedule->isBad(slot.device); ++i)
           slot.device = (slot.device + 1) % health.size();
@@ -125,11 +128,11 @@ void Loop::advance(Slot &slot) {
       size_t coming = 0;
       for (const Slot &other : slots)
         coming += other.state == Slot::State::Starting || other.state == Slot::State::Ready;
-      if (coming < schedule->waiting())
+      if (coming < schedule->waiting() + toKeep.size())
         startWorker(slot);
       return;
     }
-    if (slot.state != Slot::State::Ready)
+    if (slot.state != Slot::State::Ready || keepNext(slot))
       return;
     switch (health[slot.device].health) {
     case Health::Good:
@@ -221,6 +224,9 @@ void Loop::sendTest(Slot &slot) {
           ? options.threadsPerTest
           : std::max<uint32_t>(1, std::thread::hardware_concurrency() / uint32_t(slots.size()));
   request.memoryLimitBytes = options.memoryLimitBytes ? options.memoryLimitBytes : memoryBudget;
+  // What other servers do for a test that is saved is what they did before.
+  if (attempt.kept && slot.server == Server::Worker)
+    askToKeep(request, *attempt.kept);
   slot.worker->send(worker::encode(request));
 }
 
@@ -337,6 +343,8 @@ void Loop::finish(Slot &slot, Finished finished) {
 void Loop::endAttempt(Slot &slot, TestRecord found) {
   Attempt attempt = std::move(*slot.attempt);
   slot.attempt.reset();
+  if (attempt.kept)
+    return keepEnded(attempt.test, std::move(*attempt.kept), found);
   const TestItem &item = items[attempt.test];
   schedule->release(attempt.test, slot.device);
 
@@ -375,7 +383,7 @@ void Loop::endAttempt(Slot &slot, TestRecord found) {
     return;
   }
   conclude(record, state.tries, item, options);
-  this->record(attempt.test, std::move(record));
+  recordOrKeep(attempt.test, std::move(record));
 }
 
 // --- Ending workers ----------------------------------------------------------------------------
@@ -451,7 +459,7 @@ void Loop::workerEnded(Slot &slot, const WorkerEnd &end) {
       found.outcome = Outcome::OutOfMemory;
       found.errorClass = "out_of_memory";
       found.message = "no memory was left " + where + ": " + tail;
-    } else if (never && !end.guardLost && tests[attempt.test].putBacks < kMaxPutBacks &&
+    } else if (never && !attempt.kept && !end.guardLost && tests[attempt.test].putBacks < kMaxPutBacks &&
                !outcome.interrupted) {
       // The worker died of something older than this test, which gets another one.
       ++tests[attempt.test].putBacks;

@@ -47,6 +47,12 @@ struct Prepared {
   std::string handover; ///< A JSON object; empty: nothing.
 };
 
+/// Which failed tests are saved as workloads, each in a folder of its own.
+struct KeepOptions {
+  std::string folder;                   ///< Empty: none.
+  uint64_t testBytes = 0, runBytes = 0; ///< Of one test, and of all together; 0: no limit.
+};
+
 struct RunnerOptions {
   unsigned jobs = 1;
   /// By the number of the Server. The worker, which has the devices, must be there.
@@ -75,6 +81,7 @@ struct RunnerOptions {
   bool runXfail = false; ///< Report known failures as if they were not known.
   uint64_t seed = 0;
 
+  KeepOptions keep;
   std::string scratchFolder; ///< Workers get folders of their own below it.
   std::unordered_map<std::string, Forecast> forecasts; ///< By full name.
   /// Called once on every record before it is written: reasons, guidance, bring-up status.
@@ -100,6 +107,9 @@ public:
   /// Several times a second, for clocks and progress bars.
   virtual void tick() {}
 };
+
+/// The name of a test's folder among those that are kept: its full name as far as file names go.
+std::string keptName(const TestItem &item);
 
 struct RunOutcome {
   std::vector<results::TestRecord> records; ///< One for each selected test, in their order.

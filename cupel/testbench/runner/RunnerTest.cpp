@@ -58,7 +58,7 @@ TEST_F(Runs, StatusesAct) {
 }
 
 TEST_F(Runs, WhatCannotRunYetSaysWhatItNeeds) {
-  for (const char *suite : {"models", "llm", "op_by_op", "workloads", "placeholder"}) {
+  for (const char *suite : {"models", "llm", "op_by_op", "placeholder"}) {
     add("compare pass");
     items.back().suite = suite;
   }
@@ -67,6 +67,61 @@ TEST_F(Runs, WhatCannotRunYetSaysWhatItNeeds) {
     EXPECT_EQ(record.message.substr(0, 6), "needs ") << record.message;
   }
   EXPECT_EQ(recorder.starts, 0u);
+}
+
+TEST_F(Runs, FailedTestsAreKept) {
+  options.keep.folder = folder + "/kept";
+  options.timeoutSeconds = 1;
+  auto keptOf = [&](const std::string &line) {
+    TestRecord record = between(line);
+    std::string text;
+    if (!record.reproduction.empty())
+      std::getline(std::ifstream(record.reproduction + "/how"), text);
+    return text;
+  };
+  EXPECT_EQ(keptOf("compare fail"), "failed compare");
+  EXPECT_EQ(keptOf("execute segfault"), "crashed execute");
+  EXPECT_EQ(keptOf("compare pass"), "");
+  EXPECT_EQ(keptOf("frontend fail"), ""); // There is no program yet.
+  // Whatever becomes of the folder, the outcome stays.
+  for (auto [how, why] : {std::pair("keep-segfault", "crashed"),
+                          {"keep-loop", "took longer than 1 s"},
+                          {"keep-refuse", "it is too large"}}) {
+    TestRecord record = between(std::string("compare fail x ") + how);
+    EXPECT_EQ(record.outcome, Outcome::Failed) << how;
+    EXPECT_EQ(record.reproduction, "") << how;
+    EXPECT_NE(record.notes["not kept"].find(why), std::string::npos) << record.notes["not kept"];
+    EXPECT_EQ(recorder.notices.size(), 1u) << how;
+  }
+  options.keep.folder.clear();
+  EXPECT_EQ(keptOf("compare fail"), "");
+}
+
+TEST_F(Runs, OnlySoMuchOfARunIsKept) {
+  options.keep = {.folder = folder + "/kept", .runBytes = 2000};
+  options.jobs = 1;
+  for (int i = 0; i < 4; ++i)
+    add("compare fail");
+  size_t kept = 0;
+  for (const TestRecord &record : go().records) {
+    EXPECT_EQ(record.outcome, Outcome::Failed);
+    kept += !record.reproduction.empty();
+  }
+  EXPECT_EQ(kept, 2u);
+  EXPECT_EQ(recorder.notices.size(), 1u);
+}
+
+TEST_F(Runs, NamesOfKeptTestsAreFileNames) {
+  auto named = [](std::string suite, std::string id) {
+    TestItem item;
+    item.suite = std::move(suite);
+    item.id = std::move(id);
+    return keptName(item);
+  };
+  EXPECT_EQ(named("programs", "add.mlir"), "programs-add.mlir");
+  EXPECT_NE(named("programs", "a/b.mlir"), named("programs", "a_b.mlir"));
+  EXPECT_EQ(named("programs", "a/b#2").find_first_of("/#"), std::string::npos);
+  EXPECT_LT(named("models", std::string(500, 'x')).size(), 128u);
 }
 
 TEST_F(Runs, RetriesAreTold) {

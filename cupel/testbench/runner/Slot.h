@@ -50,6 +50,8 @@ struct Attempt {
   results::TestRecord soFar;      ///< What earlier ones found out.
   std::string printed;            ///< By earlier ones.
   uint32_t stragglers = 0; ///< Processes that the test left behind.
+  /// What the test ended in, where this is not a try of it but saves it.
+  std::optional<results::TestRecord> kept;
 
   void enter(results::Stage next, Clock::time_point now) {
     if (stage != results::Stage::None)

@@ -79,6 +79,8 @@ std::span<const std::string_view> wellKnownMarkers() {
       // Schedules and kinds.
       "push", "nightly", "weekly", "large", "notimeout", "extended", "baseline_uplift", "llm",
       "placeholder", "model_test", "no_auto_properties", "parametrize", "filecheck", "cpu",
+      // Pytest's own.
+      "skip", "skipif", "xfail", "usefixtures", "filterwarnings",
       // Statuses and bring-up statuses.
       "unspecified", "expected_passing", "known_failure_xfail", "not_supported_skip",
       "exclude_model", "unknown", "not_started", "failed_fe_compilation",

@@ -274,6 +274,11 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     return cases.prepare(item, device);
   };
   running.scratchFolder = scratchFolder(info.id);
+  if (options.keepByDefault) {
+    running.keep = *options.keepByDefault;
+    running.keep.folder =
+        fs::absolute(options.results).lexically_normal().string() + "/failed/" + info.id;
+  }
   for (const KnownTest &test : known)
     if (test.seconds > 0)
       running.forecasts[test.fullName()] = {.seconds = test.seconds,

@@ -31,6 +31,8 @@ struct SessionOptions {
   std::string junit, json, markdown; ///< Reports to write; empty: none.
   std::vector<std::string> reasons;  ///< Files of failure reasons besides those that ship.
   std::vector<std::string> commandLine;
+  /// Where set, failed tests are kept within these limits in the results folder.
+  std::optional<runner::KeepOptions> keepByDefault;
 
   /// Whom to tell what happens in the run.
   std::function<std::unique_ptr<results::Reporter>(const results::RunInfo &)> makeReporter;

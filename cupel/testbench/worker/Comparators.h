@@ -20,17 +20,23 @@ struct Comparators {
   double allcloseRtol = kDefaultAllcloseRtol, allcloseAtol = kDefaultAllcloseAtol;
   /// Whether a correlation that nobody asserts is recorded all the same.
   bool recordPcc = true;
+  /// Bounds that the configuration has no words for: everything but pcc, atol, rtol and largest.
+  compare::Tolerance others = {};
 
   /// What the configuration says; `silent` holds where it says nothing.
   static Comparators of(const config::Expectation &expectation, Comparators silent);
   static Comparators of(const config::Expectation &expectation);
+  /// Bounds that a workload holds. With none set, results must be equal.
+  static Comparators of(const compare::Tolerance &tolerance);
   /// How ONNX's own runner judges results of an element type.
   static Comparators onnxSuite(tensor::DType type);
   /// Everything that is asserted. Where nothing is, the correlation, which then is only measured.
   /// With both assertAtol and assertAllclose the bound on single elements is allclose's, and the
   /// largest difference is judged by itself.
   compare::Tolerance tolerance() const;
-  bool assertsAnything() const { return assertPcc || assertAtol || assertAllclose; }
+  bool assertsAnything() const {
+    return assertPcc || assertAtol || assertAllclose || !others.isEmpty();
+  }
 };
 
 /// Compares one output and judges it. An error where the comparison cannot be made.

@@ -81,6 +81,21 @@ TEST(Comparators, AllcloseIsHonoured) {
   EXPECT_TRUE(record.sentence.starts_with("largest difference 0.25 > 0.2")) << record.sentence;
 }
 
+TEST(Comparators, ToleranceSaysTheSame) {
+  config::Expectation both;
+  both.assertAllclose = both.assertAtol = true;
+  both.requiredAtol = 0.2;
+  for (const Comparators &c : {Comparators(), Comparators::onnxSuite(tensor::DType::F32),
+                               Comparators::of(both, {.assertPcc = false}), Comparators::of(both)})
+    EXPECT_EQ(Comparators::of(c.tolerance()).tolerance(), c.tolerance());
+  compare::Tolerance rest{.pcc = 0.5, .relativeL2 = 0.1, .ulp = compare::UlpRange{0, 2}};
+  EXPECT_EQ(Comparators::of(rest).tolerance(), rest);
+  // No bound is the bound of equality.
+  Comparators equal = Comparators::of(compare::Tolerance());
+  EXPECT_TRUE(equal.assertsAnything());
+  EXPECT_EQ(equal.tolerance(), (compare::Tolerance{.atol = 0.0, .rtol = 0.0}));
+}
+
 TEST(Comparators, NanIsAFactOfItsOwn) {
   Tensor broken = floats({1, 2, NAN, 4, 5});
   results::ComparisonRecord record = judged(broken, kExpected, {});

@@ -6,6 +6,7 @@
 
 #include "cupel/support/Error.h"
 #include "cupel/tensor/Tensor.h"
+#include "cupel/workload/Workload.h"
 
 #include <chrono>
 #include <cstdint>
@@ -36,9 +37,6 @@ struct ValueType {
 struct Program {
   std::string name;                  ///< For messages: file, and chunk where it has several.
   mlir::Operation *module = nullptr; ///< In StableHLO; lives longer than what is compiled from it.
-  /// The program as bytes of a portable artifact, for devices that take nothing else. Made on
-  /// demand.
-  std::function<Result<std::string>()> portable;
   std::vector<ValueType> arguments, results; ///< Of its entry function.
   bool selfChecking = false;                 ///< It holds `check` operations.
   uint32_t replicas = 1, partitions = 1;
@@ -66,6 +64,13 @@ public:
                                                   const Budget &budget) = 0;
 };
 
+/// Tensors by device, then by position.
+using TensorLists = std::vector<std::vector<tensor::Tensor>>;
+
+/// Runs a workload that a device has made ready, with one list of inputs for all devices or one for
+/// each; gives all results, those that checks compare too. It must not outlive the device.
+using RunWorkload = std::function<Result<TensorLists>(const TensorLists &, const Budget &)>;
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -75,6 +80,10 @@ public:
   virtual bool isReference() const { return false; }
   virtual Result<std::unique_ptr<Executable>> compile(const Program &program,
                                                       const Budget &budget) = 0;
+  /// A workload that is complete: its checks stand outside of its program. `program` is the same
+  /// program as a module, for those who run that.
+  virtual Result<RunWorkload> load(const workload::Workload &workload, const Program &program,
+                                   const Budget &budget) = 0;
 };
 
 /// Opens the device that --device names; an error says what is missing.

@@ -5,6 +5,7 @@
 #include "cupel/ir/portable/Portable.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/workload/Judge.h"
 
 #include <algorithm>
 #include <llvm/ADT/STLExtras.h>
@@ -39,10 +40,10 @@ static Result<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
   DeviceProgram result;
   result.ownResults = extracted.ownResults;
   for (const compiler::ExtractedCheck &check : extracted.checks) {
-    workload::WorkloadCheck out;
-    out.kind = check.kind == Kind::Equal         ? workload::WorkloadCheck::Kind::Equal
-               : check.kind == Kind::AlmostEqual ? workload::WorkloadCheck::Kind::AlmostEqual
-                                                 : workload::WorkloadCheck::Kind::Close;
+    workload::Check out;
+    out.kind = check.kind == Kind::Equal         ? workload::Check::Kind::Equal
+               : check.kind == Kind::AlmostEqual ? workload::Check::Kind::AlmostEqual
+                                                 : workload::Check::Kind::Close;
     out.actual = check.actual;
     out.tolerance = check.tolerance;
     out.minUlps = check.minUlps;
@@ -56,26 +57,18 @@ static Result<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
       if (!value)
         return value.error().within(out.location).as(ErrorCode::Unsupported);
       out.isConstant = true;
-      out.expected = static_cast<uint32_t>(result.constants.size());
-      result.constants.push_back(std::move(*value));
+      out.expected = static_cast<uint32_t>(result.workload.constants.size());
+      result.workload.constants.push_back(std::move(*value));
     }
-    result.checks.push_back(std::move(out));
+    result.workload.checks.push_back(std::move(out));
   }
   return result;
-}
-
-workload::CompileOptions DeviceProgram::compileOptions() const {
-  workload::CompileOptions options;
-  options.replicas = replicas;
-  options.partitions = partitions;
-  options.useSpmd = useSpmd;
-  return options;
 }
 
 std::vector<std::vector<tensor::Tensor>>
 DeviceProgram::argumentsFor(const std::vector<tensor::Tensor> &given) const {
   std::vector<std::vector<tensor::Tensor>> lists;
-  for (const std::vector<tensor::Tensor> &behind : inputs) {
+  for (const std::vector<tensor::Tensor> &behind : workload.inputs) {
     std::vector<tensor::Tensor> &list = lists.emplace_back(given);
     list.insert(list.end(), behind.begin(), behind.end());
   }
@@ -124,6 +117,56 @@ DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outpu
   return own;
 }
 
+/// Which results are expected of which device, out of a list of all.
+static Result<std::vector<std::vector<tensor::Tensor>>>
+splitByDevice(const std::vector<tensor::Tensor> &all, size_t devices,
+              const std::optional<std::vector<DeviceProgram::GridResult>> &grid) {
+  std::vector<std::vector<tensor::Tensor>> lists(devices);
+  if (!grid) {
+    if (all.size() % devices)
+      return Error{ErrorCode::Unsupported, std::to_string(all.size()) +
+                                               " results are expected of " +
+                                               std::to_string(devices) + " devices"};
+    for (size_t i = 0; i < all.size(); ++i)
+      lists[i / (all.size() / devices)].push_back(all[i]);
+    return lists;
+  }
+  for (auto [i, place] : llvm::enumerate(*grid)) {
+    if (i >= all.size() || place.device >= devices || place.index != lists[place.device].size())
+      return Error{ErrorCode::Unsupported,
+                   "the results are not the first ones of each device, in order"};
+    lists[place.device].push_back(all[i]);
+  }
+  if (std::ranges::any_of(lists, [](const auto &list) { return list.empty(); }))
+    return Error{ErrorCode::Unsupported, "results of some devices alone are expected"};
+  return lists;
+}
+
+Result<workload::Workload> DeviceProgram::complete(const workload::Workload &given) const {
+  workload::Workload whole = given;
+  whole.programs = workload.programs;
+  whole.options = workload.options;
+  whole.inputs = argumentsFor(given.inputs.empty() ? std::vector<tensor::Tensor>()
+                                                   : given.inputs.front());
+  whole.checks = workload.checks;
+  whole.constants = workload.constants;
+  if (given.expected.empty())
+    return whole;
+  bool isAlike = std::ranges::adjacent_find(given.tolerances, std::not_equal_to<>()) ==
+                 given.tolerances.end();
+  if (gridResults && !isAlike)
+    return Error{ErrorCode::Unsupported, "results of a grid have tolerances of their own"};
+  auto lists = splitByDevice(given.expected.front(), workload.options.deviceCount(), gridResults);
+  if (!lists)
+    return lists.error();
+  whole.expected = std::move(*lists);
+  if (isAlike && !whole.tolerances.empty())
+    whole.tolerances.resize(1);
+  // What checks compare stands behind the results.
+  whole.expectsFirst |= !whole.checks.empty() || gridResults.has_value();
+  return whole;
+}
+
 Result<DeviceProgram> prepareForDevice(const Program &program,
                                        const std::vector<workload::ProgramVersion> &versions) {
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(program.module).clone();
@@ -140,15 +183,16 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
   if (!result)
     return result;
 
-  result->replicas = program.replicas;
-  result->partitions = program.partitions;
-  result->useSpmd = program.partitions > 1;
+  workload::CompileOptions &options = result->workload.options;
+  options.replicas = program.replicas;
+  options.partitions = program.partitions;
+  options.useSpmd = program.partitions > 1;
   std::vector<std::vector<ElementsAttr>> values(1);
   if (extracted->grid) {
     compiler::ExtractedGrid &grid = *extracted->grid;
-    result->replicas = grid.replicas;
-    result->partitions = grid.partitions;
-    result->useSpmd = false; // Every device runs the program as it is.
+    options.replicas = grid.replicas;
+    options.partitions = grid.partitions;
+    options.useSpmd = false; // Every device runs the program as it is.
     values = std::move(grid.inputs);
     auto &places = result->gridResults.emplace();
     for (const compiler::ExtractedGrid::Result &place : grid.results)
@@ -157,7 +201,7 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
   std::vector<ElementsAttr> hoisted = compiler::hoistConstants(*module);
   for (std::vector<ElementsAttr> &list : values) {
     list.insert(list.end(), hoisted.begin(), hoisted.end());
-    std::vector<tensor::Tensor> &inputs = result->inputs.emplace_back();
+    std::vector<tensor::Tensor> &inputs = result->workload.inputs.emplace_back();
     for (ElementsAttr value : list) {
       Result<tensor::Tensor> input = storedTensor(value);
       if (!input)
@@ -174,13 +218,64 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
     llvm::raw_string_ostream out(bytes);
     complaint.clear();
     if (succeeded(portable::writePortable(*module, toVhlo(target), out)))
-      result->artifacts.push_back({target, std::move(bytes)});
+      result->workload.programs.push_back({target, std::move(bytes)});
   }
-  if (result->artifacts.empty())
+  if (result->workload.programs.empty())
     return Error{ErrorCode::Unsupported, "cannot be written for StableHLO " +
-                                                   workload::toString(targets.back()) + ": " +
-                                                   complaint};
+                                             workload::toString(targets.back()) + ": " +
+                                             complaint};
   return result;
+}
+
+std::vector<workload::ProgramVersion>
+versionsFor(const std::optional<workload::ProgramVersion> &theirs) {
+  if (!theirs)
+    return {{1, 0, 0}, newestVersion()};
+  return {std::min(*theirs, newestVersion())};
+}
+
+namespace {
+
+class PluginExecutable : public Executable {
+public:
+  PluginExecutable(DeviceProgram program, std::vector<ValueType> results, RunWorkload runWorkload)
+      : program(std::move(program)), results(std::move(results)),
+        runWorkload(std::move(runWorkload)) {}
+
+  Result<std::vector<tensor::Tensor>> run(std::vector<tensor::Tensor> inputs,
+                                          const Budget &budget) override {
+    Result<TensorLists> values = runWorkload(program.argumentsFor(inputs), budget);
+    if (!values)
+      return values.error();
+    Result<std::vector<tensor::Tensor>> own = program.resultsFrom(*values, results);
+    if (!own)
+      return own.error().as(ErrorCode::RuntimeError);
+    for (size_t d = 0; d < values->size(); ++d)
+      for (const workload::Judgement &judgement : workload::judgeChecks(
+               (*values)[d], d, program.workload.checks, program.workload.constants))
+        if (!judgement.passed)
+          return Error{ErrorCode::CheckFailed, judgement.what + ": " + judgement.sentence};
+    return own;
+  }
+
+private:
+  DeviceProgram program;
+  std::vector<ValueType> results;
+  RunWorkload runWorkload;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Executable>> PluginDevice::compile(const Program &program,
+                                                          const Budget &budget) {
+  Result<DeviceProgram> prepared = prepareForDevice(program, versions());
+  if (!prepared)
+    return prepared.error();
+  Result<RunWorkload> run = load(prepared->workload, program, budget);
+  if (!run)
+    return run.error();
+  return std::unique_ptr<Executable>(std::make_unique<PluginExecutable>(
+      std::move(*prepared), program.results, std::move(*run)));
 }
 
 } // namespace cupel::testbench::worker

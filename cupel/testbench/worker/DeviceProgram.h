@@ -1,6 +1,6 @@
 // A program made ready for a device that is reached through a plugin: its checks taken out, written
-// as portable artifacts that the plugin reads. Used by the PJRT device and by those who save
-// workloads.
+// as portable artifacts that the plugin reads. Used by the devices behind plugins and by those who
+// save workloads.
 #pragma once
 
 #include "cupel/testbench/worker/Device.h"
@@ -11,25 +11,17 @@
 namespace cupel::testbench::worker {
 
 struct DeviceProgram {
-  std::vector<workload::ProgramBytes> artifacts; ///< At least one, in the order asked for.
-  std::vector<workload::WorkloadCheck> checks;
-  std::vector<tensor::Tensor> constants;
-  /// Arguments behind the program's own: constants that the device is to compute with. By device;
-  /// one list where all take the same.
-  std::vector<std::vector<tensor::Tensor>> inputs;
+  /// Artifacts (at least one, in the order asked for), checks with their constants, and devices.
+  /// Its inputs stand behind the program's own: constants that the device is to compute with.
+  workload::Workload workload;
   /// The program's own results; what checks compare stands behind them.
   uint32_t ownResults = 0;
-  /// The devices it runs on, and whether those hold pieces of whole tensors.
-  uint32_t replicas = 1, partitions = 1;
-  bool useSpmd = false;
   /// A program that ran a grid of programs: the device and number of each of its results.
   struct GridResult {
     uint32_t device, index;
   };
   std::optional<std::vector<GridResult>> gridResults;
 
-  /// What to compile it with, device ids apart.
-  workload::CompileOptions compileOptions() const;
   /// The arguments of every device; one list where all take the same.
   std::vector<std::vector<tensor::Tensor>>
   argumentsFor(const std::vector<tensor::Tensor> &given) const;
@@ -38,12 +30,32 @@ struct DeviceProgram {
   Result<std::vector<tensor::Tensor>>
   resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outputs,
               const std::vector<ValueType> &types) const;
+  /// The workload that a device runs by itself for one that stands beside its program: inputs are
+  /// those of the program, expected results lie one after another. An error where a device cannot
+  /// be told which results are expected of it.
+  Result<workload::Workload> complete(const workload::Workload &given) const;
 };
 
 /// Writes the program for each version that can say it; none asked for means the newest. An error
 /// where no version can, or where its checks cannot be taken out.
 Result<DeviceProgram> prepareForDevice(const Program &program,
                                        const std::vector<workload::ProgramVersion> &versions);
+
+/// A device that is reached through a plugin: it runs complete workloads alone, and programs are
+/// made into these for it.
+class PluginDevice : public Device {
+public:
+  Result<std::unique_ptr<Executable>> compile(const Program &program, const Budget &budget) final;
+
+private:
+  /// Those that the plugin reads and we write, in the order of preference.
+  virtual std::vector<workload::ProgramVersion> versions() const = 0;
+};
+
+/// The versions to write for a plugin that says it reads those up to `theirs`. One that does not
+/// say gets 1.0.0, or the newest where the program needs more than that had.
+std::vector<workload::ProgramVersion>
+versionsFor(const std::optional<workload::ProgramVersion> &theirs);
 
 /// The newest version that we write.
 workload::ProgramVersion newestVersion();

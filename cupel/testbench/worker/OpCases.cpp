@@ -17,11 +17,6 @@ using results::Stage;
 using results::TestRecord;
 using tensor::Tensor;
 
-void fail(TestRecord &record, std::string_view errorClass, const std::string &message) {
-  record.outcome = Outcome::Failed;
-  record.errorClass = errorClass;
-  record.message = message;
-}
 
 std::string textOf(const json &object, const char *key) {
   auto found = object.find(key);
@@ -37,30 +32,13 @@ public:
   std::string baseFile() const override { return {}; }
   std::vector<frontends::ModelInput> inputs() const override { return {}; }
 
-  std::optional<frontends::ImportedModel> import(mlir::MLIRContext &context,
-                                                 const frontends::ImportOptions &options,
-                                                 frontends::ImportFailure &failure) const override {
-    torch_import::ImportOptions torchOptions;
-    torchOptions.composites = options.composites;
-    torch_import::ImportFailure refused;
-    std::optional<torch_import::Imported> imported =
-        torch_import::importProgram(program, context, torchOptions, refused);
-    if (!imported) {
-      using torch_import::Refusal;
-      failure = {refused.refusal == Refusal::NotYet  ? frontends::Refusal::NotYet
-                 : refused.refusal == Refusal::Never ? frontends::Refusal::DataDependent
-                                                     : frontends::Refusal::Invalid,
-                 refused.message};
-      return std::nullopt;
-    }
-    frontends::ImportedModel made;
-    made.module = std::move(imported->module);
-    for (torch_import::ImportedInput &input : imported->inputs)
-      made.inputs.push_back({std::move(input.name), input.type, std::move(input.shape)});
-    made.weights = std::move(imported->weights);
-    made.outputs = std::move(imported->outputs);
-    made.notes = std::move(imported->notes);
-    return made;
+  Result<frontends::ImportedModel> import(mlir::MLIRContext &context,
+                                          const frontends::ImportOptions &options) const override {
+    Result<torch_import::Imported> imported =
+        torch_import::importProgram(program, context, {options, {}});
+    if (!imported)
+      return imported.error();
+    return frontends::ImportedModel(std::move(*imported));
   }
 
   frontends::ModelSurvey survey(mlir::MLIRContext &,
@@ -118,6 +96,7 @@ TestRecord OpCaseTest::run(const Request &request, Progress &progress) {
   Case one;
   one.op = textOf(handed, "op");
   one.model = textOf(handed, "model");
+  one.torch = textOf(handed, "torch");
   for (auto [key, into] : {std::pair("rtol", &one.rtol), std::pair("atol", &one.atol)})
     if (auto found = handed.find(key); found != handed.end() && found->is_number())
       *into = found->get<double>();
@@ -134,7 +113,8 @@ TestRecord OpCaseTest::run(const Request &request, Progress &progress) {
   if (!usable) {
     fail(record, name(ErrorCode::Internal), usable.message());
   } else if (isOurs) {
-    runOnDevice(request, one, progress, record);
+    if (auto prepared = lower(request, std::move(one), progress, record))
+      trials.serve(request, progress, std::move(*prepared), record);
   } else {
     progress.enter(Stage::Compare);
     compare(one, one.given, record);
@@ -165,66 +145,59 @@ void OpCaseTest::compare(const Case &one, const std::vector<Tensor> &actual, Tes
   }
 }
 
-void OpCaseTest::runOnDevice(const Request &request, const Case &one, Progress &progress,
-                             TestRecord &record) {
+std::optional<Prepared> OpCaseTest::lower(const Request &request, Case one, Progress &progress,
+                                          TestRecord &record) {
   progress.enter(Stage::Frontend);
   Result<torch_import::Program> program = torch_import::parseProgram(one.model, one.op);
-  if (!program)
-    return fail(record, "internal", program.message());
-  CapturedProgram captured(std::move(*program));
-  frontends::ImportFailure failure;
-  auto read = reader.import(captured, {}, request.item.id, failure);
-  if (!read) {
-    using frontends::RefusalKind;
-    RefusalKind kind = frontends::kindOf(failure.refusal);
-    fail(record, frontends::errorClass(failure.refusal),
-         (kind == RefusalKind::NotYet  ? "not supported yet: "
-          : kind == RefusalKind::Never ? "never supported: "
-                                       : "") +
-             failure.message);
-    record.notes["refusal"] = frontends::name(kind);
-    if (kind == RefusalKind::Never)
-      record.outcome = Outcome::Skipped;
-    return;
+  if (!program) {
+    fail(record, "internal", program.message());
+    return {};
   }
+  CapturedProgram captured(std::move(*program));
+  auto imported = reader.import(captured, {}, request.item.id);
+  if (!imported) {
+    const Error &refusal = imported.error();
+    ErrorKind kind = kindOf(refusal.code);
+    fail(record, name(refusal.code),
+         (kind == ErrorKind::NotYet  ? "not supported yet: "
+          : kind == ErrorKind::Never ? "never supported: "
+                                     : "") +
+             refusal.message);
+    record.notes["refusal"] = name(kind);
+    if (kind == ErrorKind::Never)
+      record.outcome = Outcome::Skipped;
+    return {};
+  }
+  auto read = std::move(*imported);
+  workload::Workload workload = workloadFor(request, "opcase");
   // The program's arguments are the case's tensors, by their numbers.
-  std::vector<Tensor> given;
+  std::vector<Tensor> &given = workload.inputs.emplace_back();
   for (const frontends::Argument &argument : read->imported.inputs) {
     size_t number = one.given.size();
     if (argument.name.starts_with("arg_"))
       number = std::strtoul(argument.name.c_str() + 4, nullptr, 10);
-    if (number >= one.given.size())
-      return fail(record, "internal",
-                  "the program takes '" + argument.name + "', which nobody has");
+    if (number >= one.given.size()) {
+      fail(record, "internal", "the program takes '" + argument.name + "', which nobody has");
+      return {};
+    }
     given.push_back(one.given[number]);
   }
   for (const auto &[name, value] : read->imported.weights)
     given.push_back(value);
 
-  progress.enter(Stage::Compile);
-  Budget budget = budgetOf(request);
-  // Torch's kernels sum narrow floats in wider ones.
-  budget.wideSums = true;
-  Result<Device *> device = programs.device(request.device);
-  if (!device)
-    return fail(record, name(ErrorCode::DeviceLost), device.message());
-  auto failWith = [&](const Error &error) {
-    fail(record, name(error.code), error.message);
-    if (error.code == ErrorCode::TimedOut)
-      record.outcome = Outcome::TimedOut;
-    else if (error.code == ErrorCode::OutOfMemory)
-      record.outcome = Outcome::OutOfMemory;
-  };
-  Result<std::unique_ptr<Executable>> executable = (*device)->compile(read->program, budget);
-  if (!executable)
-    return failWith(executable.error());
-  progress.enter(Stage::Execute);
-  Result<std::vector<Tensor>> outputs = (*executable)->run(std::move(given), budget);
-  if (!outputs)
-    return failWith(outputs.error());
-  progress.enter(Stage::Compare);
   // What comes after the results are new values of arguments that were written to.
-  compare(one, *outputs, record);
+  workload.expectsFirst = true;
+  for (const Tensor &value : one.expected)
+    workload.tolerances.push_back(comparatorsOf(one, value.dtype()).tolerance());
+  workload.expected.push_back(std::move(one.expected));
+  workload.provenance.expectation = "torch on the CPU";
+  workload.provenance.versions["torch"] = one.torch;
+  // Torch's kernels sum narrow floats in wider ones.
+  workload.provenance.wideSums = true;
+  Budget budget = budgetOf(request);
+  budget.wideSums = true;
+  return Prepared{std::make_unique<ProgramReader::Read>(std::move(*read)), std::move(workload),
+                  budget};
 }
 
 } // namespace cupel::testbench::worker

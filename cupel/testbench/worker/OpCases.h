@@ -5,15 +5,14 @@
 #pragma once
 
 #include "cupel/testbench/worker/Comparators.h"
-#include "cupel/testbench/worker/Programs.h"
 #include "cupel/testbench/worker/SharedTensors.h"
+#include "cupel/testbench/worker/Trials.h"
 
 namespace cupel::testbench::worker {
 
 class OpCaseTest {
 public:
-  /// Shares the devices that `programs` has open.
-  explicit OpCaseTest(ProgramTest &programs) : programs(programs) {}
+  explicit OpCaseTest(Trials &trials) : trials(trials) {}
 
   /// One test of the suite `opcases`, from what the Python worker hands over.
   results::TestRecord run(const Request &request, Progress &progress);
@@ -21,17 +20,18 @@ public:
 private:
   /// What is known of a case here.
   struct Case {
-    std::string op, model;
+    std::string op, model, torch;
     std::optional<double> rtol, atol;
     std::vector<tensor::Tensor> given, expected;
   };
   void compare(const Case &one, const std::vector<tensor::Tensor> &actual,
                results::TestRecord &record);
-  void runOnDevice(const Request &request, const Case &one, Progress &progress,
-                   results::TestRecord &record);
+  /// The calls that torch made, as a workload; nothing where they are refused.
+  std::optional<Prepared> lower(const Request &request, Case one, Progress &progress,
+                                results::TestRecord &record);
   static Comparators comparatorsOf(const Case &one, tensor::DType type);
 
-  ProgramTest &programs;
+  Trials &trials;
   ProgramReader reader;
   SharedTensors shared;
 };

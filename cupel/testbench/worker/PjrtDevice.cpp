@@ -1,9 +1,9 @@
 #include "cupel/testbench/worker/PjrtDevice.h"
 
-#include "cupel/pjrt/host/Client.h"
+#include "cupel/pjrt/host/RunWorkload.h"
+#include "cupel/runtime/Architecture.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
-#include "cupel/workload/Judge.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,8 +12,6 @@
 namespace cupel::testbench::worker {
 
 namespace {
-
-using tensor::Tensor;
 
 /// How long an operation may take where nobody set a limit.
 constexpr double kLongSeconds = 24 * 3600;
@@ -51,107 +49,64 @@ Error toProgramError(const Error &error, During during) {
   return error.as(during == During::Run ? ErrorCode::RuntimeError : ErrorCode::InvalidProgram);
 }
 
-class PjrtExecutable : public Executable {
-public:
-  PjrtExecutable(std::shared_ptr<pjrt::Client> client, pjrt::Executable executable,
-                 DeviceProgram program, std::vector<ValueType> results,
-                 std::vector<const pjrt::Device *> devices)
-      : client(std::move(client)), executable(std::move(executable)), program(std::move(program)),
-        results(std::move(results)), devices(std::move(devices)) {}
+/// What to ask for instead.
+std::string devicesWith(size_t count) {
+  std::string names;
+  for (const std::string &name : runtime::architectureNames())
+    if (Result<runtime::Architecture> one = runtime::findArchitecture(name);
+        one && static_cast<size_t>(one->chips) >= count)
+      names += name + ", ";
+  return "--device " + names + "'cupel?num_devices=" + std::to_string(count) + "' has enough";
+}
 
-  Result<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
-    pjrt::Deadline deadline = deadlineOf(budget);
-    std::vector<std::vector<Tensor>> given = program.argumentsFor(inputs);
-    std::vector<std::vector<pjrt::Buffer>> buffers(devices.size());
-    std::vector<std::vector<const pjrt::Buffer *>> arguments(devices.size());
-    for (size_t d = 0; d < devices.size(); ++d) {
-      for (const Tensor &input : given.size() > 1 ? given[d] : given[0]) {
-        Result<pjrt::Buffer> buffer = client->toDevice(input, *devices[d], deadline);
-        if (!buffer)
-          return toProgramError(buffer.error(), During::Run);
-        buffers[d].push_back(std::move(*buffer));
-      }
-      for (const pjrt::Buffer &buffer : buffers[d])
-        arguments[d].push_back(&buffer);
-    }
-    auto outputs = executable.execute(arguments, deadline);
-    if (!outputs)
-      return toProgramError(outputs.error(), During::Run);
-
-    std::vector<std::vector<Tensor>> values;
-    for (const std::vector<pjrt::Buffer> &list : *outputs) {
-      std::vector<Tensor> &own = values.emplace_back();
-      for (const pjrt::Buffer &buffer : list) {
-        if (Status ready = buffer.waitUntilReady(deadline); !ready)
-          return toProgramError(ready.error(), During::Run);
-        Result<Tensor> value = buffer.toHost(deadline);
-        if (!value)
-          return toProgramError(value.error(), During::Run);
-        own.push_back(std::move(*value));
-      }
-    }
-    Result<std::vector<Tensor>> own = program.resultsFrom(values, results);
-    if (!own)
-      return own.error().as(ErrorCode::RuntimeError);
-    for (size_t d = 0; d < values.size(); ++d)
-      for (const workload::Judgement &judgement :
-           workload::judgeChecks(values[d], d, program.checks, program.constants))
-        if (!judgement.passed)
-          return Error{ErrorCode::CheckFailed, judgement.what + ": " + judgement.sentence};
-    return std::move(*own);
-  }
-
-private:
-  std::shared_ptr<pjrt::Client> client;
-  pjrt::Executable executable;
-  DeviceProgram program;
-  std::vector<ValueType> results;
-  std::vector<const pjrt::Device *> devices;
-};
-
-class PjrtDevice : public Device {
+class PjrtDevice : public PluginDevice {
 public:
   PjrtDevice(std::string name, std::shared_ptr<pjrt::Client> client)
       : label(std::move(name)), client(std::move(client)) {}
 
   std::string name() const override { return label; }
 
-  Result<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
+  Result<RunWorkload> load(const workload::Workload &workload, const Program &,
+                           const Budget &) override {
     if (client->plugin()->isGivenUp())
       return Error{ErrorCode::DeviceLost,
-                         label + " did not answer in time before and cannot be used any more"};
-    Result<DeviceProgram> prepared = prepareForDevice(program, versions());
-    if (!prepared)
-      return prepared.error();
-    auto needed = size_t(prepared->replicas) * prepared->partitions;
-    std::vector<const pjrt::Device *> devices = client->addressableDevices();
-    if (devices.size() < needed)
-      return Error{ErrorCode::Unsupported,
-                         "the program runs on " + std::to_string(needed) + " devices, " + label +
-                             " has " + std::to_string(devices.size()) +
-                             (label.starts_with("cupel") ? " (cupel?num_devices=N has more)" : "")};
-    devices.resize(needed);
-    workload::CompileOptions options = prepared->compileOptions();
-    options.deviceIds.clear();
-    for (const pjrt::Device *device : devices)
-      options.deviceIds.push_back(device->id);
-    Result<pjrt::Executable> executable =
-        client->compile(prepared->artifacts.front().bytes, options);
-    if (!executable)
-      return toProgramError(executable.error(), During::Compile);
-    return std::unique_ptr<Executable>(std::make_unique<PjrtExecutable>(
-        client, std::move(*executable), std::move(*prepared), program.results, std::move(devices)));
+                   label + " did not answer in time before and cannot be used any more"};
+    size_t needed = workload.options.deviceCount(), has = client->addressableDevices().size();
+    if (has < needed)
+      return Error{ErrorCode::NeedsMoreDevices,
+                   "the program needs " + std::to_string(needed) + " devices, " + label + " has " +
+                       std::to_string(has) + "; " + devicesWith(needed)};
+    Result<pjrt::LoadedWorkload> loaded = pjrt::LoadedWorkload::compile(*client, workload);
+    if (!loaded)
+      return toProgramError(loaded.error(), During::Compile);
+    auto shared = std::make_shared<pjrt::LoadedWorkload>(std::move(*loaded));
+    return RunWorkload([client = client, shared](const TensorLists &inputs, const Budget &budget) {
+      return run(*shared, inputs, budget);
+    });
   }
 
 private:
-  /// The newest version that both sides know. A plugin that does not say gets 1.0.0, or the newest
-  /// where the program needs more than that had.
-  std::vector<workload::ProgramVersion> versions() const {
+  /// The steps of a run, with the plugin's errors as those of the program.
+  static Result<TensorLists> run(pjrt::LoadedWorkload &loaded, const TensorLists &inputs,
+                                 const Budget &budget) {
+    pjrt::Deadline deadline = deadlineOf(budget);
+    Result<pjrt::BufferLists> arguments = loaded.transfer(inputs, deadline);
+    if (!arguments)
+      return toProgramError(arguments.error(), During::Run);
+    Result<pjrt::BufferLists> outputs = loaded.execute(*arguments, deadline);
+    if (!outputs)
+      return toProgramError(outputs.error(), During::Run);
+    Result<TensorLists> values = pjrt::LoadedWorkload::readBack(*outputs, deadline);
+    if (!values)
+      return toProgramError(values.error(), During::Run);
+    return values;
+  }
+
+  std::vector<workload::ProgramVersion> versions() const override {
     std::optional<std::vector<int64_t>> theirs = client->plugin()->stablehloVersion();
     if (!theirs)
-      return {{1, 0, 0}, newestVersion()};
-    workload::ProgramVersion known{(*theirs)[0], (*theirs)[1], (*theirs)[2]};
-    return {std::min(known, newestVersion())};
+      return versionsFor(std::nullopt);
+    return versionsFor(workload::ProgramVersion{(*theirs)[0], (*theirs)[1], (*theirs)[2]});
   }
 
   std::string label;

@@ -10,6 +10,7 @@
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Diagnostics.h>
+#include <mlir/IR/Matchers.h>
 #include <sys/stat.h>
 
 namespace cupel::testbench::worker {
@@ -143,36 +144,34 @@ static uint64_t footprint(ModuleOp module) {
   uint64_t bytes = 0;
   module->walk([&](Operation *op) {
     bytes += 256;
-    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
-      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
-        bytes += dense.getRawData().size();
+    if (DenseElementsAttr constant; matchPattern(op, m_Constant(&constant)))
+      bytes += constant.getRawData().size();
   });
   return bytes;
 }
 
-std::unique_ptr<ProgramReader::ReadModel>
+Result<std::unique_ptr<ProgramReader::ReadModel>>
 ProgramReader::import(const frontends::ModelFile &model, const frontends::ImportOptions &options,
-                      const std::string &name, frontends::ImportFailure &failure) {
+                      const std::string &name) {
   if (usedBytes > kContextBytes)
     renewContext();
   complaint.clear();
   context->loadAllAvailableDialects();
-  std::optional<frontends::ImportedModel> imported = model.import(*context, options, failure);
+  Result<frontends::ImportedModel> imported = model.import(*context, options);
   if (!imported) {
     // What was tried stays in the context too.
     usedBytes += kContextBytes / 64;
+    Error refusal = imported.error();
     if (!complaint.empty())
-      failure.message += " [" + complaint + "]";
-    return nullptr;
+      refusal.message += " [" + complaint + "]";
+    return refusal;
   }
   auto read = std::make_unique<ReadModel>();
   read->imported = std::move(*imported);
   read->module = std::move(read->imported.module);
   usedBytes += footprint(*read->module);
-  if (Status status = complete(*read, name); !status) {
-    failure = {frontends::Refusal::NotYet, status.message()};
-    return nullptr;
-  }
+  if (Status status = complete(*read, name); !status)
+    return status.error().as(ErrorCode::NotYet);
   Program &program = read->program;
   const frontends::ImportedModel &made = read->imported;
   for (size_t i = 0; i < program.arguments.size(); ++i)
@@ -193,15 +192,6 @@ Status ProgramReader::complete(Read &read, const std::string &name) {
   Program &program = read.program;
   program.name = name;
   program.module = module;
-  program.portable = [module]() -> Result<std::string> {
-    // A copy, because writing changes what is written.
-    OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
-    std::string bytes;
-    llvm::raw_string_ostream os(bytes);
-    if (failed(portable::writePortable(*copy, vhlo::kCurrentVersion, os)))
-      return Error{"the program has no portable form"};
-    return bytes;
-  };
   FunctionType type = entry.getFunctionType();
   for (unsigned i = 0; i < type.getNumInputs(); ++i) {
     program.arguments.push_back(valueType(type.getInput(i)));

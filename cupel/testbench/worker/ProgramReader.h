@@ -37,10 +37,9 @@ public:
   struct ReadModel : Read {
     frontends::ImportedModel imported; ///< Its module has moved to `module`.
   };
-  /// Null where the model is refused, which `failure` then explains.
-  std::unique_ptr<ReadModel> import(const frontends::ModelFile &model,
-                                    const frontends::ImportOptions &options,
-                                    const std::string &name, frontends::ImportFailure &failure);
+  Result<std::unique_ptr<ReadModel>> import(const frontends::ModelFile &model,
+                                            const frontends::ImportOptions &options,
+                                            const std::string &name);
 
 private:
   void renewContext();

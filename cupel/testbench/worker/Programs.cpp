@@ -3,8 +3,11 @@
 #include "cupel/frontends/ShapeOption.h"
 #include "cupel/support/Version.h"
 #include "cupel/tensor/Fill.h"
+#include "cupel/testbench/worker/Comparators.h"
+#include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/OpCases.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
+#include "cupel/workload/Folder.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,104 +17,117 @@
 
 namespace cupel::testbench::worker {
 
-namespace {
-
 using results::Outcome;
 using results::Stage;
 using results::TestRecord;
 using tensor::Tensor;
 
-void fail(TestRecord &record, std::string_view errorClass, const std::string &message) {
-  record.outcome = Outcome::Failed;
-  record.errorClass = errorClass;
-  record.message = message;
-}
-
-void fail(TestRecord &record, const Error &error) {
-  fail(record, name(error.code), error.message);
-  if (error.code == ErrorCode::TimedOut)
-    record.outcome = Outcome::TimedOut;
-  else if (error.code == ErrorCode::OutOfMemory)
-    record.outcome = Outcome::OutOfMemory;
-}
-
-constexpr const char *kHealthyProgram = R"(
-func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.multiply %a, %b : tensor<4xf32>
-  %1 = stablehlo.add %0, %b : tensor<4xf32>
-  return %1 : tensor<4xf32>
-}
-)";
-
-Tensor floats(std::initializer_list<float> values) {
-  return Tensor::of<tensor::DType::F32>({int64_t(values.size())}, values);
-}
-
-} // namespace
-
-Budget budgetOf(const Request &request) {
-  Budget budget;
-  if (request.timeoutSeconds > 0)
-    budget.deadline = std::chrono::steady_clock::now() +
-                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                          std::chrono::duration<double>(request.timeoutSeconds));
-  budget.memoryBytes = request.memoryLimitBytes;
-  budget.threads = request.threads;
-  budget.seed = request.seed;
-  return budget;
-}
-
-Result<Device *> ProgramTest::device(const std::string &name) {
-  std::unique_ptr<Device> &open = devices[name];
-  if (!open) {
-    Result<std::unique_ptr<Device>> opened = openDevice(name);
-    if (!opened)
-      return opened.error();
-    open = std::move(*opened);
-  }
-  return open.get();
-}
-
-/// Where the test's file lies; messages name it as the user did.
-static std::string placeOf(const Request &request) {
-  const std::string &shown = request.item.file;
-  return shown.starts_with('/') || request.folder.empty() ? shown : request.folder + "/" + shown;
-}
-
 TestRecord ProgramTest::run(const Request &request, Progress &progress) {
   TestRecord record;
+  const std::string &suite = request.item.suite;
+  std::optional<Prepared> prepared =
+      suite == "programs"    ? prepareProgram(request, progress, record)
+      : suite == "workloads" ? prepareSaved(request, progress, record)
+                             : prepareModel(request, progress, record);
+  if (prepared)
+    trials.serve(request, progress, std::move(*prepared), record);
+  return record;
+}
+
+/// Whether a program's results behind the expected ones are all new values of what it writes to.
+static bool leavesOutMutations(const Program &program, size_t expected) {
+  bool fits = expected < program.results.size();
+  for (size_t i = expected; fits && i < program.results.size(); ++i)
+    fits = isMutation(program.results[i]);
+  return fits;
+}
+
+/// What the file beside a program says of its results, if there is one.
+static Status takeCompanion(Prepared &prepared, const std::string &file, uint32_t part) {
+  auto expected = expectedFor(prepared.program(), file, part);
+  if (!expected)
+    return expected.error();
+  if (!*expected)
+    return {};
+  workload::Workload &workload = prepared.workload;
+  workload.expectsFirst = leavesOutMutations(prepared.program(), (*expected)->size());
+  workload.expected.push_back(std::move(**expected));
+  workload.provenance.expectation = "the file beside it";
+  return {};
+}
+
+std::optional<Prepared> ProgramTest::prepareProgram(const Request &request, Progress &progress,
+                                                    TestRecord &record) {
   const std::string &shown = request.item.file;
   const std::string file = placeOf(request);
-  Budget budget = budgetOf(request);
   Result<std::string> bytes = reader.load(file, request.item.part, shown);
   if (!bytes) {
     fail(record, "unreadable_file", bytes.message());
-    return record;
+    return {};
   }
 
   progress.enter(Stage::Frontend);
   auto read = reader.read(*bytes, shown);
   if (!read) {
     fail(record, name(ErrorCode::InvalidProgram), read.message());
-    return record;
+    return {};
   }
-  Subject subject{(*read)->program, {}, {}, {}};
+  Prepared prepared{std::move(*read), workloadFor(request, "stablehlo"), budgetOf(request)};
   Result<std::vector<Tensor>> inputs =
-      inputsFor(subject.program, file, request.item.part, request.seed);
+      inputsFor(prepared.program(), file, request.item.part, request.seed);
   if (!inputs) {
     fail(record, name(ErrorCode::InvalidArgument), inputs.message());
-    return record;
+    return {};
   }
-  auto expected = expectedFor(subject.program, file, request.item.part);
-  if (!expected) {
-    fail(record, name(ErrorCode::InvalidArgument), expected.message());
-    return record;
+  prepared.workload.inputs.push_back(std::move(*inputs));
+  prepared.workload.tolerances = {Comparators().tolerance()};
+  if (Status taken = takeCompanion(prepared, file, request.item.part); !taken) {
+    fail(record, name(ErrorCode::InvalidArgument), taken.message());
+    return {};
   }
-  subject.inputs = std::move(*inputs);
-  subject.expected = std::move(*expected);
-  subject.source = "the file beside it";
-  run(request, progress, budget, std::move(subject), record);
-  return record;
+  return prepared;
+}
+
+//===----------------------------------------------------------------------===//
+// Saved workloads
+//===----------------------------------------------------------------------===//
+
+std::optional<Prepared> ProgramTest::prepareSaved(const Request &request, Progress &progress,
+                                                  TestRecord &record) {
+  Result<workload::Workload> saved = workload::readWorkload(placeOf(request));
+  if (!saved) {
+    fail(record, "unreadable_file", saved.message());
+    return {};
+  }
+  progress.enter(Stage::Frontend);
+  const workload::ProgramVersion ours = newestVersion();
+  Result<const workload::ProgramBytes *> newest =
+      saved->programFor(std::vector<int64_t>(ours.begin(), ours.end()));
+  if (!newest) {
+    fail(record, name(ErrorCode::InvalidProgram), newest.message());
+    return {};
+  }
+  auto read = reader.read((*newest)->bytes, request.item.file);
+  if (!read) {
+    fail(record, name(ErrorCode::InvalidProgram), read.message());
+    return {};
+  }
+  bool isArtifact = (*newest)->version.has_value();
+  Prepared prepared{std::move(*read), std::move(*saved), budgetOf(request)};
+  workload::Workload &workload = prepared.workload;
+  workload::Provenance &origin = workload.provenance;
+  // Text stands for a program before devices: what is true of a program is true of it.
+  prepared.isComplete = !prepared.program().selfChecking &&
+                        (isArtifact || !workload.checks.empty() || workload.inputs.size() > 1 ||
+                         workload.options.deviceCount() > 1);
+  if (origin.expectation.empty())
+    origin.expectation = "what the workload holds";
+  prepared.budget.seed = origin.seed.value_or(request.seed);
+  prepared.budget.wideSums = origin.wideSums;
+  if (!origin.test.empty())
+    record.notes["reproduces"] =
+        origin.test + (origin.message.empty() ? "" : ": " + origin.outcome + ": " + origin.message);
+  return prepared;
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,26 +156,21 @@ ProgramTest::load(const std::string &file, const std::string &program, const std
 
 /// A model that cannot be made into a program: skipped where no static program can say it, a
 /// failure where the work is not done or the model is wrong.
-static void refuse(TestRecord &record, const frontends::ImportFailure &failure) {
-  using frontends::RefusalKind;
-  std::string reason(frontends::name(failure.refusal));
-  switch (frontends::kindOf(failure.refusal)) {
-  case RefusalKind::Never:
-    fail(record, frontends::errorClass(failure.refusal),
-         "never supported (" + reason + "): " + failure.message);
+static void refuse(TestRecord &record, const Error &refusal) {
+  std::string reason(frontends::reasonOf(refusal.code)), kind(name(kindOf(refusal.code)));
+  switch (kindOf(refusal.code)) {
+  case ErrorKind::Never:
+    fail(record, name(refusal.code), "never supported (" + reason + "): " + refusal.message);
     record.outcome = Outcome::Skipped;
     break;
-  case RefusalKind::NotYet:
-    fail(record, frontends::errorClass(failure.refusal), "not supported yet: " + failure.message);
+  case ErrorKind::NotYet:
+    fail(record, name(refusal.code), "not supported yet: " + refusal.message);
     break;
-  case RefusalKind::Invalid:
-    fail(record, frontends::errorClass(failure.refusal), failure.message);
+  default:
+    fail(record, name(refusal.code), refusal.message);
     break;
   }
-  record.notes["refusal"] =
-      std::string(frontends::name(frontends::kindOf(failure.refusal))) +
-      (reason == frontends::name(frontends::kindOf(failure.refusal)) ? std::string()
-                                                                     : ": " + reason);
+  record.notes["refusal"] = reason == kind ? kind : kind + ": " + reason;
 }
 
 /// Of the shapes that the request gives, those of inputs that this model has. The runner hears
@@ -185,8 +196,8 @@ static Status takeShapes(const Request &request, const frontends::ModelFile &mod
   return {};
 }
 
-TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
-  TestRecord record;
+std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progress &progress,
+                                                  TestRecord &record) {
   const std::string &shown = request.item.file;
   const std::string file = placeOf(request);
   Budget budget = budgetOf(request);
@@ -194,7 +205,7 @@ TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
   if (!format) {
     record.outcome = Outcome::NotRun;
     record.message = "needs a frontend for such files, which this version does not have";
-    return record;
+    return {};
   }
   // A test is one data set of the model, or one program of a file that may hold several.
   std::string program;
@@ -209,20 +220,20 @@ TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
   if (!model) {
     bool isThere = access(file.c_str(), R_OK) == 0;
     fail(record, isThere ? "invalid_model" : "unreadable_file", model.message());
-    return record;
+    return {};
   }
 
   progress.enter(Stage::Frontend);
   Result<std::optional<frontends::ModelData>> data = (*model)->testData(part);
   if (!data) {
     fail(record, name(ErrorCode::InvalidArgument), data.message());
-    return record;
+    return {};
   }
   const std::string beside = (*model)->baseFile();
   frontends::ImportOptions options;
   if (Status status = takeShapes(request, **model, options, record); !status) {
     fail(record, name(ErrorCode::InvalidArgument), status.message());
-    return record;
+    return {};
   }
   if (*data) {
     options.inputs = (*data)->inputs;
@@ -234,51 +245,57 @@ TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
     Result<std::map<std::string, Tensor>> given = namedInputsFor(names, beside, part);
     if (!given) {
       fail(record, name(ErrorCode::InvalidArgument), given.message());
-      return record;
+      return {};
     }
     options.inputs = std::move(*given);
   }
   bool hasValues = *data || !options.inputs.empty();
   std::vector<std::string> dropped = frontends::dropOtherShapes(options);
-  frontends::ImportFailure failure;
-  auto read = reader.import(**model, options, shown, failure);
-  if (!read) {
-    refuse(record, failure);
-    return record;
+  auto lowered = reader.import(**model, options, shown);
+  if (!lowered) {
+    refuse(record, lowered.error());
+    return {};
   }
+  auto read = std::move(*lowered);
   for (const std::string &note : read->imported.notes)
     record.notes["import"] += (record.notes["import"].empty() ? "" : "; ") + note;
 
-  Subject subject{read->program, {}, {}, {}};
+  const frontends::ImportedModel imported = std::move(read->imported);
+  Prepared prepared{std::make_unique<ProgramReader::Read>(std::move(*read)),
+                    workloadFor(request, std::string(format->ending.substr(1))), budget};
+  workload::Workload &workload = prepared.workload;
+  workload.provenance.wideSums = budget.wideSums;
+  workload.tolerances = {Comparators().tolerance()};
+  std::vector<Tensor> &inputs = workload.inputs.emplace_back();
   bool isSeeded = false;
-  for (const frontends::Argument &input : read->imported.inputs) {
+  for (const frontends::Argument &input : imported.inputs) {
     if (auto given = options.inputs.find(input.name); given != options.inputs.end()) {
-      subject.inputs.push_back(given->second);
+      inputs.push_back(given->second);
       continue;
     }
     if (hasValues && std::ranges::find(dropped, input.name) == dropped.end()) {
       fail(record, name(ErrorCode::InvalidArgument),
            (*data ? (*data)->source : companionFile(beside, part, "inputs")) +
                ": holds no value for input '" + input.name + "' of the model");
-      return record;
+      return {};
     }
     isSeeded = true;
     Result<Tensor> made =
         tensor::randomTensor(input.type, input.shape, tensor::defaultFill(input.type),
-                             {request.seed, subject.inputs.size()});
+                             {request.seed, inputs.size()});
     if (!made) {
       fail(record, name(ErrorCode::InvalidArgument),
            shown + ": input '" + input.name + "': " + made.message());
-      return record;
+      return {};
     }
-    subject.inputs.push_back(std::move(*made));
+    inputs.push_back(std::move(*made));
   }
   if (isSeeded)
     record.notes["inputs"] =
         (dropped.empty() ? "" : fmt::format("{}: ", fmt::join(dropped, ", "))) + "made from seed " +
         std::to_string(request.seed);
-  for (const auto &[weight, value] : read->imported.weights)
-    subject.inputs.push_back(value);
+  for (const auto &[weight, value] : imported.weights)
+    inputs.push_back(value);
   if (!dropped.empty()) {
     // Of other inputs than these nothing is known that could be expected.
     record.notes["import"] += (record.notes["import"].empty() ? "" : "; ") +
@@ -286,148 +303,22 @@ TestRecord ProgramTest::runModel(const Request &request, Progress &progress) {
                                           "--shape says; they and stored results are left aside",
                                           fmt::join(dropped, ", "));
   } else if (*data && !(*data)->outputs.empty()) {
-    subject.expected = std::move((*data)->outputs);
-    subject.source = "the outputs stored with it";
-    if (request.item.suite == "onnx")
-      subject.silent = Comparators::onnxSuite;
-  } else {
-    auto expected = expectedFor(read->program, beside, part);
-    if (!expected) {
-      fail(record, name(ErrorCode::InvalidArgument), expected.message());
-      return record;
+    workload.expected.push_back(std::move((*data)->outputs));
+    workload.provenance.expectation = "the outputs stored with it";
+    const std::vector<Tensor> &expected = workload.expected.front();
+    workload.expectsFirst = leavesOutMutations(prepared.program(), expected.size());
+    if (request.item.suite == "onnx") {
+      // Its data may leave out the last outputs.
+      workload.expectsFirst = true;
+      workload.tolerances.clear();
+      for (const Tensor &value : expected)
+        workload.tolerances.push_back(Comparators::onnxSuite(value.dtype()).tolerance());
     }
-    subject.expected = std::move(*expected);
-    subject.source = "the file beside it";
+  } else if (Status taken = takeCompanion(prepared, beside, part); !taken) {
+    fail(record, name(ErrorCode::InvalidArgument), taken.message());
+    return {};
   }
-  run(request, progress, budget, std::move(subject), record);
-  return record;
-}
-
-//===----------------------------------------------------------------------===//
-// Running and judging
-//===----------------------------------------------------------------------===//
-
-void ProgramTest::run(const Request &request, Progress &progress, const Budget &budget,
-                      Subject subject, TestRecord &record) {
-  progress.enter(Stage::Compile);
-  Result<Device *> device = this->device(request.device);
-  if (!device)
-    return fail(record, name(ErrorCode::DeviceLost), device.message());
-  Result<std::unique_ptr<Executable>> executable = (*device)->compile(subject.program, budget);
-  if (!executable)
-    return fail(record, executable.error());
-
-  progress.enter(Stage::Execute);
-  Result<std::vector<Tensor>> outputs = (*executable)->run(subject.inputs, budget);
-  if (!outputs && outputs.error().code == ErrorCode::CheckFailed) {
-    // It ran to where it judges itself: what is wrong is the result.
-    progress.enter(Stage::Compare);
-    fail(record, outputs.error());
-    results::ComparisonRecord comparison;
-    comparison.sentence = outputs.error().message;
-    record.comparisons.push_back(std::move(comparison));
-    return;
-  }
-  if (!outputs)
-    return fail(record, outputs.error());
-  judge(request, progress, **device, budget, std::move(subject), *outputs, record);
-}
-
-/// Compares the outputs with what is expected of them.
-void ProgramTest::judge(const Request &request, Progress &progress, Device &device,
-                        const Budget &budget, Subject subject, const std::vector<Tensor> &outputs,
-                        TestRecord &record) {
-  record.outcome = Outcome::Passed;
-  bool isStored = subject.expected.has_value();
-  if (isStored) {
-    record.notes["expectation"] = subject.source;
-  } else if (subject.program.selfChecking) {
-    record.notes["expectation"] = "its own checks";
-    return;
-  } else if (device.isReference()) {
-    record.notes["expectation"] = "no expectation: evaluated only";
-    return;
-  } else {
-    progress.enter(Stage::Reference);
-    record.notes["expectation"] = "the reference's result";
-    Result<Device *> reference = this->device("reference");
-    if (!reference)
-      return fail(record, name(ErrorCode::Internal), reference.message());
-    Result<std::unique_ptr<Executable>> golden = (*reference)->compile(subject.program, budget);
-    if (!golden)
-      return fail(record, golden.error());
-    Result<std::vector<Tensor>> values = (*golden)->run(std::move(subject.inputs), budget);
-    if (!values)
-      return fail(record, values.error());
-    subject.expected = std::move(*values);
-  }
-
-  progress.enter(Stage::Compare);
-  const std::vector<Tensor> &golden = *subject.expected;
-  // Data that are stored with a model may leave out its last outputs, and all may leave out what
-  // a program writes to beside its results.
-  bool fits = golden.size() <= outputs.size();
-  for (size_t i = golden.size(); fits && i < outputs.size(); ++i)
-    fits = subject.silent ||
-           (i < subject.program.results.size() && isMutation(subject.program.results[i]));
-  if (!fits)
-    return fail(
-        record, "wrong_result",
-        fmt::format("there are {} outputs, and {} are expected", outputs.size(), golden.size()));
-  for (size_t i = 0; i < golden.size(); ++i) {
-    if (outputs[i].dtype() != golden[i].dtype())
-      return fail(record, "wrong_result",
-                  fmt::format("output {} is {}, and {} is expected", i,
-                              tensor::describe(outputs[i].elementType(), outputs[i].shape()),
-                              tensor::describe(golden[i].elementType(), golden[i].shape())));
-    Comparators silent = subject.silent ? subject.silent(golden[i].dtype()) : Comparators();
-    auto comparison = compareOutput(uint32_t(i), outputs[i], golden[i],
-                                    Comparators::of(request.item.expectation, silent));
-    if (!comparison)
-      return fail(record, name(ErrorCode::Internal), comparison.message());
-    if (!comparison->passed && record.outcome == Outcome::Passed)
-      fail(record, "wrong_result",
-           "output " + std::to_string(i) + " is wrong: " + comparison->sentence);
-    record.comparisons.push_back(std::move(*comparison));
-  }
-}
-
-TestRecord ProgramTest::checkHealth(const Request &request, Progress &progress) {
-  TestRecord record;
-  record.outcome = Outcome::Passed;
-  Budget budget = budgetOf(request);
-  auto read = reader.read(kHealthyProgram, "the known-good program");
-  Result<Device *> device = this->device(request.device);
-  if (!device) {
-    fail(record, kNoDevice, device.message());
-    return record;
-  }
-  if (!read) {
-    fail(record, name(ErrorCode::Internal), "the known-good program cannot be read");
-    return record;
-  }
-  progress.enter(Stage::Compile);
-  auto executable = (*device)->compile((*read)->program, budget);
-  if (!executable) {
-    fail(record, executable.error());
-    return record;
-  }
-  progress.enter(Stage::Execute);
-  Result<std::vector<Tensor>> outputs =
-      (*executable)->run({floats({1, 2, -3, 0}), floats({0.5f, 4, 2, 7})}, budget);
-  if (!outputs) {
-    fail(record, outputs.error());
-    return record;
-  }
-  if (outputs->size() != 1) {
-    fail(record, "wrong_result", "it gave " + std::to_string(outputs->size()) + " outputs");
-    return record;
-  }
-  Comparators exact{.assertPcc = false, .assertAllclose = true};
-  auto comparison = compareOutput(0, outputs->front(), floats({1, 12, -4, 7}), exact);
-  if (!comparison || !comparison->passed)
-    fail(record, "wrong_result", comparison ? comparison->sentence : comparison.message());
-  return record;
+  return prepared;
 }
 
 int runServe(const std::vector<std::string> &arguments) {
@@ -435,20 +326,20 @@ int runServe(const std::vector<std::string> &arguments) {
   if (!options)
     return reportError("", options.message(), kExitUsage);
   options->name = "cupel-worker " + std::string(version());
-  ProgramTest programs;
-  OpCaseTest cases(programs);
+  Trials trials;
+  ProgramTest programs(trials);
+  OpCaseTest cases(trials);
   return serve(*options, [&](const Request &request, Progress &progress) {
+    const std::string &suite = request.item.suite;
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
-    if (request.item.suite == "programs")
+    if (suite == "programs" || suite == "onnx" || suite == "pt2" || suite == "workloads")
       return programs.run(request, progress);
-    if (request.item.suite == "opcases")
+    if (suite == "opcases")
       return cases.run(request, progress);
-    if (request.item.suite == "onnx" || request.item.suite == "pt2")
-      return programs.runModel(request, progress);
     TestRecord record;
     record.outcome = Outcome::NotRun;
-    record.message = "needs a worker for tests of the suite '" + request.item.suite + "'";
+    record.message = "needs a worker for tests of the suite '" + suite + "'";
     return record;
   });
 }

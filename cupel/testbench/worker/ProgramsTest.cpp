@@ -58,7 +58,8 @@ protected:
 
   std::string folder;
   int nowhere;
-  ProgramTest programs;
+  Trials trials;
+  ProgramTest programs{trials};
 };
 
 constexpr const char *kDouble = R"(

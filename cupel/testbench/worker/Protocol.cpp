@@ -63,6 +63,11 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("compile_backend", r.compileBackend);
   visit("shapes", r.shapes);
   visit("tensors", r.tensors);
+  visit("keep_folder", r.keep.folder);
+  visit("keep_max_bytes", r.keep.maxBytes);
+  visit("failed_outcome", r.keep.outcome);
+  visit("failed_stage", r.keep.stage);
+  visit("failed_message", r.keep.message);
   itemFields(r.item, visit);
 }
 
@@ -179,7 +184,9 @@ std::string excerpt(std::string_view payload) {
 } // namespace
 
 std::string encode(const Request &request) {
-  std::string payload = request.kind == Request::Kind::Health ? "health " : "test ";
+  std::string payload = request.kind == Request::Kind::Health ? "health "
+                        : request.kind == Request::Kind::Keep ? "keep "
+                                                              : "test ";
   payload += std::to_string(request.number) + "\n";
   Writer writer;
   requestFields(request, writer);
@@ -208,6 +215,8 @@ Result<Request> decodeRequest(std::string_view payload) {
   Request request;
   if (parts.words[0] == "health")
     request.kind = Request::Kind::Health;
+  else if (parts.words[0] == "keep")
+    request.kind = Request::Kind::Keep;
   else if (parts.words[0] != "test")
     return Error{"'" + excerpt(payload) + "' is no request this worker knows"};
   Result<uint64_t> of = number(parts.words[1]);

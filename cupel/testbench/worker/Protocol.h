@@ -32,10 +32,18 @@ inline constexpr int kExitLostConnection = 97;
 /// Error class of a check of health where the device cannot be opened at all.
 inline constexpr std::string_view kNoDevice = "no_device";
 
+/// Where a failed test is to be saved, and how it failed.
+struct KeepRequest {
+  std::string folder;    ///< Of the workload, by its whole path.
+  uint64_t maxBytes = 0; ///< 0: no limit.
+  std::string outcome, stage, message;
+};
+
 /// What the runner asks of a worker. `test`: run this item. `health`: run a small program that is
-/// known to be good, to learn whether the device still works.
+/// known to be good, to learn whether the device still works. `keep`: save this item, which failed,
+/// as a workload, without the device; the record names its folder, or says why there is none.
 struct Request {
-  enum class Kind : uint8_t { Test, Health };
+  enum class Kind : uint8_t { Test, Health, Keep };
   Kind kind = Kind::Test;
   uint64_t number = 0;           ///< Of this request; replies repeat it.
   TestItem item;                 ///< Empty for health.
@@ -52,6 +60,7 @@ struct Request {
   std::string handover;
   /// A file in memory for tensors that one server hands to the next; both map it.
   std::string tensors;
+  KeepRequest keep;                ///< For keep alone.
 };
 
 /// The first thing a worker says.

@@ -6,6 +6,8 @@
 #include "cupel/support/TemporaryFolder.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/PipeProcess.h"
+#include "cupel/workload/Folder.h"
+#include "cupel/workload/Tensors.h"
 
 #include <csignal>
 #include <filesystem>
@@ -17,7 +19,6 @@ namespace cupel::testbench::worker {
 namespace {
 
 using nlohmann::ordered_json;
-using tensor::Tensor;
 namespace fs = std::filesystem;
 
 constexpr double kLongSeconds = 24 * 3600;
@@ -161,68 +162,7 @@ Error errorIn(const ordered_json &answer) {
   return error;
 }
 
-class RemoteExecutable : public Executable {
-public:
-  RemoteExecutable(std::shared_ptr<Connection> connection, DeviceProgram prepared,
-                   const Program &program)
-      : connection(std::move(connection)), prepared(std::move(prepared)), results(program.results) {
-    workload.name = program.name;
-    workload.programs = this->prepared.artifacts;
-    workload.options = this->prepared.compileOptions();
-    workload.checks = this->prepared.checks;
-    workload.constants = this->prepared.constants;
-  }
-
-  Result<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
-    workload.inputs = prepared.argumentsFor(inputs);
-    TemporaryFolder folder("cupel-remote");
-    if (folder.path.empty())
-      return Error{ErrorCode::Internal, "no temporary folder can be made"};
-    if (Status written = workload::writeWorkload(folder.path.string(), workload); !written)
-      return written.error().as(ErrorCode::Internal);
-    double left = budget.secondsLeft();
-    Result<Connection::Reply> reply =
-        connection->ask({{"do", "run"}}, folder.path, left > 0 ? left : kLongSeconds);
-    if (!reply)
-      return reply.error().as(ErrorCode::DeviceLost);
-    std::string outcome = textOf(reply->answer, "outcome");
-    if (outcome == "incorrect")
-      return Error{ErrorCode::CheckFailed, firstMiss(reply->answer)};
-    if (outcome != "passed" && outcome != "ran")
-      return errorIn(reply->answer);
-    return takeResults(folder.path, reply->files["results.safetensors"]);
-  }
-
-private:
-  static std::string firstMiss(const ordered_json &answer) {
-    auto found = answer.find("comparisons");
-    if (found != answer.end() && found->is_array())
-      for (const ordered_json &row : *found)
-        if (row.is_object() && row.contains("passed") && row["passed"] == false)
-          return textOf(row, "what") + ": " + textOf(row, "sentence");
-    return "a check did not hold";
-  }
-
-  Result<std::vector<Tensor>> takeResults(const fs::path &folder, const std::string &bytes) const {
-    std::string path = (folder / "results.safetensors").string();
-    if (Status written = writeOutput(path, bytes); !written)
-      return written.error().as(ErrorCode::Internal);
-    auto lists = workload::readTensors(path);
-    if (!lists)
-      return lists.error().as(ErrorCode::RuntimeError);
-    Result<std::vector<Tensor>> own = prepared.resultsFrom(*lists, results);
-    if (!own)
-      return own.error().as(ErrorCode::RuntimeError);
-    return std::move(*own);
-  }
-
-  std::shared_ptr<Connection> connection;
-  DeviceProgram prepared;
-  std::vector<ValueType> results;
-  workload::Workload workload;
-};
-
-class RemoteDevice : public Device {
+class RemoteDevice : public PluginDevice {
 public:
   RemoteDevice(std::string name, std::shared_ptr<Connection> connection,
                std::optional<workload::ProgramVersion> version)
@@ -231,19 +171,48 @@ public:
   std::string name() const override { return label; }
 
   /// What the other side's compiler thinks of it is known when it runs: the program travels with
-  /// its inputs.
-  Result<std::unique_ptr<Executable>> compile(const Program &program, const Budget &) override {
-    std::vector<workload::ProgramVersion> versions = {{1, 0, 0}, newestVersion()};
-    if (version)
-      versions = {std::min(*version, newestVersion())};
-    Result<DeviceProgram> prepared = prepareForDevice(program, versions);
-    if (!prepared)
-      return prepared.error();
-    return std::unique_ptr<Executable>(
-        std::make_unique<RemoteExecutable>(connection, std::move(*prepared), program));
+  /// its inputs. What is expected stays here, where it is judged.
+  Result<RunWorkload> load(const workload::Workload &workload, const Program &program,
+                           const Budget &) override {
+    workload::Workload sent;
+    sent.name = workload.name.empty() ? program.name : workload.name;
+    sent.programs = workload.programs;
+    sent.options = workload.options;
+    sent.hasDeviceIds = workload.hasDeviceIds;
+    return RunWorkload([connection = connection, sent = std::move(sent)](
+                           const TensorLists &inputs, const Budget &budget) mutable {
+      sent.inputs = inputs;
+      return run(*connection, sent, budget);
+    });
   }
 
 private:
+  static Result<TensorLists> run(Connection &connection, const workload::Workload &workload,
+                                 const Budget &budget) {
+    TemporaryFolder folder("cupel-remote");
+    if (folder.path.empty())
+      return Error{ErrorCode::Internal, "no temporary folder can be made"};
+    if (Status written = workload::writeWorkload(folder.path.string(), workload); !written)
+      return written.error().as(ErrorCode::Internal);
+    double left = budget.secondsLeft();
+    Result<Connection::Reply> reply =
+        connection.ask({{"do", "run"}}, folder.path, left > 0 ? left : kLongSeconds);
+    if (!reply)
+      return reply.error().as(ErrorCode::DeviceLost);
+    std::string outcome = textOf(reply->answer, "outcome");
+    if (outcome != "passed" && outcome != "ran")
+      return errorIn(reply->answer);
+    std::string path = (folder.path / "results.safetensors").string();
+    if (Status written = writeOutput(path, reply->files["results.safetensors"]); !written)
+      return written.error().as(ErrorCode::Internal);
+    Result<TensorLists> lists = workload::readTensors(path);
+    if (!lists)
+      return lists.error().as(ErrorCode::RuntimeError);
+    return lists;
+  }
+
+  std::vector<workload::ProgramVersion> versions() const override { return versionsFor(version); }
+
   std::string label;
   std::shared_ptr<Connection> connection;
   std::optional<workload::ProgramVersion> version;

@@ -106,7 +106,7 @@ class OpCases:
         if program.may_be_uninitialised and depends_on_uninitialised_memory(lambda: self._again(function, case)):
             return {"outcome": "skipped", "error_class": "uninitialised",
                     "message": "its result is memory that nobody wrote (torch.empty and its like): there is nothing to expect"}
-        capture: dict[str, Any] = {key: case[key] for key in ("op", "rtol", "atol") if key in case}
+        capture: dict[str, Any] = {key: case[key] for key in ("op", "rtol", "atol") if key in case} | {"torch": torch.__version__}
         capture |= {"inputs": inputs + [self._shared.put(tensor) for tensor in program.constants()]}
         if backend == "cupel":
             try:

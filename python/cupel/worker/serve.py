@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 import traceback
@@ -58,6 +59,16 @@ def _import_torch(backend: str, begin_again: Callable[[], None]) -> types.Module
 _WHOLE_TORCH = "CUPEL_WORKER_WHOLE_TORCH"
 
 
+def _complete_torch() -> None:
+    """Imports the parts that were left out: models are exported."""
+    left_out = [name for name in ("torch._meta_registrations", "torch.export") if isinstance(sys.modules.get(name), _Unused)]
+    for name in left_out:
+        del sys.modules[name]
+    for name in left_out:
+        parent, _, last = name.rpartition(".")
+        setattr(sys.modules[parent], last, importlib.import_module(name))
+
+
 def _begin_again(arguments: list[str]) -> None:
     os.environ[_WHOLE_TORCH] = "1"
     os.execv(sys.executable, [sys.executable, "-u", os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py"), *arguments])
@@ -99,16 +110,20 @@ def main(arguments: list[str]) -> int:
         def enter_stage(stage: str, number: str = number) -> None:
             connection.send(f"stage {number} {stage}")
 
-        enter_stage("load")
         if threads := body.get("threads"):
             torch.set_num_threads(threads)
         backend = body.get("compile_backend") or "cupel"
         notes = {"torch": torch.__version__} | ({"backend": backend} if backend != "cupel" else {}) | ({"torch_instructions": lowered} if lowered else {})
         try:
-            if kind != "test" or "case" not in body.get("handover", {}):
-                result: dict[str, Any] = {"outcome": "not run", "message": f"the Python worker knows no request '{kind}' of this form"}
+            if kind == "test" and "case" in body.get("handover", {}):
+                enter_stage("load")
+                result: dict[str, Any] = cases.run(body["handover"]["case"], backend, body["tensors"], enter_stage)
+            elif kind == "test" and "model" in body:
+                _complete_torch()
+                from cupel.worker.model import run as run_model
+                result = run_model(body["model"], enter_stage)
             else:
-                result = cases.run(body["handover"]["case"], backend, body["tensors"], enter_stage)
+                result = {"outcome": "not run", "message": f"the Python worker knows no request '{kind}' of this form"}
         except MemoryError:
             result = {"outcome": "out of memory", "error_class": "out_of_memory", "message": "no memory was left in the Python worker"}
         except Exception as error:  # A mistake of ours must not take the next cases with it.

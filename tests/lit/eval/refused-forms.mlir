@@ -33,6 +33,18 @@ func.func @main(%a: tensor<2x3xf32>) -> tensor<2xf32> {
 
 // -----
 
+// CHECK: refused-forms.mlir:[[#@LINE+2]]:8: stablehlo.reduce: a region that combines tensors is not evaluated: StableHLO says what it means for scalars only
+func.func @main(%a: tensor<7x5xf32>, %b: tensor<5xf32>) -> tensor<5xf32> {
+  %y = stablehlo.reduce(%a init: %b) across dimensions = [0] : (tensor<7x5xf32>, tensor<5xf32>) -> tensor<5xf32>
+   reducer(%c: tensor<5xf32>, %d: tensor<5xf32>) {
+    %s = stablehlo.add %c, %d : tensor<5xf32>
+    stablehlo.return %s : tensor<5xf32>
+  }
+  return %y : tensor<5xf32>
+}
+
+// -----
+
 module {
   func.func private @mesh()
   func.func @main(%x: tensor<1xi32>) -> tensor<1xi32> {
@@ -42,4 +54,4 @@ module {
   }
 }
 
-// CHECK: 0 passed, 5 failed
+// CHECK: 0 passed, 6 failed

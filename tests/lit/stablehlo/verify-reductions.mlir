@@ -88,7 +88,7 @@ func.func @f(%a0: tensor<2x3xf32>, %a1: tensor<f32>) {
 // -----
 
 func.func @f(%a0: tensor<2x3xf32>, %a1: tensor<1xf32>) {
-  // expected-error@+1 {{'stablehlo.reduce' op init_values must have rank 0, but got 'tensor<1xf32>'}}
+  // expected-error@+1 {{'stablehlo.reduce' op region 'body' returns 'tensor<f32>', but initial value #0 is 'tensor<1xf32>'}}
   %0 = "stablehlo.reduce"(%a0, %a1) ({
   ^bb0(%x: tensor<f32>, %y: tensor<f32>):
     %s = stablehlo.add %x, %y : tensor<f32>
@@ -124,11 +124,80 @@ func.func @f(%a0: tensor<2x3xf32>, %a1: tensor<f32>, %a2: tensor<f32>) {
 // -----
 
 func.func @f(%a0: tensor<2x3xf32>, %a1: tensor<f32>) {
-  // expected-error@+1 {{'stablehlo.reduce' op region 'body' must return rank-0 tensors, but result #0 is 'tensor<3xf32>'}}
+  // expected-error@+1 {{'stablehlo.reduce' op region 'body' must return rank-0 tensors, but result #0 is 'tensor<2xf32>'}}
+  %0 = "stablehlo.reduce"(%a0, %a1) ({
+  ^bb0(%x: tensor<2xf32>, %y: tensor<2xf32>):
+    stablehlo.return %x : tensor<2xf32>
+  }) {dimensions = array<i64: 0>} : (tensor<2x3xf32>, tensor<f32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+// OpenXLA's verifier takes regions that combine rows, of dimensions that stay, and so programs have them.
+func.func @f(%a0: tensor<7x5xf32>, %a1: tensor<5xf32>) {
+  %0 = stablehlo.reduce(%a0 init: %a1) across dimensions = [0] : (tensor<7x5xf32>, tensor<5xf32>) -> tensor<5xf32>
+   reducer(%x: tensor<5xf32>, %y: tensor<5xf32>) {
+    %s = stablehlo.add %x, %y : tensor<5xf32>
+    stablehlo.return %s : tensor<5xf32>
+  }
+  return
+}
+
+// -----
+
+// Some of them, in their order.
+func.func @f(%a0: tensor<2x3x?x5xf32>, %a1: tensor<2x5xf32>) {
+  %0 = stablehlo.reduce(%a0 init: %a1) across dimensions = [1] : (tensor<2x3x?x5xf32>, tensor<2x5xf32>) -> tensor<2x?x5xf32>
+   reducer(%x: tensor<2x5xf32>, %y: tensor<2x5xf32>) {
+    %s = stablehlo.add %x, %y : tensor<2x5xf32>
+    stablehlo.return %s : tensor<2x5xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<2x3x5xf32>, %a1: tensor<5x2xf32>) {
+  // expected-error@+1 {{'stablehlo.reduce' op region 'body' must return rank-0 tensors, but result #0 is 'tensor<5x2xf32>'}}
+  %0 = stablehlo.reduce(%a0 init: %a1) across dimensions = [1] : (tensor<2x3x5xf32>, tensor<5x2xf32>) -> tensor<2x5xf32>
+   reducer(%x: tensor<5x2xf32>, %y: tensor<5x2xf32>) {
+    stablehlo.return %x : tensor<5x2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<7x5xf32>, %a1: tensor<5xf32>) {
+  // expected-error@+1 {{'stablehlo.reduce' op argument #1 of region 'body' must be 'tensor<5xf32>' like its result #0, but is 'tensor<f32>'}}
+  %0 = stablehlo.reduce(%a0 init: %a1) across dimensions = [0] : (tensor<7x5xf32>, tensor<5xf32>) -> tensor<5xf32>
+   reducer(%x: tensor<5xf32>, %y: tensor<f32>) {
+    stablehlo.return %x : tensor<5xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a0: tensor<2x3xf32>, %a1: tensor<f32>) {
+  // expected-error@+1 {{'stablehlo.reduce' op region 'body' returns 'tensor<3xf32>', but initial value #0 is 'tensor<f32>'}}
   %0 = "stablehlo.reduce"(%a0, %a1) ({
   ^bb0(%x: tensor<3xf32>, %y: tensor<3xf32>):
     stablehlo.return %x : tensor<3xf32>
   }) {dimensions = array<i64: 0>} : (tensor<2x3xf32>, tensor<f32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+// Of reduce_window, rows of a window.
+func.func @f(%a0: tensor<4x5xf32>, %a1: tensor<2xf32>) {
+  %0 = "stablehlo.reduce_window"(%a0, %a1) ({
+  ^bb0(%x: tensor<2xf32>, %y: tensor<2xf32>):
+    %s = stablehlo.add %x, %y : tensor<2xf32>
+    stablehlo.return %s : tensor<2xf32>
+  }) {window_dimensions = array<i64: 2, 1>} : (tensor<4x5xf32>, tensor<2xf32>) -> tensor<3x5xf32>
   return
 }
 

@@ -128,7 +128,7 @@ void lowerRrelu(Node &n) {
   Value x = operand(n);
   double lower = n.scalar("lower").real(), upper = n.scalar("upper").real();
   if (n.flag("training") && lower != upper && HloBuilder::countOf(x) != 0)
-    return n.never("argument 'training' is true: its slopes are random");
+    return n.refuse(ErrorCode::Random, "argument 'training' is true: its slopes are random");
   Value below = b.multiply(x, b.like(x, (lower + upper) / 2));
   Value result = b.select(b.greaterEqual(x, b.like(x, 0)), x, below);
   n.out(result);
@@ -192,7 +192,7 @@ void lowerDropout(Node &n) {
   double p = n.real("p");
   Value x = n.in(input);
   if (train && p != 0 && p != 1 && HloBuilder::countOf(x) != 0)
-    return n.never("argument 'train' is true: it drops at random");
+    return n.refuse(ErrorCode::Random, "argument 'train' is true: it drops at random");
   bool all = train && p == 1;
   n.out(0, all ? b.multiply(x, b.like(x, 0)) : x);
   if (n.outputCount() > 1)

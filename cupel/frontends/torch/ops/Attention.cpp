@@ -23,7 +23,7 @@ Value maskOf(Node &n) {
 /// Reads what all forms have; complains about what none of them can do here.
 std::optional<AttentionForm> readAttention(Node &n) {
   if (n.declares("dropout_p") && n.real("dropout_p") != 0) {
-    n.never("dropout_p is not 0: dropout is random");
+    n.refuse(ErrorCode::Random, "dropout_p is not 0: dropout is random");
     return std::nullopt;
   }
   AttentionForm form;

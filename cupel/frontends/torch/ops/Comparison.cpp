@@ -55,7 +55,8 @@ void lowerIsIn(Node &n) {
 }
 
 void lowerAsNumber(Node &n) {
-  n.never("its result is a Python value that depends on the tensors' values");
+  n.refuse(ErrorCode::DataDependent,
+           "its result is a Python value that depends on the tensors' values");
 }
 
 void lowerIsReal(Node &n) {

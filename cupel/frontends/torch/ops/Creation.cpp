@@ -252,7 +252,7 @@ void lowerOneHot(Node &n) {
 /// Nothing is drawn for a tensor without elements.
 void lowerRandom(Node &n) {
   if (!emptyResult(n))
-    n.never("random: its numbers come from a generator's state");
+    n.refuse(ErrorCode::Random, "random: its numbers come from a generator's state");
 }
 
 void lowerFillTensor(Node &n) {

@@ -35,7 +35,7 @@ void lowerEmbeddingBackward(Node &n) {
   if (n.failed())
     return;
   if (n.declares("sparse") && n.flag("sparse"))
-    return n.never("sparse gradients");
+    return n.refuse(ErrorCode::DataDependent, "sparse gradients");
   int64_t named = H::countOf(indices), width = H::shapeOf(gradient).back();
   Value zeros = b.splat(0, type, {rows, width});
   if (isEmpty(gradient))
@@ -198,7 +198,7 @@ void lowerEmbeddingBagBackward(Node &n) {
   if (n.failed())
     return;
   if (n.declares("sparse") && n.flag("sparse"))
-    return n.never("sparse gradients");
+    return n.refuse(ErrorCode::DataDependent, "sparse gradients");
   if (H::rankOf(g) != 2)
     return n.fail("grad should be a matrix");
   int64_t count = H::countOf(indices), bags = H::shapeOf(g)[0], width = H::shapeOf(g)[1];

@@ -23,7 +23,8 @@ std::optional<SmallVector<Value>> withoutMasks(Node &n, ArrayRef<Value> indices)
     }
     std::optional<tensor::Tensor> mask = n.known(index);
     if (!mask || mask->dtype() != tensor::DType::I1 || !mask->isContiguous() || mask->rank() == 0) {
-      n.never("argument 'indices' holds a mask: how much it selects depends on values");
+      n.refuse(ErrorCode::DataDependent,
+               "argument 'indices' holds a mask: how much it selects depends on values");
       return std::nullopt;
     }
     ArrayRef<int64_t> shape = HloBuilder::shapeOf(index);
@@ -284,7 +285,7 @@ void lowerNonzeroStatic(Node &n) {
 /// Of what is empty nothing can be found.
 void lowerDataDependent(Node &n) {
   if (HloBuilder::countOf(n.in("self")) != 0 || !emptyResult(n))
-    n.never("the shape of its result depends on values");
+    n.refuse(ErrorCode::DataDependent, "the shape of its result depends on values");
 }
 
 } // namespace

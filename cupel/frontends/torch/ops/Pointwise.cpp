@@ -123,7 +123,8 @@ void lowerWhere(Node &n) {
 }
 
 void lowerWhereAlone(Node &n) {
-  n.never("where of a condition alone: how many places it finds depends on values");
+  n.refuse(ErrorCode::DataDependent,
+           "where of a condition alone: how many places it finds depends on values");
 }
 
 /// With exp(|x| / 2) squared at last: it overflows no sooner than the result does, and half of x is

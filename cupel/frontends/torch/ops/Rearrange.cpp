@@ -220,7 +220,8 @@ void lowerRepeatInterleave(Node &n) {
   if (n.declares("self") == false) { // Indices, each as often as `repeats` says.
     std::optional<Dims> known = knownIntegers(n, "repeats");
     if (!known)
-      return n.never("argument 'repeats' decides the result's size by its values");
+      return n.refuse(ErrorCode::DataDependent,
+                      "argument 'repeats' decides the result's size by its values");
     SmallVector<int64_t> places;
     for (auto [i, times] : llvm::enumerate(*known))
       places.append(std::max<int64_t>(times, 0), i);

@@ -122,7 +122,7 @@ void lowerNetwork(Node &n, Cell cell) {
   if (n.failed())
     return;
   if (n.real("dropout") != 0 && n.flag("train") && layers > 1)
-    return n.never("dropout between layers is random");
+    return n.refuse(ErrorCode::Random, "dropout between layers is random");
   SmallVector<Value> params = n.list("params");
   size_t each = (biases ? 4 : 2);
   bool projects = cell == Cell::Lstm && params.size() == (each + 1) * layers * directions;

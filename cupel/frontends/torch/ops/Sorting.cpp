@@ -458,7 +458,8 @@ void lowerHistogramdd(Node &n) {
   n.outList(1, edges);
 }
 
-void lowerDataDependent(Node &n) { n.never("the shape of its result depends on values"); }
+void lowerDataDependent(Node &n) { n.refuse(ErrorCode::DataDependent,
+                                            "the shape of its result depends on values"); }
 
 } // namespace
 

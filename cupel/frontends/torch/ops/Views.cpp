@@ -349,7 +349,8 @@ void lowerSplit(Node &n) {
 void lowerTensorSplit(Node &n) {
   if (n.declares("tensor_indices_or_sections") && n.isTensor("tensor_indices_or_sections") &&
       !n.known("tensor_indices_or_sections"))
-    return n.never("argument 'tensor_indices_or_sections' decides shapes by its values");
+    return n.refuse(ErrorCode::DataDependent,
+                    "argument 'tensor_indices_or_sections' decides shapes by its values");
   lowerSplit(n);
 }
 

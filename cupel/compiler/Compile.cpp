@@ -1,0 +1,33 @@
+#include "cupel/compiler/Compile.h"
+
+#include "cupel/compiler/Backends.h"
+
+namespace cupel::compiler {
+
+Status checkBackend(std::string_view name) {
+  Result<const Backend *> backend = findBackend(name);
+  return backend ? Status() : backend.error();
+}
+
+Result<ExecutablePointer> compile(std::string_view program, const CompileOptions &options) {
+  if (options.replicas < 1 || options.partitions < 1 || options.replicas > 4096 ||
+      options.partitions > 4096)
+    return Error{"a program cannot be compiled for " + std::to_string(options.replicas) +
+                 " replicas and " + std::to_string(options.partitions) + " partitions"};
+  Result<const Backend *> backend = findBackend(options.backend);
+  if (!backend)
+    return backend.error();
+  return (*backend)->compileSource(program, options);
+}
+
+Result<ExecutablePointer> deserialize(std::string_view bytes) {
+  Result<SavedExecutable> saved = parseSavedForm(bytes);
+  if (!saved)
+    return saved.error();
+  Result<const Backend *> backend = findBackend(saved->backend);
+  if (!backend)
+    return backend.error().within("the saved executable cannot be loaded");
+  return (*backend)->load(saved->bytes);
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,52 @@
+#include "cupel/compiler/program/CompileOptions.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace cupel::compiler {
+
+using llvm::SmallVector;
+using llvm::StringRef;
+
+std::string describe(const CompileOptions &options) {
+  std::string line = std::to_string(options.replicas) + " " + std::to_string(options.partitions) +
+                     " " + (options.wideAccumulation ? "wide" : "native") +
+                     (options.isGlobal ? "" : ",own") + (options.splitsWork ? "" : ",whole") +
+                     (options.scatterSkipsWindows ? ",windows " : " ");
+  line += llvm::join(
+      llvm::map_range(options.types, [](tensor::DType type) { return tensor::info(type).name; }),
+      ",");
+  line += ' ';
+  for (bool allowed : options.propagateToResults)
+    line += allowed ? '1' : '0';
+  return line;
+}
+
+Result<CompileOptions> parseCompileOptions(std::string_view line) {
+  Error malformed{"'" + std::string(line) + "' are no options of a compilation"};
+  CompileOptions options;
+  SmallVector<StringRef> words;
+  StringRef(line).split(words, ' ');
+  if (words.size() != 5 || words[0].getAsInteger(10, options.replicas) ||
+      words[1].getAsInteger(10, options.partitions))
+    return malformed;
+  StringRef mode = words[2];
+  options.scatterSkipsWindows = mode.consume_back(",windows");
+  options.splitsWork = !mode.consume_back(",whole");
+  options.isGlobal = !mode.consume_back(",own");
+  options.wideAccumulation = mode == "wide";
+  SmallVector<StringRef> types;
+  words[3].split(types, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef name : types) {
+    std::optional<tensor::DType> type = tensor::parseDType(name);
+    if (!type)
+      return malformed;
+    options.types.push_back(*type);
+  }
+  for (char c : words[4])
+    options.propagateToResults.push_back(c == '1');
+  return options;
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,48 @@
+// What a program is compiled for, and how. Filled by the PJRT plugin, read by the compiler and its
+// backends; saved executables hold it. No MLIR and nothing of PJRT.
+
+#pragma once
+
+#include "cupel/support/Error.h"
+#include "cupel/tensor/DType.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cupel::compiler {
+
+struct CompileOptions {
+  int64_t replicas = 1, partitions = 1;
+  /// The program is written on whole tensors, of which partitions hold pieces. Otherwise, and
+  /// where it speaks of no pieces, every device runs it on what that device is given.
+  bool isGlobal = true;
+  /// Sums and products of floats of 32 bits and below accumulate in f64 instead of in the
+  /// program's own types, which is what the golden reference does unless told.
+  bool wideAccumulation = false;
+  /// A scatter skips a window of which a part hangs over an edge whole, as XLA does; otherwise, as
+  /// the specification and the golden reference do, the elements that are outside.
+  bool scatterSkipsWindows = false;
+  /// The element types that devices compute in; what a program computes in others is rounded to
+  /// them. Empty: all.
+  std::vector<tensor::DType> types;
+  /// Programs on whole tensors of which devices hold pieces are split over the devices where that
+  /// can be done without more work; otherwise one computes for all of them.
+  bool splitsWork = true;
+  /// A program that is to be split and cannot be is an error; otherwise that is noted.
+  bool isStrict = false;
+  /// Who makes the executable; see Backends.h.
+  std::string backend = "reference";
+  /// Which results may get a sharding that the compiler finds; one entry may stand for all.
+  std::vector<bool> propagateToResults;
+  /// A folder for the stages of compilation; empty: none are written.
+  std::string dumpFolder;
+};
+
+/// All of it but the folder and what decides nothing about results, as one line of words.
+std::string describe(const CompileOptions &options);
+/// The options that `describe` wrote so.
+Result<CompileOptions> parseCompileOptions(std::string_view line);
+
+} // namespace cupel::compiler

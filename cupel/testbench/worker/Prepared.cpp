@@ -1,0 +1,68 @@
+#include "cupel/testbench/worker/Prepared.h"
+
+#include "cupel/support/Version.h"
+#include "cupel/testbench/worker/DeviceProgram.h"
+
+#include <mlir/IR/BuiltinOps.h>
+
+namespace cupel::testbench::worker {
+
+workload::Workload workloadFor(const Request &request, std::string frontend) {
+  workload::Workload workload;
+  workload.name = request.item.id;
+  workload::Provenance &origin = workload.provenance;
+  origin.test = request.item.fullName();
+  origin.file = placeOf(request);
+  origin.part = request.item.part;
+  origin.frontend = std::move(frontend);
+  origin.variant = request.item.variant;
+  origin.parallelism = request.item.parallelism;
+  origin.runMode = request.item.runMode;
+  origin.seed = request.seed;
+  origin.versions["cupel"] = version();
+  return workload;
+}
+
+std::string placeOf(const Request &request) {
+  const std::string &shown = request.item.file;
+  return shown.starts_with('/') || request.folder.empty() ? shown : request.folder + "/" + shown;
+}
+
+Budget budgetOf(const Request &request) {
+  Budget budget;
+  if (request.timeoutSeconds > 0)
+    budget.deadline = std::chrono::steady_clock::now() +
+                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                          std::chrono::duration<double>(request.timeoutSeconds));
+  budget.memoryBytes = request.memoryLimitBytes;
+  budget.threads = request.threads;
+  budget.seed = request.seed;
+  return budget;
+}
+
+/// The program as it stands before devices, for the reference and for those who look at it.
+static workload::Workload asText(const Prepared &prepared) {
+  workload::Workload whole = prepared.workload;
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  prepared.program().module->print(out, mlir::OpPrintingFlags().enableDebugInfo());
+  whole.programs = {{std::nullopt, text + "\n"}};
+  return whole;
+}
+
+workload::Workload portableForm(const Prepared &prepared) {
+  if (prepared.isComplete)
+    return prepared.workload;
+  // The oldest that all plugins read, too; constants are inputs, so that it costs little.
+  Result<DeviceProgram> program =
+      prepareForDevice(prepared.program(), {newestVersion(), {1, 0, 0}});
+  if (!program)
+    return asText(prepared);
+  Result<workload::Workload> whole = program->complete(prepared.workload);
+  if (!whole)
+    return asText(prepared);
+  whole->provenance.versions["stablehlo"] = workload::toString(newestVersion());
+  return std::move(*whole);
+}
+
+} // namespace cupel::testbench::worker

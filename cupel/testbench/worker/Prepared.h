@@ -1,0 +1,37 @@
+// A test that a frontend has made ready: the workload with its program as a module beside it.
+// Whatever a test is made from (a program, a model, an operator case, a saved workload), it is this
+// that the worker compiles, runs, judges and saves.
+#pragma once
+
+#include "cupel/testbench/worker/ProgramReader.h"
+#include "cupel/testbench/worker/Protocol.h"
+#include "cupel/workload/Workload.h"
+
+namespace cupel::testbench::worker {
+
+struct Prepared {
+  std::unique_ptr<ProgramReader::Read> read;
+  /// Its inputs are those of the program, and expected results of several processes lie one after
+  /// another, unless it is complete; artifacts are written when somebody asks for them.
+  workload::Workload workload;
+  Budget budget;
+  /// As it was saved: by device, with artifacts, and with its checks outside of the program.
+  bool isComplete = false;
+
+  const Program &program() const { return read->program; }
+};
+
+/// A workload that says of which test it is, without program and values.
+workload::Workload workloadFor(const Request &request, std::string frontend);
+
+/// Where the test's file lies; messages name it as the user did.
+std::string placeOf(const Request &request);
+
+/// What a request allows its test.
+Budget budgetOf(const Request &request);
+
+/// The workload as a folder holds it: complete, or, where a device could not run that, with the
+/// program as text and everything else as it is.
+workload::Workload portableForm(const Prepared &prepared);
+
+} // namespace cupel::testbench::worker
