@@ -8,7 +8,7 @@
 #include "cupel/support/MissingLibrary.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Version.h"
-#include "cupel/testbench/worker/PythonWorker.h"
+#include "cupel/testbench/session/PythonServer.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -132,8 +132,8 @@ Finding jax() {
 /// Torch in the interpreter that operator cases run in, and whether its own products live on this
 /// processor.
 Finding torch() {
-  std::string python = testbench::worker::findPython("");
-  std::string script = testbench::worker::findPythonWorker();
+  std::string python = testbench::session::findPython("");
+  std::string script = testbench::session::findPythonWorker();
   std::string fix = python + " -m pip install torch==2.13.0";
   if (script.empty())
     return {"torch", false, false, "python/cupel/worker is not where this build expects it",

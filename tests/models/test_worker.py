@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -29,16 +30,21 @@ def test_models_and_operator_cases_are_served_by_one_process(tmp_path: Path) -> 
     loader = ROOT / "zoo/models/cnn/pytorch/loader.py"
     broken = ROOT / "zoo/models/faults/leaves/pytorch/loader.py"
     case = {"op": "torch.neg", "seed": 0, "inputs": []}
-    command = [sys.executable, str(ROOT / "python/cupel/worker/__main__.py"), "--stdio", "--compile-backend", "cupel", "--tensors", str(tensors)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    command = [sys.executable, str(ROOT / "python/cupel/worker/__main__.py"), "--compile-backend", "cupel"]
+    requests, replies = os.pipe(), os.pipe()
+    command += [f"--requests={requests[0]}", f"--replies={replies[1]}"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(requests[0], replies[1])) as process:
+        os.close(requests[0])
+        os.close(replies[1])
+        process.stdin, process.stdout = os.fdopen(requests[1], "wb"), os.fdopen(replies[0], "rb")
         assert receive(process)[0] == "hello"
         results = []
-        for number, body in enumerate(({"case": case}, {"model": {"loader": str(broken), "folder": str(tmp_path / "a")}}, {"model": {"loader": str(loader), "folder": str(tmp_path / "b")}})):
+        for number, body in enumerate(({"handover": {"case": case}, "tensors": str(tensors)}, {"model": {"loader": str(broken), "folder": str(tmp_path / "a")}}, {"model": {"loader": str(loader), "folder": str(tmp_path / "b")}})):
             send(process, f"test {number}", body | {"threads": 1})
             stages = []
             while (frame := receive(process))[0].startswith("stage"):
                 stages.append(frame[0])
-            assert frame[0] == f"result {number}"
+            assert frame[0].split()[:2] == ["result", str(number)]
             results.append((stages, frame[1]))
         process.stdin.close()
         assert process.wait(60) == 0

@@ -11,8 +11,8 @@ using Type = OptionInfo::Type;
 
 static constexpr OptionInfo kClientOptions[] = {
     {"arch", Type::String, "cpu", "CUPEL_ARCH",
-     "The architecture whose devices are made up: a built-in name (cpu, n150, p150, n300, "
-     "n300-llmbox, galaxy-wh-6u) or the path of a descriptor."},
+     "The architecture whose devices are made up: a built-in name (those of zoo/archs: cpu, n300, "
+     "...) or the path of a descriptor."},
     {"num_devices", Type::Integer, "the chips of the architecture", "CUPEL_NUM_DEVICES",
      "How many devices there are; for cpu any number, for others at most their chips."},
     {"memory_limit", Type::Integer, "the memory of the architecture", "CUPEL_MEMORY_LIMIT",

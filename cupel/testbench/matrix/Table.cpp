@@ -24,8 +24,6 @@ constexpr uint32_t kPrefillBatches[] = {1, 4};
 
 constexpr std::string_view kSkipMark = "skip", kXfailMark = "xfail";
 
-constexpr std::string_view kFileSuites[] = {"programs", "opcases", "onnx", "pt2", "workloads"};
-
 std::string lower(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), ::tolower);
@@ -191,7 +189,7 @@ void Table::addFiles() {
     const TestFile &file = files[i];
     beginnings.push_back({file.id, kNone, 0, false, i, kNone});
     auto beginning = static_cast<uint32_t>(beginnings.size() - 1);
-    uint8_t number = suite(kFileSuites[file.kind]);
+    uint8_t number = suite(file.kind->suite);
     for (uint32_t part = 0; part < file.parts.size(); ++part)
       rows.push_back(
           {beginning, ending({file.parts[part].suffix, {}, {}, {}, {}, {}, 0, 0, part}), number});

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace cupel::testbench::runner {
+namespace cupel {
 
 class OutputCapture {
 public:
@@ -26,4 +26,4 @@ private:
   std::string head, tail;
 };
 
-} // namespace cupel::testbench::runner
+} // namespace cupel

@@ -1,8 +1,8 @@
-#include "cupel/testbench/runner/OutputCapture.h"
+#include "cupel/support/OutputCapture.h"
 
 #include <algorithm>
 
-namespace cupel::testbench::runner {
+namespace cupel {
 
 void OutputCapture::append(std::string_view bytes) {
   count += bytes.size();
@@ -50,4 +50,4 @@ std::string OutputCapture::lastLine() const {
   return all.substr(begin, end + 1 - begin);
 }
 
-} // namespace cupel::testbench::runner
+} // namespace cupel

@@ -1,4 +1,4 @@
-#include "cupel/testbench/runner/ProcessTree.h"
+#include "cupel/support/ProcessTree.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace cupel::testbench::runner {
+namespace cupel {
 
 namespace {
 
@@ -163,4 +163,4 @@ uint64_t residentBytesOfTree(pid_t process) {
   return total;
 }
 
-} // namespace cupel::testbench::runner
+} // namespace cupel

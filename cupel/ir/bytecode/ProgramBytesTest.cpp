@@ -1,10 +1,9 @@
-#include "cupel/cli/ProgramText.h"
-#include "cupel/cli/ShapeOption.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 
 #include <gtest/gtest.h>
 
 using namespace cupel;
-using namespace cupel::cli;
+using namespace cupel::ir;
 
 TEST(CheckIsProgram, AcceptsTextAndBytecode) {
   EXPECT_TRUE(checkIsProgram("f", "module {}\n"));
@@ -34,19 +33,4 @@ TEST(SplitPrograms, KeepsLineNumbers) {
   EXPECT_EQ(splitPrograms("a\nb // -----\nc"), (std::vector<std::string>{"a\nb ", "\n\nc"}))
       << "what stands before a separator on its line is kept";
   EXPECT_EQ(splitPrograms(""), std::vector<std::string>{""});
-}
-
-TEST(ShapeOption, IsNameAndSizes) {
-  auto parsed = parseShapes({"x=2x3", "a=b=", "long name=7", "z=0x1"});
-  ASSERT_TRUE(parsed) << parsed.message();
-  std::map<std::string, std::vector<int64_t>> expected = {
-      {"x", {2, 3}}, {"a=b", {}}, {"long name", {7}}, {"z", {0, 1}}};
-  EXPECT_EQ(*parsed, expected);
-  for (const char *bad :
-       {"x", "=2", "x=2x", "x=x2", "x=2y3", "x=-1", "x=2 3", "x=99999999999999999999"}) {
-    auto wrong = parseShapes({bad});
-    ASSERT_FALSE(wrong) << bad;
-    EXPECT_EQ(wrong.message().rfind("--shape " + std::string(bad), 0), 0u) << wrong.message();
-  }
-  EXPECT_NE(parseShapes({"x=1", "x=2"}).message().find("a shape already"), std::string::npos);
 }

@@ -1,6 +1,6 @@
 // Processes below a process, read from /proc: who they are, how much memory they hold, and ending
-// them all, also those that left their group or session. Used by the runner and by the guards of
-// its workers; everything works without allocating, because a guard is a fork of a process with
+// them all, also those that left their group or session. Used by the runner, by the guards of its
+// workers and by cupel-device; everything works without allocating, because a guard is a fork of a process with
 // threads.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <span>
 #include <sys/types.h>
 
-namespace cupel::testbench::runner {
+namespace cupel {
 
 /// Children of `process`, of all its threads, at most as many as `into` takes; how many were found.
 size_t childrenOf(pid_t process, std::span<pid_t> into);
@@ -29,4 +29,4 @@ uint64_t residentBytes(pid_t process, bool shared);
 /// Bytes in memory of a process and of what its descendants hold for themselves.
 uint64_t residentBytesOfTree(pid_t process);
 
-} // namespace cupel::testbench::runner
+} // namespace cupel

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace cupel::cli {
+namespace cupel::frontends {
 
 /// How the option is described in --help.
 inline constexpr const char *kShapeHelp =
@@ -20,4 +20,4 @@ inline constexpr const char *kShapeHelp =
 Result<std::map<std::string, std::vector<int64_t>>>
 parseShapes(const std::vector<std::string> &texts);
 
-} // namespace cupel::cli
+} // namespace cupel::frontends

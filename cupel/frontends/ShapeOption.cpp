@@ -1,9 +1,9 @@
-#include "cupel/cli/ShapeOption.h"
+#include "cupel/frontends/ShapeOption.h"
 
 #include <charconv>
 #include <fmt/format.h>
 
-namespace cupel::cli {
+namespace cupel::frontends {
 
 Result<std::map<std::string, std::vector<int64_t>>>
 parseShapes(const std::vector<std::string> &texts) {
@@ -36,4 +36,4 @@ parseShapes(const std::vector<std::string> &texts) {
   return shapes;
 }
 
-} // namespace cupel::cli
+} // namespace cupel::frontends

@@ -1,9 +1,9 @@
-#include "cupel/cli/ProgramText.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace cupel::cli {
+namespace cupel::ir {
 namespace {
 
 constexpr std::string_view kBytecodeMagic = "ML\xefR";
@@ -87,4 +87,4 @@ std::string programStem(const std::string &path) {
   return path;
 }
 
-} // namespace cupel::cli
+} // namespace cupel::ir

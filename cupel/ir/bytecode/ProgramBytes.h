@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cupel::cli {
+namespace cupel::ir {
 
 /// Whether the bytes start like MLIR bytecode, which portable artifacts are as well.
 bool isBytecode(std::string_view bytes);
@@ -26,4 +26,4 @@ inline constexpr std::string_view kProgramSeparator = "// -----";
 /// the whole text.
 std::vector<std::string> splitPrograms(std::string_view text);
 
-} // namespace cupel::cli
+} // namespace cupel::ir
