@@ -9,7 +9,8 @@ docs/reference/errors.md from the list of error codes and the table of reasons, 
 docs/reference/config-diagnostics.md from the table of codes, docs/reference/onnx.md from the outcomes of ONNX's tests,
 docs/reference/plugin-options.md from the plugin's table of options, and in every page the
 fenced block after `<!-- source: PATH: TEXT -->`, which is the part of PATH from the line that contains TEXT to the
-line that closes the brackets and braces it opened.
+line that closes the brackets and braces it opened, and the table after `<!-- rows: PATH: COLUMN, ... -->`, which has the
+rows of a .def file by the names of its macro's parameters.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ import ops_reference
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE_BLOCK = re.compile(r"(<!-- source: (?P<path>\S+): (?P<text>.+?) -->\n)```(?P<language>\w*)\n.*?^```$", re.MULTILINE | re.DOTALL)
+
+ROWS_BLOCK = re.compile(r"(<!-- rows: (?P<path>\S+): (?P<columns>.+?) -->\n)(?:\|.*\n)*")
+DEF_ARGUMENT = re.compile(r'\s*("(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*|[^,]*)\s*(?:,|$)')
 
 
 def pages() -> list[Path]:
@@ -50,7 +54,21 @@ def excerpt(path: str, text: str) -> str:
     return "\n".join(block)
 
 
+def rows(path: str, columns: list[str]) -> str:
+    """The table of a .def file: one row for each use of the macro that it defines."""
+    text = (ROOT / path).read_text()
+    macro, parameters = re.search(r"#define (\w+)\(([^)]*)\)", text).groups()
+    names = [name.strip() for name in parameters.split(",")]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for use in re.findall(rf"^{macro}\((.*?)\)$", text, re.MULTILINE | re.DOTALL):
+        values = [match[1] for match in DEF_ARGUMENT.finditer(use) if match[1]]
+        words = {name: "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', value)) if value.startswith('"') else value for name, value in zip(names, values)}
+        lines.append("| " + " | ".join(words[column] for column in columns) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def with_current_excerpts(page: str) -> str:
+    page = ROWS_BLOCK.sub(lambda match: match[1] + rows(match["path"], match["columns"].split(", ")), page)
     return SOURCE_BLOCK.sub(lambda match: f"{match[1]}```{match['language']}\n{excerpt(match['path'], match['text'])}\n```", page)
 
 

@@ -1,5 +1,6 @@
 #include "cupel/cli/CommandLine.h"
 #include "cupel/support/Error.h"
+#include "cupel/support/UnknownOption.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -126,7 +127,8 @@ std::optional<int> CommandLine::parse(const Arguments &arguments) {
                app->help("", hasActions ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal));
     return kExitSuccess;
   } catch (const CLI::ParseError &error) {
-    std::string message = error.what();
+    bool isLeftOver = dynamic_cast<const CLI::ExtrasError *>(&error) != nullptr;
+    std::string message = isLeftOver ? describeLeftOver(*app) : error.what();
     std::replace(message.begin(), message.end(), '\n', ' ');
     return reportError(verb, fmt::format("{} (cupel {} --help explains)", message, verb),
                        kExitUsage);

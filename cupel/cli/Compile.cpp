@@ -1,7 +1,7 @@
 #include "cupel/cli/Compile.h"
 
 #include "cupel/cli/ModelRequest.h"
-#include "cupel/cli/ProgramText.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/cli/Programs.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/frontends/HloBuilder.h"
@@ -82,12 +82,12 @@ std::optional<int> readModule(const ModelRequest &request, ModelContext &context
   if (!contents)
     return reportError(kVerb, contents.message(), kExitUsage);
   std::string name = displayName(request.file);
-  if (Status status = checkIsProgram(name, contents->bytes()); !status)
+  if (Status status = ir::checkIsProgram(name, contents->bytes()); !status)
     return reportError(kVerb, status.message(), kExitFailure);
-  if (!isBytecode(contents->bytes()) && splitPrograms(contents->bytes()).size() > 1)
+  if (!ir::isBytecode(contents->bytes()) && ir::splitPrograms(contents->bytes()).size() > 1)
     return reportError(kVerb,
                        name + ": holds several programs, separated by '" +
-                           std::string(kProgramSeparator) +
+                           std::string(ir::kProgramSeparator) +
                            "'; one is written at a time (cupel opt --split-input-file prints all)",
                        kExitFailure);
   cli::Program program =
@@ -100,7 +100,7 @@ std::optional<int> readModule(const ModelRequest &request, ModelContext &context
 }
 
 std::string weightsFile(const std::string &output) {
-  return programStem(output) + ".weights.safetensors";
+  return ir::programStem(output) + ".weights.safetensors";
 }
 
 } // namespace

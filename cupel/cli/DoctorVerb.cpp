@@ -8,6 +8,7 @@
 #include "cupel/support/MissingLibrary.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Version.h"
+#include "cupel/testbench/session/PythonServer.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -128,6 +129,22 @@ Finding jax() {
   return {"JAX", false, false, "no virtual environment (only the JAX tests need it)", "./test jax"};
 }
 
+/// Torch in the interpreter that operator cases run in, and whether its own products live on this
+/// processor.
+Finding torch() {
+  std::string python = testbench::session::findPython("");
+  std::string script = testbench::session::findPythonWorker();
+  std::string fix = python + " -m pip install torch==2.13.0";
+  if (script.empty())
+    return {"torch", false, false, "python/cupel/worker is not where this build expects it",
+            howToRestore()};
+  Result<CommandOutput> output = runCommand({python, script, "instructions"}, std::chrono::minutes(2));
+  if (!output)
+    return {"torch", false, false, output.message(), fix};
+  std::string said = firstLine(output->text);
+  return {"torch", output->exitCode == 0, false, fmt::format("{} ({})", said, python), fix};
+}
+
 Finding plugin() {
   fs::path path = fs::path(executableFolder()).parent_path() / "lib/pjrt_plugin_cupel.so";
   if (!fs::exists(path))
@@ -161,6 +178,7 @@ std::vector<Finding> examine() {
       findings.push_back(std::move(finding));
   }
   findings.push_back(jax());
+  findings.push_back(torch());
   return findings;
 }
 

@@ -1,170 +1,102 @@
 #include "cupel/cli/Eval.h"
 
-#include "cupel/cli/EvalOptions.h"
-#include "cupel/cli/EvalPool.h"
+#include "cupel/cli/EvalDevice.h"
 #include "cupel/cli/EvalProgram.h"
-#include "cupel/cli/ProgramText.h"
 #include "cupel/ir/Dialects.h"
-#include "cupel/support/Error.h"
 #include "cupel/support/Files.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <llvm/ADT/STLExtras.h>
-#include <llvm/Support/raw_ostream.h>
+#include <cstdio>
+#include <functional>
 #include <memory>
+#include <unistd.h>
 
 namespace cupel::cli {
 namespace {
 
-using namespace mlir;
+using results::Outcome;
+using results::Stage;
+using results::TestRecord;
+using testbench::worker::Progress;
+using testbench::worker::Request;
 
-/// The files that the command line names, those of folders in order of their paths.
-Result<std::vector<std::string>> collectFiles(const std::vector<std::string> &inputs) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> files;
-  for (const std::string &input : inputs) {
-    std::error_code error;
-    if (!fs::is_directory(input, error)) {
-      files.push_back(input);
-      continue;
-    }
-    std::vector<std::string> found;
-    fs::recursive_directory_iterator it(input, fs::directory_options::skip_permission_denied,
-                                        error),
-        end;
-    for (; !error && it != end; it.increment(error)) {
-      std::string extension = it->path().extension();
-      if (it->is_regular_file(error) &&
-          (extension == ".mlir" || extension == ".mlirbc" || extension == ".bc"))
-        found.push_back(it->path());
-    }
-    if (error)
-      return Error{input + ": " + error.message()};
-    if (found.empty())
-      return Error{input + ": no .mlir, .mlirbc or .bc file lies below this folder"};
-    llvm::sort(found);
-    llvm::append_range(files, found);
-  }
-  return files;
-}
-
-/// Whether there is more than white space and comments.
-bool holdsProgram(std::string_view text) {
-  for (size_t at = 0; (at = text.find_first_not_of(" \t\r\n\f\v", at)) != std::string_view::npos;) {
-    if (!text.substr(at).starts_with("//"))
-      return true;
-    at = std::min(text.find('\n', at), text.size());
-  }
-  return false;
-}
-
-/// What a child of the pool does.
-class FileEvaluator {
+class Evaluations {
 public:
-  FileEvaluator(const EvalOptions &options, const DialectRegistry &registry)
-      : options(options), registry(registry) {}
+  explicit Evaluations(EvalSettings given) : settings(std::move(given)) {
+    ir::registerAllDialects(registry);
+    if (settings.usesDevice())
+      device = std::make_unique<DeviceEvaluator>(settings);
+  }
 
-  void operator()(const std::string &path, size_t first, ProgramChannel &channel) {
-    std::string name = displayName(path);
-    Result<FileContents> contents = readInput(path);
-    Status usable = contents ? checkIsProgram(name, contents->bytes()) : Error{contents.message()};
-    if (!usable) {
-      channel.programs(1);
-      ProgramReport report;
-      report.fail(usable.message());
-      return channel.done(report);
+  TestRecord operator()(const Request &request, Progress &progress) {
+    TestRecord record;
+    // Files are named from where the user is.
+    if (chdir(request.folder.c_str()) != 0 && request.kind == Request::Kind::Test)
+      return failed(record, "internal", "the folder " + request.folder + " cannot be entered");
+    if (request.kind == Request::Kind::Health) {
+      Status opened = device ? device->open() : Status();
+      record.outcome = Outcome::Passed;
+      return opened ? record
+                    : failed(record, testbench::worker::kNoDevice, opened.message());
     }
-    std::string_view bytes = contents->bytes();
-    // Constants stay in a context for good: a new one before they come to much.
-    if (!evaluator || (seen += bytes.size()) > kContextBytes) {
-      evaluator = std::make_unique<ProgramEvaluator>(options, registry);
-      seen = bytes.size();
-    }
-    if (isBytecode(bytes) || bytes.find(kProgramSeparator) == std::string_view::npos) {
-      channel.programs(1);
-      channel.start(name);
-      return channel.done(evaluator->evaluate({bytes, name}, 0));
-    }
-    std::vector<std::string> parts = splitPrograms(bytes);
-    std::vector<size_t> programs; // Without the parts that only comment.
-    for (size_t i = 0; i < parts.size(); ++i)
-      if (holdsProgram(parts[i]))
-        programs.push_back(i);
-    if (programs.empty())
-      programs.push_back(0); // The file is none, which is to be said.
-    channel.programs(programs.size());
-    for (size_t i = first; i < programs.size(); ++i) {
-      const std::string &text = parts[programs[i]];
-      size_t line = text.find_first_not_of('\n');
-      channel.start(name + ":" + std::to_string(line == std::string::npos ? 1 : line + 1));
-      channel.done(evaluator->evaluate({text, name}, programs[i]));
-    }
+    const std::string &file = request.item.file;
+    std::string name = displayName(file == settings.standardInput ? "-" : file);
+    std::string output;
+    Status status = evaluate(file, name, request.item.part, progress, output);
+    std::fwrite(output.data(), 1, output.size(), stdout);
+    std::fflush(stdout);
+    record.outcome = Outcome::Passed;
+    if (status)
+      return record;
+    // Locations may name other files than the program: the source it was made from.
+    bool isNamed = status.message().starts_with(name);
+    return failed(record, cupel::name(status.error().code),
+                  isNamed ? status.message() : name + ": " + status.message());
   }
 
 private:
+  Status evaluate(const std::string &file, const std::string &name, uint32_t part,
+                  Progress &progress, std::string &output) {
+    Result<std::string> bytes = reader.load(file, part, name);
+    if (!bytes)
+      return bytes.error();
+    progress.enter(Stage::Frontend);
+    if (device)
+      return device->evaluate(*bytes, file, part, progress, output);
+    // Constants stay in a context for good: a new one before they come to much.
+    if (!evaluator || (seen += bytes->size()) > kContextBytes) {
+      evaluator = std::make_unique<ProgramEvaluator>(settings, registry);
+      seen = bytes->size();
+    }
+    return evaluator->evaluate({*bytes, name}, part, progress, output);
+  }
+
+  static TestRecord failed(TestRecord &record, std::string_view errorClass, std::string message) {
+    record.outcome = Outcome::Failed;
+    record.errorClass = errorClass;
+    record.message = std::move(message);
+    return record;
+  }
+
   static constexpr size_t kContextBytes = size_t(64) << 20;
-  const EvalOptions &options;
-  const DialectRegistry &registry;
+  EvalSettings settings;
+  mlir::DialectRegistry registry;
+  testbench::worker::ProgramReader reader;
   std::unique_ptr<ProgramEvaluator> evaluator;
+  std::unique_ptr<DeviceEvaluator> device;
   size_t seen = 0;
 };
 
 } // namespace
 
-int runEval(int argc, char **argv) {
-  EvalOptions options;
-  if (Status status = options.parse(argc, argv); !status)
-    return reportError("eval", status.message(), kExitUsage);
-  if (options.showHelp) {
-    llvm::outs() << EvalOptions::help();
-    return kExitSuccess;
-  }
-  Result<std::vector<std::string>> files = collectFiles(options.inputs);
-  if (!files)
-    return reportError("eval", files.message(), kExitUsage);
-  if (!options.saveFolder.empty() && files->size() > 1)
-    return reportError("eval", "--save goes with one file at a time", kExitUsage);
-  for (const std::string &folder : {options.saveFolder, options.run.probeFolder})
-    if (!folder.empty()) {
-      std::error_code error;
-      std::filesystem::create_directories(folder, error);
-      if (error)
-        return reportError("eval", folder + ": " + error.message(), kExitUsage);
-    }
-
-  EvalPool::Options pool;
-  for (const std::string &file : *files)
-    pool.files.push_back(displayName(file));
-  pool.processes = static_cast<unsigned>(std::min<size_t>(options.jobs, files->size()));
-  pool.timeoutSeconds = options.run.timeoutSeconds;
-  options.divideMemory(pool.processes);
-  if (options.run.threads == 0 && pool.processes > 1)
-    options.run.threads = 1; // Files side by side use the cores already.
-  DialectRegistry registry;
-  ir::registerAllDialects(registry);
-  FileEvaluator evaluator(options, registry); // Each child has a copy.
-  size_t passed = 0, failed = 0;
-  Result<size_t> left = EvalPool::run(
-      pool,
-      [&](size_t file, size_t first, ProgramChannel &channel) {
-        evaluator((*files)[file], first, channel);
-      },
-      [&](const ProgramReport &report) {
-        ++(report.failed ? failed : passed);
-        llvm::outs() << report.output;
-        llvm::outs().flush();
-        llvm::errs() << report.errors;
-      });
-  if (!left)
-    return reportError("eval", left.message(), kExitUsage);
-  if (*left)
-    reportError("eval",
-                "interrupted: " + std::to_string(*left) + " of " + std::to_string(files->size()) +
-                    " files were not run to their end",
-                kExitUnaccounted);
-  llvm::outs() << passed << " passed, " << failed << " failed\n";
-  return *left ? kExitUnaccounted : failed ? kExitFailure : kExitSuccess;
+int serveEval(const std::vector<std::string> &arguments) {
+  auto json = nlohmann::json::parse(arguments.front(), nullptr, /*allow_exceptions=*/false);
+  auto options = testbench::worker::ServeOptions::parse({arguments.begin() + 1, arguments.end()});
+  if (!json.is_object() || !options)
+    return reportError("", options ? "cupel eval asks in another way" : options.message(),
+                       kExitUsage);
+  options->name = "cupel-worker eval";
+  Evaluations evaluations(json.get<EvalSettings>());
+  return serve(*options, std::ref(evaluations));
 }
 
 } // namespace cupel::cli

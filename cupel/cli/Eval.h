@@ -1,10 +1,14 @@
-// `cupel eval`: runs programs on the golden reference. Called by the worker's main alone; what a
-// program means is the business of cupel/reference.
+// Serves `cupel eval`: evaluates programs on the golden reference, or on a device, one at a time,
+// over the protocol of workers. Called by the worker's main alone; what a program means is the
+// business of cupel/reference.
 #pragma once
+
+#include <string>
+#include <vector>
 
 namespace cupel::cli {
 
-/// `argv[0]` is the verb, the rest its arguments. Returns the exit code.
-int runEval(int argc, char **argv);
+/// The settings as JSON, then the options of a worker. Returns the exit code.
+int serveEval(const std::vector<std::string> &arguments);
 
 } // namespace cupel::cli

@@ -1,18 +1,36 @@
 // `cupel eval --device` and `--save-workload`: programs on a device behind a plugin, compared with
 // the golden reference or by their own checks, or saved as folders that `cupel-device` runs
-// elsewhere. Called by the worker's main alone; without these options `cupel eval` goes its own
-// way.
+// elsewhere. Used by those who serve `cupel eval`.
 #pragma once
 
-#include <string>
-#include <vector>
+#include "cupel/cli/EvalSettings.h"
+#include "cupel/testbench/worker/ProgramReader.h"
+#include "cupel/testbench/worker/Serve.h"
+#include "cupel/workload/Workload.h"
 
 namespace cupel::cli {
 
-/// Whether the command line of `cupel eval` asks for what is done here.
-bool asksForDevice(const std::vector<std::string> &words);
+class DeviceEvaluator {
+public:
+  explicit DeviceEvaluator(const EvalSettings &settings) : settings(settings) {}
 
-/// Returns the exit code.
-int runEvalOnDevice(const std::vector<std::string> &words);
+  /// Opens the device and the reference, once.
+  Status open();
+  /// Program number `part` of the file at `path`; what it prints is added to `output`.
+  Status evaluate(const std::string &bytes, const std::string &path, uint32_t part,
+                  testbench::worker::Progress &progress, std::string &output);
+
+private:
+  using Tensors = std::vector<tensor::Tensor>;
+  Result<Tensors> runOn(testbench::worker::Device &device,
+                        const testbench::worker::Program &program, const Tensors &inputs);
+  Status save(const testbench::worker::Program &program, const std::string &path, uint32_t part,
+              const Tensors &inputs, const Tensors &expected);
+
+  const EvalSettings &settings;
+  std::vector<workload::ProgramVersion> versions;
+  testbench::worker::ProgramReader reader;
+  std::unique_ptr<testbench::worker::Device> reference, device;
+};
 
 } // namespace cupel::cli

@@ -1,6 +1,6 @@
 #include "cupel/cli/EvalProgram.h"
 
-#include "cupel/cli/ProgramText.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/reference/Plan.h"
@@ -67,7 +67,7 @@ Result<tensor::Shape> shapeFor(RankedTensorType type, StringRef sizes) {
 }
 
 /// An argument as the command line gives it: what to make of `text` for this type.
-Result<reference::Value> argumentValue(const EvalOptions &options, const std::string &text,
+Result<reference::Value> argumentValue(const EvalSettings &settings, const std::string &text,
                                        mlir::Type type, uint64_t number) {
   auto ranked = dyn_cast<RankedTensorType>(type);
   if (!ranked)
@@ -89,7 +89,7 @@ Result<reference::Value> argumentValue(const EvalOptions &options, const std::st
     if (fill == "zeros")
       return wrap(Tensor::zeros(*element, std::move(*shape)));
     return wrap(tensor::randomTensor(*element, std::move(*shape), tensor::defaultFill(*element),
-                                     {options.run.seed, number}));
+                                     {settings.seed, number}));
   }
   if (text.starts_with("dense<")) {
     std::string whole = text;
@@ -117,7 +117,7 @@ Result<reference::Value> argumentValue(const EvalOptions &options, const std::st
 Result<std::vector<Tensor>> weightsBeside(const std::string &file, ModuleOp module,
                                           const Plan &plan) {
   std::vector<Tensor> weights;
-  std::string path = programStem(file) + ".weights.safetensors";
+  std::string path = ir::programStem(file) + ".weights.safetensors";
   auto entry = module.lookupSymbol<func::FuncOp>(plan.entry().name);
   if (!entry || entry.isExternal() || access(path.c_str(), F_OK) != 0)
     return weights;
@@ -135,17 +135,17 @@ Result<std::vector<Tensor>> weightsBeside(const std::string &file, ModuleOp modu
   return weights;
 }
 
-Result<std::vector<reference::Value>> argumentsFor(const EvalOptions &options, const Plan &plan,
+Result<std::vector<reference::Value>> argumentsFor(const EvalSettings &settings, const Plan &plan,
                                                    std::vector<Tensor> weights) {
   const auto &types = plan.entry().argumentTypes;
   std::vector<reference::Value> values;
   size_t wanted = types.size() - weights.size();
-  if (options.args.size() == types.size())
+  if (settings.args.size() == types.size())
     wanted = types.size(); // All are given; what lies beside the program does not count.
-  if (options.args.size() != wanted && options.args.size() != 1 &&
-      !(wanted == 0 && options.args.empty()))
+  if (settings.args.size() != wanted && settings.args.size() != 1 &&
+      !(wanted == 0 && settings.args.empty()))
     return Error{"@" + plan.entry().name + " takes " + std::to_string(wanted) +
-                 " arguments; --args gives " + std::to_string(options.args.size()) +
+                 " arguments; --args gives " + std::to_string(settings.args.size()) +
                  " (--args random makes them up)"};
   for (size_t i = 0; i < types.size(); ++i) {
     if (i >= wanted) {
@@ -153,7 +153,7 @@ Result<std::vector<reference::Value>> argumentsFor(const EvalOptions &options, c
       continue;
     }
     Result<reference::Value> value =
-        argumentValue(options, options.args[options.args.size() == 1 ? 0 : i], types[i], i);
+        argumentValue(settings, settings.args[settings.args.size() == 1 ? 0 : i], types[i], i);
     if (!value)
       return value.error();
     values.push_back(std::move(*value));
@@ -175,8 +175,8 @@ bool isTraced(const std::string &which, const reference::Step &step) {
 
 } // namespace
 
-ProgramEvaluator::ProgramEvaluator(const EvalOptions &options, const DialectRegistry &registry)
-    : options(options), context(registry, MLIRContext::Threading::DISABLED),
+ProgramEvaluator::ProgramEvaluator(const EvalSettings &settings, const DialectRegistry &registry)
+    : settings(settings), context(registry, MLIRContext::Threading::DISABLED),
       handler(&context, [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() == DiagnosticSeverity::Error && complaint.empty())
           complaint =
@@ -184,24 +184,14 @@ ProgramEvaluator::ProgramEvaluator(const EvalOptions &options, const DialectRegi
         return success();
       }) {}
 
-ProgramReport ProgramEvaluator::evaluate(llvm::MemoryBufferRef program, size_t chunk) {
-  ProgramReport report;
-  if (Status status = run(program, report, chunk); !status) {
-    // Locations may name other files than the program: the source it was made from.
-    std::string name = program.getBufferIdentifier().str();
-    bool named = status.message().starts_with(name);
-    report.fail(named ? status.message() : name + ": " + status.message());
-  }
-  return report;
-}
-
-Status ProgramEvaluator::run(llvm::MemoryBufferRef bytes, ProgramReport &report, size_t chunk) {
+Status ProgramEvaluator::evaluate(llvm::MemoryBufferRef bytes, size_t chunk,
+                                  testbench::worker::Progress &progress, std::string &output) {
   complaint.clear();
   ParserConfig config(&context);
   OwningOpRef<ModuleOp> module = ir::readProgram(bytes, config);
   if (!module || failed(compiler::lowerChlo(*module)))
     return Error{complaint.empty() ? "the program cannot be read" : complaint};
-  Result<std::unique_ptr<Plan>> plan = Plan::create(*module, options.entry);
+  Result<std::unique_ptr<Plan>> plan = Plan::create(*module, settings.entry);
   if (!plan)
     return plan.error();
   Result<std::vector<Tensor>> weights =
@@ -209,44 +199,53 @@ Status ProgramEvaluator::run(llvm::MemoryBufferRef bytes, ProgramReport &report,
   if (!weights)
     return weights.error();
   Result<std::vector<reference::Value>> arguments =
-      argumentsFor(options, **plan, std::move(*weights));
+      argumentsFor(settings, **plan, std::move(*weights));
   if (!arguments)
     return arguments.error();
 
-  reference::RunOptions runOptions = options.run;
+  reference::RunOptions runOptions;
+  runOptions.maxMemory = int64_t(settings.maxMemory);
+  runOptions.maxSteps = int64_t(settings.maxSteps);
+  runOptions.timeoutSeconds = settings.timeout;
+  runOptions.threads = int(settings.threads);
+  runOptions.accumulate =
+      settings.wideSums ? reference::Accumulate::Wide : reference::Accumulate::Native;
+  runOptions.seed = settings.seed;
+  runOptions.probeFolder = settings.probeFolder;
   std::mutex mutex; // Processes of a grid print side by side.
   runOptions.print = [&](const std::string &text) {
     std::lock_guard lock(mutex);
-    report.output += text;
+    output += text;
   };
-  if (!options.trace.empty())
+  if (!settings.trace.empty())
     runOptions.trace = [&](const reference::Step &step, std::span<const reference::Value> values) {
-      if (!isTraced(options.trace, step))
+      if (!isTraced(settings.trace, step))
         return;
       std::lock_guard lock(mutex);
       for (const reference::Value &value : values)
         if (value.isTensor())
-          report.output += "#" + std::to_string(step.number) + " " +
+          output += "#" + std::to_string(step.number) + " " +
                            reference::describeLocation(step.op->getLoc()) + " " +
                            step.op->getName().getStringRef().str() + " = " +
                            boundedText(value.tensor()) + "\n";
     };
+  progress.enter(results::Stage::Execute);
   reference::Run run(std::move(runOptions));
   Result<std::vector<reference::Value>> results =
-      (*plan)->run(run, std::move(*arguments), options.replicas, options.partitions);
+      (*plan)->run(run, std::move(*arguments), settings.replicas, settings.partitions);
   if (!results)
     return results.error();
   for (size_t i = 0; i < results->size(); ++i) {
     if (!(*results)[i].isTensor())
       continue;
     const Tensor &value = (*results)[i].tensor();
-    if (options.print)
-      report.output += tensor::tensorText(value) + "\n";
-    if (options.saveFolder.empty())
+    if (settings.print)
+      output += tensor::tensorText(value) + "\n";
+    if (settings.saveFolder.empty())
       continue;
     std::string prefix = chunk ? "chunk" + std::to_string(chunk) + "-" : "";
     if (Status status = tensor::writeNpy(
-            options.saveFolder + "/" + prefix + "result" + std::to_string(i) + ".npy", value);
+            settings.saveFolder + "/" + prefix + "result" + std::to_string(i) + ".npy", value);
         !status)
       return status;
   }

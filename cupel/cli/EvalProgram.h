@@ -1,10 +1,10 @@
 // One program of `cupel eval`, on the golden reference: read, planned, given its arguments and run.
-// Used by the children of the pool, each of which keeps an evaluator for many programs. What goes
-// wrong is part of the report; nothing is printed here.
+// Used by the workers that serve the verb, each of which keeps an evaluator for many programs. What
+// it prints and what goes wrong is told to the caller; nothing is printed here.
 #pragma once
 
-#include "cupel/cli/EvalOptions.h"
-#include "cupel/cli/EvalPool.h"
+#include "cupel/cli/EvalSettings.h"
+#include "cupel/testbench/worker/Serve.h"
 
 #include <llvm/Support/MemoryBufferRef.h>
 #include <mlir/IR/Diagnostics.h>
@@ -14,15 +14,14 @@ namespace cupel::cli {
 
 class ProgramEvaluator {
 public:
-  ProgramEvaluator(const EvalOptions &options, const mlir::DialectRegistry &registry);
+  ProgramEvaluator(const EvalSettings &settings, const mlir::DialectRegistry &registry);
 
   /// `chunk`: the program's number in its file, of which saved results are named.
-  ProgramReport evaluate(llvm::MemoryBufferRef program, size_t chunk);
+  Status evaluate(llvm::MemoryBufferRef program, size_t chunk,
+                  testbench::worker::Progress &progress, std::string &output);
 
 private:
-  Status run(llvm::MemoryBufferRef program, ProgramReport &report, size_t chunk);
-
-  const EvalOptions &options;
+  const EvalSettings &settings;
   mlir::MLIRContext context;
   mlir::ScopedDiagnosticHandler handler;
   std::string complaint; // The first diagnostic.

@@ -5,6 +5,7 @@
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/runtime/DeviceName.h"
+#include "cupel/testbench/session/Session.h"
 #include "cupel/testbench/matrix/Table.h"
 
 #include <fmt/format.h>
@@ -236,7 +237,7 @@ Status useResults(const CollectArguments &selection, const std::string &folder,
     return selection.repeat.empty() ? Status() : Error{"-R: " + store.message()};
   if (!selection.repeat.empty()) {
     Result<std::unordered_map<std::string, bool>> succeeded =
-        succeededBefore(*store, selection.repeat, options.arch, device);
+        testbench::session::succeededBefore(*store, selection.repeat, options.arch, device);
     if (!succeeded)
       return succeeded.error();
     options.succeededBefore = std::move(*succeeded);

@@ -1,6 +1,6 @@
 #include "cupel/cli/ModelArguments.h"
 
-#include "cupel/cli/ShapeOption.h"
+#include "cupel/frontends/ShapeOption.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,7 +10,7 @@ void ModelArguments::addTo(CommandLine &line) {
   line.option("FILE", file, "A model (.onnx, .pt2) or a StableHLO program (.mlir, .mlirbc)")
       .required();
   line.option("--shape", shapes,
-              std::string(kShapeHelp) + ". Sizes that nothing says are 1, with a note")
+              std::string(frontends::kShapeHelp) + ". Sizes that nothing says are 1, with a note")
       .placeholder("NAME=SIZES")
       .oneValueEach();
   line.option("--data-set", dataSet,
@@ -28,7 +28,7 @@ Result<nlohmann::json> ModelArguments::request() const {
     request["program"] = program;
   if (!noData)
     request["data_set"] = dataSet;
-  Result<std::map<std::string, std::vector<int64_t>>> given = parseShapes(shapes);
+  Result<std::map<std::string, std::vector<int64_t>>> given = frontends::parseShapes(shapes);
   if (!given)
     return given.error();
   for (const auto &[name, sizes] : *given)

@@ -1,7 +1,7 @@
 #include "cupel/cli/Ops.h"
 
 #include "cupel/cli/ModelRequest.h"
-#include "cupel/cli/ProgramText.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/cli/Programs.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/support/Files.h"
@@ -256,11 +256,11 @@ std::optional<int> surveyProgram(const ModelRequest &request, ModelContext &cont
   if (!contents)
     return reportError(kVerb, contents.message(), kExitUsage);
   std::string name = displayName(request.file);
-  if (Status status = checkIsProgram(name, contents->bytes()); !status)
+  if (Status status = ir::checkIsProgram(name, contents->bytes()); !status)
     return reportError(kVerb, status.message(), kExitFailure);
   std::vector<std::string> parts;
-  if (!isBytecode(contents->bytes()))
-    parts = splitPrograms(contents->bytes());
+  if (!ir::isBytecode(contents->bytes()))
+    parts = ir::splitPrograms(contents->bytes());
   else
     parts.emplace_back(contents->bytes());
   for (const std::string &part : parts) {

@@ -1,7 +1,7 @@
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/OptOptions.h"
 #include "cupel/cli/ProgramDiagnostics.h"
-#include "cupel/cli/ProgramText.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/cli/Programs.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/support/Error.h"
@@ -99,21 +99,21 @@ ExitCode processFile(const OptOptions &options, const DialectRegistry &registry,
     return kExitUsage;
   }
   std::string name = displayName(path);
-  if (Status status = checkIsProgram(name, contents->bytes()); !status) {
+  if (Status status = ir::checkIsProgram(name, contents->bytes()); !status) {
     reportError("opt", status.message(), kExitFailure);
     return kExitFailure;
   }
   // Copies of the parts are made only where there are parts; a large file is used where it lies.
-  bool split = options.splitInputFile && !isBytecode(contents->bytes());
+  bool split = options.splitInputFile && !ir::isBytecode(contents->bytes());
   std::vector<std::string> parts;
   if (split)
-    parts = splitPrograms(contents->bytes());
+    parts = ir::splitPrograms(contents->bytes());
   size_t count = split ? parts.size() : 1;
   LogicalResult result = success();
   for (size_t i = 0; i < count; ++i) {
     llvm::StringRef text = split ? llvm::StringRef(parts[i]) : llvm::StringRef(contents->bytes());
     if (i > 0)
-      output.append(kProgramSeparator).append("\n");
+      output.append(ir::kProgramSeparator).append("\n");
     if (failed(processInOwnContext(options, registry, llvm::MemoryBufferRef(text, name), timing,
                                    output)))
       result = failure();
@@ -139,7 +139,7 @@ int runOpt(int argc, char **argv) {
   bool first = true;
   for (const std::string &input : options.inputs) {
     if (!first && !isBinary(options.emit))
-      output.append(kProgramSeparator).append("\n");
+      output.append(ir::kProgramSeparator).append("\n");
     first = false;
     exitCode = std::max<int>(exitCode, processFile(options, registry, input, scope, output));
   }

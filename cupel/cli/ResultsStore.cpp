@@ -63,30 +63,6 @@ Result<Store> openResults(const std::string &option) {
   return store;
 }
 
-Result<std::unordered_map<std::string, bool>> succeededBefore(Store &store,
-                                                              const std::string &wanted,
-                                                              const std::string &arch,
-                                                              const std::string &device) {
-  Result<std::string> run = store.resolveRun(wanted);
-  if (!run)
-    return Error{"-R: " + run.message()};
-  // The last run may have been of a few tests only: the others are no news because of that.
-  Result<std::vector<results::KnownTest>> known = store.known(arch, device);
-  if (!known)
-    return Error{"-R: " + known.message()};
-  std::unordered_map<std::string, bool> succeeded;
-  for (const results::KnownTest &test : *known)
-    succeeded[test.fullName()] = !results::isBad(test.outcome);
-  if (wanted != "latest") {
-    Result<std::vector<results::OutcomeRow>> rows = store.outcomes(*run);
-    if (!rows)
-      return Error{"-R: " + rows.message()};
-    for (const results::OutcomeRow &row : *rows)
-      succeeded[row.fullName()] = !results::isBad(row.outcome);
-  }
-  return succeeded;
-}
-
 std::string shellWord(std::string_view text) {
   auto plain = [](unsigned char c) {
     return std::isalnum(c) ||

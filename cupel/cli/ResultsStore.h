@@ -8,7 +8,6 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace cupel::cli {
 
@@ -22,14 +21,6 @@ Result<std::string> resultsFolder(const std::string &option);
 /// Opens the store of `option` for reading: imports journals of runs that were killed where it can
 /// be written, and reads it as it is where it cannot.
 Result<results::Store> openResults(const std::string &option);
-
-/// What -R `wanted` leaves out: by full name, whether a test succeeded when it last had an outcome
-/// on this architecture and device; where a run is named rather than `latest`, in that run first. A
-/// test it has nothing on is new.
-Result<std::unordered_map<std::string, bool>> succeededBefore(results::Store &store,
-                                                              const std::string &wanted,
-                                                              const std::string &arch,
-                                                              const std::string &device);
 
 /// A word that a shell takes literally.
 std::string shellWord(std::string_view text);

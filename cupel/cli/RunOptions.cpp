@@ -2,11 +2,12 @@
 
 #include "cupel/cli/CollectArguments.h"
 #include "cupel/cli/ResultsStore.h"
-#include "cupel/cli/ShapeOption.h"
+#include "cupel/frontends/ShapeOption.h"
+#include "cupel/results/report/Terminal.h"
 #include "cupel/runtime/Architecture.h"
 #include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Process.h"
-#include "cupel/testbench/worker/PythonWorker.h"
+#include "cupel/testbench/session/PythonServer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,9 @@
 
 namespace cupel::cli {
 
+using testbench::Server;
 using testbench::runner::RunnerOptions;
+using testbench::session::SessionOptions;
 
 namespace {
 
@@ -114,7 +117,7 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
       .placeholder("N");
   line.option("--seed", seed, "Of inputs that are made up (0)").placeholder("N");
   line.option("--shape", shapes,
-              std::string(kShapeHelp) +
+              std::string(frontends::kShapeHelp) +
                   ", and holds for every model with such an input. It says more than data of "
                   "another shape, which are then left aside")
       .placeholder("NAME=SIZES")
@@ -159,7 +162,7 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.example("cupel run --resume", "go on where a killed run stopped");
   if (std::optional<int> exit = line.parse(given))
     return exit;
-  if (auto parsed = parseShapes(shapes); !parsed)
+  if (auto parsed = frontends::parseShapes(shapes); !parsed)
     return reportError("run", parsed.message(), kExitUsage);
   Result<testbench::matrix::CollectOptions> selected = selection.options();
   if (!selected)
@@ -205,10 +208,7 @@ Result<RunnerOptions> RunOptions::running() const {
   run.arch = collect.arch;
   run.compileBackend = compileBackend;
   run.shapes = shapes;
-  // Workers run in folders of their own.
-  run.python = testbench::worker::findPython(python);
-  if (run.python.find('/') != std::string::npos)
-    run.python = std::filesystem::absolute(run.python).string();
+  run.server(Server::Python) = testbench::session::pythonServer(python, compileBackend);
   if (!devices.empty()) {
     run.devices.clear();
     for (const std::string &name : devices) {
@@ -222,14 +222,51 @@ Result<RunnerOptions> RunOptions::running() const {
   }
   // For tests of the runner itself.
   const char *other = std::getenv("CUPEL_WORKER");
-  run.workerCommand = {other ? other : executableFolder() + "/cupel-worker", "serve"};
+  run.server(Server::Worker).command = {other ? other : executableFolder() + "/cupel-worker", "serve"};
   return run;
 }
 
-void RunOptions::keepBelow(const std::string &results, RunnerOptions &run) const {
+Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words) const {
+  Result<RunnerOptions> run = running();
+  if (!run)
+    return run.error();
+  Result<std::string> folder = resultsFolder(results);
+  if (!folder)
+    return folder.error();
+  // Workers make the environments of models, and heed these.
+  if (noModelRequirements)
+    setenv("CUPEL_DISABLE_MODEL_REQS", "1", 1);
+  if (verboseRequirements)
+    setenv("TT_XLA_REQS_DEBUG", "1", 1);
+  SessionOptions session{.collect = collect,
+                         .running = std::move(*run),
+                         .chooseJobs = jobs == 0,
+                         .repeat = repeat,
+                         .device = deviceText(),
+                         .results = std::move(*folder),
+                         .junit = junit,
+                         .json = json,
+                         .markdown = markdown,
+                         .reasons = reasons,
+                         .commandLine = words,
+                         .keepByDefault = {},
+                         .makeReporter = {},
+                         .say = sayOfRun,
+                         .remark = [](const auto &found) { showRemarks("run", found); }};
   if (keepFailed.empty())
-    run.keep = {.folder = results, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};
+    session.keepByDefault = testbench::runner::KeepOptions{
+        .folder = {}, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};
+  session.makeReporter = [quiet = quiet, tail = resultsTail(results)](const results::RunInfo &info) {
+    results::TerminalOptions terminal = results::TerminalOptions::forStream(stdout);
+    terminal.quiet = quiet;
+    terminal.commandTail = tail;
+    terminal.runWords = wordsToRunAgain(info, /*otherSelection=*/false);
+    return results::makeTerminalReporter(std::move(terminal));
+  };
+  return session;
 }
+
+void sayOfRun(const std::string &line) { fmt::print(stderr, "cupel run: {}\n", line); }
 
 runtime::DeviceName RunOptions::named(const std::string &name) const {
   runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);

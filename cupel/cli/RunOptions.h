@@ -5,8 +5,7 @@
 #include "cupel/cli/CommandLine.h"
 #include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Error.h"
-#include "cupel/testbench/matrix/Collect.h"
-#include "cupel/testbench/runner/Runner.h"
+#include "cupel/testbench/session/Session.h"
 
 #include <optional>
 #include <string>
@@ -38,10 +37,8 @@ struct RunOptions {
   /// Parses; an exit code where the verb must not go on.
   std::optional<int> parse(const Arguments &arguments);
 
-  /// What the options say of running; without what only the store knows (forecasts).
-  Result<testbench::runner::RunnerOptions> running() const;
-  /// Where failed tests go if the options do not say it: into this folder, within limits.
-  void keepBelow(const std::string &results, testbench::runner::RunnerOptions &run) const;
+  /// What a run is begun or resumed with; `words` are those of the command line.
+  Result<testbench::session::SessionOptions> session(const std::vector<std::string> &words) const;
   /// The devices by name, as one text.
   std::string deviceText() const;
   /// The device of that name, with what other options say of it.
@@ -50,7 +47,13 @@ struct RunOptions {
   std::string launched(const std::string &device) const {
     return deviceLauncher.empty() ? device : device + "@" + deviceLauncher;
   }
+
+private:
+  Result<testbench::runner::RunnerOptions> running() const;
 };
+
+/// A line about runs that belongs to none.
+void sayOfRun(const std::string &line);
 
 /// `4G`, `512M`, `1.5GiB`, `100000`: bytes.
 Result<uint64_t> parseByteCount(const std::string &text);

@@ -28,12 +28,6 @@ int runOptVerb(const Arguments &arguments) {
   return handOver("opt", "cupel-worker", forwarded);
 }
 
-int runEvalVerb(const Arguments &arguments) {
-  Arguments forwarded = {"eval"};
-  forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
-  return handOver("eval", "cupel-worker", forwarded);
-}
-
 int runLspVerb(const Arguments &arguments) {
   for (const std::string &argument : arguments)
     if (argument == "--help" || argument == "-h") {

@@ -1,13 +1,11 @@
 // `cupel-worker`: the part of Cupel that links MLIR. Started by `cupel`, one command a
-// process; `serve` stays and runs tests for `cupel run`.
+// process; `serve` and `eval` stay and serve the runner.
 
 #include "cupel/cli/Compile.h"
 #include "cupel/cli/Eval.h"
-#include "cupel/cli/EvalDevice.h"
 #include "cupel/cli/Ops.h"
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/TorchCases.h"
-#include "cupel/cli/Walk.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Version.h"
 #include "cupel/testbench/worker/Programs.h"
@@ -21,10 +19,8 @@ int main(int argc, char **argv) {
   llvm::StringRef command = argc > 1 ? argv[1] : "";
   if (command == "opt")
     return cli::runOpt(argc - 1, argv + 1);
-  if (command == "eval" && cli::asksForDevice({argv + 2, argv + argc}))
-    return cli::runEvalOnDevice({argv + 2, argv + argc});
-  if (command == "eval")
-    return cli::runEval(argc - 1, argv + 1);
+  if (command == "eval" && argc > 2)
+    return cli::serveEval({argv + 2, argv + argc});
   if (command == "serve")
     return testbench::worker::runServe({argv + 2, argv + argc});
   if (command == "compile" && argc == 3)
@@ -35,8 +31,6 @@ int main(int argc, char **argv) {
     return cli::runOpsExtractOnnx(argv[2]);
   if (command == "pt2-cases")
     return cli::runTorchCases({argv + 2, argv + argc});
-  if (command == "walk")
-    return cli::runWalk({argv + 2, argv + argc});
   if (command == "version") {
     llvm::outs() << "cupel-worker " << llvm::StringRef(version()) << " on MLIR "
                  << LLVM_VERSION_STRING << "\n";

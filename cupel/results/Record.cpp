@@ -7,9 +7,10 @@ namespace cupel::results {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kOutcomes = {
-    "passed",  "failed",    "xfailed",       "xpassed",     "skipped",
-    "crashed", "timed out", "out of memory", "interrupted", "not run"};
+constexpr std::array<std::string_view, kOutcomeCount> kOutcomes = {
+#define CUPEL_OUTCOME(outcome, name, family, meaning) name,
+#include "cupel/results/Outcomes.def"
+};
 constexpr std::array<std::string_view, 8> kStages = {"none",    "load",      "frontend", "compile",
                                                      "execute", "reference", "compare",  "done"};
 
@@ -29,23 +30,5 @@ std::optional<Outcome> parseOutcome(std::string_view text) {
   return parse<Outcome>(kOutcomes, text);
 }
 std::optional<Stage> parseStage(std::string_view text) { return parse<Stage>(kStages, text); }
-
-bool isBad(Outcome outcome) {
-  switch (outcome) {
-  case Outcome::Passed:
-  case Outcome::XFailed:
-  case Outcome::Skipped:
-    return false;
-  case Outcome::Failed:
-  case Outcome::XPassed:
-  case Outcome::Crashed:
-  case Outcome::TimedOut:
-  case Outcome::OutOfMemory:
-  case Outcome::Interrupted:
-  case Outcome::NotRun:
-    return true;
-  }
-  return true;
-}
 
 } // namespace cupel::results

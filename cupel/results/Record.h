@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,17 +15,30 @@ namespace cupel::results {
 
 /// Every selected test ends in exactly one of these.
 enum class Outcome : uint8_t {
-  Passed,
-  Failed,
-  XFailed, ///< Failed, and the configuration says it is known to.
-  XPassed, ///< Passed although the configuration says it is known to fail.
-  Skipped, ///< Not supported, by configuration or by the test itself.
-  Crashed,
-  TimedOut,
-  OutOfMemory,
-  Interrupted, ///< It was running when the run was stopped.
-  NotRun,      ///< Never started; the message says why.
+#define CUPEL_OUTCOME(outcome, name, family, meaning) outcome,
+#include "cupel/results/Outcomes.def"
 };
+
+/// What outcomes have in common for those who count, colour, judge or learn from them. Nobody else
+/// needs to know an outcome by name but who makes it.
+enum class Family : uint8_t {
+  Pass,
+  Failure, ///< It came to its end and did not do what is expected.
+  KnownFailure,
+  UnexpectedPass,
+  Skip,
+  Crash,
+  Limit,    ///< Of time or memory.
+  NoResult, ///< It had no turn, or not all of it.
+};
+
+inline constexpr Family kOutcomeFamilies[] = {
+#define CUPEL_OUTCOME(outcome, name, family, meaning) Family::family,
+#include "cupel/results/Outcomes.def"
+};
+inline constexpr size_t kOutcomeCount = std::size(kOutcomeFamilies);
+
+constexpr Family familyOf(Outcome outcome) { return kOutcomeFamilies[size_t(outcome)]; }
 
 /// How far a test came. The worker announces each stage as it enters it.
 enum class Stage : uint8_t { None, Load, Frontend, Compile, Execute, Reference, Compare, Done };
@@ -36,7 +50,26 @@ std::optional<Outcome> parseOutcome(std::string_view text);
 std::optional<Stage> parseStage(std::string_view text);
 
 /// Whether the outcome makes the run's exit code 1 (a failure or an unexpected pass).
-bool isBad(Outcome outcome);
+constexpr bool isBad(Outcome outcome) {
+  Family family = familyOf(outcome);
+  return family != Family::Pass && family != Family::KnownFailure && family != Family::Skip;
+}
+/// Whether the test itself failed, in whatever way.
+constexpr bool isFailure(Outcome outcome) {
+  Family family = familyOf(outcome);
+  return family == Family::Failure || family == Family::Crash || family == Family::Limit;
+}
+/// Whether it came to its end, so that its duration is that of the test.
+constexpr bool ranThrough(Outcome outcome) {
+  Family family = familyOf(outcome);
+  return family == Family::Pass || family == Family::Failure || family == Family::KnownFailure ||
+         family == Family::UnexpectedPass;
+}
+/// Whether somebody should say why it did not pass.
+constexpr bool needsReason(Outcome outcome) {
+  Family family = familyOf(outcome);
+  return family != Family::Pass && family != Family::UnexpectedPass && family != Family::Skip;
+}
 
 struct StageTime {
   Stage stage = Stage::None;
@@ -96,6 +129,8 @@ struct TestRecord {
   std::vector<ReasonRecord> reasons; ///< All that match, the first is the one reported.
   std::vector<std::string> guidance; ///< ENABLE_PCC, RAISE_PCC, RM_XFAIL, ADD_CONFIG, ...
   std::vector<ArtifactRecord> artifacts;
+  std::vector<std::string> shapesTaken; ///< Of --shape, as typed: those its model has inputs for.
+  std::string shapesNotTaken;           ///< A sentence about the others; empty: none are left.
   std::string reproduction; ///< Of a failed test: the folder with its workload, by its whole path.
   std::map<std::string, std::string> notes; ///< Anything else worth keeping, by name.
 

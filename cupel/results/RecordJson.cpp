@@ -101,6 +101,8 @@ void fields(Record &r, Visitor &&visit)
   visit("reasons", r.reasons);
   visit("guidance", r.guidance);
   visit("artifacts", r.artifacts);
+  visit("shapes_taken", r.shapesTaken);
+  visit("shapes_not_taken", r.shapesNotTaken);
   visit("reproduction", r.reproduction);
   visit("notes", r.notes);
 }

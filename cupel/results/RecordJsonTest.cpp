@@ -40,6 +40,8 @@ TestRecord fullRecord() {
   r.reasons = {{"TIMEOUT", "took too long", "", "60 s"}};
   r.guidance = {"ADD_CONFIG"};
   r.artifacts = {{"vhlo.mlir", "ab12", 77}};
+  r.shapesTaken = {"ids=4x128"};
+  r.shapesNotTaken = "it has no input 'mask'";
   r.notes = {{"duplicate_of", "x"}};
   return r;
 }

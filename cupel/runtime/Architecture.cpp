@@ -175,13 +175,14 @@ Result<Architecture> parseArchitecture(std::string_view yaml, const std::string 
 std::vector<std::string> architectureNames() {
   std::vector<std::string> names;
   for (const BuiltInArchitecture &one : builtInArchitectures())
-    names.emplace_back(one.name);
+    if (one.isDescribed)
+      names.emplace_back(one.name);
   return names;
 }
 
 Result<Architecture> findArchitecture(const std::string &nameOrPath) {
   for (const BuiltInArchitecture &one : builtInArchitectures())
-    if (one.name == nameOrPath)
+    if (one.name == nameOrPath && one.isDescribed)
       return parseArchitecture(one.yaml, "zoo/archs/" + nameOrPath + ".yaml");
   if (nameOrPath.find('/') != std::string::npos || nameOrPath.ends_with(".yaml")) {
     Result<FileContents> contents = readInput(nameOrPath);

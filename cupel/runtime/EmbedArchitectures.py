@@ -11,7 +11,8 @@ def main() -> None:
         text = path.read_text()
         if ')yaml"' in text:
             sys.exit(f"{path}: cannot be embedded")
-        rows.append(f'    {{"{path.stem}", R"yaml({text})yaml"}},\n')
+        described = "false" if "\ndescribed: false" in text else "true"
+        rows.append(f'    {{"{path.stem}", R"yaml({text})yaml", {described}}},\n')
     out.write_text(
         '#include "cupel/runtime/BuiltInArchitectures.h"\n\n'
         "namespace cupel::runtime {\n\n"

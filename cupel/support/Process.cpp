@@ -92,6 +92,13 @@ Result<CommandOutput> runCommand(const std::vector<std::string> &command,
   return output;
 }
 
+std::string describeSignal(int number) {
+  const char *abbreviation = sigabbrev_np(number);
+  const char *description = sigdescr_np(number);
+  return "signal " + std::to_string(number) + ", SIG" + (abbreviation ? abbreviation : "?") + " (" +
+         (description ? description : "unknown") + ")";
+}
+
 std::string findOnPath(const std::string &program) {
   const char *path = std::getenv("PATH");
   std::string_view rest = path ? path : "";

@@ -29,6 +29,9 @@ struct CommandOutput {
 Result<CommandOutput> runCommand(const std::vector<std::string> &command,
                                  std::chrono::seconds limit = std::chrono::seconds(10));
 
+/// `signal 11, SIGSEGV (Segmentation fault)`.
+std::string describeSignal(int number);
+
 /// Where PATH finds `program`; empty if nowhere.
 std::string findOnPath(const std::string &program);
 

@@ -224,6 +224,23 @@ def the_language_server_reports_a_bad_program(_: Path) -> None:
     expect(result.returncode == 0, f"the server ended with {result.returncode}")
 
 
+# What a user may mistype, and what was meant.
+NEAREST = {"list": ("--fromat", "--format"), "run": ("--devcie", "--device"), "show": ("--faild", "--failed"), "diff": ("--slwer", "--slower"),
+           "history": ("--limt", "--limit"), "eval": ("--prnit", "--print"), "compile": ("--shap", "--shape"), "doctor": ("--devce", "--device"),
+           "ci-matrix": ("--compct", "--compact"), "version": ("--jsn", "--json"), "opt": ("--emti", "--emit")}
+
+
+@check
+def unknown_options_name_the_nearest(_: Path) -> None:
+    for verb, (wrong, right) in NEAREST.items():
+        result = run(verb, wrong, "x")
+        expect(result.returncode == 2 and f"{right}'" in result.stderr, f"{verb} {wrong}: {result.returncode} {result.stderr}")
+    result = run("cache", "--jsn")
+    expect(result.returncode == 2 and "did you mean '--json'?" in result.stderr, result.stderr)
+    device = subprocess.run([BIN / "cupel-device", "run", "a.so", "case", "--repaet", "2"], capture_output=True, text=True)
+    expect(device.returncode == 2 and "did you mean '--repeat'?" in device.stderr, device.stderr)
+
+
 def main() -> int:
     passed = failed = skipped = 0
     for function in CHECKS:

@@ -45,7 +45,7 @@ def script(path: Path, text: str) -> Path:
 
 def run_planted(build: Path, *arguments: str) -> tuple[int, list[str]]:
     """The exit code and the lines of the unit suite over the test binaries that were planted in this build folder."""
-    done = subprocess.run([sys.executable, ROOT / "scripts/run_suites.py", "--build", build, *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, ROOT / "scripts/run_suites.py", "--build", build, *arguments], capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout.splitlines()
 
 
@@ -88,7 +88,7 @@ def real_googletest_skips_are_seen(folder: Path) -> None:
     os.environ["CUPEL_REAL_CONFIG"] = str(folder / "none")
     try:
         code, lines = run_planted(folder, "unit")
-        listed = subprocess.run([real], capture_output=True, text=True, timeout=60).stdout
+        listed = subprocess.run([real], capture_output=True, text=True, timeout=300).stdout
     finally:
         os.environ.pop("CUPEL_REAL_CONFIG")
         if before is not None:
@@ -144,7 +144,7 @@ for path in map(pathlib.Path, sys.argv[2:]):
     word, _, message = says[f"{path.parent.name}/{path.stem}"].partition(" ")
     print(word, path, end=f": {message}\\n" if message else "\\n")
 ''')
-    done = subprocess.run([sys.executable, ROOT / "tests/torch/check_opinfo.py", folder / "bin", folder / "bfloat16"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, ROOT / "tests/torch/check_opinfo.py", folder / "bin", folder / "bfloat16"], capture_output=True, text=True, timeout=300)
     wanted = f"1002 passed, 4 failed, {len(refused) - 1} refused, {len(failing) - 1} skipped"
     expect(done.returncode == 1 and done.stdout.splitlines()[-1] == wanted, (wanted, done.stdout[-2000:], done.stderr))
 
@@ -161,7 +161,7 @@ def listed_refusals_of_onnx_are_refusals(folder: Path) -> None:
     (folder / "operators-of-cases.tsv").write_text("".join(f"{row[0]}\t{row[2]}\n" for row in rows))
     (folder / "operators.tsv").write_text((ROOT / "tests/onnx/operators.tsv").read_text())
     script(folder / "bin/cupel", f"#!{sys.executable}\nimport shutil, sys\nshutil.copy({str(folder / 'report.json')!r}, sys.argv[sys.argv.index('--json') + 1])\n")
-    done = subprocess.run([sys.executable, ROOT / "tests/onnx/check_onnx.py", folder / "bin", folder], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, ROOT / "tests/onnx/check_onnx.py", folder / "bin", folder], capture_output=True, text=True, timeout=300)
     wanted = f"{len(passing) - 2} passed, 3 failed, {len(refused) - 1} refused"
     expect(done.returncode == 1 and done.stdout.splitlines()[-1] == wanted, (wanted, done.stdout[-2000:], done.stderr))
 
@@ -178,7 +178,7 @@ def pytest_counts_skips_with_their_reasons(folder: Path) -> None:
     (folder / "test_planted.py").write_text(
         "import pytest\ndef test_good(): pass\ndef test_bad(): assert False\n@pytest.mark.skip(reason='too cold')\ndef test_skipped(): pass\n"
         "@pytest.mark.xfail(reason='known')\ndef test_known(): assert False\n")
-    done = subprocess.run([python, ROOT / "tests/run_pytest.py", folder], capture_output=True, text=True, timeout=60, cwd=folder)
+    done = subprocess.run([python, ROOT / "tests/run_pytest.py", folder], capture_output=True, text=True, timeout=300, cwd=folder)
     lines = done.stdout.splitlines()
     expect(done.returncode == 1 and lines[-1] == "1 passed, 1 failed, 2 skipped", done.stdout)
     expect(any(line.startswith("SKIPPED") and "too cold" in line for line in lines), done.stdout)

@@ -104,8 +104,8 @@ def test_runtime_failure_arrives_at_the_result():
     """)
     assert done.returncode == 0, done.stderr
     assert "[1. 2.]" in done.stdout
-    assert "failed: INTERNAL" in done.stdout, done.stdout + done.stderr
-    assert "and so does what uses it: INTERNAL" in done.stdout
+    assert "failed: FAILED_PRECONDITION" in done.stdout, done.stdout + done.stderr
+    assert "and so does what uses it: FAILED_PRECONDITION" in done.stdout
     assert "[2.0, 2.0]" in done.stdout
 
 

@@ -364,7 +364,7 @@ def test_twenty_threads_load_and_use():
 
 
 def test_descriptors_are_those_of_the_repository():
-    names = {path.stem for path in (ROOT / "zoo/archs").glob("*.yaml")}
+    names = {path.stem for path in (ROOT / "zoo/archs").glob("*.yaml") if "\ndescribed: false" not in path.read_text()}
     assert names == {"cpu", "n150", "p150", "n300", "n300-llmbox", "galaxy-wh-6u"}
     done = children.run("jax.devices()", arch="nothing")
     assert all(name in done.stderr for name in names)

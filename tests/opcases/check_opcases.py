@@ -434,6 +434,42 @@ def a_dying_worker_costs_one_case(bench: Bench) -> None:
 
 
 @check
+def lowered_instructions_are_noted(bench: Bench) -> None:
+    # Torch's products are made to die above a level: the doctor says so, and the records say what the expected values were computed with.
+    planted = {"CUPEL_CACHE": str(bench.folder / "cache"), instructions.VARIABLE: "AVX512_CORE_VNNI", instructions.PLANTED: "AVX512_CORE"}
+    note = "ONEDNN_MAX_CPU_ISA=AVX512_CORE: torch's bfloat16 matmul dies of SIGILL with AVX512_CORE_VNNI"
+    # The doctor first: it tries the products and keeps what it finds, so that the cases need not wait for that.
+    done = subprocess.run([str(CUPEL), "doctor", "--json"], capture_output=True, text=True, timeout=300, env={**os.environ, **planted, "CUPEL_PYTHON": sys.executable})
+    found = {finding["name"]: finding for finding in json.loads(done.stdout)["findings"]}["torch"]
+    expect(found["present"] and found["detail"] == f"torch {torch.__version__}, {note} ({sys.executable})", found)
+    bench.write("c.yaml", """
+        cases:
+          - {name: product, op: torch.matmul, rtol: 0.02, atol: 0.05, inputs: [tensor: {shape: [32, 64], dtype: bf16}, tensor: {shape: [64, 32], dtype: bf16}]}
+          - {name: skipped, op: torch.empty_like, inputs: [tensor: {shape: [4]}]}
+        """)
+    records = bench.records("c.yaml", env=planted)
+    expect({name: (test["outcome"], test.get("notes", {}).get("torch_instructions")) for name, test in records.items()} ==
+           {"product": ("passed", note), "skipped": ("skipped", note)}, records)
+
+
+@check
+def memory_that_nobody_wrote_is_not_expected(bench: Bench) -> None:
+    bench.write("c.yaml", """
+        default: {dtype: fp32}
+        cases:
+          - {name: strided, op: torch.empty_strided, inputs: [value: [2, 3], value: [1, 2]]}
+          - {name: like, op: torch.empty_like, inputs: [tensor: {shape: [3], dtype: int32}]}
+          - {name: new, op: torch.Tensor.new_empty, inputs: [tensor: {shape: [3]}, value: [4, 5]]}
+          - {name: nothing, op: torch.empty_like, inputs: [tensor: {shape: [0, 3]}]}
+          - {name: zeros, op: torch.zeros_like, inputs: [tensor: {shape: [3]}]}
+        """)
+    for backend in ("cupel", "eager"):
+        said = {name: (test["outcome"], test.get("message", "")) for name, test in bench.records("c.yaml", "--compile-backend", backend).items()}
+        expect(all(said[name][0] == "skipped" and "memory that nobody wrote" in said[name][1] for name in ("strided", "like", "new")), said)
+        expect(said["zeros"][0] == "passed" and said["nothing"][0] == "passed", said)
+
+
+@check
 def backend_from_the_environment(bench: Bench) -> None:
     test = bench.records(TEMPLATE, "-k", "add_basic", env={"TEST_COMPILE_BACKEND": "eager"})["add_basic"]
     expect(test["outcome"] == "passed" and test["notes"]["backend"] == "eager", test)

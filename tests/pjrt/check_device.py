@@ -445,7 +445,7 @@ def launchers_that_fail_say_why(folder: Path) -> None:
     (folder / "p.mlir").write_text(PROGRAMS)
     plugin = BUILD / "lib/pjrt_plugin_cupel.so"
     for launcher, told in (("sh -c 'echo no route to host >&2; exit 255'", "exit code 255; it said: no route to host"),
-                           ("sh -c 'kill -9 $$'", "killed by signal 9"), ("sh -c 'unclosed", "a ' is not closed"),
+                           ("sh -c 'kill -9 $$'", "signal 9, SIGKILL"), ("sh -c 'unclosed", "a ' is not closed"),
                            ("sh -c 'echo this is a menu; exit 3'", "exit code 3); instead of answers came 'this is a menu'"),
                            ("no-such-launcher lab", "no-such-launcher: cannot start")):
         done = cupel("run", folder / "p.mlir", "--results", folder / "results", "--device", plugin, "--device-launcher", launcher)

@@ -17,6 +17,7 @@ from cupel.testing import (
     run_op_test,
     run_op_test_with_random_inputs,
 )
+from cupel.worker import instructions
 
 EXACT = ComparisonConfig(equal=EqualConfig(True), pcc=PccConfig(False))
 
@@ -47,6 +48,16 @@ def test_torch_random_inputs():
     run_op_test_with_random_inputs(torch.matmul, [(8, 16), (16, 4)], framework="torch")
     run_op_test_with_random_inputs(torch.bitwise_xor, [(9,), (9,)], 0, 100, dtype=torch.int16, comparison_config=EXACT)
     run_graph_test_with_random_inputs(lambda x: torch.relu(x).sum(0), [(4, 5)], -1, 1, dtype=torch.bfloat16)
+
+
+def test_lowered_instructions_are_told_once(monkeypatch, caplog):
+    monkeypatch.setattr(instructions, "settle", lambda: "ONEDNN_MAX_CPU_ISA=AVX2: it had to be")
+    instructions.settle_once.cache_clear()
+    for _ in range(2):
+        run_op_test(torch.add, [torch.ones(2), torch.ones(2)], EXACT)
+    instructions.settle_once.cache_clear()
+    assert [record.getMessage() for record in caplog.records if record.name == "cupel"] == [
+        "torch computes expected values with ONEDNN_MAX_CPU_ISA=AVX2: it had to be"]
 
 
 def test_a_difference_fails():

@@ -25,8 +25,7 @@ import torch.nn.functional as F
 from onnx import TensorProto, helper
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-COMPOSITE = re.compile(r'stablehlo\.composite (?P<name>"[^"]+")[^{]*\{composite_attributes = (?P<attributes>\{.*\}), decomposition[^}]*\} : (?P<types>.*?)(?: loc\(.*)?$|'
-                       r'stablehlo\.composite (?P<bare>"[^"]+")[^{]*\{decomposition[^}]*\} : (?P<bare_types>.*?)(?: loc\(.*)?$', re.MULTILINE)
+COMPOSITE = re.compile(r'stablehlo\.composite ("[^"]+")[^{]*\{(?:composite_attributes = (\{.*\}), )?decomposition[^}]*\} : (.*)$', re.MULTILINE)
 DECOMPOSITION = re.compile(r"^  func\.func private @.*?^  \}$", re.MULTILINE | re.DOTALL)
 
 # name -> (shapes of the operands, ONNX's operator, its opset, its attributes, the same in torch)
@@ -72,8 +71,8 @@ def composites_of(cupel: Path, model: Path) -> tuple[list[tuple[str, ...]], list
     result = subprocess.run([cupel, "compile", model], capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise AssertionError(result.stderr.strip())
-    text = re.sub(r" loc\([^\n]*\)$", "", result.stdout, flags=re.MULTILINE)
-    found = [tuple(part for part in match.groups() if part) for match in COMPOSITE.finditer(text)]
+    text = re.sub(r' loc\((?:"[^"]*"(?::\d+:\d+)?|#loc\d*)\)', "", result.stdout)
+    found = [match.groups(default="") for match in COMPOSITE.finditer(text)]
     return found, DECOMPOSITION.findall(text)
 
 

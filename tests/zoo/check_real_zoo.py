@@ -1,10 +1,11 @@
-"""Checks discovery on the real zoo, where it is at hand: the ids, and what 164 selections choose.
+"""Checks discovery on the real zoo, where it is at hand: the ids, and what 165 selections choose.
 
 usage: check_real_zoo.py BUILD/bin ZOO [CONFIG]. Ends with `N passed, N failed[, N skipped]`.
 
 ZOO is a checkout of tenstorrent/tt-forge-models at 3d755214, CONFIG the folder tests/runner/test_config of
 tenstorrent/tt-xla at 95c1c1ce. real_zoo.json holds, for each framework, the number and a hash of the ids that
-upstream's own validator makes, and for each selection those of what pytest 9 chose among upstream's tests.
+upstream's own validator makes, and for each selection those of what pytest 9 chose among upstream's tests (of `-m skip`: what upstream's
+conftest gives that mark).
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ Result<ExecutablePointer> Backend::compileSource(std::string_view source,
                                                  const CompileOptions &options) const {
   auto program = std::make_shared<DeviceProgram>();
   Result<ExecutablePointer> made = attempt(*this, source, options, program);
-  bool wasSplit = options.splitsWork && program->info.notes.empty() &&
-                  program->devices.partitions > 1 && program->devices.view == View::Own;
+  bool wasSplit = options.isGlobal && options.splitsWork && program->devices.partitions > 1 &&
+                  program->devices.view == View::Own;
   if (made || !wasSplit || options.isStrict)
     return made;
   CompileOptions whole = options;

@@ -351,6 +351,9 @@ Result<bool> CallsPartition::run() {
                    "split already"};
   for (Call &call : calls)
     if (!call.op->hasAttr(kShardingRule) && !call.op->hasAttr(kSharding)) {
+      // Nobody else may think that dimensions of one size go together.
+      call.op->setAttr(kShardingRule, sdy::OpShardingRuleAttr::get(module.getContext(), {}, {}, {},
+                                                                   {}, {}, {}, {}, true));
       if (Status status = describe(call); !status)
         return status.error();
       if (Status status = place(call); !status)

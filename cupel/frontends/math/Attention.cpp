@@ -4,6 +4,8 @@
 #include "cupel/frontends/math/Composites.h"
 #include "cupel/frontends/math/Shapes.h"
 
+#include <cmath>
+
 namespace cupel::frontends {
 
 using namespace mlir;
@@ -67,7 +69,12 @@ Attended attend(HloBuilder &b, const AttentionForm &form, bool wantsLogSum) {
     k = repeatHeads(b, k, H::shapeOf(q)[rank - 3]);
     v = repeatHeads(b, v, H::shapeOf(q)[rank - 3]);
   }
-  q = b.multiply(q, b.like(q, form.scale));
+  // In narrow types both sides take the root, as ONNX defines it: products keep their range.
+  bool isNarrow = inner.getIntOrFloatBitWidth() < 32;
+  double scale = isNarrow ? std::sqrt(form.scale) : form.scale;
+  q = b.multiply(q, b.like(q, scale));
+  if (isNarrow)
+    k = b.multiply(k, b.like(k, scale));
   Attended result;
   Value scores = b.matmul(q, swapLast(b, k));
   auto report = [&](int which) {

@@ -122,6 +122,15 @@ static Value numberConstant(HloBuilder &b, const Scalar &scalar, Type element) {
   return b.splat(scalar.real(), element);
 }
 
+/// Parts rounded to f16.
+static Value withHalfParts(HloBuilder &b, Value complex) {
+  auto rounded = [&](Value part) { return b.convert(b.convert(part, b.f16()), b.f32()); };
+  return b.builder().create<stablehlo::ComplexOp>(
+      b.location(), TypeRange{complex.getType()},
+      ValueRange{rounded(b.unary<stablehlo::RealOp>(complex, b.f32())),
+                 rounded(b.unary<stablehlo::ImagOp>(complex, b.f32()))});
+}
+
 Value Node::in(StringRef argument) {
   const Resolved *found = find(argument);
   if (found && found->item.value)
@@ -142,8 +151,12 @@ Value Node::in(StringRef argument) {
 Value Node::in(StringRef argument, Type element) {
   const Resolved *found = find(argument);
   if (found && !found->item.value)
-    if (std::optional<Scalar> scalar = scalarOf(*found))
-      return numberConstant(b, *scalar, element);
+    if (std::optional<Scalar> scalar = scalarOf(*found)) {
+      Value number = numberConstant(b, *scalar, element);
+      // What complex32 is computed from is complex32, numbers too.
+      bool rounds = !results.empty() && results[0].hasHalfParts && HloBuilder::isComplex(number);
+      return rounds ? withHalfParts(b, number) : number;
+    }
   return cast(b, in(argument), element);
 }
 
@@ -412,13 +425,7 @@ static Value conform(Node &node, HloBuilder &b, Value value, RankedTensorType ty
   }
   Type element = type.getElementType();
   value = HloBuilder::elementOf(value) == element ? value : cast(b, value, element);
-  if (!halfParts)
-    return value;
-  auto rounded = [&](Value part) { return b.convert(b.convert(part, b.f16()), b.f32()); };
-  return b.builder().create<stablehlo::ComplexOp>(
-      b.location(), TypeRange{value.getType()},
-      ValueRange{rounded(b.unary<stablehlo::RealOp>(value, b.f32())),
-                 rounded(b.unary<stablehlo::ImagOp>(value, b.f32()))});
+  return halfParts ? withHalfParts(b, value) : value;
 }
 
 void Node::out(size_t i, Value value) {

@@ -9,6 +9,7 @@
 #include "cupel/pjrt/host/NamedValues.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Files.h"
+#include "cupel/support/UnknownOption.h"
 #include "cupel/support/Version.h"
 
 #include <CLI/App.hpp>
@@ -170,7 +171,9 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return app.exit(error);
-    return usageError(std::string(error.what()) + " (cupel-device --help shows how)");
+    bool isLeftOver = dynamic_cast<const CLI::ExtrasError *>(&error) != nullptr;
+    return usageError((isLeftOver ? describeLeftOver(app) : error.what()) +
+                      " (cupel-device --help shows how)");
   }
   if (!plugin.empty())
     options.workloads.insert(options.workloads.begin(), std::exchange(options.plugin, plugin));

@@ -1,6 +1,8 @@
 #include "cupel/pjrt/device/Supervisor.h"
 
 #include "cupel/pjrt/device/Child.h"
+#include "cupel/support/Process.h"
+#include "cupel/support/ProcessTree.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +12,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fstream>
 #include <poll.h>
 #include <string_view>
 #include <sys/auxv.h>
@@ -25,13 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 // Of what a child prints, this much is kept.
 static constexpr size_t kOutputTail = 16 << 10;
-
-static uint64_t residentBytes(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/statm", process));
-  uint64_t total = 0, resident = 0;
-  file >> total >> resident;
-  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-}
 
 /// The child that a signal has to take along.
 static std::atomic<pid_t> childNow = -1;
@@ -181,12 +175,11 @@ ordered_json Supervisor::describeDeath(int status, const std::string &stage) {
   std::string where = stage.empty() ? "while it started" : fmt::format("in stage {}", stage);
   if (WIFSIGNALED(status)) {
     int signal = WTERMSIG(status);
-    const char *name = ::sigabbrev_np(signal);
     answer["outcome"] = "crashed";
     answer["signal"] = signal;
     answer["failure"] = {{"class", "crashed"},
-                         {"message", fmt::format("the plugin's process died of SIG{} ({}) {}",
-                                                 name ? name : "?", ::strsignal(signal), where)}};
+                         {"message", fmt::format("the plugin's process died of {} {}",
+                                                 describeSignal(signal), where)}};
   } else {
     answer["outcome"] = "exited";
     answer["exit_code"] = WEXITSTATUS(status);
@@ -264,7 +257,7 @@ ordered_json Supervisor::ask(const ordered_json &request, double timeout,
     }
     if (!isOpen)
       return finish(describeDeath(stop(), stage));
-    if (settings.memoryLimit && residentBytes(child) > settings.memoryLimit) {
+    if (settings.memoryLimit && residentBytesOfTree(child) > settings.memoryLimit) {
       kill();
       return finish(
           {{"outcome", "out of memory"},

@@ -254,8 +254,8 @@ Result<std::string_view> contentOf(std::string_view bytes) {
   std::string_view content = bytes.substr(std::min(bytes.size(), kChecksumSize + 1));
   if (bytes.size() <= kChecksumSize || bytes[kChecksumSize] != '\n' ||
       bytes.substr(0, kChecksumSize) != sha256(content))
-    return Error{ErrorCode::DataLoss, "the saved executable is damaged: its checksum is not that of "
-                                      "its bytes; compile the program again"};
+    return Error{ErrorCode::DataLoss, "the saved executable is damaged: its checksum is not that "
+                                      "of its bytes; compile the program again"};
   return content;
 }
 

@@ -11,8 +11,8 @@ using Type = OptionInfo::Type;
 
 static constexpr OptionInfo kClientOptions[] = {
     {"arch", Type::String, "cpu", "CUPEL_ARCH",
-     "The architecture whose devices are made up: a built-in name (cpu, n150, p150, n300, "
-     "n300-llmbox, galaxy-wh-6u) or the path of a descriptor."},
+     "The architecture whose devices are made up: a built-in name (those of zoo/archs: cpu, n300, "
+     "...) or the path of a descriptor."},
     {"num_devices", Type::Integer, "the chips of the architecture", "CUPEL_NUM_DEVICES",
      "How many devices there are; for cpu any number, for others at most their chips."},
     {"memory_limit", Type::Integer, "the memory of the architecture", "CUPEL_MEMORY_LIMIT",
@@ -43,8 +43,8 @@ static constexpr OptionInfo kClientOptions[] = {
      "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
      "standard error, and `partition` in the cost analysis, say why it is computed whole."},
     {"host_reads", Type::String, "in_place", "CUPEL_HOST_READS",
-     "How hosts get at what is in a device's own memory: in_place (it is the host's memory and says "
-     "so) or copied (as from a device with a memory of its own, so that a host can tell and guard "
+     "How hosts get at what is in a device's own memory: in_place (it is the host's memory and "
+     "says so) or copied (as from a device with a memory of its own, so that a host can tell and guard "
      "transfers: jax.transfer_guard_device_to_host)."},
 };
 

@@ -8,21 +8,16 @@ namespace cupel::results {
 namespace {
 
 /// An unexpected pass makes a run fail, but the test does not.
-bool fails(Outcome outcome) { return isBad(outcome) && outcome != Outcome::XPassed; }
+bool fails(Outcome outcome) {
+  return isBad(outcome) && familyOf(outcome) != Family::UnexpectedPass;
+}
+
+bool hadItsTurn(Outcome outcome) { return familyOf(outcome) != Family::NoResult; }
 
 /// Nothing is known of the test but that its run was stopped; that is no change.
 bool wasStopped(const OutcomeRow &row) {
   return row.outcome == Outcome::Interrupted ||
          (row.outcome == Outcome::NotRun && row.reason == "INTERRUPTED");
-}
-
-bool hadItsTurn(Outcome outcome) {
-  return outcome != Outcome::Interrupted && outcome != Outcome::NotRun;
-}
-
-bool ranThrough(Outcome outcome) {
-  return outcome == Outcome::Passed || outcome == Outcome::Failed || outcome == Outcome::XFailed ||
-         outcome == Outcome::XPassed;
 }
 
 bool figureMoved(const OutcomeRow &before, const OutcomeRow &after, const ChangeOptions &options) {

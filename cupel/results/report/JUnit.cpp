@@ -1,5 +1,6 @@
 // JUnit XML as pytest writes it, one test case at a time.
 
+#include "cupel/results/Suites.h"
 #include "cupel/results/report/Reports.h"
 #include "cupel/results/report/Tally.h"
 #include "cupel/results/report/Text.h"
@@ -18,17 +19,7 @@ using Json = nlohmann::ordered_json;
 
 /// The test function that upstream runs a record's suite with; empty where upstream has none.
 std::string functionOf(const TestRecord &record) {
-  if (record.suite == "models")
-    return record.framework == "pytorch" ? "test_all_models_torch"
-           : record.framework == "jax"   ? "test_all_models_jax"
-                                         : "";
-  if (record.suite == "llm")
-    return "test_llms_torch";
-  if (record.suite == "op_by_op")
-    return "test_all_models_op_by_op";
-  if (record.suite == "placeholder")
-    return "test_placeholder_models";
-  return "";
+  return std::string(pytestFunctionOf(record.suite, record.framework));
 }
 
 /// The comparison that supplies the numbers: the first that failed, else the last.
@@ -56,8 +47,10 @@ std::string tagsText(const TestRecord &record) {
   Json tags;
   tags["test_name"] = function.empty() ? caseName : function;
   tags["specific_test_case"] = caseName;
-  bool isModel = !function.empty() || record.suite == "models";
-  tags["category"] = isModel ? "model_test" : record.suite == "opcases" ? "op_test" : "graph_test";
+  // Suites that are none of ours are frameworks of loaders, which upstream does not run.
+  const Suite *suite = findSuite(record.suite);
+  tags["category"] = suite ? suite->category : "graph_test";
+  bool isModel = suite && suite->fromZoo;
   setIf(tags, "model_name", record.modelName);
   Json info = Json::object();
   setIf(info, "task", record.task);
@@ -127,6 +120,24 @@ void property(pugi::xml_node properties, const char *name, const std::string &va
 }
 
 /// failure, error, skipped or nothing, as pytest has them.
+const char *elementOf(Outcome outcome) {
+  switch (familyOf(outcome)) {
+  case Family::Pass:
+    return nullptr;
+  case Family::Failure:
+  case Family::UnexpectedPass:
+    return "failure";
+  case Family::KnownFailure:
+  case Family::Skip:
+    return "skipped";
+  case Family::Crash:
+  case Family::Limit:
+  case Family::NoResult:
+    return "error";
+  }
+  return nullptr;
+}
+
 struct Verdict {
   const char *element = nullptr, *type = nullptr;
   std::string message;
@@ -136,26 +147,31 @@ Verdict verdictOf(const TestRecord &record) {
   std::string why = record.message;
   if (why.empty() && !record.reasons.empty())
     why = record.reasons.front().description;
-  switch (record.outcome) {
-  case Outcome::Passed:
-    return {};
-  case Outcome::Failed:
-    return {"failure", nullptr, why.empty() ? "failed" : why};
-  case Outcome::XPassed:
-    return {"failure", nullptr,
-            "[XPASS(strict)] " + (why.empty() ? "the configuration expects it to fail" : why)};
-  case Outcome::XFailed:
-    return {"skipped", "pytest.xfail", why};
-  case Outcome::Skipped:
-    return {"skipped", "pytest.skip", why};
-  case Outcome::Crashed:
-  case Outcome::TimedOut:
-  case Outcome::OutOfMemory:
-  case Outcome::Interrupted:
-  case Outcome::NotRun:
-    return {"error", nullptr, std::string(name(record.outcome)) + (why.empty() ? "" : ": " + why)};
+  Verdict verdict{elementOf(record.outcome), nullptr, why};
+  std::string word(name(record.outcome));
+  switch (familyOf(record.outcome)) {
+  case Family::Pass:
+    break;
+  case Family::Failure:
+    verdict.message = why.empty() ? word : why;
+    break;
+  case Family::UnexpectedPass:
+    verdict.message =
+        "[XPASS(strict)] " + (why.empty() ? "the configuration expects it to fail" : why);
+    break;
+  case Family::KnownFailure:
+    verdict.type = "pytest.xfail";
+    break;
+  case Family::Skip:
+    verdict.type = "pytest.skip";
+    break;
+  case Family::Crash:
+  case Family::Limit:
+  case Family::NoResult:
+    verdict.message = word + (why.empty() ? "" : ": " + why);
+    break;
   }
-  return {};
+  return verdict;
 }
 
 void writeCase(pugi::xml_document &document, const TestRecord &record) {
@@ -225,15 +241,16 @@ Status writeJUnit(std::ostream &out, const RunInfo &run, const RecordSource &rec
   Tally tally;
   if (Status status = records([&](const TestRecord &record) { tally.add(record); }); !status)
     return status;
-  uint64_t failures = tally.count(Outcome::Failed) + tally.count(Outcome::XPassed);
-  uint64_t skipped = tally.count(Outcome::Skipped) + tally.count(Outcome::XFailed);
-  uint64_t errors = tally.bad() - failures;
+  std::map<std::string_view, uint64_t> elements;
+  for (size_t i = 0; i < kOutcomeCount; ++i)
+    if (const char *element = elementOf(Outcome(i)))
+      elements[element] += tally.count(Outcome(i));
   double wall = run.endedAt > run.startedAt ? run.endedAt - run.startedAt : tally.seconds();
   auto host = run.environment.find("host");
   out << "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<testsuites name=\"cupel\">\n"
       << fmt::format("<testsuite name=\"cupel\" errors=\"{}\" failures=\"{}\" skipped=\"{}\" "
                      "tests=\"{}\" time=\"{:.3f}\" timestamp=\"{}\" hostname=\"{}\">\n",
-                     errors, failures, skipped, tally.total(), wall, isoTime(run.startedAt),
+                     elements["error"], elements["failure"], elements["skipped"], tally.total(), wall, isoTime(run.startedAt),
                      attribute(host == run.environment.end() ? "" : host->second));
   out << "<properties>";
   auto runProperty = [&](std::string_view name, std::string_view value) {

@@ -86,23 +86,26 @@ void OpCaseMetrics::add(const TestRecord &record) {
     ++group->cases;
     group->ops.insert(op);
     group->inputs.insert(op + "(" + inputs + ")");
-    switch (record.outcome) {
-    case Outcome::Passed:
+    switch (familyOf(record.outcome)) {
+    case Family::Pass:
       ++group->passed;
       break;
-    case Outcome::XFailed:
+    case Family::KnownFailure:
       ++group->expectedFailures;
       break;
-    case Outcome::Skipped:
+    case Family::Skip:
       ++group->skipped;
       group->duplicates += record.notes.contains("duplicate_of");
       break;
-    case Outcome::NotRun:
-    case Outcome::Interrupted:
+    case Family::NoResult:
       ++group->notRun;
       break;
-    default:
+    case Family::Failure:
+    case Family::UnexpectedPass:
+    case Family::Crash:
+    case Family::Limit:
       ++group->failed;
+      break;
     }
     group->seconds += record.seconds;
     group->slowest = std::max(group->slowest, record.seconds);

@@ -75,6 +75,43 @@ TEST(Reports, SummaryIsWhatItWas) {
   expectGolden("summary.txt", summaryText(sampleRun(), tally, &changes, {}));
 }
 
+// A row of Outcomes.def is all that an outcome needs: every report counts and shows each of them.
+TEST(Reports, KnowsEveryOutcome) {
+  std::vector<TestRecord> records;
+  for (size_t i = 0; i < kOutcomeCount; ++i) {
+    TestRecord record;
+    record.suite = "opcases";
+    record.id = "case" + std::to_string(i);
+    record.outcome = Outcome(i);
+    record.notes["op"] = "torch.add";
+    records.push_back(record);
+    EXPECT_EQ(parseOutcome(name(Outcome(i))), Outcome(i));
+    EXPECT_NE(testLine(record, /*colour=*/true).find("\x1b["), std::string::npos);
+  }
+  RunInfo run = sampleRun();
+  pugi::xml_document xml;
+  ASSERT_TRUE(xml.load_string(
+      written([&](std::ostream &out) { return writeJUnit(out, run, recordsIn(records)); }).c_str()));
+  pugi::xml_node suite = xml.child("testsuites").child("testsuite");
+  std::map<std::string, unsigned> elements;
+  for (pugi::xml_node node : suite.children("testcase"))
+    for (const char *element : {"failure", "error", "skipped"})
+      elements[element] += !node.child(element).empty();
+  EXPECT_EQ(suite.attribute("failures").as_uint(), elements["failure"]);
+  EXPECT_EQ(suite.attribute("errors").as_uint(), elements["error"]);
+  EXPECT_EQ(suite.attribute("skipped").as_uint(), elements["skipped"]);
+  EXPECT_EQ(elements["failure"] + elements["error"] + elements["skipped"], kOutcomeCount - 1);
+
+  auto json = nlohmann::json::parse(
+      written([&](std::ostream &out) { return writeJson(out, run, recordsIn(records)); }));
+  EXPECT_EQ(json["summary"]["outcomes"].size(), kOutcomeCount);
+  const nlohmann::json &cases = json["summary"]["opcases"]["total"];
+  size_t counted = 0;
+  for (const char *key : {"passed", "failed", "expected_failures", "skipped", "not_run"})
+    counted += cases.value(key, size_t(0));
+  EXPECT_EQ(counted, kOutcomeCount) << cases;
+}
+
 TEST(Reports, AnEmptyRunIsStillAReport) {
   RunInfo run;
   run.id = "20261115-081530-0000";

@@ -161,9 +161,7 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
                          name(line.outcome), name(line.lastStage), markdownSafe(line.reason),
                          markdownSafe(cutTo(line.message, 160)));
     }
-    uint64_t all = tally->count(Outcome::Failed) + tally->count(Outcome::Crashed) +
-                   tally->count(Outcome::TimedOut) + tally->count(Outcome::OutOfMemory);
-    if (all > kMostRows)
+    if (uint64_t all = tally->failed(); all > kMostRows)
       out << fmt::format("\n... and {} more.\n", all - kMostRows);
   }
   if (auto reasons = tally->reasons(); !reasons.empty()) {

@@ -27,20 +27,18 @@ struct Paint {
   std::string loud(std::string_view text) const { return (*this)("1;35", text); }
   std::string head(std::string_view text) const { return (*this)("1", text); }
   std::string of(Outcome outcome, std::string_view text) const {
-    switch (outcome) {
-    case Outcome::Passed:
+    switch (familyOf(outcome)) {
+    case Family::Pass:
       return good(text);
-    case Outcome::XFailed:
-    case Outcome::Skipped:
-    case Outcome::NotRun:
-    case Outcome::Interrupted:
+    case Family::KnownFailure:
+    case Family::Skip:
+    case Family::NoResult:
       return odd(text);
-    case Outcome::XPassed:
+    case Family::UnexpectedPass:
       return loud(text);
-    case Outcome::Failed:
-    case Outcome::Crashed:
-    case Outcome::TimedOut:
-    case Outcome::OutOfMemory:
+    case Family::Failure:
+    case Family::Crash:
+    case Family::Limit:
       return bad(text);
     }
     return std::string(text);
@@ -166,8 +164,7 @@ std::string testLine(const TestRecord &record, bool colour) {
     text +=
         paint.odd(record.flaky ? fmt::format(" [flaky: {}]", tries) : fmt::format(" [{}]", tries));
   if (record.outcome != Outcome::Passed) {
-    bool reached = record.outcome != Outcome::Skipped && record.outcome != Outcome::NotRun &&
-                   record.outcome != Outcome::XPassed;
+    bool reached = needsReason(record.outcome) && record.outcome != Outcome::NotRun;
     std::string why =
         whyText(reached ? record.lastStage : Stage::None,
                 record.reasons.empty() ? "" : record.reasons.front().name, record.message);
@@ -191,9 +188,7 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
       if (!line.again.empty())
         text += "      again: " + oneLine(line.again) + "\n";
     }
-    uint64_t all = tally.count(Outcome::Failed) + tally.count(Outcome::Crashed) +
-                   tally.count(Outcome::TimedOut) + tally.count(Outcome::OutOfMemory);
-    if (all > kMostFailures)
+    if (uint64_t all = tally.failed(); all > kMostFailures)
       text += and_(all - kMostFailures, "cupel show " + run.id + " --failed");
     text += "\n";
   }

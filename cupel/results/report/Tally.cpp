@@ -14,11 +14,6 @@ namespace {
 constexpr size_t kMostLines = 1000;
 constexpr size_t kMostMessage = 500;
 
-bool isFailure(Outcome outcome) {
-  return outcome == Outcome::Failed || outcome == Outcome::Crashed ||
-         outcome == Outcome::TimedOut || outcome == Outcome::OutOfMemory;
-}
-
 Tally::Line lineOf(const TestRecord &record) {
   return {record.fullName(),
           record.outcome,
@@ -76,7 +71,7 @@ void Tally::add(const TestRecord &record) {
   operatorCases.add(record);
   ++counts[size_t(record.outcome)];
   totalSeconds += record.seconds;
-  if (isBad(record.outcome) || record.outcome == Outcome::XFailed)
+  if (isBad(record.outcome) || familyOf(record.outcome) == Family::KnownFailure)
     if (!record.reasons.empty())
       ++reasonCounts[record.reasons.front().name];
   for (const std::string &advice : record.guidance)
@@ -98,7 +93,7 @@ void Tally::add(const TestRecord &record) {
   };
   if (record.flaky)
     keep(flakyLines);
-  if (record.outcome == Outcome::XPassed)
+  if (familyOf(record.outcome) == Family::UnexpectedPass)
     keep(xpassedLines);
   if (isFailure(record.outcome))
     keep(failureLines);
@@ -106,10 +101,10 @@ void Tally::add(const TestRecord &record) {
 
 uint64_t Tally::total() const { return std::accumulate(counts.begin(), counts.end(), uint64_t(0)); }
 
-uint64_t Tally::bad() const {
+uint64_t Tally::countOf(bool (*wanted)(Outcome)) const {
   uint64_t sum = 0;
   for (size_t i = 0; i < counts.size(); ++i)
-    if (isBad(Outcome(i)))
+    if (wanted(Outcome(i)))
       sum += counts[i];
   return sum;
 }

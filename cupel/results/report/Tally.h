@@ -15,8 +15,6 @@
 
 namespace cupel::results {
 
-inline constexpr size_t kOutcomeCount = size_t(Outcome::NotRun) + 1;
-
 class Tally {
 public:
   /// One test, as much of it as a summary line needs.
@@ -35,7 +33,9 @@ public:
   uint64_t total() const;
   uint64_t count(Outcome outcome) const { return counts[size_t(outcome)]; }
   /// Tests whose outcome makes the run fail.
-  uint64_t bad() const;
+  uint64_t bad() const { return countOf(isBad); }
+  /// Tests that failed, in whatever way.
+  uint64_t failed() const { return countOf(isFailure); }
   /// Sum of all tests' times.
   double seconds() const { return totalSeconds; }
 
@@ -45,7 +45,7 @@ public:
   std::vector<Line> slowest() const;
   const std::vector<Line> &flaky() const { return flakyLines; }
   const std::vector<Line> &unexpectedPasses() const { return xpassedLines; }
-  /// Failed, crashed, timed out, out of memory; in the order they ended.
+  /// Those that failed, in whatever way, in the order they ended.
   const std::vector<Line> &failures() const { return failureLines; }
   /// Tests with reasons whose `ambiguous` note is set: more than one reason fits.
   uint64_t ambiguous() const { return ambiguousCount; }
@@ -56,6 +56,8 @@ public:
   static constexpr size_t kSlowest = 5;
 
 private:
+  uint64_t countOf(bool (*wanted)(Outcome)) const;
+
   std::array<uint64_t, kOutcomeCount> counts{};
   double totalSeconds = 0;
   uint64_t ambiguousCount = 0;

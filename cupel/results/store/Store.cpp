@@ -176,9 +176,8 @@ Store::Impl::Put Store::Impl::put(int64_t run, const TestRecord &r) {
 
   // A test that came to its end says how long it takes; one that timed out, how long at least.
   // Memory is learned from what ran at all. An older run imported late teaches nothing new.
-  bool complete = r.outcome == Outcome::Passed || r.outcome == Outcome::Failed ||
-                  r.outcome == Outcome::XFailed || r.outcome == Outcome::XPassed;
-  bool atLeast = r.outcome == Outcome::TimedOut || r.outcome == Outcome::OutOfMemory;
+  bool complete = ranThrough(r.outcome);
+  bool atLeast = familyOf(r.outcome) == Family::Limit;
   db.query(R"sql(
     INSERT INTO known SELECT ?1, arch, device, run_id, ?3, ?4, ?5 FROM runs WHERE run_id = ?2
     ON CONFLICT DO UPDATE SET run_id = excluded.run_id, outcome = excluded.outcome,

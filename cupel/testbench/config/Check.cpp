@@ -77,7 +77,7 @@ public:
   Checker(const Configuration &configuration, const CheckOptions &options,
           std::vector<Diagnostic> &found)
       : configuration(configuration), found(found) {
-    archs.assign(std::begin(kKnownArchs), std::end(kKnownArchs));
+    archs = knownArchs();
     archs.insert(archs.end(), options.furtherArchs.begin(), options.furtherArchs.end());
   }
 

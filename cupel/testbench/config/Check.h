@@ -13,7 +13,7 @@
 namespace cupel::testbench::config {
 
 struct CheckOptions {
-  std::vector<std::string> furtherArchs; ///< Known besides kKnownArchs.
+  std::vector<std::string> furtherArchs; ///< Known besides knownArchs().
 };
 
 /// What is wrong with the configuration by itself: what loading found and more, sorted.

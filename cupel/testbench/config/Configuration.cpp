@@ -1,5 +1,6 @@
 #include "cupel/testbench/config/Configuration.h"
 
+#include "cupel/runtime/BuiltInArchitectures.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/Text.h"
 
@@ -8,6 +9,14 @@
 #include <system_error>
 
 namespace cupel::testbench::config {
+
+std::vector<std::string_view> knownArchs() {
+  std::vector<std::string_view> names;
+  for (const runtime::BuiltInArchitecture &one : runtime::builtInArchitectures())
+    if (one.name != "cpu")
+      names.push_back(one.name);
+  return names;
+}
 
 namespace fs = std::filesystem;
 

@@ -326,7 +326,7 @@ std::map<std::string, std::vector<Expectation>> meaning(const std::string &text)
   for (const Entry &entry : configuration.entries()) {
     std::vector<Expectation> &all = result[std::string(entry.id)];
     all.push_back(configuration.expectation(entry));
-    for (std::string_view arch : kKnownArchs)
+    for (std::string_view arch : knownArchs())
       all.push_back(configuration.expectation(entry, arch));
     for (Expectation &each : all)
       each.line = 0; // Moves when something above it grows.
@@ -360,7 +360,7 @@ TEST(Edit, RandomEditsOfTheRealFilesChangeOnlyWhatTheySay) {
     std::advance(at, long(pick(before.size())));
     std::string id = at->first;
     const FieldInfo &field = fieldTable()[pick(fieldTable().size())];
-    std::string arch = pick(3) == 0 ? std::string(kKnownArchs[pick(8)]) : "";
+    std::string arch = pick(3) == 0 ? std::string(knownArchs()[pick(8)]) : "";
 
     FieldValue value;
     if (std::holds_alternative<std::optional<TestStatus> Fields::*>(field.member))

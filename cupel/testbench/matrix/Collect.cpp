@@ -1,5 +1,6 @@
 #include "cupel/testbench/matrix/Collect.h"
 
+#include "cupel/results/Suites.h"
 #include "cupel/support/Text.h"
 #include "cupel/testbench/matrix/Project.h"
 #include "cupel/testbench/matrix/Select.h"
@@ -122,8 +123,9 @@ private:
     frameworks = options.frameworks;
     if (!project.frameworks.empty() && frameworks == CollectOptions().frameworks)
       frameworks = project.frameworks;
-    std::vector<std::string_view> suites(selection::suiteNames().begin(),
-                                         selection::suiteNames().end());
+    std::vector<std::string_view> suites;
+    for (const results::Suite &suite : results::suites())
+      suites.push_back(suite.name);
     for (const std::string &framework : frameworks)
       if (framework != "pytorch" && framework != "jax" &&
           std::find(suites.begin(), suites.end(), framework) == suites.end())
@@ -144,8 +146,7 @@ private:
     }
     base.suites = options.suites;
     if (!options.arch.empty()) {
-      std::vector<std::string_view> archs(std::begin(config::kKnownArchs),
-                                          std::end(config::kKnownArchs));
+      std::vector<std::string_view> archs = config::knownArchs();
       if (std::find(archs.begin(), archs.end(), options.arch) == archs.end()) {
         std::string_view near = nearestWord(options.arch, archs);
         made.warnings.push_back(
@@ -330,7 +331,9 @@ private:
         return {};
       wanted.suites = {std::string(name.suite)};
     } else if (base.suites.empty()) {
-      wanted.suites = {"models", "llm", "op_by_op", "placeholder"};
+      for (const results::Suite &suite : results::suites())
+        if (suite.fromZoo)
+          wanted.suites.emplace_back(suite.name);
     }
     wanted.framework = name.framework;
     for (auto &[text, target, given] :
@@ -415,8 +418,7 @@ private:
   const TestFile *caseFileOf(uint32_t row) const {
     const Table &table = *made.tests;
     uint32_t file = table.beginnings[table.rows[row].beginning].file;
-    return file != kNone && table.files[file].kind == TestFile::OpCases ? &table.files[file]
-                                                                        : nullptr;
+    return file != kNone && table.files[file].kind->deduplicated ? &table.files[file] : nullptr;
   }
 
   /// --model: names are taken as people write them, `gpt_oss` and `GPT-oss` being the same.
@@ -430,7 +432,7 @@ private:
     std::vector<std::string_view> known;
     std::unordered_set<std::string> wanted;
     for (const TestFile &file : made.tests->files)
-      if (file.kind == TestFile::OpCases)
+      if (file.kind->deduplicated)
         known.push_back(file.model);
     for (const std::string &name : options.models) {
       if (std::none_of(known.begin(), known.end(),

@@ -1,7 +1,7 @@
 #include "cupel/testbench/matrix/Select.h"
 
+#include "cupel/results/Suites.h"
 #include "cupel/testbench/selection/Keywords.h"
-#include "cupel/testbench/selection/Names.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ public:
     const Ending &ending = table.endings[current.ending];
     std::string_view function;
     if (beginning.loader != kNone || beginning.placeholder != kNone) {
-      function = selection::pytestFunctionOf(table.suiteOf(row), table.frameworkOf(row));
+      function = results::pytestFunctionOf(table.suiteOf(row), table.frameworkOf(row));
       if (!function.empty() && inAround)
         return true;
     } else {

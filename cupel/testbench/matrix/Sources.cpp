@@ -2,6 +2,7 @@
 
 #include "cupel/frontends/onnx/DataSets.h"
 #include "cupel/frontends/torch/Archive.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/support/Files.h"
 #include "cupel/testbench/config/Yaml.h"
 #include "cupel/testbench/opcases/Case.h"
@@ -22,9 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What separates the programs of one text, as MLIR's tools have it.
-constexpr std::string_view kSeparator = "// -----";
-constexpr std::string_view kBytecodeMagic = "ML\xEFR";
 constexpr uint64_t kMaxCaseFileBytes = config::YamlFile::kMaxBytes;
 
 std::string absolute(const std::string &path) {
@@ -64,26 +62,16 @@ TestFile::Part numberedPart(uint32_t number) {
   return part;
 }
 
-std::vector<TestFile::Part> programParts(std::string_view text) {
-  std::vector<TestFile::Part> parts;
-  uint32_t number = 0;
-  size_t begin = 0;
-  auto add = [&](size_t end) {
-    if (hasCode(text.substr(begin, end - begin)))
-      parts.push_back(numberedPart(number));
-    ++number;
-  };
-  // The worker counts chunks the same way: every line with the separator in it ends one.
-  for (size_t at; (at = text.find(kSeparator, begin)) != std::string_view::npos;) {
-    size_t lineEnd = text.find('\n', at);
-    add(at);
-    begin = lineEnd == std::string_view::npos ? text.size() : lineEnd + 1;
-  }
-  add(text.size());
+/// Of the programs of a text those that are more than blanks and comments, by their numbers.
+std::vector<uint32_t> programNumbers(std::string_view text, const std::vector<std::string> &chunks) {
+  std::vector<uint32_t> numbers;
+  for (uint32_t i = 0; i < chunks.size() && !ir::isBytecode(text); ++i)
+    if (hasCode(chunks[i]))
+      numbers.push_back(i);
   // A file of nothing but comments is still listed: running it says what is wrong.
-  if (parts.empty())
-    parts.push_back({});
-  return parts;
+  if (numbers.empty())
+    numbers.push_back(0);
+  return numbers;
 }
 
 class Finder {
@@ -213,27 +201,25 @@ private:
       return path.size() > common.size() ? path.substr(common.size() + (common == "/" ? 0 : 1))
                                          : path.substr(path.rfind('/') + 1);
     };
-    if (name.ends_with(".yaml") || name.ends_with(".yml")) {
-      opCases(full(), idOf(full()));
-      return;
-    }
-    if (!all)
-      return;
     bool mayBeOfWorkload = name.starts_with("program") || name.ends_with(".json");
-    if (mayBeOfWorkload && isWorkload(folder)) {
+    if (all && mayBeOfWorkload && isWorkload(folder)) {
       // What lies in it is no test of its own.
-      add({TestFile::Workload, folder, idOf(folder), {{}}});
-    } else if (name == "loader.py") {
-      loader(rootOf(folder, given), folder);
-    } else if (name.ends_with(".mlir")) {
-      add({TestFile::Program, full(), idOf(full()), {}});
-    } else if (name.ends_with(".mlirbc") || name.ends_with(".mlir.bc")) {
-      add({TestFile::Program, full(), idOf(full()), {{}}});
-    } else if (name.ends_with(".onnx")) {
-      onnx(folder, full(), idOf);
-    } else if (name.ends_with(".pt2")) {
-      add(archive(full(), idOf(full())));
+      add({&kindOf("workloads"), folder, idOf(folder), {{}}});
+      return;
     }
+    const Kind *kind = kindOfFile(name);
+    if (!kind || kind->suite == "workloads" || (!all && kind->suite != "opcases"))
+      return;
+    if (kind->suite == "opcases")
+      opCases(kind, full(), idOf(full()));
+    else if (kind->suite == "models")
+      loader(rootOf(folder, given), folder);
+    else if (kind->suite == "onnx")
+      onnx(kind, folder, full(), idOf);
+    else if (kind->suite == "pt2")
+      add(archive(kind, full(), idOf(full())));
+    else
+      program(kind, full(), idOf(full()));
   }
 
   /// Files of a folder come one after another.
@@ -245,28 +231,35 @@ private:
     return lastIsWorkload;
   }
 
-  void add(TestFile file) {
-    if (!seen.insert(file.file).second)
-      return;
-    if (file.kind == TestFile::Program && file.parts.empty()) {
-      Result<FileContents> contents = readInput(file.file);
+  void program(const Kind *kind, const std::string &path, std::string id) {
+    TestFile file{kind, path, std::move(id), {}};
+    if (path.ends_with(".mlir") && !seen.contains(path)) {
+      Result<FileContents> contents = readInput(path);
       if (!contents) {
         out.errors.push_back({"", 0, 0, contents.message()});
         return;
       }
       std::string_view text = contents->bytes();
-      file.parts =
-          text.starts_with(kBytecodeMagic) ? std::vector<TestFile::Part>{{}} : programParts(text);
+      for (uint32_t number : programNumbers(text, ir::splitPrograms(text)))
+        file.parts.push_back(numberedPart(number));
+    } else {
+      file.parts.emplace_back();
     }
-    out.files.push_back(std::move(file));
+    add(std::move(file));
+  }
+
+  void add(TestFile file) {
+    if (seen.insert(file.file).second)
+      out.files.push_back(std::move(file));
   }
 
   template <typename IdOf>
-  void onnx(const std::string &folder, const std::string &path, const IdOf &idOf) {
+  void onnx(const Kind *kind, const std::string &folder, const std::string &path,
+            const IdOf &idOf) {
     // In ONNX's own layout the folder is the test and each data set a case of it.
     bool isLayout = path.ends_with("/model.onnx");
     uint32_t sets = frontends::onnx_import::countDataSets(path);
-    TestFile file{TestFile::Onnx, path, isLayout ? idOf(folder) : idOf(path), {}};
+    TestFile file{kind, path, isLayout ? idOf(folder) : idOf(path), {}};
     for (uint32_t i = 0; i < std::max(sets, 1u); ++i)
       file.parts.push_back(numberedPart(i));
     add(std::move(file));
@@ -274,9 +267,9 @@ private:
 
   /// Each program of an archive is a test; one that is alone, or that nobody named, has the
   /// archive's id. What cannot be read is a test too: running it says what is wrong.
-  static TestFile archive(const std::string &path, std::string id) {
+  static TestFile archive(const Kind *kind, const std::string &path, std::string id) {
     namespace torch = frontends::torch_import;
-    TestFile file{TestFile::Pt2, path, std::move(id), {}};
+    TestFile file{kind, path, std::move(id), {}};
     std::vector<std::string> programs = torch::programsIn(path);
     for (size_t i = 0; i < std::max<size_t>(programs.size(), 1); ++i) {
       TestFile::Part part;
@@ -288,7 +281,7 @@ private:
     return file;
   }
 
-  void opCases(const std::string &path, std::string id) {
+  void opCases(const Kind *kind, const std::string &path, std::string id) {
     struct stat info = {};
     if (stat(path.c_str(), &info) != 0 || static_cast<uint64_t>(info.st_size) > kMaxCaseFileBytes)
       return;
@@ -311,7 +304,7 @@ private:
     }
     opcases::CaseFile cases = opcases::readCases(yaml);
     std::move(cases.problems.begin(), cases.problems.end(), std::back_inserter(out.errors));
-    TestFile file{TestFile::OpCases, path, std::move(id), {}};
+    TestFile file{kind, path, std::move(id), {}};
     file.model = std::move(cases.model);
     for (opcases::Case &one : cases.cases) {
       TestFile::Part part;
@@ -339,6 +332,50 @@ private:
 };
 
 } // namespace
+
+Result<std::vector<TestItem>> programsIn(const std::vector<std::string> &inputs) {
+  std::vector<std::string> files;
+  for (const std::string &input : inputs) {
+    std::error_code error;
+    if (!fs::is_directory(input, error)) {
+      files.push_back(input);
+      continue;
+    }
+    std::vector<Remark> problems;
+    std::vector<std::string> found;
+    zoo::walkFolder(
+        input,
+        [&](const zoo::WalkedFile &walked) {
+          for (std::string_view ending : {".mlir", ".mlirbc", ".bc"})
+            if (walked.name.ends_with(ending))
+              found.push_back(std::string(walked.folder) + "/" + std::string(walked.name));
+        },
+        problems);
+    if (!problems.empty())
+      return Error{problems[0].text()};
+    if (found.empty())
+      return Error{input + ": no .mlir, .mlirbc or .bc file lies below this folder"};
+    std::ranges::sort(found);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  std::vector<TestItem> items;
+  for (const std::string &file : files) {
+    Result<FileContents> contents = readInput(file);
+    std::string_view text = contents ? contents->bytes() : std::string_view();
+    std::vector<std::string> chunks = ir::splitPrograms(text);
+    for (uint32_t number : programNumbers(text, chunks)) {
+      TestItem item;
+      item.suite = "programs";
+      item.id = item.file = file;
+      item.part = number;
+      if (chunks.size() > 1) // Each is preceded by the line breaks that keep its place.
+        item.id += fmt::format(":{}", std::min(chunks[number].find_first_not_of('\n'),
+                                               chunks[number].size()) + 1);
+      items.push_back(std::move(item));
+    }
+  }
+  return items;
+}
 
 Result<Sources> findSources(const SourceOptions &options) {
   Sources sources;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupel/support/Error.h"
+#include "cupel/testbench/Kinds.h"
 #include "cupel/testbench/zoo/Remark.h"
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace cupel::testbench::matrix {
 
 /// A file (or folder) that is one test or several.
 struct TestFile {
-  enum Kind : uint8_t { Program, OpCases, Onnx, Pt2, Workload } kind;
+  const Kind *kind = nullptr;
   std::string file; ///< What is run.
   std::string id;   ///< Its path below the common folder of what was given.
 
@@ -59,6 +60,12 @@ struct SourceOptions {
   std::vector<std::string> opCases;
   std::vector<std::string> frameworks;
 };
+
+/// The programs that files and folders hold, each an item, in the order given: of a folder every
+/// .mlir, .mlirbc and .bc file below it, a file whatever it is called. An item's id is the file as
+/// it was given, with the line where the program begins if there are several. What cannot be read
+/// is one program too: running it says what is wrong.
+Result<std::vector<TestItem>> programsIn(const std::vector<std::string> &inputs);
 
 /// An error for a path that does not exist or cannot be looked at; what is found wrong below is in
 /// `errors`.

@@ -1,5 +1,6 @@
 #include "cupel/testbench/matrix/Table.h"
 
+#include "cupel/testbench/config/ArchSkips.h"
 #include "cupel/testbench/selection/Keywords.h"
 
 #include <algorithm>
@@ -21,12 +22,31 @@ constexpr std::string_view kMeshes[] = {"mesh_default", "mesh_1x4", "mesh_2x2",
 constexpr uint32_t kPrefillLengths[] = {128, 1024, 2048, 4096, 8192};
 constexpr uint32_t kPrefillBatches[] = {1, 4};
 
-constexpr std::string_view kFileSuites[] = {"programs", "opcases", "onnx", "pt2", "workloads"};
+constexpr std::string_view kSkipMark = "skip", kXfailMark = "xfail";
 
 std::string lower(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), ::tolower);
   return out;
+}
+
+/// What pytest's own marks say of a test, whoever gave them: a file of cases, an entry's `markers`
+/// or the architecture. A status that says the same keeps its reason.
+void heedPytestMarks(TestItem &item, std::string_view arch) {
+  using config::TestStatus;
+  auto has = [&](std::string_view mark) {
+    return std::find(item.markers.begin(), item.markers.end(), mark) != item.markers.end();
+  };
+  TestStatus &status = item.expectation.status;
+  if (has(kSkipMark) && status != TestStatus::NotSupportedSkip) {
+    std::string_view why = config::skipReason(arch, item.id);
+    status = TestStatus::NotSupportedSkip;
+    item.expectation.reason = why.empty() ? "the test is marked 'skip'" : std::string(why);
+  } else if (has(kXfailMark) && status != TestStatus::KnownFailureXfail &&
+             status != TestStatus::NotSupportedSkip) {
+    status = TestStatus::KnownFailureXfail;
+    item.expectation.reason = "the test is marked 'xfail'";
+  }
 }
 
 } // namespace
@@ -169,7 +189,7 @@ void Table::addFiles() {
     const TestFile &file = files[i];
     beginnings.push_back({file.id, kNone, 0, false, i, kNone});
     auto beginning = static_cast<uint32_t>(beginnings.size() - 1);
-    uint8_t number = suite(kFileSuites[file.kind]);
+    uint8_t number = suite(file.kind->suite);
     for (uint32_t part = 0; part < file.parts.size(); ++part)
       rows.push_back(
           {beginning, ending({file.parts[part].suffix, {}, {}, {}, {}, {}, 0, 0, part}), number});
@@ -262,6 +282,12 @@ uint32_t Table::markerSet(uint32_t row, uint32_t entryNumber, std::string_view a
     else if (isLoader)
       for (std::string_view name : config::kDefaultArchs)
         addArch(name);
+    if (isLoader && config::hasSkips(arch)) {
+      std::string id;
+      appendId(row, id);
+      if (!config::skipReason(arch, id).empty())
+        add(kSkipMark);
+    }
   }
   if (beginning.file != kNone)
     for (const std::string &name : files[beginning.file].parts[end.part].markers)
@@ -283,15 +309,17 @@ Annotation Table::annotate(std::string_view arch) {
   std::unordered_map<uint64_t, uint32_t> common;
   std::map<std::string_view, uint32_t> groups;
   std::string id;
-  bool hasEntries = !configuration.entries().empty();
+  bool hasEntries = !configuration.entries().empty(), hasSkips = config::hasSkips(arch);
   for (uint32_t row = 0; row < rows.size(); ++row) {
     const Row &current = rows[row];
     const Beginning &beginning = beginnings[current.beginning];
     const config::Entry *entry = nullptr;
-    if (hasEntries && beginning.placeholder == kNone) {
+    bool isSkipped = false;
+    if ((hasEntries || hasSkips) && beginning.placeholder == kNone) {
       id.clear();
       appendId(row, id);
       entry = configuration.find(id);
+      isSkipped = hasSkips && !config::skipReason(arch, id).empty();
     }
     if (entry) {
       auto number = static_cast<uint32_t>(entry - first);
@@ -303,7 +331,7 @@ Annotation Table::annotate(std::string_view arch) {
       }
       continue;
     }
-    if (beginning.file != kNone) {
+    if (beginning.file != kNone || isSkipped) {
       made.markers[row] = markerSet(row, kNone, arch);
       continue;
     }
@@ -364,19 +392,10 @@ TestItem Table::item(uint32_t row, const Annotation &annotation) const {
   } else if (annotation.entries[row] != kNone) {
     item.expectation = configuration.expectation(configuration.entries()[annotation.entries[row]],
                                                  annotation.arch);
-  } else if (item.suite == "opcases") {
-    // What pytest's own marks say of a case, where the configuration says nothing.
-    auto has = [&](std::string_view mark) {
-      return std::find(item.markers.begin(), item.markers.end(), mark) != item.markers.end();
-    };
-    if (has("skip")) {
-      item.expectation.status = config::TestStatus::NotSupportedSkip;
-      item.expectation.reason = "the case is marked 'skip'";
-    } else if (has("xfail")) {
-      item.expectation.status = config::TestStatus::KnownFailureXfail;
-      item.expectation.reason = "the case is marked 'xfail'";
-    }
   }
+  // Of a file's test the configuration knows better than the file.
+  if (beginning.file == kNone || annotation.entries[row] == kNone)
+    heedPytestMarks(item, annotation.arch);
   return item;
 }
 

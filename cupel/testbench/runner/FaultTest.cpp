@@ -20,7 +20,7 @@ TEST_F(Faults, Segfault) {
   EXPECT_EQ(record.lastStage, Stage::Execute);
   EXPECT_EQ(record.signal, SIGSEGV);
   EXPECT_EQ(record.errorClass, "SIGSEGV");
-  EXPECT_EQ(record.message, "crashed in stage execute: signal 11 (Segmentation fault)");
+  EXPECT_EQ(record.message, "crashed in stage execute: signal 11, SIGSEGV (Segmentation fault)");
   EXPECT_EQ(record.stages.size(), 4u);
 }
 
@@ -217,6 +217,99 @@ TEST_F(Faults, AllAtOnce) {
   RunOutcome outcome = go();
   for (size_t i = 0; i < outcome.records.size(); ++i)
     EXPECT_EQ(outcome.records[i].outcome, expected[i]) << i << ": " << outcome.records[i].message;
+}
+
+/// Tests that go to two servers: the first hands over, the second judges.
+class Chains : public RunnerTesting {
+protected:
+  Chains() {
+    options.server(Server::Python).command = {options.server(Server::Worker).command[0], "--first"};
+  }
+  size_t addCase(const std::string &first, const std::string &second = "compare pass") {
+    size_t number = add(first + "\n" + second);
+    items[number].suite = "opcases";
+    items[number].op = "torch.add";
+    return number;
+  }
+};
+
+TEST_F(Chains, BothServersHaveTheirTurn) {
+  addCase("reference say one", "compare say two");
+  add("compare pass");
+  addCase("reference fail");
+  addCase("reference pass", "compare fail");
+  RunOutcome outcome = go();
+  const TestRecord &first = outcome.records[0];
+  EXPECT_EQ(first.outcome, Outcome::Passed) << first.message;
+  EXPECT_EQ(first.output, "one\ntwo\n");
+  ASSERT_FALSE(first.stages.empty());
+  EXPECT_EQ(first.stages.back().stage, Stage::Compare);
+  EXPECT_EQ(outcome.records[1].outcome, Outcome::Passed);
+  EXPECT_EQ(outcome.records[2].outcome, Outcome::Failed);
+  EXPECT_EQ(outcome.records[2].lastStage, Stage::Reference);
+  EXPECT_EQ(outcome.records[3].outcome, Outcome::Failed);
+}
+
+TEST_F(Chains, ADyingServerIsNamedAndReplaced) {
+  addCase("reference segfault");
+  addCase("reference pass", "execute abort");
+  addCase("reference pass");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::Crashed);
+  EXPECT_EQ(outcome.records[0].message,
+            "the Python worker crashed in stage reference with torch.add of case t0: signal 11, "
+            "SIGSEGV (Segmentation fault)");
+  EXPECT_EQ(outcome.records[1].message,
+            "the worker crashed in stage execute with torch.add of case t1: signal 6, SIGABRT "
+            "(Aborted)");
+  EXPECT_EQ(outcome.records[2].outcome, Outcome::Passed) << outcome.records[2].message;
+}
+
+TEST_F(Chains, LimitsHoldForAllServers) {
+  options.timeoutSeconds = 0.5;
+  addCase("reference loop");
+  addCase("reference pass", "execute loop");
+  addCase("reference pass");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::TimedOut);
+  EXPECT_EQ(outcome.records[1].outcome, Outcome::TimedOut);
+  EXPECT_EQ(outcome.records[2].outcome, Outcome::Passed) << outcome.records[2].message;
+}
+
+TEST_F(Chains, AServerThatDoesNotStartCostsItsTestsAlone) {
+  options.server(Server::Python).command = {folder + "/nothing"};
+  options.server(Server::Python).hint = " (do this)";
+  for (int i = 0; i < 5; ++i)
+    addCase("reference pass");
+  size_t other = add("compare pass");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[other].outcome, Outcome::Passed) << outcome.records[other].message;
+  EXPECT_TRUE(outcome.badDevices.empty());
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(outcome.records[i].outcome, Outcome::NotRun);
+    EXPECT_NE(outcome.records[i].message.find("the Python worker does not start"),
+              std::string::npos);
+    EXPECT_NE(outcome.records[i].message.find("/nothing"), std::string::npos);
+    EXPECT_NE(outcome.records[i].message.find("(do this)"), std::string::npos);
+  }
+}
+
+TEST_F(Chains, ATestMayBeOverBeforeAnyServer) {
+  for (int i = 0; i < 50; ++i)
+    addCase("reference pass");
+  options.prepare = [](const TestItem &item, const std::string &) {
+    Prepared prepared;
+    if (item.id != "t49") {
+      prepared.ended.emplace();
+      prepared.ended->outcome = Outcome::Skipped;
+      prepared.ended->message = "not here";
+    }
+    return prepared;
+  };
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[7].outcome, Outcome::Skipped);
+  EXPECT_EQ(outcome.records[7].message, "not here");
+  EXPECT_EQ(outcome.records[49].outcome, Outcome::Passed) << outcome.records[49].message;
 }
 
 } // namespace

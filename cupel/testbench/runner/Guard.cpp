@@ -1,6 +1,6 @@
 #include "cupel/testbench/runner/Guard.h"
 
-#include "cupel/testbench/runner/ProcessTree.h"
+#include "cupel/support/ProcessTree.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 
 #include "cupel/testbench/runner/JournalReader.h"
 #include "cupel/testbench/runner/KilledRuns.h"
-#include "cupel/testbench/runner/OutputCapture.h"
+#include "cupel/support/OutputCapture.h"
 
 #include <filesystem>
 #include <fstream>

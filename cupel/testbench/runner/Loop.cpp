@@ -51,12 +51,12 @@ void Loop::record(size_t test, TestRecord record) {
     options.complete(record, items[test]);
   tests[test].recorded = true;
   ++recorded;
-  unshown.emplace_back(journal.record(record), test);
+  unshown.emplace_back(journal ? journal->record(record) : 0, test);
   outcome.records[test] = std::move(record);
 }
 
 void Loop::showDurable() {
-  uint64_t durable = journal.durable();
+  uint64_t durable = journal ? journal->durable() : 0;
   for (; !unshown.empty() && unshown.front().first <= durable; unshown.pop_front()) {
     size_t test = unshown.front().second;
     observer.finished(test, items[test], outcome.records[test]);
@@ -98,7 +98,7 @@ Clock::time_point Loop::nextDeadline(Clock::time_point time) const {
       continue;
     next = std::min(next, after(time, kMemoryPollSeconds));
     if (options.timeoutSeconds > 0)
-      next = std::min(next, after(slot.attempt->began, options.timeoutSeconds + kTimeoutSlack));
+      next = std::min(next, after(slot.attempt->began, options.timeoutSeconds + options.timeoutSlackSeconds));
     auto limit = options.stageTimeouts.find(slot.attempt->stage);
     if (limit != options.stageTimeouts.end())
       next = std::min(next, after(slot.attempt->stageBegan, limit->second));
@@ -109,7 +109,7 @@ Clock::time_point Loop::nextDeadline(Clock::time_point time) const {
 /// Sleeps until something happens and handles what did.
 void Loop::wait(Clock::time_point until) {
   std::vector<pollfd> polled = {{signals->descriptor(), POLLIN, 0},
-                                {journal.descriptor(), POLLIN, 0}};
+                                {journal ? journal->descriptor() : -1, POLLIN, 0}};
   for (const Slot &slot : slots) {
     const WorkerProcess *worker = slot.worker.get();
     polled.push_back({worker ? worker->repliesDescriptor() : -1, POLLIN, 0});
@@ -120,7 +120,7 @@ void Loop::wait(Clock::time_point until) {
   double seconds = std::max(0.0, secondsBetween(Clock::now(), until));
   poll(polled.data(), polled.size(), int(seconds * 1000) + 1);
   if (polled[1].revents)
-    journal.acknowledge();
+    journal->acknowledge();
   for (size_t i = 0; i < slots.size(); ++i) {
     Slot &slot = slots[i];
     const pollfd *of = &polled[2 + i * 4];
@@ -188,7 +188,7 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
       lastTick = time;
       observer.tick();
     }
-    if (Status status = journal.failure(); !status)
+    if (Status status = journal ? journal->failure() : Status(); !status)
       return status.error();
     if (int count = handler.count(); count >= 2) {
       outcome.interrupted = outcome.stoppedAtOnce = true;
@@ -198,21 +198,25 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
       interrupt();
     }
   }
-  for (Slot &slot : slots)
+  for (Slot &slot : slots) {
     if (slot.worker)
       slot.worker->destroy();
+    for (auto &other : slot.parked)
+      if (other)
+        other->destroy();
+  }
   slots.clear();
   removeHalfKept();
-  if (Status status = journal.flush(); !status)
+  if (Status status = journal ? journal->flush() : Status(); !status)
     return status.error();
   showDurable();
   return std::move(outcome);
 }
 
 Result<RunOutcome> run(const std::vector<TestItem> &items, const RunnerOptions &options,
-                       Journal &journal, Observer &observer,
+                       Journal *journal, Observer &observer,
                        const std::unordered_map<std::string, TestRecord> &done) {
-  if (options.devices.empty() || options.workerCommand.empty())
+  if (options.devices.empty() || options.servers[size_t(Server::Worker)].command.empty())
     return Error{"a run needs a device and a worker"};
   Result<RunOutcome> outcome = Loop(items, options, journal, observer).run(done);
   removeFolder(options.scratchFolder);

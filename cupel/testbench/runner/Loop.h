@@ -20,9 +20,6 @@
 
 namespace cupel::testbench::runner {
 
-/// How much later than the worker itself the runner ends a test that takes too long.
-inline constexpr double kTimeoutSlack = 0.25;
-
 enum class Health : uint8_t { Good, Suspect, Checking, Bad };
 
 struct DeviceHealth {
@@ -32,7 +29,7 @@ struct DeviceHealth {
 
 class Loop {
 public:
-  Loop(const std::vector<TestItem> &items, const RunnerOptions &options, Journal &journal,
+  Loop(const std::vector<TestItem> &items, const RunnerOptions &options, Journal *journal,
        Observer &observer)
       : items(items), options(options), journal(journal), observer(observer),
         memoryBudget(options.memoryBudgetBytes ? options.memoryBudgetBytes : machineMemoryBudget()),
@@ -55,10 +52,13 @@ private:
   void showDurable();
   bool isOver() const;
 
+  void useServer(Slot &slot, Server server);
   void startWorker(Slot &slot);
-  void startFailed(Slot &slot, const std::string &why);
+  void startFailed(Slot &slot, const std::string &why, bool forGood = false);
   void advance(Slot &slot);
   bool dispatch(Slot &slot);
+  void serve(Slot &slot);
+  void sendTest(Slot &slot);
   void checkHealth(Slot &slot);
   void healthAnswer(Slot &slot, const std::string &failure);
   void markBad(size_t device, const std::string &why);
@@ -72,11 +72,10 @@ private:
   void giveUpKeeping(const std::string &why);
   void tellOnce(const std::string &text);
   void removeHalfKept() const;
-  void sendTest(Slot &slot);
 
   void readReplies(Slot &slot);
   void handle(Slot &slot, worker::Reply reply);
-  void finish(Slot &slot, results::TestRecord found, const std::vector<pid_t> &kept);
+  void finish(Slot &slot, worker::Finished finished);
   void endAttempt(Slot &slot, results::TestRecord record);
   void condemn(Slot &slot, Sentence sentence, bool politely);
   void workerEnded(Slot &slot, const WorkerEnd &end);
@@ -88,10 +87,13 @@ private:
 
   const std::vector<TestItem> &items;
   const RunnerOptions &options;
-  Journal &journal;
+  Journal *journal; ///< Null: none is kept.
   Observer &observer;
   uint64_t memoryBudget;
   std::vector<DeviceHealth> health;
+  /// Of servers that have no devices: how often they did not start, and why they never will.
+  std::array<uint32_t, kServerCount> startFailures{};
+  std::array<std::string, kServerCount> unusable;
   std::vector<TestState> tests;
   std::optional<Schedule> schedule;
   std::vector<Slot> slots;

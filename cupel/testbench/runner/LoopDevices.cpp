@@ -24,6 +24,7 @@ void Loop::checkHealth(Slot &slot) {
   Request request;
   request.kind = Request::Kind::Health;
   request.number = slot.checkRequest;
+  request.folder = folder;
   request.device = options.devices[slot.device].name;
   request.timeoutSeconds = options.healthTimeoutSeconds;
   slot.worker->send(worker::encode(request));

@@ -37,12 +37,10 @@ std::string keptName(const TestItem &item) {
 
 /// Whether there is a program to save, and somebody who wants it.
 bool Loop::isToBeKept(const TestItem &item, const TestRecord &record) const {
-  bool isFailure = record.outcome == Outcome::Failed || record.outcome == Outcome::Crashed ||
-                   record.outcome == Outcome::TimedOut || record.outcome == Outcome::OutOfMemory;
   bool hasProgram = record.lastStage == Stage::Compile || record.lastStage == Stage::Execute ||
-                    record.lastStage == Stage::Reference || record.lastStage == Stage::Compare;
-  bool isForeign = item.suite == "opcases" && options.compileBackend != "cupel";
-  return !options.keep.folder.empty() && isFailure && hasProgram && !isForeign &&
+                    (record.lastStage == Stage::Reference && kindOf(item).steps.size() < 2) || record.lastStage == Stage::Compare;
+  bool isForeign = kindOf(item).takesBackend && options.compileBackend != "cupel";
+  return !options.keep.folder.empty() && results::isFailure(record.outcome) && hasProgram && !isForeign &&
          !outcome.interrupted;
 }
 
@@ -76,7 +74,10 @@ bool Loop::keepNext(Slot &slot) {
   attempt.kept = std::move(toKeep.front().second);
   toKeep.pop_front();
   attempt.began = attempt.stageBegan = Clock::now();
-  sendTest(slot);
+  const TestItem &item = items[attempt.test];
+  if (options.prepare && kindOf(item).steps.size() > 1)
+    attempt.handover = options.prepare(item, options.devices[slot.device].name).handover;
+  serve(slot);
   return true;
 }
 

@@ -22,7 +22,8 @@ void Loop::watchTimes(Slot &slot, Clock::time_point time) {
     condemn(slot,
             {Outcome::Crashed, "",
              fmt::format("no answer within {:g} s",
-                         starting ? options.startTimeoutSeconds : options.healthTimeoutSeconds)},
+                         starting ? options.servers[size_t(slot.server)].startSeconds
+                                  : options.healthTimeoutSeconds)},
             false);
     return;
   }
@@ -31,7 +32,7 @@ void Loop::watchTimes(Slot &slot, Clock::time_point time) {
   const Attempt &attempt = *slot.attempt;
   std::string_view stage = results::name(attempt.stage);
   if (options.timeoutSeconds > 0 &&
-      time >= after(attempt.began, options.timeoutSeconds + kTimeoutSlack)) {
+      time >= after(attempt.began, options.timeoutSeconds + options.timeoutSlackSeconds)) {
     condemn(slot,
             {Outcome::TimedOut, "timeout",
              fmt::format("took longer than {:g} s; it was in stage {} (--timeout sets the limit)",
@@ -54,7 +55,7 @@ void Loop::watchMemory() {
   for (Slot &slot : slots) {
     if (slot.state != Slot::State::Testing)
       continue;
-    uint64_t bytes = slot.worker->memoryBytes();
+    uint64_t bytes = slot.memoryBytes();
     Attempt &attempt = *slot.attempt;
     attempt.peakMemory = std::max(attempt.peakMemory, bytes);
     total += bytes;

@@ -8,7 +8,9 @@
 #include <csignal>
 #include <cstring>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 
 namespace cupel::testbench::runner {
 
@@ -30,73 +32,126 @@ constexpr uint32_t kMaxPutBacks = 2;
 constexpr uint32_t kMaxStartFailures = 3;
 /// A worker that holds this much between tests is replaced.
 constexpr uint64_t kIdleMemory = uint64_t{2} << 30;
+/// Error class of a test that needs a server which does not start.
+constexpr std::string_view kNoServer = "no_server";
 
 double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+/// Where both servers of a place find the tensors that one hands to the other: a file in memory,
+/// opened through us, so that nothing is left behind whoever is killed.
+std::string tensorFile(Slot &slot) {
+  if (!slot.tensors)
+    slot.tensors = std::shared_ptr<const int>(new int(memfd_create("cupel-tensors", MFD_CLOEXEC)),
+                                              [](const int *file) {
+                                                close(*file);
+                                                delete file;
+                                              });
+  return fmt::format("/proc/{}/fd/{}", getpid(), *slot.tensors);
+}
+
 } // namespace
 
+/// Has another server of this place take over, if it lives; else the place is empty for it.
+void Loop::useServer(Slot &slot, Server server) {
+  if (slot.server == server)
+    return;
+  slot.parked[size_t(slot.server)] = std::move(slot.worker);
+  slot.server = server;
+  slot.worker = std::move(slot.parked[size_t(server)]);
+  if (slot.worker && slot.worker->readEnd())
+    slot.worker.reset(); // It died while nobody asked anything of it.
+  slot.state = slot.worker ? Slot::State::Ready : Slot::State::Empty;
+}
+
 void Loop::startWorker(Slot &slot) {
+  const ServerSpec &spec = options.servers[size_t(slot.server)];
   slot.checkFailure.clear();
   slot.killAt = kNever;
-  slot.deadline = after(Clock::now(), options.startTimeoutSeconds);
-  Status status = makeEmptyFolder(slot.folder);
+  slot.deadline = after(Clock::now(), spec.startSeconds);
+  Status status = makeEmptyFolder(slot.folderOf(slot.server));
   if (!status)
     return startFailed(slot, status.message());
-  auto worker = WorkerProcess::start({options.workerCommand, slot.folder, options.outputCapBytes});
+  auto worker =
+      WorkerProcess::start({spec.command, slot.folderOf(slot.server), options.outputCapBytes});
   if (!worker)
     return startFailed(slot, worker.message());
   slot.worker = std::move(*worker);
   slot.state = Slot::State::Starting;
 }
 
-void Loop::startFailed(Slot &slot, const std::string &why) {
+void Loop::startFailed(Slot &slot, const std::string &why, bool forGood) {
   slot.worker.reset();
   slot.state = Slot::State::Empty;
-  if (++health[slot.device].startFailures >= kMaxStartFailures)
-    markBad(slot.device, "its worker does not start: " + why + missingPackage(why));
-  if (health[slot.device].startFailures >= kMaxStartFailures)
-    giveUpKeeping("no worker starts");
+  if (slot.server == Server::Worker) {
+    uint32_t &failures = health[slot.device].startFailures;
+    failures = forGood ? kMaxStartFailures : failures + 1;
+    if (failures >= kMaxStartFailures)
+      markBad(slot.device, "its worker does not start: " + why + missingPackage(why));
+    if (failures >= kMaxStartFailures)
+      giveUpKeeping("no worker starts");
+  }
+  if (!slot.attempt)
+    return;
+  // Another server costs the tests that need it; devices have no part in it.
+  std::string message =
+      forGood ? why
+              : fmt::format("the {} does not start: {}{}", name(slot.server), why,
+                            options.servers[size_t(slot.server)].hint);
+  if (slot.server != Server::Worker &&
+      (forGood || ++startFailures[size_t(slot.server)] >= kMaxStartFailures))
+    unusable[size_t(slot.server)] = message;
+  TestRecord found;
+  found.outcome = Outcome::NotRun;
+  found.errorClass = kNoServer;
+  found.message = message;
+  endAttempt(slot, std::move(found));
 }
 
 // --- Giving work -------------------------------------------------------------------------------
 
 void Loop::advance(Slot &slot) {
-  if (outcome.interrupted || (!schedule->waiting() && toKeep.empty()))
-    return;
-  if (slot.state == Slot::State::Empty) {
-    // To save a test takes no device.
-    if (toKeep.empty() && schedule->isBad(slot.device)) {
-      // Another device may have room for one more.
-      for (size_t i = 0; i < health.size() && schedule->isBad(slot.device); ++i)
-        slot.device = (slot.device + 1) % health.size();
-      if (schedule->isBad(slot.device))
-        return;
+  while (!outcome.interrupted && (schedule->waiting() || !toKeep.empty())) {
+    if (slot.state == Slot::State::Empty)
+      useServer(slot, Server::Worker);
+    if (slot.state == Slot::State::Empty) {
+      // To save a test takes no device.
+      if (toKeep.empty() && schedule->isBad(slot.device)) {
+        // Another device may have room for one more.
+        for (size_t i = 0; i < health.size() && schedule->isBad(slot.device); ++i)
+          slot.device = (slot.device + 1) % health.size();
+        if (schedule->isBad(slot.device))
+          return;
+      }
+      // No more workers than there are tests to give.
+      size_t coming = 0;
+      for (const Slot &other : slots)
+        coming += other.state == Slot::State::Starting || other.state == Slot::State::Ready;
+      if (coming < schedule->waiting() + toKeep.size())
+        startWorker(slot);
+      return;
     }
-    // No more workers than there are tests to give.
-    size_t coming = 0;
-    for (const Slot &other : slots)
-      coming += other.state == Slot::State::Starting || other.state == Slot::State::Ready;
-    if (coming < schedule->waiting() + toKeep.size())
-      startWorker(slot);
-    return;
-  }
-  if (slot.state != Slot::State::Ready || keepNext(slot))
-    return;
-  switch (health[slot.device].health) {
-  case Health::Good:
-    dispatch(slot);
-    break;
-  case Health::Suspect:
-    checkHealth(slot);
-    break;
-  case Health::Checking:
-    break;
-  case Health::Bad:
-    slot.worker.reset();
-    slot.state = Slot::State::Empty;
-    break;
+    if (slot.state != Slot::State::Ready || keepNext(slot))
+      return;
+    switch (health[slot.device].health) {
+    case Health::Good:
+      // A test may be over before any server sees it; then the next one has its turn.
+      if (!dispatch(slot) || slot.attempt)
+        return;
+      break;
+    case Health::Suspect:
+      useServer(slot, Server::Worker);
+      if (slot.worker)
+        checkHealth(slot);
+      break;
+    case Health::Checking:
+      return;
+    case Health::Bad:
+      slot.worker.reset();
+      slot.state = Slot::State::Empty;
+      return;
+    }
   }
 }
 
@@ -109,19 +164,44 @@ bool Loop::dispatch(Slot &slot) {
   attempt.test = *test;
   attempt.began = attempt.stageBegan = Clock::now();
   attempt.beganAt = now();
-  journal.started(item.fullName(), uint32_t(tests[*test].tries.size() + 1));
+  if (journal)
+    journal->started(item.fullName(), uint32_t(tests[*test].tries.size() + 1));
   observer.started(*test, item, uint32_t(slot.number), uint32_t(tests[*test].tries.size() + 1));
-  sendTest(slot);
+  if (options.prepare && kindOf(item).steps.size() > 1) {
+    Prepared prepared = options.prepare(item, options.devices[slot.device].name);
+    attempt.handover = std::move(prepared.handover);
+    if (prepared.ended) {
+      prepared.ended->lastStage = Stage::Load;
+      endAttempt(slot, std::move(*prepared.ended));
+      return true;
+    }
+  }
+  serve(slot);
   return true;
+}
+
+/// The attempt goes to the server whose turn it is, which may have to be started first.
+void Loop::serve(Slot &slot) {
+  const Kind &kind = kindOf(items[slot.attempt->test]);
+  useServer(slot, kind.steps.empty() ? Server::Worker : kind.steps[slot.attempt->step].server);
+  if (const std::string &why = unusable[size_t(slot.server)]; !why.empty())
+    startFailed(slot, why, /*forGood=*/true);
+  else if (slot.worker)
+    sendTest(slot);
+  else
+    startWorker(slot);
 }
 
 void Loop::sendTest(Slot &slot) {
   Attempt &attempt = *slot.attempt;
   const TestItem &item = items[attempt.test];
+  const Kind &kind = kindOf(item);
   slot.worker->drainOutput(); // What came late belongs to nobody.
   slot.worker->printed.clear();
-  slot.state = Slot::State::Testing;
+  if (attempt.step == 0) // How long a server takes to start is no matter of the test.
+    attempt.began = attempt.stageBegan = Clock::now();
   attempt.request = nextRequest++;
+  slot.state = Slot::State::Testing;
   Request request;
   request.number = attempt.request;
   request.item = item;
@@ -129,16 +209,23 @@ void Loop::sendTest(Slot &slot) {
   request.device = options.devices[slot.device].name;
   request.seed = options.seed;
   request.arch = options.arch;
-  request.python = options.python;
-  request.compileBackend = options.compileBackend;
-  request.shapes = options.shapes;
-  request.timeoutSeconds = options.timeoutSeconds;
+  if (kind.takesBackend)
+    request.compileBackend = options.compileBackend;
+  if (kind.takesShapes)
+    request.shapes = options.shapes;
+  if (kind.steps.size() > 1)
+    request.tensors = tensorFile(slot);
+  request.handover = attempt.handover;
+  if (options.timeoutSeconds > 0)
+    request.timeoutSeconds =
+        std::max(0.001, options.timeoutSeconds - secondsBetween(attempt.began, Clock::now()));
   request.threads =
       options.threadsPerTest
           ? options.threadsPerTest
           : std::max<uint32_t>(1, std::thread::hardware_concurrency() / uint32_t(slots.size()));
   request.memoryLimitBytes = options.memoryLimitBytes ? options.memoryLimitBytes : memoryBudget;
-  if (attempt.kept)
+  // What other servers do for a test that is saved is what they did before.
+  if (attempt.kept && slot.server == Server::Worker)
     askToKeep(request, *attempt.kept);
   slot.worker->send(worker::encode(request));
 }
@@ -167,16 +254,19 @@ void Loop::handle(Slot &slot, Reply reply) {
   if (auto *hello = std::get_if<Hello>(&reply)) {
     if (slot.state != Slot::State::Starting)
       return;
-    if (hello->protocol != worker::kProtocolVersion) {
-      std::string why = fmt::format("{} speaks version {} of the protocol, this cupel version {}; "
-                                    "build both together",
-                                    hello->worker, hello->protocol, worker::kProtocolVersion);
-      health[slot.device].startFailures = kMaxStartFailures;
-      return startFailed(slot, why);
-    }
-    health[slot.device].startFailures = 0;
-    slot.state = Slot::State::Ready;
+    std::string why = hello->unusable;
+    if (hello->protocol != worker::kProtocolVersion)
+      why = fmt::format("{} speaks version {} of the protocol, this cupel version {}; "
+                        "build both together",
+                        hello->worker, hello->protocol, worker::kProtocolVersion);
     slot.deadline = kNever;
+    if (!why.empty())
+      return startFailed(slot, why, /*forGood=*/true);
+    (slot.server == Server::Worker ? health[slot.device].startFailures
+                                   : startFailures[size_t(slot.server)]) = 0;
+    slot.state = Slot::State::Ready;
+    if (slot.attempt)
+      sendTest(slot);
   } else if (auto *stage = std::get_if<StageEntered>(&reply)) {
     if (!slot.attempt || slot.attempt->request != stage->number || slot.attempt->sentence)
       return;
@@ -201,16 +291,28 @@ void Loop::handle(Slot &slot, Reply reply) {
       }
     } else if (slot.attempt && slot.attempt->request == finished->number &&
                !slot.attempt->sentence) {
-      finish(slot, std::move(finished->record), finished->kept);
+      finish(slot, std::move(*finished));
     }
   }
 }
 
-void Loop::finish(Slot &slot, TestRecord found, const std::vector<pid_t> &kept) {
+void Loop::finish(Slot &slot, Finished finished) {
   Attempt &attempt = *slot.attempt;
-  attempt.stragglers = uint32_t(slot.worker->endStragglers(kept));
+  TestRecord &found = finished.record;
+  attempt.stragglers += uint32_t(slot.worker->endStragglers(finished.kept));
   slot.worker->drainOutput();
-  if (found.stages.empty()) {
+  if (found.outcome == Outcome::Passed && !finished.handover.empty() &&
+      attempt.step + 1 < kindOf(items[attempt.test]).steps.size()) {
+    // The next server takes over.
+    ++attempt.step;
+    attempt.handover = std::move(finished.handover);
+    attempt.soFar.notes.merge(found.notes);
+    attempt.printed += slot.worker->printed.text();
+    slot.state = Slot::State::Ready;
+    return serve(slot);
+  }
+  // With several servers only we know all the stages.
+  if (found.stages.empty() || attempt.step > 0) {
     attempt.enter(Stage::Done, Clock::now());
     found.stages = attempt.stages;
   }
@@ -221,13 +323,16 @@ void Loop::finish(Slot &slot, TestRecord found, const std::vector<pid_t> &kept) 
                           ? attempt.stages.back().stage
                           : attempt.stage;
   uint64_t idle = found.peakMemoryBytes > kIdleMemory ? slot.worker->memoryBytes() : 0;
-  bool timedOut = found.outcome == Outcome::TimedOut || found.outcome == Outcome::OutOfMemory;
+  bool tookTooMuch = results::familyOf(found.outcome) == results::Family::Limit;
   bool lost = found.errorClass == "device_lost";
-  if ((timedOut || lost) && health[slot.device].health == Health::Good)
+  if ((tookTooMuch || lost) && slot.server == Server::Worker &&
+      health[slot.device].health == Health::Good)
     health[slot.device].health = Health::Suspect;
   slot.state = Slot::State::Ready;
   endAttempt(slot, std::move(found));
-  emptyFolder(slot.folder);
+  for (size_t i = 0; i < kServerCount; ++i)
+    if (slot.parked[i] || Server(i) == slot.server)
+      emptyFolder(slot.folderOf(Server(i)));
   if (idle > kIdleMemory || lost) {
     slot.worker.reset();
     slot.state = Slot::State::Empty;
@@ -253,14 +358,19 @@ void Loop::endAttempt(Slot &slot, TestRecord found) {
   record.message = std::move(found.message);
   record.comparisons = std::move(found.comparisons);
   record.artifacts = std::move(found.artifacts);
+  record.shapesTaken = std::move(found.shapesTaken);
+  record.shapesNotTaken = std::move(found.shapesNotTaken);
   record.notes.merge(found.notes);
+  record.notes.merge(attempt.soFar.notes);
   record.startedAt = attempt.beganAt;
   record.seconds = secondsBetween(attempt.began, Clock::now());
   record.peakMemoryBytes = std::max(found.peakMemoryBytes, attempt.peakMemory);
   record.device = options.devices[slot.device].name;
   bool passed = record.outcome == Outcome::Passed;
-  record.output =
-      slot.worker->printed.text(passed ? options.passedOutputCapBytes : options.outputCapBytes);
+  record.output = attempt.printed;
+  if (slot.worker && attempt.request)
+    record.output +=
+        slot.worker->printed.text(passed ? options.passedOutputCapBytes : options.outputCapBytes);
   if (attempt.stragglers)
     record.notes["left_running"] =
         std::to_string(attempt.stragglers) + " processes were left running and have been ended";
@@ -282,7 +392,9 @@ void Loop::endAttempt(Slot &slot, TestRecord found) {
 void Loop::condemn(Slot &slot, Sentence sentence, bool politely) {
   if (slot.state == Slot::State::Checking || slot.state == Slot::State::Starting)
     slot.checkFailure = sentence.message;
-  if (slot.attempt && !slot.attempt->sentence)
+  // A server that does not start in time is not the test's fault.
+  bool isTests = slot.state != Slot::State::Starting || sentence.outcome == Outcome::Interrupted;
+  if (slot.attempt && !slot.attempt->sentence && isTests)
     slot.attempt->sentence = std::move(sentence);
   if (politely) {
     slot.worker->terminate();
@@ -297,6 +409,7 @@ void Loop::condemn(Slot &slot, Sentence sentence, bool politely) {
 }
 
 void Loop::workerEnded(Slot &slot, const WorkerEnd &end) {
+  const WorkerProcess *ended = slot.worker.get();
   // A result may have been on its way when it died.
   if (!slot.attempt || !slot.attempt->sentence)
     while (slot.worker) {
@@ -305,11 +418,17 @@ void Loop::workerEnded(Slot &slot, const WorkerEnd &end) {
         break;
       handle(slot, std::move(**reply));
     }
-  if (!slot.worker)
+  // The result may have brought the next server to its turn; the dead one is let go when it is
+  // wanted again.
+  if (!slot.worker || slot.worker.get() != ended)
     return;
   slot.worker->drainOutput();
 
-  if (slot.attempt) {
+  if (slot.state == Slot::State::Starting && !(slot.attempt && slot.attempt->sentence)) {
+    std::string tail = slot.worker->printed.lastLine();
+    std::string why = slot.checkFailure.empty() ? end.text() : slot.checkFailure;
+    startFailed(slot, tail.empty() ? why : why + ": " + tail);
+  } else if (slot.attempt) {
     Attempt &attempt = *slot.attempt;
     TestRecord found;
     found.lastStage = attempt.stage;
@@ -351,10 +470,16 @@ void Loop::workerEnded(Slot &slot, const WorkerEnd &end) {
     } else {
       found.outcome = Outcome::Crashed;
       found.errorClass = end.signal ? std::string("SIG") + sigabbrev_np(*end.signal) : "crash";
-      found.message = "crashed " + where + ": " + end.text();
+      // Of several servers the message says which one it was, and what it was doing.
+      const TestItem &item = items[attempt.test];
+      found.message = kindOf(item).steps.size() < 2
+                          ? "crashed " + where
+                          : fmt::format("the {} crashed {} with {} of case {}", name(slot.server),
+                                        where, item.op, item.id);
+      found.message += ": " + end.text();
     }
     if (slot.attempt) {
-      bool suspect = found.outcome != Outcome::Interrupted;
+      bool suspect = found.outcome != Outcome::Interrupted && slot.server == Server::Worker;
       if (suspect && health[slot.device].health == Health::Good)
         health[slot.device].health = Health::Suspect;
       endAttempt(slot, std::move(found));
@@ -362,19 +487,19 @@ void Loop::workerEnded(Slot &slot, const WorkerEnd &end) {
   } else if (slot.state == Slot::State::Checking) {
     healthAnswer(slot,
                  slot.checkFailure.empty() ? "its worker ended: " + end.text() : slot.checkFailure);
-  } else if (slot.state == Slot::State::Starting) {
-    std::string tail = slot.worker->printed.lastLine();
-    std::string why = slot.checkFailure.empty() ? end.text() : slot.checkFailure;
-    startFailed(slot, tail.empty() ? why : why + ": " + tail);
   }
   slot.worker.reset();
   slot.state = Slot::State::Empty;
   slot.killAt = slot.deadline = kNever;
   if (end.guardLost) {
     std::vector<pid_t> guards;
-    for (const Slot &other : slots)
+    for (const Slot &other : slots) {
       if (other.worker)
         guards.push_back(other.worker->guardProcess());
+      for (const auto &idle : other.parked)
+        if (idle)
+          guards.push_back(idle->guardProcess());
+    }
     endStrays(guards, presentBefore);
   }
 }

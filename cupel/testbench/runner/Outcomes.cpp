@@ -1,7 +1,6 @@
 #include "cupel/testbench/runner/Outcomes.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
 namespace cupel::testbench::runner {
@@ -12,26 +11,8 @@ using config::TestStatus;
 using results::Outcome;
 using results::TestRecord;
 
-bool isFailure(Outcome outcome) {
-  return outcome == Outcome::Failed || outcome == Outcome::Crashed ||
-         outcome == Outcome::TimedOut || outcome == Outcome::OutOfMemory;
-}
-
 bool isKnownFailure(const TestItem &item, const RunnerOptions &options) {
   return item.expectation.status == TestStatus::KnownFailureXfail && !options.runXfail;
-}
-
-/// What a kind of test needs that no worker has yet; empty for those that run.
-std::string_view needs(const std::string &suite) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNeeds = {{
-      {"models", "the Python worker, which this version does not have"},
-      {"llm", "the Python worker, which this version does not have"},
-      {"op_by_op", "the Python worker, which this version does not have"},
-  }};
-  for (const auto &[name, what] : kNeeds)
-    if (name == suite)
-      return what;
-  return {};
 }
 
 } // namespace
@@ -82,7 +63,7 @@ std::optional<Unstarted> withoutRunning(const TestItem &item, const RunnerOption
     return Unstarted{Outcome::Skipped, "duplicate of " + item.duplicateOf +
                                            ": the same operator on the same inputs (--no-dedupe "
                                            "runs both)"};
-  if (std::string_view what = needs(item.suite); !what.empty())
+  if (std::string_view what = kindOf(item).missing; !what.empty())
     return Unstarted{Outcome::NotRun, "needs " + std::string(what)};
   return std::nullopt;
 }
@@ -96,7 +77,7 @@ uint32_t declaredChips(const TestItem &item) {
 }
 
 bool isWorthRetry(Outcome outcome, const TestItem &item, const RunnerOptions &options) {
-  return isFailure(outcome) && !isKnownFailure(item, options);
+  return results::isFailure(outcome) && !isKnownFailure(item, options);
 }
 
 void conclude(TestRecord &record, const std::vector<Outcome> &tries, const TestItem &item,
@@ -119,7 +100,7 @@ void conclude(TestRecord &record, const std::vector<Outcome> &tries, const TestI
   const std::string &reason = item.expectation.reason;
   if (!reason.empty())
     record.notes["known_failure"] = reason;
-  if (isFailure(record.outcome)) {
+  if (results::isFailure(record.outcome)) {
     record.outcome = Outcome::XFailed;
   } else if (record.outcome == Outcome::Passed) {
     record.outcome = Outcome::XPassed;

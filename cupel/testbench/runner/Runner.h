@@ -5,11 +5,13 @@
 
 #include "cupel/results/Record.h"
 #include "cupel/support/Error.h"
-#include "cupel/testbench/TestItem.h"
+#include "cupel/testbench/Kinds.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +33,20 @@ struct Forecast {
   uint32_t chips = 1;
 };
 
+/// How a server of tests is started.
+struct ServerSpec {
+  /// Program by its path, and arguments; the descriptors of the protocol are added to them.
+  std::vector<std::string> command;
+  double startSeconds = 30; ///< Until it has said hello.
+  std::string hint = {};    ///< What to do where it does not start.
+};
+
+/// A test before its first server sees it: over already, or what that server needs besides it.
+struct Prepared {
+  std::optional<results::TestRecord> ended;
+  std::string handover; ///< A JSON object; empty: nothing.
+};
+
 /// Which failed tests are saved as workloads, each in a folder of its own.
 struct KeepOptions {
   std::string folder;                   ///< Empty: none.
@@ -39,18 +55,20 @@ struct KeepOptions {
 
 struct RunnerOptions {
   unsigned jobs = 1;
-  /// Program and arguments of a worker; the descriptors of the protocol are added to them.
-  std::vector<std::string> workerCommand;
+  /// By the number of the Server. The worker, which has the devices, must be there.
+  std::array<ServerSpec, kServerCount> servers;
+  ServerSpec &server(Server which) { return servers[size_t(which)]; }
+  /// Called before a test that goes to other servers than the worker; may be empty.
+  std::function<Prepared(const TestItem &, const std::string &device)> prepare;
   std::vector<DeviceSpec> devices = {DeviceSpec{}};
   std::string arch; ///< For the records.
-  /// Of tests that need Python: the interpreter, and torch.compile's backend under test.
-  std::string python, compileBackend = "cupel";
+  std::string compileBackend = "cupel"; ///< Of operator cases: torch.compile's under test.
   std::vector<std::string> shapes; ///< Of models' inputs, NAME=2x3.
 
   double timeoutSeconds = 300;                    ///< Of one try of a test; 0: none.
   std::map<results::Stage, double> stageTimeouts; ///< Of single stages.
-  double terminateGraceSeconds = 1;               ///< Between SIGTERM and SIGKILL.
-  double startTimeoutSeconds = 30;                ///< Until a worker has said hello.
+  double timeoutSlackSeconds = 0.25; ///< How much later than the worker itself we end a test.
+  double terminateGraceSeconds = 1;  ///< Between SIGTERM and SIGKILL.
   double healthTimeoutSeconds = 30;
   uint64_t memoryLimitBytes = 0;       ///< Of one test; 0: only the budget of all.
   uint64_t memoryBudgetBytes = 0;      ///< Of all workers together; 0: four fifths of the machine.
@@ -100,11 +118,11 @@ struct RunOutcome {
   std::map<std::string, std::string> badDevices; ///< Name and why.
 };
 
-/// Runs `items`. Those that `done` holds (by full name, from a resumed journal) are not run again;
+/// Runs `items`; with no journal nothing is written down, and outcomes are shown at once. Those that `done` holds (by full name, from a resumed journal) are not run again;
 /// their records are taken over. An error means that the run could not be held at all, or that the
 /// journal could not be written any more.
 Result<RunOutcome> run(const std::vector<TestItem> &items, const RunnerOptions &options,
-                       Journal &journal, Observer &observer,
+                       Journal *journal, Observer &observer,
                        const std::unordered_map<std::string, results::TestRecord> &done = {});
 
 } // namespace cupel::testbench::runner

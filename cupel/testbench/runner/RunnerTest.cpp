@@ -228,7 +228,7 @@ TEST_F(Runs, AGoodDeviceSurvivesCrashes) {
 }
 
 TEST_F(Runs, AWorkerThatDoesNotStart) {
-  options.workerCommand.push_back("--die");
+  options.server(Server::Worker).command.push_back("--die");
   add("compare pass");
   RunOutcome outcome = go();
   EXPECT_EQ(outcome.records[0].outcome, Outcome::NotRun);
@@ -238,7 +238,7 @@ TEST_F(Runs, AWorkerThatDoesNotStart) {
 }
 
 TEST_F(Runs, AWorkerThatIsNotThere) {
-  options.workerCommand = {folder + "/nothing"};
+  options.server(Server::Worker).command = {folder + "/nothing"};
   add("compare pass");
   RunOutcome outcome = go();
   EXPECT_EQ(outcome.records[0].outcome, Outcome::NotRun);
@@ -258,7 +258,7 @@ TEST_F(Runs, AGuardThatSaysNothing) {
 }
 
 TEST_F(Runs, AWorkerOfAnotherVersion) {
-  options.workerCommand.push_back("--speak=999");
+  options.server(Server::Worker).command.push_back("--speak=999");
   add("compare pass");
   RunOutcome outcome = go();
   EXPECT_EQ(outcome.records[0].outcome, Outcome::NotRun);
@@ -312,7 +312,7 @@ TEST_F(Runs, OneInterruptEndsInOrder) {
   ASSERT_TRUE(journal);
   Interrupting interrupting;
   interrupting.signals = 1;
-  Result<RunOutcome> outcome = runner::run(items, options, **journal, interrupting);
+  Result<RunOutcome> outcome = runner::run(items, options, journal->get(), interrupting);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->interrupted);
   EXPECT_FALSE(outcome->stoppedAtOnce);
@@ -344,7 +344,7 @@ TEST_F(Runs, TwoInterruptsStopAtOnce) {
   ASSERT_TRUE(journal);
   Interrupting interrupting;
   interrupting.signals = 2;
-  Result<RunOutcome> outcome = runner::run(items, options, **journal, interrupting);
+  Result<RunOutcome> outcome = runner::run(items, options, journal->get(), interrupting);
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->stoppedAtOnce);
   Result<JournalContents> contents = readJournal(path);
@@ -366,7 +366,7 @@ TEST_F(Runs, AFullDiskEndsTheRunWithAMessage) {
   auto journal = Journal::create(folder + "/full.jsonl", info, {});
   ASSERT_TRUE(journal);
   setrlimit(RLIMIT_FSIZE, &small);
-  Result<RunOutcome> outcome = runner::run(items, options, **journal, recorder);
+  Result<RunOutcome> outcome = runner::run(items, options, journal->get(), recorder);
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, ignored);
   ASSERT_FALSE(outcome);

@@ -36,7 +36,7 @@ protected:
   RunnerTesting() {
     std::string pattern = testing::TempDir() + "cupel-runner-XXXXXX";
     folder = mkdtemp(pattern.data());
-    options.workerCommand = {executableFolder() + "/../tests/fake-worker"};
+    options.server(Server::Worker).command = {executableFolder() + "/../tests/fake-worker"};
     options.scratchFolder = folder + "/scratch";
     options.timeoutSeconds = 20;
     options.terminateGraceSeconds = 0.2;
@@ -69,7 +69,7 @@ protected:
     }
     recorder = {};
     recorder.markNotice = markNotice;
-    Result<RunOutcome> outcome = runner::run(items, options, **journal, recorder);
+    Result<RunOutcome> outcome = runner::run(items, options, journal->get(), recorder);
     if (!outcome) {
       ADD_FAILURE() << outcome.message();
       return {};

@@ -1,9 +1,11 @@
-// One place for a worker in a run: the process, what it is doing, and since when. State only; what
-// happens next is decided in Runner.cpp.
+// One place for a worker in a run: the process, what it is doing, and since when; and the other
+// servers that its tests need. State only; what happens next is decided in Loop*.cpp.
 #pragma once
 
+#include "cupel/testbench/Kinds.h"
 #include "cupel/testbench/runner/WorkerProcess.h"
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -43,6 +45,10 @@ struct Attempt {
   std::vector<results::StageTime> stages; ///< Those that are over.
   uint64_t peakMemory = 0;
   std::optional<Sentence> sentence;
+  size_t step = 0;                ///< Which server of its kind has it.
+  std::string handover;           ///< For that one.
+  results::TestRecord soFar;      ///< What earlier ones found out.
+  std::string printed;            ///< By earlier ones.
   uint32_t stragglers = 0; ///< Processes that the test left behind.
   /// What the test ended in, where this is not a try of it but saves it.
   std::optional<results::TestRecord> kept;
@@ -69,12 +75,29 @@ struct Slot {
   size_t device = 0;
   State state = State::Empty;
   std::string folder;
+  Server server = Server::Worker; ///< Which one `worker` is.
   std::unique_ptr<WorkerProcess> worker;
+  /// The other servers of this place: alive and idle, as far as we know.
+  std::array<std::unique_ptr<WorkerProcess>, kServerCount> parked;
+  std::shared_ptr<const int> tensors; ///< The file in memory that they hand tensors over in.
   std::optional<Attempt> attempt;
   uint64_t checkRequest = 0;
   std::string checkFailure;            ///< Why a check was ended.
   Clock::time_point deadline = kNever; ///< Of starting or checking.
   Clock::time_point killAt = kNever;   ///< When patience ends.
+
+  /// Where a server runs: one that is started must not take the folder of one that lives.
+  std::string folderOf(Server which) const {
+    return which == Server::Worker ? folder : folder + "-" + std::to_string(size_t(which));
+  }
+
+  /// Bytes in memory of all its processes.
+  uint64_t memoryBytes() const {
+    uint64_t bytes = worker ? worker->memoryBytes() : 0;
+    for (const auto &other : parked)
+      bytes += other ? other->memoryBytes() : 0;
+    return bytes;
+  }
 };
 
 } // namespace cupel::testbench::runner

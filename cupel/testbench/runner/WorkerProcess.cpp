@@ -1,7 +1,8 @@
 #include "cupel/testbench/runner/WorkerProcess.h"
 
+#include "cupel/support/Process.h"
+#include "cupel/support/ProcessTree.h"
 #include "cupel/testbench/runner/Guard.h"
-#include "cupel/testbench/runner/ProcessTree.h"
 
 #include <algorithm>
 #include <array>
@@ -60,7 +61,7 @@ std::string WorkerEnd::text() const {
   if (guardLost)
     return "its process group or its parent's was killed";
   if (signal)
-    return "signal " + std::to_string(*signal) + " (" + strsignal(*signal) + ")";
+    return describeSignal(*signal);
   if (exitCode && *exitCode == worker::kExitLostConnection)
     return "it closed its connection to the runner";
   return "exit code " + std::to_string(exitCode.value_or(-1));

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cupel/support/Error.h"
-#include "cupel/testbench/runner/OutputCapture.h"
+#include "cupel/support/OutputCapture.h"
 #include "cupel/testbench/worker/Protocol.h"
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct WorkerCommand {
 struct WorkerEnd {
   std::optional<int> exitCode, signal;
   bool guardLost = false; ///< Its guard was killed, and it with it.
-  /// One phrase: "signal 11 (Segmentation fault)", "exit code 3".
+  /// One phrase: "signal 11, SIGSEGV (Segmentation fault)", "exit code 3".
   std::string text() const;
 };
 

@@ -1,5 +1,6 @@
 #include "cupel/testbench/selection/Keywords.h"
 
+#include "cupel/runtime/BuiltInArchitectures.h"
 #include "cupel/support/Text.h"
 
 #include <algorithm>
@@ -74,10 +75,12 @@ std::span<const std::string_view> markersOfPytestItems() {
 }
 
 std::span<const std::string_view> wellKnownMarkers() {
-  static constexpr std::string_view kMarkers[] = {
+  static constexpr std::string_view kOthers[] = {
       // Schedules and kinds.
       "push", "nightly", "weekly", "large", "notimeout", "extended", "baseline_uplift", "llm",
       "placeholder", "model_test", "no_auto_properties", "parametrize", "filecheck", "cpu",
+      // Pytest's own.
+      "skip", "skipif", "xfail", "usefixtures", "filterwarnings",
       // Statuses and bring-up statuses.
       "unspecified", "expected_passing", "known_failure_xfail", "not_supported_skip",
       "exclude_model", "unknown", "not_started", "failed_fe_compilation",
@@ -85,10 +88,23 @@ std::span<const std::string_view> wellKnownMarkers() {
       // Parameters and model groups.
       "inference", "training", "single_device", "data_parallel", "tensor_parallel", "red",
       "generality", "vulcan",
-      // Architectures and what machines are called.
-      "n150", "p150", "n300", "n300-llmbox", "n300_llmbox", "galaxy-wh-6u", "galaxy_wh_6u",
-      "galaxy-bh", "galaxy_bh", "qb2-blackhole", "qb2_blackhole", "lb-blackhole", "lb_blackhole",
+      // What machines are called.
       "dual_chip", "llmbox", "galaxy", "bhqb", "multi_host_cluster"};
+  // And architectures, as they are and as markers spell them.
+  static const std::vector<std::string> kArchs = [] {
+    std::vector<std::string> names;
+    for (const runtime::BuiltInArchitecture &one : runtime::builtInArchitectures()) {
+      names.emplace_back(one.name);
+      names.emplace_back(one.name);
+      std::replace(names.back().begin(), names.back().end(), '-', '_');
+    }
+    return names;
+  }();
+  static const std::vector<std::string_view> kMarkers = [] {
+    std::vector<std::string_view> all(std::begin(kOthers), std::end(kOthers));
+    all.insert(all.end(), kArchs.begin(), kArchs.end());
+    return all;
+  }();
   return kMarkers;
 }
 

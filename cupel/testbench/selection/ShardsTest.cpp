@@ -1,5 +1,6 @@
 #include "cupel/testbench/selection/Shards.h"
 
+#include "cupel/results/Suites.h"
 #include "cupel/testbench/selection/Names.h"
 
 #include <algorithm>
@@ -97,12 +98,12 @@ TEST(Names, AreTakenApart) {
 }
 
 TEST(Names, FunctionsOfSuites) {
-  EXPECT_EQ(pytestFunctionOf("models", "pytorch"), "test_all_models_torch");
-  EXPECT_EQ(pytestFunctionOf("models", "jax"), "test_all_models_jax");
-  EXPECT_EQ(pytestFunctionOf("llm", "pytorch"), "test_llms_torch");
-  EXPECT_EQ(pytestFunctionOf("op_by_op", "jax"), "test_all_models_op_by_op");
-  EXPECT_EQ(pytestFunctionOf("placeholder", ""), "test_placeholder_models");
-  EXPECT_EQ(pytestFunctionOf("programs", ""), "");
+  EXPECT_EQ(results::pytestFunctionOf("models", "pytorch"), "test_all_models_torch");
+  EXPECT_EQ(results::pytestFunctionOf("models", "jax"), "test_all_models_jax");
+  EXPECT_EQ(results::pytestFunctionOf("llm", "pytorch"), "test_llms_torch");
+  EXPECT_EQ(results::pytestFunctionOf("op_by_op", "jax"), "test_all_models_op_by_op");
+  EXPECT_EQ(results::pytestFunctionOf("placeholder", ""), "test_placeholder_models");
+  EXPECT_EQ(results::pytestFunctionOf("programs", ""), "");
 }
 
 } // namespace

@@ -126,10 +126,6 @@ std::string tellingLine(const TestRecord &record) {
   return found.substr(begin, 300);
 }
 
-bool needsReason(Outcome outcome) {
-  return outcome != Outcome::Passed && outcome != Outcome::XPassed && outcome != Outcome::Skipped;
-}
-
 } // namespace
 
 BringupStatus bringupStatus(const TestRecord &record, const Expectation &expectation) {

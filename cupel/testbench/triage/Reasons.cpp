@@ -23,10 +23,6 @@ using results::Stage;
 constexpr size_t kMostText = size_t{1} << 20;
 constexpr size_t kMostSummary = 300;
 
-/// Outcomes a check is about where it names none.
-constexpr Outcome kFailing[] = {Outcome::Failed,   Outcome::XFailed,     Outcome::Crashed,
-                                Outcome::TimedOut, Outcome::OutOfMemory, Outcome::Interrupted,
-                                Outcome::NotRun};
 constexpr std::string_view kChecks[] = {"pcc", "pcc-nan", "pcc-not-asserted", "atol", "allclose"};
 
 struct Check {
@@ -354,7 +350,7 @@ template <typename List, typename T> bool holds(const List &list, const T &value
 }
 
 bool matches(const Check &check, const Evidence &evidence, Texts &texts) {
-  if (check.outcomes.empty() ? !holds(kFailing, evidence.outcome)
+  if (check.outcomes.empty() ? !results::needsReason(evidence.outcome)
                              : !holds(check.outcomes, evidence.outcome))
     return false;
   if (!check.stages.empty() && !holds(check.stages, evidence.stage))

@@ -1,16 +1,12 @@
-// Runs operator cases (RFC-0186): torch, in the Python worker, makes the inputs and the expected
-// result and tells which calls it made; these are lowered, compiled and run on the device here, and
-// the results compared. With another backend of torch.compile the device under test is that one,
+// Judges operator cases (RFC-0186): torch, in the Python worker, has made the inputs and the expected
+// result and told which calls it made; these are lowered, compiled and run on the device here, and
+// the results compared. With another backend of torch.compile the device under test was that one,
 // and only the comparison is ours. Used by cupel-worker's serving side.
 #pragma once
 
-#include "cupel/testbench/opcases/Case.h"
 #include "cupel/testbench/worker/Comparators.h"
-#include "cupel/testbench/worker/PythonWorker.h"
+#include "cupel/testbench/worker/SharedTensors.h"
 #include "cupel/testbench/worker/Trials.h"
-
-#include <list>
-#include <memory>
 
 namespace cupel::testbench::worker {
 
@@ -18,36 +14,26 @@ class OpCaseTest {
 public:
   explicit OpCaseTest(Trials &trials) : trials(trials) {}
 
-  /// One test of the suite `opcases`.
+  /// One test of the suite `opcases`, from what the Python worker hands over.
   results::TestRecord run(const Request &request, Progress &progress);
 
 private:
-  struct Kept {
-    std::string path;
-    int64_t modified = 0, size = 0;
-    opcases::CaseFile file;
+  /// What is known of a case here.
+  struct Case {
+    std::string op, model, torch;
+    std::optional<double> rtol, atol;
+    std::vector<tensor::Tensor> given, expected;
   };
-  Result<const opcases::CaseFile *> load(const std::string &path);
-  void compare(const opcases::Case &one, const std::vector<tensor::Tensor> &actual,
-               const std::vector<tensor::Tensor> &expected, results::TestRecord &record);
+  void compare(const Case &one, const std::vector<tensor::Tensor> &actual,
+               results::TestRecord &record);
   /// The calls that torch made, as a workload; nothing where they are refused.
-  std::optional<Prepared> lower(const Request &request, const opcases::Case &one,
-                                const std::string &model,
-                                const std::vector<tensor::Tensor> &inputs,
-                                std::vector<tensor::Tensor> expected, Progress &progress,
+  std::optional<Prepared> lower(const Request &request, Case one, Progress &progress,
                                 results::TestRecord &record);
+  static Comparators comparatorsOf(const Case &one, tensor::DType type);
 
   Trials &trials;
   ProgramReader reader;
-  std::unique_ptr<PythonWorker> python;
-  std::list<Kept> kept; ///< The files read last.
+  SharedTensors shared;
 };
-
-/// How a case's results are judged: its tolerances, else torch's own for the type.
-Comparators comparatorsOf(const opcases::Case &one, tensor::DType type);
-
-/// The device as conditions of cases name it: `cupel?arch=n150` is `cupel`,
-/// `/a/pjrt_plugin_spyre.so` is `spyre`.
-std::string deviceType(std::string_view device);
 
 } // namespace cupel::testbench::worker

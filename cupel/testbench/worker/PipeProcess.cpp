@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/PipeProcess.h"
 
+#include "cupel/support/Process.h"
 #include "cupel/testbench/worker/OwnProcesses.h"
 
 #include <algorithm>
@@ -141,7 +142,7 @@ std::string PipeProcess::lastWords() {
   std::string words;
   if (ended.si_pid != 0)
     words = ended.si_code == CLD_EXITED ? "exit code " + std::to_string(ended.si_status)
-                                        : "killed by signal " + std::to_string(ended.si_status);
+                                        : describeSignal(ended.si_status);
   std::string_view text = said;
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
     text.remove_suffix(1);

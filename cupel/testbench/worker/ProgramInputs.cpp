@@ -1,6 +1,6 @@
 #include "cupel/testbench/worker/ProgramInputs.h"
 
-#include "cupel/cli/ProgramText.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/tensor/Fill.h"
 #include "cupel/tensor/Print.h"
 #include "cupel/tensor/Safetensors.h"
@@ -61,7 +61,7 @@ Result<std::vector<Tensor>> pick(const std::string &path, const std::vector<Valu
 } // namespace
 
 std::string companionFile(const std::string &file, uint32_t part, std::string_view kind) {
-  std::string path = cli::programStem(file) + (part ? "." + std::to_string(part) : "") + "." +
+  std::string path = ir::programStem(file) + (part ? "." + std::to_string(part) : "") + "." +
                      std::string(kind) + ".safetensors";
   return access(path.c_str(), F_OK) == 0 ? path : std::string();
 }

@@ -1,6 +1,6 @@
 #include "cupel/testbench/worker/ProgramReader.h"
 
-#include "cupel/cli/ProgramText.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
@@ -106,11 +106,11 @@ Result<std::string> ProgramReader::load(const std::string &file, uint32_t part,
     if (!contents)
       return contents.error();
     std::string_view bytes = contents->bytes();
-    if (Status checked = cli::checkIsProgram(shown, bytes); !checked)
+    if (Status checked = ir::checkIsProgram(shown, bytes); !checked)
       return checked.error();
     Kept now{file, modified, status.st_size, {}};
-    if (!cli::isBytecode(bytes) && bytes.find(cli::kProgramSeparator) != std::string_view::npos)
-      now.parts = cli::splitPrograms(bytes);
+    if (!ir::isBytecode(bytes) && bytes.find(ir::kProgramSeparator) != std::string_view::npos)
+      now.parts = ir::splitPrograms(bytes);
     else
       now.parts.emplace_back(bytes);
     // A file of one program is not needed again.

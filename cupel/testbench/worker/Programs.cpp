@@ -1,6 +1,6 @@
 #include "cupel/testbench/worker/Programs.h"
 
-#include "cupel/cli/ShapeOption.h"
+#include "cupel/frontends/ShapeOption.h"
 #include "cupel/support/Version.h"
 #include "cupel/tensor/Fill.h"
 #include "cupel/testbench/worker/Comparators.h"
@@ -177,11 +177,11 @@ static void refuse(TestRecord &record, const Error &refusal) {
 /// which they are, and complains of a shape that no model took.
 static Status takeShapes(const Request &request, const frontends::ModelFile &model,
                          frontends::ImportOptions &options, TestRecord &record) {
-  Result<std::map<std::string, tensor::Shape>> shapes = cli::parseShapes(request.shapes);
+  Result<std::map<std::string, tensor::Shape>> shapes = frontends::parseShapes(request.shapes);
   if (!shapes)
     return shapes.error();
   std::vector<frontends::ModelInput> inputs = model.inputs();
-  std::vector<std::string> taken;
+  std::vector<std::string> &taken = record.shapesTaken;
   for (const std::string &text : request.shapes) {
     std::string name = text.substr(0, text.rfind('='));
     if (std::ranges::find(inputs, name, &frontends::ModelInput::name) == inputs.end())
@@ -192,7 +192,7 @@ static Status takeShapes(const Request &request, const frontends::ModelFile &mod
   if (!taken.empty())
     record.notes["shape"] = fmt::format("{}", fmt::join(taken, "; "));
   if (std::string unknown = frontends::describeUnknownInputs(model, *shapes); !unknown.empty())
-    record.notes["shape not taken"] = unknown;
+    record.notes["shape not taken"] = record.shapesNotTaken = unknown;
   return {};
 }
 

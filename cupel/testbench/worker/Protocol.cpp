@@ -60,9 +60,9 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("threads", r.threads);
   visit("memory_limit_bytes", r.memoryLimitBytes);
   visit("arch", r.arch);
-  visit("python", r.python);
   visit("compile_backend", r.compileBackend);
   visit("shapes", r.shapes);
+  visit("tensors", r.tensors);
   visit("keep_folder", r.keep.folder);
   visit("keep_max_bytes", r.keep.maxBytes);
   visit("failed_outcome", r.keep.outcome);
@@ -132,6 +132,16 @@ std::string dump(const Json &json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+constexpr const char *kHandover = "handover";
+
+/// A JSON object with one more field, whose text is JSON already.
+std::string withHandover(std::string object, const std::string &handover) {
+  if (handover.empty())
+    return object;
+  object.pop_back();
+  return object + (object == "{" ? "\"" : ",\"") + kHandover + "\":" + handover + "}";
+}
+
 /// The first three words of a payload's first line, and what follows the line.
 struct Parts {
   std::string_view words[3];
@@ -180,11 +190,12 @@ std::string encode(const Request &request) {
   payload += std::to_string(request.number) + "\n";
   Writer writer;
   requestFields(request, writer);
-  return payload + dump(writer.object);
+  return payload + withHandover(dump(writer.object), request.handover);
 }
 
 std::string encode(const Hello &hello) {
-  return "hello\n" + dump({{"protocol", hello.protocol}, {"worker", hello.worker}});
+  return "hello\n" + dump({{"protocol", hello.protocol}, {"worker", hello.worker},
+                          {"unusable", hello.unusable}});
 }
 
 std::string encode(const StageEntered &stage) {
@@ -196,7 +207,7 @@ std::string encode(const Finished &finished) {
   std::string payload = "result " + std::to_string(finished.number);
   for (pid_t process : finished.kept)
     payload += " " + std::to_string(process);
-  return payload + "\n" + results::toJson(finished.record);
+  return payload + "\n" + withHandover(results::toJson(finished.record), finished.handover);
 }
 
 Result<Request> decodeRequest(std::string_view payload) {
@@ -219,6 +230,8 @@ Result<Request> decodeRequest(std::string_view payload) {
   requestFields(request, reader);
   if (!reader.error.empty())
     return Error{"request " + std::to_string(*of) + ": " + reader.error};
+  if (auto handover = json.find(kHandover); handover != json.end())
+    request.handover = dump(*handover);
   return request;
 }
 
@@ -232,6 +245,7 @@ Result<Reply> decodeReply(std::string_view payload) {
     Reader reader{json};
     reader("protocol", hello.protocol);
     reader("worker", hello.worker);
+    reader("unusable", hello.unusable);
     if (!reader.error.empty())
       return Error{"the worker's hello: " + reader.error};
     return Reply(std::move(hello));
@@ -251,6 +265,11 @@ Result<Reply> decodeReply(std::string_view payload) {
     if (!record)
       return Error{"the worker's result: " + record.message()};
     Finished finished{*of, std::move(*record)};
+    if (parts.body.find(kHandover) != std::string_view::npos) {
+      Json json = Json::parse(parts.body, nullptr, /*allow_exceptions=*/false);
+      if (auto handover = json.find(kHandover); handover != json.end())
+        finished.handover = dump(*handover);
+    }
     std::string_view rest = payload.substr(0, payload.find('\n'));
     rest.remove_prefix(
         std::min(rest.size(), std::string_view("result ").size() + parts.words[1].size()));

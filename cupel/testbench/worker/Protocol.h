@@ -54,9 +54,12 @@ struct Request {
   uint32_t threads = 0;          ///< For the work of one test; 0: as many as there are cores.
   uint64_t memoryLimitBytes = 0; ///< Likewise; 0: no limit.
   std::string arch;              ///< --arch, for conditions of the test.
-  std::string python;            ///< Of tests that need Python: the interpreter, by its path.
   std::string compileBackend;    ///< Of operator cases: `cupel`, or a backend of torch.compile.
   std::vector<std::string> shapes; ///< --shape, as typed: of models, shapes of inputs by name.
+  /// What the runner and the servers before this one made of the test: a JSON object, or empty.
+  std::string handover;
+  /// A file in memory for tensors that one server hands to the next; both map it.
+  std::string tensors;
   KeepRequest keep;                ///< For keep alone.
 };
 
@@ -64,6 +67,8 @@ struct Request {
 struct Hello {
   int protocol = 0;
   std::string worker; ///< Name and version, for messages.
+  /// Why it can serve nothing and ends: a sentence that says what to do; empty where it can.
+  std::string unusable = {};
 };
 
 /// The worker enters a stage of a test.
@@ -79,6 +84,8 @@ struct Finished {
   results::TestRecord record;
   /// Processes that the worker keeps for itself; all others below it are the test's and are ended.
   std::vector<pid_t> kept = {};
+  /// Of a test that passed so far: what the next server needs, a JSON object. Empty: it is over.
+  std::string handover = {};
 };
 
 using Reply = std::variant<Hello, StageEntered, Finished>;

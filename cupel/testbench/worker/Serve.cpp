@@ -148,9 +148,11 @@ int serve(const ServeOptions &options, const Handler &handler) {
     }
     surroundings.resetPeak();
     Progress progress(options.replies, request->number);
-    progress.enter(results::Stage::Load);
+    if (request->handover.empty())
+      progress.enter(results::Stage::Load);
     Finished finished{request->number, handler(*request, progress), {}};
     finished.kept = keptProcesses();
+    finished.handover = std::move(progress.handover);
     results::TestRecord &record = finished.record;
     record.stages = progress.times();
     if (record.lastStage == results::Stage::None)

@@ -20,6 +20,8 @@ public:
 
   void enter(results::Stage stage);
   results::Stage stage() const { return current; }
+  /// What the next server of this test needs, a JSON object.
+  std::string handover;
   /// The stages entered so far with the time spent in them; the last one ends now.
   std::vector<results::StageTime> times() const;
 
@@ -31,7 +33,7 @@ private:
   std::vector<results::StageTime> passed;
 };
 
-/// Runs one test or check of health. Stage Load has been entered. What it returns is completed with
+/// Runs one test or check of health. Stage Load has been entered where the test begins here. What it returns is completed with
 /// stages and memory.
 using Handler = std::function<results::TestRecord(const Request &, Progress &)>;
 

@@ -65,7 +65,8 @@ class OpCases:
         with torch.inference_mode():
             return tensors_in(function(*positional, **named)) or tensors_in(positional) + tensors_in(named)
 
-    def run(self, case: dict[str, Any], backend: str, enter_stage: Callable[[str], None]) -> dict[str, Any]:
+    def run(self, case: dict[str, Any], backend: str, tensors: str, enter_stage: Callable[[str], None]) -> dict[str, Any]:
+        """The outcome; where there is something for the worker to judge, what it needs is in `handover`, its tensors in the file `tensors`."""
         try:
             function = resolve(case["op"])
         except UnknownOperator as error:
@@ -78,11 +79,12 @@ class OpCases:
             return failed("bad_input", str(error))
         except Exception as error:
             return failed("bad_input", f"the inputs cannot be made: {type(error).__name__}: {one_line(error)}")
-        self._shared.clear()
+        self._shared.use(tensors)
         given = tensors_in(positional) + tensors_in(named)
         inputs = [self._shared.put(tensor) for tensor in given]
         copies = None if backend == "cupel" else (cloned(positional), cloned(named))
 
+        enter_stage("reference")
         error = None
         try:
             result, program = run_and_capture(function, positional, named)
@@ -104,7 +106,8 @@ class OpCases:
         if program.may_be_uninitialised and depends_on_uninitialised_memory(lambda: self._again(function, case)):
             return {"outcome": "skipped", "error_class": "uninitialised",
                     "message": "its result is memory that nobody wrote (torch.empty and its like): there is nothing to expect"}
-        capture: dict[str, Any] = {"inputs": inputs + [self._shared.put(tensor) for tensor in program.constants()]}
+        capture: dict[str, Any] = {key: case[key] for key in ("op", "rtol", "atol") if key in case} | {"torch": torch.__version__}
+        capture |= {"inputs": inputs + [self._shared.put(tensor) for tensor in program.constants()]}
         if backend == "cupel":
             try:
                 capture["model"] = json.dumps(program.model(expected))
@@ -123,4 +126,4 @@ class OpCases:
                 copied = tensors_in(copies[0]) + tensors_in(copies[1])
                 actual = [copied[i] for i in places]
             capture["actual"] = [self._shared.put(tensor) for tensor in actual]
-        return {"outcome": "passed", "capture": capture}
+        return {"outcome": "passed", "handover": capture}

@@ -20,16 +20,20 @@ def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class SharedTensors:
-    """Places tensors one after another in a file in memory; `clear` begins anew for the next test."""
+    """Places tensors one after another in the file in memory that a request names; `use` begins anew for the next test."""
 
-    def __init__(self, path: str):
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    def __init__(self) -> None:
+        self._path = ""
+        self._descriptor = -1
         self._size = 0
         self._map: mmap.mmap | None = None
         self._used = 0
 
-    def clear(self) -> None:
+    def use(self, path: str) -> None:
         self._used = 0
+        if path != self._path:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            self._path, self._size, self._map = path, 0, None
 
     def _reserve(self, size: int) -> int:
         begin = (self._used + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT

@@ -1,0 +1,371 @@
+#include "cupel/testbench/session/Session.h"
+
+#include "cupel/results/report/Changes.h"
+#include "cupel/results/report/Reports.h"
+#include "cupel/support/Process.h"
+#include "cupel/support/Version.h"
+#include "cupel/testbench/runner/KilledRuns.h"
+#include "cupel/testbench/session/CaseRequests.h"
+#include "cupel/testbench/triage/Explain.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <thread>
+
+namespace cupel::testbench::session {
+namespace {
+
+namespace fs = std::filesystem;
+using results::KnownTest;
+using results::Store;
+using results::TestRecord;
+using runner::Journal;
+using runner::RunnerOptions;
+using runner::RunOutcome;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Passes what the runner tells on to the reporter, and counts.
+class Telling : public runner::Observer {
+public:
+  explicit Telling(results::Reporter &reporter) : reporter(reporter) {}
+
+  void started(size_t, const TestItem &item, uint32_t slot, uint32_t attempt) override {
+    reporter.testStarted(item.fullName(), slot, attempt);
+  }
+  void stage(size_t, const TestItem &item, uint32_t slot, results::Stage stage) override {
+    reporter.stageEntered(item.fullName(), slot, stage);
+  }
+  void finished(size_t, const TestItem &, const TestRecord &record) override {
+    ++told;
+    reporter.testEnded(record);
+  }
+  void notice(const std::string &text) override { reporter.note(text); }
+  void tick() override { reporter.tick(); }
+
+  size_t told = 0;
+
+private:
+  results::Reporter &reporter;
+};
+
+/// What this run happens in, for those who compare it later.
+std::map<std::string, std::string> environmentNow(uint64_t seed) {
+  std::map<std::string, std::string> environment;
+  environment["cupel"] = version();
+  environment["build"] = buildKind();
+  environment["cpus"] = std::to_string(std::thread::hardware_concurrency());
+  environment["seed"] = std::to_string(seed);
+  std::error_code error;
+  environment["folder"] = fs::current_path(error);
+  utsname names;
+  if (uname(&names) == 0) {
+    environment["host"] = names.nodename;
+    environment["kernel"] = std::string(names.sysname) + " " + names.release;
+  }
+  for (fs::path folder = fs::current_path(error); !folder.empty(); folder = folder.parent_path()) {
+    if (fs::exists(folder / ".git", error)) {
+      Result<CommandOutput> git =
+          runCommand({"git", "-C", folder.string(), "rev-parse", "--short=12", "HEAD"});
+      if (git && git->exitCode == 0)
+        environment["git"] = git->text.substr(0, git->text.find('\n'));
+      break;
+    }
+    if (folder == folder.parent_path())
+      break;
+  }
+  return environment;
+}
+
+/// Where the workers of a run have their folders.
+std::string scratchFolder(const std::string &run) {
+  return fs::temp_directory_path() / ("cupel-run-" + run);
+}
+
+/// How many workers pay for their start. One is the fastest way through a short list of tests whose
+/// server takes long to start and each of which takes next to nothing.
+unsigned workersWorthStarting(const std::vector<TestItem> &items, const RunnerOptions &running) {
+  constexpr double kLongSeconds = 20; // Tests that are known to take long are worth more.
+  double known = 0, workers = 1;
+  for (const TestItem &item : items) {
+    uint32_t each = kindOf(item).testsAWorker;
+    if (!each || running.compileBackend != "cupel")
+      return running.jobs;
+    workers += 1.0 / each;
+    if (auto found = running.forecasts.find(item.fullName()); found != running.forecasts.end())
+      known += found->second.seconds;
+  }
+  return known > kLongSeconds ? running.jobs : unsigned(workers);
+}
+
+/// A sentence for each --shape that no model of the run had an input for.
+std::vector<std::string> shapesNotTaken(const std::vector<std::string> &shapes,
+                                        const std::vector<TestRecord> &records) {
+  std::vector<std::string> sentences;
+  for (const std::string &shape : shapes) {
+    bool taken = false;
+    std::string why;
+    for (const TestRecord &record : records) {
+      taken |= std::ranges::count(record.shapesTaken, shape) != 0;
+      if (why.empty() && !record.shapesNotTaken.empty())
+        why = " (" + record.id + ": " + record.shapesNotTaken + ")";
+    }
+    if (!taken)
+      sentences.push_back(fmt::format("--shape {}: no model of this run took it{}", shape, why));
+  }
+  return sentences;
+}
+
+} // namespace
+
+Result<std::unordered_map<std::string, bool>> succeededBefore(Store &store,
+                                                              const std::string &wanted,
+                                                              const std::string &arch,
+                                                              const std::string &device) {
+  Result<std::string> run = store.resolveRun(wanted);
+  if (!run)
+    return run.error().within("-R");
+  // The last run may have been of a few tests only: the others are no news because of that.
+  Result<std::vector<KnownTest>> known = store.known(arch, device);
+  if (!known)
+    return known.error().within("-R");
+  std::unordered_map<std::string, bool> succeeded;
+  for (const KnownTest &test : *known)
+    succeeded[test.fullName()] = !results::isBad(test.outcome);
+  if (wanted != "latest") {
+    Result<std::vector<results::OutcomeRow>> rows = store.outcomes(*run);
+    if (!rows)
+      return rows.error().within("-R");
+    for (const results::OutcomeRow &row : *rows)
+      succeeded[row.fullName()] = !results::isBad(row.outcome);
+  }
+  return succeeded;
+}
+
+Status Session::useResults(const std::string &folder) {
+  options.results = folder;
+  std::error_code error;
+  fs::create_directories(folder + "/journals", error);
+  if (error)
+    return Error{folder + ": " + error.message() + " (--results names another folder)"};
+  return {};
+}
+
+/// A store that cannot be used costs its memory of this run, never the run: the journal stays.
+void Session::openStore() {
+  Result<Store> opened = Store::open(options.results);
+  if (!opened)
+    return options.say("the results store cannot be used, outcomes go to the journal only: " +
+                       opened.message());
+  store = std::move(*opened);
+  // Runs that were killed are part of what is known.
+  if (auto imported = store->importPending(); !imported)
+    options.say(imported.message());
+}
+
+void Session::learn() {
+  if (!store)
+    return;
+  Result<std::vector<KnownTest>> read = store->known(options.collect.arch, options.device);
+  if (read)
+    known = std::move(*read);
+  else
+    options.say("what earlier runs taught cannot be read: " + read.message());
+}
+
+Result<std::vector<TestItem>> Session::select() {
+  matrix::CollectOptions collect = options.collect;
+  if (!options.repeat.empty() && !only) {
+    if (!store)
+      return Error{"-R needs the results store"};
+    auto succeeded = succeededBefore(*store, options.repeat, collect.arch, options.device);
+    if (!succeeded)
+      return succeeded.error();
+    collect.succeededBefore = std::move(*succeeded);
+  }
+  std::unordered_map<std::string, double> seconds;
+  for (const KnownTest &test : known)
+    if (test.seconds > 0)
+      seconds[test.fullName()] = test.seconds;
+  collect.knownSeconds = [&](const std::string &name) -> std::optional<double> {
+    auto found = seconds.find(name);
+    return found == seconds.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (only) {
+    // What was selected is selected still, whatever happened since.
+    collect.only = only;
+    collect.shards = 1;
+    collect.shard = 0;
+  }
+  Result<matrix::Collection> collection = matrix::collect(collect);
+  if (!collection)
+    return collection.error();
+  options.remark(*collection);
+  collectionErrors = collection->errors.size();
+  if (collection->size() == 0)
+    nothingSelected =
+        collection->found && collect.succeededBefore
+            ? fmt::format("nothing selected: of {} tests that were found all that are meant "
+                          "succeeded when they last ran, and none is new",
+                          collection->found)
+        : collection->found
+            ? fmt::format("nothing selected: of {} tests that were found none is meant",
+                          collection->found)
+            : "nothing selected: no tests were found (give a PATH, or see cupel run --help)";
+  return collection->items();
+}
+
+Ending Session::begin(SessionOptions given) {
+  options = std::move(given);
+  if (Status status = useResults(options.results); !status)
+    return {kExitUsage, status.message()};
+  for (const runner::KilledRun &run : runner::closeKilledRuns(options.results + "/journals")) {
+    std::error_code ignored;
+    fs::remove_all(scratchFolder(run.id), ignored);
+    options.say(fmt::format("run {} was killed: {} of its tests count as interrupted, {} as not "
+                            "run (cupel run --resume {} goes on with it)",
+                            run.id, run.interrupted, run.notRun, run.id));
+  }
+  openStore();
+  learn();
+  Result<std::vector<TestItem>> items = select();
+  if (!items)
+    return {kExitUsage, items.message()};
+  if (items->empty())
+    return {kExitNothingSelected, nothingSelected};
+  info.startedAt = now();
+  info.id = results::newRunId(info.startedAt);
+  info.commandLine = options.commandLine;
+  info.arch = options.collect.arch;
+  info.device = options.device;
+  info.selected = uint32_t(items->size());
+  info.environment = environmentNow(options.running.seed);
+  std::vector<std::string> names;
+  names.reserve(items->size());
+  for (const TestItem &item : *items)
+    names.push_back(item.fullName());
+  Result<std::unique_ptr<Journal>> created =
+      Journal::create(options.results + "/journals/" + info.id + ".jsonl", info, names);
+  if (!created)
+    return {kExitUsage, created.message()};
+  journal = std::move(*created);
+  return go(std::move(*items), {});
+}
+
+Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, TestRecord> done) {
+  RunnerOptions &running = options.running;
+  std::vector<std::string> reasonFiles = options.reasons;
+  if (std::string file = triage::defaultReasonsFile(); !file.empty())
+    reasonFiles.insert(reasonFiles.begin(), file);
+  Result<triage::ReasonTable> reasons = triage::ReasonTable::load(reasonFiles);
+  if (!reasons)
+    return {kExitUsage, reasons.message()};
+  running.complete = [&](TestRecord &record, const TestItem &item) {
+    triage::explain(record, item.expectation, *reasons);
+  };
+  CaseRequests cases(running.compileBackend, running.arch);
+  running.prepare = [&](const TestItem &item, const std::string &device) {
+    return cases.prepare(item, device);
+  };
+  running.scratchFolder = scratchFolder(info.id);
+  if (options.keepByDefault) {
+    running.keep = *options.keepByDefault;
+    running.keep.folder =
+        fs::absolute(options.results).lexically_normal().string() + "/failed/" + info.id;
+  }
+  for (const KnownTest &test : known)
+    if (test.seconds > 0)
+      running.forecasts[test.fullName()] = {.seconds = test.seconds,
+                                            .memoryBytes = test.peakMemoryBytes};
+  if (options.chooseJobs)
+    running.jobs = std::min(running.jobs, workersWorthStarting(items, running));
+  reporter = options.makeReporter(info);
+  reporter->runStarted(info);
+  for (const TestItem &item : items)
+    if (auto found = done.find(item.fullName()); found != done.end())
+      reporter->testEnded(found->second);
+  Telling telling(*reporter);
+  telling.told = done.size();
+  // While tests run, the runner heeds it. What comes after is short and must not be torn apart.
+  std::signal(SIGINT, SIG_IGN);
+  Result<RunOutcome> outcome = runner::run(items, running, journal.get(), telling, done);
+  if (!outcome) {
+    reporter->note(outcome.message());
+    return {kExitUnaccounted, outcome.message()};
+  }
+  return finish(std::move(*outcome), telling.told, items.size());
+}
+
+Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
+  bool bad = false;
+  for (const TestRecord &record : outcome.records)
+    bad |= results::isBad(record.outcome);
+  bool complete = told == selected && !outcome.stoppedAtOnce;
+  bad |= collectionErrors != 0; // A test that could not be read has not passed.
+  ExitCode code = !complete ? kExitUnaccounted : bad ? kExitFailure : kExitSuccess;
+  if (std::vector<std::string> unused = shapesNotTaken(options.running.shapes, outcome.records);
+      complete && !unused.empty()) {
+    for (const std::string &sentence : unused)
+      reporter->note(sentence);
+    // What was asked for has not been done.
+    if (code == kExitSuccess)
+      code = kExitUsage;
+  }
+  info.exitCode = code;
+  // Stopped at once, the run has not ended: it can be resumed.
+  if (complete) {
+    info.endedAt = now();
+    journal->ended(info);
+  }
+  if (Status status = journal->flush(); !status)
+    return {kExitUnaccounted, status.message()};
+  if (store)
+    if (auto imported = store->importJournal(journal->path()); !imported)
+      reporter->note("the results store could not take the run, its journal is kept (" +
+                     journal->path() + "): " + imported.message());
+  if (!complete) {
+    reporter.reset(); // Takes its bar away, and not what is said next.
+    return {.code = kExitUnaccounted,
+            .note = fmt::format("{} of {} tests have an outcome; 'cupel run --resume' goes on",
+                                told, selected)};
+  }
+  std::vector<results::OutcomeRow> rows;
+  rows.reserve(outcome.records.size());
+  for (const TestRecord &record : outcome.records)
+    rows.push_back(results::briefly(record, info.id));
+  std::erase_if(known, [&](const KnownTest &test) { return test.run == info.id; });
+  results::RunChanges changes = results::compareWithKnown(known, rows);
+  const results::RunChanges *shown = known.empty() ? nullptr : &changes;
+  reporter->runEnded(info, shown);
+  Ending ending{code};
+  if (Status status = writeReports(outcome.records, shown); !status)
+    ending = {code == kExitSuccess ? kExitUsage : code, status.message()};
+  return ending;
+}
+
+/// All that can be written are; the error is the first.
+Status Session::writeReports(const std::vector<TestRecord> &records,
+                             const results::RunChanges *changes) {
+  results::RecordSource source = results::recordsIn(records);
+  Status first;
+  auto report = [&](const std::string &path, auto &&write) {
+    if (path.empty())
+      return;
+    if (Status status = results::writeReportFile(path, write); !status && first)
+      first = status;
+  };
+  report(options.junit, [&](std::ostream &out) { return results::writeJUnit(out, info, source); });
+  report(options.json, [&](std::ostream &out) { return results::writeJson(out, info, source); });
+  report(options.markdown, [&](std::ostream &out) {
+    return results::writeMarkdown(out, info, source, changes);
+  });
+  return first;
+}
+
+} // namespace cupel::testbench::session

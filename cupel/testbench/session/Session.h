@@ -1,0 +1,99 @@
+// One run of tests, whoever started it: collects, runs, journals, stores and reports, and says how
+// that ended. `cupel run` hands it its options as a value. It reads no command line, prints nothing
+// but through the reporter it is given and the remarks of `say`, and links no MLIR.
+#pragma once
+
+#include "cupel/results/report/Reporter.h"
+#include "cupel/results/store/Store.h"
+#include "cupel/support/Error.h"
+#include "cupel/testbench/matrix/Collect.h"
+#include "cupel/testbench/runner/Journal.h"
+#include "cupel/testbench/runner/Runner.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace cupel::testbench::session {
+
+struct SessionOptions {
+  /// Which tests; without what only the store knows.
+  matrix::CollectOptions collect;
+  /// How they run; likewise.
+  runner::RunnerOptions running;
+  bool chooseJobs = false; ///< So many workers as pay for their start, at most `running.jobs`.
+  std::string repeat;      ///< -R: empty, or the run whose failures are wanted.
+  std::string device;      ///< The devices as one text, by which outcomes are remembered.
+  std::string results;     ///< Folder of the results store.
+  std::string junit, json, markdown; ///< Reports to write; empty: none.
+  std::vector<std::string> reasons;  ///< Files of failure reasons besides those that ship.
+  std::vector<std::string> commandLine;
+  /// Where set, failed tests are kept within these limits in the results folder.
+  std::optional<runner::KeepOptions> keepByDefault;
+
+  /// Whom to tell what happens in the run.
+  std::function<std::unique_ptr<results::Reporter>(const results::RunInfo &)> makeReporter;
+  /// What belongs to no run: a store that cannot be used, a run that was killed.
+  std::function<void(const std::string &line)> say;
+  /// What collecting had to say.
+  std::function<void(const matrix::Collection &)> remark;
+};
+
+/// How it ended: the exit code, and what the reporter has not told already.
+struct Ending {
+  ExitCode code = kExitSuccess;
+  std::string error = {}; ///< What went wrong.
+  std::string note = {};  ///< What else to say.
+};
+
+/// The options of a run again, from the command line that it was begun with; nothing where that
+/// cannot be followed any more, which has then been told.
+using ReadOptions =
+    std::function<std::optional<SessionOptions>(const std::vector<std::string> &commandLine)>;
+
+/// Where a run has its files, and which one is to go on.
+struct ResumeRequest {
+  std::string results; ///< Folder of the results store.
+  std::string run;     ///< Its id, or how that begins; empty: the newest that is not done.
+  std::function<void(const std::string &line)> say;
+};
+
+class Session {
+public:
+  Ending begin(SessionOptions given);
+  /// Goes on with a run that was killed or interrupted, as it was begun and from where it was.
+  Ending resume(const ResumeRequest &request, const ReadOptions &read);
+
+private:
+  Status useResults(const std::string &folder);
+  void openStore();
+  void learn();
+  Result<std::vector<TestItem>> select();
+  Ending go(std::vector<TestItem> items, std::unordered_map<std::string, results::TestRecord> done);
+  Ending finish(runner::RunOutcome outcome, size_t told, size_t selected);
+  Status writeReports(const std::vector<results::TestRecord> &records,
+                      const results::RunChanges *changes);
+
+  SessionOptions options;
+  std::optional<results::Store> store;
+  std::vector<results::KnownTest> known;
+  std::optional<std::vector<std::string>> only; ///< Of a resumed run: what was selected.
+  std::string nothingSelected;                  ///< Why there is nothing to run.
+  size_t collectionErrors = 0;                  ///< Files that could not be read.
+  results::RunInfo info;
+  std::unique_ptr<runner::Journal> journal;
+  std::unique_ptr<results::Reporter> reporter;
+};
+
+/// What -R `wanted` leaves out: by full name, whether a test succeeded when it last had an outcome
+/// on this architecture and device; where a run is named rather than `latest`, in that run first. A
+/// test it has nothing on is new.
+Result<std::unordered_map<std::string, bool>> succeededBefore(results::Store &store,
+                                                              const std::string &wanted,
+                                                              const std::string &arch,
+                                                              const std::string &device);
+
+} // namespace cupel::testbench::session

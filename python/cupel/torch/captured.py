@@ -1,0 +1,370 @@
+"""A model as programs of ATen calls: one graph by torch.export where that works, torch.compile's graphs where it does not.
+
+Each graph comes with the tensors it runs on and what torch makes of them, and so is a workload of its own. What is random in a
+graph (dropout in training, noise) becomes an input that holds what torch drew, so that a device computes with the same numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch._functorch.aot_autograd import make_boxed_func
+
+from cupel.torch.program import Program, make_program
+from cupel.torch.structure import Flat
+
+# Graphs a model may fall into before it counts as not captured.
+MAX_GRAPHS = 64
+
+
+# Reading a number, views and copies: with nothing else in it a graph computes nothing.
+_NO_COMPUTATION = ("item", "_local_scalar_dense", "is_nonzero", "detach", "alias", "clone", "empty", "lift_fresh", "lift_fresh_copy", "view", "reshape", "_unsafe_view", "select",
+                   "slice", "unbind", "as_strided", "to", "_to_copy", "copy_", "t", "squeeze", "unsqueeze", "expand", "permute", "getitem")
+
+
+class NotCaptured(Exception):
+    """No graph holds the whole computation; the message says why."""
+
+
+@dataclass
+class Graph:
+    """One graph, the tensors it takes, by position, and what it gives for them."""
+
+    program: Program
+    inputs: list[torch.Tensor]
+    input_names: list[str]
+    expected: list[torch.Tensor]
+    computes: bool = True
+    """Otherwise it only moves what came in, and would pass on any device."""
+    calls: int = 1
+
+
+@dataclass
+class Capture:
+    graphs: list[Graph]
+    method: str
+    """`export` or `compile`."""
+    refusal: str = ""
+    """Why torch.export did not do, where it did not."""
+    breaks: list[str] = field(default_factory=list)
+    """Why torch.compile began new graphs, each reason once."""
+    outside: dict[str, int] = field(default_factory=dict)
+    """Operators that ran between the graphs, which no device sees, and how often."""
+
+
+def one_line(error: BaseException, limit: int = 600) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:limit]}" if text else type(error).__name__
+
+
+# --- graphs ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _is_random(node: torch.fx.Node) -> bool:
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload) or torch.Tag.nondeterministic_seeded not in node.target.tags:
+        return False
+    schema = node.target._schema.arguments
+    given = {argument.name: argument.default_value for argument in schema if argument.has_default_value()}
+    given |= {argument.name: value for argument, value in zip(schema, node.args)} | dict(node.kwargs)
+    # Outside training, or with nothing to drop, these only copy.
+    is_off = any(given.get(name) is False for name in ("train", "training")) or any(given.get(name) == 0 for name in ("p", "dropout_p", "dropout"))
+    return not is_off
+
+
+def _is_computation(node: torch.fx.Node) -> bool:
+    name = node.target._schema.name.rpartition("::")[2] if isinstance(node.target, torch._ops.OpOverload) else getattr(node.target, "__name__", "")
+    return node.op == "call_function" and name not in _NO_COMPUTATION
+
+
+class _Drawn(torch.fx.Interpreter):
+    """Runs a graph and keeps what its random calls drew."""
+
+    def __init__(self, module: torch.fx.GraphModule):
+        super().__init__(module, garbage_collect_values=True)
+        self.values: dict[torch.fx.Node, Any] = {}
+
+    def run_node(self, n: torch.fx.Node) -> Any:
+        result = super().run_node(n)
+        if _is_random(n):
+            self.values[n] = result
+        return result
+
+
+def _replace_dropout(node: torch.fx.Node, mask: torch.fx.Node) -> None:
+    """What is drawn is the mask alone: the values still come from the graph."""
+    graph, (x, probability), like = node.graph, node.args[:2], node.meta["val"][0]
+    with graph.inserting_before(node):
+        kept = graph.call_function(torch.ops.aten._to_copy.default, (mask,), {"dtype": like.dtype})
+        chosen = graph.call_function(torch.ops.aten.mul.Tensor, (x, kept))
+        scaled = graph.call_function(torch.ops.aten.mul.Tensor, (chosen, 0.0 if probability == 1 else 1 / (1 - probability)))
+    for made in (kept, chosen, scaled):
+        made.meta["val"] = like
+    for user in list(node.users):
+        user.replace_all_uses_with(scaled if user.args[1] == 0 else mask)
+        graph.erase_node(user)
+
+
+def lift_random(module: torch.fx.GraphModule, inputs: list[torch.Tensor], rewind: Callable[[], Any]) -> tuple[list[torch.Tensor], list[str]]:
+    """Turns random calls into inputs, after the others; their values as torch drew them, once its generator is rewound."""
+    random = [node for node in module.graph.nodes if _is_random(node)]
+    if not random:
+        return [], []
+    drawn = _Drawn(module)
+    rewind()
+    with torch.no_grad():
+        drawn.run(*[tensor.clone() for tensor in inputs])
+    graph, tensors, names = module.graph, [], []
+    place = next(node for node in graph.nodes if node.op != "placeholder")
+
+    def lifted(value: torch.Tensor, like: Any) -> torch.fx.Node:
+        with graph.inserting_before(place):
+            node = graph.placeholder(f"drawn_{len(tensors)}")
+        node.meta["val"] = like
+        tensors.append(value)
+        names.append(node.name)
+        return node
+
+    for node in random:
+        value, like = drawn.values[node], node.meta["val"]
+        if isinstance(value, torch.Tensor):
+            node.replace_all_uses_with(lifted(value, like))
+        elif node.target is torch.ops.aten.native_dropout.default:
+            _replace_dropout(node, lifted(value[1], like[1]))
+        else:
+            for user in list(node.users):
+                if user.target is not operator.getitem:
+                    raise NotCaptured(f"{node.target} gives several tensors that {user.target} takes as one")
+                user.replace_all_uses_with(lifted(value[user.args[1]], user.meta["val"]))
+                graph.erase_node(user)
+        graph.erase_node(node)
+    module.recompile()
+    return tensors, names
+
+
+def merge_equal_inputs(graph: torch.fx.Graph, inputs: list[torch.Tensor], names: list[str], arguments: int) -> None:
+    """Tied weights are one input, and weights that nothing reads are none; the model's arguments stay as they are."""
+    nodes = [node for node in graph.nodes if node.op == "placeholder"]
+    first: dict[tuple[Any, ...], torch.fx.Node] = {}
+    for node, tensor in list(zip(nodes, inputs, strict=True))[arguments:]:
+        if tensor.numel():
+            same = first.setdefault((tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()), node)
+            if same is not node:
+                node.replace_all_uses_with(same)
+    dropped = {i for i, node in enumerate(nodes) if i >= arguments and not node.users}
+    for i in dropped:
+        graph.erase_node(nodes[i])
+    for column in (inputs, names):
+        column[:] = [value for i, value in enumerate(column) if i not in dropped]
+
+
+_ASSERTIONS = ("aten::_assert_scalar", "aten::_assert_async", "aten::_assert_tensor_metadata", "aten::sym_constrain_range", "aten::sym_constrain_range_for_size",
+               "aten::_functional_assert_async", "aten::_functional_sym_constrain_range")
+
+
+def drop_assertions(graph: torch.fx.Graph) -> None:
+    """On these very inputs they held; what only they need goes too."""
+    for node in reversed(list(graph.nodes)):
+        if isinstance(node.target, torch._ops.OpOverload) and node.target._schema.name in _ASSERTIONS and not node.users:
+            graph.erase_node(node)
+    graph.eliminate_dead_code()
+
+
+def keep_results(module: torch.fx.GraphModule, kept: Sequence[int]) -> None:
+    """Leaves only these results, in this order, and nothing that none of them needs."""
+    output = next(node for node in module.graph.nodes if node.op == "output")
+    output.args = (tuple(output.args[0][i] for i in kept),)
+    module.graph.eliminate_dead_code()
+    module.recompile()
+
+
+# --- torch.export ------------------------------------------------------------------------------------------------------------------------
+
+
+def refuse_symbols(graph: torch.fx.Graph) -> None:
+    """All inputs are given, so a size that is still a symbol depends on data: no device compiles that, but graphs around it can be."""
+    for node in graph.nodes:
+        value = node.meta.get("val")
+        sizes = value.shape if isinstance(value, torch.Tensor) else (value,)
+        if any(isinstance(size, (torch.SymInt, torch.SymBool, torch.SymFloat)) for size in sizes):
+            place = str(node.meta.get("stack_trace", "")).strip().splitlines()
+            raise NotCaptured(f"a size that {node.target} gives depends on data" + (f" ({place[-2].strip()})" if len(place) > 1 else ""))
+
+
+def _exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
+    given = flat.inputs
+    program = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).run_decompositions({})
+    from torch.export.graph_signature import InputKind, OutputKind
+
+    state = {**program.state_dict, **program.constants}
+    users = iter(given)
+    weights: list[tuple[str, torch.Tensor]] = []
+    arguments: list[tuple[str, torch.Tensor]] = []
+    order = []
+    for spec in program.graph_signature.input_specs:
+        is_user = spec.kind == InputKind.USER_INPUT
+        name, value = next(users) if is_user else (str(spec.target), state[spec.target])
+        if not isinstance(value, torch.Tensor):
+            raise NotCaptured(f"the graph takes the {type(value).__name__} '{name}', which is no tensor")
+        (arguments if is_user else weights).append((name, value))
+        order.append(is_user)
+    module = program.graph_module
+    nodes = [node for node in module.graph.nodes if node.op == "placeholder"]
+    # The model's arguments come first: they are what differs from call to call.
+    place = nodes[0]
+    for node, is_user in zip(nodes, order, strict=True):
+        if is_user and node is not place:
+            place.prepend(node)
+        elif is_user:
+            place = place.next
+    names, inputs = (list(column) for column in zip(*(arguments + weights), strict=True)) if arguments or weights else ([], [])
+    names = [name.removeprefix("model.") if i >= len(arguments) else name for i, name in enumerate(names)]
+    inputs = [tensor.detach() for tensor in inputs]
+    kept = [i for i, spec in enumerate(program.graph_signature.output_specs) if spec.kind == OutputKind.USER_OUTPUT]
+    drop_assertions(module.graph)
+    refuse_symbols(module.graph)
+    drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
+    keep_results(module, kept)
+    merge_equal_inputs(module.graph, inputs := inputs + drawn, names := names + drawn_names, len(arguments))
+    made = make_program(module)
+    if len([one for one in made.outputs if isinstance(one, torch.Tensor)]) != len(expected):
+        raise NotCaptured(f"torch.export gives {len(made.outputs)} results where the model gives {len(expected)}")
+    constants = [constant.detach() for constant in made.constants]
+    return Graph(made, inputs + constants, names + [f"constant_{i}" for i in range(len(constants))], expected)
+
+
+# --- torch.compile -----------------------------------------------------------------------------------------------------------------------
+
+
+class _Recorder:
+    """A compiler that compiles nothing: it keeps each graph with the tensors of its first call."""
+
+    def __init__(self, weights: Sequence[torch.Tensor]) -> None:
+        self.graphs: list[Graph | None] = []
+        self._weights = {weight.data_ptr() for weight in weights}  # These stay as they are, and are not copied.
+
+    def __call__(self, module: torch.fx.GraphModule, examples: Sequence[Any]) -> Callable[..., Any]:
+        if len(self.graphs) >= MAX_GRAPHS:
+            raise NotCaptured(f"it falls into more than {MAX_GRAPHS} graphs")
+        index = len(self.graphs)
+        self.graphs.append(None)
+
+        def call(*given: Any) -> Any:
+            with torch.autograd.profiler.record_function(_GRAPH):
+                return run(*given)
+
+        def run(*given: Any) -> Any:
+            if (known := self.graphs[index]) is not None:
+                known.calls += 1
+                return module(*given)
+            if any(not isinstance(value, torch.Tensor) for value in given):
+                raise NotCaptured("a graph takes numbers that change from call to call")
+            inputs = [value.detach() if value.data_ptr() in self._weights else value.detach().clone() for value in given]
+            state = torch.get_rng_state()
+            results = module(*given)
+            expected = [result.detach().clone() for result in results if isinstance(result, torch.Tensor)]
+            names = [node.name for node in module.graph.nodes if node.op == "placeholder"]
+            own = torch.fx.Graph()
+            own.output(own.graph_copy(module.graph, {}))
+            copy = torch.fx.GraphModule(module, own)
+            after = torch.get_rng_state()
+            drawn, drawn_names = lift_random(copy, inputs, lambda: torch.set_rng_state(state))
+            torch.set_rng_state(after)
+            made = make_program(copy)
+            constants = [constant.detach() for constant in made.constants]
+            self.graphs[index] = Graph(made, inputs + drawn + constants, names + drawn_names + [f"constant_{i}" for i in range(len(constants))], expected,
+                                       any(_is_computation(node) for node in copy.graph.nodes))
+            return results
+
+        return make_boxed_func(call)
+
+
+@contextlib.contextmanager
+def _static_dynamo() -> Iterator[None]:
+    """Everything a number, every failure told: a part that silently ran elsewhere would pass for tested."""
+    with torch._dynamo.config.patch(assume_static_by_default=True, automatic_dynamic_shapes=False, recompile_limit=MAX_GRAPHS, accumulated_recompile_limit=4 * MAX_GRAPHS,
+                                    fail_on_recompile_limit_hit=True, suppress_errors=False, verbose=False):
+        torch._dynamo.reset()
+        try:
+            yield
+        finally:
+            torch._dynamo.reset()
+
+
+_GRAPH = "cupel.graph"
+
+
+def _operators_outside(events: Any) -> dict[str, int]:
+    """The outermost operators that ran in no graph."""
+    found: dict[str, int] = {}
+    for event in events:
+        name, parent = event.name.removeprefix("aten::"), event.cpu_parent
+        if name == event.name or name in _NO_COMPUTATION:
+            continue
+        while parent is not None and parent.name != _GRAPH and not parent.name.startswith("aten::"):
+            parent = parent.cpu_parent
+        if parent is None:
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _compiled(flat: Flat, seed: int) -> tuple[list[Graph], list[torch.Tensor], list[str], dict[str, int]]:
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._dynamo.utils import counters
+
+    recorder = _Recorder(list(flat.parameters()))
+    backend = aot_autograd(fw_compiler=recorder, inference_compiler=recorder, decompositions=torch._decomp.core_aten_decompositions())
+    with _static_dynamo():
+        counters["graph_break"].clear()
+        torch.manual_seed(seed)
+        compiled = torch.compile(flat, backend=backend, dynamic=False)
+        with torch.no_grad():
+            results = compiled(*[tensor.clone() for _, tensor in flat.inputs])
+            calls = [graph.calls for graph in recorder.graphs if graph is not None]
+            # Once more, now that nothing is compiled: what runs outside the graphs is told apart from compiling them.
+            with torch.autograd.profiler.profile() as profile:
+                compiled(*[tensor.clone() for _, tensor in flat.inputs])
+        breaks = [" ".join(str(reason).split())[:200] for reason in counters["graph_break"]]
+    for graph, count in zip((graph for graph in recorder.graphs if graph is not None), calls, strict=False):
+        graph.calls = count
+    graphs = [graph for graph in recorder.graphs if graph is not None and graph.expected]
+    outside = _operators_outside(profile.function_events)
+    if not any(graph.computes for graph in graphs):
+        raise NotCaptured("torch.compile finds no graph in it that computes anything" + (f"; outside of graphs run {', '.join(outside)}" if outside else ""))
+    return graphs, list(results), breaks, outside
+
+
+def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
+    """The model's graphs. `expected` is what it gives when run eagerly, after seeding with `seed`."""
+    with torch.no_grad():
+        try:
+            return Capture([_exported(flat, expected, seed)], "export")
+        except Exception as error:
+            refusal = one_line(error)
+    try:
+        graphs, results, breaks, outside = _compiled(flat, seed)
+    except Exception as error:
+        raise NotCaptured(f"torch.export: {refusal}; torch.compile: {one_line(error)}") from error
+    differing = _first_difference(results, expected)
+    if differing:
+        raise NotCaptured(f"torch.export: {refusal}; the graphs of torch.compile give another result than the model: {differing}")
+    return Capture(graphs, "compile", refusal, breaks, outside)
+
+
+def _first_difference(results: list[torch.Tensor], expected: list[torch.Tensor]) -> str:
+    """Graphs that do not make the model's result when torch itself runs them would be a test of something else."""
+    if len(results) != len(expected):
+        return f"{len(results)} tensors, not {len(expected)}"
+    for i, (one, other) in enumerate(zip(results, expected, strict=True)):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return f"result {i} is {one.dtype}{list(one.shape)}, not {other.dtype}{list(other.shape)}"
+        if not one.is_floating_point():
+            continue  # Integers may follow from floats that round otherwise; their own comparison comes later.
+        a, b = one.double().flatten(), other.double().flatten()
+        if a.numel() and not torch.allclose(a, b, rtol=0.02, atol=0.02 * max(float(b.abs().nan_to_num(0, 0, 0).max()), 1e-6), equal_nan=True):
+            return f"result {i} is off by {float((a - b).abs().max()):.3g}"
+    return ""

@@ -1,0 +1,78 @@
+"""Forward and backward of a model as one graph: its output and the gradient of each parameter, for a gradient of the output.
+
+What is random in training (dropout) is an input that holds what torch drew, as everywhere (captured.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from cupel.torch.captured import Capture, Graph, NotCaptured, drop_assertions, keep_results, lift_random, merge_equal_inputs, one_line, refuse_symbols
+from cupel.torch.program import make_program
+from cupel.torch.structure import Flat
+
+
+_PREFIX = "model.model."  # From the step to the flat model, and from there to the model.
+
+
+class _Step(torch.nn.Module):
+    """A loss whose gradient by the model's output is exactly the last argument, and that output."""
+
+    def __init__(self, model: torch.nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        (output,) = self.model(*values[:-1])
+        return (output * values[-1]).sum(), output.detach()
+
+
+def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int) -> Capture:
+    """`names`: the parameters that have a gradient in eager torch, in the order of `expected` behind the output."""
+    try:
+        return Capture([_joint(flat, gradient, names, expected, seed)], "export")
+    except NotCaptured:
+        raise
+    except Exception as error:
+        raise NotCaptured(f"torch.export of forward and backward: {one_line(error)}") from error
+
+
+def _joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int) -> Graph:
+    from torch._functorch.aot_autograd import aot_export_module
+
+    given = flat.inputs
+    with torch.enable_grad():
+        exported = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).module()
+        step = _Step(exported)
+        theirs = dict(step.named_parameters(remove_duplicate=False))
+        # Parameters by the names that the model has for them; of tied ones it has one.
+        ours = {id(parameter): name for name, parameter in flat.model.named_parameters()}
+        called = {name: ours.get(id(parameter), name.removeprefix(_PREFIX)) for name, parameter in theirs.items()}
+        for name, parameter in theirs.items():
+            parameter.requires_grad_(called[name] in names)
+        tensors = [*(tensor for _, tensor in given), gradient]
+        module, signature = aot_export_module(step, tensors, trace_joint=True, output_loss_index=0, decompositions=torch._decomp.core_aten_decompositions())
+    results = list(next(node for node in module.graph.nodes if node.op == "output").args[0])
+    by_name = {str(result): i for i, result in enumerate(results) if result is not None}
+    place = {called[name]: by_name[result] for result, name in signature.backward_signature.gradients_to_parameters.items() if result in by_name}
+    if set(place) != set(names):
+        raise NotCaptured("CPU and graph have different None grad parameters: " + ", ".join(sorted(set(place) ^ set(names))[:8]))
+    output = by_name[signature.user_outputs[1]]  # The loss is the first.
+    state = {**dict(step.named_buffers(remove_duplicate=False)), **theirs}
+    users = iter([*given, ("output gradient", gradient)])
+    inputs, input_names = [], []
+    for node in (node for node in module.graph.nodes if node.op == "placeholder"):
+        target = signature.inputs_to_parameters.get(node.name) or signature.inputs_to_buffers.get(node.name)
+        name, value = (target.removeprefix(_PREFIX), state[target]) if target else next(users)
+        inputs.append(value.detach())
+        input_names.append(name)
+    drop_assertions(module.graph)
+    refuse_symbols(module.graph)
+    drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
+    keep_results(module, [output, *(place[name] for name in names)])
+    merge_equal_inputs(module.graph, inputs := inputs + drawn, input_names := input_names + drawn_names, 0)
+    made: Any = make_program(module)
+    constants = [constant.detach() for constant in made.constants]
+    return Graph(made, inputs + constants, input_names + [f"constant_{i}" for i in range(len(constants))], expected)

@@ -1,0 +1,168 @@
+"""The tensors inside whatever a model takes or gives: containers, mappings, dataclasses, outputs of libraries, key-value caches, plain objects.
+
+Used to hand a model to torch's exporters, which know few of these types: tensors go in and come out as flat lists, everything
+else is fixed. Never changes what it is given.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import copy
+import dataclasses
+import enum
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+_MAX_DEPTH = 12
+# What never holds tensors that are a model's arguments or results, however deep one looks.
+_OPAQUE = (str, bytes, int, float, complex, bool, type(None), type, enum.Enum, types.ModuleType, types.FunctionType, types.MethodType,
+           types.BuiltinFunctionType, torch.nn.Module, torch.dtype, torch.device, torch.Generator)
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    """The fields of an object, in the order it declares them."""
+    if dataclasses.is_dataclass(value):
+        declared = [field.name for field in dataclasses.fields(value) if hasattr(value, field.name)]
+        return [(name, getattr(value, name)) for name in declared]
+    if hasattr(value, "__dict__"):
+        return list(vars(value).items())
+    slots = [name for kind in type(value).__mro__ for name in ([kind.__slots__] if isinstance(kind.__dict__.get("__slots__"), str) else kind.__dict__.get("__slots__", ()))]
+    return [(name, getattr(value, name)) for name in slots if hasattr(value, name)]
+
+
+def is_cache_layer(value: Any) -> bool:
+    """One layer of a key-value cache: what it holds for the next step are its keys and values, and the rest is bookkeeping."""
+    return not isinstance(value, _OPAQUE) and isinstance(getattr(value, "keys", None), torch.Tensor) and isinstance(getattr(value, "values", None), torch.Tensor)
+
+
+def children(value: Any, is_result: bool = False) -> list[tuple[Any, Any]] | None:
+    """What a value is made of, by key; None for a leaf. Of a result's caches only keys and values count."""
+    if isinstance(value, torch.Tensor) or isinstance(value, _OPAQUE):
+        return None
+    if isinstance(value, collections.abc.Mapping):
+        return [(key, value[key]) for key in value]
+    if isinstance(value, (list, tuple)):
+        return list(enumerate(value))
+    if isinstance(value, (set, frozenset)) or callable(value):
+        return None
+    if is_result and is_cache_layer(value):
+        return [("keys", value.keys), ("values", value.values)]
+    return _attributes(value)
+
+
+def tensors_of(value: Any) -> list[tuple[str, torch.Tensor]]:
+    """All tensors with their paths (`past_key_values.layers.0.keys`), each object once, in order."""
+    return list(_walk(value, "", set(), 0))
+
+
+def results_of(value: Any) -> list[tuple[str, torch.Tensor]]:
+    """The tensors of a model's result that are compared: all but the bookkeeping of caches."""
+    return list(_walk(value, "", set(), 0, is_result=True))
+
+
+def _walk(value: Any, path: str, seen: set[int], depth: int, is_result: bool = False) -> Iterator[tuple[str, torch.Tensor]]:
+    if isinstance(value, torch.Tensor):
+        yield path, value
+        return
+    inner = children(value, is_result) if depth < _MAX_DEPTH else None
+    if not inner or id(value) in seen:
+        return
+    is_plain = isinstance(value, (list, tuple, collections.abc.Mapping))
+    if not is_plain:
+        seen.add(id(value))
+    for key, child in inner:
+        yield from _walk(child, f"{path}.{key}" if path else str(key), seen, depth + 1, is_result)
+
+
+def holds_tensors(value: Any) -> bool:
+    return next(_walk(value, "", set(), 0), None) is not None
+
+
+def replaced(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A copy with every tensor changed, aliases kept: a tensor or object that stands in two places is one in the copy too."""
+    return _replace(value, change, {}, 0)
+
+
+def _replace(value: Any, change: Callable[[torch.Tensor], torch.Tensor], known: dict[int, tuple[Any, Any]], depth: int) -> Any:
+    if id(value) in known:
+        return known[id(value)][1]
+    if isinstance(value, torch.Tensor):
+        result = change(value)
+    elif depth >= _MAX_DEPTH or children(value) is None:
+        return value
+    elif isinstance(value, collections.abc.Mapping) or isinstance(value, (list, tuple)):
+        result = _container(value, lambda child: _replace(child, change, known, depth + 1))
+    else:
+        if not holds_tensors(value):
+            return value
+        result = copy.copy(value)
+        known[id(value)] = (value, result)
+        for name, child in _attributes(value):
+            made = _replace(child, change, known, depth + 1)
+            if made is not child:
+                object.__setattr__(result, name, made)
+    known[id(value)] = (value, result)  # Keeps the original, so that its identity is not given to another.
+    return result
+
+
+def _container(value: Any, made: Callable[[Any], Any]) -> Any:
+    if isinstance(value, tuple):
+        items = [made(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items) if type(value) is tuple else type(value)(items)
+    if isinstance(value, list):
+        return [made(item) for item in value]
+    if type(value) is dict:
+        return {key: made(item) for key, item in value.items()}
+    if isinstance(value, collections.abc.MutableMapping):
+        result = copy.copy(value)  # BatchEncoding, OrderedDict, ModelOutput: what else they hold stays.
+        if hasattr(result, "data") and getattr(result, "data", None) is getattr(value, "data", None) and isinstance(result.data, dict):
+            result.data = dict(result.data)
+        for key in list(value):
+            result[key] = made(value[key])
+        return result
+    return {key: made(value[key]) for key in value}
+
+
+def describe(value: Any, depth: int = 0) -> str:
+    """One line: `{input_ids: int64[1x17], past_key_values: StaticCache}`."""
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}[{'x'.join(map(str, value.shape))}]"
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)
+    if depth < 3 and isinstance(value, (list, tuple, collections.abc.Mapping)):
+        named = isinstance(value, collections.abc.Mapping)
+        parts = [f"{key}: {describe(child, depth + 1)}" if named else describe(child, depth + 1) for key, child in (children(value) or [])[:12]]
+        more = ", ..." if len(value) > 12 else ""
+        name = "" if type(value) in (dict, list, tuple) else type(value).__name__
+        return name + ("{" if named else "(" if isinstance(value, tuple) else "[") + ", ".join(parts) + more + ("}" if named else ")" if isinstance(value, tuple) else "]")
+    return type(value).__name__
+
+
+class Flat(torch.nn.Module):
+    """A model from a flat list of tensors to a flat tuple of tensors.
+
+    Its arguments' other parts are fixed, and objects among them (caches) are copied for each call, so that every call starts alike.
+    """
+
+    def __init__(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], results: Callable[[Any], list[torch.Tensor]]):
+        super().__init__()
+        self.model = model
+        self._given = (args, kwargs)
+        self._results = results
+
+    @property
+    def inputs(self) -> list[tuple[str, torch.Tensor]]:
+        """The tensors it takes, each once, by the names they have among the arguments."""
+        args, kwargs = self._given
+        unique: dict[int, tuple[str, torch.Tensor]] = {}
+        for path, tensor in tensors_of([*args]) + tensors_of(kwargs):
+            unique.setdefault(id(tensor), (path, tensor))
+        return list(unique.values())
+
+    def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        by_identity = {id(tensor): value for (_, tensor), value in zip(self.inputs, values, strict=True)}
+        args, kwargs = replaced(self._given, lambda tensor: by_identity[id(tensor)])
+        return tuple(self._results(self.model(*args, **kwargs)))

@@ -1,0 +1,308 @@
+"""Runs one test of a model loader as far as Python is needed: load, golden result on the CPU, capture, lowering; the rest is C++'s.
+
+What comes out is a folder a graph, a workload that any device runs and that says what is expected of it. Served by `python -m cupel.worker`
+as the request `model`; `python -m cupel.worker.model LOADER --out DIR` does the same by hand. Never judges a device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from cupel.worker import instructions
+from cupel.worker.loaders import LoaderError, arguments_of, call_named, choose_variant, import_class, instantiate, place_in_zoo, zoo_of
+from cupel.worker.model_output import StepOutput
+
+# Stages of the worker protocol that a step belongs to.
+STAGES = {"import": "load", "model": "load", "inputs": "load", "golden": "reference", "capture": "frontend", "lower": "frontend", "save": "frontend"}
+
+
+@dataclass
+class Request:
+    """What a test of a model loader is; the JSON of the request has these names."""
+
+    loader: str
+    folder: str
+    """Where the workloads go."""
+    zoo: str = ""
+    variant: str = ""
+    run_mode: str = "inference"
+    parallelism: str = "single_device"
+    dtype: str = "bfloat16"
+    """As upstream always asks for; `none`: the loader decides."""
+    batch_size: int | None = None
+    seed: int = 0
+    test: str = ""
+    """The test's full name, for the record."""
+    tolerance: dict[str, Any] = field(default_factory=lambda: {"pcc": 0.99})
+    arguments: dict[str, Any] = field(default_factory=dict)
+    """Further arguments, passed where a signature names them (num_layers, seq_len, ...)."""
+
+    @staticmethod
+    def of(body: Mapping[str, Any]) -> Request:
+        known = {one.name for one in fields(Request)}
+        unknown = sorted(set(body) - known)
+        if unknown:
+            raise ValueError(f"a model request has no field {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+        return Request(**body)
+
+
+class StepFailed(Exception):
+    """A step ended the test; `kind` becomes the error class."""
+
+    def __init__(self, kind: str, message: str, outcome: str = "failed"):
+        super().__init__(message)
+        self.kind, self.outcome = kind, outcome
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+
+
+class Steps:
+    """The steps of one test: announced, timed, and every failure told with the step it happened in."""
+
+    def __init__(self, root: Path, enter_stage: Callable[[str], None]):
+        self.output = StepOutput()
+        self.seconds: dict[str, float] = {}
+        self.current = ""
+        self._root, self._enter_stage, self._stage = root, enter_stage, ""
+
+    @contextlib.contextmanager
+    def step(self, name: str, kind: str, what: str) -> Iterator[None]:
+        """`kind` is the error class of whatever is raised inside, `what` how its message begins."""
+        self.current = name
+        if STAGES[name] != self._stage:
+            self._stage = STAGES[name]
+            self._enter_stage(self._stage)
+        begun = time.monotonic()
+        try:
+            with self.output.of(name):
+                yield
+        except (StepFailed, KeyboardInterrupt):
+            raise
+        except LoaderError as error:
+            raise StepFailed(error.kind, str(error)) from error
+        except BaseException as error:  # Also SystemExit: a loader may do anything.
+            if _is_out_of_memory(error):
+                raise StepFailed("out_of_memory", f"{what}: no memory was left: {_one_line(error)}", "out of memory") from error
+            place = place_in_zoo(error, self._root)
+            raise StepFailed(kind, f"{what}: {type(error).__name__}: {_one_line(error)}" + (f" [{place}]" if place else "")) from error
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begun, 3)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:1000]
+
+
+def _forget_peak_memory() -> None:
+    """A warm process has the peak of the tests before; where the kernel lets it, it begins anew."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak_memory() -> int:
+    with contextlib.suppress(OSError, StopIteration):
+        line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@contextlib.contextmanager
+def restored() -> Iterator[None]:
+    """Puts back what loaders are known to change in the process: the next test must not meet it."""
+    import torch
+
+    folder, environment, mask = os.getcwd(), dict(os.environ), os.umask(0o022)
+    os.umask(mask)
+    path = list(sys.path)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
+    dtype, grad, threads = torch.get_default_dtype(), torch.is_grad_enabled(), torch.get_num_threads()
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    try:
+        yield
+    finally:
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.umask(mask)
+        sys.path[:] = path
+        for number, handler in handlers.items():
+            if handler is not None:
+                signal.signal(number, handler)
+        torch.set_default_dtype(dtype)
+        torch.set_default_device(None)
+        torch.set_grad_enabled(grad)
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(deterministic)
+
+
+class ModelTest:
+    """One test from its request to its workload folders."""
+
+    def __init__(self, request: Request, enter_stage: Callable[[str], None]):
+        self.request = request
+        self.loader_file = Path(request.loader)
+        self.root = Path(request.zoo) if request.zoo else zoo_of(self.loader_file)
+        self.steps = Steps(self.root, enter_stage)
+        self.facts: dict[str, Any] = {"dtype": request.dtype}
+
+    # --- load ----------------------------------------------------------------------------------------------------------------------------
+
+    def _load(self) -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]]:
+        """The loader, its model and the model's arguments."""
+        import torch
+
+        request = self.request
+        if request.run_mode not in ("inference", "training"):
+            raise StepFailed("unsupported", f"there is no run mode '{request.run_mode}'", "not run")
+        if request.parallelism != "single_device":
+            raise StepFailed("unsupported", f"{request.parallelism} is not there yet: only single_device is", "not run")
+        is_training = request.run_mode == "training"
+        dtype = None if request.dtype in ("", "none") else getattr(torch, request.dtype, None)
+        if request.dtype not in ("", "none") and not isinstance(dtype, torch.dtype):
+            raise StepFailed("unsupported", f"there is no dtype '{request.dtype}'")
+        torch.manual_seed(request.seed)
+        with self.steps.step("import", "loader_import", "the loader cannot be imported"):
+            loader_class = import_class(self.root, self.loader_file)
+            variant = choose_variant(loader_class, request.variant)
+            loader = instantiate(loader_class, variant, request.arguments)
+            self.facts["variant"] = "" if variant is None else str(getattr(variant, "value", variant))
+            info = loader_class.get_model_info(variant=variant)
+            self.facts["model_info"] = str(getattr(info, "name", ""))
+        with self.steps.step("model", "loader_model", "load_model fails"):
+            model = call_named(loader.load_model, dtype_override=dtype, **request.arguments)
+            self.facts["class"] = type(model).__name__
+            if not isinstance(model, torch.nn.Module):
+                raise StepFailed("not_a_module", f"load_model gives a {type(model).__module__}.{type(model).__name__}, which is no torch.nn.Module")
+            model.train() if is_training else model.eval()
+            parameters = list(model.parameters())
+            self.facts["parameters"] = sum(one.numel() for one in parameters)
+            self.facts["parameter_bytes"] = sum(one.nbytes for one in parameters)
+        with self.steps.step("inputs", "loader_inputs", "load_inputs fails"):
+            batch = request.batch_size or (2 if is_training else None)
+            inputs = call_named(loader.load_inputs, dtype_override=dtype, batch_size=batch, **request.arguments)
+            from cupel.torch.structure import describe
+
+            self.facts["inputs"] = describe(inputs)
+            args, kwargs = arguments_of(inputs)
+        return loader, model, args, kwargs
+
+    # --- the whole -----------------------------------------------------------------------------------------------------------------------
+
+    def run(self) -> dict[str, Any]:
+        """The answer. `not run` with `capture`: everything is made that a device needs, and none has run it yet."""
+        begun = time.monotonic()
+        _forget_peak_memory()
+        answer: dict[str, Any]
+        try:
+            with restored():
+                answer = {"outcome": "not run", "message": "captured; no device has run it yet", "capture": self._capture()}
+        except StepFailed as failure:
+            answer = {"outcome": failure.outcome, "error_class": failure.kind, "message": str(failure), "step": self.steps.current}
+            cause = failure.__cause__
+            if cause is not None and not isinstance(cause, LoaderError):
+                answer["traceback"] = "".join(traceback.format_exception(cause, limit=-12))[-4000:]
+        answer["model"] = self.facts
+        answer["seconds"] = self.steps.seconds | {"total": round(time.monotonic() - begun, 3)}
+        answer["peak_memory_bytes"] = _peak_memory()
+        answer |= self.steps.output.json()
+        self._clean_up()
+        return answer
+
+    def _capture(self) -> dict[str, Any]:
+        loader, model, args, kwargs = self._load()
+        from cupel.torch.captured import NotCaptured, capture
+        from cupel.worker.model_golden import golden_inference, golden_training
+
+        make = golden_training if self.request.run_mode == "training" else golden_inference
+        with self.steps.step("golden", "golden_error", f"the model fails on the CPU in {self.request.dtype}"):
+            golden = make(loader, model, args, kwargs, self.request.seed)
+            self.facts |= golden.facts
+            if not golden.expected:
+                raise StepFailed("no_tensor", "the model's result holds no tensor: there is nothing to compare")
+        with self.steps.step("capture", "not_captured", "the model cannot be captured"):
+            try:
+                captured = golden.capture() if golden.capture else capture(golden.flat, golden.expected, self.request.seed)
+            except NotCaptured as error:
+                raise StepFailed("not_captured", str(error)) from error
+        told: dict[str, Any] = {"method": captured.method, "graphs": len(captured.graphs), "workloads": []}
+        for name, value in (("export_refusal", captured.refusal), ("graph_breaks", captured.breaks), ("outside_of_graphs", captured.outside)):
+            if value:
+                told[name] = value
+        for index, graph in enumerate(captured.graphs):
+            told["workloads"].append(self._save(index, len(captured.graphs), graph, golden.result_names if captured.method == "export" else []))
+        return told
+
+    def _save(self, index: int, count: int, graph: Any, result_names: list[str]) -> dict[str, Any]:
+        from cupel.worker.model_files import lower, save
+
+        request = self.request
+        name = (request.test or self.facts.get("model_info") or self.loader_file.parent.name) + (f"#{index}" if count > 1 else "")
+        folder = Path(request.folder) if count == 1 else Path(request.folder) / f"graph-{index:02}"
+        with self.steps.step("lower", "not_lowered", f"graph {index} of {count} cannot be lowered to StableHLO" if count > 1 else "the model cannot be lowered to StableHLO"):
+            module = lower(graph)
+        with self.steps.step("save", "internal", "the workload cannot be written"):
+            origin = {"test": request.test, "file": str(self.loader_file), "part": index, "frontend": "torch", "variant": self.facts["variant"],
+                      "parallelism": request.parallelism, "run_mode": request.run_mode, "expectation": f"torch on the CPU, {request.dtype}", "seed": request.seed}
+            save(folder, name, graph, module, request.tolerance, origin)
+        row = {"folder": str(folder), "inputs": len(graph.inputs), "results": len(graph.expected)}
+        if result_names:
+            row["result_names"] = result_names
+        return row | ({"calls": graph.calls} if graph.calls > 1 else {})
+
+    @staticmethod
+    def _clean_up() -> None:
+        """What a test leaves in torch and in memory."""
+        dynamo = sys.modules.get("torch._dynamo")
+        if dynamo is not None and hasattr(dynamo, "reset"):
+            dynamo.reset()
+        gc.collect()
+
+
+def run(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dict[str, Any]:
+    """Serves the request `model`."""
+    try:
+        request = Request.of(body)
+    except (TypeError, ValueError) as error:
+        return {"outcome": "not run", "error_class": "bad_request", "message": _one_line(error)}
+    return ModelTest(request, enter_stage).run()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="cupel.worker.model", description="Makes the workloads of one model loader: DIR, or a folder a graph below it.")
+    parser.add_argument("loader", help="path of a loader.py")
+    parser.add_argument("--out", required=True, metavar="DIR", help="where the workload goes")
+    parser.add_argument("--zoo", default="", help="root of the zoo (else the nearest folder above with base.py and config.py)")
+    parser.add_argument("--variant", default="", help="else the loader's default")
+    parser.add_argument("--run-mode", default="inference", choices=["inference", "training"])
+    parser.add_argument("--dtype", default="bfloat16", help="dtype_override; none: the loader decides")
+    parser.add_argument("--batch-size", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pcc", type=float, default=0.99, help="correlation that a device must reach")
+    parser.add_argument("--argument", action="append", default=[], metavar="NAME=VALUE", help="passed where a signature names it; VALUE is JSON")
+    options = parser.parse_args(arguments)
+    instructions.settle()
+    extra = {name: json.loads(value) for name, _, value in (text.partition("=") for text in options.argument)}
+    request = Request(loader=options.loader, folder=options.out, zoo=options.zoo, variant=options.variant, run_mode=options.run_mode, dtype=options.dtype,
+                      batch_size=options.batch_size, seed=options.seed, tolerance={"pcc": options.pcc}, arguments=extra)
+    answer = ModelTest(request, lambda stage: print(f"stage {stage}", file=sys.stderr)).run()
+    print(json.dumps(answer, indent=1))
+    return 0 if "capture" in answer else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

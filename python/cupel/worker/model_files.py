@@ -1,0 +1,42 @@
+"""A captured graph as a workload folder (docs/running-on-a-device.md): what the C++ side compiles, runs and judges."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from cupel import __version__
+from cupel._native import Module
+from cupel.torch.captured import Graph
+from cupel.torch.tensor_file import write_positions
+
+
+def lower(graph: Graph) -> Module:
+    """The graph in StableHLO; raises NativeError with what the frontend has to say."""
+    return Module.from_torch(graph.program.text, {"inputs": [list(tensor.shape) for tensor in graph.inputs]})
+
+
+def save(folder: Path, name: str, graph: Graph, module: Module, tolerance: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+    """Writes beside the folder's place and moves it there when it is whole."""
+    temporary = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        (temporary / "program.mlirbc").write_bytes(module.portable())
+        write_positions(temporary / "inputs.safetensors", graph.inputs)
+        write_positions(temporary / "expected.safetensors", graph.expected)
+        options = {"format": 1, "name": name} | ({"tolerance": dict(tolerance)} if tolerance else {})
+        (temporary / "options.json").write_text(json.dumps(options, indent=1) + "\n")
+        origin = {"format": 1} | {key: value for key, value in provenance.items() if value not in ("", None)}
+        origin["versions"] = {"cupel": __version__, "torch": torch.__version__}
+        origin["input_names"] = graph.input_names
+        (temporary / "workload.json").write_text(json.dumps(origin, indent=1) + "\n")
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

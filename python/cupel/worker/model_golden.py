@@ -1,0 +1,69 @@
+"""The golden result of a model: the very module, eager, on the CPU, in the dtype it was loaded in; before anything is captured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from cupel.torch.captured import Capture
+from cupel.torch.captured_training import capture_training
+from cupel.torch.structure import Flat, describe, replaced, results_of
+
+
+@dataclass
+class Golden:
+    """What is expected, and the function that a device has to compute it with."""
+
+    flat: Flat
+    expected: list[torch.Tensor]
+    result_names: list[str]
+    facts: dict[str, Any] = field(default_factory=dict)
+    capture: Callable[[], Capture] | None = None
+    """Another way to the graphs than that for inference."""
+
+
+def _cloned(value: Any) -> Any:
+    """Caches are written to: each run starts from the same state."""
+    return replaced(value, lambda tensor: tensor.detach().clone())
+
+
+def _is_finite(tensors: list[torch.Tensor]) -> bool:
+    return all(bool(torch.isfinite(tensor).all()) for tensor in tensors if tensor.is_floating_point())
+
+
+def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
+    with torch.no_grad():
+        own_args, own_kwargs = _cloned((args, kwargs))
+        torch.manual_seed(seed)
+        output = model(*own_args, **own_kwargs)
+    found = results_of(output)
+    expected = [tensor.detach().clone() for _, tensor in found]
+    flat = Flat(model, args, kwargs, lambda result: [tensor for _, tensor in results_of(result)])
+    facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
+    return Golden(flat, expected, [path or "output" for path, _ in found], facts)
+
+
+def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
+    """Forward in train mode, the output that the loader picks, and every parameter's gradient for a drawn gradient of that output."""
+    parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}  # Running statistics move; both sides start alike.
+    own_args, own_kwargs = _cloned((args, kwargs))
+    with torch.enable_grad():
+        torch.manual_seed(seed)
+        output = loader.unpack_forward_output(model(*own_args, **own_kwargs))
+        gradient = torch.randn(output.shape, dtype=output.dtype)
+        output.backward(gradient=gradient)
+    found = {name: parameter.grad for name, parameter in parameters.items()}
+    model.zero_grad(set_to_none=True)
+    for name, buffer in model.named_buffers():
+        buffer.data.copy_(buffers[name])
+    without = sorted(name for name, one in found.items() if one is None)
+    gradients = {name: one for name, one in found.items() if one is not None}
+    expected = [output.detach().clone(), *gradients.values()]
+    flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
+    facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
+    return Golden(flat, expected, ["output", *(f"gradient of {name}" for name in gradients)], facts,
+                  lambda: capture_training(flat, gradient, list(gradients), expected, seed))

@@ -1,0 +1,67 @@
+"""What a loader prints and warns while a step of a test runs, kept with the step; it goes on to where it would have gone as well."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+_MAX_TEXT = 4000
+_MAX_WARNINGS = 20
+
+
+class _Tee:
+    def __init__(self, stream: TextIO, keep: Any):
+        self._stream, self._keep = stream, keep
+
+    def write(self, text: str) -> int:
+        self._keep(text)
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class StepOutput:
+    """The first characters of each step's output, and its warnings, each once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._left_out: dict[str, int] = {}
+        self._warnings: list[dict[str, str]] = []
+
+    def json(self) -> dict[str, Any]:
+        printed = [{"step": step, "text": text} | ({"left_out": self._left_out[step]} if self._left_out.get(step) else {}) for step, text in self._texts.items() if text.strip()]
+        return {name: value for name, value in (("printed", printed), ("warnings", self._warnings)) if value}
+
+    def _keep(self, step: str, text: str) -> None:
+        known = self._texts.setdefault(step, "")
+        room = _MAX_TEXT - len(known)
+        self._texts[step] = known + text[:max(room, 0)]
+        if len(text) > room:
+            self._left_out[step] = self._left_out.get(step, 0) + len(text) - max(room, 0)
+
+    def _warn(self, step: str, message: Any, category: type[Warning]) -> None:
+        row = {"step": step, "class": category.__name__, "text": " ".join(str(message).split())[:500]}
+        if len(self._warnings) < _MAX_WARNINGS and row not in self._warnings:
+            self._warnings.append(row)
+
+    @contextlib.contextmanager
+    def of(self, step: str) -> Iterator[None]:
+        """Keeps what is printed and warned inside."""
+        before = sys.stdout, sys.stderr
+        with warnings.catch_warnings():
+            show = warnings.showwarning
+
+            def keep(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
+                self._warn(step, message, category)
+                show(message, category, *rest, **named)
+
+            warnings.showwarning = keep
+            sys.stdout, sys.stderr = (_Tee(stream, lambda text: self._keep(step, text)) for stream in before)  # type: ignore[assignment]
+            try:
+                yield
+            finally:
+                sys.stdout, sys.stderr = before

@@ -1,0 +1,178 @@
+"""Graphs of models: what becomes an input, what is expected, and what torch.export cannot do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from torch import nn
+
+from cupel.torch.captured import Graph, NotCaptured, capture
+from cupel.torch.structure import Flat, results_of
+from cupel.worker.model_files import lower
+from cupel.worker.model_golden import golden_inference, golden_training
+
+
+def captured(model: nn.Module, *args: object, seed: int = 0, **kwargs: object):
+    golden = golden_inference(None, model.eval(), args, kwargs, seed)
+    return capture(golden.flat, golden.expected, seed)
+
+
+def operators(graph: Graph) -> list[str]:
+    return [node["target"] for node in json.loads(graph.program.text)["graph_module"]["graph"]["nodes"]]
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.head, self.idle = nn.Embedding(8, 4), nn.Linear(4, 8, bias=False), nn.Linear(2, 2)
+        self.head.weight = self.words.weight
+
+    def forward(self, ids: torch.Tensor, unused: torch.Tensor) -> torch.Tensor:
+        return self.head(self.words(ids))
+
+
+def test_weights_are_inputs_once_and_are_not_copied() -> None:
+    model = Tied()
+    result = captured(model, torch.arange(3), torch.ones(2))
+    (graph,) = result.graphs
+    assert result.method == "export"
+    assert graph.input_names == ["0", "1", "words.weight"], "arguments first, tied weights once, idle ones not at all"
+    assert graph.inputs[2].data_ptr() == model.words.weight.data_ptr()
+
+
+def test_a_graph_break_gives_two_graphs() -> None:
+    class Branching(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = torch.tanh(x * 2)
+            return y + 1 if float(y.sum()) > 0 else y.flip(0)
+
+    result = captured(Branching(), torch.tensor([1.0, 2.0]))
+    assert result.method == "compile" and len(result.graphs) == 2
+    assert "data-dependent" in result.refusal.lower() or "guard" in result.refusal.lower(), result.refusal
+    assert result.breaks and not result.outside
+    first, second = result.graphs
+    assert torch.allclose(second.expected[-1], torch.tanh(torch.tensor([2.0, 4.0])) + 1)
+
+
+def test_a_size_that_depends_on_data_is_no_part_of_a_graph() -> None:
+    class Picks(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (x * 2)[x > 0].sum() + x
+
+    result = captured(Picks(), torch.tensor([1.0, -2.0, 3.0]))
+    assert result.method == "compile"
+    assert all("nonzero" not in name and "index.Tensor" not in name for graph in result.graphs for name in operators(graph))
+
+
+def test_what_runs_between_graphs_is_told() -> None:
+    class Hides(nn.Module):
+        @torch._dynamo.disable
+        def hidden(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.sort(x).values @ x
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.hidden(x * 2) + x if float(x.sum()) > 0 else x
+
+    result = captured(Hides(), torch.tensor([1.0, 2.0]))
+    assert set(result.outside) == {"sort", "matmul"}, result.outside
+
+
+def test_what_is_random_is_an_input() -> None:
+    class Noisy(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + torch.randn(3) * 2 + torch.rand_like(x)
+
+    golden = golden_inference(None, Noisy(), (torch.zeros(3),), {}, seed=5)
+    (graph,) = capture(golden.flat, golden.expected, seed=5).graphs
+    assert [name for name in graph.input_names if name.startswith("drawn")] == ["drawn_0", "drawn_1"]
+    assert not [name for name in operators(graph) if "rand" in name]
+    assert torch.allclose(graph.inputs[1] * 2 + graph.inputs[2], golden.expected[0])
+
+
+def test_a_model_that_changes_its_mind_when_captured_is_found_out() -> None:
+    class TwoFaced(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = x * (5 if torch.compiler.is_compiling() else 1)
+            return y + float(x.sum())
+
+    with pytest.raises(NotCaptured, match="another result than the model"):
+        captured(TwoFaced(), torch.ones(4))
+
+
+def test_a_model_that_nothing_captures_says_why() -> None:
+    class Foreign(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.tensor([float(value) for value in x.tolist()])
+
+    with pytest.raises(NotCaptured, match="torch.export: .*torch.compile: .*no graph in it that computes"):
+        captured(Foreign(), torch.ones(4))
+
+
+class Trained(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.norm, self.dropout = nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4), nn.Dropout(0.4)
+        self.head, self.idle = nn.Linear(16, 5), nn.Linear(2, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.dropout(torch.relu(self.norm(self.convolution(x))).flatten(1)))
+
+
+class Loader:
+    @staticmethod
+    def unpack_forward_output(output: torch.Tensor) -> torch.Tensor:
+        return output
+
+
+def test_training_gives_the_output_and_each_gradient_with_the_same_dropout() -> None:
+    torch.manual_seed(1)
+    model, x = Trained().train(), torch.randn(2, 3, 4, 4)
+    before = model.norm.running_mean.clone()
+    golden = golden_training(Loader, model, (x,), {}, seed=3)
+    assert golden.facts["without_gradient"] == ["idle.bias", "idle.weight"]
+    assert torch.equal(model.norm.running_mean, before), "the next run would start from other statistics"
+    (graph,) = golden.capture().graphs
+    assert golden.result_names[0] == "output" and len(golden.result_names) == 6
+    masks = [tensor for name, tensor in zip(graph.input_names, graph.inputs, strict=True) if name.startswith("drawn")]
+    assert [mask.dtype for mask in masks] == [torch.bool], "the mask is drawn, and nothing else is taken from torch's run"
+    results = run(graph)
+    for name, actual, expected in zip(golden.result_names, results, graph.expected, strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5, msg=lambda text: f"{name}: {text}")
+
+
+def test_frozen_models_cannot_be_trained() -> None:
+    model = nn.Linear(2, 2).requires_grad_(False)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        golden_training(Loader, model, (torch.ones(1, 2),), {}, 0)
+
+
+def run(graph: Graph) -> list[torch.Tensor]:
+    from cupel.torch.arrays import from_array, to_array
+    from cupel.torch.backend import open_device
+    from cupel.torch.options import parse
+
+    device = open_device(parse({}))
+    executable = device.compile(lower(graph).portable(device.stablehlo_version))
+    return [from_array(result) for result in executable.run([to_array(tensor) for tensor in graph.inputs])]
+
+
+def test_a_cache_comes_out_as_keys_and_values() -> None:
+    class Layer:
+        def __init__(self, keys: torch.Tensor, values: torch.Tensor):
+            self.keys, self.values = keys, values
+
+    class Cached(nn.Module):
+        def forward(self, x: torch.Tensor, past: Layer) -> dict[str, object]:
+            past.keys.index_copy_(0, torch.tensor([1]), x)
+            return {"logits": past.keys * 2, "past": past, "length": 2, "nothing": None}
+
+    past = Layer(torch.zeros(2, 3), torch.ones(2, 3))
+    golden = golden_inference(None, Cached(), (torch.ones(1, 3), past), {}, 0)
+    assert golden.result_names == ["logits", "past.keys", "past.values"]
+    (graph,) = capture(golden.flat, golden.expected).graphs
+    assert past.keys.sum() == 0
+    assert [torch.equal(actual, expected) for actual, expected in zip(run(graph), graph.expected, strict=True)] == [True] * 3
+    flat = Flat(Cached(), (torch.ones(1, 3), past), {}, lambda output: [tensor for _, tensor in results_of(output)])
+    assert len(flat.inputs) == 3

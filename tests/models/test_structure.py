@@ -1,0 +1,89 @@
+"""Tensors inside whatever models take and give."""
+
+from __future__ import annotations
+
+import collections
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from cupel.torch.structure import Flat, describe, replaced, results_of, tensors_of
+
+
+class Layer:
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor):
+        self.keys, self.values = keys, values
+        self.bookkeeping = torch.zeros(3)
+
+
+class Cache:
+    def __init__(self, layers: list[Layer]):
+        self.layers, self.length = layers, 4
+
+
+@dataclass
+class Output:
+    logits: torch.Tensor
+    past: Cache | None = None
+    loss: torch.Tensor | None = None
+
+
+class Encoding(collections.UserDict):
+    """A mapping that is no dict, as tokenizers give."""
+
+
+Pair = collections.namedtuple("Pair", "left right")
+
+
+def paths(value: object) -> list[str]:
+    return [path for path, _ in results_of(value)]
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    (torch.ones(2), [""]),
+    ([torch.ones(1), None, 3, "text", (torch.ones(1), {"a": torch.ones(1)})], ["0", "4.0", "4.1.a"]),
+    (Encoding(input_ids=torch.ones(1), flag=True), ["input_ids"]),
+    (Pair(torch.ones(1), [torch.ones(1)]), ["0", "1.0"]),
+    (Output(torch.ones(1), Cache([Layer(torch.ones(1), torch.ones(1))])), ["logits", "past.layers.0.keys", "past.layers.0.values"]),
+    ({"module": torch.nn.Linear(1, 1), "function": len, "kind": Output}, []),
+])
+def test_every_tensor_is_found_by_its_path(value: object, expected: list[str]) -> None:
+    assert paths(value) == expected
+
+
+def test_an_object_that_holds_itself_ends() -> None:
+    cache = Cache([])
+    cache.owner, cache.tensor = cache, torch.ones(1)
+    assert paths(cache) == ["tensor"]
+
+
+def test_a_copy_keeps_types_aliases_and_the_original() -> None:
+    shared = torch.ones(2)
+    cache = Cache([Layer(shared, torch.ones(2))])
+    given = Encoding(first=shared, second=[shared, 7], cache=cache, pair=Pair(shared, None), static=object())
+    copy = replaced(given, lambda tensor: tensor + 1)
+    assert type(copy) is Encoding and type(copy["pair"]) is Pair and type(copy["cache"]) is Cache
+    assert copy["static"] is given["static"] and copy["second"][1] == 7
+    assert copy["first"] is copy["second"][0] is copy["cache"].layers[0].keys, "one tensor in three places became several"
+    assert torch.equal(copy["first"], torch.full((2,), 2.0))
+    assert cache.layers[0].keys is shared and torch.equal(shared, torch.ones(2)), "the original was changed"
+
+
+def test_a_flat_model_starts_each_call_from_the_same_cache() -> None:
+    class Writes(torch.nn.Module):
+        def forward(self, x: torch.Tensor, cache: Cache, scale: int) -> Output:
+            cache.layers[0].keys.add_(x)
+            return Output(cache.layers[0].keys * scale, cache)
+
+    cache = Cache([Layer(torch.zeros(2), torch.ones(2))])
+    flat = Flat(Writes(), (), {"x": torch.ones(2), "cache": cache, "scale": 3}, lambda output: [tensor for _, tensor in results_of(output)])
+    assert [name for name, _ in flat.inputs] == ["x", "cache.layers.0.keys", "cache.layers.0.values", "cache.layers.0.bookkeeping"]
+    for _ in range(2):
+        results = flat(*[tensor.clone() for _, tensor in flat.inputs])
+        assert [result.tolist() for result in results] == [[3, 3], [1, 1], [1, 1]]
+    assert cache.layers[0].keys.tolist() == [0, 0]
+
+
+def test_descriptions_are_short() -> None:
+    assert describe({"ids": torch.ones(1, 4, dtype=torch.int64), "flag": True, "cache": Cache([])}) == "{ids: int64[1x4], flag: True, cache: Cache}"
