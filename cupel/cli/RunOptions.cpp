@@ -46,10 +46,10 @@ uint32_t chipsOf(const runtime::DeviceName &device, const std::string &arch) {
 
 /// What is named here must be here, before a night's tests are told that it is not. A plugin is
 /// named by its whole path, because workers run in folders of their own.
-Status find(runtime::DeviceName &device) {
+Status find(runtime::DeviceName &device, const std::string &typed) {
   for (const std::string &option : device.options)
     if (size_t at = option.find('='); at == 0 || at == std::string::npos)
-      return Error{"--device " + device.str() + ": '" + option +
+      return Error{"--device " + typed + ": '" + option +
                    "' is no option of a device, which are NAME=VALUE"};
   if (device.plugin == "reference" || device.plugin == "cupel" ||
       device.plugin.find('@') != std::string::npos)
@@ -214,7 +214,7 @@ Result<RunnerOptions> RunOptions::running() const {
     for (const std::string &name : devices) {
       runtime::DeviceName device = named(name);
       if (deviceLauncher.empty())
-        if (Status status = find(device); !status)
+        if (Status status = find(device, name); !status)
           return status.error();
       run.devices.push_back(
           {.name = launched(device.str()), .chips = chipsOf(device, collect.arch)});

@@ -142,6 +142,14 @@ def test_training_gives_the_output_and_each_gradient_with_the_same_dropout() -> 
         torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5, msg=lambda text: f"{name}: {text}")
 
 
+def test_tied_weights_have_one_gradient() -> None:
+    model = Tied().train()
+    golden = golden_training(Loader, model, (torch.arange(3), torch.ones(2)), {}, seed=0)
+    assert golden.result_names == ["output", "gradient of words.weight"]
+    for actual, expected in zip(run(golden.capture().graphs[0]), golden.expected, strict=True):
+        torch.testing.assert_close(actual, expected)
+
+
 def test_frozen_models_cannot_be_trained() -> None:
     model = nn.Linear(2, 2).requires_grad_(False)
     with pytest.raises(RuntimeError, match="does not require grad"):

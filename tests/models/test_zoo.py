@@ -24,7 +24,8 @@ FAULTS = {
     "not_a_module": ("failed", "not_a_module", "model", "builtin_function_or_method"),
     "garbage_inputs": ("failed", "bad_inputs", "inputs", "neither a tensor, a mapping nor a sequence"),
 }
-TRAINED = ["cnn", "resnet", "bert/masked_lm", "llama/causal_lm", "moe/causal_lm", "lstm/token_classification"]
+# None with parameters whose gradient is zero but for rounding (biases of keys in attention): correlation says nothing of those.
+TRAINED = ["cnn", "resnet", "llama/causal_lm", "lstm/token_classification"]
 
 
 def listed() -> list[tuple[str, str]]:

@@ -29,6 +29,26 @@ class _Step(torch.nn.Module):
         return (output * values[-1]).sum(), output.detach()
 
 
+def _memory(tensor: torch.Tensor) -> tuple[object, ...]:
+    return tensor.data_ptr(), tuple(tensor.shape), tensor.stride()
+
+
+def _merge_tied(exported: torch.fx.GraphModule) -> None:
+    """Of parameters that share memory the graph reads one, whose gradient is then that of all."""
+    first: dict[tuple[object, ...], str] = {}
+    other = {}
+    for name, parameter in list(exported.named_parameters(remove_duplicate=False)):
+        known = first.setdefault(_memory(parameter), name)
+        if known != name:
+            other[name] = known
+            owner, _, last = name.rpartition(".")
+            setattr(exported.get_submodule(owner), last, torch.nn.Parameter(parameter.detach(), requires_grad=False))
+    for node in exported.graph.nodes:
+        if node.op == "get_attr" and node.target in other:
+            node.target = other[node.target]
+    exported.recompile()
+
+
 def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int) -> Capture:
     """`names`: the parameters that have a gradient in eager torch, in the order of `expected` behind the output."""
     try:
@@ -45,13 +65,14 @@ def _joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[
     given = flat.inputs
     with torch.enable_grad():
         exported = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).module()
+        _merge_tied(exported)
         step = _Step(exported)
         theirs = dict(step.named_parameters(remove_duplicate=False))
         # Parameters by the names that the model has for them; of tied ones it has one.
-        ours = {id(parameter): name for name, parameter in flat.model.named_parameters()}
-        called = {name: ours.get(id(parameter), name.removeprefix(_PREFIX)) for name, parameter in theirs.items()}
+        ours = {_memory(parameter): name for name, parameter in reversed(list(flat.model.named_parameters()))}
+        called = {name: ours.get(_memory(parameter), name.removeprefix(_PREFIX)) for name, parameter in theirs.items()}
         for name, parameter in theirs.items():
-            parameter.requires_grad_(called[name] in names)
+            parameter.requires_grad_(parameter.requires_grad and called[name] in names)
         tensors = [*(tensor for _, tensor in given), gradient]
         module, signature = aot_export_module(step, tensors, trace_joint=True, output_loss_index=0, decompositions=torch._decomp.core_aten_decompositions())
     results = list(next(node for node in module.graph.nodes if node.op == "output").args[0])
