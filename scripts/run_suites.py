@@ -281,6 +281,14 @@ class Suites:
         env = dict(self.loading(), CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"))
         return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/jax_plugin"], env)
 
+    def models(self) -> Result:
+        """Model loaders: imported, run in torch, captured, lowered, and run on our device."""
+        if self.no_venv:
+            return not_run(f"model loaders were not run: {self.no_venv}")
+        if reason := self.sanitizer.no_python():
+            return not_run(f"model loaders were not run: {reason}")
+        return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/models", "-W", "ignore"], self.loading())
+
     def fuzz(self) -> Result:
         """Damaged programs and damaged ONNX models."""
         folders = [ROOT / "tests/fuzz/corpus", ROOT / "tests/jax/data", VECTORS / "vhlo"]

@@ -50,7 +50,7 @@ CollectArguments::CollectArguments(CommandLine &line) {
   line.flag("--import", made.importUndecided,
             "Let Python import the loaders that cannot be read from their text");
   line.option("--python", python,
-              "The Python for operator cases ($CUPEL_PYTHON, .venv, python3) and --import "
+              "The Python for model loaders and operator cases ($CUPEL_PYTHON, .venv, python3) and --import "
               "(python3)");
   line.option("--model", made.models,
               "Operator cases of this model and nothing else; may be repeated")

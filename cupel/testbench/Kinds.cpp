@@ -17,8 +17,13 @@ constexpr Stage kTorchStages[] = {Stage::Load, Stage::Reference};
 constexpr Stage kCapturedStages[] = {Stage::Frontend, Stage::Compile, Stage::Execute,
                                      Stage::Compare};
 
+/// torch runs the model for its golden result, and captures and lowers it.
+constexpr Stage kModelStages[] = {Stage::Load, Stage::Reference, Stage::Frontend};
+
 constexpr Step kProgram[] = {{Server::Worker, kProgramStages}};
 constexpr Step kOpCase[] = {{Server::Python, kTorchStages}, {Server::Worker, kCapturedStages}};
+
+constexpr Step kModel[] = {{Server::Python, kModelStages}, {Server::Worker, kCapturedStages}};
 
 constexpr std::string_view kLoaderFiles[] = {"loader.py"};
 constexpr std::string_view kProgramFiles[] = {".mlir", ".mlirbc", ".mlir.bc"};
@@ -27,11 +32,11 @@ constexpr std::string_view kOnnxFiles[] = {".onnx"};
 constexpr std::string_view kPt2Files[] = {".pt2"};
 constexpr std::string_view kWorkloadFiles[] = {"workload.json"};
 
-constexpr std::string_view kNoLoaders = "the Python worker, which this version does not have";
+constexpr std::string_view kNoLoaders = "a part of the Python worker that this version does not have";
 
 // In the order of cupel/results/Suites.cpp; a test compares the two.
 constexpr Kind kKinds[] = {
-    {.suite = "models", .what = "a model loader", .files = kLoaderFiles, .missing = kNoLoaders},
+    {.suite = "models", .what = "a model loader", .files = kLoaderFiles, .steps = kModel},
     {.suite = "llm", .what = "a language model's loader", .missing = kNoLoaders},
     {.suite = "op_by_op", .what = "the operators of a model", .missing = kNoLoaders},
     {.suite = "placeholder", .what = "a model to come", .missing = "a model loader"},

@@ -474,6 +474,8 @@ void Loop::workerEnded(Slot &slot, const WorkerEnd &end) {
       const TestItem &item = items[attempt.test];
       found.message = kindOf(item).steps.size() < 2
                           ? "crashed " + where
+                      : item.op.empty()
+                          ? fmt::format("the {} crashed {}", name(slot.server), where)
                           : fmt::format("the {} crashed {} with {} of case {}", name(slot.server),
                                         where, item.op, item.id);
       found.message += ": " + end.text();

@@ -270,8 +270,13 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     triage::explain(record, item.expectation, *reasons);
   };
   CaseRequests cases(running.compileBackend, running.arch);
+  size_t captured = 0;
   running.prepare = [&](const TestItem &item, const std::string &device) {
-    return cases.prepare(item, device);
+    if (kindOf(item).suite == "opcases")
+      return cases.prepare(item, device);
+    // Where the Python worker puts what the worker runs next.
+    std::string folder = running.scratchFolder + "/captured/" + std::to_string(captured++);
+    return runner::Prepared{std::nullopt, fmt::format("{{\"folder\":\"{}\"}}", folder)};
   };
   running.scratchFolder = scratchFolder(info.id);
   if (options.keepByDefault) {

@@ -12,6 +12,9 @@ public:
 
   /// One test of the suites `programs`, `onnx`, `pt2` and `workloads`.
   results::TestRecord run(const Request &request, Progress &progress);
+  /// One test of a model loader: the workloads that the Python worker made of it, a graph each, all
+  /// of which must pass.
+  results::TestRecord runCaptured(const Request &request, Progress &progress);
   /// A small program that every device must get right.
   results::TestRecord checkHealth(const Request &request, Progress &progress) {
     return trials.checkHealth(request, progress, reader);
@@ -24,8 +27,8 @@ private:
   /// A data set of the model's own, or inputs from the seed.
   std::optional<Prepared> prepareModel(const Request &request, Progress &progress,
                                        results::TestRecord &record);
-  std::optional<Prepared> prepareSaved(const Request &request, Progress &progress,
-                                       results::TestRecord &record);
+  std::optional<Prepared> prepareSaved(const Request &request, const std::string &folder,
+                                       Progress &progress, results::TestRecord &record);
   Result<const frontends::ModelFile *> load(const std::string &file, const std::string &program,
                                             const std::string &shown);
 

@@ -122,6 +122,10 @@ def main(arguments: list[str]) -> int:
                 _complete_torch()
                 from cupel.worker.model import run as run_model
                 result = run_model(body["model"], enter_stage)
+            elif kind == "test" and "model_path" in body:
+                _complete_torch()
+                from cupel.worker.model import run_test
+                result = run_test(body, enter_stage)
             else:
                 result = {"outcome": "not run", "message": f"the Python worker knows no request '{kind}' of this form"}
         except MemoryError:

@@ -1,0 +1,70 @@
+"""`cupel run` on loaders: Python makes the workloads, the worker runs and judges them, and every test ends in its outcome."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from cupel._files import command_path
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CNN, SPLIT, LSTM = "cnn/pytorch-small-single_device-inference", "cnn/pytorch-small-data_parallel-inference", "lstm/token_classification/pytorch-single_device-training"
+LLAMA, TWO = "llama/causal_lm/pytorch-decode-single_device-inference", "two_graphs/pytorch-single_device-inference"
+DTYPE, CRASH, WRONG, UNKNOWN = (f"faults/{name}/pytorch-single_device-inference" for name in ("dtype_bug", "crash", "wrong_golden", "unsupported_op"))
+
+
+def run(folder: pathlib.Path, *arguments: str | pathlib.Path) -> tuple[int, str, dict[str, dict]]:
+    """The exit code, what was printed, and the records by id."""
+    report = folder / "run.json"
+    done = subprocess.run([command_path("cupel"), "run", *map(str, arguments), "--device", "cupel", "--python", sys.executable, "--results", folder / "results",
+                           "--json", report], capture_output=True, text=True, check=False, timeout=400)
+    assert report.exists(), done.stdout + done.stderr
+    return done.returncode, done.stdout + done.stderr, {test["id"]: test for test in json.loads(report.read_text())["tests"]}
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+    chosen = [f"models::{name}" for name in (CNN, SPLIT, LSTM, LLAMA, TWO, DTYPE, CRASH, WRONG, UNKNOWN)]
+    code, printed, records = run(tmp_path_factory.mktemp("run"), "--zoo", ROOT / "zoo/models", *chosen)
+    assert code == 1, printed
+    assert sorted(f"models::{name}" for name in records) == sorted(chosen), printed
+    return records
+
+
+@pytest.mark.parametrize("name", [CNN, LSTM, LLAMA, TWO])
+def test_models_pass_against_torch(ran: dict[str, dict], name: str) -> None:
+    test = ran[name]
+    assert test["outcome"] == "passed" and test["bringup_status"] == "PASSED", test
+    assert test["comparisons"] and all(one["passed"] for one in test["comparisons"]), test
+    assert test["notes"]["expectation"] == "torch on the CPU, bfloat16", test
+    assert {"load", "reference", "frontend", "compile", "execute", "compare"} <= {one["stage"] for one in test["stages"]}, test
+
+
+def test_every_graph_of_a_broken_model_is_judged(ran: dict[str, dict]) -> None:
+    assert ran[TWO]["notes"]["captured by"] == "compile" and int(ran[TWO]["notes"]["graphs"]) >= 2, ran[TWO]
+    assert len(ran[TWO]["comparisons"]) >= 2, ran[TWO]
+
+
+def test_what_is_not_there_is_not_run(ran: dict[str, dict]) -> None:
+    assert ran[SPLIT]["outcome"] == "not run" and ran[SPLIT]["reasons"][0]["name"] == "NEEDS", ran[SPLIT]
+
+
+def test_failures_end_where_they_happen(ran: dict[str, dict]) -> None:
+    for name, outcome, stage, reason in ((DTYPE, "failed", "reference", "GOLDEN_ERROR"), (UNKNOWN, "failed", "frontend", "NOT_LOWERED"),
+                                         (CRASH, "crashed", "reference", "ABORTED"), (WRONG, "failed", "compare", None)):
+        test = ran[name]
+        assert (test["outcome"], test["last_stage"]) == (outcome, stage), test
+        assert reason is None or test["reasons"][0]["name"] == reason, test
+    assert ran[CRASH]["message"] == "the Python worker crashed in stage reference: signal 6, SIGABRT (Aborted)", ran[CRASH]
+    assert ran[WRONG]["bringup_status"] == "INCORRECT_RESULT", ran[WRONG]
+
+
+def test_a_failure_is_kept_and_fails_again_without_python(ran: dict[str, dict], tmp_path: pathlib.Path) -> None:
+    code, printed, again = run(tmp_path, ran[WRONG]["reproduction"])
+    assert code == 1 and len(again) == 1, printed
+    (test,) = again.values()
+    assert test["outcome"] == "failed" and test["message"] == ran[WRONG]["message"], (test, ran[WRONG])
