@@ -34,10 +34,6 @@ bool slowerThan(const Tally::Line &a, const Tally::Line &b) {
 std::string triesText(const TestRecord &record) {
   if (record.attempts <= 1)
     return "";
-  // The runner's own words, where it has said so.
-  constexpr std::string_view kFlaky = "flaky: ";
-  if (record.flaky && record.message.starts_with(kFlaky))
-    return record.message.substr(kFlaky.size(), record.message.find(';') - kFlaky.size());
   auto allowed = record.notes.find("tries_allowed");
   return fmt::format("{} on try {}{}", name(record.outcome), record.attempts,
                      allowed == record.notes.end() ? "" : " of " + allowed->second);
