@@ -167,11 +167,14 @@ public:
       tell(next++);
   }
 
-  /// After an interrupt also what others had finished.
+  /// After an interrupt also what others had finished; a second one leaves programs of which the
+  /// runner says nothing any more.
   void finish() {
     for (; next < ended.size(); ++next)
       if (ended[next])
         tell(next);
+      else
+        unfinished.insert(items[next].file);
   }
 
   size_t passed = 0, failed = 0;

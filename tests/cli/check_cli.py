@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,21 @@ def opt_of_a_trivial_file_takes_at_most_100_ms(folder: Path) -> None:
         raise Skip("start-up times mean nothing under the sanitizers")
     ms = best_ms("opt", trivial(folder))
     expect(ms <= 100, f"cupel opt of a trivial file takes {ms:.1f} ms at best")
+
+
+@check
+def eval_that_is_stopped_at_once_counts_what_is_left(folder: Path) -> None:
+    """Two signals on each other's heels: the runner says nothing more of what ran, and it must not be taken for done."""
+    source = ROOT / "tests/lit/eval/Inputs/pool-b-endless.mlir"
+    (folder / "endless.mlir").write_text(source.read_text())
+    # A tool started in the background may have been told to ignore the interrupt.
+    process = subprocess.Popen([CUPEL, "eval", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    output = process.communicate(timeout=60)[0]
+    expect(process.returncode == 5 and "interrupted: 1 of 1 files were not run to their end" in output, f"{process.returncode}: {output}")
 
 
 @check
