@@ -411,6 +411,17 @@ def unjudged_is_not_passed(place: Place) -> None:
 
 
 @check
+def the_bundled_programs_are_judged(place: Place) -> None:
+    """Each by values from elsewhere, on the reference as on our plugin."""
+    plugin("pjrt_plugin_cupel.so")
+    for device in ("reference", "cupel"):
+        result, tests = report(place, Path(__file__).resolve().parents[2] / "zoo/programs", "--device", device, "--strict")
+        expect(result.returncode == 0 and len(tests) >= 13, f"{device}: {result.stdout}")
+        others = {id: test["outcome"] for id, test in tests.items() if test["outcome"] != "passed" or test["notes"]["expectation"] != "the file beside it"}
+        expect(not others, f"{device}: {others}")
+
+
+@check
 def our_plugin_presents_architectures(place: Place) -> None:
     plugin("pjrt_plugin_cupel.so")
     place.program("pass.mlir", PASSING)

@@ -54,18 +54,18 @@ struct Budget {
   double secondsLeft() const;
 };
 
+/// Tensors by device, then by position.
+using TensorLists = std::vector<std::vector<tensor::Tensor>>;
+
 /// A program that one device has compiled. It must not outlive the device.
 class Executable {
 public:
   virtual ~Executable() = default;
-  /// The outputs of the entry function by position; those of several processes lie one after
-  /// another.
-  virtual Result<std::vector<tensor::Tensor>> run(std::vector<tensor::Tensor> inputs,
+  /// With one list of inputs for all processes or one for each: the outputs of the entry function
+  /// by position; those of several processes lie one after another.
+  virtual Result<std::vector<tensor::Tensor>> run(const TensorLists &inputs,
                                                   const Budget &budget) = 0;
 };
-
-/// Tensors by device, then by position.
-using TensorLists = std::vector<std::vector<tensor::Tensor>>;
 
 /// Runs a workload that a device has made ready, with one list of inputs for all devices or one for
 /// each; gives all results, those that checks compare too. It must not outlive the device.

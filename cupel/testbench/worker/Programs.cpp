@@ -128,13 +128,13 @@ std::optional<Prepared> ProgramTest::prepareProgram(const Request &request, Prog
     return {};
   }
   Prepared prepared{std::move(*read), workloadFor(request, "stablehlo"), budgetOf(request)};
-  Result<std::vector<Tensor>> inputs =
+  Result<TensorLists> inputs =
       inputsFor(prepared.program(), file, request.item.part, request.seed);
   if (!inputs) {
     fail(record, name(ErrorCode::InvalidArgument), inputs.message());
     return {};
   }
-  prepared.workload.inputs.push_back(std::move(*inputs));
+  prepared.workload.inputs = std::move(*inputs);
   prepared.workload.tolerances = {Comparators().tolerance()};
   if (Status taken = takeCompanion(prepared, file, request.item.part); !taken) {
     fail(record, name(ErrorCode::InvalidArgument), taken.message());

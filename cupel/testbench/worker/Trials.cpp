@@ -68,9 +68,7 @@ Result<TensorLists> Trials::runOn(Device &device, Prepared &prepared, Progress *
       return executable.error();
     if (progress)
       progress->enter(Stage::Execute);
-    std::vector<Tensor> inputs =
-        workload.inputs.empty() ? std::vector<Tensor>() : workload.inputs.front();
-    Result<std::vector<Tensor>> outputs = (*executable)->run(std::move(inputs), prepared.budget);
+    Result<std::vector<Tensor>> outputs = (*executable)->run(workload.inputs, prepared.budget);
     if (!outputs)
       return outputs.error();
     TensorLists lists;
@@ -287,7 +285,7 @@ TestRecord Trials::checkHealth(const Request &request, Progress &progress, Progr
   }
   progress.enter(Stage::Execute);
   Result<std::vector<Tensor>> outputs =
-      (*executable)->run({floats({1, 2, -3, 0}), floats({0.5f, 4, 2, 7})}, budget);
+      (*executable)->run({{floats({1, 2, -3, 0}), floats({0.5f, 4, 2, 7})}}, budget);
   if (!outputs) {
     fail(record, outputs.error());
     return record;
