@@ -243,6 +243,7 @@ private:
 FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, uint32_t count) {
   if (!entry.getBody().hasOneBlock() || !inlineCalls(entry))
     return failure();
+  entry.setName("main"); // It was the only function, or is called so.
   return Cutter(entry).cut(count);
 }
 

@@ -21,10 +21,10 @@ struct ProgramPiece {
 };
 
 /// Makes private functions of the parts of `entry` and calls them from it one after another. Calls
-/// are put in line first. Cuts are made where few bytes are alive, into about `count` parts of as
-/// many operations each; there are fewer where the program cannot be cut, such as inside a loop or
-/// where a token is alive. Fails, with the program in an unspecified state, where calls cannot be
-/// put in line.
+/// are put in line first, and `entry` is called @main. Cuts are made where few bytes are alive, into
+/// about `count` parts of as many operations each; there are fewer where the program cannot be cut,
+/// such as inside a loop or where a token is alive. Fails, with the program in an unspecified state,
+/// where calls cannot be put in line.
 mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry, uint32_t count);
 
 /// The piece as a program of its own, whose entry function is @main, with the functions it needs.

@@ -69,9 +69,10 @@ module @captured {
 // CHECK: func.func private @piece_0
 // CHECK: stablehlo.create_token
 // CHECK: stablehlo.after_all
+// CHECK: func.func @main
 // CHECK-NOT: @piece_1
 module @token {
-  func.func @main(%a: tensor<2xf32>) -> !stablehlo.token {
+  func.func @alone(%a: tensor<2xf32>) -> !stablehlo.token {
     %0 = stablehlo.create_token : !stablehlo.token
     %1 = stablehlo.after_all %0 : !stablehlo.token
     %2 = stablehlo.after_all %1 : !stablehlo.token
