@@ -124,6 +124,13 @@ private:
     if (parts.empty())
       return ends;
     std::vector<uint64_t> costs = costsOfCuts();
+    if (count >= parts.size()) {
+      for (size_t place = 1; place < parts.size(); ++place)
+        if (costs[place] != kNoCut)
+          ends.push_back(place);
+      ends.push_back(parts.size());
+      return ends;
+    }
     double share = double(parts.size()) / std::max(1u, count);
     size_t previous = 0;
     for (uint32_t k = 1; k < count; ++k) {
