@@ -51,7 +51,7 @@ public:
     findParts();
   }
 
-  size_t count() const { return parts.size(); }
+  const std::vector<Operation *> &counted() const { return parts; }
 
   std::vector<ProgramPiece> cut(const std::vector<size_t> &ends) {
     std::vector<ProgramPiece> pieces;
@@ -270,7 +270,7 @@ FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, std::vect
   return Cutter(entry).cut(ends);
 }
 
-size_t countOperations(func::FuncOp entry) { return Cutter(entry).count(); }
+std::vector<Operation *> countedOperations(func::FuncOp entry) { return Cutter(entry).counted(); }
 
 OwningOpRef<ModuleOp> programOf(const ProgramPiece &piece) {
   func::FuncOp function = piece.function;

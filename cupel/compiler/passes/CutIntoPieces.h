@@ -28,14 +28,14 @@ struct ProgramPiece {
 mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry, uint32_t count);
 
 /// The same with the cuts where `ends` says: the first piece has the operations up to ends[0] of those
-/// that countOperations counts, and so on; the last entry is their number. Nobody asks whether a cut
+/// that countedOperations has, and so on; the last entry is their number. Nobody asks whether a cut
 /// can be made there.
 mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry,
                                                          std::vector<size_t> ends);
 
-/// How many operations are divided among pieces. Those that every piece makes for itself, because
-/// they are constants or broadcasts of them, do not count. Calls count as one.
-size_t countOperations(mlir::func::FuncOp entry);
+/// The operations that are divided among pieces. Those that every piece makes for itself, because
+/// they are constants or moves of them, are not; calls are as they stand.
+std::vector<mlir::Operation *> countedOperations(mlir::func::FuncOp entry);
 
 /// The piece as a program of its own, whose entry function is @main, with the functions it needs.
 mlir::OwningOpRef<mlir::ModuleOp> programOf(const ProgramPiece &piece);
