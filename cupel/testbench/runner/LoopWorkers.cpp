@@ -316,7 +316,7 @@ void Loop::finish(Slot &slot, Finished finished) {
     attempt.enter(Stage::Done, Clock::now());
     found.stages = attempt.stages;
   }
-  if (found.outcome == Outcome::Passed)
+  if (found.outcome == Outcome::Passed || found.outcome == Outcome::Unjudged)
     found.lastStage = Stage::Done;
   else if (found.lastStage == Stage::None)
     found.lastStage = attempt.stage == Stage::Done && !attempt.stages.empty()

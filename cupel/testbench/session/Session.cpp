@@ -308,9 +308,12 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
 }
 
 Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
-  bool bad = false;
-  for (const TestRecord &record : outcome.records)
+  bool bad = false, isAnyJudged = false, isAnyUnjudged = false;
+  for (const TestRecord &record : outcome.records) {
     bad |= results::isBad(record.outcome);
+    isAnyJudged |= results::isVerdict(record.outcome);
+    isAnyUnjudged |= results::familyOf(record.outcome) == results::Family::Unjudged;
+  }
   bool complete = told == selected && !outcome.stoppedAtOnce;
   bad |= collectionErrors != 0; // A test that could not be read has not passed.
   ExitCode code = !complete ? kExitUnaccounted : bad ? kExitFailure : kExitSuccess;
@@ -322,6 +325,9 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
     if (code == kExitSuccess)
       code = kExitUsage;
   }
+  // A run that judged nothing is no evidence of anything, and must not look like it.
+  if (isAnyUnjudged && (options.unjudgedFails || !isAnyJudged) && code == kExitSuccess)
+    code = kExitFailure;
   info.exitCode = code;
   // Stopped at once, the run has not ended: it can be resumed.
   if (complete) {

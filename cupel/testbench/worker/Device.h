@@ -78,6 +78,9 @@ public:
   virtual std::string name() const = 0;
   /// Whether its results are the golden ones, so that comparing them to the reference is idle.
   virtual bool isReference() const { return false; }
+  /// Whether it computes with the reference's own kernels, whoever drives them: agreeing with the
+  /// reference then says nothing of these.
+  virtual bool sharesKernels() const { return isReference(); }
   virtual Result<std::unique_ptr<Executable>> compile(const Program &program,
                                                       const Budget &budget) = 0;
   /// A workload that is complete: its checks stand outside of its program. `program` is the same

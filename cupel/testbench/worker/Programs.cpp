@@ -49,6 +49,8 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
     fail(record, name(ErrorCode::Internal), "the Python worker handed no workload over");
     return record;
   }
+  bool isUnjudged = false;
+  std::string unjudged;
   for (size_t i = 0; i < folders.size(); ++i) {
     std::string which =
         folders.size() > 1 ? fmt::format("graph {} of {}: ", i + 1, folders.size()) : "";
@@ -69,9 +71,17 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
     record.errorClass = one.errorClass;
     record.message = one.message.empty() ? "" : which + one.message;
     record.reproduction = one.reproduction.empty() ? "" : request.keep.folder;
-    if (one.outcome != Outcome::Passed)
+    if (one.outcome == Outcome::Unjudged) {
+      isUnjudged = true;
+      unjudged = record.message;
+    } else if (one.outcome != Outcome::Passed) {
+      isUnjudged = false;
       break;
+    }
   }
+  // One graph without a verdict leaves the model without one.
+  if (isUnjudged)
+    leaveUnjudged(record, unjudged);
   // Weights are large, and nobody comes for them again.
   std::error_code ignored;
   for (const std::string &folder : folders)
