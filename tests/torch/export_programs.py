@@ -605,6 +605,26 @@ def legacy_pickled_weights():
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Operators whose calls say more than their arguments' shapes
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@case
+def grouped_products():
+    """Groups of rows, of columns, of the inner dimension (an empty one among them), and none; a group's infinity stays in it."""
+
+    def run(x, w, y, ends):
+        rows = torch._grouped_mm(x, w, offs=ends)
+        columns = torch._grouped_mm(w, y, offs=ends)
+        inner = torch._grouped_mm(y.t().contiguous().t(), x, offs=ends)
+        return rows, columns, inner, torch._grouped_mm(w, w.transpose(1, 2).contiguous())
+
+    x, w, y = r(16, 8).bfloat16(), r(4, 8, 8).bfloat16(), r(8, 16).bfloat16()
+    w[2, 1, 3] = float("inf")
+    return forward_of(run), (x, w, y, torch.tensor([3, 3, 11, 16], dtype=torch.int32)), {"rtol": 2e-2, "atol": 1e-2}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Writing
 # ---------------------------------------------------------------------------------------------------------------------
 
