@@ -624,6 +624,21 @@ def grouped_products():
     return forward_of(run), (x, w, y, torch.tensor([3, 3, 11, 16], dtype=torch.int32)), {"rtol": 2e-2, "atol": 1e-2}
 
 
+@case
+def sampled_where_there_is_no_number():
+    """A grid that holds NaN and infinity: torch shows it in a picture with nothing around it, and nowhere else."""
+
+    def run(x, grid, volume, points):
+        sample = torch.nn.functional.grid_sample
+        return (*(sample(x, grid, mode=mode, padding_mode=border, align_corners=False) for mode in ("bilinear", "bicubic", "nearest") for border in ("zeros", "border")
+                  if (mode, border) != ("bicubic", "border")), sample(volume, points, align_corners=True))
+
+    odd = torch.tensor([0.3, 4.0, float("nan"), float("inf"), -float("inf")])
+    grid = torch.stack([torch.cat([odd, odd * 0 + 0.1]), torch.cat([odd.flip(0), odd])], -1).view(1, 2, 5, 2)
+    points = torch.stack([odd, odd, odd.flip(0)], -1).view(1, 1, 1, 5, 3)
+    return forward_of(run), (r(1, 2, 4, 5), grid, r(1, 2, 3, 4, 5), points)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Writing
 # ---------------------------------------------------------------------------------------------------------------------
