@@ -56,6 +56,7 @@ struct Provenance {
   std::string expectation;                   ///< Whose word the expected values are.
   std::optional<uint64_t> seed = {}; ///< Of inputs that are made up. The reference draws with it.
   bool wideSums = false;             ///< The reference sums narrow floats in wider ones.
+  std::vector<std::string> resultNames = {}; ///< By position; empty: they have none.
   std::string device;                ///< On which it failed,
   std::string outcome, stage, message;         ///< and how.
   std::map<std::string, std::string> versions; ///< Of what made it: cupel, stablehlo, torch, ...

@@ -263,6 +263,7 @@ template <typename Visitor, typename P> static void fields(P &p, Visitor &&visit
   visit("run_mode", p.runMode);
   visit("expectation", p.expectation);
   visit("wide_sums", p.wideSums);
+  visit("result_names", p.resultNames);
   visit("device", p.device);
   visit("outcome", p.outcome);
   visit("stage", p.stage);

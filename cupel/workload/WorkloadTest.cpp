@@ -71,6 +71,7 @@ TEST_F(WorkloadTest, ComesBackAsItWasWritten) {
                          .expectation = "the file beside it",
                          .seed = 7,
                          .wideSums = true,
+                         .resultNames = {"fc.weight", "output"},
                          .device = "cupel",
                          .outcome = "crashed",
                          .stage = "execute",

@@ -123,6 +123,12 @@ static Comparators comparatorsFor(const Request &request, const workload::Worklo
   return Comparators::of(request.item.expectation, held);
 }
 
+/// `[fc.weight] ` where results have names, else nothing.
+static std::string labelOf(const workload::Workload &workload, size_t result) {
+  const std::vector<std::string> &names = workload.provenance.resultNames;
+  return result < names.size() ? "[" + names[result] + "] " : "";
+}
+
 /// Compares the outputs with what is expected of them.
 void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared prepared,
                    const TensorLists &outputs, TestRecord &record) {
@@ -164,7 +170,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
       const Tensor &output = outputs[d][i];
       if (output.dtype() != golden[i].dtype())
         return fail(record, "wrong_result",
-                    fmt::format("{} {} is {}, and {} is expected", noun, number,
+                    fmt::format("{}{} {} is {}, and {} is expected", labelOf(workload, i), noun, number,
                                 tensor::describe(output.elementType(), output.shape()),
                                 tensor::describe(golden[i].elementType(), golden[i].shape())));
       auto comparison =
@@ -174,7 +180,9 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
         return fail(record, name(ErrorCode::Internal), comparison.message());
       if (!comparison->passed && record.outcome == Outcome::Passed)
         fail(record, "wrong_result",
-             fmt::format("{} {} is wrong: {}", noun, number, comparison->sentence));
+             fmt::format("{}{} {} is wrong: {}", labelOf(workload, i), noun, number,
+                         comparison->sentence));
+      comparison->sentence = labelOf(workload, i) + comparison->sentence;
       record.comparisons.push_back(std::move(*comparison));
     }
   }

@@ -257,7 +257,7 @@ class ModelTest:
             module = lower(graph)
         with self.steps.step("save", "internal", "the workload cannot be written"):
             origin = {"test": request.test, "file": str(self.loader_file), "part": index, "frontend": "torch", "variant": self.facts["variant"],
-                      "parallelism": request.parallelism, "run_mode": request.run_mode, "expectation": f"torch on the CPU, {request.dtype}", "seed": request.seed}
+                      "parallelism": request.parallelism, "run_mode": request.run_mode, "expectation": f"torch on the CPU, {request.dtype}", "seed": request.seed, "result_names": result_names}
             save(folder, name, graph, module, request.tolerance, origin)
         row = {"folder": str(folder), "inputs": len(graph.inputs), "results": len(graph.expected)}
         if result_names:
