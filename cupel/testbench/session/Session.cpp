@@ -276,7 +276,10 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
       return cases.prepare(item, device);
     // Where the Python worker puts what the worker runs next.
     std::string folder = running.scratchFolder + "/captured/" + std::to_string(captured++);
-    return runner::Prepared{std::nullopt, fmt::format("{{\"folder\":\"{}\"}}", folder)};
+    auto chosen = std::ranges::find(running.devices, device, &runner::DeviceSpec::name);
+    return runner::Prepared{std::nullopt,
+                            fmt::format("{{\"folder\":\"{}\",\"chips\":{}}}", folder,
+                                        chosen == running.devices.end() ? 0 : chosen->chips)};
   };
   running.scratchFolder = scratchFolder(info.id);
   if (options.keepByDefault) {
