@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/PackKernels.h"
 #include "cupel/kernels/TileKernel.h"
 #include "cupel/kernels/VectorProducts.h"
@@ -17,6 +18,12 @@ template <int vectors, int rows, int most> constexpr void addTiles(KernelTable &
     addTiles<vectors, rows + 1, most>(table);
 }
 
+template <int columns, int stride> constexpr void addSpans(KernelTable &table) {
+  DepthwiseFunction *spans = table.depthwise[columns - 1][stride - 1];
+  spans[0] = depthwiseSpan<columns, stride, kDepthwisePixels>;
+  spans[1] = depthwiseSpan<columns, stride, 1>;
+}
+
 constexpr KernelTable makeTable(const char *name) {
   KernelTable table = {};
   table.name = name;
@@ -28,18 +35,28 @@ constexpr KernelTable makeTable(const char *name) {
     addTiles<2, 1, 8>(table);
     addTiles<3, 1, 8>(table);
     addTiles<4, 1, 6>(table);
-    table.tileSpeed[0] = 0.65f, table.tileSpeed[1] = 0.92f;
+    table.tileSpeed[0] = 0.95f, table.tileSpeed[1] = 0.99f;
     table.tileSpeed[2] = table.tileSpeed[3] = 1;
-  } else {
+  } else if constexpr (kWidth == 8) {
     addTiles<1, 1, 8>(table);
     addTiles<2, 1, 6>(table);
     addTiles<3, 1, 4>(table);
-    table.tileSpeed[0] = 0.75f, table.tileSpeed[1] = 1, table.tileSpeed[2] = 0.95f;
+    table.tileSpeed[0] = 0.75f, table.tileSpeed[1] = table.tileSpeed[2] = 1;
+  } else {
+    addTiles<1, 1, 8>(table);
+    addTiles<2, 1, 5>(table);
+    addTiles<3, 1, 4>(table);
+    table.tileSpeed[0] = 0.8f, table.tileSpeed[1] = 0.97f, table.tileSpeed[2] = 1;
   }
   table.packPanel = packPanel;
   table.copyMatrix = copyMatrix;
   table.vectorTimesRows = vectorTimesRows;
   table.vectorTimesColumns = vectorTimesColumns;
+  addSpans<3, 1>(table);
+  addSpans<3, 2>(table);
+  addSpans<5, 1>(table);
+  addSpans<5, 2>(table);
+  table.depthwisePixel = depthwisePixel;
   return table;
 }
 

@@ -11,7 +11,7 @@ namespace cupel::kernels {
 class PackedAccess {
 public:
   static PanelCut cut(const PackedMatrix &b) {
-    return {b.width, b.panelVectors, b.kernels ? b.kernels->width : 1};
+    return {b.width, b.panels, b.kernels ? b.kernels->width : 1};
   }
   static const KernelTable &kernels(const PackedMatrix &b) {
     return b.kernels ? *b.kernels : currentKernels();
@@ -23,19 +23,17 @@ public:
   static float *writablePanels(PackedMatrix &b) { return b.data.get(); }
 };
 
-/// Floats on a multiple of 64 bytes.
-std::shared_ptr<float[]> allocateFloats(int64_t count);
-
 void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const PanelCut &cut,
                 float *panels, const Pool &pool);
 
-/// A product whose B lies in panels.
+/// A product whose B lies in panels, or in rows that are `bStride` apart.
 struct PanelProduct {
   int64_t rows;
   MatrixView a;
   int64_t depth;
   PanelCut cut;
   const float *panels;
+  int64_t bStride; // Zero for panels.
   float *c;
   int64_t ldc;
   int64_t firstRow; // What the epilogue is told about row 0.

@@ -7,26 +7,38 @@
 #include "cupel/kernels/Epilogue.h"
 #include "cupel/kernels/KernelTable.h"
 
+#include <memory>
+
 namespace cupel::kernels {
 
-/// How N columns are cut: all panels but the last are `vectors` wide.
+/// How columns are cut: into as few panels as there can be of at most so many vectors, all of nearly
+/// the same width.
 struct PanelCut {
   int64_t columns = 0;
-  int64_t vectors = 1; // Of a panel.
-  int64_t width = 1;   // Floats of a vector.
+  int64_t count = 0; // Of panels.
+  int64_t width = 1; // Floats of a vector.
 
-  int64_t panelWidth() const { return vectors * width; }
   int64_t allVectors() const { return (columns + width - 1) / width; }
-  int64_t count() const { return (allVectors() + vectors - 1) / vectors; }
+  /// The first panels are one vector wider than the others, if they are not all the same.
   int64_t vectorsOf(int64_t panel) const {
-    int64_t left = allVectors() - panel * vectors;
-    return left < vectors ? left : vectors;
+    return allVectors() / count + (panel < allVectors() % count);
+  }
+  int64_t widthOf(int64_t panel) const { return vectorsOf(panel) * width; }
+  int64_t columnOf(int64_t panel) const {
+    int64_t wider = allVectors() % count;
+    return (panel * (allVectors() / count) + (panel < wider ? panel : wider)) * width;
+  }
+  /// Without what fills the last vector.
+  int64_t columnsOf(int64_t panel) const {
+    int64_t left = columns - columnOf(panel), whole = widthOf(panel);
+    return left < whole ? left : whole;
   }
   /// Floats of all panels for a depth.
   int64_t size(int64_t depth) const { return allVectors() * width * depth; }
-  /// Where a panel begins.
-  int64_t offset(int64_t panel, int64_t depth) const { return panel * panelWidth() * depth; }
 };
+
+/// Floats on a multiple of 64 bytes.
+std::shared_ptr<float[]> allocateFloats(int64_t count);
 
 PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns);
 
@@ -36,10 +48,12 @@ struct RowsTimesPanels {
   int64_t rowCount;         // Also the distance between taps.
   int64_t taps;
   const int32_t *tapIndices; // Null for a single tap.
+  const float *zeros;        // Not null: a tap whose rows of a tile are all this one is left out.
   int64_t depth;             // Of a tap.
   PanelCut cut;
   const float *panels;
   int64_t panelDepth; // All taps that were packed, times depth.
+  int64_t bStride;    // Not zero: B is not packed, `panels` is a row-major matrix of this stride.
   int64_t firstPanel, endPanel;
   float *c; // At (row, column 0 of the cut).
   int64_t ldc;

@@ -4,8 +4,6 @@
 #include "cupel/kernels/Scratch.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 
 namespace cupel::kernels {
 namespace {
@@ -23,8 +21,8 @@ constexpr double kUnitNanoseconds = 20'000;
 bool needsCopy(const PanelProduct &product) {
   if (product.a.columnStride != 1 && product.depth > 1)
     return true;
-  return product.rows > 4 && product.a.rowStride % 1024 == 0 && product.a.rowStride != 0 &&
-         product.cut.count() > 4;
+  return product.rows > 2 && product.a.rowStride % 1024 == 0 && product.a.rowStride != 0 &&
+         product.cut.count > 4;
 }
 
 /// How the work is cut into units. It may depend on the number of threads: results do not.
@@ -37,7 +35,7 @@ UnitGrid planUnits(const PanelProduct &product, bool isCopied, int threads, doub
   if (isCopied)
     mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, product.depth), 16, kMostRows);
   int64_t rowParts = (product.rows + mostRows - 1) / mostRows, panelParts = 1;
-  int64_t panels = product.cut.count();
+  int64_t panels = product.cut.count;
   if (threads > 1) {
     int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds),
                                          threads, int64_t{4} * threads);
@@ -73,6 +71,7 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
   work.depth = work.panelDepth = product.depth;
   work.cut = product.cut;
   work.panels = product.panels;
+  work.bStride = product.bStride;
   work.firstPanel = firstPanel;
   work.endPanel = endPanel;
   work.c = product.c + row * product.ldc;
@@ -84,22 +83,13 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
 
 } // namespace
 
-std::shared_ptr<float[]> allocateFloats(int64_t count) {
-  constexpr size_t kAlignment = 64;
-  auto bytes = (static_cast<size_t>(count) * sizeof(float) + kAlignment) / kAlignment * kAlignment;
-  auto *data = static_cast<float *>(std::aligned_alloc(kAlignment, bytes));
-  if (!data)
-    throw std::bad_alloc();
-  return std::shared_ptr<float[]>(data, [](float *p) { std::free(p); });
-}
-
 PackedMatrix PackedAccess::make(int64_t rows, int64_t columns) {
   PackedMatrix packed;
   packed.kernels = &currentKernels();
   PanelCut cut = cutIntoPanels(*packed.kernels, columns);
   packed.depth = rows;
   packed.width = columns;
-  packed.panelVectors = cut.vectors;
+  packed.panels = cut.count;
   packed.size = cut.size(rows) * static_cast<int64_t>(sizeof(float));
   packed.data = allocateFloats(cut.size(rows));
   return packed;
@@ -114,13 +104,14 @@ PackedMatrix packMatrix(MatrixView b, int64_t rows, int64_t columns, const Pool 
 
 void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const PanelCut &cut,
                 float *panels, const Pool &pool) {
-  double nanoseconds = static_cast<double>(rows * cut.panelWidth()) / 4;
-  pool.parallelFor(cut.count(), nanoseconds, [&](int64_t panel) {
-    int64_t column = panel * cut.panelWidth();
-    kernels.packPanel(b.data + column * b.columnStride, b.rowStride, b.columnStride, rows,
-                      std::min(cut.panelWidth(), cut.columns - column),
-                      cut.vectorsOf(panel) * cut.width, panels + cut.offset(panel, rows));
-  });
+  double nanoseconds = static_cast<double>(cut.size(rows)) / 4;
+  pool.parallelFor(cut.count, nanoseconds / static_cast<double>(std::max<int64_t>(1, cut.count)),
+                   [&](int64_t panel) {
+                     int64_t column = cut.columnOf(panel);
+                     kernels.packPanel(b.data + column * b.columnStride, b.rowStride, b.columnStride,
+                                       rows, cut.columnsOf(panel), cut.widthOf(panel),
+                                       panels + column * rows);
+                   });
 }
 
 void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, const Pool &pool) {
@@ -128,7 +119,7 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, con
                        static_cast<double>(product.cut.columns) / kSpeed;
   bool isCopied = needsCopy(product);
   UnitGrid grid = planUnits(product, isCopied, pool.threadsFor(nanoseconds), nanoseconds);
-  int64_t units = grid.rowParts * grid.panelParts, panels = product.cut.count();
+  int64_t units = grid.rowParts * grid.panelParts, panels = product.cut.count;
   // Units that follow each other use the same panels.
   pool.parallelFor(units, nanoseconds / static_cast<double>(std::max<int64_t>(1, units)),
                    [&](int64_t unit) {
@@ -144,7 +135,7 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, con
 void multiply(int64_t rows, MatrixView a, const PackedMatrix &b, float *c, int64_t ldc,
               const Epilogue &epilogue, const Pool &pool) {
   multiplyPanels(PackedAccess::kernels(b),
-                 {rows, a, b.rows(), PackedAccess::cut(b), PackedAccess::panels(b), c, ldc, 0,
+                 {rows, a, b.rows(), PackedAccess::cut(b), PackedAccess::panels(b), 0, c, ldc, 0,
                   &epilogue},
                  pool);
 }

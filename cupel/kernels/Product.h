@@ -37,7 +37,7 @@ private:
   friend class PackedAccess;
 
   int64_t depth = 0, width = 0, size = 0;
-  int64_t panelVectors = 1;
+  int64_t panels = 0;
   const KernelTable *kernels = nullptr;
   std::shared_ptr<float[]> data;
 };

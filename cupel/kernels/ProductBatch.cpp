@@ -60,14 +60,27 @@ void multiplyVector(const KernelTable &kernels, const ProductBatch &batch, const
     epilogue.function(epilogue.operands, c, batch.columns, item.firstRow, 1, begin, end - begin);
 }
 
+/// A right side of whole vectors that stays in the cache needs no packing, unless its rows would fall
+/// into the same lines of it.
+bool isReadInPlace(const ProductBatch &batch, MatrixView b, const PanelCut &cut) {
+  constexpr int64_t kMostFloats = int64_t{1} << 16;
+  return b.columnStride == 1 && batch.columns % cut.width == 0 && b.rowStride > 0 &&
+         b.rowStride % 1024 != 0 && batch.depth * batch.columns <= kMostFloats;
+}
+
 void multiplyPacked(const KernelTable &kernels, const ProductBatch &batch, const Item &item,
                     int64_t ldc, const Epilogue &epilogue, const Pool &pool) {
   ScratchFrame frame;
   PanelCut cut = cutIntoPanels(kernels, batch.columns);
-  auto *panels = frame.take<float>(cut.size(batch.depth));
-  packPanels(kernels, item.b, batch.depth, cut, panels, pool);
+  const float *panels = item.b.data;
+  int64_t bStride = isReadInPlace(batch, item.b, cut) ? item.b.rowStride : 0;
+  if (!bStride) {
+    auto *packed = frame.take<float>(cut.size(batch.depth));
+    packPanels(kernels, item.b, batch.depth, cut, packed, pool);
+    panels = packed;
+  }
   multiplyPanels(kernels,
-                 {batch.rows, item.a, batch.depth, cut, panels, item.c, ldc, item.firstRow,
+                 {batch.rows, item.a, batch.depth, cut, panels, bStride, item.c, ldc, item.firstRow,
                   &epilogue},
                  pool);
 }

@@ -19,14 +19,12 @@ constexpr int kWidth = 8;
 constexpr int kWidth = 4;
 #endif
 
-using Vector [[gnu::vector_size(kWidth * 4)]] = float;
-using Mask [[gnu::vector_size(kWidth * 4)]] = int32_t;
-using LooseVector [[gnu::vector_size(kWidth * 4), gnu::aligned(4), gnu::may_alias]] = float;
-using LooseMask [[gnu::vector_size(kWidth * 4), gnu::aligned(4), gnu::may_alias]] = int32_t;
+using Vector = float __attribute__((ext_vector_type(kWidth)));
+using LooseVector [[gnu::aligned(4), gnu::may_alias]] = Vector;
 
 inline Vector load(const float *from) { return *reinterpret_cast<const LooseVector *>(from); }
 inline void store(float *to, Vector value) { *reinterpret_cast<LooseVector *>(to) = value; }
-inline Vector splat(float value) { return Vector{} + value; }
+inline Vector splat(float value) { return static_cast<Vector>(value); }
 
 /// The first `count` < kWidth elements, the others zero; reads nothing behind them.
 inline Vector loadPart(const float *from, int64_t count) {

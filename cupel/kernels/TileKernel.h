@@ -12,41 +12,77 @@
 namespace cupel::kernels {
 namespace {
 
-template <int rows, int vectors> void computeTile(const Tile &tile) {
-  Vector sums[rows][vectors];
-#pragma unroll
-  for (int i = 0; i < rows; ++i)
+/// One tap: `depth` steps from `right` on, whose rows are `rightStride` apart.
+template <int rows, int vectors, bool fetchesNext>
+inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], const float *right,
+                   int64_t rightStride, int64_t depth, const char *next, int64_t nextStep) {
+#pragma clang loop unroll_count(2)
+  for (int64_t k = 0; k < depth; ++k) {
+    Vector b[vectors];
 #pragma unroll
     for (int j = 0; j < vectors; ++j)
-      sums[i][j] = tile.accumulate ? load(tile.c + i * tile.ldc + j * kWidth) : Vector{};
+      b[j] = load(right + j * kWidth);
+    right += rightStride;
+    if constexpr (fetchesNext) {
+      __builtin_prefetch(next, 0, 2);
+      next += nextStep;
+    }
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+      Vector a = splat(left[i][k]);
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] += a * b[j];
+    }
+  }
+}
+
+template <int rows, int vectors> void computeTile(const Tile &given) {
+  const Tile tile = given; // A copy that stores cannot change.
+  Vector sums[rows][vectors];
+  if (tile.accumulate) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = load(tile.c + i * tile.ldc + j * kWidth);
+  } else {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = Vector{};
+  }
+  const char *next = tile.next;
   for (int64_t tap = 0; tap < tile.taps; ++tap) {
     const float *left[rows];
 #pragma unroll
     for (int i = 0; i < rows; ++i)
       left[i] = tile.rows[tap * tile.rowsPerTap + i] + tile.offset;
     const float *right = tile.b + (tile.tapIndices ? tile.tapIndices[tap] * tile.tapStride : 0);
-#pragma clang loop unroll_count(2)
-    for (int64_t k = 0; k < tile.depth; ++k) {
-      Vector b[vectors];
+    if (tile.nextStep) {
+      addTap<rows, vectors, true>(sums, left, right, tile.bStride, tile.depth, next, tile.nextStep);
+      next += tile.nextStep * tile.depth;
+    } else {
+      addTap<rows, vectors, false>(sums, left, right, tile.bStride, tile.depth, nullptr, 0);
+    }
+  }
+  if (tile.bias) {
+    Vector bias[vectors];
+#pragma unroll
+    for (int j = 0; j < vectors; ++j)
+      bias[j] = load(tile.bias + j * kWidth);
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
-        b[j] = *reinterpret_cast<const Vector *>(right + j * kWidth);
-      right += vectors * kWidth;
-#pragma unroll
-      for (int i = 0; i < rows; ++i) {
-        Vector a = splat(left[i][k]);
-#pragma unroll
-        for (int j = 0; j < vectors; ++j)
-          sums[i][j] += a * b[j];
-      }
-    }
+        sums[i][j] += bias[j];
   }
 #pragma unroll
   for (int i = 0; i < rows; ++i)
 #pragma unroll
     for (int j = 0; j < vectors; ++j)
-      store(tile.c + i * tile.ldc + j * kWidth,
-            tile.bias ? sums[i][j] + load(tile.bias + j * kWidth) : sums[i][j]);
+      store(tile.c + i * tile.ldc + j * kWidth, sums[i][j]);
 }
 
 } // namespace
