@@ -233,7 +233,7 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
   Result<std::string> folder = resultsFolder(results);
   if (!folder)
     return folder.error();
-  // Workers make the environments of models, and heed these.
+  // Whoever makes the environments of models heeds these.
   if (noModelRequirements)
     setenv("CUPEL_DISABLE_MODEL_REQS", "1", 1);
   if (verboseRequirements)

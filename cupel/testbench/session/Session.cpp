@@ -6,6 +6,7 @@
 #include "cupel/support/Version.h"
 #include "cupel/testbench/runner/KilledRuns.h"
 #include "cupel/testbench/session/CaseRequests.h"
+#include "cupel/testbench/session/ModelEnvironments.h"
 #include "cupel/testbench/triage/Explain.h"
 
 #include <algorithm>
@@ -270,6 +271,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     triage::explain(record, item.expectation, *reasons);
   };
   CaseRequests cases(running.compileBackend, running.arch);
+  ModelEnvironments environments;
   size_t captured = 0;
   running.prepare = [&](const TestItem &item, const std::string &device) {
     if (kindOf(item).suite == "opcases")
@@ -277,9 +279,10 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     // Where the Python worker puts what the worker runs next.
     std::string folder = running.scratchFolder + "/captured/" + std::to_string(captured++);
     auto chosen = std::ranges::find(running.devices, device, &runner::DeviceSpec::name);
-    return runner::Prepared{std::nullopt,
-                            fmt::format("{{\"folder\":\"{}\",\"chips\":{}}}", folder,
-                                        chosen == running.devices.end() ? 0 : chosen->chips)};
+    runner::Prepared prepared = environments.prepare(item);
+    prepared.handover = fmt::format("{{\"folder\":\"{}\",\"chips\":{}}}", folder,
+                                    chosen == running.devices.end() ? 0 : chosen->chips);
+    return prepared;
   };
   running.scratchFolder = scratchFolder(info.id);
   if (options.keepByDefault) {
@@ -298,6 +301,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
   for (const TestItem &item : items)
     if (auto found = done.find(item.fullName()); found != done.end())
       reporter->testEnded(found->second);
+  environments.make(items, running, [&](const std::string &text) { reporter->note(text); });
   Telling telling(*reporter);
   telling.told = done.size();
   // While tests run, the runner heeds it. What comes after is short and must not be torn apart.

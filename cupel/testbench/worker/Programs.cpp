@@ -49,6 +49,9 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
     fail(record, name(ErrorCode::Internal), "the Python worker handed no workload over");
     return record;
   }
+  if (handed.contains("model") && handed["model"].is_string())
+    return runExported(request, folders.front(), handed["model"].get<std::string>(),
+                       handed.value("expectation", ""), progress);
   bool isUnjudged = false;
   std::string unjudged;
   for (size_t i = 0; i < folders.size(); ++i) {
@@ -86,6 +89,28 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
   std::error_code ignored;
   for (const std::string &folder : folders)
     std::filesystem::remove_all(folder, ignored);
+  return record;
+}
+
+TestRecord ProgramTest::runExported(const Request &request, const std::string &folder,
+                                    const std::string &file, const std::string &expectation,
+                                    Progress &progress) {
+  TestRecord record;
+  Request exported = request;
+  exported.item.file = file;
+  exported.item.part = 0;
+  exported.item.suite = kindOf(request.item).suite; // Judged as a model, not as a case of ONNX's own.
+  if (auto prepared = prepareModel(exported, progress, record)) {
+    prepared->workload.provenance.test = request.item.fullName();
+    prepared->workload.provenance.file = request.item.file;
+    if (!prepared->workload.expected.empty())
+      prepared->workload.provenance.expectation = expectation;
+    trials.serve(exported, progress, std::move(*prepared), record);
+  }
+  // Weights are large, and nobody comes for them again.
+  kept.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
   return record;
 }
 
@@ -388,12 +413,12 @@ int runServe(const std::vector<std::string> &arguments) {
     const std::string &suite = request.item.suite;
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
+    if (kindOf(request.item).suite == "models") // Loaders of ONNX models are of the suite `onnx`.
+      return programs.runCaptured(request, progress);
     if (suite == "programs" || suite == "onnx" || suite == "pt2" || suite == "workloads")
       return programs.run(request, progress);
     if (suite == "opcases")
       return cases.run(request, progress);
-    if (kindOf(request.item).suite == "models")
-      return programs.runCaptured(request, progress);
     TestRecord record;
     record.outcome = Outcome::NotRun;
     record.message = "needs a worker for tests of the suite '" + suite + "'";

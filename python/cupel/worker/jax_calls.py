@@ -130,6 +130,22 @@ def _need(loader: Any, *methods: str) -> None:
         raise LoaderError("no_partition_specs", f"the loader says nothing of several devices: it has no {' and no '.join(missing)}")
 
 
+def as_each_device(body: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for shard_map: there each device has its pieces, and flax must not ask for them to be split once more."""
+
+    def traced(*args: Any) -> Any:
+        from flax.core import meta
+
+        asks = meta.global_mesh_defined
+        meta.global_mesh_defined = lambda: False
+        try:
+            return body(*args)
+        finally:
+            meta.global_mesh_defined = asks
+
+    return traced
+
+
 def load_on_mesh(loader: Any, chips: int, is_training: bool) -> Any:
     """The model for several devices: a loader may have one of its own for that."""
     if hasattr(loader, "load_multichip_model"):
@@ -184,7 +200,7 @@ def on_mesh(loader: Any, model: Any, inputs: Any, run_mode: str, parallelism: st
         inner = getattr(model, loader.get_forward_method_name() if hasattr(loader, "get_forward_method_name") else "apply")
 
         def function(params: Any, *args: Any, **kwargs: Any) -> Any:
-            body = jax.shard_map(lambda params, args, kwargs: inner(params, *args, **{**kwargs, **own}), mesh=mesh,
+            body = jax.shard_map(as_each_device(lambda params, args, kwargs: inner(params, *args, **{**kwargs, **own})), mesh=mesh,
                                  in_specs=(parameter_specs, positional_specs, named_specs), out_specs=PartitionSpec(), check_vma=False)
             return body(params, args, kwargs)
 

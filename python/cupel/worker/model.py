@@ -30,7 +30,7 @@ STAGES = {"import": "load", "model": "load", "inputs": "load", "golden": "refere
 
 
 # Frameworks whose loaders are run.
-SERVED = ("pytorch", "jax", "bounty_jax")
+SERVED = ("pytorch", "jax", "bounty_jax", "onnx")
 
 
 @dataclass
@@ -305,6 +305,10 @@ def make_test(request: Request, enter_stage: Callable[[str], None]) -> ModelTest
         from cupel.worker.jax_model import JaxTest
 
         return JaxTest(request, enter_stage)
+    if framework == "onnx":
+        from cupel.worker.onnx_model import OnnxTest
+
+        return OnnxTest(request, enter_stage)
     return ModelTest(request, enter_stage)
 
 
@@ -321,13 +325,16 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
-             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "step": answer.get("step")}
+             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "step": answer.get("step"),
+             "golden": facts.get("without golden")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],
               "peak_memory_bytes": answer["peak_memory_bytes"], "notes": {name: str(value) for name, value in notes.items() if value}}
     if capture:
         result |= {"outcome": "passed", "message": "", "handover": {"workloads": [one["folder"] for one in capture["workloads"]]}}
+        if "model" in capture["workloads"][0]:  # A file that the worker's frontend reads.
+            result["handover"] |= {"model": capture["workloads"][0]["model"], "expectation": capture["expectation"]}
     return result
 
 
