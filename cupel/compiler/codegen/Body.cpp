@@ -206,13 +206,6 @@ void emitOperation(Emitter &e, mlir::Operation *op, Values &values) {
   values[op->getResult(0)] = value;
 }
 
-void emitBody(Emitter &e, mlir::Block &body, Values &values,
-              llvm::function_ref<bool(mlir::Operation *)> only) {
-  for (mlir::Operation &op : body.without_terminator())
-    if (only(&op))
-      emitOperation(e, &op, values);
-}
-
 //===----------------------------------------------------------------------===//
 // Combiners
 //===----------------------------------------------------------------------===//
@@ -245,6 +238,31 @@ V emitCombine(Emitter &e, Combiner combiner, DType type, V a, V b) {
     return e.CreateXor(a, b);
   }
   llvm_unreachable("all combiners are above");
+}
+
+void accumulate(Emitter &e, Combiner combiner, DType type, MutableArrayRef<V> accumulators,
+                V value) {
+  // They take turns by changing places: the loop has one body, and moves between registers are
+  // free.
+  V oldest = emitCombine(e, combiner, type, accumulators[0], value);
+  for (size_t i = 0; i + 1 < accumulators.size(); ++i)
+    accumulators[i] = accumulators[i + 1];
+  accumulators.back() = oldest;
+}
+
+V combineAll(Emitter &e, Combiner combiner, DType type, ArrayRef<V> accumulators) {
+  SmallVector<V> left(accumulators);
+  for (; left.size() > 1; left.resize(left.size() / 2))
+    for (size_t i = 0; i < left.size() / 2; ++i)
+      left[i] = emitCombine(e, combiner, type, left[2 * i], left[2 * i + 1]);
+  V all = left[0];
+  for (unsigned half = e.lanes / 2; half > 0; half /= 2) {
+    SmallVector<int> other;
+    for (unsigned lane = 0; lane < e.lanes; ++lane)
+      other.push_back(static_cast<int>(lane ^ half));
+    all = emitCombine(e, combiner, type, all, e.CreateShuffleVector(all, other));
+  }
+  return all;
 }
 
 V neutralOf(Emitter &e, Combiner combiner, DType type) {

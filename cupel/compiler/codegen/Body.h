@@ -32,14 +32,21 @@ std::string describe(mlir::Block &body);
 /// Emits an operation that is no reduction.
 void emitOperation(Emitter &e, mlir::Operation *op, Values &values);
 
-/// Operations of a map's body in their order; `only` says which.
-void emitBody(Emitter &e, mlir::Block &body, Values &values,
-              llvm::function_ref<bool(mlir::Operation *)> only);
+//===--- combiners ---===//
 
-/// Combines two vectors (in the compute type) of elements of `type`.
-V emitCombine(Emitter &e, Combiner combiner, DType type, V a, V b);
-/// What changes nothing: stored bits are not meant here but lanes of the compute type.
-V neutralOf(Emitter &e, Combiner combiner, DType type);
 bool isDefinedOn(Combiner combiner, DType type);
+/// Combines two vectors (in the compute type) of elements of `type`. f16 and bf16 are not rounded:
+/// partial results have the digits of f32.
+V emitCombine(Emitter &e, Combiner combiner, DType type, V a, V b);
+/// Lanes that change nothing.
+V neutralOf(Emitter &e, Combiner combiner, DType type);
+
+/// A reduction along vectors uses so many accumulators in turn, so that no addition waits for the
+/// one before. The order depends on the number of vectors alone.
+constexpr unsigned kAccumulators = 4;
+/// Takes one more vector into the accumulators.
+void accumulate(Emitter &e, Combiner combiner, DType type, MutableArrayRef<V> accumulators, V value);
+/// All lanes of all accumulators combined in a fixed tree; the result is in every lane.
+V combineAll(Emitter &e, Combiner combiner, DType type, ArrayRef<V> accumulators);
 
 } // namespace cupel::codegen

@@ -162,6 +162,80 @@ Result<CompiledKernel> compile(const MapKernel &kernel, const Target &target) {
   return make(planMap(kernel, target), text, target);
 }
 
+Status supports(const RowKernel &kernel) {
+  if (Status status = checkSizes(kernel.outer); !status)
+    return status;
+  if (Status status = checkSizes(kernel.length); !status)
+    return status;
+  size_t dimensions = kernel.outer.size() + 1;
+  if (Status status = checkViews(kernel.inputs, dimensions, true); !status)
+    return status;
+  if (Status status = checkViews(kernel.outputs, dimensions, false); !status)
+    return status;
+  return checkRowBody(*kernel.body, kernel.length, kernel.inputs, kernel.outputs);
+}
+
+Result<CompiledKernel> compile(const RowKernel &kernel, const Target &target) {
+  if (Status status = supports(kernel); !status)
+    return status.error();
+  std::string text = "rows|" + keyOf(kernel.outer) + std::to_string(kernel.length) + "|" +
+                     keyOf(kernel.inputs) + keyOf(kernel.outputs) + describe(*kernel.body);
+  return make(planRows(kernel, target), text, target);
+}
+
+Status supports(const Reduction &kernel) {
+  if (Status status = checkSizes(kernel.sizes); !status)
+    return status;
+  if (kernel.reduced.size() != kernel.sizes.size())
+    return Error{"a reduction does not say of each loop whether it is reduced"};
+  if (Status status = checkViews(kernel.inputs, kernel.sizes.size(), true); !status)
+    return status;
+  if (Status status = checkViews(kernel.output, kernel.sizes.size(), false); !status)
+    return status;
+  for (size_t d = 0; d < kernel.sizes.size(); ++d)
+    if (kernel.reduced[d] && kernel.output.strides[d] != 0)
+      return Error{"the output of a reduction has a stride along what is reduced"};
+  if (!isDefinedOn(kernel.combiner, kernel.output.type))
+    return Error{ErrorCode::Unsupported, "no code is made for a bitwise reduction of " +
+                                             std::string(tensor::info(kernel.output.type).name)};
+  return checkMapBody(*kernel.body, kernel.inputs, kernel.output);
+}
+
+Result<CompiledKernel> compile(const Reduction &kernel, const Target &target) {
+  if (Status status = supports(kernel); !status)
+    return status.error();
+  std::string text = "reduction|" + keyOf(kernel.sizes);
+  for (bool reduced : kernel.reduced)
+    text += reduced ? "r" : "k";
+  text += std::to_string(static_cast<int>(kernel.combiner)) + "|" + std::to_string(kernel.initial) +
+          "|" + keyOf(kernel.inputs) + keyOf(kernel.output) + describe(*kernel.body);
+  return make(planReduction(kernel, target), text, target);
+}
+
+Status supports(const BlockMap &kernel) {
+  if (Status status = checkViews(kernel.operands, 2, false); !status)
+    return status;
+  View block;
+  block.strides = {0, 1};
+  std::vector<View> inputs{block};
+  inputs.insert(inputs.end(), kernel.operands.begin(), kernel.operands.end());
+  return checkMapBody(*kernel.body, inputs, block);
+}
+
+Result<CompiledBlockMap> compile(const BlockMap &kernel, const Target &target) {
+  if (Status status = supports(kernel); !status)
+    return status.error();
+  std::string text = "block|" + keyOf(kernel.operands) + describe(*kernel.body);
+  auto code = Library::get().find(sha256(keyOf(target) + text), target,
+                                  [&](Emitter &e) { emitBlockMap(e, kernel); });
+  if (!code)
+    return code.error();
+  void *function = (*code)->function("block");
+  if (!function)
+    return Error{"generated code has no function for a block"};
+  return CompiledBlockMap{reinterpret_cast<BlockFunction>(function), *code};
+}
+
 CodegenStatistics statistics() { return Library::get().statistics(); }
 
 } // namespace cupel::codegen

@@ -1,10 +1,7 @@
 // Maps: rows of the innermost dimension in pieces of a fixed size, a vector at a time.
 
-#include "cupel/compiler/codegen/Body.h"
-#include "cupel/compiler/codegen/Loops.h"
 #include "cupel/compiler/codegen/Plans.h"
-
-#include "llvm/ADT/DenseSet.h"
+#include "cupel/compiler/codegen/RowOfMap.h"
 
 namespace cupel::codegen {
 namespace {
@@ -34,41 +31,17 @@ void MapPlan::emitUnit(Emitter &e, const KernelArguments &arguments, V unit) con
     unit = e.CreateUDiv(unit, e.i64(pieces()));
   }
   SmallVector<V> indices = unflatten(e, ArrayRef(nest.sizes).drop_back(), unit);
-  // What is the same along the whole row is computed once.
-  Values values;
-  llvm::DenseSet<mlir::Operation *> isFixed;
   SmallVector<RowAccess> in, out;
-  SmallVector<mlir::Value> loaded;
-  for (size_t k = 0; k < inputs; ++k) {
-    RowAccess row = rowAccess(e, inputViews()[k], arguments.inputs[k], indices);
-    mlir::Value argument = body->getArgument(static_cast<unsigned>(k));
-    if (isScalarAlongRow(*row.view, outer())) {
-      values[argument] = loadScalar(e, row);
-    } else if (!argument.use_empty()) {
-      in.push_back(row);
-      loaded.push_back(argument);
-    }
-  }
+  for (size_t k = 0; k < inputs; ++k)
+    in.push_back(rowAccess(e, inputViews()[k], arguments.inputs[k], indices));
   for (size_t k = 0; k < outputViews().size(); ++k)
     out.push_back(rowAccess(e, outputViews()[k], arguments.outputs[k], indices));
-  for (mlir::Operation &op : body->without_terminator()) {
-    if (!llvm::all_of(op.getOperands(), [&](mlir::Value value) { return values.contains(value); }))
-      continue;
-    emitOperation(e, &op, values);
-    isFixed.insert(&op);
-  }
+  RowOfMap row(e, *body, in, outer());
   V begin = e.CreateMul(piece, e.i64(kPiece));
   V end = e.min64(e.CreateAdd(begin, e.i64(kPiece)), e.i64(length()));
   bool whole = length() % e.lanes == 0;
-  e.loop(begin, end, e.lanes, [&](V i) {
-    for (auto [argument, value] : llvm::zip(loaded, loadVectors(e, in, i, end, whole)))
-      values[argument] = value;
-    emitBody(e, *body, values, [&](mlir::Operation *op) { return !isFixed.contains(op); });
-    SmallVector<V> results;
-    for (mlir::Value result : body->getTerminator()->getOperands())
-      results.push_back(values.lookup(result));
-    storeVectors(e, out, results, i, end, whole);
-  });
+  e.loop(begin, end, e.lanes,
+         [&](V i) { storeVectors(e, out, row.compute(e, i, end, whole), i, end, whole); });
 }
 
 void MapPlan::emit(Emitter &e) const {

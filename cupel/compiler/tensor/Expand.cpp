@@ -84,7 +84,11 @@ public:
     auto padding = DenseIntElementsAttr::get(RankedTensorType::get({2, 2}, builder.getI64Type()),
                                              op.getPadding());
     OperationState state(location, stablehlo::ConvolutionOp::getOperationName());
-    state.addOperands({op.getImage(), op.getKernel()});
+    int64_t channels = cast<RankedTensorType>(op.getImage().getType()).getDimSize(3);
+    Value kernel = read(op.getKernel(), cast<ViewAttr>(op.getViews()[0]),
+                        {op.getWindow()[0], op.getWindow()[1], channels / int64_t(op.getGroups()),
+                         type.getDimSize(3)});
+    state.addOperands({op.getImage(), kernel});
     state.addTypes(RankedTensorType::get(type.getShape(), element));
     state.addAttribute("window_strides", op.getStridesAttr());
     state.addAttribute("padding", padding);
@@ -99,7 +103,7 @@ public:
     mapping.map(op.getBody().getArgument(0), reshape(computed, sizes));
     for (auto [i, extra] : llvm::enumerate(op.getExtras()))
       mapping.map(op.getBody().getArgument(i + 1),
-                  read(extra, cast<ViewAttr>(op.getViews()[i]), sizes));
+                  read(extra, cast<ViewAttr>(op.getViews()[i + 1]), sizes));
     return finish(op, elements(op.getBody().front(), mapping, sizes));
   }
 

@@ -60,10 +60,12 @@ void fuse(Operation *op) {
       auto convolution = cast<ConvolutionOp>(op);
       // The pixels stay what they are; a reshape behind them is made again.
       auto resultType = RankedTensorType::get(type.getShape(), builder.getF32Type());
+      SmallVector<Attribute> views(convolution.getViews().getValue());
+      llvm::append_range(views, body.views());
       fused = builder.create<ConvolutionOp>(
           op->getLoc(), resultType, convolution.getImage(), convolution.getKernel(), extras,
-          convolution.getStrides(), convolution.getPadding(), convolution.getDilations(),
-          convolution.getGroups(), body.views());
+          convolution.getWindow(), convolution.getStrides(), convolution.getPadding(),
+          convolution.getDilations(), convolution.getGroups(), builder.getArrayAttr(views));
     }
     bodyOf(fused).push_back(body.write({result}, op->getLoc(), leading));
     Value value = fused->getResult(0);

@@ -1,5 +1,7 @@
 #include "cupel/compiler/tensor/Group.h"
 
+#include "cupel/compiler/codegen/Elementwise.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -12,10 +14,7 @@ static constexpr size_t kMostMembers = 256;
 
 int64_t countOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
-bool isCompiledType(Type element) {
-  return element.isF32() || element.isInteger(1) || element.isSignlessInteger(32) ||
-         element.isUnsignedInteger(32) || element.isSignlessInteger(64);
-}
+bool isCompiledType(Type element) { return codegen::elementTypeOf(element).has_value(); }
 
 static bool isCompiledTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -28,7 +27,7 @@ bool isFusible(Operation *op) {
       op->getNumResults() != 1)
     return false;
   return llvm::all_of(op->getOperandTypes(), isCompiledTensor) &&
-         llvm::all_of(op->getResultTypes(), isCompiledTensor);
+         llvm::all_of(op->getResultTypes(), isCompiledTensor) && codegen::checkElementwise(op);
 }
 
 bool isSimpleReduction(Operation *op) {

@@ -339,31 +339,36 @@ LogicalResult ProductOp::verify() {
 
 LogicalResult tir::ConvolutionOp::verify() {
   auto image = cast<RankedTensorType>(getImage().getType()),
-       kernel = cast<RankedTensorType>(getKernel().getType()),
        result = cast<RankedTensorType>(getResult().getType());
-  for (RankedTensorType type : {image, kernel, result})
+  for (RankedTensorType type : {image, result})
     if (!type.hasStaticShape() || type.getRank() != 4)
-      return emitOpError("works on tensors of static shape and rank 4");
-  if (getStrides().size() != 2 || getDilations().size() != 2 || getPadding().size() != 4 ||
-      getViews().size() != getExtras().size())
-    return emitOpError("needs 2 strides, 2 dilations, 4 paddings and a view for each extra");
-  int64_t groups = getGroups();
-  if (groups < 1 || image.getDimSize(3) != groups * kernel.getDimSize(2) ||
-      kernel.getDimSize(3) % groups != 0 || result.getDimSize(3) != kernel.getDimSize(3) ||
+      return emitOpError("works on images of static shape and rank 4");
+  if (getWindow().size() != 2 || getStrides().size() != 2 || getDilations().size() != 2 ||
+      getPadding().size() != 4 || getViews().size() != getExtras().size() + 1)
+    return emitOpError("needs 2 sizes, strides and dilations, 4 paddings and a view for the kernel "
+                       "and each extra");
+  auto groups = int64_t(getGroups()), channels = image.getDimSize(3), filters = result.getDimSize(3);
+  if (groups < 1 || channels % groups != 0 || filters % groups != 0 ||
       result.getDimSize(0) != image.getDimSize(0))
     return emitOpError("has channels, filters and groups that do not fit");
   for (int i : {0, 1}) {
-    if (getStrides()[i] < 1 || getDilations()[i] < 1 || kernel.getDimSize(i) < 1)
-      return emitOpError("needs positive strides, dilations and kernel sizes");
-    int64_t reach = (kernel.getDimSize(i) - 1) * getDilations()[i] + 1;
+    if (getStrides()[i] < 1 || getDilations()[i] < 1 || getWindow()[i] < 1)
+      return emitOpError("needs positive strides, dilations and window sizes");
+    int64_t reach = (getWindow()[i] - 1) * getDilations()[i] + 1;
     int64_t padded = image.getDimSize(i + 1) + getPadding()[2 * i] + getPadding()[2 * i + 1];
     int64_t expected = padded < reach ? 0 : (padded - reach) / getStrides()[i] + 1;
     if (result.getDimSize(i + 1) != expected)
       return emitOpError() << "gives " << expected << " windows, not " << result.getDimSize(i + 1);
   }
+  if (elementOf(getImage()) != elementOf(getKernel()))
+    return emitOpError("multiplies different element types");
+  auto views = llvm::to_vector(getViews().getAsRange<ViewAttr>());
+  if (failed(verifyView(*this, views[0], getKernel(),
+                        {getWindow()[0], getWindow()[1], channels / groups, filters})))
+    return failure();
   int64_t pixels = result.getDimSize(0) * result.getDimSize(1) * result.getDimSize(2);
-  for (auto [view, extra] : llvm::zip(getViews().getAsRange<ViewAttr>(), getExtras()))
-    if (failed(verifyView(*this, view, extra, {pixels, result.getDimSize(3)})))
+  for (auto [i, extra] : llvm::enumerate(getExtras()))
+    if (failed(verifyView(*this, views[i + 1], extra, {pixels, filters})))
       return failure();
   return verifyEpilogue(*this, getBody().front(), getImage(), getExtras());
 }

@@ -128,20 +128,21 @@ def Tir_ProductOp : Tir_Op<"product", [Pure, IsolatedFromAbove, SingleBlock]> {
 def Tir_ConvolutionOp : Tir_Op<"convolution", [Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "A convolution of images with channels inmost, with an epilogue";
   let description = [{
-    `image` is batch x height x width x channels, `kernel` is height x width x (channels / groups) x
-    filters, the result is batch x height x width x filters. `padding` is top, bottom, left, right.
-    The views read `extras` over pixels (batch x height x width of the result) and filters. The body
-    takes the element of the convolution and those of the extras.
+    `image` is batch x height x width x channels, the result batch x height x width x filters. The
+    first view reads `kernel` over the height and width of `window`, the channels of a group, and
+    filters. `padding` is top, bottom, left, right. The other views read `extras` over pixels (batch x
+    height x width of the result) and filters. The body takes the element of the convolution and those
+    of the extras.
   }];
   let arguments = (ins Hlo_Tensor:$image, Hlo_Tensor:$kernel, Variadic<Hlo_Tensor>:$extras,
-      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations,
-      I64Attr:$groups, Tir_ViewArrayAttr:$views);
+      DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+      DenseI64ArrayAttr:$dilations, I64Attr:$groups, Tir_ViewArrayAttr:$views);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Hlo_Tensor:$result);
   let assemblyFormat = [{
-    `(` $image `,` $kernel `)` (`with` `(` $extras^ `)`)? `strides` $strides `padding` $padding `dilations`
-      $dilations `groups` $groups `reading` $views attr-dict-with-keyword
-      `:` functional-type(operands, $result) $body
+    `(` $image `,` $kernel `)` (`with` `(` $extras^ `)`)? `window` $window `strides` $strides
+      `padding` $padding `dilations` $dilations `groups` $groups `reading` $views
+      attr-dict-with-keyword `:` functional-type(operands, $result) $body
   }];
   let hasVerifier = 1;
 }

@@ -1,8 +1,13 @@
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
 
+#include "cupel/compiler/backends/cpu/CodeKernel.h"
+#include "cupel/compiler/backends/cpu/ProductKernel.h"
+
 #include <cstring>
 
 namespace cupel::compiler {
+
+using namespace mlir;
 
 namespace {
 
@@ -26,13 +31,22 @@ private:
 } // namespace
 
 Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions) {
-  mlir::Block &body = launch.getBody().front();
+  Block &body = launch.getBody().front();
   if (body.without_terminator().empty()) {
     std::vector<size_t> bytes;
-    for (mlir::Type type : body.getArgumentTypes())
+    for (Type type : body.getArgumentTypes())
       bytes.push_back(size_t(*dev::byteSizeOf(type)));
     return KernelPointer(std::make_unique<CopyKernel>(std::move(bytes)));
   }
+  Operation *op = &body.front();
+  Result<KernelPointer> kernel = Error{ErrorCode::Unsupported, "there is no kernel for it"};
+  if (isa<tir::MapOp, tir::RowOp, tir::ReduceOp>(op))
+    kernel = codeKernel(op);
+  else if (isa<tir::ProductOp, tir::ConvolutionOp>(op))
+    kernel = productKernel(launch);
+  // Anything else that goes wrong is no reason to compute it another way in silence.
+  if (kernel || kernel.error().code != ErrorCode::Unsupported)
+    return kernel;
   return referenceKernel(launch, functions);
 }
 
