@@ -36,7 +36,7 @@ protected:
     seams.evaluate = [&](Prepared &piece) -> Result<TensorLists> {
       auto executable = reference->compile(piece.program(), piece.budget);
       EXPECT_TRUE(executable) << executable.message();
-      auto outputs = (*executable)->run(piece.workload.inputs.front(), piece.budget);
+      auto outputs = (*executable)->run(piece.workload.inputs, piece.budget);
       EXPECT_TRUE(outputs) << outputs.message();
       return TensorLists{*outputs};
     };

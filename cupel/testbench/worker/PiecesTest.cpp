@@ -29,7 +29,7 @@ protected:
   std::vector<Tensor> run(const Prepared &prepared) {
     auto executable = device->compile(prepared.program(), prepared.budget);
     EXPECT_TRUE(executable) << executable.message();
-    auto outputs = (*executable)->run(prepared.workload.inputs.front(), prepared.budget);
+    auto outputs = (*executable)->run(prepared.workload.inputs, prepared.budget);
     EXPECT_TRUE(outputs) << outputs.message();
     return *outputs;
   }
