@@ -3,6 +3,7 @@
 #include "cupel/ir/vhlo/Version.h"
 #include "cupel/pjrt/host/PluginErrors.h"
 #include "cupel/tensor/Print.h"
+#include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/Comparators.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
@@ -58,9 +59,13 @@ Status DeviceEvaluator::evaluate(const std::string &bytes, const std::string &pa
   if (!read)
     return read.error();
   const Program &program = (*read)->program;
-  Result<TensorLists> inputs = inputsFor(program, path, part, settings.seed);
-  if (!inputs)
-    return inputs.error();
+  ChosenInputs chosen(program);
+  Result<Inputs> made = inputsFor(program, path, part, [&](size_t argument, uint32_t replica) {
+    return chosen.make(argument, settings.seed, replica);
+  });
+  if (!made)
+    return made.error();
+  const TensorLists &inputs = made->lists;
   Result<std::optional<std::vector<Tensor>>> beside = expectedFor(program, path, part);
   if (!beside)
     return beside.error();
@@ -69,19 +74,19 @@ Status DeviceEvaluator::evaluate(const std::string &bytes, const std::string &pa
   if (*beside) {
     expected = std::move(**beside);
   } else if (!program.selfChecking) {
-    Result<std::vector<Tensor>> golden = runOn(*reference, program, *inputs);
+    Result<std::vector<Tensor>> golden = runOn(*reference, program, inputs);
     if (!golden)
       return golden.error().within("the reference");
     expected = std::move(*golden);
   }
   if (!settings.workloadFolder.empty())
-    if (Status saved = save(program, path, part, *inputs, expected); !saved)
+    if (Status saved = save(program, path, part, inputs, expected); !saved)
       return saved;
   if (!device)
     return {};
 
   progress.enter(results::Stage::Execute);
-  Result<std::vector<Tensor>> outputs = runOn(*device, program, *inputs);
+  Result<std::vector<Tensor>> outputs = runOn(*device, program, inputs);
   if (!outputs)
     return outputs.error().within(name(outputs.error().code));
   if (settings.print)

@@ -116,6 +116,10 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.option("--retries", retries, "Try a failing test so many times more; mark it as flaky")
       .placeholder("N");
   line.option("--seed", seed, "Of inputs that are made up (0)").placeholder("N");
+  line.option("--repeat", repeats,
+              "Execute each test N times, with other inputs and with its own in turn (3 and more "
+              "where one execution takes less than 2 s; once otherwise)")
+      .placeholder("N");
   line.option("--shape", shapes,
               std::string(frontends::kShapeHelp) +
                   ", and holds for every model with such an input. It says more than data of "
@@ -207,6 +211,8 @@ Result<RunnerOptions> RunOptions::running() const {
   run.runXfail = runXfail;
   run.arch = collect.arch;
   run.compileBackend = compileBackend;
+  if (repeats)
+    run.repeat = repeats;
   run.shapes = shapes;
   run.server(Server::Python) = testbench::session::pythonServer(python, compileBackend);
   if (!devices.empty()) {

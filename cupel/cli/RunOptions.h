@@ -22,7 +22,7 @@ struct RunOptions {
   std::vector<std::string> devices, stageTimeouts;
   unsigned jobs = 0;
   double timeout = 300;
-  uint32_t retries = 0;
+  uint32_t retries = 0, repeats = 0; ///< repeats 0: where it is cheap.
   uint64_t seed = 0;
   bool strict = false; ///< What our own plugin cannot split over devices fails.
   bool forceRun = false, runXfail = false, resume = false, quiet = false;

@@ -86,6 +86,9 @@ struct StageTime {
   bool operator==(const StageTime &) const = default;
 };
 
+/// Adds a stage at the end, or to the time of the one it comes to again.
+void addStageTime(std::vector<StageTime> &stages, Stage stage, double seconds);
+
 /// What the comparison of one output found.
 struct ComparisonRecord {
   uint32_t output = 0;

@@ -223,6 +223,7 @@ void Loop::sendTest(Slot &slot) {
   request.arch = options.arch;
   if (kind.takesBackend)
     request.compileBackend = options.compileBackend;
+  request.repeat = options.repeat;
   if (kind.takesShapes)
     request.shapes = options.shapes;
   if (kind.steps.size() > 1)

@@ -64,6 +64,7 @@ struct RunnerOptions {
   std::function<Prepared(const TestItem &, const std::string &device)> prepare;
   std::vector<DeviceSpec> devices = {DeviceSpec{}};
   std::string arch; ///< For the records.
+  std::optional<uint32_t> repeat; ///< Executions of each test; nothing: more than one if cheap.
   std::string compileBackend = "cupel"; ///< Of operator cases: torch.compile's under test.
   std::vector<std::string> shapes; ///< Of models' inputs, NAME=2x3.
 

@@ -50,6 +50,9 @@ struct Budget {
   uint64_t seed = 0;        ///< Of random operations whose values the specification leaves open.
   /// The reference sums narrow floats in wider ones, as those did who made the expected values.
   bool wideSums = false;
+  /// Where set, outputs of an execution are held until the next one is done, and this is told which
+  /// of them have changed meanwhile. Devices that cannot tell never call it.
+  std::function<void(const std::string &what)> tellOverwritten = {};
   /// Seconds left, never below a small positive number; 0 where there is no deadline.
   double secondsLeft() const;
 };

@@ -61,6 +61,7 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("memory_limit_bytes", r.memoryLimitBytes);
   visit("arch", r.arch);
   visit("compile_backend", r.compileBackend);
+  visit("repeat", r.repeat);
   visit("shapes", r.shapes);
   visit("tensors", r.tensors);
   visit("keep_folder", r.keep.folder);

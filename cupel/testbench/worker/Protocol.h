@@ -55,6 +55,7 @@ struct Request {
   uint64_t memoryLimitBytes = 0; ///< Likewise; 0: no limit.
   std::string arch;              ///< --arch, for conditions of the test.
   std::string compileBackend;    ///< Of operator cases: `cupel`, or a backend of torch.compile.
+  std::optional<uint32_t> repeat; ///< --repeat: how often to execute; nothing: where it is cheap.
   std::vector<std::string> shapes; ///< --shape, as typed: of models, shapes of inputs by name.
   /// What the runner and the servers before this one made of the test: a JSON object, or empty.
   std::string handover;

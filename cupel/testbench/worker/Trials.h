@@ -6,6 +6,7 @@
 #include "cupel/testbench/worker/Prepared.h"
 #include "cupel/testbench/worker/Serve.h"
 
+#include <functional>
 #include <map>
 
 namespace cupel::testbench::worker {
@@ -25,8 +26,20 @@ private:
   void run(const Request &request, Progress &progress, Prepared prepared,
            results::TestRecord &record);
   Result<TensorLists> runOn(Device &device, Prepared &prepared, Progress *progress);
-  void judge(const Request &request, Progress &progress, Device &device, Prepared prepared,
+  void judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
              const TensorLists &outputs, results::TestRecord &record);
+  /// Tries other inputs where results on those that were made up could hide anything.
+  void tryTelling(const Request &request, Progress &progress, Device &device, Prepared &prepared,
+                  const RunWorkload &run, TensorLists &outputs, results::TestRecord &record);
+  /// The same for other inputs than the test's own; nothing where the reference takes too long.
+  std::optional<results::TestRecord> judgeOther(const Request &request, Progress &progress,
+                                                Device &device, Prepared &prepared,
+                                                const TensorLists &inputs,
+                                                const TensorLists &outputs);
+  /// Runs a test that has passed again (Looks.h).
+  void lookAgain(const Request &request, Progress &progress, Device &device, Prepared &prepared,
+                 const RunWorkload &run, const TensorLists &first, double seconds,
+                 results::TestRecord &record);
   void save(const Request &request, Progress &progress, Prepared prepared,
             results::TestRecord &record);
 
