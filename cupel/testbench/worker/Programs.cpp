@@ -135,7 +135,6 @@ std::optional<Prepared> ProgramTest::prepareProgram(const Request &request, Prog
     return {};
   }
   prepared.workload.inputs.push_back(std::move(*inputs));
-  prepared.workload.tolerances = {Comparators().tolerance()};
   if (Status taken = takeCompanion(prepared, file, request.item.part); !taken) {
     fail(record, name(ErrorCode::InvalidArgument), taken.message());
     return {};
@@ -320,7 +319,6 @@ std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progre
                     workloadFor(request, std::string(format->ending.substr(1))), budget};
   workload::Workload &workload = prepared.workload;
   workload.provenance.wideSums = budget.wideSums;
-  workload.tolerances = {Comparators().tolerance()};
   std::vector<Tensor> &inputs = workload.inputs.emplace_back();
   bool isSeeded = false;
   for (const frontends::Argument &input : imported.inputs) {
@@ -365,7 +363,6 @@ std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progre
     if (request.item.suite == "onnx") {
       // Its data may leave out the last outputs.
       workload.expectsFirst = true;
-      workload.tolerances.clear();
       for (const Tensor &value : expected)
         workload.tolerances.push_back(Comparators::onnxSuite(value.dtype()).tolerance());
     }

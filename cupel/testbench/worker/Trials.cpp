@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/Trials.h"
 
-#include "cupel/testbench/worker/Comparators.h"
+#include "cupel/runtime/DeclaredPrecision.h"
+#include "cupel/testbench/worker/Rule.h"
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Judge.h"
 
@@ -60,7 +61,7 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
 
 /// Compiles and runs, and heeds the checks of the workload. The stages are told to `progress`,
 /// where they are those of the device under test.
-Result<TensorLists> Trials::runOn(Device &device, Prepared &prepared, Progress *progress) {
+Result<TensorLists> Trials::runOn(Device &device, const Prepared &prepared, Progress *progress) {
   const workload::Workload &workload = prepared.workload;
   if (!prepared.isComplete) {
     auto executable = device.compile(prepared.program(), prepared.budget);
@@ -114,15 +115,62 @@ void Trials::run(const Request &request, Progress &progress, Prepared prepared,
   judge(request, progress, **device, std::move(prepared), *outputs, record);
 }
 
-/// How a result is judged: by the configuration, and by the workload where that is silent.
-static Comparators comparatorsFor(const Request &request, const workload::Workload &workload,
-                                  size_t result, tensor::DType type) {
-  Comparators held = Comparators::of(workload.toleranceFor(result, type));
-  if (!workload.isAsserted) {
-    held.assertPcc = held.assertAtol = held.assertAllclose = false;
-    held.others = {};
-  }
-  return Comparators::of(request.item.expectation, held);
+namespace {
+
+/// A test made ready on a device once, to be run with other inputs or another budget.
+using RunAgain = std::function<Result<TensorLists>(const TensorLists &, const Budget &)>;
+
+Result<RunAgain> makeReady(Device &device, const Prepared &prepared) {
+  if (prepared.isComplete)
+    return device.load(prepared.workload, prepared.program(), prepared.budget);
+  auto compiled = device.compile(prepared.program(), prepared.budget);
+  if (!compiled)
+    return compiled.error();
+  std::shared_ptr<Executable> executable = std::move(*compiled);
+  return RunAgain([executable](const TensorLists &inputs, const Budget &budget) {
+    Result<std::vector<Tensor>> outputs =
+        executable->run(inputs.empty() ? std::vector<Tensor>() : inputs.front(), budget);
+    return outputs ? Result<TensorLists>(TensorLists{std::move(*outputs)})
+                   : Result<TensorLists>(outputs.error());
+  });
+}
+
+/// The same, made ready when it is first run.
+RunAgain readyWhenAsked(Result<Device *> device, const Prepared &prepared) {
+  struct State {
+    Result<Device *> device;
+    std::optional<Result<RunAgain>> run;
+  };
+  auto state = std::make_shared<State>(State{std::move(device), {}});
+  return [state, &prepared](const TensorLists &inputs,
+                            const Budget &budget) -> Result<TensorLists> {
+    if (!state->run)
+      state->run = state->device ? makeReady(**state->device, prepared) : state->device.error();
+    if (!*state->run)
+      return state->run->error();
+    return (**state->run)(inputs, budget);
+  };
+}
+
+} // namespace
+
+Result<TestNoise> Trials::noiseOf(const Request &request, const Prepared &prepared,
+                                  Device *device) {
+  Result<compare::DevicePrecision> precision =
+      request.precision.empty() ? runtime::declaredPrecision(request.device, request.arch)
+                                : compare::DevicePrecision::parse(request.precision);
+  if (!precision)
+    return precision.error();
+  NoiseSources sources;
+  sources.isExpectedFromReference = prepared.workload.provenance.expectation == kReferencesWord;
+  sources.reference = [run = readyWhenAsked(this->device("reference"), prepared),
+                       &prepared](const Budget &budget) {
+    return run(prepared.workload.inputs, budget);
+  };
+  if (device && !device->isReference())
+    sources.device = readyWhenAsked(device, prepared);
+  return TestNoise(prepared, *precision, request.noise.value_or(kNoiseSamples),
+                   std::move(sources));
 }
 
 /// `[fc.weight] ` where results have names, else nothing.
@@ -159,6 +207,9 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   }
 
   progress.enter(Stage::Compare);
+  Result<TestNoise> noise = noiseOf(request, prepared, &device);
+  if (!noise)
+    return fail(record, name(ErrorCode::InvalidArgument), noise.message());
   // Of operator cases the words are torch's.
   std::string_view noun = request.item.suite == "opcases" ? "result" : "output";
   uint32_t number = 0;
@@ -176,8 +227,8 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
                                 tensor::describe(output.elementType(), output.shape()),
                                 tensor::describe(golden[i].elementType(), golden[i].shape())));
       auto comparison =
-          compareOutput(number, output, golden[i],
-                        comparatorsFor(request, workload, i, golden[i].dtype()));
+          judgeOutput(number, d, i, output, golden[i],
+                      Rule::of(request, workload, i), *noise);
       if (!comparison)
         return fail(record, name(ErrorCode::Internal), comparison.message());
       if (!comparison->passed && record.outcome == Outcome::Passed)
@@ -188,6 +239,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
       record.comparisons.push_back(std::move(*comparison));
     }
   }
+  record.notes["judged by"] = describeRules(record, *noise);
   if (record.outcome == Outcome::Passed && device.sharesKernels() &&
       workload.provenance.expectation == kReferencesWord)
     leaveUnjudged(record, device.isReference()
@@ -198,6 +250,20 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
 //===----------------------------------------------------------------------===//
 // Saving
 //===----------------------------------------------------------------------===//
+
+/// Elsewhere nobody can evaluate the program: what noise there is goes with the folder.
+void Trials::saveNoise(const Request &request, Prepared &prepared) {
+  workload::Workload &workload = prepared.workload;
+  if (workload.expected.empty() || !workload.tolerances.empty())
+    return;
+  Result<TestNoise> noise = noiseOf(request, prepared, nullptr);
+  if (!noise)
+    return;
+  workload.precision = noise->precision();
+  workload.noise = noise->samples();
+  if (noise->center())
+    workload.noiseCenter = *noise->center();
+}
 
 /// Writes the test as a workload folder. Without the device: it may be what ended the test.
 void Trials::save(const Request &request, Progress &progress, Prepared prepared,
@@ -228,14 +294,14 @@ void Trials::save(const Request &request, Progress &progress, Prepared prepared,
     }
   }
   // What the configuration says of the test is said in the folder, where no configuration is.
-  for (size_t i = 0; i < workload.tolerances.size(); ++i) {
-    tensor::DType type = !workload.expected.empty() && i < workload.expected.front().size()
-                             ? workload.expected.front()[i].dtype()
-                             : tensor::DType::F32;
-    Comparators comparators = comparatorsFor(request, workload, i, type);
-    workload.isAsserted = comparators.assertsAnything();
-    workload.tolerances[i] = comparators.tolerance();
-  }
+  std::vector<compare::Tolerance> tolerances;
+  for (size_t i = 0; i < std::max<size_t>(workload.tolerances.size(), 1); ++i)
+    if (Rule rule = Rule::of(request, workload, i); rule.comparators) {
+      workload.isAsserted = rule.comparators->assertsAnything();
+      tolerances.push_back(rule.comparators->tolerance());
+    }
+  workload.tolerances = std::move(tolerances);
+  saveNoise(request, prepared);
   workload.provenance.device = request.device;
   workload.provenance.outcome = request.keep.outcome;
   workload.provenance.stage = request.keep.stage;
