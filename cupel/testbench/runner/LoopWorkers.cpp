@@ -221,6 +221,11 @@ void Loop::sendTest(Slot &slot) {
   request.device = options.devices[slot.device].name;
   request.seed = options.seed;
   request.arch = options.arch;
+  request.comparison = options.comparison;
+  request.strict = options.strict;
+  request.noise = options.noise;
+  request.pieces = options.pieces;
+  request.precision = options.precision;
   if (kind.takesBackend)
     request.compileBackend = options.compileBackend;
   request.repeat = options.repeat;
