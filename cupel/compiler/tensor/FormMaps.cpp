@@ -97,9 +97,8 @@ public:
       for (Operation *op : operationsOf(block)) {
         if (op->use_empty() || !isMove(op) || isa<stablehlo::ReshapeOp>(op))
           continue;
-        auto type = cast<RankedTensorType>(op->getResult(0).getType());
-        if (type.hasStaticShape() && type.getNumElements() > 0 &&
-            isCompiledType(type.getElementType()))
+        if (isCompiledTensor(op->getResult(0).getType()) &&
+            isCompiledTensor(op->getOperand(0).getType()))
           copyMove(op);
       }
       eraseUnused(block);

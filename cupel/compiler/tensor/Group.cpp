@@ -14,12 +14,10 @@ static constexpr size_t kMostMembers = 256;
 
 int64_t countOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
-bool isCompiledType(Type element) { return codegen::elementTypeOf(element).has_value(); }
-
-static bool isCompiledTensor(Type type) {
+bool isCompiledTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && !tensor.getEncoding() &&
-         tensor.getNumElements() > 0 && isCompiledType(tensor.getElementType());
+         tensor.getNumElements() > 0 && codegen::elementTypeOf(type);
 }
 
 bool isFusible(Operation *op) {

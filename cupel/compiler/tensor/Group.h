@@ -14,8 +14,8 @@ namespace cupel::tir {
 /// Whether the operation is elementwise on tensors of static shape and of element types that code is
 /// made for.
 bool isFusible(mlir::Operation *op);
-/// Whether code is made for elements of this type.
-bool isCompiledType(mlir::Type element);
+/// A tensor of static shape and some elements, of a type that code is made for.
+bool isCompiledTensor(mlir::Type type);
 
 /// Whether the operation reduces one tensor of such elements, beginning with a constant, with one of
 /// the combiners that reductions here know.
