@@ -54,6 +54,10 @@ private:
   char *memory, *bytes;
 };
 
+inline void PrintTo(const Target &target, std::ostream *os) {
+  *os << target.cpu << ", " << target.lanes << " lanes";
+}
+
 /// Those of the instruction sets that this machine has.
 inline std::vector<std::pair<std::string, Target>> allTargets() {
   std::vector<std::pair<std::string, Target>> targets;
