@@ -9,7 +9,7 @@ namespace {
 
 /// Bytes of a row of a tile in the input: a cache line.
 constexpr int64_t kLine = 64;
-constexpr int64_t kTiledPiece = 512;
+constexpr int64_t kTiledPiece = 1024;
 
 /// `rows` as a matrix of lanes x lanes becomes its columns.
 void transpose(Emitter &e, MutableArrayRef<V> rows) {
