@@ -137,15 +137,16 @@ PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns) {
     return best;
   double bestCost = 0;
   auto costOf = [&](int64_t vectors) {
-    return vectors == 0 ? 0 : static_cast<double>(vectors) / kernels.tileSpeed[vectors - 1];
+    return static_cast<double>(vectors) / kernels.tileSpeed[vectors - 1];
   };
   // Panels of three vectors leave room for the most rows, so they come first.
   for (int most : {3, 4, 2, 1}) {
     if (kernels.tileRows[most - 1] == 0)
       continue;
     int64_t count = (all + most - 1) / most, wider = all % count;
-    double cost = static_cast<double>(wider) * costOf(all / count + 1) +
-                  static_cast<double>(count - wider) * costOf(all / count);
+    double cost = static_cast<double>(count - wider) * costOf(all / count);
+    if (wider > 0)
+      cost += static_cast<double>(wider) * costOf(all / count + 1);
     if (bestCost == 0 || cost < bestCost * 0.999)
       best.count = count, bestCost = cost;
   }
