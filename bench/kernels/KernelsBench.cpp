@@ -18,6 +18,7 @@
 #include <ctime>
 #include <optional>
 #include <thread>
+#include <vector>
 
 using namespace cupel::bench;
 

@@ -4,8 +4,9 @@
 #include "bench/kernels/Peers.h"
 
 #ifdef CUPEL_HAS_ONEDNN
-#include <memory>
+#include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
 
 extern "C" void omp_set_num_threads(int);
 
@@ -25,8 +26,9 @@ struct State {
 
 memory filled(State &state, const memory::desc &plain, const memory::desc &wanted, unsigned seed) {
   memory source(plain, state.processor), target(wanted, state.processor);
-  std::vector<float> values = randomFloats(static_cast<int64_t>(plain.get_size() / 4), seed);
-  std::copy(values.begin(), values.end(), static_cast<float *>(source.get_data_handle()));
+  auto count = static_cast<int64_t>(plain.get_size() / 4);
+  std::shared_ptr<float[]> values = randomFloats(count, seed);
+  std::copy_n(values.get(), count, static_cast<float *>(source.get_data_handle()));
   reorder(source, target).execute(state.queue, source, target);
   state.queue.wait();
   return target;

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
-#include <vector>
 
 namespace cupel::bench {
 
@@ -35,6 +35,8 @@ Runner oneDnnConvolution(const ConvolutionShape &shape, int64_t copies, int thre
 /// Multiply-adds in registers alone, in GFLOP/s.
 double peakGflops(int threads);
 
-std::vector<float> randomFloats(int64_t count, unsigned seed);
+/// On a multiple of 64 bytes, as buffers of device programs are.
+std::shared_ptr<float[]> alignedFloats(int64_t count);
+std::shared_ptr<float[]> randomFloats(int64_t count, unsigned seed);
 
 } // namespace cupel::bench

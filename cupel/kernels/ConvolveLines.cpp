@@ -41,6 +41,37 @@ struct Lines {
   }
 };
 
+/// Lines of the result that are computed together share most of the lines they need.
+constexpr int64_t kBandLines = 4;
+
+/// The padded lines that a band has asked for so far.
+class LineCopies {
+public:
+  LineCopies(const Lines &lines, int64_t most, ScratchFrame &frame)
+      : lines(lines), frame(frame), keys(frame.take<int64_t>(most)),
+        copies(frame.take<const float *>(most)) {}
+
+  const float *find(int64_t image, int64_t z, int64_t y) {
+    if (!lines.isCopied())
+      return lines.start(image, z, y);
+    int64_t key = (image * lines.shape.input[0] + z) * lines.shape.input[1] + y;
+    for (int64_t i = count - 1; i >= 0; --i)
+      if (keys[i] == key)
+        return copies[i];
+    auto *copy = frame.take<float>(lines.size());
+    lines.copy(image, z, y, copy);
+    keys[count] = key;
+    return copies[count++] = copy;
+  }
+
+private:
+  const Lines &lines;
+  ScratchFrame &frame;
+  int64_t *keys;
+  const float **copies;
+  int64_t count = 0;
+};
+
 } // namespace
 
 void convolveLines(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
@@ -52,47 +83,45 @@ void convolveLines(const PackedConvolution &weights, const float *input, float *
   int64_t taps = shape.kernel[0] * shape.kernel[1];
   int64_t depth = shape.kernel[2] * shape.inputChannels;
   ScratchFrame outer;
-  auto *zeros = outer.take<float>(lines.size());
-  std::fill_n(zeros, lines.size(), 0.0f);
-  // A unit is a line of the result: the lines it needs are copied once, and it is in the cache.
-  int64_t units = shape.batch * output[0] * output[1];
+  auto *zeros = outer.take<float>(depth);
+  std::fill_n(zeros, depth, 0.0f);
+  auto *tapIndices = outer.take<int32_t>(taps);
+  std::iota(tapIndices, tapIndices + taps, 0);
+  int64_t all = shape.batch * output[0] * output[1], units = (all + kBandLines - 1) / kBandLines;
   double nanoseconds = convolutionNanoseconds(shape);
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
+    int64_t first = all * unit / units, count = all * (unit + 1) / units - first;
+    int64_t width = output[2], rowCount = count * width;
     ScratchFrame frame;
-    Pixel pixel = pixelOf(output, unit * output[2]);
-    auto **rows = frame.take<const float *>(taps * output[2]);
-    auto *tapIndices = frame.take<int32_t>(taps);
-    int64_t used = 0;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      int64_t z = inputPosition(shape, 0, pixel.at[0], tap / shape.kernel[1]);
-      int64_t y = inputPosition(shape, 1, pixel.at[1], tap % shape.kernel[1]);
-      const float *line = zeros;
-      if (z >= 0 && y >= 0) {
-        line = lines.start(pixel.image, z, y);
-        if (lines.isCopied()) {
-          auto *copy = frame.take<float>(lines.size());
-          lines.copy(pixel.image, z, y, copy);
-          line = copy;
+    LineCopies copies(lines, taps * count, frame);
+    auto **rows = frame.take<const float *>(taps * rowCount);
+    for (int64_t i = 0; i < count; ++i) {
+      Pixel pixel = pixelOf(output, (first + i) * width);
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t z = inputPosition(shape, 0, pixel.at[0], tap / shape.kernel[1]);
+        int64_t y = inputPosition(shape, 1, pixel.at[1], tap % shape.kernel[1]);
+        const float **to = rows + tap * rowCount + i * width;
+        if (z < 0 || y < 0) {
+          std::fill_n(to, width, zeros);
+          continue;
         }
-      } else if (ConvolutionAccess::isFinite(weights)) {
-        continue;
+        const float *line = copies.find(pixel.image, z, y);
+        for (int64_t x = 0; x < width; ++x)
+          to[x] = line + x * shape.strides[2] * shape.inputChannels;
       }
-      tapIndices[used] = static_cast<int32_t>(tap);
-      for (int64_t x = 0; x < output[2]; ++x)
-        rows[used * output[2] + x] = line + x * shape.strides[2] * shape.inputChannels;
-      ++used;
     }
     RowsTimesPanels part = {};
     part.rows = rows;
-    part.rowCount = output[2];
-    part.taps = used;
+    part.rowCount = rowCount;
+    part.taps = taps;
     part.tapIndices = tapIndices;
+    part.zeros = ConvolutionAccess::isFinite(weights) ? zeros : nullptr;
     part.depth = depth;
     part.cut = cut;
     part.panels = ConvolutionAccess::data(weights);
     part.panelDepth = taps * depth;
     part.endPanel = cut.count;
-    part.row = unit * output[2];
+    part.row = first * width;
     part.c = c + part.row * ldc;
     part.ldc = ldc;
     part.epilogue = &epilogue;

@@ -1,4 +1,5 @@
 #include "cupel/kernels/ConvolutionAccess.h"
+#include "cupel/kernels/PackedAccess.h"
 #include "cupel/kernels/Scratch.h"
 
 #include <algorithm>
@@ -172,11 +173,33 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
                            end - begin);
 }
 
+/// Without padding or strides the pixels of all images are the rows of a matrix.
+bool isProduct(const ConvolutionShape &shape) {
+  return shape.groups == 1 && product(shape.kernel) == 1 && shape.output() == shape.input &&
+         shape.strides == Spatial{1, 1, 1} && shape.paddingLow == Spatial{} &&
+         shape.inputDilation == Spatial{1, 1, 1};
+}
+
 } // namespace
 
 void convolvePixels(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
                     const Epilogue &epilogue, const Pool &pool) {
   const ConvolutionShape &shape = weights.shape();
+  if (isProduct(shape)) {
+    multiplyPanels(ConvolutionAccess::kernels(weights),
+                   {shape.rows(),
+                    {input, shape.inputChannels},
+                    shape.inputChannels,
+                    ConvolutionAccess::cut(weights),
+                    ConvolutionAccess::data(weights),
+                    0,
+                    c,
+                    ldc,
+                    0,
+                    &epilogue},
+                   pool);
+    return;
+  }
   Work work{weights,
             shape,
             ConvolutionAccess::kernels(weights),

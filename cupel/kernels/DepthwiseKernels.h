@@ -10,29 +10,59 @@
 namespace cupel::kernels {
 namespace {
 
-/// `pixels` pixels side by side; the kernel is `columns` wide, the stride along the line `stride`.
-template <int columns, int stride, int pixels> void depthwiseSpan(const DepthwiseSpan &span) {
+/// A vector of channels for `pixels` pixels side by side.
+template <int lines, int columns, int stride, int pixels>
+inline void depthwiseTile(const Vector (&weights)[lines][columns], const float *const *line,
+                          int64_t channel, int64_t step, const float *bias, float *c, int64_t ldc) {
   constexpr int kInputs = (pixels - 1) * stride + columns;
+  Vector sums[pixels] = {};
+#pragma unroll
+  for (int i = 0; i < lines; ++i) {
+    Vector input[kInputs];
+#pragma unroll
+    for (int x = 0; x < kInputs; ++x)
+      input[x] = load(line[i] + channel + x * step);
+#pragma unroll
+    for (int k = 0; k < columns; ++k)
+#pragma unroll
+      for (int p = 0; p < pixels; ++p)
+        sums[p] += input[p * stride + k] * weights[i][k];
+  }
+#pragma unroll
+  for (int p = 0; p < pixels; ++p)
+    store(c + p * ldc + channel, bias ? sums[p] + load(bias + channel) : sums[p]);
+}
+
+/// A kernel of a fixed size: its weights for a vector of channels stay in registers along the line.
+template <int lines, int columns, int stride> void depthwiseSpan(const DepthwiseSpan &given) {
+  constexpr int kPixels = 4;
+  const DepthwiseSpan span = given;
   auto compute = [&](int64_t channel) {
-    Vector sums[pixels] = {};
-    for (int64_t i = 0; i < span.lines; ++i) {
-      const float *line = span.line[i] + channel, *weights = span.weights[i] + channel;
-      Vector input[kInputs];
+    Vector weights[lines][columns];
+    const float *line[lines];
 #pragma unroll
-      for (int x = 0; x < kInputs; ++x)
-        input[x] = load(line + x * span.channels);
+    for (int i = 0; i < lines; ++i) {
+      line[i] = span.line[i];
 #pragma unroll
-      for (int k = 0; k < columns; ++k) {
-        Vector weight = load(weights + k * span.channels);
-#pragma unroll
-        for (int p = 0; p < pixels; ++p)
-          sums[p] += input[p * stride + k] * weight;
-      }
+      for (int k = 0; k < columns; ++k)
+        weights[i][k] = load(span.weights[i] + k * span.pitch + channel);
     }
-    Vector bias = span.bias ? load(span.bias + channel) : Vector{};
+    float *c = span.c;
+    int64_t x = 0;
+    for (; x + kPixels <= span.pixels; x += kPixels, c += kPixels * span.ldc) {
+      depthwiseTile<lines, columns, stride, kPixels>(weights, line, channel, span.step, span.bias, c,
+                                                     span.ldc);
 #pragma unroll
-    for (int p = 0; p < pixels; ++p)
-      store(span.c + p * span.ldc + channel, span.bias ? sums[p] + bias : sums[p]);
+      for (int i = 0; i < lines; ++i)
+        line[i] += kPixels * span.stride;
+    }
+    for (; x < span.pixels; ++x, c += span.ldc) {
+      depthwiseTile<lines, columns, stride, 1>(weights, line, channel, span.step, span.bias, c,
+                                               span.ldc);
+#pragma unroll
+      for (int i = 0; i < lines; ++i)
+        line[i] += span.stride;
+    }
   };
   int64_t channel = 0;
   for (; channel + kWidth <= span.channels; channel += kWidth)
@@ -42,22 +72,27 @@ template <int columns, int stride, int pixels> void depthwiseSpan(const Depthwis
     compute(span.channels - kWidth);
 }
 
-/// One pixel with any taps.
-void depthwisePixel(const DepthwisePixel &pixel) {
-  int64_t channel = 0;
-  for (; channel + kWidth <= pixel.channels; channel += kWidth) {
-    Vector sum = {};
-    for (int64_t i = 0; i < pixel.taps; ++i)
-      sum += load(pixel.input[i] + channel) * load(pixel.weights[i] + channel);
-    if (pixel.bias)
-      sum += load(pixel.bias + channel);
-    store(pixel.c + channel, sum);
-  }
-  for (; channel < pixel.channels; ++channel) {
-    float sum = 0;
-    for (int64_t i = 0; i < pixel.taps; ++i)
-      sum += pixel.input[i][channel] * pixel.weights[i][channel];
-    pixel.c[channel] = pixel.bias ? sum + pixel.bias[channel] : sum;
+/// Any kernel and any number of channels.
+void depthwiseAny(const DepthwiseSpan &span) {
+  for (int64_t x = 0; x < span.pixels; ++x) {
+    float *c = span.c + x * span.ldc;
+    int64_t channel = 0, place = x * span.stride;
+    for (; channel + kWidth <= span.channels; channel += kWidth) {
+      Vector sum = {};
+      for (int64_t i = 0; i < span.lines; ++i)
+        for (int64_t k = 0; k < span.columns; ++k)
+          sum += load(span.line[i] + place + k * span.step + channel) *
+                 load(span.weights[i] + k * span.pitch + channel);
+      store(c + channel, span.bias ? sum + load(span.bias + channel) : sum);
+    }
+    for (; channel < span.channels; ++channel) {
+      float sum = 0;
+      for (int64_t i = 0; i < span.lines; ++i)
+        for (int64_t k = 0; k < span.columns; ++k)
+          sum += span.line[i][place + k * span.step + channel] *
+                 span.weights[i][k * span.pitch + channel];
+      c[channel] = span.bias ? sum + span.bias[channel] : sum;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/PackKernels.h"
+#include "cupel/kernels/PoolingKernels.h"
 #include "cupel/kernels/TileKernel.h"
 #include "cupel/kernels/VectorProducts.h"
 
@@ -18,10 +19,11 @@ template <int vectors, int rows, int most> constexpr void addTiles(KernelTable &
     addTiles<vectors, rows + 1, most>(table);
 }
 
-template <int columns, int stride> constexpr void addSpans(KernelTable &table) {
-  DepthwiseFunction *spans = table.depthwise[columns - 1][stride - 1];
-  spans[0] = depthwiseSpan<columns, stride, kDepthwisePixels>;
-  spans[1] = depthwiseSpan<columns, stride, 1>;
+template <int lines> constexpr void addSpans(KernelTable &table) {
+  table.depthwiseSmall[lines - 1][1][0] = depthwiseSpan<lines, 2, 1>;
+  table.depthwiseSmall[lines - 1][1][1] = depthwiseSpan<lines, 2, 2>;
+  table.depthwiseSmall[lines - 1][2][0] = depthwiseSpan<lines, 3, 1>;
+  table.depthwiseSmall[lines - 1][2][1] = depthwiseSpan<lines, 3, 2>;
 }
 
 constexpr KernelTable makeTable(const char *name) {
@@ -31,8 +33,8 @@ constexpr KernelTable makeTable(const char *name) {
   // As many sums as registers hold beside the row's factor and a row of the panel; the speeds are
   // measured (bench/kernels) and say which widths of panels a matrix is cut into.
   if constexpr (kWidth == 16) {
-    addTiles<1, 1, 8>(table);
-    addTiles<2, 1, 8>(table);
+    addTiles<1, 1, 16>(table);
+    addTiles<2, 1, 12>(table);
     addTiles<3, 1, 8>(table);
     addTiles<4, 1, 6>(table);
     table.tileSpeed[0] = 0.95f, table.tileSpeed[1] = 0.99f;
@@ -52,11 +54,14 @@ constexpr KernelTable makeTable(const char *name) {
   table.copyMatrix = copyMatrix;
   table.vectorTimesRows = vectorTimesRows;
   table.vectorTimesColumns = vectorTimesColumns;
-  addSpans<3, 1>(table);
-  addSpans<3, 2>(table);
-  addSpans<5, 1>(table);
-  addSpans<5, 2>(table);
-  table.depthwisePixel = depthwisePixel;
+  addSpans<1>(table);
+  addSpans<2>(table);
+  addSpans<3>(table);
+  table.depthwise = depthwiseAny;
+  table.foldRows[0] = foldRows<WindowFold::Max>;
+  table.foldRows[1] = foldRows<WindowFold::Min>;
+  table.foldRows[2] = foldRows<WindowFold::Sum>;
+  table.transpose = transpose;
   return table;
 }
 

@@ -29,34 +29,41 @@ struct Tile {
 };
 using TileFunction = void (*)(const Tile &);
 
-constexpr int kMostTileRows = 8;
+constexpr int kMostTileRows = 16;
 constexpr int kMostTileVectors = 4;
 
-/// Some pixels of a line side by side, each channel by itself.
+/// Pixels of a line side by side, each channel by itself.
 struct DepthwiseSpan {
   const float *const *line;    // Where the first pixel's first tap of each kernel line lies.
-  const float *const *weights; // The kernel's line: [column][channel].
-  int64_t lines;
-  int64_t channels; // At least a vector; also between pixels of the input.
+  const float *const *weights; // The kernel's line: columns are `pitch` apart.
+  int64_t lines, columns;      // Of the kernel.
+  int64_t pitch;
+  int64_t stride;              // Elements between pixels' first taps.
+  int64_t step;                // Elements between taps of a line.
+  int64_t pixels;
+  int64_t channels;
   float *c;
   int64_t ldc;
   const float *bias; // Or null.
 };
 using DepthwiseFunction = void (*)(const DepthwiseSpan &);
 
-/// One pixel, each channel by itself.
-struct DepthwisePixel {
-  const float *const *input; // [tap]
-  const float *const *weights;
-  int64_t taps;
+/// In the order of PoolingKind.
+enum class WindowFold { Max, Min, Sum };
+
+/// c = initial, input[0], input[1], ... folded, each channel by itself, then the bias.
+struct WindowRows {
+  const float *const *input;
+  int64_t count;
   int64_t channels;
+  float initial;
   float *c;
   const float *bias; // Or null.
 };
 
-constexpr int kMostDepthwiseColumns = 5;
+constexpr int kMostDepthwiseLines = 3;
+constexpr int kMostDepthwiseColumns = 3;
 constexpr int kMostDepthwiseStride = 2;
-constexpr int kDepthwisePixels = 4; // Of a wide span.
 
 struct KernelTable {
   const char *name;
@@ -78,9 +85,15 @@ struct KernelTable {
                           int64_t k, int64_t n, float *y);
   void (*vectorTimesColumns)(const float *x, const float *b, int64_t columnStride, int64_t k,
                              int64_t n, float *y);
-  /// [columns - 1][stride - 1]: spans of kDepthwisePixels pixels and of one; null: none.
-  DepthwiseFunction depthwise[kMostDepthwiseColumns][kMostDepthwiseStride][2];
-  void (*depthwisePixel)(const DepthwisePixel &);
+  /// [lines - 1][columns - 1][stride in pixels - 1], for at least a vector of channels, or null; and
+  /// for any kernel.
+  DepthwiseFunction depthwiseSmall[kMostDepthwiseLines][kMostDepthwiseColumns]
+                                  [kMostDepthwiseStride];
+  DepthwiseFunction depthwise;
+  void (*foldRows[3])(const WindowRows &);
+  /// to[c, r] = from[r, c]; a large result goes past the caches.
+  void (*transpose)(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,
+                    int64_t toStride, bool isLarge);
 };
 
 } // namespace cupel::kernels

@@ -14,6 +14,9 @@ namespace {
 /// an eighth of a common second-level cache.
 constexpr int64_t kDepthChunk = 512;
 
+/// Of the result, a fraction of such a cache too.
+constexpr int64_t kResultFloats = int64_t{1} << 15;
+
 /// Part of the depth: some taps, of each the same part.
 struct Chunk {
   int64_t firstTap, taps, begin, depth;
@@ -24,7 +27,9 @@ template <typename F> void forChunks(int64_t taps, int64_t depth, F &&body) {
   if (taps * depth == 0)
     return body(Chunk{0, 0, 0, 0, true, true});
   if (depth < kDepthChunk) {
-    int64_t step = std::max<int64_t>(1, kDepthChunk / depth);
+    // Rather a somewhat longer chunk than a very short last one.
+    int64_t parts = std::max<int64_t>(1, (taps * depth + kDepthChunk / 4) / kDepthChunk);
+    int64_t step = (taps + parts - 1) / parts;
     for (int64_t tap = 0; tap < taps; tap += step)
       body(Chunk{tap, std::min(step, taps - tap), 0, depth, tap == 0, tap + step >= taps});
     return;
@@ -132,15 +137,16 @@ PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns) {
     return best;
   double bestCost = 0;
   auto costOf = [&](int64_t vectors) {
-    return vectors == 0 ? 0 : static_cast<double>(vectors) / kernels.tileSpeed[vectors - 1];
+    return static_cast<double>(vectors) / kernels.tileSpeed[vectors - 1];
   };
   // Panels of three vectors leave room for the most rows, so they come first.
   for (int most : {3, 4, 2, 1}) {
     if (kernels.tileRows[most - 1] == 0)
       continue;
     int64_t count = (all + most - 1) / most, wider = all % count;
-    double cost = static_cast<double>(wider) * costOf(all / count + 1) +
-                  static_cast<double>(count - wider) * costOf(all / count);
+    double cost = static_cast<double>(count - wider) * costOf(all / count);
+    if (wider > 0)
+      cost += static_cast<double>(wider) * costOf(all / count + 1);
     if (bestCost == 0 || cost < bestCost * 0.999)
       best.count = count, bestCost = cost;
   }
@@ -164,30 +170,38 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
     std::fill(std::copy_n(bias + cut.columnOf(lastPanel), lastColumns, lastBias),
               lastBias + lastWidth, 0.0f);
   }
-  forChunks(work.taps, work.depth, [&](const Chunk &chunk) {
-    for (int64_t panel = work.firstPanel; panel < work.endPanel; ++panel) {
-      int64_t column = cut.columnOf(panel);
-      bool isAside = isRagged && panel == lastPanel;
-      float *c = work.c + column;
-      bool hasNext = panel + 1 < work.endPanel && !work.bStride;
-      const float *next = hasNext ? startOf(work, chunk, panel + 1) : nullptr;
-      int64_t nextBytes = hasNext ? chunk.taps * chunk.depth * cut.widthOf(panel + 1) * 4 : 0;
-      if (isAside)
-        multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes);
-      else
-        multiplyPanel(kernels, work, chunk, panel, c, work.ldc, bias ? bias + column : nullptr,
-                      next, nextBytes);
-      if (!chunk.isLast)
-        continue;
-      if (isAside)
-        for (int64_t i = 0; i < work.rowCount; ++i)
-          std::memcpy(c + i * work.ldc, aside + i * lastWidth,
-                      static_cast<size_t>(lastColumns) * sizeof(float));
-      if (work.epilogue->function)
-        work.epilogue->function(work.epilogue->operands, c, work.ldc, work.row, work.rowCount,
-                                work.column + column, cut.columnsOf(panel));
-    }
-  });
+  auto multiplyOne = [&](const Chunk &chunk, int64_t panel, const float *next, int64_t nextBytes) {
+    int64_t column = cut.columnOf(panel);
+    bool isAside = isRagged && panel == lastPanel;
+    float *c = work.c + column;
+    if (isAside)
+      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes);
+    else
+      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, bias ? bias + column : nullptr, next,
+                    nextBytes);
+    if (!chunk.isLast)
+      return;
+    if (isAside)
+      for (int64_t i = 0; i < work.rowCount; ++i)
+        std::memcpy(c + i * work.ldc, aside + i * lastWidth,
+                    static_cast<size_t>(lastColumns) * sizeof(float));
+    if (work.epilogue->function)
+      work.epilogue->function(work.epilogue->operands, c, work.ldc, work.row, work.rowCount,
+                              work.column + column, cut.columnsOf(panel));
+  };
+  // Some panels at a time, so that what they have so far stays in the cache from chunk to chunk.
+  int64_t group = std::max<int64_t>(1, kResultFloats / (work.rowCount * cut.widthOf(0)));
+  for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {
+    int64_t end = std::min(first + group, work.endPanel);
+    forChunks(work.taps, work.depth, [&](const Chunk &chunk) {
+      for (int64_t panel = first; panel < end; ++panel) {
+        bool hasNext = panel + 1 < work.endPanel && !work.bStride;
+        const float *next = hasNext ? startOf(work, chunk, panel + 1) : nullptr;
+        int64_t nextBytes = hasNext ? chunk.taps * chunk.depth * cut.widthOf(panel + 1) * 4 : 0;
+        multiplyOne(chunk, panel, next, nextBytes);
+      }
+    });
+  }
 }
 
 } // namespace cupel::kernels

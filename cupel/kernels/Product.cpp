@@ -17,12 +17,9 @@ constexpr double kSpeed = 30;
 /// A unit should be long enough not to be felt.
 constexpr double kUnitNanoseconds = 20'000;
 
-/// Rows that are a multiple of a page apart fall into the same few lines of the first-level cache.
+/// The innermost loops read rows of A where they lie, if their elements lie side by side.
 bool needsCopy(const PanelProduct &product) {
-  if (product.a.columnStride != 1 && product.depth > 1)
-    return true;
-  return product.rows > 2 && product.a.rowStride % 1024 == 0 && product.a.rowStride != 0 &&
-         product.cut.count > 4;
+  return product.a.columnStride != 1 && product.depth > 1;
 }
 
 /// How the work is cut into units. It may depend on the number of threads: results do not.

@@ -114,7 +114,7 @@ TEST_P(ProductTest, AnyStrides) {
       }
 }
 
-TEST_P(ProductTest, RowsThatShareCacheLinesAreCopied) {
+TEST_P(ProductTest, RowsAPageApart) {
   checkProduct(40, 300, 64, rowMajor(40, 64, 1024 - 64), rowMajor(64, 300), true, 2);
 }
 
