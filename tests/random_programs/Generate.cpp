@@ -35,6 +35,7 @@ struct Val {
   std::string name, type;
   Shape shape;
   bool isExact = true;
+  bool isConstant = false;
 };
 
 int64_t count(const Shape &shape) {
@@ -81,7 +82,10 @@ public:
     std::string returned, types;
     for (int64_t i = 0; i < results; ++i) {
       // The last values first: what nobody needs is dropped.
-      const Val &value = values[std::max<int64_t>(0, int64_t(values.size()) - 1 - random.below(4))];
+      std::vector<Val> computed;
+      std::copy_if(values.begin(), values.end(), std::back_inserter(computed),
+                   [](const Val &one) { return !one.isConstant; });
+      const Val value = computed[std::max<int64_t>(0, int64_t(computed.size()) - 1 - random.below(4))];
       returned += (i ? ", " : "") + value.name;
       types += (i ? ", " : "") + typeOf(value);
       program.isExact.push_back(value.isExact);
@@ -120,7 +124,11 @@ private:
   Val &any() { return values[random.below(values.size())]; }
   /// One of the last few, so that programs hang together.
   Val recent() {
-    return values[std::max<int64_t>(0, int64_t(values.size()) - 1 - random.below(5))];
+    for (int tries = 0; tries < 8; ++tries)
+      if (const Val &one = values[std::max<int64_t>(0, int64_t(values.size()) - 1 - random.below(5))];
+          !one.isConstant)
+        return one;
+    return any();
   }
 
   Val add(const std::string &text, const std::string &type, const Shape &shape, bool isExact) {
@@ -131,8 +139,10 @@ private:
   }
 
   Val constant(const std::string &number, const std::string &type, const Shape &shape) {
-    return add("stablehlo.constant dense<" + number + "> : " + typeText(type, shape), type, shape,
-               true);
+    Val value = add("stablehlo.constant dense<" + number + "> : " + typeText(type, shape), type,
+                    shape, true);
+    values.back().isConstant = true;
+    return value;
   }
 
   std::string number(const std::string &type) {

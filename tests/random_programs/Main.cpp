@@ -16,8 +16,9 @@ using tensor::Tensor;
 
 namespace {
 
-/// Of the largest number of the result; sums of some hundred numbers of size one.
-constexpr double kTolerance = 2e-4, kNarrowTolerance = 0.05;
+/// Of the largest number of the result, or of the numbers of about size one that a small one is the
+/// difference of.
+constexpr double kTolerance = 2e-4, kNarrowTolerance = 0.05, kLeastScale = 0.1;
 
 double numberAt(const Tensor &tensor, int64_t i) {
   switch (tensor.dtype()) {
@@ -45,7 +46,7 @@ std::string difference(const Tensor &expected, const Tensor &actual, bool isExac
     return "";
   if (!tensor::isFloat(expected.dtype()))
     return "other integers";
-  double scale = 1e-3;
+  double scale = kLeastScale;
   for (int64_t i = 0; i < expected.size(); ++i)
     if (double number = std::abs(numberAt(expected, i)); std::isfinite(number))
       scale = std::max(scale, number);
