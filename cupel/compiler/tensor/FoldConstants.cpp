@@ -176,6 +176,13 @@ Value unchanged(Operation *op) {
   return {};
 }
 
+/// Hands on its operands: a barrier, or what speaks of shardings, of which one device has none.
+bool handsOn(Operation *op) {
+  bool isSharding = op->getName().getDialectNamespace() == "sdy" && op->getNumRegions() == 0;
+  return (isSharding || op->hasTrait<stablehlo::Identity>()) && op->getNumResults() > 0 &&
+         op->getResultTypes() == op->getOperandTypes();
+}
+
 class FoldConstants : public impl::FoldConstantsBase<FoldConstants> {
 public:
   void runOnOperation() override {
@@ -184,6 +191,15 @@ public:
         continue;
       Block &block = function.getBody().front();
       for (Operation *op : operationsOf(block)) {
+        if (handsOn(op)) {
+          op->replaceAllUsesWith(op->getOperands());
+          op->erase();
+          continue;
+        }
+        if (op->getName().getDialectNamespace() == "sdy" && op->getNumResults() == 0) {
+          op->erase();
+          continue;
+        }
         if (fold(op))
           continue;
         if (Value value = unchanged(op))

@@ -15,7 +15,8 @@ def FoldConstants : TensorPass<"fold-constants"> {
   let description = [{
     With the golden reference, once. Results that are larger than what they are made of are left to
     the run, unless one number stands for all of them. Multiplications and divisions by one,
-    conversions to the same type and moves that move nothing are dropped.
+    conversions to the same type, moves that move nothing, barriers, and what speaks of shardings are
+    dropped: the program is for one device.
   }];
 }
 
