@@ -238,6 +238,12 @@ V Emitter::frameVectors(llvm::Type *element, int64_t count) {
   return memory;
 }
 
+void Emitter::prefetch(V address) {
+  // To be read, into the nearest cache, of data.
+  CreateIntrinsic(llvm::Intrinsic::prefetch, {getPtrTy()},
+                  {address, getInt32(0), getInt32(3), getInt32(1)});
+}
+
 llvm::BasicBlock *Emitter::block(const char *name) {
   return llvm::BasicBlock::Create(getContext(), name, GetInsertBlock()->getParent());
 }

@@ -86,6 +86,8 @@ public:
   V frameVector(llvm::Type *element) { return frameVectors(element, 1); }
   V frameVectors(llvm::Type *element, int64_t count);
   V at(V base, llvm::Type *element, V index) { return CreateInBoundsGEP(element, base, index); }
+  /// Asks for the cache line of an address, which need not be one of ours.
+  void prefetch(V address);
   llvm::BasicBlock *block(const char *name);
   /// for (i = begin; i < end; i += step) body(i, carried), which replaces what is carried.
   void loop(V begin, V end, int64_t step, MutableArrayRef<V> carried,

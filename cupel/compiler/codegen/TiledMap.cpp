@@ -87,6 +87,9 @@ void MapPlan::emitTiledUnit(Emitter &e, const KernelArguments &arguments, V unit
       return e.CreateGEP(element, input.source.base, offset);
     };
     auto wholly = [&] {
+      // Each line lies in a page of its own, where the processor does not look ahead by itself.
+      for (unsigned lane = 0; lane < e.lanes; ++lane)
+        e.prefetch(sourceAt(e.CreateAdd(i, e.i64(lane + 2 * e.lanes)), e.i64(0)));
       for (int64_t group = 0; group < tileRows; group += e.lanes) {
         SmallVector<V> vectors;
         for (unsigned lane = 0; lane < e.lanes; ++lane)

@@ -47,11 +47,13 @@ uint64_t costOf(Value value) {
 
 class Cutter {
 public:
-  explicit Cutter(func::FuncOp entry) : entry(entry), body(entry.getBody().front()) {}
-
-  std::vector<ProgramPiece> cut(uint32_t count) {
+  explicit Cutter(func::FuncOp entry) : entry(entry), body(entry.getBody().front()) {
     findParts();
-    std::vector<size_t> ends = chooseEnds(count);
+  }
+
+  const std::vector<Operation *> &counted() const { return parts; }
+
+  std::vector<ProgramPiece> cut(const std::vector<size_t> &ends) {
     std::vector<ProgramPiece> pieces;
     for (auto [i, argument] : llvm::enumerate(entry.getArguments()))
       numbers[argument] = uint32_t(i);
@@ -65,18 +67,56 @@ public:
     return pieces;
   }
 
+  /// Where pieces end: of the places around each equal share the cheapest one.
+  std::vector<size_t> chooseEnds(uint32_t count) {
+    std::vector<size_t> ends;
+    if (parts.empty())
+      return ends;
+    std::vector<uint64_t> costs = costsOfCuts();
+    if (count >= parts.size()) {
+      for (size_t place = 1; place < parts.size(); ++place)
+        if (costs[place] != kNoCut)
+          ends.push_back(place);
+      ends.push_back(parts.size());
+      return ends;
+    }
+    double share = double(parts.size()) / std::max(1u, count);
+    size_t previous = 0;
+    for (uint32_t k = 1; k < count; ++k) {
+      double ideal = share * k;
+      size_t first = std::max<size_t>(previous + 1, size_t(std::max(0.0, ideal - share / 2)));
+      size_t last = std::min<size_t>(parts.size(), size_t(ideal + share / 2) + 1);
+      size_t best = 0;
+      uint64_t least = kNoCut;
+      auto distance = [&](size_t place) { return std::abs(double(place) - ideal); };
+      for (size_t place = first; place < last; ++place)
+        if (costs[place] != kNoCut &&
+            (costs[place] < least ||
+             (costs[place] == least && distance(place) < distance(best)))) {
+          best = place;
+          least = costs[place];
+        }
+      if (!best)
+        continue;
+      ends.push_back(best);
+      previous = best;
+    }
+    ends.push_back(parts.size());
+    return ends;
+  }
+
 private:
   /// Sorts operations into those that every piece makes for itself, because they are made of
   /// constants alone, and those that are divided among pieces.
   void findParts() {
     for (Operation &op : body.without_terminator()) {
-      bool isMade = isMemoryEffectFree(&op) && op.getNumRegions() == 0 && !isa<stablehlo::RngOp>(op) &&
+      // Arithmetic on constants is the device's to do once.
+      bool isSimple = op.getNumOperands() ? op.hasTrait<stablehlo::MovesElements>()
+                                          : !op.hasTrait<stablehlo::DependsOnProcess>();
+      bool isMade = isSimple && isMemoryEffectFree(&op) && op.getNumRegions() == 0 &&
                     llvm::all_of(op.getOperands(), [&](Value value) {
                       return value.getDefiningOp() && made.contains(value.getDefiningOp());
                     });
-      if (isMade && op.getNumOperands() && op.getNumResults() == 1 &&
-          !isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp, stablehlo::ConvertOp>(op))
-        isMade = false; // Arithmetic on constants is the device's to do once.
       if (isMade)
         made.insert(&op);
       else
@@ -116,37 +156,6 @@ private:
       costs[i] = blocks ? kNoCut : uint64_t(alive);
     }
     return costs;
-  }
-
-  /// Where pieces end: of the places around each equal share the cheapest one.
-  std::vector<size_t> chooseEnds(uint32_t count) {
-    std::vector<size_t> ends;
-    if (parts.empty())
-      return ends;
-    std::vector<uint64_t> costs = costsOfCuts();
-    double share = double(parts.size()) / std::max(1u, count);
-    size_t previous = 0;
-    for (uint32_t k = 1; k < count; ++k) {
-      double ideal = share * k;
-      size_t first = std::max<size_t>(previous + 1, size_t(std::max(0.0, ideal - share / 2)));
-      size_t last = std::min<size_t>(parts.size(), size_t(ideal + share / 2) + 1);
-      size_t best = 0;
-      uint64_t least = kNoCut;
-      auto distance = [&](size_t place) { return std::abs(double(place) - ideal); };
-      for (size_t place = first; place < last; ++place)
-        if (costs[place] != kNoCut &&
-            (costs[place] < least ||
-             (costs[place] == least && distance(place) < distance(best)))) {
-          best = place;
-          least = costs[place];
-        }
-      if (!best)
-        continue;
-      ends.push_back(best);
-      previous = best;
-    }
-    ends.push_back(parts.size());
-    return ends;
   }
 
   /// Makes in a piece what it needs of constants.
@@ -240,12 +249,28 @@ private:
 
 } // namespace
 
-FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, uint32_t count) {
+/// Whether it is a list of operations now, called @main: it was the only function, or is called so.
+static bool isOneList(func::FuncOp entry) {
   if (!entry.getBody().hasOneBlock() || !inlineCalls(entry))
-    return failure();
-  entry.setName("main"); // It was the only function, or is called so.
-  return Cutter(entry).cut(count);
+    return false;
+  entry.setName("main");
+  return true;
 }
+
+FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, uint32_t count) {
+  if (!isOneList(entry))
+    return failure();
+  Cutter cutter(entry);
+  return cutter.cut(cutter.chooseEnds(count));
+}
+
+FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, std::vector<size_t> ends) {
+  if (!isOneList(entry))
+    return failure();
+  return Cutter(entry).cut(ends);
+}
+
+std::vector<Operation *> countedOperations(func::FuncOp entry) { return Cutter(entry).counted(); }
 
 OwningOpRef<ModuleOp> programOf(const ProgramPiece &piece) {
   func::FuncOp function = piece.function;

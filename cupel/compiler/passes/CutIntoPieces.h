@@ -27,6 +27,16 @@ struct ProgramPiece {
 /// where calls cannot be put in line.
 mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry, uint32_t count);
 
+/// The same with the cuts where `ends` says: the first piece has the operations up to ends[0] of those
+/// that countedOperations has, and so on; the last entry is their number. Nobody asks whether a cut
+/// can be made there.
+mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry,
+                                                         std::vector<size_t> ends);
+
+/// The operations that are divided among pieces. Those that every piece makes for itself, because
+/// they are constants or moves of them, are not; calls are as they stand.
+std::vector<mlir::Operation *> countedOperations(mlir::func::FuncOp entry);
+
 /// The piece as a program of its own, whose entry function is @main, with the functions it needs.
 mlir::OwningOpRef<mlir::ModuleOp> programOf(const ProgramPiece &piece);
 

@@ -10,7 +10,13 @@ namespace cupel::testbench::worker {
 
 using tensor::Tensor;
 
-Result<Pieces> Pieces::of(const Prepared &whole, uint32_t count) {
+Result<Pieces> Pieces::of(const Prepared &whole, uint32_t count) { return cutBy(whole, count); }
+
+Result<Pieces> Pieces::at(const Prepared &whole, std::vector<size_t> ends) {
+  return cutBy(whole, ends);
+}
+
+Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how) {
   const Program &program = whole.program();
   if (uint64_t(program.replicas) * program.partitions != 1 || whole.workload.inputs.size() > 1 ||
       whole.workload.options.deviceCount() > 1)
@@ -22,7 +28,7 @@ Result<Pieces> Pieces::of(const Prepared &whole, uint32_t count) {
   mlir::func::FuncOp entry = compiler::entryOf(*module);
   if (!entry || entry.isExternal())
     return Error{ErrorCode::Unsupported, "it has no entry function"};
-  auto cut = compiler::cutIntoPieces(entry, count);
+  auto cut = compiler::cutIntoPieces(entry, how);
   if (mlir::failed(cut))
     return Error{ErrorCode::Unsupported, "its calls cannot be put in line"};
 

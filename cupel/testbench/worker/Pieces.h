@@ -15,6 +15,8 @@ public:
   /// Cuts a copy of the test's program into about `count` pieces. An error says why it cannot be
   /// cut: it is for several devices, checks itself, or its calls cannot be put in line.
   static Result<Pieces> of(const Prepared &whole, uint32_t count);
+  /// With the cuts behind so many operations each (compiler::cutIntoPieces).
+  static Result<Pieces> at(const Prepared &whole, std::vector<size_t> ends);
 
   size_t size() const { return cut.size(); }
   /// Where the next piece stands: "piece 3 of 24 (model.py:17:4)".
@@ -25,6 +27,8 @@ public:
   void setResults(const std::vector<tensor::Tensor> &results);
 
 private:
+  static Result<Pieces> cutBy(const Prepared &whole, const auto &how);
+
   struct Piece {
     std::unique_ptr<ProgramReader::Read> read;
     std::vector<uint32_t> takes;

@@ -29,7 +29,7 @@ protected:
   std::vector<Tensor> run(const Prepared &prepared) {
     auto executable = device->compile(prepared.program(), prepared.budget);
     EXPECT_TRUE(executable) << executable.message();
-    auto outputs = (*executable)->run(prepared.workload.inputs.front(), prepared.budget);
+    auto outputs = (*executable)->run(prepared.workload.inputs, prepared.budget);
     EXPECT_TRUE(outputs) << outputs.message();
     return *outputs;
   }
@@ -75,6 +75,9 @@ TEST_F(PiecesTest, TogetherComputeTheWhole) {
     ASSERT_TRUE(pieces) << pieces.message();
     EXPECT_LE(pieces->size(), count);
     EXPECT_GE(pieces->size(), std::min(count, 4u));
+    if (count == 100) {
+      EXPECT_EQ(pieces->size(), 9u); // Each operation alone.
+    }
     std::vector<Tensor> last;
     size_t seen = 0;
     while (std::optional<Prepared> piece = pieces->next()) {
