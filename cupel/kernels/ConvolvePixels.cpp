@@ -186,18 +186,17 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
                     const Epilogue &epilogue, const Pool &pool) {
   const ConvolutionShape &shape = weights.shape();
   if (isProduct(shape)) {
-    multiplyPanels(ConvolutionAccess::kernels(weights),
-                   {shape.rows(),
-                    {input, shape.inputChannels},
-                    shape.inputChannels,
-                    ConvolutionAccess::cut(weights),
-                    ConvolutionAccess::data(weights),
-                    0,
-                    c,
-                    ldc,
-                    0,
-                    &epilogue},
-                   pool);
+    PanelProduct product{shape.rows(),
+                         {input, shape.inputChannels},
+                         shape.inputChannels,
+                         ConvolutionAccess::cut(weights),
+                         ConvolutionAccess::data(weights),
+                         0,
+                         c,
+                         ldc,
+                         0,
+                         &epilogue};
+    multiplyPanels(ConvolutionAccess::kernels(weights), &product, 1, pool);
     return;
   }
   Work work{weights,

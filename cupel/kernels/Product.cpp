@@ -27,7 +27,9 @@ struct UnitGrid {
   int64_t rowParts, panelParts;
 };
 
-UnitGrid planUnits(const PanelProduct &product, bool isCopied, int threads, double nanoseconds) {
+/// For one of `count` products that take `nanoseconds` together.
+UnitGrid planUnits(const PanelProduct &product, int64_t count, bool isCopied, int threads,
+                   double nanoseconds) {
   int64_t mostRows = kMostRows;
   if (isCopied)
     mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, product.depth), 16, kMostRows);
@@ -36,7 +38,9 @@ UnitGrid planUnits(const PanelProduct &product, bool isCopied, int threads, doub
   if (threads > 1) {
     int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds),
                                          threads, int64_t{4} * threads);
-    panelParts = std::clamp<int64_t>((wanted + rowParts - 1) / rowParts, 1, panels);
+    wanted = (wanted + count - 1) / count;
+    panelParts = std::clamp<int64_t>((wanted + rowParts - 1) / rowParts, 1,
+                                     std::max<int64_t>(1, panels));
     if (rowParts * panelParts < wanted)
       rowParts = std::clamp<int64_t>((wanted + panelParts - 1) / panelParts, rowParts,
                                      std::max<int64_t>(rowParts, (product.rows + 7) / 8));
@@ -111,19 +115,25 @@ void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const Pa
                    });
 }
 
-void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, const Pool &pool) {
-  double nanoseconds = static_cast<double>(product.rows * product.depth) *
-                       static_cast<double>(product.cut.columns) / kSpeed;
-  bool isCopied = needsCopy(product);
-  UnitGrid grid = planUnits(product, isCopied, pool.threadsFor(nanoseconds), nanoseconds);
-  int64_t units = grid.rowParts * grid.panelParts, panels = product.cut.count;
+void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, int64_t count,
+                    const Pool &pool) {
+  if (count == 0)
+    return;
+  const PanelProduct &one = *products;
+  double nanoseconds = static_cast<double>(count * one.rows * one.depth) *
+                       static_cast<double>(one.cut.columns) / kSpeed;
+  bool isCopied = needsCopy(one);
+  UnitGrid grid = planUnits(one, count, isCopied, pool.threadsFor(nanoseconds), nanoseconds);
+  int64_t perProduct = grid.rowParts * grid.panelParts, units = perProduct * count;
+  int64_t panels = one.cut.count;
   // Units that follow each other use the same panels.
   pool.parallelFor(units, nanoseconds / static_cast<double>(std::max<int64_t>(1, units)),
                    [&](int64_t unit) {
-                     int64_t panelPart = unit / grid.rowParts, rowPart = unit % grid.rowParts;
-                     multiplyUnit(kernels, product, isCopied,
-                                  product.rows * rowPart / grid.rowParts,
-                                  product.rows * (rowPart + 1) / grid.rowParts,
+                     int64_t part = unit % perProduct;
+                     int64_t panelPart = part / grid.rowParts, rowPart = part % grid.rowParts;
+                     multiplyUnit(kernels, products[unit / perProduct], isCopied,
+                                  one.rows * rowPart / grid.rowParts,
+                                  one.rows * (rowPart + 1) / grid.rowParts,
                                   panels * panelPart / grid.panelParts,
                                   panels * (panelPart + 1) / grid.panelParts);
                    });
@@ -131,10 +141,9 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, con
 
 void multiply(int64_t rows, MatrixView a, const PackedMatrix &b, float *c, int64_t ldc,
               const Epilogue &epilogue, const Pool &pool) {
-  multiplyPanels(PackedAccess::kernels(b),
-                 {rows, a, b.rows(), PackedAccess::cut(b), PackedAccess::panels(b), 0, c, ldc, 0,
-                  &epilogue},
-                 pool);
+  PanelProduct product{rows, a,      b.rows(), PackedAccess::cut(b), PackedAccess::panels(b), 0, c,
+                       ldc,  int64_t{0}, &epilogue};
+  multiplyPanels(PackedAccess::kernels(b), &product, 1, pool);
 }
 
 } // namespace cupel::kernels
