@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("words", nargs="*", help="only cases whose names have one of them")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     binary = options.bin / "bench_kernels"
     if not binary.exists():
         sys.exit(f"{binary} is not there: ninja -C build bench_kernels")
