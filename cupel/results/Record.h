@@ -27,6 +27,7 @@ enum class Family : uint8_t {
   KnownFailure,
   UnexpectedPass,
   Skip,
+  Unjudged, ///< It ran, and nobody knows whether what it gave is right.
   Crash,
   Limit,    ///< Of time or memory.
   NoResult, ///< It had no turn, or not all of it.
@@ -49,10 +50,12 @@ std::string_view name(Stage stage);
 std::optional<Outcome> parseOutcome(std::string_view text);
 std::optional<Stage> parseStage(std::string_view text);
 
-/// Whether the outcome makes the run's exit code 1 (a failure or an unexpected pass).
+/// Whether the outcome makes the run's exit code 1 (a failure or an unexpected pass). What a run
+/// without any verdict ends in is its session's rule.
 constexpr bool isBad(Outcome outcome) {
   Family family = familyOf(outcome);
-  return family != Family::Pass && family != Family::KnownFailure && family != Family::Skip;
+  return family != Family::Pass && family != Family::KnownFailure && family != Family::Skip &&
+         family != Family::Unjudged;
 }
 /// Whether the test itself failed, in whatever way.
 constexpr bool isFailure(Outcome outcome) {
@@ -63,12 +66,18 @@ constexpr bool isFailure(Outcome outcome) {
 constexpr bool ranThrough(Outcome outcome) {
   Family family = familyOf(outcome);
   return family == Family::Pass || family == Family::Failure || family == Family::KnownFailure ||
-         family == Family::UnexpectedPass;
+         family == Family::UnexpectedPass || family == Family::Unjudged;
+}
+/// Whether it says something of the test: that it is right, or that it is not.
+constexpr bool isVerdict(Outcome outcome) {
+  Family family = familyOf(outcome);
+  return family != Family::Unjudged && family != Family::Skip && family != Family::NoResult;
 }
 /// Whether somebody should say why it did not pass.
 constexpr bool needsReason(Outcome outcome) {
   Family family = familyOf(outcome);
-  return family != Family::Pass && family != Family::UnexpectedPass && family != Family::Skip;
+  return family != Family::Pass && family != Family::UnexpectedPass && family != Family::Skip &&
+         family != Family::Unjudged;
 }
 
 struct StageTime {
@@ -76,6 +85,9 @@ struct StageTime {
   double seconds = 0;
   bool operator==(const StageTime &) const = default;
 };
+
+/// Adds a stage at the end, or to the time of the one it comes to again.
+void addStageTime(std::vector<StageTime> &stages, Stage stage, double seconds);
 
 /// What the comparison of one output found.
 struct ComparisonRecord {
@@ -85,6 +97,18 @@ struct ComparisonRecord {
   std::optional<double> pccThreshold, atolThreshold, rtolThreshold;
   bool pccAsserted = false, atolAsserted = false, allcloseAsserted = false;
   std::string sentence; ///< The verdict's sentence.
+  /// By which rule `passed` was decided: `strict` (by noise), `configured` (comparators that the
+  /// configuration or the case names), `pcc` (the default of --compare pcc). Empty: none of them.
+  std::string rule;
+  /// What the strict rule says, whichever decided; its sentence stands here unless it decided.
+  std::optional<bool> strictPassed;
+  std::string strictSentence;
+  std::string precision; ///< That the device declares, as --precision.
+  /// Noise as a share of the output, where it was measured; how far the worst element and the whole
+  /// are off, in units of their noise (their limits are 8 and 4).
+  std::optional<double> noise, worstInNoise, wholeInNoise;
+  /// Passed by its own comparators, and would not by the strict rule.
+  bool passesOnlyAsConfigured() const { return passed && strictPassed && !*strictPassed; }
   bool operator==(const ComparisonRecord &) const = default;
 };
 
@@ -135,6 +159,13 @@ struct TestRecord {
   std::map<std::string, std::string> notes; ///< Anything else worth keeping, by name.
 
   std::string fullName() const { return suite + "::" + id; }
+  /// The first comparison that only the configured comparators let pass; null: there is none.
+  const ComparisonRecord *passesOnlyAsConfigured() const {
+    for (const ComparisonRecord &comparison : comparisons)
+      if (comparison.passesOnlyAsConfigured())
+        return &comparison;
+    return nullptr;
+  }
   bool operator==(const TestRecord &) const = default;
 };
 

@@ -605,6 +605,41 @@ def legacy_pickled_weights():
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Operators whose calls say more than their arguments' shapes
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@case
+def grouped_products():
+    """Groups of rows, of columns, of the inner dimension (an empty one among them), and none; a group's infinity stays in it."""
+
+    def run(x, w, y, ends):
+        rows = torch._grouped_mm(x, w, offs=ends)
+        columns = torch._grouped_mm(w, y, offs=ends)
+        inner = torch._grouped_mm(y.t().contiguous().t(), x, offs=ends)
+        return rows, columns, inner, torch._grouped_mm(w, w.transpose(1, 2).contiguous())
+
+    x, w, y = r(16, 8).bfloat16(), r(4, 8, 8).bfloat16(), r(8, 16).bfloat16()
+    w[2, 1, 3] = float("inf")
+    return forward_of(run), (x, w, y, torch.tensor([3, 3, 11, 16], dtype=torch.int32)), {"rtol": 2e-2, "atol": 1e-2}
+
+
+@case
+def sampled_where_there_is_no_number():
+    """A grid that holds NaN and infinity: torch shows it in a picture with nothing around it, and nowhere else."""
+
+    def run(x, grid, volume, points):
+        sample = torch.nn.functional.grid_sample
+        return (*(sample(x, grid, mode=mode, padding_mode=border, align_corners=False) for mode in ("bilinear", "bicubic", "nearest") for border in ("zeros", "border")
+                  if (mode, border) != ("bicubic", "border")), sample(volume, points, align_corners=True))
+
+    odd = torch.tensor([0.3, 4.0, float("nan"), float("inf"), -float("inf")])
+    grid = torch.stack([torch.cat([odd, odd * 0 + 0.1]), torch.cat([odd.flip(0), odd])], -1).view(1, 2, 5, 2)
+    points = torch.stack([odd, odd, odd.flip(0)], -1).view(1, 1, 1, 5, 3)
+    return forward_of(run), (r(1, 2, 4, 5), grid, r(1, 2, 3, 4, 5), points)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Writing
 # ---------------------------------------------------------------------------------------------------------------------
 

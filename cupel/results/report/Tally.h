@@ -45,6 +45,10 @@ public:
   std::vector<Line> slowest() const;
   const std::vector<Line> &flaky() const { return flakyLines; }
   const std::vector<Line> &unexpectedPasses() const { return xpassedLines; }
+  /// Those of which nobody knows whether they are right.
+  const std::vector<Line> &unjudged() const { return unjudgedLines; }
+  /// Tests that were found right or wrong.
+  uint64_t judged() const { return countOf(isVerdict); }
   /// Those that failed, in whatever way, in the order they ended.
   const std::vector<Line> &failures() const { return failureLines; }
   /// Tests with reasons whose `ambiguous` note is set: more than one reason fits.
@@ -52,6 +56,9 @@ public:
   const std::map<std::string, uint64_t> &guidance() const { return guidanceCounts; }
   const std::map<std::string, uint64_t> &bringup() const { return bringupCounts; }
   const OpCaseMetrics &opCases() const { return operatorCases; }
+  /// Those that their own comparators let pass and the strict rule would not, with what it says.
+  const std::vector<Line> &onlyAsConfigured() const { return laxLines; }
+  uint64_t onlyAsConfiguredCount() const { return laxCount; }
 
   static constexpr size_t kSlowest = 5;
 
@@ -60,10 +67,11 @@ private:
 
   std::array<uint64_t, kOutcomeCount> counts{};
   double totalSeconds = 0;
-  uint64_t ambiguousCount = 0;
+  uint64_t ambiguousCount = 0, laxCount = 0;
   OpCaseMetrics operatorCases;
+  std::vector<Line> laxLines;
   std::map<std::string, uint64_t> reasonCounts, guidanceCounts, bringupCounts;
-  std::vector<Line> slow, flakyLines, xpassedLines, failureLines;
+  std::vector<Line> slow, flakyLines, xpassedLines, unjudgedLines, failureLines;
 };
 
 /// `passed on try 2 of 3` from a record's attempts and its note `tries_allowed`; empty where it was

@@ -31,6 +31,7 @@ struct Forecast {
   double seconds = -1;      ///< Negative: unknown.
   uint64_t memoryBytes = 0; ///< 0: unknown.
   uint32_t chips = 1;
+  uint32_t group = 0; ///< Tests of a group follow each other: they share what their servers load.
 };
 
 /// How a server of tests is started.
@@ -45,11 +46,13 @@ struct ServerSpec {
 struct Prepared {
   std::optional<results::TestRecord> ended;
   std::string handover; ///< A JSON object; empty: nothing.
+  std::string python = {}; ///< The interpreter that serves it; empty: that of the run.
 };
 
 /// Which failed tests are saved as workloads, each in a folder of its own.
 struct KeepOptions {
   std::string folder;                   ///< Empty: none.
+  uint32_t explain = 0; ///< Of so many failed tests the operation to blame is looked for.
   uint64_t testBytes = 0, runBytes = 0; ///< Of one test, and of all together; 0: no limit.
 };
 
@@ -62,8 +65,13 @@ struct RunnerOptions {
   std::function<Prepared(const TestItem &, const std::string &device)> prepare;
   std::vector<DeviceSpec> devices = {DeviceSpec{}};
   std::string arch; ///< For the records.
+  std::optional<uint32_t> repeat; ///< Executions of each test; nothing: more than one if cheap.
   std::string compileBackend = "cupel"; ///< Of operator cases: torch.compile's under test.
   std::vector<std::string> shapes; ///< Of models' inputs, NAME=2x3.
+  /// How results are judged: see worker::Request.
+  std::string comparison, precision;
+  bool strict = false;
+  std::optional<uint32_t> noise, pieces;
 
   double timeoutSeconds = 300;                    ///< Of one try of a test; 0: none.
   std::map<results::Stage, double> stageTimeouts; ///< Of single stages.

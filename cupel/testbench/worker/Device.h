@@ -4,6 +4,7 @@
 // end the process where it can return an error instead. This header needs no MLIR.
 #pragma once
 
+#include "cupel/reference/Jitter.h"
 #include "cupel/support/Error.h"
 #include "cupel/tensor/Tensor.h"
 #include "cupel/workload/Workload.h"
@@ -50,22 +51,27 @@ struct Budget {
   uint64_t seed = 0;        ///< Of random operations whose values the specification leaves open.
   /// The reference sums narrow floats in wider ones, as those did who made the expected values.
   bool wideSums = false;
+  /// Where set, outputs of an execution are held until the next one is done, and this is told which
+  /// of them have changed meanwhile. Devices that cannot tell never call it.
+  std::function<void(const std::string &what)> tellOverwritten = {};
+  /// The reference moves what it computes by one rounding of a device's precision.
+  reference::Jitter jitter = {};
   /// Seconds left, never below a small positive number; 0 where there is no deadline.
   double secondsLeft() const;
 };
+
+/// Tensors by device, then by position.
+using TensorLists = std::vector<std::vector<tensor::Tensor>>;
 
 /// A program that one device has compiled. It must not outlive the device.
 class Executable {
 public:
   virtual ~Executable() = default;
-  /// The outputs of the entry function by position; those of several processes lie one after
-  /// another.
-  virtual Result<std::vector<tensor::Tensor>> run(std::vector<tensor::Tensor> inputs,
+  /// With one list of inputs for all processes or one for each: the outputs of the entry function
+  /// by position; those of several processes lie one after another.
+  virtual Result<std::vector<tensor::Tensor>> run(const TensorLists &inputs,
                                                   const Budget &budget) = 0;
 };
-
-/// Tensors by device, then by position.
-using TensorLists = std::vector<std::vector<tensor::Tensor>>;
 
 /// Runs a workload that a device has made ready, with one list of inputs for all devices or one for
 /// each; gives all results, those that checks compare too. It must not outlive the device.
@@ -78,6 +84,9 @@ public:
   virtual std::string name() const = 0;
   /// Whether its results are the golden ones, so that comparing them to the reference is idle.
   virtual bool isReference() const { return false; }
+  /// Whether it computes with the reference's own kernels, whoever drives them: agreeing with the
+  /// reference then says nothing of these.
+  virtual bool sharesKernels() const { return isReference(); }
   virtual Result<std::unique_ptr<Executable>> compile(const Program &program,
                                                       const Budget &budget) = 0;
   /// A workload that is complete: its checks stand outside of its program. `program` is the same

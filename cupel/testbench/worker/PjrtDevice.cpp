@@ -4,6 +4,7 @@
 #include "cupel/runtime/Architecture.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
+#include "cupel/testbench/worker/Looks.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -61,10 +62,11 @@ std::string devicesWith(size_t count) {
 
 class PjrtDevice : public PluginDevice {
 public:
-  PjrtDevice(std::string name, std::shared_ptr<pjrt::Client> client)
-      : label(std::move(name)), client(std::move(client)) {}
+  PjrtDevice(std::string name, std::shared_ptr<pjrt::Client> client, bool isReferenceInside)
+      : label(std::move(name)), client(std::move(client)), isReferenceInside(isReferenceInside) {}
 
   std::string name() const override { return label; }
+  bool sharesKernels() const override { return isReferenceInside; }
 
   Result<RunWorkload> load(const workload::Workload &workload, const Program &,
                            const Budget &) override {
@@ -80,15 +82,23 @@ public:
     if (!loaded)
       return toProgramError(loaded.error(), During::Compile);
     auto shared = std::make_shared<pjrt::LoadedWorkload>(std::move(*loaded));
-    return RunWorkload([client = client, shared](const TensorLists &inputs, const Budget &budget) {
-      return run(*shared, inputs, budget);
-    });
+    auto held = std::make_shared<Held>();
+    return RunWorkload(
+        [client = client, shared, held](const TensorLists &inputs, const Budget &budget) {
+          return run(*shared, inputs, budget, *held);
+        });
   }
 
 private:
+  /// What the execution before gave: buffers that nobody may write to any more.
+  struct Held {
+    pjrt::BufferLists buffers;
+    TensorLists values;
+  };
+
   /// The steps of a run, with the plugin's errors as those of the program.
   static Result<TensorLists> run(pjrt::LoadedWorkload &loaded, const TensorLists &inputs,
-                                 const Budget &budget) {
+                                 const Budget &budget, Held &held) {
     pjrt::Deadline deadline = deadlineOf(budget);
     Result<pjrt::BufferLists> arguments = loaded.transfer(inputs, deadline);
     if (!arguments)
@@ -99,6 +109,16 @@ private:
     Result<TensorLists> values = pjrt::LoadedWorkload::readBack(*outputs, deadline);
     if (!values)
       return toProgramError(values.error(), During::Run);
+    if (!budget.tellOverwritten)
+      return values;
+    if (!held.buffers.empty()) {
+      Result<TensorLists> now = pjrt::LoadedWorkload::readBack(held.buffers, deadline);
+      if (!now)
+        budget.tellOverwritten("they cannot be read any more: " + now.message());
+      else if (!areSame(*now, held.values))
+        budget.tellOverwritten(describeDifference(*now, held.values));
+    }
+    held = {std::move(*outputs), *values};
     return values;
   }
 
@@ -111,7 +131,16 @@ private:
 
   std::string label;
   std::shared_ptr<pjrt::Client> client;
+  bool isReferenceInside;
 };
+
+/// Whether our own plugin, so chosen, runs programs on the reference's plan.
+bool usesReferenceBackend(const runtime::DeviceName &device) {
+  std::string backend(device.option("backend"));
+  if (const char *chosen = std::getenv("CUPEL_BACKEND"); backend.empty() && chosen)
+    backend = chosen;
+  return backend.empty() || backend == "reference";
+}
 
 } // namespace
 
@@ -144,7 +173,8 @@ Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &device
     return Error{"device '" + name + "': " + client.message()};
   if ((*client)->addressableDevices().empty())
     return Error{"device '" + name + "': the plugin has no device that can be used"};
-  return std::unique_ptr<Device>(std::make_unique<PjrtDevice>(name, *client));
+  bool isReferenceInside = (*client)->platformName() == "cupel" && usesReferenceBackend(device);
+  return std::unique_ptr<Device>(std::make_unique<PjrtDevice>(name, *client, isReferenceInside));
 }
 
 } // namespace cupel::testbench::worker

@@ -312,22 +312,39 @@ def _operators_outside(events: Any) -> dict[str, int]:
     return found
 
 
-def _compiled(flat: Flat, seed: int) -> tuple[list[Graph], list[torch.Tensor], list[str], dict[str, int]]:
+def decompositions() -> dict[Any, Any]:
+    """To core ATen, but for attention: taken apart, its forward gives its backward a type that this does not take, and rounds where torch's own does not."""
+    table = dict(torch._decomp.core_aten_decompositions())
+    table.pop(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default, None)
+    return table
+
+
+@dataclass
+class Compiled:
+    """What torch.compile makes of a function: its graphs, what it gives, and what no graph holds."""
+
+    graphs: list[Graph]
+    results: Any
+    breaks: list[str]
+    outside: dict[str, int]
+
+
+def compiled_graphs(flat: Flat, call: Callable[[Callable[..., Any]], Any], seed: int) -> Compiled:
+    """The graphs that torch.compile makes of the model while `call` runs the compiled one; backward graphs too where it goes backward."""
     from torch._dynamo.backends.common import aot_autograd
     from torch._dynamo.utils import counters
 
     recorder = _Recorder(list(flat.parameters()))
-    backend = aot_autograd(fw_compiler=recorder, inference_compiler=recorder, decompositions=torch._decomp.core_aten_decompositions())
+    backend = aot_autograd(fw_compiler=recorder, bw_compiler=recorder, inference_compiler=recorder, decompositions=decompositions())
     with _static_dynamo():
         counters["graph_break"].clear()
         torch.manual_seed(seed)
         compiled = torch.compile(flat, backend=backend, dynamic=False)
-        with torch.no_grad():
-            results = compiled(*[tensor.clone() for _, tensor in flat.inputs])
-            calls = [graph.calls for graph in recorder.graphs if graph is not None]
-            # Once more, now that nothing is compiled: what runs outside the graphs is told apart from compiling them.
-            with torch.autograd.profiler.profile() as profile:
-                compiled(*[tensor.clone() for _, tensor in flat.inputs])
+        results = call(compiled)
+        calls = [graph.calls for graph in recorder.graphs if graph is not None]
+        # Once more, now that nothing is compiled: what runs outside the graphs is told apart from compiling them.
+        with torch.autograd.profiler.profile() as profile:
+            call(compiled)
         breaks = [" ".join(str(reason).split())[:200] for reason in counters["graph_break"]]
     for graph, count in zip((graph for graph in recorder.graphs if graph is not None), calls, strict=False):
         graph.calls = count
@@ -335,7 +352,7 @@ def _compiled(flat: Flat, seed: int) -> tuple[list[Graph], list[torch.Tensor], l
     outside = _operators_outside(profile.function_events)
     if not any(graph.computes for graph in graphs):
         raise NotCaptured("torch.compile finds no graph in it that computes anything" + (f"; outside of graphs run {', '.join(outside)}" if outside else ""))
-    return graphs, list(results), breaks, outside
+    return Compiled(graphs, results, breaks, outside)
 
 
 def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
@@ -346,16 +363,17 @@ def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
         except Exception as error:
             refusal = one_line(error)
     try:
-        graphs, results, breaks, outside = _compiled(flat, seed)
+        with torch.no_grad():
+            made = compiled_graphs(flat, lambda model: list(model(*[tensor.clone() for _, tensor in flat.inputs])), seed)
     except Exception as error:
         raise NotCaptured(f"torch.export: {refusal}; torch.compile: {one_line(error)}") from error
-    differing = _first_difference(results, expected)
+    differing = first_difference(made.results, expected)
     if differing:
         raise NotCaptured(f"torch.export: {refusal}; the graphs of torch.compile give another result than the model: {differing}")
-    return Capture(graphs, "compile", refusal, breaks, outside)
+    return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
 
 
-def _first_difference(results: list[torch.Tensor], expected: list[torch.Tensor]) -> str:
+def first_difference(results: list[torch.Tensor], expected: list[torch.Tensor]) -> str:
     """Graphs that do not make the model's result when torch itself runs them would be a test of something else."""
     if len(results) != len(expected):
         return f"{len(results)} tensors, not {len(expected)}"

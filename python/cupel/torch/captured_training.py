@@ -1,5 +1,6 @@
-"""Forward and backward of a model as one graph: its output and the gradient of each parameter, for a gradient of the output.
+"""Forward and backward of a model: the gradient of each parameter for a gradient of the output, and that output.
 
+One graph by torch.export where that works; torch.compile's graphs, forward and backward ones, where it does not.
 What is random in training (dropout) is an input that holds what torch drew, as everywhere (captured.py).
 """
 
@@ -9,7 +10,20 @@ from typing import Any
 
 import torch
 
-from cupel.torch.captured import Capture, Graph, NotCaptured, drop_assertions, keep_results, lift_random, merge_equal_inputs, one_line, refuse_symbols
+from cupel.torch.captured import (
+    Capture,
+    Graph,
+    NotCaptured,
+    compiled_graphs,
+    decompositions,
+    drop_assertions,
+    first_difference,
+    keep_results,
+    lift_random,
+    merge_equal_inputs,
+    one_line,
+    refuse_symbols,
+)
 from cupel.torch.program import make_program
 from cupel.torch.structure import Flat
 
@@ -50,13 +64,59 @@ def _merge_tied(exported: torch.fx.GraphModule) -> None:
 
 
 def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int) -> Capture:
-    """`names`: the parameters that have a gradient in eager torch, in the order of `expected` behind the output."""
+    """`names`: the parameters that have a gradient in eager torch, in the order of `expected`, which ends with the output."""
     try:
         return Capture([_joint(flat, gradient, names, expected, seed)], "export")
-    except NotCaptured:
-        raise
     except Exception as error:
-        raise NotCaptured(f"torch.export of forward and backward: {one_line(error)}") from error
+        refusal = one_line(error) if not isinstance(error, NotCaptured) else str(error)
+    try:
+        return _compiled(flat, gradient, names, expected, seed, refusal)
+    except Exception as error:
+        what = one_line(error) if not isinstance(error, NotCaptured) else str(error)
+        raise NotCaptured(f"torch.export of forward and backward: {refusal}; torch.compile: {what}") from error
+
+
+def _none_grads(found: set[str], wanted: set[str]) -> None:
+    if found != wanted:
+        raise NotCaptured("CPU and graph have different None grad parameters: " + ", ".join(sorted(found ^ wanted)[:8]))
+
+
+# How far all gradients together may be from eager torch's where torch itself runs the graphs: single ones may be noise.
+_LARGEST_DISTANCE = 0.05
+
+
+def _distance(found: list[torch.Tensor], expected: list[torch.Tensor]) -> float:
+    """Of all tensors taken as one, by its length."""
+    pairs = [(one.double(), other.double()) for one, other in zip(found, expected, strict=True)]
+    length = sum(float(other.square().sum()) for _, other in pairs)
+    return (sum(float((one - other).square().sum()) for one, other in pairs) / length) ** 0.5 if length else 0.0
+
+
+def _compiled(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, refusal: str) -> Capture:
+    parameters = dict(flat.model.named_parameters())
+    buffers = {name: buffer.detach().clone() for name, buffer in flat.named_buffers()}
+
+    def step(model: Any) -> list[torch.Tensor]:
+        flat.zero_grad(set_to_none=True)
+        (output,) = model(*[tensor.clone() for _, tensor in flat.inputs])
+        output.backward(gradient=gradient)
+        found = {name: one.grad for name, one in parameters.items() if one.grad is not None}
+        _none_grads(set(found), set(names))
+        return [*(found[name] for name in names), output.detach()]
+
+    try:
+        with torch.enable_grad():
+            made = compiled_graphs(flat, step, seed)
+    finally:
+        flat.zero_grad(set_to_none=True)
+        for name, buffer in flat.named_buffers():
+            buffer.data.copy_(buffers[name])
+    if differing := first_difference(made.results[-1:], expected[-1:]):
+        raise NotCaptured(f"its graphs give another result than the model: {differing}")
+    distance = _distance(made.results[:-1], expected[:-1])
+    if not distance <= _LARGEST_DISTANCE:
+        raise NotCaptured(f"its graphs give other gradients than the model: they are off by {distance:.3g} of their length")
+    return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
 
 
 def _joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int) -> Graph:
@@ -74,12 +134,11 @@ def _joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[
         for name, parameter in theirs.items():
             parameter.requires_grad_(parameter.requires_grad and called[name] in names)
         tensors = [*(tensor for _, tensor in given), gradient]
-        module, signature = aot_export_module(step, tensors, trace_joint=True, output_loss_index=0, decompositions=torch._decomp.core_aten_decompositions())
+        module, signature = aot_export_module(step, tensors, trace_joint=True, output_loss_index=0, decompositions=decompositions())
     results = list(next(node for node in module.graph.nodes if node.op == "output").args[0])
     by_name = {str(result): i for i, result in enumerate(results) if result is not None}
     place = {called[name]: by_name[result] for result, name in signature.backward_signature.gradients_to_parameters.items() if result in by_name}
-    if set(place) != set(names):
-        raise NotCaptured("CPU and graph have different None grad parameters: " + ", ".join(sorted(set(place) ^ set(names))[:8]))
+    _none_grads(set(place), set(names))
     output = by_name[signature.user_outputs[1]]  # The loss is the first.
     state = {**dict(step.named_buffers(remove_duplicate=False)), **theirs}
     users = iter([*given, ("output gradient", gradient)])
@@ -92,7 +151,7 @@ def _joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[
     drop_assertions(module.graph)
     refuse_symbols(module.graph)
     drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
-    keep_results(module, [output, *(place[name] for name in names)])
+    keep_results(module, [*(place[name] for name in names), output])
     merge_equal_inputs(module.graph, inputs := inputs + drawn, input_names := input_names + drawn_names, 0)
     made: Any = make_program(module)
     constants = [constant.detach() for constant in made.constants]

@@ -32,7 +32,7 @@ def save(folder: Path, name: str, graph: Graph, module: Module, tolerance: Mappi
         write_positions(temporary / "expected.safetensors", graph.expected)
         options = {"format": 1, "name": name} | ({"tolerance": dict(tolerance)} if tolerance else {})
         (temporary / "options.json").write_text(json.dumps(options, indent=1) + "\n")
-        origin = {"format": 1} | {key: value for key, value in provenance.items() if value not in ("", None)}
+        origin = {"format": 1} | {key: value for key, value in provenance.items() if value not in ("", None, [])}
         origin["versions"] = {"cupel": __version__, "torch": torch.__version__}
         origin["input_names"] = graph.input_names
         (temporary / "workload.json").write_text(json.dumps(origin, indent=1) + "\n")

@@ -62,8 +62,8 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
         buffer.data.copy_(buffers[name])
     without = sorted(name for name, one in found.items() if one is None)
     gradients = {name: one for name, one in found.items() if one is not None}
-    expected = [output.detach().clone(), *gradients.values()]
+    expected = [*gradients.values(), output.detach().clone()]  # Backward first, as upstream tells it.
     flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
     facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
-    return Golden(flat, expected, ["output", *(f"gradient of {name}" for name in gradients)], facts,
+    return Golden(flat, expected, [*gradients, "output"], facts,
                   lambda: capture_training(flat, gradient, list(gradients), expected, seed))

@@ -20,12 +20,18 @@ struct Sampler {
   HloBuilder &b;
   int64_t mode, border;
   bool corners;
+  /// Torch's kernel for pictures multiplies what is not there by its weight, so that a weight which
+  /// is no number shows, and moves what is no number to the first pixel where a border is asked for.
+  bool isPicture = false;
 
   /// Moves coordinates inside as the border asks for.
   Value inside(Value x, double size) const {
     if (border == Reflect)
       x = b.reflect(x, corners ? 0 : -0.5, corners ? size - 1 : size - 0.5);
-    return border == Zeros ? x : b.clamp(b.like(x, 0), x, b.like(x, size - 1));
+    if (border == Zeros)
+      return x;
+    Value held = b.clamp(b.like(x, 0), x, b.like(x, size - 1));
+    return isPicture ? b.select(b.equal(held, held), held, b.like(x, 0)) : held;
   }
 
   /// How fast the pixel moves with the grid; not at all where the border holds it.
@@ -83,7 +89,8 @@ SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size, bool slopes 
     Value zeros = b.like(weight, 0), slope;
     if (slopes)
       slope = b.select(valid, b.multiply(slopeOf(), speed), zeros);
-    taps.push_back({index, b.select(valid, weight, zeros), slope});
+    Value nothing = s.isPicture && s.border == Zeros ? b.subtract(weight, weight) : zeros;
+    taps.push_back({index, b.select(valid, weight, nothing), slope});
   };
   if (s.mode == Nearest) {
     add(0, one, [&] { return b.like(x, 0); });
@@ -123,6 +130,7 @@ void lowerGridSampler(Node &n) {
     return n.fail("the grid does not fit the input");
   Sampler sampler{b, n.integer("interpolation_mode"), n.integer("padding_mode"),
                   n.flag("align_corners")};
+  sampler.isPicture = spatial == 2;
   if (n.resultType().getNumElements() == 0 || isEmpty(x))
     return n.out(b.splat(0, type, n.resultShape()));
   int64_t batch = H::shapeOf(x)[0], channels = H::shapeOf(x)[1], points = 1, pixels = 1;

@@ -248,6 +248,67 @@ void lowerEinsum(Node &n) {
 }
 
 //===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// [groups, size]: whether a position belongs to a group; `ends` says where each group ends.
+Value membersOf(HloBuilder &b, Value ends, int64_t size) {
+  int64_t groups = H::shapeOf(ends)[0];
+  Value first = b.splatInteger(0, H::elementOf(ends), {1});
+  Value starts = b.concatenate({first, b.sliceDim(ends, 0, 0, groups - 1)}, 0);
+  Value position = b.iota({groups, size}, 1, H::elementOf(ends));
+  auto wholeRow = [&](Value bound) { return b.broadcastInDim(bound, {groups, size}, {0}); };
+  return b.logicalAnd(b.greaterEqual(position, wholeRow(starts)),
+                      b.less(position, wholeRow(ends)));
+}
+
+/// x where its dimensions (group, position) are of the same group, else 0: whatever else x holds,
+/// an infinity too, then adds nothing.
+Value ofOwnGroup(HloBuilder &b, Value x, Value members, int64_t group, int64_t position) {
+  Value own = group < position ? members : b.transpose(members, {1, 0});
+  Dims at = {std::min(group, position), std::max(group, position)};
+  return b.select(b.broadcastInDim(own, H::shapeOf(x), at), x, b.like(x, 0));
+}
+
+/// A matrix whose rows, columns or inner dimension falls into groups, each with a product of its
+/// own. What torch leaves unwritten (past the last group) is 0.
+void lowerGroupedProduct(Node &n) {
+  HloBuilder &b = n.b;
+  if (n.has("bias"))
+    return n.notYet("bias");
+  Value x = n.in("self", wide(n)), y = n.in("mat2", wide(n));
+  if (n.failed())
+    return;
+  int64_t left = H::rankOf(x), right = H::rankOf(y);
+  if (left < 2 || left > 3 || right < 2 || right > 3 || (left == 3 && right == 3) == n.has("offs"))
+    return n.fail("self, mat2 and offs do not go together");
+  if (left == 3 && right == 3)
+    return outProduct(n, x, y);
+  Value ends = n.in("offs", b.i64());
+  if (n.failed() || H::rankOf(ends) != 1 || H::shapeOf(ends)[0] == 0)
+    return n.fail("offs is no list of ends");
+  int64_t groups = H::shapeOf(ends)[0], inner = H::shapeOf(x)[left - 1];
+  bool fits = inner == H::shapeOf(y)[right - 2];
+  fits &= (left == 2 || H::shapeOf(x)[0] == groups) && (right == 2 || H::shapeOf(y)[0] == groups);
+  if (!fits)
+    return n.fail("these groups of matrices cannot be multiplied");
+  if (left == 2 && right == 2) { // Groups of the inner dimension: one product for each.
+    Value members = membersOf(b, ends, inner);
+    x = b.broadcastInDim(x, {groups, H::shapeOf(x)[0], inner}, {1, 2});
+    y = b.broadcastInDim(y, {groups, inner, H::shapeOf(y)[1]}, {1, 2});
+    return n.out(matmul(b, ofOwnGroup(b, x, members, 0, 2), ofOwnGroup(b, y, members, 0, 1)));
+  }
+  if (left == 2) { // Groups of rows: [rows, group, columns].
+    Value all = b.dotGeneral(x, y, {}, {}, {1}, {1});
+    Value members = membersOf(b, ends, H::shapeOf(x)[0]);
+    return n.out(b.reduce(ofOwnGroup(b, all, members, 1, 0), {1}, Fold::Add));
+  }
+  Value all = b.dotGeneral(x, y, {}, {}, {2}, {0}); // Groups of columns: [group, rows, columns].
+  Value members = membersOf(b, ends, H::shapeOf(y)[1]);
+  n.out(b.reduce(ofOwnGroup(b, all, members, 0, 2), {0}, Fold::Add));
+}
+
+//===----------------------------------------------------------------------===//
 // Vectors along a dimension
 //===----------------------------------------------------------------------===//
 
@@ -314,6 +375,7 @@ void registerProducts(OpTable &table) {
   table.add("aten.linalg_multi_dot", [](Node &n) { lowerChain(n, "tensors"); });
   table.add("aten.matrix_power", lowerMatrixPower);
   table.add("aten.linalg_matrix_power", lowerMatrixPower);
+  table.add("aten._grouped_mm", lowerGroupedProduct);
   table.add("aten.linalg_vecdot", lowerVecdot);
   table.add("aten.cross", lowerCross);
   table.add("aten.linalg_cross", lowerCross);
