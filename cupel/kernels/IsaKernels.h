@@ -5,6 +5,7 @@
 
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/PackKernels.h"
+#include "cupel/kernels/PoolingKernels.h"
 #include "cupel/kernels/TileKernel.h"
 #include "cupel/kernels/VectorProducts.h"
 
@@ -57,6 +58,10 @@ constexpr KernelTable makeTable(const char *name) {
   addSpans<2>(table);
   addSpans<3>(table);
   table.depthwise = depthwiseAny;
+  table.foldRows[0] = foldRows<WindowFold::Max>;
+  table.foldRows[1] = foldRows<WindowFold::Min>;
+  table.foldRows[2] = foldRows<WindowFold::Sum>;
+  table.transpose = transpose;
   return table;
 }
 

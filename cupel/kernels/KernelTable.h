@@ -48,6 +48,19 @@ struct DepthwiseSpan {
 };
 using DepthwiseFunction = void (*)(const DepthwiseSpan &);
 
+/// In the order of PoolingKind.
+enum class WindowFold { Max, Min, Sum };
+
+/// c = initial, input[0], input[1], ... folded, each channel by itself, then the bias.
+struct WindowRows {
+  const float *const *input;
+  int64_t count;
+  int64_t channels;
+  float initial;
+  float *c;
+  const float *bias; // Or null.
+};
+
 constexpr int kMostDepthwiseLines = 3;
 constexpr int kMostDepthwiseColumns = 3;
 constexpr int kMostDepthwiseStride = 2;
@@ -77,6 +90,10 @@ struct KernelTable {
   DepthwiseFunction depthwiseSmall[kMostDepthwiseLines][kMostDepthwiseColumns]
                                   [kMostDepthwiseStride];
   DepthwiseFunction depthwise;
+  void (*foldRows[3])(const WindowRows &);
+  /// to[c, r] = from[r, c]; a large result goes past the caches.
+  void (*transpose)(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,
+                    int64_t toStride, bool isLarge);
 };
 
 } // namespace cupel::kernels

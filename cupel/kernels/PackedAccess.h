@@ -40,6 +40,8 @@ struct PanelProduct {
   const Epilogue *epilogue;
 };
 
-void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, const Pool &pool);
+/// Some products of the same shape, shared by all threads.
+void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, int64_t count,
+                    const Pool &pool);
 
 } // namespace cupel::kernels

@@ -14,38 +14,15 @@ constexpr int64_t kMostRows = 128;
 constexpr int64_t kMostCopied = int64_t{1} << 18;
 /// A core's multiply-adds in a nanosecond, cautiously.
 constexpr double kSpeed = 30;
-/// A unit should be long enough not to be felt.
-constexpr double kUnitNanoseconds = 20'000;
 
 /// The innermost loops read rows of A where they lie, if their elements lie side by side.
 bool needsCopy(const PanelProduct &product) {
   return product.a.columnStride != 1 && product.depth > 1;
 }
 
-/// How the work is cut into units. It may depend on the number of threads: results do not.
-struct UnitGrid {
-  int64_t rowParts, panelParts;
-};
-
-UnitGrid planUnits(const PanelProduct &product, bool isCopied, int threads, double nanoseconds) {
-  int64_t mostRows = kMostRows;
-  if (isCopied)
-    mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, product.depth), 16, kMostRows);
-  int64_t rowParts = (product.rows + mostRows - 1) / mostRows, panelParts = 1;
-  int64_t panels = product.cut.count;
-  if (threads > 1) {
-    int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds),
-                                         threads, int64_t{4} * threads);
-    panelParts = std::clamp<int64_t>((wanted + rowParts - 1) / rowParts, 1, panels);
-    if (rowParts * panelParts < wanted)
-      rowParts = std::clamp<int64_t>((wanted + panelParts - 1) / panelParts, rowParts,
-                                     std::max<int64_t>(rowParts, (product.rows + 7) / 8));
-  }
-  return {rowParts, panelParts};
-}
-
 void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
-                  int64_t row, int64_t endRow, int64_t firstPanel, int64_t endPanel) {
+                  int64_t row, int64_t endRow, int64_t firstPanel, int64_t endPanel,
+                  int64_t panelAfter) {
   ScratchFrame frame;
   int64_t count = endRow - row;
   auto **rows = frame.take<const float *>(count);
@@ -71,6 +48,7 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
   work.bStride = product.bStride;
   work.firstPanel = firstPanel;
   work.endPanel = endPanel;
+  work.panelAfter = panelAfter;
   work.c = product.c + row * product.ldc;
   work.ldc = product.ldc;
   work.row = product.firstRow + row;
@@ -111,30 +89,42 @@ void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const Pa
                    });
 }
 
-void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, const Pool &pool) {
-  double nanoseconds = static_cast<double>(product.rows * product.depth) *
-                       static_cast<double>(product.cut.columns) / kSpeed;
-  bool isCopied = needsCopy(product);
-  UnitGrid grid = planUnits(product, isCopied, pool.threadsFor(nanoseconds), nanoseconds);
-  int64_t units = grid.rowParts * grid.panelParts, panels = product.cut.count;
+void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, int64_t count,
+                    const Pool &pool) {
+  if (count == 0)
+    return;
+  const PanelProduct &one = *products;
+  double nanoseconds = static_cast<double>(count * one.rows * one.depth) *
+                       static_cast<double>(one.cut.columns) / kSpeed;
+  bool isCopied = needsCopy(one);
+  int threads = pool.threadsFor(nanoseconds);
+  int64_t mostRows = kMostRows;
+  if (isCopied)
+    mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, one.depth), 16, kMostRows);
+  UnitGrid grid = planUnits(one.rows, mostRows, one.cut.count, count, threads, nanoseconds);
+  int64_t units = grid.count() * count, panels = one.cut.count;
   // Units that follow each other use the same panels.
-  pool.parallelFor(units, nanoseconds / static_cast<double>(std::max<int64_t>(1, units)),
-                   [&](int64_t unit) {
-                     int64_t panelPart = unit / grid.rowParts, rowPart = unit % grid.rowParts;
-                     multiplyUnit(kernels, product, isCopied,
-                                  product.rows * rowPart / grid.rowParts,
-                                  product.rows * (rowPart + 1) / grid.rowParts,
-                                  panels * panelPart / grid.panelParts,
-                                  panels * (panelPart + 1) / grid.panelParts);
-                   });
+  pool.parallelFor(
+      units, nanoseconds / static_cast<double>(std::max<int64_t>(1, units)), [&](int64_t unit) {
+        int64_t part = unit % grid.count();
+        int64_t panelPart = part / grid.rowParts, rowPart = part % grid.rowParts;
+        // The thread will likely come back for the unit after those of the others.
+        int64_t partAfter = (part + threads) / grid.rowParts;
+        int64_t panelAfter = partAfter > panelPart && partAfter < grid.panelParts
+                                 ? panels * partAfter / grid.panelParts
+                                 : -1;
+        multiplyUnit(kernels, products[unit / grid.count()], isCopied,
+                     one.rows * rowPart / grid.rowParts, one.rows * (rowPart + 1) / grid.rowParts,
+                     panels * panelPart / grid.panelParts,
+                     panels * (panelPart + 1) / grid.panelParts, panelAfter);
+      });
 }
 
 void multiply(int64_t rows, MatrixView a, const PackedMatrix &b, float *c, int64_t ldc,
               const Epilogue &epilogue, const Pool &pool) {
-  multiplyPanels(PackedAccess::kernels(b),
-                 {rows, a, b.rows(), PackedAccess::cut(b), PackedAccess::panels(b), 0, c, ldc, 0,
-                  &epilogue},
-                 pool);
+  PanelProduct product{rows, a,      b.rows(), PackedAccess::cut(b), PackedAccess::panels(b), 0, c,
+                       ldc,  int64_t{0}, &epilogue};
+  multiplyPanels(PackedAccess::kernels(b), &product, 1, pool);
 }
 
 } // namespace cupel::kernels

@@ -2,7 +2,8 @@
 // (weights), and batches of products with both sides as they lie (attention). Used by the runtime of
 // device programs. Results do not depend on the number of threads, on how the work is cut or on the
 // other rows of a product; they do depend on the instruction set (Isa.h). Nothing is allocated for
-// a call beyond the scratch of the threads, nothing outside the named elements is read.
+// a call beyond the scratch of the threads, nothing outside the named elements is read. Operands
+// may lie anywhere; those on multiples of 64 bytes are the fastest.
 
 #pragma once
 
