@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "cupel/kernels/Bf16Kernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/PackKernels.h"
 #include "cupel/kernels/PoolingKernels.h"
@@ -13,7 +14,10 @@ namespace cupel::kernels {
 namespace {
 
 template <int vectors, int rows, int most> constexpr void addTiles(KernelTable &table) {
-  table.tiles[vectors - 1][rows - 1] = computeTile<rows, vectors>;
+  table.tiles[vectors - 1][rows - 1] = computeTile<FloatStep, rows, vectors>;
+#if defined(__AVX512BF16__)
+  table.pairTiles[vectors - 1][rows - 1] = computeTile<PairStep, rows, vectors>;
+#endif
   table.tileRows[vectors - 1] = rows;
   if constexpr (rows < most)
     addTiles<vectors, rows + 1, most>(table);
@@ -52,6 +56,10 @@ constexpr KernelTable makeTable(const char *name) {
   }
   table.packPanel = packPanel;
   table.copyMatrix = copyMatrix;
+  table.packPairs = packPairs;
+  table.packWidened = packWidened;
+  table.copyPairs = copyPairs;
+  table.copyWidened = copyWidened;
   table.vectorTimesRows = vectorTimesRows;
   table.vectorTimesColumns = vectorTimesColumns;
   addSpans<1>(table);

@@ -73,6 +73,9 @@ struct KernelTable {
   /// Relative to the fastest tile.
   float tileSpeed[kMostTileVectors];
   TileFunction tiles[kMostTileVectors][kMostTileRows];
+  /// The same where every float of A and B is a pair of neighbours of the depth in bf16; null where
+  /// the processor cannot multiply them.
+  TileFunction pairTiles[kMostTileVectors][kMostTileRows];
   /// Packs `columns` columns of B from the strided matrix into a panel of `width` columns, zeros
   /// behind the last one.
   void (*packPanel)(const float *b, int64_t rowStride, int64_t columnStride, int64_t depth,
@@ -80,6 +83,16 @@ struct KernelTable {
   /// Row-major copy of `rows` x `columns` of a matrix; rows of the copy are `to`'s stride apart.
   void (*copyMatrix)(const float *from, int64_t rowStride, int64_t columnStride, int64_t rows,
                      int64_t columns, float *to, int64_t toStride);
+  /// As packPanel and copyMatrix from bf16, into pairs (an odd one is filled with zero; strides of
+  /// results are in pairs) and into f32.
+  void (*packPairs)(const uint16_t *b, int64_t rowStride, int64_t columnStride, int64_t depth,
+                    int64_t columns, int64_t width, float *panel);
+  void (*packWidened)(const uint16_t *b, int64_t rowStride, int64_t columnStride, int64_t depth,
+                      int64_t columns, int64_t width, float *panel);
+  void (*copyPairs)(const uint16_t *from, int64_t rowStride, int64_t columnStride, int64_t rows,
+                    int64_t columns, float *to, int64_t toStride);
+  void (*copyWidened)(const uint16_t *from, int64_t rowStride, int64_t columnStride, int64_t rows,
+                      int64_t columns, float *to, int64_t toStride);
   /// y[0, n) = x[0, k) * B, B's columns side by side (`columnStride` 1) or its rows (`rowStride` 1).
   void (*vectorTimesRows)(const float *x, int64_t xStride, const float *b, int64_t rowStride,
                           int64_t k, int64_t n, float *y);

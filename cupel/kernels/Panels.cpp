@@ -103,6 +103,7 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
   tile.ldc = ldc;
   tile.bias = chunk.isLast ? bias : nullptr;
   tile.accumulate = !chunk.isFirst;
+  const TileFunction *functions = (work.hasPairs ? kernels.pairTiles : kernels.tiles)[vectors - 1];
   int64_t most = kernels.tileRows[vectors - 1];
   int64_t tiles = (work.rowCount + most - 1) / most;
   tile.next = reinterpret_cast<const char *>(next);
@@ -119,7 +120,7 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
     tile.c = c + begin * ldc;
     if (work.zeros)
       leaveOutZeros(work, chunk, rows + begin, end - begin, used, tile);
-    kernels.tiles[vectors - 1][end - begin - 1](tile);
+    functions[end - begin - 1](tile);
     tile.next += tile.nextStep * chunk.taps * chunk.depth;
     begin = end;
   }

@@ -61,6 +61,7 @@ struct RowsTimesPanels {
   int64_t row;    // What the epilogue is told about c's first element.
   int64_t column; // As above; `bias` begins there as well.
   const Epilogue *epilogue;
+  bool hasPairs; // Floats are pairs in bf16.
 };
 
 void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work);

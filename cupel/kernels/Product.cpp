@@ -17,6 +17,8 @@ constexpr double kSpeed = 30;
 
 /// The innermost loops read rows of A where they lie, if their elements lie side by side.
 bool needsCopy(const PanelProduct &product) {
+  if (product.narrow)
+    return !product.hasPairs || product.a.columnStride != 1 || product.depth % 2 != 0;
   return product.a.columnStride != 1 && product.depth > 1;
 }
 
@@ -26,23 +28,34 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
   ScratchFrame frame;
   int64_t count = endRow - row;
   auto **rows = frame.take<const float *>(count);
-  const float *from = product.a.data + row * product.a.rowStride;
-  int64_t stride = product.a.rowStride;
+  int64_t steps = product.hasPairs ? (product.depth + 1) / 2 : product.depth;
+  int64_t first = row * product.a.rowStride;
   if (isCopied) {
     // An odd number of lines between rows.
-    stride = (product.depth + 31) / 32 * 32 + 16;
+    int64_t stride = (steps + 31) / 32 * 32 + 16;
     auto *copy = frame.take<float>(count * stride);
-    kernels.copyMatrix(from, product.a.rowStride, product.a.columnStride, count, product.depth, copy,
-                       stride);
-    from = copy;
+    if (!product.narrow)
+      kernels.copyMatrix(product.a.data + first, product.a.rowStride, product.a.columnStride, count,
+                         product.depth, copy, stride);
+    else
+      (product.hasPairs ? kernels.copyPairs : kernels.copyWidened)(
+          product.narrow + first, product.a.rowStride, product.a.columnStride, count, product.depth,
+          copy, stride);
+    for (int64_t i = 0; i < count; ++i)
+      rows[i] = copy + i * stride;
+  } else if (product.narrow) {
+    for (int64_t i = 0; i < count; ++i)
+      rows[i] = reinterpret_cast<const float *>(product.narrow + first + i * product.a.rowStride);
+  } else {
+    for (int64_t i = 0; i < count; ++i)
+      rows[i] = product.a.data + first + i * product.a.rowStride;
   }
-  for (int64_t i = 0; i < count; ++i)
-    rows[i] = from + i * stride;
   RowsTimesPanels work = {};
   work.rows = rows;
   work.rowCount = count;
   work.taps = 1;
-  work.depth = work.panelDepth = product.depth;
+  work.depth = work.panelDepth = steps;
+  work.hasPairs = product.hasPairs;
   work.cut = product.cut;
   work.panels = product.panels;
   work.bStride = product.bStride;
@@ -58,20 +71,22 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
 
 } // namespace
 
-PackedMatrix PackedAccess::make(int64_t rows, int64_t columns) {
+PackedMatrix PackedAccess::make(int64_t rows, int64_t columns, bool hasPairs) {
   PackedMatrix packed;
   packed.kernels = &currentKernels();
   PanelCut cut = cutIntoPanels(*packed.kernels, columns);
   packed.depth = rows;
   packed.width = columns;
   packed.panels = cut.count;
-  packed.size = cut.size(rows) * static_cast<int64_t>(sizeof(float));
-  packed.data = allocateFloats(cut.size(rows));
+  packed.hasPairs = hasPairs;
+  int64_t floats = cut.size(hasPairs ? (rows + 1) / 2 : rows);
+  packed.size = floats * static_cast<int64_t>(sizeof(float));
+  packed.data = allocateFloats(floats);
   return packed;
 }
 
 PackedMatrix packMatrix(MatrixView b, int64_t rows, int64_t columns, const Pool &pool) {
-  PackedMatrix packed = PackedAccess::make(rows, columns);
+  PackedMatrix packed = PackedAccess::make(rows, columns, false);
   packPanels(PackedAccess::kernels(packed), b, rows, PackedAccess::cut(packed),
              PackedAccess::writablePanels(packed), pool);
   return packed;
@@ -87,6 +102,22 @@ void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const Pa
                                        rows, cut.columnsOf(panel), cut.widthOf(panel),
                                        panels + column * rows);
                    });
+}
+
+PackedMatrix packMatrix(Bf16View b, int64_t rows, int64_t columns, const Pool &pool) {
+  bool hasPairs = currentKernels().pairTiles[0][0] != nullptr;
+  PackedMatrix packed = PackedAccess::make(rows, columns, hasPairs);
+  const KernelTable &kernels = PackedAccess::kernels(packed);
+  PanelCut cut = PackedAccess::cut(packed);
+  float *panels = PackedAccess::writablePanels(packed);
+  int64_t steps = hasPairs ? (rows + 1) / 2 : rows;
+  pool.parallelFor(cut.count, static_cast<double>(rows * cut.width), [&](int64_t panel) {
+    int64_t column = cut.columnOf(panel);
+    (hasPairs ? kernels.packPairs : kernels.packWidened)(
+        b.data + column * b.columnStride, b.rowStride, b.columnStride, rows, cut.columnsOf(panel),
+        cut.widthOf(panel), panels + column * steps);
+  });
+  return packed;
 }
 
 void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, int64_t count,
@@ -124,6 +155,23 @@ void multiply(int64_t rows, MatrixView a, const PackedMatrix &b, float *c, int64
               const Epilogue &epilogue, const Pool &pool) {
   PanelProduct product{rows, a,      b.rows(), PackedAccess::cut(b), PackedAccess::panels(b), 0, c,
                        ldc,  int64_t{0}, &epilogue};
+  multiplyPanels(PackedAccess::kernels(b), &product, 1, pool);
+}
+
+void multiply(int64_t rows, Bf16View a, const PackedMatrix &b, float *c, int64_t ldc,
+              const Epilogue &epilogue, const Pool &pool) {
+  PanelProduct product{rows,
+                       {nullptr, a.rowStride, a.columnStride},
+                       b.rows(),
+                       PackedAccess::cut(b),
+                       PackedAccess::panels(b),
+                       0,
+                       c,
+                       ldc,
+                       0,
+                       &epilogue,
+                       a.data,
+                       PackedAccess::hasPairs(b)};
   multiplyPanels(PackedAccess::kernels(b), &product, 1, pool);
 }
 
