@@ -152,6 +152,10 @@ Result<NoiseVerdict> judgeIntegers(const Tensor &actual, const Tensor &expected,
                                    countText(different, verdict.count), moved, noise.precision.text());
     return verdict;
   }
+  if (noise.isNone) {
+    verdict.sentence = fmt::format("{} different", countText(different, verdict.count));
+    return verdict;
+  }
   Result<Verdict> plain = check(actual, expected, Tolerance{.atol = 0.0}, options);
   if (!plain)
     return plain.error();
@@ -303,7 +307,9 @@ private:
   }
 
   void blame(const ElementReader &a, const ElementReader &e) {
-    verdict.picture = pictureOf(actual, expected, verdict.statistics, beyond, options.threads);
+    // Whoever asks without noise asks again with it: pictures are dear.
+    if (!noise.isNone)
+      verdict.picture = pictureOf(actual, expected, verdict.statistics, beyond, options.threads);
     std::vector<std::string> words;
     if (beyond.count > 0) {
       int64_t position = beyond.position / e.parts();

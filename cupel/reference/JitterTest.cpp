@@ -227,6 +227,10 @@ INSTANTIATE_TEST_SUITE_P(
         Family{"rsqrt", UNARY("rsqrt"), true}, Family{"exponential", UNARY("exponential"), true},
         Family{"negate", UNARY("negate"), false}, Family{"abs", UNARY("abs"), false},
         Family{"floor", UNARY("floor"), false}, Family{"maximum", BINARY("maximum"), false},
+        Family{"narrowing",
+               "%x = stablehlo.convert %a : (tensor<4x4xf32>) -> tensor<4x4xbf16>\n"
+               "%r = stablehlo.convert %x : (tensor<4x4xbf16>) -> tensor<4x4xf32>",
+               true},
         Family{"transpose",
                "%r = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>",
                false},

@@ -16,8 +16,17 @@ static bool isQuantized(mlir::Type type) {
   return isa<quant::QuantizedType>(getElementTypeOrSelf(type));
 }
 
+/// Whether floats become narrower ones: a number between two of them may become either.
+static bool narrows(Operation &op) {
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op.getOperand(0)));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op.getResult(0)));
+  return from && to && to.getFPMantissaWidth() < from.getFPMantissaWidth();
+}
+
 /// Whether what an elementwise operation gives is rounded; changing a sign is not.
 static bool rounds(Operation &op) {
+  if (op.hasTrait<LinearButRounds>())
+    return narrows(op);
   return op.hasTrait<Transcendental>() || op.hasTrait<LinearInEach>() ||
          op.hasTrait<LinearInFirst>() || (op.hasTrait<Linear>() && op.getNumOperands() > 1);
 }
