@@ -65,6 +65,10 @@ struct RunnerOptions {
   std::optional<uint32_t> repeat; ///< Executions of each test; nothing: more than one if cheap.
   std::string compileBackend = "cupel"; ///< Of operator cases: torch.compile's under test.
   std::vector<std::string> shapes; ///< Of models' inputs, NAME=2x3.
+  /// How results are judged: see worker::Request.
+  std::string comparison, precision;
+  bool strict = false;
+  std::optional<uint32_t> noise;
 
   double timeoutSeconds = 300;                    ///< Of one try of a test; 0: none.
   std::map<results::Stage, double> stageTimeouts; ///< Of single stages.

@@ -4,6 +4,7 @@
 // end the process where it can return an error instead. This header needs no MLIR.
 #pragma once
 
+#include "cupel/reference/Jitter.h"
 #include "cupel/support/Error.h"
 #include "cupel/tensor/Tensor.h"
 #include "cupel/workload/Workload.h"
@@ -53,6 +54,8 @@ struct Budget {
   /// Where set, outputs of an execution are held until the next one is done, and this is told which
   /// of them have changed meanwhile. Devices that cannot tell never call it.
   std::function<void(const std::string &what)> tellOverwritten = {};
+  /// The reference moves what it computes by one rounding of a device's precision.
+  reference::Jitter jitter = {};
   /// Seconds left, never below a small positive number; 0 where there is no deadline.
   double secondsLeft() const;
 };

@@ -151,7 +151,6 @@ std::optional<Prepared> ProgramTest::prepareProgram(const Request &request, Prog
   prepared.ownInputs = inputs->own;
   if (inputs->isMadeUp)
     chooseOthers(prepared, std::move(chosen), request.seed);
-  prepared.workload.tolerances = {Comparators().tolerance()};
   if (Status taken = takeCompanion(prepared, file, request.item.part); !taken) {
     fail(record, name(ErrorCode::InvalidArgument), taken.message());
     return {};
@@ -336,7 +335,6 @@ std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progre
                     workloadFor(request, std::string(format->ending.substr(1))), budget};
   workload::Workload &workload = prepared.workload;
   workload.provenance.wideSums = budget.wideSums;
-  workload.tolerances = {Comparators().tolerance()};
   std::vector<Tensor> &inputs = workload.inputs.emplace_back();
   auto chosen = std::make_shared<ChosenInputs>(prepared.program());
   bool isSeeded = false, isGiven = false;
@@ -384,7 +382,6 @@ std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progre
     if (request.item.suite == "onnx") {
       // Its data may leave out the last outputs.
       workload.expectsFirst = true;
-      workload.tolerances.clear();
       for (const Tensor &value : expected)
         workload.tolerances.push_back(Comparators::onnxSuite(value.dtype()).tolerance());
     }

@@ -63,6 +63,10 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("compile_backend", r.compileBackend);
   visit("repeat", r.repeat);
   visit("shapes", r.shapes);
+  visit("comparison", r.comparison);
+  visit("strict", r.strict);
+  visit("noise", r.noise);
+  visit("precision", r.precision);
   visit("tensors", r.tensors);
   visit("keep_folder", r.keep.folder);
   visit("keep_max_bytes", r.keep.maxBytes);

@@ -57,6 +57,12 @@ struct Request {
   std::string compileBackend;    ///< Of operator cases: `cupel`, or a backend of torch.compile.
   std::optional<uint32_t> repeat; ///< --repeat: how often to execute; nothing: where it is cheap.
   std::vector<std::string> shapes; ///< --shape, as typed: of models, shapes of inputs by name.
+  /// How results are judged where no comparator is configured: by noise, or `pcc`.
+  std::string comparison;
+  bool strict = false; ///< The strict rule is the verdict even where a comparator is configured.
+  /// Jittered evaluations (2 if nothing is said); 0: limits from the declared precision alone.
+  std::optional<uint32_t> noise;
+  std::string precision; ///< --precision; empty: what the device's name or architecture says.
   /// What the runner and the servers before this one made of the test: a JSON object, or empty.
   std::string handover;
   /// A file in memory for tensors that one server hands to the next; both map it.

@@ -1,8 +1,9 @@
 #include "cupel/testbench/worker/Trials.h"
 
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
-#include "cupel/testbench/worker/Comparators.h"
 #include "cupel/testbench/worker/Looks.h"
+#include "cupel/testbench/worker/Rule.h"
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Judge.h"
 
@@ -96,7 +97,7 @@ static Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
 
 /// Compiles and runs. The stages are told to `progress`, where they are those of the device under
 /// test.
-Result<TensorLists> Trials::runOn(Device &device, Prepared &prepared, Progress *progress) {
+Result<TensorLists> Trials::runOn(Device &device, const Prepared &prepared, Progress *progress) {
   Result<RunWorkload> run = makeReady(device, prepared);
   if (!run)
     return run.error();
@@ -168,6 +169,8 @@ void Trials::tryTelling(const Request &request, Progress &progress, Device &devi
       break;
     prepared.workload.inputs = std::move(*others);
     prepared.workload.expected.clear();
+    prepared.workload.noise.clear();
+    prepared.workload.noiseCenter.clear();
     progress.enter(Stage::Execute);
     Result<TensorLists> given = run(prepared.workload.inputs, prepared.budget);
     if (!given)
@@ -190,6 +193,8 @@ std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &p
   const Budget budget = prepared.budget;
   prepared.workload.inputs = inputs;
   prepared.workload.expected.clear();
+  prepared.workload.noise.clear();
+  prepared.workload.noiseCenter.clear();
   prepared.budget.deadline =
       std::min(budget.deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                    std::chrono::duration<double>(kCheapSeconds)));
@@ -248,15 +253,44 @@ void Trials::lookAgain(const Request &request, Progress &progress, Device &devic
     failLook(record, looks.verdict.errorClass, looks.verdict.message);
 }
 
-/// How a result is judged: by the configuration, and by the workload where that is silent.
-static Comparators comparatorsFor(const Request &request, const workload::Workload &workload,
-                                  size_t result, tensor::DType type) {
-  Comparators held = Comparators::of(workload.toleranceFor(result, type));
-  if (!workload.isAsserted) {
-    held.assertPcc = held.assertAtol = held.assertAllclose = false;
-    held.others = {};
-  }
-  return Comparators::of(request.item.expectation, held);
+namespace {
+
+/// A test on a device, made ready when it is first run.
+RunWorkload readyWhenAsked(Result<Device *> device, const Prepared &prepared) {
+  struct State {
+    Result<Device *> device;
+    std::optional<Result<RunWorkload>> run;
+  };
+  auto state = std::make_shared<State>(State{std::move(device), {}});
+  return [state, &prepared](const TensorLists &inputs,
+                            const Budget &budget) -> Result<TensorLists> {
+    if (!state->run)
+      state->run = state->device ? makeReady(**state->device, prepared) : state->device.error();
+    if (!*state->run)
+      return state->run->error();
+    return (**state->run)(inputs, budget);
+  };
+}
+
+} // namespace
+
+Result<TestNoise> Trials::noiseOf(const Request &request, const Prepared &prepared,
+                                  Device *device) {
+  Result<compare::DevicePrecision> precision =
+      request.precision.empty() ? runtime::declaredPrecision(request.device, request.arch)
+                                : compare::DevicePrecision::parse(request.precision);
+  if (!precision)
+    return precision.error();
+  NoiseSources sources;
+  sources.isExpectedFromReference = prepared.workload.provenance.expectation == kReferencesWord;
+  sources.reference = [run = readyWhenAsked(this->device("reference"), prepared),
+                       &prepared](const Budget &budget) {
+    return run(prepared.workload.inputs, budget);
+  };
+  if (device && !device->isReference())
+    sources.device = readyWhenAsked(device, prepared);
+  return TestNoise(prepared, *precision, request.noise.value_or(kNoiseSamples),
+                   std::move(sources));
 }
 
 /// `[fc.weight] ` where results have names, else nothing.
@@ -293,6 +327,9 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   }
 
   progress.enter(Stage::Compare);
+  Result<TestNoise> noise = noiseOf(request, prepared, &device);
+  if (!noise)
+    return fail(record, name(ErrorCode::InvalidArgument), noise.message());
   // Of operator cases the words are torch's.
   std::string_view noun = request.item.suite == "opcases" ? "result" : "output";
   uint32_t number = 0;
@@ -310,8 +347,8 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
                                 tensor::describe(output.elementType(), output.shape()),
                                 tensor::describe(golden[i].elementType(), golden[i].shape())));
       auto comparison =
-          compareOutput(number, output, golden[i],
-                        comparatorsFor(request, workload, i, golden[i].dtype()));
+          judgeOutput(number, d, i, output, golden[i],
+                      Rule::of(request, workload, i), *noise);
       if (!comparison)
         return fail(record, name(ErrorCode::Internal), comparison.message());
       if (!comparison->passed && record.outcome == Outcome::Passed)
@@ -322,6 +359,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
       record.comparisons.push_back(std::move(*comparison));
     }
   }
+  record.notes["judged by"] = describeRules(record, *noise);
   if (record.outcome == Outcome::Passed && device.sharesKernels() &&
       workload.provenance.expectation == kReferencesWord)
     leaveUnjudged(record, device.isReference()
@@ -332,6 +370,20 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
 //===----------------------------------------------------------------------===//
 // Saving
 //===----------------------------------------------------------------------===//
+
+/// Elsewhere nobody can evaluate the program: what noise there is goes with the folder.
+void Trials::saveNoise(const Request &request, Prepared &prepared) {
+  workload::Workload &workload = prepared.workload;
+  if (workload.expected.empty() || !workload.tolerances.empty())
+    return;
+  Result<TestNoise> noise = noiseOf(request, prepared, nullptr);
+  if (!noise)
+    return;
+  workload.precision = noise->precision();
+  workload.noise = noise->samples();
+  if (noise->center())
+    workload.noiseCenter = *noise->center();
+}
 
 /// Writes the test as a workload folder. Without the device: it may be what ended the test.
 void Trials::save(const Request &request, Progress &progress, Prepared prepared,
@@ -362,14 +414,14 @@ void Trials::save(const Request &request, Progress &progress, Prepared prepared,
     }
   }
   // What the configuration says of the test is said in the folder, where no configuration is.
-  for (size_t i = 0; i < workload.tolerances.size(); ++i) {
-    tensor::DType type = !workload.expected.empty() && i < workload.expected.front().size()
-                             ? workload.expected.front()[i].dtype()
-                             : tensor::DType::F32;
-    Comparators comparators = comparatorsFor(request, workload, i, type);
-    workload.isAsserted = comparators.assertsAnything();
-    workload.tolerances[i] = comparators.tolerance();
-  }
+  std::vector<compare::Tolerance> tolerances;
+  for (size_t i = 0; i < std::max<size_t>(workload.tolerances.size(), 1); ++i)
+    if (Rule rule = Rule::of(request, workload, i); rule.comparators) {
+      workload.isAsserted = rule.comparators->assertsAnything();
+      tolerances.push_back(rule.comparators->tolerance());
+    }
+  workload.tolerances = std::move(tolerances);
+  saveNoise(request, prepared);
   workload.provenance.device = request.device;
   workload.provenance.outcome = request.keep.outcome;
   workload.provenance.stage = request.keep.stage;

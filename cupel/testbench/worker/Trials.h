@@ -5,6 +5,7 @@
 
 #include "cupel/testbench/worker/Prepared.h"
 #include "cupel/testbench/worker/Serve.h"
+#include "cupel/testbench/worker/TestNoise.h"
 
 #include <functional>
 #include <map>
@@ -25,7 +26,7 @@ private:
   Result<Device *> device(const std::string &name);
   void run(const Request &request, Progress &progress, Prepared prepared,
            results::TestRecord &record);
-  Result<TensorLists> runOn(Device &device, Prepared &prepared, Progress *progress);
+  Result<TensorLists> runOn(Device &device, const Prepared &prepared, Progress *progress);
   void judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
              const TensorLists &outputs, results::TestRecord &record);
   /// Tries other inputs where results on those that were made up could hide anything.
@@ -40,6 +41,9 @@ private:
   void lookAgain(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                  const RunWorkload &run, const TensorLists &first, double seconds,
                  results::TestRecord &record);
+  /// The noise of a test that a device ran; `device` may be null, `prepared` must outlive it.
+  Result<TestNoise> noiseOf(const Request &request, const Prepared &prepared, Device *device);
+  void saveNoise(const Request &request, Prepared &prepared);
   void save(const Request &request, Progress &progress, Prepared prepared,
             results::TestRecord &record);
 
