@@ -187,7 +187,7 @@ const NamedFault kFaults[] = {
          x.change(x.count() / 2, [&](double value) { return value + by; });
        });
      }},
-    {"nan", PLANT {
+    {"not_a_number", PLANT {
        forEach(o, [](Output &x) {
          if (x.isReal())
            x.set(x.count() - 1, std::nan(""));

@@ -34,7 +34,7 @@ MODELS = [ROOT / "zoo/programs", HERE / "models"]
 
 # Which error class each fault of the run time must be called by, where it has one of its own.
 RESULT_FAULTS = {"scaled": None, "shifted": None, "negated": None, "batch_scaled": None, "row_zeroed": None, "exponent_bit": None, "sign_bit": None,
-                 "one_element": None, "nan": None, "wrong_stride": None, "off_by_one": None, "reversed": None, "tile_repeated": None,
+                 "one_element": None, "not_a_number": None, "wrong_stride": None, "off_by_one": None, "reversed": None, "tile_repeated": None,
                  "rounded_to_bf16": None, "swapped_outputs": None, "stale": {"stale_result"}, "stale_once": {"stale_result"},
                  "flaky": {"not_deterministic", "wrong_result"}, "flaky_element": {"not_deterministic", "wrong_result"},
                  "adds_to_last": {"not_deterministic", "wrong_result", "stale_result"}, "aliased": {"stale_result"}}
