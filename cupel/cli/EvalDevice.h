@@ -24,7 +24,8 @@ public:
 private:
   using Tensors = std::vector<tensor::Tensor>;
   Result<Tensors> runOn(testbench::worker::Device &device,
-                        const testbench::worker::Program &program, const testbench::worker::TensorLists &inputs,
+                        const testbench::worker::Program &program,
+                        const testbench::worker::TensorLists &inputs,
                         const testbench::worker::Budget &budget);
   testbench::worker::Budget budget() const;
   Result<testbench::worker::TestNoise> noiseOf(const testbench::worker::Prepared &prepared,

@@ -173,6 +173,8 @@ void Trials::tryTelling(const Request &request, Progress &progress, Device &devi
       break;
     prepared.workload.inputs = std::move(*others);
     prepared.workload.expected.clear();
+    prepared.workload.noise.clear();
+    prepared.workload.noiseCenter.clear();
     progress.enter(Stage::Execute);
     Result<TensorLists> given = run(prepared.workload.inputs, prepared.budget);
     if (!given)
@@ -195,6 +197,8 @@ std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &p
   const Budget budget = prepared.budget;
   prepared.workload.inputs = inputs;
   prepared.workload.expected.clear();
+  prepared.workload.noise.clear();
+  prepared.workload.noiseCenter.clear();
   prepared.budget.deadline =
       std::min(budget.deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                    std::chrono::duration<double>(kCheapSeconds)));
