@@ -26,7 +26,9 @@ struct Work {
 };
 
 /// rows[tap * count + i]: where the channels of pixel i's tap lie. For inputs that are not dilated.
-void findRows(const Work &work, int64_t group, int64_t row, int64_t count, const float **rows) {
+/// Whether whole lines of the kernel lie outside for some pixels.
+bool findRows(const Work &work, int64_t group, int64_t row, int64_t count, const float **rows) {
+  bool isAtTheEdge = false;
   const ConvolutionShape &shape = work.shape;
   const Spatial &size = shape.input, &step = shape.kernelDilation;
   int64_t channels = shape.inputChannels;
@@ -43,12 +45,14 @@ void findRows(const Work &work, int64_t group, int64_t row, int64_t count, const
         const float *line =
             hasLine ? input + ((pixel.image * size[0] + z) * size[1] + y) * size[2] * channels
                     : nullptr;
+        isAtTheEdge = isAtTheEdge || !hasLine;
         for (int64_t kx = 0, x = first[2]; kx < shape.kernel[2]; ++kx, x += step[2]) {
           *to = hasLine && x >= 0 && x < size[2] ? line + x * channels : work.zeros;
           to += count;
         }
       }
   }
+  return isAtTheEdge;
 }
 
 /// The same for any input, some pixels and some taps.
@@ -69,13 +73,6 @@ void findRowsOf(const Work &work, int64_t group, const Pixel *pixels, int64_t co
       rows[t * count + i] = isInside ? input + place * shape.inputChannels : work.zeros;
     }
   }
-}
-
-bool canBePadded(const ConvolutionShape &shape) {
-  for (int d = 0; d < 3; ++d)
-    if (shape.paddingLow[d] > 0 || shape.paddingHigh[d] > 0)
-      return true;
-  return false;
 }
 
 RowsTimesPanels describe(const Work &work, int64_t group, int64_t firstPanel, int64_t endPanel) {
@@ -100,15 +97,14 @@ void convolveUnit(const Work &work, int64_t group, int64_t row, int64_t endRow, 
   auto *taps = frame.take<int32_t>(work.taps);
   std::iota(taps, taps + work.taps, 0);
   auto **rows = frame.take<const float *>(count * work.taps);
-  findRows(work, group, row, count, rows);
+  bool isAtTheEdge = findRows(work, group, row, count, rows);
   RowsTimesPanels part = describe(work, group, firstPanel, endPanel);
   part.rows = rows;
   part.rowCount = count;
   part.taps = work.taps;
   part.tapIndices = taps;
   // What is not there need not be multiplied by weights that cannot make a NaN of zero.
-  bool skips = work.taps > 1 && canBePadded(work.shape) &&
-               ConvolutionAccess::isFinite(work.weights);
+  bool skips = work.taps > 1 && isAtTheEdge && ConvolutionAccess::isFinite(work.weights);
   part.zeros = skips ? work.zeros : nullptr;
   part.c = work.c + row * work.ldc + part.column;
   part.ldc = work.ldc;
