@@ -215,8 +215,11 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
   bool isDilated = shape.inputDilation != Spatial{1, 1, 1};
   int64_t rows = shape.rows();
   double nanoseconds = convolutionNanoseconds(shape);
-  constexpr int64_t kMostRows = 128;
-  UnitGrid grid = planUnits(rows, kMostRows, work.cut.count, shape.groups,
+  // Pointers to all taps of a unit's pixels are kept.
+  constexpr int64_t kMostPointers = int64_t{1} << 20;
+  int64_t mostRows =
+      std::clamp<int64_t>(kMostPointers / std::max<int64_t>(1, work.taps), 8, 128);
+  UnitGrid grid = planUnits(rows, mostRows, work.cut.count, shape.groups,
                             pool.threadsFor(nanoseconds), nanoseconds);
   int64_t units = grid.count() * shape.groups;
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
