@@ -155,6 +155,8 @@ std::vector<Case> convolutionCases() {
   add("mobilenet_v2", 2, 7, 960, 160, 1, 1);
   add("mobilenet_v2", 1, 7, 960, 320, 1, 1);
   add("mobilenet_v2", 1, 7, 320, 1280, 1, 1);
+  add("resnext50", 3, 56, 128, 128, 3, 1, 32);
+  add("resnext50", 3, 14, 512, 512, 3, 1, 32);
   return cases;
 }
 
