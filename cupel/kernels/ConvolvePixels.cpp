@@ -170,6 +170,27 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
                            end - begin);
 }
 
+/// Vectors of channels [firstBlock, endBlock) of some pixels, where groups are small.
+void convolveGroupsUnit(const Work &work, GroupedFunction function, int64_t row, int64_t endRow,
+                        int64_t firstBlock, int64_t endBlock) {
+  ScratchFrame frame;
+  int64_t count = endRow - row, width = work.kernels.width;
+  auto **rows = frame.take<const float *>(count * work.taps);
+  findRows(work, 0, row, count, rows);
+  int64_t perBlock = work.taps * (work.inputs / work.shape.groups) * width;
+  for (int64_t block = firstBlock; block < endBlock; ++block) {
+    int64_t channel = block * width;
+    function({rows, count, channel, work.taps,
+              ConvolutionAccess::data(work.weights) + block * perBlock, count,
+              work.c + row * work.ldc + channel, work.ldc,
+              work.epilogue.bias ? work.epilogue.bias + channel : nullptr});
+  }
+  if (work.epilogue.function)
+    work.epilogue.function(work.epilogue.operands, work.c + row * work.ldc + firstBlock * width,
+                           work.ldc, row, count, firstBlock * width,
+                           (endBlock - firstBlock) * width);
+}
+
 /// Without padding or strides the pixels of all images are the rows of a matrix.
 bool isProduct(const ConvolutionShape &shape) {
   return shape.groups == 1 && product(shape.kernel) == 1 && shape.output() == shape.input &&
@@ -208,6 +229,9 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
             c,
             ldc,
             epilogue};
+  GroupedFunction grouped = groupedFunction(shape, work.kernels);
+  if (grouped)
+    work.inputs = shape.inputChannels; // A row holds all groups.
   ScratchFrame frame;
   auto *zeros = frame.take<float>(work.inputs);
   std::fill_n(zeros, work.inputs, 0.0f);
@@ -219,16 +243,23 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
   constexpr int64_t kMostPointers = int64_t{1} << 20;
   int64_t mostRows =
       std::clamp<int64_t>(kMostPointers / std::max<int64_t>(1, work.taps), 8, 128);
-  UnitGrid grid = planUnits(rows, mostRows, work.cut.count, shape.groups,
+  int64_t groups = grouped ? 1 : shape.groups;
+  int64_t panels = grouped ? shape.outputChannels / work.kernels.width : work.cut.count;
+  UnitGrid grid = planUnits(rows, mostRows, panels, groups,
                             pool.threadsFor(nanoseconds), nanoseconds);
-  int64_t units = grid.count() * shape.groups;
+  int64_t units = grid.count() * groups;
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
-    int64_t group = unit % shape.groups, part = unit / shape.groups;
+    int64_t group = unit % groups, part = unit / groups;
     int64_t panelPart = part / grid.rowParts, rowPart = part % grid.rowParts;
-    auto run = isDilated ? convolvePhases : convolveUnit;
-    run(work, group, rows * rowPart / grid.rowParts, rows * (rowPart + 1) / grid.rowParts,
-        work.cut.count * panelPart / grid.panelParts,
-        work.cut.count * (panelPart + 1) / grid.panelParts);
+    int64_t row = rows * rowPart / grid.rowParts, endRow = rows * (rowPart + 1) / grid.rowParts;
+    int64_t first = panels * panelPart / grid.panelParts;
+    int64_t end = panels * (panelPart + 1) / grid.panelParts;
+    if (grouped)
+      convolveGroupsUnit(work, grouped, row, endRow, first, end);
+    else if (isDilated)
+      convolvePhases(work, group, row, endRow, first, end);
+    else
+      convolveUnit(work, group, row, endRow, first, end);
   });
 }
 
