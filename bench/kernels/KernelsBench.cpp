@@ -55,6 +55,9 @@ std::vector<Case> productCases() {
                   int64_t depth) {
     return Case{std::move(name), count, ProductShape{batch, rows, columns, depth, false}, {}};
   };
+  auto narrow = [](std::string name, int64_t rows, int64_t columns, int64_t depth) {
+    return Case{std::move(name), 1, ProductShape{1, rows, columns, depth, true, true}, {}};
+  };
   return {
       weight("mlp b32", 3, 32, 1024, 1024),
       weight("bert s128 768", 48, 128, 768, 768),
@@ -82,6 +85,9 @@ std::vector<Case> productCases() {
       weight("gemv 1024", 1, 1, 1024, 1024),
       weight("gemv 4096", 1, 1, 4096, 4096),
       weight("gemv b4 4096", 1, 4, 4096, 4096),
+      narrow("bf16 32x1024x1024", 32, 1024, 1024),
+      narrow("bf16 128x768x768", 128, 768, 768),
+      narrow("bf16 1024x1024x1024", 1024, 1024, 1024),
   };
 }
 
@@ -149,6 +155,8 @@ std::vector<Case> convolutionCases() {
   add("mobilenet_v2", 2, 7, 960, 160, 1, 1);
   add("mobilenet_v2", 1, 7, 960, 320, 1, 1);
   add("mobilenet_v2", 1, 7, 320, 1280, 1, 1);
+  add("resnext50", 3, 56, 128, 128, 3, 1, 32);
+  add("resnext50", 3, 14, 512, 512, 3, 1, 32);
   return cases;
 }
 
@@ -224,7 +232,8 @@ std::string toJson(const Case &one, double seconds, double peak) {
                          {"rows", one.product->rows},
                          {"columns", one.product->columns},
                          {"depth", one.product->depth},
-                         {"packed", one.product->isPacked}};
+                         {"packed", one.product->isPacked},
+                         {"bf16", one.product->isBf16}};
   else
     object["convolution"] = {
         {"size", one.convolution->height},      {"inputs", one.convolution->inputs},

@@ -26,7 +26,7 @@ struct State {
 
 memory filled(State &state, const memory::desc &plain, const memory::desc &wanted, unsigned seed) {
   memory source(plain, state.processor), target(wanted, state.processor);
-  auto count = static_cast<int64_t>(plain.get_size() / 4);
+  auto count = static_cast<int64_t>(plain.get_size() / sizeof(float));
   std::shared_ptr<float[]> values = randomFloats(count, seed);
   std::copy_n(values.get(), count, static_cast<float *>(source.get_data_handle()));
   reorder(source, target).execute(state.queue, source, target);
@@ -53,15 +53,17 @@ Runner oneDnnProduct(const ProductShape &shape, int64_t copies, int threads) {
     return isBatch ? memory::dims{shape.batch, rows, columns} : memory::dims{rows, columns};
   };
   Tag plain = isBatch ? Tag::abc : Tag::ab;
+  Type input = shape.isBf16 ? Type::bf16 : Type::f32;
   memory::desc a(dims(shape.rows, shape.depth), Type::f32, plain),
       b(dims(shape.depth, shape.columns), Type::f32, plain),
-      anyB(dims(shape.depth, shape.columns), Type::f32, Tag::any),
+      anyB(dims(shape.depth, shape.columns), input, Tag::any),
+      narrowA(dims(shape.rows, shape.depth), input, plain),
       c(dims(shape.rows, shape.columns), Type::f32, plain),
       bias({1, shape.columns}, Type::f32, Tag::ab);
-  auto description = shape.isPacked ? matmul::primitive_desc(state->processor, a, anyB, bias, c)
+  auto description = shape.isPacked ? matmul::primitive_desc(state->processor, narrowA, anyB, bias, c)
                                     : matmul::primitive_desc(state->processor, a, b, c);
   state->work = matmul(description);
-  memory left = filled(*state, a, a, 1), result(c, state->processor);
+  memory left = filled(*state, a, narrowA, 1), result(c, state->processor);
   for (int64_t i = 0; i < copies; ++i) {
     std::unordered_map<int, memory> arguments = {
         {DNNL_ARG_SRC, left},

@@ -3,6 +3,7 @@
 #include "cupel/kernels/Convolution.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <random>
 #include <vector>
@@ -26,7 +27,43 @@ std::shared_ptr<float[]> randomFloats(int64_t count, unsigned seed) {
   return values;
 }
 
+namespace {
+
+/// Values that bf16 holds, on a multiple of 64 bytes.
+std::shared_ptr<float[]> randomBf16(int64_t count, unsigned seed) {
+  std::shared_ptr<float[]> wide = randomFloats(count, seed), narrow = alignedFloats(count / 2 + 1);
+  auto *to = reinterpret_cast<uint16_t *>(narrow.get());
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(wide[i]) >> 16);
+  return narrow;
+}
+
+Runner ourBf16Product(const ProductShape &shape, int64_t copies, int threads) {
+  struct State {
+    Pool pool;
+    std::shared_ptr<float[]> a, c, bias;
+    std::vector<PackedMatrix> packed;
+  };
+  auto state = std::make_shared<State>(State{Pool(threads), {}, {}, {}, {}});
+  state->a = randomBf16(shape.rows * shape.depth, 1);
+  state->c = alignedFloats(shape.rows * shape.columns);
+  state->bias = randomFloats(shape.columns, 3);
+  std::shared_ptr<float[]> b = randomBf16(shape.depth * shape.columns, 2);
+  Bf16View right{reinterpret_cast<const uint16_t *>(b.get()), shape.columns};
+  for (int64_t i = 0; i < copies; ++i)
+    state->packed.push_back(packMatrix(right, shape.depth, shape.columns, state->pool));
+  return [=](int64_t turn) {
+    Bf16View left{reinterpret_cast<const uint16_t *>(state->a.get()), shape.depth};
+    multiply(shape.rows, left, state->packed[static_cast<size_t>(turn % copies)], state->c.get(),
+             shape.columns, {state->bias.get()}, state->pool);
+  };
+}
+
+} // namespace
+
 Runner ourProduct(const ProductShape &shape, int64_t copies, int threads) {
+  if (shape.isBf16)
+    return ourBf16Product(shape, copies, threads);
   struct State {
     Pool pool;
     std::shared_ptr<float[]> a, b, c, bias;

@@ -13,6 +13,7 @@ namespace cupel::bench {
 struct ProductShape {
   int64_t batch, rows, columns, depth;
   bool isPacked; // B is a weight; else both sides come as they are.
+  bool isBf16 = false; // Both sides, with a result in f32; only with weights.
 };
 
 struct ConvolutionShape {

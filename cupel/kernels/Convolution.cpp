@@ -1,6 +1,7 @@
 #include "cupel/kernels/ConvolutionAccess.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace cupel::kernels {
@@ -43,7 +44,28 @@ void packDepthwise(const ConvolutionShape &shape, const WeightsView &weights, fl
   }
 }
 
+/// [vector of channels][tap][input channel of a group][lane]
+void packGroups(const ConvolutionShape &shape, const WeightsView &weights, int64_t width,
+                float *to) {
+  int64_t inputs = shape.inputChannels / shape.groups;
+  for (int64_t first = 0; first < shape.outputChannels; first += width)
+    for (int64_t tap = 0; tap < product(shape.kernel); ++tap)
+      for (int64_t i = 0; i < inputs; ++i)
+        for (int64_t lane = 0; lane < width; ++lane)
+          *to++ = tapOf(shape, weights, tap)[i * weights.inputStride +
+                                             (first + lane) * weights.outputStride];
+}
+
 } // namespace
+
+GroupedFunction groupedFunction(const ConvolutionShape &shape, const KernelTable &kernels) {
+  int64_t size = shape.groups > 0 ? shape.inputChannels / shape.groups : 0;
+  if (shape.groups <= 1 || shape.inputChannels != shape.outputChannels || size > kernels.width ||
+      size < 2 || !std::has_single_bit(static_cast<uint64_t>(size)) ||
+      shape.inputChannels % kernels.width != 0 || shape.inputDilation != Spatial{1, 1, 1})
+    return nullptr;
+  return kernels.grouped[std::countr_zero(static_cast<uint64_t>(size))];
+}
 
 Spatial ConvolutionShape::output() const {
   Spatial sizes;
@@ -63,11 +85,14 @@ double convolutionNanoseconds(const ConvolutionShape &shape) {
          static_cast<double>(product(shape.kernel) * shape.inputChannels / shape.groups) / 30;
 }
 
-ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape) {
+ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape,
+                                            const KernelTable &kernels) {
   constexpr int64_t kFewChannels = 12;
   if (shape.groups > 1 && shape.groups == shape.inputChannels &&
       shape.groups == shape.outputChannels)
     return ConvolutionMethod::Depthwise;
+  if (groupedFunction(shape, kernels))
+    return ConvolutionMethod::Groups;
   if (shape.groups == 1 && shape.inputChannels <= kFewChannels && shape.kernel[2] > 1 &&
       shape.kernelDilation[2] == 1 && shape.inputDilation == Spatial{1, 1, 1})
     return ConvolutionMethod::Lines;
@@ -80,8 +105,9 @@ PackedConvolution ConvolutionAccess::make(const ConvolutionShape &shape, bool is
   packed.isFinite = isFinite;
   packed.kernels = &currentKernels();
   int64_t taps = product(shape.kernel), depth = taps * (shape.inputChannels / shape.groups);
-  int64_t count = taps * shape.outputChannels;
-  if (method(shape) != ConvolutionMethod::Depthwise) {
+  int64_t count = depth * shape.outputChannels;
+  ConvolutionMethod how = method(shape, *packed.kernels);
+  if (how == ConvolutionMethod::Pixels || how == ConvolutionMethod::Lines) {
     PanelCut cut = cutIntoPanels(*packed.kernels, shape.outputChannels / shape.groups);
     packed.panels = cut.count;
     count = cut.size(depth) * shape.groups;
@@ -95,8 +121,12 @@ PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView wei
                                   const Pool &pool) {
   PackedConvolution packed = ConvolutionAccess::make(shape, areFinite(shape, weights));
   float *data = ConvolutionAccess::writable(packed);
-  if (ConvolutionAccess::method(shape) == ConvolutionMethod::Depthwise) {
+  if (ConvolutionAccess::method(packed) == ConvolutionMethod::Depthwise) {
     packDepthwise(shape, weights, data);
+    return packed;
+  }
+  if (ConvolutionAccess::method(packed) == ConvolutionMethod::Groups) {
+    packGroups(shape, weights, ConvolutionAccess::kernels(packed).width, data);
     return packed;
   }
   // A tap's weights are a matrix; a panel holds the matrices of all taps one below the other.
@@ -124,7 +154,8 @@ void convolve(const PackedConvolution &weights, const float *input, float *c, in
               const Epilogue &epilogue, const Pool &pool) {
   if (weights.shape().rows() == 0 || weights.shape().outputChannels == 0)
     return;
-  switch (ConvolutionAccess::method(weights.shape())) {
+  switch (ConvolutionAccess::method(weights)) {
+  case ConvolutionMethod::Groups:
   case ConvolutionMethod::Pixels:
     return convolvePixels(weights, input, c, ldc, epilogue, pool);
   case ConvolutionMethod::Lines:

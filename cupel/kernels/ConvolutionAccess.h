@@ -12,12 +12,16 @@ namespace cupel::kernels {
 enum class ConvolutionMethod {
   Pixels,    // A tap is a pixel's channels.
   Lines,     // A tap is all that the kernel covers of a line: for images of a few channels.
+  Groups,    // A vector of channels is made of whole groups: for groups of a few channels.
   Depthwise, // A channel of the result is made of one channel.
 };
 
 class ConvolutionAccess {
 public:
-  static ConvolutionMethod method(const ConvolutionShape &shape);
+  static ConvolutionMethod method(const ConvolutionShape &shape, const KernelTable &kernels);
+  static ConvolutionMethod method(const PackedConvolution &packed) {
+    return method(packed.of, kernels(packed));
+  }
   static const float *data(const PackedConvolution &packed) { return packed.data.get(); }
   static const KernelTable &kernels(const PackedConvolution &packed) {
     return packed.kernels ? *packed.kernels : currentKernels();
@@ -31,6 +35,9 @@ public:
   static PackedConvolution make(const ConvolutionShape &shape, bool isFinite);
   static float *writable(PackedConvolution &packed) { return packed.data.get(); }
 };
+
+/// What does groups of that many channels, or null.
+GroupedFunction groupedFunction(const ConvolutionShape &shape, const KernelTable &kernels);
 
 /// Where in the input a tap of an output position lies along one dimension, or -1 if nowhere.
 inline int64_t inputPosition(const ConvolutionShape &shape, int d, int64_t position, int64_t tap) {

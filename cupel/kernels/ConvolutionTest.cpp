@@ -217,7 +217,7 @@ TEST_P(ConvolutionTest, GroupedAndDepthwise) {
     for (int64_t stride : {1, 2, 3})
       for (auto [inputs, outputs, groups] :
            {std::array<int64_t, 3>{4, 6, 2}, {32, 32, 4}, {5, 5, 5}, {16, 16, 16}, {37, 37, 37},
-            {6, 12, 6}, {24, 24, 24}}) {
+            {6, 12, 6}, {24, 24, 24}, {16, 16, 8}, {32, 32, 8}, {48, 48, 3}, {32, 32, 1}}) {
         ConvolutionShape shape = plain(inputs, outputs, 11, kernel);
         shape.groups = groups;
         shape.strides = {1, stride, stride};
@@ -311,11 +311,34 @@ TEST_P(ConvolutionTest, ZerosOfPaddingMeetInfiniteWeights) {
       }
 }
 
+TEST_P(ConvolutionTest, InfinityStaysInItsGroup) {
+  for (int64_t groups : {32, 16, 8, 4, 2}) {
+    ConvolutionShape shape = plain(32, 32, 6, 3);
+    shape.groups = groups;
+    int64_t size = 32 / groups;
+    GuardedFloats input(36 * 32), weights(9 * size * 32), c(36 * 32);
+    input.fill(1), weights.fill(2);
+    input[14 * 32 + 31] = std::numeric_limits<float>::infinity(); // Of the last group.
+    Pool pool(1);
+    convolve(packConvolution(shape, dense(shape, weights.data()), pool), input.data(), c.data(), 32,
+             {}, pool);
+    bool isAnywhere = false;
+    for (int64_t i = 0; i < 36 * 32; ++i) {
+      isAnywhere = isAnywhere || !std::isfinite(c[i]);
+      if (i % 32 < 32 - size)
+        ASSERT_TRUE(std::isfinite(c[i])) << groups << " groups, channel " << i % 32;
+    }
+    EXPECT_TRUE(isAnywhere);
+  }
+}
+
 TEST_P(ConvolutionTest, BitsDoNotDependOnThreads) {
   std::vector<ConvolutionShape> shapes = {plain(64, 96, 20, 3), plain(600, 40, 14, 1),
                                           plain(3, 40, 50, 7), plain(40, 40, 40, 3),
                                           plain(12, 24, 12, 4)};
   shapes[3].groups = 40;
+  shapes.push_back(plain(64, 64, 30, 3));
+  shapes.back().groups = 16;
   shapes[4].inputDilation = {1, 2, 2};
   for (ConvolutionShape &shape : shapes) {
     SCOPED_TRACE(describe(shape));

@@ -95,6 +95,7 @@ void convolveLines(const PackedConvolution &weights, const float *input, float *
     ScratchFrame frame;
     LineCopies copies(lines, taps * count, frame);
     auto **rows = frame.take<const float *>(taps * rowCount);
+    bool isAtTheEdge = false;
     for (int64_t i = 0; i < count; ++i) {
       Pixel pixel = pixelOf(output, (first + i) * width);
       for (int64_t tap = 0; tap < taps; ++tap) {
@@ -103,6 +104,7 @@ void convolveLines(const PackedConvolution &weights, const float *input, float *
         const float **to = rows + tap * rowCount + i * width;
         if (z < 0 || y < 0) {
           std::fill_n(to, width, zeros);
+          isAtTheEdge = true;
           continue;
         }
         const float *line = copies.find(pixel.image, z, y);
@@ -115,7 +117,7 @@ void convolveLines(const PackedConvolution &weights, const float *input, float *
     part.rowCount = rowCount;
     part.taps = taps;
     part.tapIndices = tapIndices;
-    part.zeros = ConvolutionAccess::isFinite(weights) ? zeros : nullptr;
+    part.zeros = isAtTheEdge && ConvolutionAccess::isFinite(weights) ? zeros : nullptr;
     part.depth = depth;
     part.cut = cut;
     part.panels = ConvolutionAccess::data(weights);

@@ -26,7 +26,9 @@ struct Work {
 };
 
 /// rows[tap * count + i]: where the channels of pixel i's tap lie. For inputs that are not dilated.
-void findRows(const Work &work, int64_t group, int64_t row, int64_t count, const float **rows) {
+/// Whether whole lines of the kernel lie outside for some pixels.
+bool findRows(const Work &work, int64_t group, int64_t row, int64_t count, const float **rows) {
+  bool isAtTheEdge = false;
   const ConvolutionShape &shape = work.shape;
   const Spatial &size = shape.input, &step = shape.kernelDilation;
   int64_t channels = shape.inputChannels;
@@ -43,12 +45,14 @@ void findRows(const Work &work, int64_t group, int64_t row, int64_t count, const
         const float *line =
             hasLine ? input + ((pixel.image * size[0] + z) * size[1] + y) * size[2] * channels
                     : nullptr;
+        isAtTheEdge = isAtTheEdge || !hasLine;
         for (int64_t kx = 0, x = first[2]; kx < shape.kernel[2]; ++kx, x += step[2]) {
           *to = hasLine && x >= 0 && x < size[2] ? line + x * channels : work.zeros;
           to += count;
         }
       }
   }
+  return isAtTheEdge;
 }
 
 /// The same for any input, some pixels and some taps.
@@ -69,13 +73,6 @@ void findRowsOf(const Work &work, int64_t group, const Pixel *pixels, int64_t co
       rows[t * count + i] = isInside ? input + place * shape.inputChannels : work.zeros;
     }
   }
-}
-
-bool canBePadded(const ConvolutionShape &shape) {
-  for (int d = 0; d < 3; ++d)
-    if (shape.paddingLow[d] > 0 || shape.paddingHigh[d] > 0)
-      return true;
-  return false;
 }
 
 RowsTimesPanels describe(const Work &work, int64_t group, int64_t firstPanel, int64_t endPanel) {
@@ -100,15 +97,14 @@ void convolveUnit(const Work &work, int64_t group, int64_t row, int64_t endRow, 
   auto *taps = frame.take<int32_t>(work.taps);
   std::iota(taps, taps + work.taps, 0);
   auto **rows = frame.take<const float *>(count * work.taps);
-  findRows(work, group, row, count, rows);
+  bool isAtTheEdge = findRows(work, group, row, count, rows);
   RowsTimesPanels part = describe(work, group, firstPanel, endPanel);
   part.rows = rows;
   part.rowCount = count;
   part.taps = work.taps;
   part.tapIndices = taps;
   // What is not there need not be multiplied by weights that cannot make a NaN of zero.
-  bool skips = work.taps > 1 && canBePadded(work.shape) &&
-               ConvolutionAccess::isFinite(work.weights);
+  bool skips = work.taps > 1 && isAtTheEdge && ConvolutionAccess::isFinite(work.weights);
   part.zeros = skips ? work.zeros : nullptr;
   part.c = work.c + row * work.ldc + part.column;
   part.ldc = work.ldc;
@@ -174,6 +170,27 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
                            end - begin);
 }
 
+/// Vectors of channels [firstBlock, endBlock) of some pixels, where groups are small.
+void convolveGroupsUnit(const Work &work, GroupedFunction function, int64_t row, int64_t endRow,
+                        int64_t firstBlock, int64_t endBlock) {
+  ScratchFrame frame;
+  int64_t count = endRow - row, width = work.kernels.width;
+  auto **rows = frame.take<const float *>(count * work.taps);
+  findRows(work, 0, row, count, rows);
+  int64_t perBlock = work.taps * (work.inputs / work.shape.groups) * width;
+  for (int64_t block = firstBlock; block < endBlock; ++block) {
+    int64_t channel = block * width;
+    function({rows, count, channel, work.taps,
+              ConvolutionAccess::data(work.weights) + block * perBlock, count,
+              work.c + row * work.ldc + channel, work.ldc,
+              work.epilogue.bias ? work.epilogue.bias + channel : nullptr});
+  }
+  if (work.epilogue.function)
+    work.epilogue.function(work.epilogue.operands, work.c + row * work.ldc + firstBlock * width,
+                           work.ldc, row, count, firstBlock * width,
+                           (endBlock - firstBlock) * width);
+}
+
 /// Without padding or strides the pixels of all images are the rows of a matrix.
 bool isProduct(const ConvolutionShape &shape) {
   return shape.groups == 1 && product(shape.kernel) == 1 && shape.output() == shape.input &&
@@ -212,6 +229,9 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
             c,
             ldc,
             epilogue};
+  GroupedFunction grouped = groupedFunction(shape, work.kernels);
+  if (grouped)
+    work.inputs = shape.inputChannels; // A row holds all groups.
   ScratchFrame frame;
   auto *zeros = frame.take<float>(work.inputs);
   std::fill_n(zeros, work.inputs, 0.0f);
@@ -219,17 +239,27 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
   bool isDilated = shape.inputDilation != Spatial{1, 1, 1};
   int64_t rows = shape.rows();
   double nanoseconds = convolutionNanoseconds(shape);
-  constexpr int64_t kMostRows = 128;
-  UnitGrid grid = planUnits(rows, kMostRows, work.cut.count, shape.groups,
+  // Pointers to all taps of a unit's pixels are kept.
+  constexpr int64_t kMostPointers = int64_t{1} << 20;
+  int64_t mostRows =
+      std::clamp<int64_t>(kMostPointers / std::max<int64_t>(1, work.taps), 8, 128);
+  int64_t groups = grouped ? 1 : shape.groups;
+  int64_t panels = grouped ? shape.outputChannels / work.kernels.width : work.cut.count;
+  UnitGrid grid = planUnits(rows, mostRows, panels, groups,
                             pool.threadsFor(nanoseconds), nanoseconds);
-  int64_t units = grid.count() * shape.groups;
+  int64_t units = grid.count() * groups;
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
-    int64_t group = unit % shape.groups, part = unit / shape.groups;
+    int64_t group = unit % groups, part = unit / groups;
     int64_t panelPart = part / grid.rowParts, rowPart = part % grid.rowParts;
-    auto run = isDilated ? convolvePhases : convolveUnit;
-    run(work, group, rows * rowPart / grid.rowParts, rows * (rowPart + 1) / grid.rowParts,
-        work.cut.count * panelPart / grid.panelParts,
-        work.cut.count * (panelPart + 1) / grid.panelParts);
+    int64_t row = rows * rowPart / grid.rowParts, endRow = rows * (rowPart + 1) / grid.rowParts;
+    int64_t first = panels * panelPart / grid.panelParts;
+    int64_t end = panels * (panelPart + 1) / grid.panelParts;
+    if (grouped)
+      convolveGroupsUnit(work, grouped, row, endRow, first, end);
+    else if (isDilated)
+      convolvePhases(work, group, row, endRow, first, end);
+    else
+      convolveUnit(work, group, row, endRow, first, end);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "cupel/kernels/Bf16Kernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
+#include "cupel/kernels/GroupedKernels.h"
 #include "cupel/kernels/PackKernels.h"
 #include "cupel/kernels/PoolingKernels.h"
 #include "cupel/kernels/TileKernel.h"
@@ -66,6 +67,12 @@ constexpr KernelTable makeTable(const char *name) {
   addSpans<2>(table);
   addSpans<3>(table);
   table.depthwise = depthwiseAny;
+  table.grouped[1] = convolveGroups<2>;
+  table.grouped[2] = convolveGroups<4>;
+  if constexpr (kWidth >= 8)
+    table.grouped[3] = convolveGroups<8>;
+  if constexpr (kWidth >= 16)
+    table.grouped[4] = convolveGroups<16>;
   table.foldRows[0] = foldRows<WindowFold::Max>;
   table.foldRows[1] = foldRows<WindowFold::Min>;
   table.foldRows[2] = foldRows<WindowFold::Sum>;

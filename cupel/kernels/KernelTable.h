@@ -48,6 +48,22 @@ struct DepthwiseSpan {
 };
 using DepthwiseFunction = void (*)(const DepthwiseSpan &);
 
+/// Pixels of a vector of channels that is made of whole groups of channels.
+struct GroupedPixels {
+  const float *const *rows; // [tap][pixel]: `rowsPerTap` apart.
+  int64_t rowsPerTap;
+  int64_t offset; // Of the channels in a row.
+  int64_t taps;
+  const float *weights; // [tap][input channel of a group][lane]
+  int64_t pixels;
+  float *c;
+  int64_t ldc;
+  const float *bias; // Or null.
+};
+using GroupedFunction = void (*)(const GroupedPixels &);
+
+constexpr int kGroupSizes = 5; // 1, 2, 4, 8 and 16 channels.
+
 /// In the order of PoolingKind.
 enum class WindowFold { Max, Min, Sum };
 
@@ -103,6 +119,8 @@ struct KernelTable {
   DepthwiseFunction depthwiseSmall[kMostDepthwiseLines][kMostDepthwiseColumns]
                                   [kMostDepthwiseStride];
   DepthwiseFunction depthwise;
+  /// For groups of [binary logarithm] channels; null where a vector does not hold one.
+  GroupedFunction grouped[kGroupSizes];
   void (*foldRows[3])(const WindowRows &);
   /// to[c, r] = from[r, c]; a large result goes past the caches.
   void (*transpose)(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,

@@ -39,6 +39,7 @@ struct PanelProduct {
   int64_t ldc;
   int64_t firstRow; // What the epilogue is told about row 0.
   const Epilogue *epilogue;
+  int64_t firstColumn = 0;          // What it is told about column 0, where the bias begins too.
   const uint16_t *narrow = nullptr; // A in bf16, with the strides of `a`, instead of its data.
   bool hasPairs = false;            // Then `depth` counts elements, B's rows are pairs of them.
 };

@@ -65,6 +65,7 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
   work.c = product.c + row * product.ldc;
   work.ldc = product.ldc;
   work.row = product.firstRow + row;
+  work.column = product.firstColumn;
   work.epilogue = product.epilogue;
   multiplyRows(kernels, work);
 }
@@ -170,6 +171,7 @@ void multiply(int64_t rows, Bf16View a, const PackedMatrix &b, float *c, int64_t
                        ldc,
                        0,
                        &epilogue,
+                       0,
                        a.data,
                        PackedAccess::hasPairs(b)};
   multiplyPanels(PackedAccess::kernels(b), &product, 1, pool);

@@ -68,10 +68,11 @@ bool isReadInPlace(const ProductBatch &batch, MatrixView b, const PanelCut &cut)
          b.rowStride % 1024 != 0 && batch.depth * batch.columns <= kMostFloats;
 }
 
-/// Products [first, end): their right sides are packed, then all are multiplied.
+/// Products [first, end) of a batch: their right sides are packed, then all are multiplied. The
+/// batch's first column is `firstColumn` of what the caller asked for.
 void multiplyPacked(const KernelTable &kernels, const ProductBatch &batch, MatrixView a,
                     MatrixView b, float *c, int64_t ldc, int64_t first, int64_t end,
-                    const Epilogue &epilogue, const Pool &pool) {
+                    int64_t firstColumn, const Epilogue &epilogue, const Pool &pool) {
   ScratchFrame frame;
   PanelCut cut = cutIntoPanels(kernels, batch.columns);
   int64_t bStride = isReadInPlace(batch, b, cut) ? b.rowStride : 0;
@@ -84,8 +85,8 @@ void multiplyPacked(const KernelTable &kernels, const ProductBatch &batch, Matri
       packPanels(kernels, item.b, batch.depth, cut, packed, pool);
       panels = packed;
     }
-    products[i - first] = {batch.rows, item.a, batch.depth,   cut,      panels,
-                           bStride,    item.c, ldc,           item.firstRow, &epilogue};
+    products[i - first] = {batch.rows, item.a, batch.depth,   cut,       panels,     bStride,
+                           item.c,     ldc,    item.firstRow, &epilogue, firstColumn};
   }
   multiplyPanels(kernels, products, end - first, pool);
 }
@@ -105,6 +106,36 @@ void multiplyVectors(const KernelTable &kernels, const ProductBatch &batch, Matr
   });
 }
 
+/// Floats of right sides that are packed at once, and what columns are cut into: a multiple of any
+/// panel's width.
+constexpr int64_t kMostPacked = int64_t{1} << 22, kColumnStep = 192;
+
+/// Some columns of all products of a batch.
+void multiplyColumns(const KernelTable &kernels, const ProductBatch &batch, MatrixView a,
+                     MatrixView b, float *c, int64_t ldc, int64_t count, int64_t firstColumn,
+                     const Epilogue &epilogue, const Pool &pool) {
+  double nanoseconds =
+      static_cast<double>(batch.rows * batch.depth) * static_cast<double>(batch.columns) / kSpeed;
+  // A few products are shared by all threads, of many each is done by one.
+  if (pool.threadsFor(nanoseconds * static_cast<double>(count)) > 1 && count < 4 * pool.threads()) {
+    int64_t size = std::max<int64_t>(1, batch.depth * batch.columns);
+    int64_t atOnce = std::clamp<int64_t>(kMostPacked / size, 1, std::max<int64_t>(1, count));
+    for (int64_t i = 0; i < count; i += atOnce)
+      multiplyPacked(kernels, batch, a, b, c, ldc, i, std::min(count, i + atOnce), firstColumn,
+                     epilogue, pool);
+    return;
+  }
+  // Some products to a unit, so that taking a unit is not what takes the time.
+  Pool alone(1);
+  int64_t perUnit = std::clamp<int64_t>(static_cast<int64_t>(2'000 / std::max(nanoseconds, 1.0)), 1,
+                                        std::max<int64_t>(1, count / (4 * pool.threads())));
+  int64_t units = (count + perUnit - 1) / perUnit;
+  pool.parallelFor(units, nanoseconds * static_cast<double>(perUnit), [&](int64_t unit) {
+    for (int64_t i = unit * perUnit; i < std::min(count, (unit + 1) * perUnit); ++i)
+      multiplyPacked(kernels, batch, a, b, c, ldc, i, i + 1, firstColumn, epilogue, alone);
+  });
+}
+
 } // namespace
 
 void multiplyBatch(const ProductBatch &batch, MatrixView a, MatrixView b, float *c, int64_t ldc,
@@ -118,25 +149,15 @@ void multiplyBatch(const ProductBatch &batch, MatrixView a, MatrixView b, float 
     multiplyVectors(kernels, batch, a, b, c, count, work / kVectorSpeed, epilogue, pool);
     return;
   }
-  // A few products are shared by all threads, of many each is done by one.
-  constexpr int64_t kMostPacked = int64_t{1} << 22;
-  double nanoseconds = work / kSpeed;
-  if (pool.threadsFor(nanoseconds * static_cast<double>(count)) > 1 && count < 4 * pool.threads()) {
-    int64_t size = std::max<int64_t>(1, batch.depth * batch.columns);
-    int64_t atOnce = std::clamp<int64_t>(kMostPacked / size, 1, count);
-    for (int64_t i = 0; i < count; i += atOnce)
-      multiplyPacked(kernels, batch, a, b, c, ldc, i, std::min(count, i + atOnce), epilogue, pool);
-    return;
+  // Right sides that are too large to be packed as a whole are packed some columns at a time.
+  int64_t atOnce = std::max<int64_t>(kColumnStep, kMostPacked / std::max<int64_t>(1, batch.depth) /
+                                                      kColumnStep * kColumnStep);
+  for (int64_t column = 0; column < batch.columns; column += atOnce) {
+    ProductBatch part = batch;
+    part.columns = std::min(atOnce, batch.columns - column);
+    multiplyColumns(kernels, part, a, {b.data + column * b.columnStride, b.rowStride, b.columnStride},
+                    c + column, ldc, count, column, epilogue, pool);
   }
-  // Some products to a unit, so that taking a unit is not what takes the time.
-  Pool alone(1);
-  int64_t perUnit = std::clamp<int64_t>(static_cast<int64_t>(2'000 / std::max(nanoseconds, 1.0)), 1,
-                                        std::max<int64_t>(1, count / (4 * pool.threads())));
-  int64_t units = (count + perUnit - 1) / perUnit;
-  pool.parallelFor(units, nanoseconds * static_cast<double>(perUnit), [&](int64_t unit) {
-    for (int64_t i = unit * perUnit; i < std::min(count, (unit + 1) * perUnit); ++i)
-      multiplyPacked(kernels, batch, a, b, c, ldc, i, i + 1, epilogue, alone);
-  });
 }
 
 } // namespace cupel::kernels

@@ -248,6 +248,26 @@ TEST_P(ProductTest, LargeProductsOfABatchAreShared) {
   checkBatch(batch, columnMajor(1, 260, 2), rowMajor(260, 3000), 3);
 }
 
+TEST_P(ProductTest, LargeRightSidesArePackedInParts) {
+  constexpr int64_t kRows = 2, kColumns = 500, kDepth = 20'000;
+  GuardedFloats a(kRows * kDepth), b(kDepth * kColumns), c(kRows * kColumns), bias(kColumns);
+  a.fill(1), b.fill(2), bias.fill(3);
+  ProductBatch batch;
+  batch.rows = kRows, batch.columns = kColumns, batch.depth = kDepth;
+  Seen seen{c.data(), kColumns, std::vector<std::atomic<int>>(kRows * kColumns)};
+  void *operands[] = {&seen};
+  Pool pool(2);
+  multiplyBatch(batch, {a.data(), kDepth}, {b.data(), kColumns}, c.data(), kColumns,
+                {bias.data(), finish, operands}, pool);
+  EXPECT_LT(scratchBytes(), size_t{kDepth} * kColumns * sizeof(float));
+  EXPECT_EQ(seen.wrongPlaces, 0);
+  for (int64_t j = 0; j < kColumns; j += 7) {
+    Exact exact = dot({a.data(), kDepth}, {b.data(), kColumns}, 1, j, kDepth);
+    ASSERT_EQ(seen.times[static_cast<size_t>(kColumns + j)], 1);
+    ASSERT_NEAR(c[kColumns + j], 2 * (exact.value + bias[j]), 2 * boundOf(exact, kDepth)) << j;
+  }
+}
+
 TEST_P(ProductTest, CallsKeepToTheScratchOfThreads) {
   GuardedFloats a(64 * 300), b(300 * 200), c(64 * 200);
   a.fill(1), b.fill(2);

@@ -10,6 +10,8 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kSmallestBlock = size_t{1} << 20;
+/// A thread that once needed more gives it back.
+constexpr size_t kMostKept = size_t{96} << 20;
 
 struct Block {
   std::byte *data;
@@ -20,9 +22,19 @@ struct Stack {
   std::vector<Block> blocks;
   size_t block = 0, used = 0; // The next byte to give.
 
-  ~Stack() {
+  ~Stack() { clear(); }
+
+  void clear() {
     for (Block &each : blocks)
       std::free(each.data);
+    blocks.clear();
+  }
+
+  size_t size() const {
+    size_t sum = 0;
+    for (const Block &each : blocks)
+      sum += each.size;
+    return sum;
   }
 
   void *take(size_t bytes) {
@@ -32,8 +44,9 @@ struct Stack {
       used = 0;
     }
     if (block == blocks.size()) {
-      // Twice what there is, so that the number of blocks stays small.
-      size_t size = std::max({bytes, kSmallestBlock, blocks.empty() ? 0 : 2 * blocks.back().size});
+      // Growing, so that the number of blocks stays small.
+      size_t larger = blocks.empty() ? 0 : std::min(2 * blocks.back().size, 8 * kSmallestBlock);
+      size_t size = std::max({bytes, kSmallestBlock, larger});
       auto *data = static_cast<std::byte *>(std::aligned_alloc(kAlignment, size));
       if (!data)
         throw std::bad_alloc();
@@ -55,15 +68,12 @@ ScratchFrame::ScratchFrame() : block(stack.block), used(stack.used) {}
 ScratchFrame::~ScratchFrame() {
   stack.block = block;
   stack.used = used;
+  if (block == 0 && used == 0 && stack.blocks.size() > 1 && stack.size() > kMostKept)
+    stack.clear();
 }
 
 void *ScratchFrame::takeBytes(size_t bytes) { return stack.take(bytes); }
 
-size_t scratchBytes() {
-  size_t sum = 0;
-  for (const Block &each : stack.blocks)
-    sum += each.size;
-  return sum;
-}
+size_t scratchBytes() { return stack.size(); }
 
 } // namespace cupel::kernels

@@ -1,5 +1,5 @@
 // Memory that a kernel needs while it runs: a stack of blocks for each thread, kept for the next
-// call. A frame gives back what it took when it ends; frames end in the reverse order of their
+// call unless it is very much. A frame gives back what it took when it ends; frames end in the reverse order of their
 // beginning. Blocks are never handed from one thread to another, but may be read by others while the
 // frame exists.
 
