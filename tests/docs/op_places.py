@@ -13,7 +13,8 @@ counts, and what does not:
   must be derived from traits and interfaces instead (cupel/ir/stablehlo/OpFacts.td).
 - RULES: rooms where one operation may have a rule for what it alone means, the implementation of an interface: how it is split
   over devices, how chlo is lowered, what becomes of the operations that check and steer, what it asks of the values it is given
-  (positive definite matrices, indices inside). One file of a room is no place.
+  (positive definite matrices, indices inside), what machine code it is on floats and on integers and how bodies are made of it
+  (without such a rule the device takes the reference's kernel). One file of a room is no place.
 - EXCEPTIONS are operations that a pass exists for, each with the file and the reason, and STRUCTURE what is not an operation
   on values at all. One that is not needed fails too.
 """
@@ -27,7 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = 6
 DIALECTS = ("stablehlo", "chlo", "check", "interpreter")
 RULES = ("cupel/compiler/partition/", "cupel/compiler/passes/LowerChlo", "cupel/compiler/passes/ExtractChecks", "cupel/compiler/passes/ExtractGrid",
-         "cupel/testbench/worker/ChosenInputs")
+         "cupel/testbench/worker/ChosenInputs",
+         *(f"cupel/compiler/codegen/{file}.cpp" for file in ("Body", "BodyOps", "Elementwise", "ElementwiseInteger", "PlanRows")))
 EXCEPTIONS = {
     ("chlo.broadcast_compare", "Broadcasting.cpp"): "the element type of its results is another than that of its operands",
     ("chlo.broadcast_complex", "Broadcasting.cpp"): "the same",
