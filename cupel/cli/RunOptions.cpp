@@ -172,6 +172,13 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.flag("--runxfail", runXfail, "Report known failures as if they were not known");
   line.flag("--no-model-requirements", noModelRequirements,
             "Models use the base environment as it is, whatever their requirements.txt asks for");
+  line.option("--weights", weights,
+              "Of models: pretrained, or random (seeded, from the architecture's configuration; the "
+              "record says so)")
+      .oneOf({"pretrained", "random"});
+  line.option("--layers", layers, "With --weights random: at most N layers")
+      .placeholder("N")
+      .needs("--weights");
   line.flag("--verbose-requirements", verboseRequirements,
             "Say how the environments of models are made");
   line.flag("--resume", resume,
@@ -308,6 +315,8 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .chooseJobs = jobs == 0,
                          .repeat = repeat,
                          .device = deviceText(),
+                         .weights = weights,
+                         .layers = layers,
                          .results = std::move(*folder),
                          .unjudgedFails = strict,
                          .junit = junit,

@@ -13,8 +13,9 @@ counts, and what does not:
   must be derived from traits and interfaces instead (cupel/ir/stablehlo/OpFacts.td).
 - RULES: rooms where one operation may have a rule for what it alone means, the implementation of an interface: how it is split
   over devices, how chlo is lowered, what becomes of the operations that check and steer, what it asks of the values it is given
-  (positive definite matrices, indices inside), what machine code it is on floats and on integers and how bodies are made of it
-  (without such a rule the device takes the reference's kernel). One file of a room is no place.
+  (positive definite matrices, indices inside). One file of a room is no place.
+- FORMS: the compiled device. An operation may have a form of its own there that makes it fast; one that has none is carried as it
+  is and runs on the reference's kernel, so that a new operation needs none of it. Its files are no places.
 - EXCEPTIONS are operations that a pass exists for, each with the file and the reason, and STRUCTURE what is not an operation
   on values at all. One that is not needed fails too.
 """
@@ -28,8 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = 6
 DIALECTS = ("stablehlo", "chlo", "check", "interpreter")
 RULES = ("cupel/compiler/partition/", "cupel/compiler/passes/LowerChlo", "cupel/compiler/passes/ExtractChecks", "cupel/compiler/passes/ExtractGrid",
-         "cupel/testbench/worker/ChosenInputs",
-         *(f"cupel/compiler/codegen/{file}.cpp" for file in ("Body", "BodyOps", "Elementwise", "ElementwiseInteger", "PlanRows")))
+         "cupel/testbench/worker/ChosenInputs")
+FORMS = ("cupel/compiler/tensor/", "cupel/compiler/device/", "cupel/compiler/codegen/", "cupel/compiler/backends/cpu/")
 EXCEPTIONS = {
     ("chlo.broadcast_compare", "Broadcasting.cpp"): "the element type of its results is another than that of its operands",
     ("chlo.broadcast_complex", "Broadcasting.cpp"): "the same",
@@ -124,6 +125,7 @@ def beyond(operation: str, files: set[str]) -> set[str]:
     """What is left of an operation's places without its record, its methods, one file of the reference and its rules."""
     dialect = operation.partition(".")[0]
     files = {file for file in files if not file.endswith(".td") and not file.startswith(f"cupel/ir/{dialect} (methods")}
+    files = {file for file in files if not file.startswith(FORMS)}
     for room in ("cupel/reference/", *RULES):
         files -= set(sorted(file for file in files if file.startswith(room))[:1])
     return files
