@@ -101,7 +101,8 @@ template <typename F> double best(F work) {
 
 struct Buffer {
   float *data;
-  explicit Buffer(int64_t count) : data(static_cast<float *>(std::aligned_alloc(64, count * 4 + 64))) {
+  explicit Buffer(int64_t count)
+      : data(static_cast<float *>(std::aligned_alloc(64, count * 4 + 64))) {
     uint64_t state = 1;
     for (int64_t i = 0; i < count; ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
@@ -140,8 +141,8 @@ public:
     });
     std::free(scratch);
     std::free(workspace);
-    std::printf("{\"name\": \"%s\", \"compile_ms\": %.2f, \"run_ms\": %.3f, \"gigabytes_per_second\": "
-                "%.2f}\n",
+    std::printf("{\"name\": \"%s\", \"compile_ms\": %.2f, \"run_ms\": %.3f, "
+                "\"gigabytes_per_second\": %.2f}\n",
                 name, compiling * 1e3, time * 1e3, bytes / time * 1e-9);
     std::fflush(stdout);
   }
@@ -175,14 +176,16 @@ int main(int argc, char **argv) {
       o[i] = x[i] + 3.0f * y[i];
     asm volatile("" ::"r"(o) : "memory");
   });
-  std::printf("{\"name\": \"triad\", \"run_ms\": %.3f, \"gigabytes_per_second\": %.2f, \"lanes\": %d}\n",
+  std::printf("{\"name\": \"triad\", \"run_ms\": %.3f, \"gigabytes_per_second\": %.2f, "
+              "\"lanes\": %d}\n",
               triad * 1e3, 12.0 * kElements / triad * 1e-9, Target::host().lanes);
   Bench bench;
   View flat = View::contiguous(DType::F32, {kElements});
   constexpr double kBytes = 4.0 * kElements;
   bench.run("chain", kChain, MapKernel{{kElements}, {flat, flat}, {flat}}, {a.data, b.data},
             {out.data}, 3 * kBytes);
-  bench.run("gelu", kGelu, MapKernel{{kElements}, {flat}, {flat}}, {a.data}, {out.data}, 2 * kBytes);
+  bench.run("gelu", kGelu, MapKernel{{kElements}, {flat}, {flat}}, {a.data}, {out.data},
+            2 * kBytes);
   View rows = View::contiguous(DType::F32, {kRows, kLength}), shared = rows;
   shared.strides = {0, 1};
   bench.run("softmax", kSoftmax, RowKernel{{kRows}, kLength, {rows}, {rows}}, {a.data}, {out.data},

@@ -193,16 +193,17 @@ std::string describe(mlir::Block &body) {
   return text;
 }
 
-void emitOperation(Emitter &e, mlir::Operation *op, Values &values) {
-  V &result = values[op->getResult(0)];
-  if (isSplatConstant(op)) {
-    result = emitConstant(e, op);
-    return;
-  }
+void emitOperation(Emitter &e, const BodyOps &body, mlir::Operation *op, Values &values) {
   SmallVector<V> operands;
-  for (mlir::Value operand : op->getOperands())
+  for (mlir::Value operand : body.operandsOf(op))
     operands.push_back(values.lookup(operand));
-  V value = isIdentity(op) ? operands[0] : emitElementwise(e, op, operands);
+  V value;
+  if (isSplatConstant(op))
+    value = emitConstant(e, op);
+  else if (body.erfOf(op))
+    value = emitErf(e, operands[0]);
+  else
+    value = isIdentity(op) ? operands[0] : emitElementwise(e, op, operands);
   values[op->getResult(0)] = value;
 }
 

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "cupel/compiler/codegen/BodyOps.h"
 #include "cupel/compiler/codegen/Elementwise.h"
 #include "cupel/compiler/codegen/Kernels.h"
 
@@ -30,7 +31,7 @@ Status checkRowBody(mlir::Block &body, int64_t length, ArrayRef<View> inputs,
 std::string describe(mlir::Block &body);
 
 /// Emits an operation that is no reduction.
-void emitOperation(Emitter &e, mlir::Operation *op, Values &values);
+void emitOperation(Emitter &e, const BodyOps &body, mlir::Operation *op, Values &values);
 
 //===--- combiners ---===//
 

@@ -54,8 +54,8 @@ constexpr std::string_view kCodeVersion =
     ;
 
 std::string keyOf(const Target &target) {
-  return std::string(kCodeVersion) + "|" + LLVM_VERSION_STRING + "|" + target.triple + "|" + target.cpu + "|" + target.features + "|" +
-         std::to_string(target.lanes) + "|";
+  return std::string(kCodeVersion) + "|" + LLVM_VERSION_STRING + "|" + target.triple + "|" +
+         target.cpu + "|" + target.features + "|" + std::to_string(target.lanes) + "|";
 }
 std::string keyOf(ArrayRef<int64_t> sizes) {
   std::string key = "[";

@@ -62,11 +62,16 @@ inline void PrintTo(const Target &target, std::ostream *os) {
 }
 
 /// Those of the instruction sets that this machine has.
-inline std::vector<std::pair<std::string, Target>> allTargets() {
+inline std::vector<std::pair<std::string, Target>> namedTargets() {
   std::vector<std::pair<std::string, Target>> targets;
   for (const char *name : {"baseline", "avx2", "avx512"})
     if (Result<Target> target = Target::named(name))
       targets.emplace_back(name, *target);
+  return targets;
+}
+/// And the host as it is.
+inline std::vector<std::pair<std::string, Target>> allTargets() {
+  auto targets = namedTargets();
   targets.emplace_back("host", Target::host());
   return targets;
 }

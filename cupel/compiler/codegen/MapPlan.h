@@ -11,7 +11,7 @@ namespace cupel::codegen {
 struct MapPlan {
   LoopNest nest; ///< Views: inputs, then outputs.
   size_t inputs;
-  mlir::Block *body;
+  BodyOps body;
   /// The dimension along which inputs that run across the rows lie in memory; such inputs are
   /// turned round in tiles of `tileRows` rows.
   std::optional<size_t> across;

@@ -16,6 +16,7 @@ void emitBlockMap(Emitter &e, const BlockMap &kernel) {
   for (size_t k = 0; k < kernel.operands.size(); ++k)
     operands.push_back(
         e.CreateLoad(pointer, e.at(argument(0), pointer, e.i64(static_cast<int64_t>(k)))));
+  BodyOps body(*kernel.body);
   View block;
   block.strides = {0, 1};
   e.loop(e.i64(0), rows, 1, [&](V r) {
@@ -28,7 +29,7 @@ void emitBlockMap(Emitter &e, const BlockMap &kernel) {
       access.base = e.CreateGEP(e.storageType(view.type), access.base, skipped);
       in.push_back(access);
     }
-    RowOfMap map(e, *kernel.body, in, 1);
+    RowOfMap map(e, body, in, 1);
     e.loop(e.i64(0), columns, e.lanes, [&](V i) {
       storeVectors(e, result, map.compute(e, i, columns, false), i, columns, false);
     });

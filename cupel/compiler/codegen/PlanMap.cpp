@@ -20,7 +20,7 @@ void emitUnit(Emitter &e, const MapPlan &plan, const KernelArguments &arguments,
     in.push_back(rowAccess(e, plan.inputViews()[k], arguments.inputs[k], indices));
   for (size_t k = 0; k < plan.outputViews().size(); ++k)
     out.push_back(rowAccess(e, plan.outputViews()[k], arguments.outputs[k], indices));
-  RowOfMap row(e, *plan.body, in, indices.size());
+  RowOfMap row(e, plan.body, in, indices.size());
   V begin = e.CreateMul(piece, e.i64(plan.piece));
   V end = e.min64(e.CreateAdd(begin, e.i64(plan.piece)), e.i64(plan.length()));
   bool whole = plan.length() % e.lanes == 0;
@@ -62,7 +62,8 @@ KernelArguments beginKernel(Emitter &e, llvm::StringRef name, size_t inputs, siz
 }
 
 KernelPlan planMap(const MapKernel &kernel, const Target &) {
-  MapPlan plan{{kernel.sizes, kernel.inputs}, kernel.inputs.size(), kernel.body, {}, 0, kPiece};
+  MapPlan plan{{kernel.sizes, kernel.inputs}, kernel.inputs.size(), BodyOps(*kernel.body), {}, 0,
+               kPiece};
   for (const View &view : kernel.outputs)
     plan.nest.views.push_back(view);
   plan.nest.dropUnits();

@@ -30,7 +30,7 @@ struct ReductionPlan {
   size_t kept = 0, inputs = 0; // kept: of those that do not come last
   Combiner combiner;
   uint64_t initial;
-  mlir::Block *body;
+  BodyOps body;
   bool isAlongColumns = false;
   int64_t outerKept = 1;          // the product of the kept ones that do not come last
   int64_t reducedRows = 1;        // the product of the reduced ones that do not come last
@@ -81,7 +81,7 @@ struct ReductionPlan {
 
 ReductionPlan::ReductionPlan(const Reduction &kernel)
     : inputs(kernel.inputs.size()), combiner(kernel.combiner), initial(kernel.initial),
-      body(kernel.body) {
+      body(*kernel.body) {
   // Kept dimensions in the order of the output, reduced ones in that of the first input.
   // Those of size 1 are none.
   std::vector<size_t> order;
@@ -189,7 +189,7 @@ void ReductionPlan::emitRows(Emitter &e) const {
       SmallVector<RowAccess> in;
       for (size_t k = 0; k < inputs; ++k)
         in.push_back(rowAccess(e, nest.views[k], arguments.inputs[k], indices));
-      RowOfMap row(e, *body, in, indices.size());
+      RowOfMap row(e, body, in, indices.size());
       V begin = e.CreateMul(piece, e.i64(kPart));
       V end = e.min64(e.CreateAdd(begin, e.i64(kPart)), e.i64(length()));
       e.loop(begin, end, e.lanes, carried, [&](V i, MutableArrayRef<V> now) {
@@ -264,7 +264,7 @@ void ReductionPlan::emitColumns(Emitter &e) const {
           SmallVector<RowAccess> in;
           for (size_t k = 0; k < inputs; ++k)
             in.push_back(rowAccess(e, nest.views[k], arguments.inputs[k], indices));
-          RowOfMap map(e, *body, in, indices.size());
+          RowOfMap map(e, body, in, indices.size());
           now[0] = combine(e, now[0], map.compute(e, column, end, whole)[0]);
         });
         V address = accumulator(column);

@@ -16,6 +16,7 @@ namespace {
 
 /// Values are kept from pass to pass if computing them again costs more (costOf).
 constexpr int kCheap = 4;
+constexpr int kErfCost = 30;
 
 bool isRow(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType()).getRank() == 1;
@@ -23,6 +24,7 @@ bool isRow(mlir::Value value) {
 
 struct RowPlan {
   RowKernel kernel;
+  BodyOps body;
   unsigned lanes;
 
   /// The pass before which a value is there (scalars) or in which it can first be computed (rows).
@@ -43,7 +45,7 @@ struct RowPlan {
   RowPlan(const RowKernel &kernel, const Target &target);
   void need(mlir::Value value, unsigned pass);
   int costAgain(mlir::Value value, llvm::DenseSet<mlir::Value> &seen) const;
-  mlir::Operation *end() const { return kernel.body->getTerminator(); }
+  mlir::Operation *end() const { return body.end(); }
 
   void emit(Emitter &e) const;
   void emitRow(Emitter &e, const KernelArguments &arguments, V row) const;
@@ -59,37 +61,37 @@ DType scratchType(mlir::Value value) {
 }
 
 RowPlan::RowPlan(const RowKernel &kernel, const Target &target)
-    : kernel(kernel), lanes(static_cast<unsigned>(target.lanes)) {
-  mlir::Block &body = *kernel.body;
-  for (auto [argument, view] : llvm::zip(body.getArguments(), kernel.inputs)) {
+    : kernel(kernel), body(*kernel.body), lanes(static_cast<unsigned>(target.lanes)) {
+  for (auto [argument, view] : llvm::zip(kernel.body->getArguments(), kernel.inputs)) {
     levels[argument] = 0;
     if (!isRow(argument) || isScalarAlongRow(view, kernel.outer.size()))
       uniform.insert(argument);
   }
   unsigned last = 0;
-  for (mlir::Operation &op : body.without_terminator()) {
+  for (mlir::Operation *op : body.operations()) {
     unsigned level = 0;
-    for (mlir::Value operand : op.getOperands())
+    SmallVector<mlir::Value> operands = body.operandsOf(op);
+    for (mlir::Value operand : operands)
       level = std::max(level, levels.lookup(operand));
     if (mlir::isa<stablehlo::ReduceOp>(op)) {
       // In the pass where its operands, the initial value too, are there; the next has the result.
       last = std::max(last, level++);
-      uniform.insert(op.getResult(0));
+      uniform.insert(op->getResult(0));
     } else if (!mlir::isa<stablehlo::IotaOp>(op) &&
-               llvm::all_of(op.getOperands(), [&](mlir::Value v) { return uniform.contains(v); })) {
-      uniform.insert(op.getResult(0));
+               llvm::all_of(operands, [&](mlir::Value v) { return uniform.contains(v); })) {
+      uniform.insert(op->getResult(0));
     }
-    levels[op.getResult(0)] = level;
+    levels[op->getResult(0)] = level;
   }
   for (mlir::Value result : end()->getOperands())
     if (isRow(result))
       last = std::max(last, levels.lookup(result));
   passes.resize(last + 1);
   for (unsigned pass = 0; pass <= last; ++pass) {
-    for (mlir::Operation &op : body.without_terminator())
+    for (mlir::Operation *op : body.operations())
       if (auto reduce = mlir::dyn_cast<stablehlo::ReduceOp>(op))
-        if (levels.lookup(op.getResult(0)) == pass + 1) {
-          passes[pass].reductions.push_back(&op);
+        if (levels.lookup(op->getResult(0)) == pass + 1) {
+          passes[pass].reductions.push_back(op);
           need(reduce.getInputs()[0], pass);
         }
     if (pass == last)
@@ -108,8 +110,8 @@ int RowPlan::costAgain(mlir::Value value, llvm::DenseSet<mlir::Value> &seen) con
   mlir::Operation *op = value.getDefiningOp();
   if (!op || uniform.contains(value) || !seen.insert(value).second)
     return 0;
-  int cost = costOf(op);
-  for (mlir::Value operand : op->getOperands())
+  int cost = body.erfOf(op) ? kErfCost : costOf(op);
+  for (mlir::Value operand : body.operandsOf(op))
     cost += costAgain(operand, seen);
   return cost;
 }
@@ -133,16 +135,16 @@ void RowPlan::need(mlir::Value value, unsigned pass) {
       return;
     }
   }
-  for (mlir::Value operand : op->getOperands())
+  for (mlir::Value operand : body.operandsOf(op))
     need(operand, pass);
   passes[pass].computes.insert(op);
 }
 
 void RowPlan::emitUniform(Emitter &e, unsigned level, Values &values) const {
-  for (mlir::Operation &op : kernel.body->without_terminator())
-    if (!mlir::isa<stablehlo::ReduceOp>(op) && uniform.contains(op.getResult(0)) &&
-        levels.lookup(op.getResult(0)) == level)
-      emitOperation(e, &op, values);
+  for (mlir::Operation *op : body.operations())
+    if (!mlir::isa<stablehlo::ReduceOp>(op) && uniform.contains(op->getResult(0)) &&
+        levels.lookup(op->getResult(0)) == level)
+      emitOperation(e, body, op, values);
 }
 
 V emitIota(Emitter &e, mlir::Operation *op, V i) {
@@ -200,7 +202,7 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
       if (mlir::isa<stablehlo::IotaOp>(op))
         here[op->getResult(0)] = emitIota(e, op, i);
       else
-        emitOperation(e, op, here);
+        emitOperation(e, body, op, here);
       mlir::Value result = op->getResult(0);
       if (saved.count(result) && &pass == &passes[firstPass.lookup(result)])
         e.CreateAlignedStore(e.toStorage(scratchType(result), here.lookup(result)),

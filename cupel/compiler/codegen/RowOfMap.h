@@ -14,8 +14,8 @@ class RowOfMap {
 public:
   /// `rows` are the body's arguments; `outer` is how many dimensions of their views lie before the
   /// row. Emits what the whole row shares.
-  RowOfMap(Emitter &e, mlir::Block &body, ArrayRef<RowAccess> rows, size_t outer) : body(body) {
-    for (auto [argument, row] : llvm::zip(body.getArguments(), rows)) {
+  RowOfMap(Emitter &e, const BodyOps &body, ArrayRef<RowAccess> rows, size_t outer) : body(body) {
+    for (auto [argument, row] : llvm::zip(body.block().getArguments(), rows)) {
       if (isScalarAlongRow(*row.view, outer)) {
         values[argument] = loadScalar(e, row);
       } else {
@@ -23,12 +23,12 @@ public:
         loaded.push_back(argument);
       }
     }
-    for (mlir::Operation &op : body.without_terminator()) {
+    for (mlir::Operation *op : body.operations()) {
       auto isThere = [&](mlir::Value value) { return values.contains(value); };
-      if (!llvm::all_of(op.getOperands(), isThere))
+      if (!llvm::all_of(body.operandsOf(op), isThere))
         continue;
-      emitOperation(e, &op, values);
-      shared.insert(&op);
+      emitOperation(e, body, op, values);
+      shared.insert(op);
     }
   }
 
@@ -36,17 +36,17 @@ public:
   SmallVector<V> compute(Emitter &e, V i, V end, bool whole) {
     for (auto [argument, value] : llvm::zip(loaded, loadVectors(e, in, i, end, whole)))
       values[argument] = value;
-    for (mlir::Operation &op : body.without_terminator())
-      if (!shared.contains(&op))
-        emitOperation(e, &op, values);
+    for (mlir::Operation *op : body.operations())
+      if (!shared.contains(op))
+        emitOperation(e, body, op, values);
     SmallVector<V> results;
-    for (mlir::Value result : body.getTerminator()->getOperands())
+    for (mlir::Value result : body.end()->getOperands())
       results.push_back(values.lookup(result));
     return results;
   }
 
 private:
-  mlir::Block &body;
+  const BodyOps &body;
   Values values;
   llvm::DenseSet<mlir::Operation *> shared;
   SmallVector<RowAccess> in;

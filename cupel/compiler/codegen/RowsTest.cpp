@@ -102,7 +102,8 @@ TEST_P(RowsTest, LayerNormWithScalarsAndSharedRows) {
                      {View::contiguous(DType::F32, {a, b, n}), mean}, parse(kLayerNorm, n)};
     auto code = compile(kernel, target());
     ASSERT_TRUE(code) << code.message();
-    GuardedBytes in(a * b * n * 4), w(n * 4), bias(n * 4), e(a * 4), out(a * b * n * 4), means(a * b * 4);
+    GuardedBytes in(a * b * n * 4), w(n * 4), bias(n * 4), e(a * 4);
+    GuardedBytes out(a * b * n * 4), means(a * b * 4);
     fillRandom(in.as<float>(), a * b * n, 1);
     fillRandom(w.as<float>(), n, 2);
     fillRandom(bias.as<float>(), n, 3);
@@ -203,8 +204,8 @@ TEST_P(RowsTest, WhatIsNoRowIsRefused) {
         %r = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
         return %r : tensor<f32> })"};
   for (const char *text : texts) {
-    RowKernel kernel{{2}, 3, {View::contiguous(DType::F32, {2, 3})}, {{DType::F32, 0, {1, 0}, {}, 0}},
-                     parse(text, 3)};
+    View row = View::contiguous(DType::F32, {2, 3}), scalar{DType::F32, 0, {1, 0}, {}, 0};
+    RowKernel kernel{{2}, 3, {row}, {scalar}, parse(text, 3)};
     Status status = supports(kernel);
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, ErrorCode::Unsupported) << status.message();
@@ -254,8 +255,9 @@ TEST_P(RowsTest, ReductionsOverAnyDimensions) {
       }
     }
     float initial = 0.5f;
-    Reduction kernel{shape.sizes, shape.reduced, {View::contiguous(DType::F32, shape.sizes)}, output,
-                     Combiner::Add, std::bit_cast<uint32_t>(initial), body};
+    View input = View::contiguous(DType::F32, shape.sizes);
+    Reduction kernel{shape.sizes, shape.reduced, {input}, output, Combiner::Add,
+                     std::bit_cast<uint32_t>(initial), body};
     auto code = compile(kernel, target());
     ASSERT_TRUE(code) << code.message();
     GuardedBytes in(count * 4), out(kept * 4);
@@ -305,7 +307,8 @@ template <DType type> tensor::Storage<type> combined(Combiner combiner, tensor::
 template <DType type> void checkCombiners(Bodies &bodies, const Target &target) {
   using T = tensor::Storage<type>;
   std::string t = "tensor<" + std::string(tensor::info(type).name) + ">";
-  mlir::Block *body = bodies.parse("func.func @f(%x: " + t + ") -> " + t + " { return %x : " + t + " }");
+  mlir::Block *body =
+      bodies.parse("func.func @f(%x: " + t + ") -> " + t + " { return %x : " + t + " }");
   ASSERT_TRUE(body);
   for (Combiner combiner : {Combiner::Add, Combiner::Multiply, Combiner::Maximum, Combiner::Minimum,
                             Combiner::And, Combiner::Or, Combiner::Xor})
@@ -345,12 +348,12 @@ TEST_P(RowsTest, EveryCombinerOnIntegers) {
 TEST_P(RowsTest, NarrowFloatsAreSummedInF32) {
   mlir::Block *body =
       bodies.parse("func.func @f(%x: tensor<bf16>) -> tensor<bf16> { return %x : tensor<bf16> }");
-  Reduction kernel{{1000}, {true}, {View::contiguous(DType::BF16, {1000})}, {DType::BF16, 0, {0}, {}, 0},
-                   Combiner::Add, 0, body};
+  View input = View::contiguous(DType::BF16, {1000}), output{DType::BF16, 0, {0}, {}, 0};
+  Reduction kernel{{1000}, {true}, {input}, output, Combiner::Add, 0, body};
   auto code = compile(kernel, target());
   ASSERT_TRUE(code) << code.message();
   GuardedBytes in(2000), out(2);
-  std::fill_n(in.as<uint16_t>(), 1000, uint16_t{0x3f80}); // 1.0: in bf16 itself the sum stops at 256
+  std::fill_n(in.as<uint16_t>(), 1000, uint16_t{0x3f80}); // 1.0: in bf16 the sum stops at 256
   runInPieces(*code, {in.data()}, {out.data()}, 1);
   EXPECT_EQ(*out.as<uint16_t>(), 0x447a); // 1000
 }

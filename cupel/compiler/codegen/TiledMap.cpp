@@ -138,7 +138,7 @@ void MapPlan::emitTiledUnit(Emitter &e, const KernelArguments &arguments, V unit
       }
       for (size_t k = 0; k < outputViews().size(); ++k)
         out.push_back(rowAccess(e, outputViews()[k], arguments.outputs[k], here));
-      RowOfMap map(e, *body, in, here.size());
+      RowOfMap map(e, body, in, here.size());
       storeVectors(e, out, map.compute(e, i, end, whole), i, end, whole);
     });
   });

@@ -163,12 +163,6 @@ std::map<std::string, std::map<std::string, Worst>> &report() {
   return all;
 }
 
-std::vector<std::pair<std::string, Target>> namedTargets() {
-  auto targets = allTargets();
-  std::erase_if(targets, [](const auto &target) { return target.first == "host"; });
-  return targets;
-}
-
 std::string grouped(int64_t number) {
   std::string digits = std::to_string(number);
   for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)

@@ -18,7 +18,9 @@ struct Operand {
 class Views {
 public:
   explicit Views(uint32_t seed) : random(seed) {}
-  int64_t pick(int64_t most) { return static_cast<int64_t>(random() % static_cast<uint64_t>(most)); }
+  int64_t pick(int64_t most) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(most));
+  }
 
   std::vector<int64_t> sizes() {
     constexpr int64_t kSizes[] = {1, 2, 3, 5, 7, 8, 16, 17, 33};
@@ -113,7 +115,8 @@ template <typename T> T read(const View &view, const T *data, const std::vector<
 }
 
 /// r = a + b - c in a type where that is exact for what the buffers hold.
-template <DType type> void checkSums(const std::string &targetName, const Target &target, int from, int to) {
+template <DType type>
+void checkSums(const std::string &targetName, const Target &target, int from, int to) {
   using T = tensor::Storage<type>;
   std::string t = "tensor<" + std::string(tensor::info(type).name) + ">";
   Bodies bodies;
@@ -130,7 +133,8 @@ template <DType type> void checkSums(const std::string &targetName, const Target
     std::vector<void *> outputs;
     auto buffer = [&](const Operand &operand) {
       auto edge = views.pick(2) ? GuardedBytes::Edge::End : GuardedBytes::Edge::Begin;
-      return std::make_unique<GuardedBytes>(static_cast<size_t>(operand.elements) * sizeof(T), edge);
+      size_t bytes = static_cast<size_t>(operand.elements) * sizeof(T);
+      return std::make_unique<GuardedBytes>(bytes, edge);
     };
     for (int k = 0; k < 3; ++k) {
       Operand operand = views.operand(type, kernel.sizes, false);
@@ -204,7 +208,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, ViewsTest, testing::ValuesIn(allTargets()),
 
 TEST(CodegenTest, EqualKernelsAreTheSameCode) {
   Bodies bodies;
-  MapKernel kernel{{123}, {View::contiguous(DType::F32, {123})}, {View::contiguous(DType::F32, {123})}};
+  View view = View::contiguous(DType::F32, {123});
+  MapKernel kernel{{123}, {view}, {view}};
   // Names of values, functions and places in the text are no part of what a kernel is.
   kernel.body = bodies.parse("func.func @f(%a: tensor<f32>) -> tensor<f32> {\n"
                              "%x = stablehlo.abs %a : tensor<f32> return %x : tensor<f32> }");
