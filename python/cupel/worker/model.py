@@ -244,7 +244,7 @@ class ModelTest:
             if value:
                 told[name] = value
         for index, graph in enumerate(captured.graphs):
-            told["workloads"].append(self._save(index, len(captured.graphs), graph, golden.result_names if captured.method == "export" else []))
+            told["workloads"].append(self._save(index, len(captured.graphs), graph, golden.result_names if captured.method != "compile" else []))
         return told
 
     def _save(self, index: int, count: int, graph: Any, result_names: list[str]) -> dict[str, Any]:
@@ -295,7 +295,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     answer = ModelTest(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
-             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "step": answer.get("step")}
+             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "step": answer.get("step")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],

@@ -30,7 +30,7 @@ def save(folder: Path, name: str, graph: Graph, module: Module, tolerance: Mappi
         (temporary / "program.mlirbc").write_bytes(module.portable())
         write_positions(temporary / "inputs.safetensors", graph.inputs)
         write_positions(temporary / "expected.safetensors", graph.expected)
-        options = {"format": 1, "name": name} | ({"tolerance": dict(tolerance)} if tolerance else {})
+        options = {"format": 1, "name": name} | ({"tolerance": dict(tolerance)} if tolerance else {}) | ({"expects_first": True} if graph.gives_more else {})
         (temporary / "options.json").write_text(json.dumps(options, indent=1) + "\n")
         origin = {"format": 1} | {key: value for key, value in provenance.items() if value not in ("", None, [])}
         origin["versions"] = {"cupel": __version__, "torch": torch.__version__}

@@ -10,6 +10,7 @@ import torch
 
 from cupel.torch.captured import Capture
 from cupel.torch.captured_training import capture_training
+from cupel.torch.sound_kernels import sound_kernels
 from cupel.torch.structure import Flat, describe, replaced, results_of
 
 
@@ -34,8 +35,13 @@ def _is_finite(tensors: list[torch.Tensor]) -> bool:
     return all(bool(torch.isfinite(tensor).all()) for tensor in tensors if tensor.is_floating_point())
 
 
+def _told(calls: list[str]) -> dict[str, Any]:
+    """Which of torch's calls were made otherwise, and how often."""
+    return {"golden_calls": {call: calls.count(call) for call in dict.fromkeys(calls)}} if calls else {}
+
+
 def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
-    with torch.no_grad():
+    with torch.no_grad(), sound_kernels() as replaced:
         own_args, own_kwargs = _cloned((args, kwargs))
         torch.manual_seed(seed)
         output = model(*own_args, **own_kwargs)
@@ -43,7 +49,7 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
     expected = [tensor.detach().clone() for _, tensor in found]
     flat = Flat(model, args, kwargs, lambda result: [tensor for _, tensor in results_of(result)])
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
-    return Golden(flat, expected, [path or "output" for path, _ in found], facts)
+    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced))
 
 
 def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
@@ -51,7 +57,7 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}  # Running statistics move; both sides start alike.
     own_args, own_kwargs = _cloned((args, kwargs))
-    with torch.enable_grad():
+    with torch.enable_grad(), sound_kernels() as replaced:
         torch.manual_seed(seed)
         output = loader.unpack_forward_output(model(*own_args, **own_kwargs))
         gradient = torch.randn(output.shape, dtype=output.dtype)
@@ -65,5 +71,5 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     expected = [*gradients.values(), output.detach().clone()]  # Backward first, as upstream tells it.
     flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
     facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
-    return Golden(flat, expected, [*gradients, "output"], facts,
+    return Golden(flat, expected, [*gradients, "output"], facts | _told(replaced),
                   lambda: capture_training(flat, gradient, list(gradients), expected, seed))
