@@ -58,7 +58,7 @@ Status DeviceEvaluator::evaluate(const std::string &bytes, const std::string &pa
   if (!read)
     return read.error();
   const Program &program = (*read)->program;
-  Result<std::vector<Tensor>> inputs = inputsFor(program, path, part, settings.seed);
+  Result<TensorLists> inputs = inputsFor(program, path, part, settings.seed);
   if (!inputs)
     return inputs.error();
   Result<std::optional<std::vector<Tensor>>> beside = expectedFor(program, path, part);
@@ -104,7 +104,7 @@ Status DeviceEvaluator::evaluate(const std::string &bytes, const std::string &pa
 }
 
 Result<std::vector<Tensor>> DeviceEvaluator::runOn(Device &device, const Program &program,
-                                                   const std::vector<Tensor> &inputs) {
+                                                   const TensorLists &inputs) {
   Budget budget;
   budget.deadline = pjrt::deadlineIn(settings.timeout);
   budget.seed = settings.seed;
@@ -115,8 +115,7 @@ Result<std::vector<Tensor>> DeviceEvaluator::runOn(Device &device, const Program
 }
 
 Status DeviceEvaluator::save(const Program &program, const std::string &path, uint32_t part,
-                             const std::vector<Tensor> &inputs,
-                             const std::vector<Tensor> &expected) {
+                             const TensorLists &inputs, const std::vector<Tensor> &expected) {
   Result<DeviceProgram> prepared = prepareForDevice(program, versions);
   if (!prepared)
     return prepared.error();
@@ -126,7 +125,7 @@ Status DeviceEvaluator::save(const Program &program, const std::string &path, ui
     if (stem.ends_with(extension) && stem.size() > extension.size())
       stem.resize(stem.size() - extension.size());
   workload.name = part == 0 && !reader.load(path, 1) ? stem : stem + "-" + std::to_string(part);
-  workload.inputs = {inputs};
+  workload.inputs = inputs;
   // Where checks judge, results of the program's own need not be known.
   if (!expected.empty() && prepared->workload.checks.empty() && !prepared->gridResults)
     workload.expected = {expected};

@@ -23,9 +23,10 @@ public:
 private:
   using Tensors = std::vector<tensor::Tensor>;
   Result<Tensors> runOn(testbench::worker::Device &device,
-                        const testbench::worker::Program &program, const Tensors &inputs);
+                        const testbench::worker::Program &program,
+                        const testbench::worker::TensorLists &inputs);
   Status save(const testbench::worker::Program &program, const std::string &path, uint32_t part,
-              const Tensors &inputs, const Tensors &expected);
+              const testbench::worker::TensorLists &inputs, const Tensors &expected);
 
   const EvalSettings &settings;
   std::vector<workload::ProgramVersion> versions;

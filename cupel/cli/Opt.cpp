@@ -3,6 +3,7 @@
 #include "cupel/cli/ProgramDiagnostics.h"
 #include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/cli/Programs.h"
+#include "cupel/compiler/device/Passes.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Files.h"
@@ -130,6 +131,7 @@ int runOpt(int argc, char **argv) {
 
   DialectRegistry registry;
   ir::registerAllDialects(registry);
+  dev::registerDialects(registry);
   DefaultTimingManager timing;
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope scope = timing.getRootScope();

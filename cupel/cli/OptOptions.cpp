@@ -1,4 +1,5 @@
 #include "cupel/cli/OptOptions.h"
+#include "cupel/compiler/device/Passes.h"
 #include "cupel/compiler/passes/Passes.h"
 #include "cupel/support/Error.h"
 
@@ -45,6 +46,7 @@ OptOptions::Registration::Registration() {
   mlir::registerInlinerPass();
   mlir::registerStripDebugInfoPass();
   compiler::registerPasses();
+  dev::registerPasses();
   mlir::registerAsmPrinterCLOptions();
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();

@@ -104,7 +104,7 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
       .needs("--device");
   line.flag("--strict", strict,
             "A program that our own plugin cannot split over its devices fails, instead of being "
-            "computed whole with a warning");
+            "computed whole with a warning; an unjudged test makes the run fail");
   line.option("-j,--jobs", jobs, "How many workers at once (one a core)").placeholder("N");
   line.option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
       .placeholder("S");
@@ -233,7 +233,7 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
   Result<std::string> folder = resultsFolder(results);
   if (!folder)
     return folder.error();
-  // Workers make the environments of models, and heed these.
+  // Whoever makes the environments of models heeds these.
   if (noModelRequirements)
     setenv("CUPEL_DISABLE_MODEL_REQS", "1", 1);
   if (verboseRequirements)
@@ -244,6 +244,7 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .repeat = repeat,
                          .device = deviceText(),
                          .results = std::move(*folder),
+                         .unjudgedFails = strict,
                          .junit = junit,
                          .json = json,
                          .markdown = markdown,

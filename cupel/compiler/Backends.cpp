@@ -1,5 +1,6 @@
 #include "cupel/compiler/Backends.h"
 
+#include "cupel/compiler/backends/cpu/CpuBackend.h"
 #include "cupel/compiler/backends/null/NullBackend.h"
 #include "cupel/compiler/backends/reference/ReferenceBackend.h"
 #include "cupel/support/Text.h"
@@ -7,7 +8,7 @@
 namespace cupel::compiler {
 
 std::span<const Backend *const> backends() {
-  static const Backend *const kAll[] = {&referenceBackend(), &nullBackend()};
+  static const Backend *const kAll[] = {&referenceBackend(), &cpuBackend(), &nullBackend()};
   return kAll;
 }
 

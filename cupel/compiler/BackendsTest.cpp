@@ -258,7 +258,7 @@ TEST(FindBackendTest, NamesTheNearest) {
   EXPECT_EQ(near.message(), "there is no backend 'referense'; the nearest is 'reference'");
   Result<const Backend *> far = findBackend("quantum");
   ASSERT_FALSE(far);
-  EXPECT_EQ(far.message(), "there is no backend 'quantum'; there are 'reference', 'null'");
+  EXPECT_EQ(far.message(), "there is no backend 'quantum'; there are 'reference', 'cpu', 'null'");
 }
 
 TEST(FindBackendTest, SavedFormsOfOthersAreRefused) {

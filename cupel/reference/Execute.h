@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupel/reference/Accumulate.h"
+#include "cupel/reference/Jitter.h"
 #include "cupel/reference/Value.h"
 
 #include <atomic>
@@ -31,6 +32,8 @@ struct RunOptions {
   Accumulate accumulate = Accumulate::Native;
   /// Of stablehlo.rng, whose values the specification leaves open.
   uint64_t seed = 0;
+  /// Moves values by a rounding of a device's precision; off for golden values.
+  Jitter jitter;
   /// Where interpreter.probe writes; empty: a program with probes is refused.
   std::string probeFolder;
   /// Receives what interpreter.print prints, with a line break; null: standard output.
@@ -90,6 +93,8 @@ struct GridProcess {
   int depth = 0;            // Of calls.
   uint32_t randomCount = 0; // Of rng operations so far.
   bool located = false;     // The failure under way has been told.
+  uint64_t jitters = 0;     // Values moved so far.
+  int exactly = 0;          // Within how many functions of elements, where nothing is moved.
 };
 
 /// Calls nest no deeper than this.

@@ -2,6 +2,7 @@
 
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/Parallel.h"
+#include "cupel/reference/PlanJitter.h"
 #include "cupel/reference/Registry.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -70,6 +71,7 @@ Status Planning::planBlock(Block &block, BlockPlan &result, bool keepArguments) 
     if (!function)
       return at(&op, function.error());
     step.run = std::move(*function);
+    planJitter(op, step);
     for (mlir::Value operand : op.getOperands())
       step.operands.push_back({slot(operand), false});
     for (mlir::Value value : op.getResults()) {
@@ -221,8 +223,11 @@ static Status keepPromise(const Step::Promise &promise, const Value &value) {
                ", which is not what its type says"};
 }
 
-Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
-                std::vector<Value> &results) {
+/// The steps of a block. Which of the two is decided once a block: a run that is not jittered never
+/// asks a step about it.
+template <bool isJittered>
+static Status runSteps(GridProcess &process, Frame &frame, const BlockPlan &block,
+                       std::vector<Value> &results) {
   auto fail = [&](const Step &step, const Error &error) -> Status {
     if (!process.located) {
       StringRef name = step.op->getName().getStringRef();
@@ -250,8 +255,13 @@ Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
       return fail(step, status.error());
     if (Status status = process.run.reserve(step.bytes); !status)
       return fail(step, status.error());
-    StepArguments arguments(frame, step.operands, step.results);
-    Status done = step.run(process, arguments);
+    Status done;
+    if constexpr (isJittered) {
+      done = runJittered(process, frame, step);
+    } else {
+      StepArguments arguments(frame, step.operands, step.results);
+      done = step.run(process, arguments);
+    }
     // What a kernel that was stopped says matters as little as what it leaves behind.
     if (done || done.error().code == ErrorCode::Cancelled)
       if (Status status = process.run.stopped(); !status)
@@ -275,6 +285,13 @@ Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
   for (const OperandUse &use : block.results)
     results.push_back(use.consumes ? std::move(frame[use.slot]) : frame[use.slot]);
   return {};
+}
+
+Status runBlock(GridProcess &process, Frame &frame, const BlockPlan &block,
+                std::vector<Value> &results) {
+  if (process.run.options.jitter.isOn() && process.exactly == 0)
+    return runSteps<true>(process, frame, block, results);
+  return runSteps<false>(process, frame, block, results);
 }
 
 Status callFunction(GridProcess &process, const FunctionPlan &function,

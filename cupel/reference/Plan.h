@@ -75,6 +75,9 @@ struct Step {
   std::vector<Promise> promises;
   int64_t bytes = 0; // Of results of static shape.
   int64_t number = 0;
+  /// What a jittered run moves, and whether by the precision of products.
+  Jittered jittered = Jittered::Nothing;
+  bool isProduct = false;
   mlir::Operation *op;
 };
 

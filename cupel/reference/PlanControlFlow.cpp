@@ -1,5 +1,5 @@
 // if, case and while. A while whose values are all scalars is compiled as a whole; a run that is
-// traced takes its steps one by one all the same.
+// traced or jittered takes its steps one by one all the same.
 
 #include "cupel/reference/Registry.h"
 
@@ -138,7 +138,8 @@ Result<StepFunction> planWhile(Operation *op, Planning &planning) {
     return body.error();
   return StepFunction([scalar, condition = *condition, body = *body](
                           GridProcess &process, StepArguments &arguments) -> Status {
-    if (scalar && !process.run.options.trace)
+    const RunOptions &options = process.run.options;
+    if (scalar && !options.trace && !options.jitter.isOn())
       return scalar->run(process, arguments);
     Frame &frame = arguments.frame;
     for (size_t i = 0; i < arguments.size(); ++i)

@@ -61,6 +61,12 @@ public:
   Status run(std::span<const void *const> in, std::span<void *const> out,
              int64_t lanes) const override {
     std::vector<Value> values;
+    // What rounds in here is moved where it comes from (PlanJitter.cpp), as if it were compiled.
+    struct Exactly {
+      GridProcess &process;
+      explicit Exactly(GridProcess &process) : process(process) { ++process.exactly; }
+      ~Exactly() { --process.exactly; }
+    } exactly(process);
     for (int64_t lane = 0; lane < lanes; ++lane) {
       for (size_t i = 0; i < arguments.size(); ++i) {
         int bytes = info(arguments[i].storage).bytes;

@@ -27,6 +27,7 @@ enum class Family : uint8_t {
   KnownFailure,
   UnexpectedPass,
   Skip,
+  Unjudged, ///< It ran, and nobody knows whether what it gave is right.
   Crash,
   Limit,    ///< Of time or memory.
   NoResult, ///< It had no turn, or not all of it.
@@ -49,10 +50,12 @@ std::string_view name(Stage stage);
 std::optional<Outcome> parseOutcome(std::string_view text);
 std::optional<Stage> parseStage(std::string_view text);
 
-/// Whether the outcome makes the run's exit code 1 (a failure or an unexpected pass).
+/// Whether the outcome makes the run's exit code 1 (a failure or an unexpected pass). What a run
+/// without any verdict ends in is its session's rule.
 constexpr bool isBad(Outcome outcome) {
   Family family = familyOf(outcome);
-  return family != Family::Pass && family != Family::KnownFailure && family != Family::Skip;
+  return family != Family::Pass && family != Family::KnownFailure && family != Family::Skip &&
+         family != Family::Unjudged;
 }
 /// Whether the test itself failed, in whatever way.
 constexpr bool isFailure(Outcome outcome) {
@@ -63,12 +66,18 @@ constexpr bool isFailure(Outcome outcome) {
 constexpr bool ranThrough(Outcome outcome) {
   Family family = familyOf(outcome);
   return family == Family::Pass || family == Family::Failure || family == Family::KnownFailure ||
-         family == Family::UnexpectedPass;
+         family == Family::UnexpectedPass || family == Family::Unjudged;
+}
+/// Whether it says something of the test: that it is right, or that it is not.
+constexpr bool isVerdict(Outcome outcome) {
+  Family family = familyOf(outcome);
+  return family != Family::Unjudged && family != Family::Skip && family != Family::NoResult;
 }
 /// Whether somebody should say why it did not pass.
 constexpr bool needsReason(Outcome outcome) {
   Family family = familyOf(outcome);
-  return family != Family::Pass && family != Family::UnexpectedPass && family != Family::Skip;
+  return family != Family::Pass && family != Family::UnexpectedPass && family != Family::Skip &&
+         family != Family::Unjudged;
 }
 
 struct StageTime {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -18,8 +19,9 @@ struct Job {
   int64_t count;
   const std::function<void(int64_t)> &piece;
   int wanted; // Helpers that may still join.
+  bool isBrief;
   std::atomic<int64_t> next = 0;
-  int helping = 0;                   // Helpers that have joined and are not done.
+  std::atomic<int> helping = 0;      // Helpers that have joined and are not done.
   std::condition_variable left = {}; // Signalled when the last helper leaves.
 
   void work() {
@@ -27,6 +29,30 @@ struct Job {
       piece(i);
   }
 };
+
+/// Waking a thread takes some ten microseconds, so that much may be lost with looking out for work
+/// or for the end of it; a busy machine may need longer.
+constexpr auto kLookOut = std::chrono::microseconds(60);
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+/// Looks for a while whether `isThere`.
+template <typename F> void lookOutFor(F &&isThere) {
+  auto end = std::chrono::steady_clock::now() + kLookOut;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (isThere())
+        return;
+      relax();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+}
 
 thread_local bool isInsidePiece = false;
 
@@ -42,22 +68,32 @@ public:
   bool isAlive() const { return getpid() == owner; }
 
   void run(Job &job) {
-    bool wantsOne = job.wanted == 1; // Helpers change it from when they see the job.
+    int wake;
     {
       std::lock_guard lock(mutex);
-      while (helpers < job.wanted && addHelper()) {
+      int idle = std::max(coreCount(), job.wanted + 1) - ++working;
+      job.wanted = std::clamp(idle, 0, job.wanted);
+      ++callers;
+      while (helpers < working - callers + job.wanted && addHelper()) {
       }
-      jobs.push_back(&job);
+      wake = std::min(job.wanted - lookingOut, sleeping);
+      if (job.wanted > 0)
+        offer(job);
     }
-    if (wantsOne)
+    for (; wake > 0; --wake)
       offered.notify_one();
-    else
-      offered.notify_all();
     isInsidePiece = true;
     job.work();
     isInsidePiece = false;
     std::unique_lock lock(mutex);
-    std::erase(jobs, &job);
+    --working;
+    --callers;
+    withdraw(job);
+    if (job.isBrief && job.helping != 0) {
+      lock.unlock();
+      lookOutFor([&] { return job.helping.load(std::memory_order_relaxed) == 0; });
+      lock.lock();
+    }
     job.left.wait(lock, [&] { return job.helping == 0; });
   }
 
@@ -76,22 +112,46 @@ private:
     return true;
   }
 
+  void offer(Job &job) {
+    jobs.push_back(&job);
+    offers.store(static_cast<int>(jobs.size()), std::memory_order_relaxed);
+  }
+
+  void withdraw(Job &job) {
+    std::erase(jobs, &job);
+    offers.store(static_cast<int>(jobs.size()), std::memory_order_relaxed);
+  }
+
   void help() {
     isInsidePiece = true;
     std::unique_lock lock(mutex);
     while (true) {
-      offered.wait(lock, [&] { return !jobs.empty(); });
+      if (jobs.empty()) {
+        ++sleeping;
+        offered.wait(lock, [&] { return !jobs.empty(); });
+        --sleeping;
+      }
       Job *job = jobs.front();
       ++job->helping;
+      ++working;
       if (--job->wanted == 0)
-        jobs.pop_front();
+        withdraw(*job);
       lock.unlock();
       job->work();
       lock.lock();
+      --working;
+      bool isBrief = job->isBrief;
       // Nothing is left to do in it: others need not look.
-      std::erase(jobs, job);
+      withdraw(*job);
       if (--job->helping == 0)
         job->left.notify_one();
+      if (isBrief && jobs.empty()) {
+        ++lookingOut;
+        lock.unlock();
+        lookOutFor([&] { return offers.load(std::memory_order_relaxed) > 0; });
+        lock.lock();
+        --lookingOut;
+      }
     }
   }
 
@@ -99,7 +159,12 @@ private:
   std::mutex mutex;
   std::condition_variable offered;
   std::deque<Job *> jobs; // That still want helpers.
+  std::atomic<int> offers = 0; // How many those are, for those who only look.
   int helpers = 0;
+  int working = 0;    // Callers and helpers that have pieces to run.
+  int callers = 0;    // Those of them that are callers.
+  int sleeping = 0;   // Helpers that must be woken.
+  int lookingOut = 0; // Helpers that will see a job by themselves.
 };
 
 } // namespace
@@ -114,14 +179,26 @@ int coreCount() {
   return count;
 }
 
-void runPieces(int64_t count, int threads, const std::function<void(int64_t)> &piece) {
+namespace {
+
+void run(int64_t count, int threads, bool isBrief, const std::function<void(int64_t)> &piece) {
   if (threads <= 1 || count <= 1 || isInsidePiece || !Pool::get().isAlive()) {
     for (int64_t i = 0; i < count; ++i)
       piece(i);
     return;
   }
-  Job job{count, piece, static_cast<int>(std::min<int64_t>(threads, count)) - 1};
+  Job job{count, piece, static_cast<int>(std::min<int64_t>(threads, count)) - 1, isBrief};
   Pool::get().run(job);
+}
+
+} // namespace
+
+void runPieces(int64_t count, int threads, const std::function<void(int64_t)> &piece) {
+  run(count, threads, false, piece);
+}
+
+void runBriefPieces(int64_t count, int threads, const std::function<void(int64_t)> &piece) {
+  run(count, threads, true, piece);
 }
 
 } // namespace cupel

@@ -15,6 +15,11 @@ int coreCount();
 
 /// Calls `piece(i)` once for each i < count, on the calling thread and up to `threads - 1` helpers,
 /// and returns when all are done. Within a piece it runs the pieces of an inner call one by one.
+/// Where several callers work at once, no more helpers join than there are cores without work.
 void runPieces(int64_t count, int threads, const std::function<void(int64_t)> &piece);
+
+/// As `runPieces` for callers that come again within microseconds: for about as long as it takes to
+/// wake a thread, helpers look out for the next call before they sleep.
+void runBriefPieces(int64_t count, int threads, const std::function<void(int64_t)> &piece);
 
 } // namespace cupel

@@ -166,7 +166,7 @@ private:
       if (!prepared)
         return prepared.error().message;
       program = std::move(*prepared);
-      given = program->argumentsFor(arguments);
+      given = program->argumentsFor({arguments});
       Status done = execute(*program, given, isWide, outputs);
       if (!done)
         return done.message();

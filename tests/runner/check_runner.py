@@ -28,7 +28,7 @@ OPTIONS = PARSER.parse_args()
 BIN = OPTIONS.bin.resolve()
 CUPEL = BIN / "cupel"
 KILLED_RUNS = {"quick": 8, "default": 25, "full": 300}[OPTIONS.mode]
-FINAL = {"passed", "failed", "xfailed", "xpassed", "skipped", "crashed", "timed out", "out of memory"}
+FINAL = {"passed", "failed", "xfailed", "xpassed", "skipped", "unjudged", "crashed", "timed out", "out of memory"}
 
 CHECKS = []
 
@@ -183,7 +183,7 @@ def real_programs_end_in_their_outcomes(place: Place) -> None:
     result, tests = report(place, place.programs, "--timeout", 2, "--memory", "1G", "-j", 2, "--junitxml", place.folder / "junit.xml")
     expect(result.returncode == 1, f"exit code {result.returncode}: {result.stderr}")
     expected = {"a_pass": ("passed", "done"), "b_fail": ("failed", "compare"), "c_endless": ("timed out", "execute"),
-                "d_greedy": ("out of memory", "execute"), "e_syntax": ("failed", "frontend"), "g_double": ("passed", "done"),
+                "d_greedy": ("out of memory", "execute"), "e_syntax": ("failed", "frontend"), "g_double": ("unjudged", "done"),
                 "h_right": ("passed", "done"), "i_wrong": ("failed", "compare")}
     for name, (outcome, stage) in expected.items():
         found = [test for id, test in tests.items() if name in id]
@@ -389,15 +389,42 @@ def programs_run_on_our_plugin(place: Place) -> None:
     place.program("c_double.mlir", DOUBLE)
     result, tests = report(place, place.programs, "--device", "cupel")
     got = {Path(id).stem: test.get("outcome") for id, test in tests.items()}
-    expect(got == {"a_pass": "passed", "b_fail": "failed", "c_double": "passed"}, f"{got}: {result.stdout}")
+    expect(got == {"a_pass": "passed", "b_fail": "failed", "c_double": "unjudged"}, f"{got}: {result.stdout}")
     double = next(test for id, test in tests.items() if "c_double" in id)
     expect(double["comparisons"][0]["pcc"] > 0.999 and "reference" in double["notes"]["expectation"], double)
 
 
 @check
+def unjudged_is_not_passed(place: Place) -> None:
+    """A run of which nothing was judged is not green; beside a judged test an unjudged one is named, and --strict makes it count."""
+    place.program("double.mlir", DOUBLE)
+    result, tests = report(place, place.programs, "--junitxml", place.folder / "junit.xml")
+    test = next(iter(tests.values()))
+    expect(result.returncode == 1 and test["outcome"] == "unjudged" and test["bringup_status"] == "UNKNOWN", result.stdout)
+    expect("no test of this run was judged" in result.stdout and "UNJUDGED: 1 test ran" in result.stdout, result.stdout)
+    skipped = ElementTree.parse(place.folder / "junit.xml").find(".//testcase/skipped")
+    expect(skipped is not None and skipped.get("message").startswith("unjudged: no expectation"), "JUnit")
+    place.program("pass.mlir", PASSING)
+    result = place.run(place.programs)
+    expect(result.returncode == 0 and "1 passed, 1 unjudged" in result.stdout and "programs::double.mlir no expectation" in result.stdout, result.stdout)
+    expect(place.run(place.programs, "--strict").returncode == 1, "--strict")
+
+
+@check
+def the_bundled_programs_are_judged(place: Place) -> None:
+    """Each by values from elsewhere, on the reference as on our plugin."""
+    plugin("pjrt_plugin_cupel.so")
+    for device in ("reference", "cupel"):
+        result, tests = report(place, Path(__file__).resolve().parents[2] / "zoo/programs", "--device", device, "--strict")
+        expect(result.returncode == 0 and len(tests) >= 13, f"{device}: {result.stdout}")
+        others = {id: test["outcome"] for id, test in tests.items() if test["outcome"] != "passed" or test["notes"]["expectation"] != "the file beside it"}
+        expect(not others, f"{device}: {others}")
+
+
+@check
 def our_plugin_presents_architectures(place: Place) -> None:
     plugin("pjrt_plugin_cupel.so")
-    place.program("double.mlir", DOUBLE)
+    place.program("pass.mlir", PASSING)
     for arguments, device in ((("--device", "n300"), "cupel?arch=n300"), (("--device", "cupel", "--arch", "n150"), "cupel?arch=n150"),
                               (("--device", "cupel?num_devices=2", "--arch", "n150"), "cupel?num_devices=2"), (("--device", "cpu"), "cupel")):
         result = place.run(place.programs, *arguments)

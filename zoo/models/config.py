@@ -40,6 +40,7 @@ class ModelSource(StrEnum):
 class Framework(StrEnum):
     TORCH = "pytorch"
     JAX = "jax"
+    ONNX = "onnx"
 
 
 class Parallelism(StrEnum):

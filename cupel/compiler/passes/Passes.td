@@ -68,6 +68,21 @@ def RoundToTypes : Pass<"round-to-types", "mlir::ModuleOp"> {
   let dependentDialects = ["::cupel::stablehlo::StablehloDialect"];
 }
 
+def CutIntoPieces : Pass<"cut-into-pieces", "mlir::ModuleOp"> {
+  let summary = "Make functions of the parts of a program and call them one after another";
+  let description = [{
+    So that a device can be judged part by part, each fed with right values. Calls are put in line
+    first, and the entry function is called `main`. Cuts are made where few bytes are alive, never
+    inside a region and never where a token or a tensor of unknown size is alive, so there may be
+    fewer pieces than asked for. Constants and broadcasts of them are made anew in each piece. The
+    program computes what it did.
+  }];
+  let options = [
+    Option<"pieces", "pieces", "uint32_t", "24", "How many there should be">
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // A program for devices. The pipeline compile-for-devices runs these in this order.
 //===----------------------------------------------------------------------===//

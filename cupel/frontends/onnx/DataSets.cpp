@@ -9,13 +9,16 @@ namespace fs = std::filesystem;
 // Keeps a folder of folders that links to itself from being counted for ever.
 constexpr uint32_t kMostDataSets = 10'000;
 
-static bool isOnlyModel(const fs::path &folder) {
+bool sharesDataSets(const std::string &modelPath) {
   int models = 0;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+  fs::path path = fs::absolute(modelPath, error);
+  if (path.filename() == "model.onnx")
+    return false;
+  for (fs::directory_iterator entry(path.parent_path(), error), end; !error && entry != end;
        entry.increment(error))
     models += entry->path().extension() == ".onnx";
-  return !error && models == 1;
+  return error || models != 1;
 }
 
 std::string dataSetFolder(const std::string &modelPath, uint32_t number) {
@@ -27,10 +30,10 @@ uint32_t countDataSets(const std::string &modelPath) {
   std::error_code error;
   while (sets < kMostDataSets && fs::is_directory(dataSetFolder(modelPath, sets), error))
     ++sets;
-  if (sets && !modelPath.ends_with("/model.onnx") && modelPath != "model.onnx" &&
-      !isOnlyModel(fs::absolute(modelPath, error).parent_path()))
-    return 0;
-  return sets;
+  // Those beside a `model.onnx` are its own.
+  fs::path folder = fs::absolute(modelPath, error).parent_path();
+  bool isForeign = sets && sharesDataSets(modelPath) && fs::exists(folder / "model.onnx", error);
+  return isForeign ? 0 : sets;
 }
 
 } // namespace cupel::frontends::onnx_import

@@ -7,9 +7,11 @@
 
 namespace cupel::frontends::onnx_import {
 
-/// How many data sets belong to a model. They belong to `model.onnx`, or to a model of another name
-/// that is the only one in its folder.
+/// How many data sets a model has. They belong to `model.onnx` where the folder has one, else to
+/// every model beside them whose inputs and outputs they fit.
 uint32_t countDataSets(const std::string &modelPath);
+/// Whether data sets beside a model may be those of another one: whether they fit then decides.
+bool sharesDataSets(const std::string &modelPath);
 std::string dataSetFolder(const std::string &modelPath, uint32_t number);
 
 } // namespace cupel::frontends::onnx_import

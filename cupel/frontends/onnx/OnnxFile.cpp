@@ -82,6 +82,21 @@ public:
   Result<std::optional<ModelData>> testData(uint32_t number) const override {
     if (number >= countDataSets(path))
       return std::optional<ModelData>();
+    bool mayBeForeign = sharesDataSets(path);
+    if (mayBeForeign && !fitsInNumber(dataSetFolder(path, number)))
+      return std::optional<ModelData>();
+    Result<ModelData> data = readDataSet(number);
+    if (!data)
+      return data.error();
+    if (mayBeForeign && !fits(*data))
+      return std::optional<ModelData>();
+    return std::optional(std::move(*data));
+  }
+
+private:
+  const proto::GraphProto &graph() const { return model.proto().graph(); }
+
+  Result<ModelData> readDataSet(uint32_t number) const {
     ModelData data;
     data.source = dataSetFolder(path, number);
     fs::path folder(data.source);
@@ -116,11 +131,47 @@ public:
         return value.error();
       data.outputs.push_back(std::move(*value));
     }
-    return std::optional(std::move(data));
+    return data;
   }
 
-private:
-  const proto::GraphProto &graph() const { return model.proto().graph(); }
+  /// Whether a value can stand where the model says this type.
+  static bool fits(const Tensor &value, const proto::ValueInfoProto &declared) {
+    if (!isReadable(declared))
+      return false;
+    const proto::TypeProto_Tensor &type = declared.type().tensor_type();
+    if (value.dtype() != *elementType(type.elem_type()))
+      return false;
+    if (!type.has_shape())
+      return true;
+    if (size_t(type.shape().dim_size()) != value.shape().size())
+      return false;
+    for (int i = 0; i < type.shape().dim_size(); ++i)
+      if (type.shape().dim(i).has_dim_value() &&
+          type.shape().dim(i).dim_value() != value.shape()[size_t(i)])
+        return false;
+    return true;
+  }
+
+  /// Whether a folder holds as many values as this model takes and gives.
+  bool fitsInNumber(const fs::path &folder) const {
+    int inputs = countFiles(folder, "input"), needed = 0;
+    for (const proto::ValueInfoProto &input : graph().input())
+      needed += !constants.count(input.name());
+    return (inputs == graph().input_size() || inputs == needed) &&
+           countFiles(folder, "output") <= graph().output_size();
+  }
+
+  /// Whether data that may be another model's could be this one's.
+  bool fits(const ModelData &data) const {
+    for (const proto::ValueInfoProto &input : graph().input())
+      if (auto found = data.inputs.find(input.name());
+          found != data.inputs.end() && !fits(found->second, input))
+        return false;
+    for (size_t i = 0; i < data.outputs.size(); ++i)
+      if (!fits(data.outputs[i], graph().output(int(i))))
+        return false;
+    return true;
+  }
 
   std::string path;
   Model model;

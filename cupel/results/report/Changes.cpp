@@ -12,6 +12,8 @@ bool fails(Outcome outcome) {
   return isBad(outcome) && familyOf(outcome) != Family::UnexpectedPass;
 }
 
+bool isJudged(Outcome outcome) { return familyOf(outcome) != Family::Unjudged; }
+
 bool hadItsTurn(Outcome outcome) { return familyOf(outcome) != Family::NoResult; }
 
 /// Nothing is known of the test but that its run was stopped; that is no change.
@@ -44,7 +46,8 @@ void compare(const OutcomeRow &before, const OutcomeRow &after, const ChangeOpti
              RunChanges &changes) {
   if (fails(after.outcome) && !fails(before.outcome))
     changes.newFailures.push_back({before, after});
-  else if (fails(before.outcome) && !fails(after.outcome) && hadItsTurn(before.outcome))
+  else if (fails(before.outcome) && !fails(after.outcome) && hadItsTurn(before.outcome) &&
+           isJudged(after.outcome))
     changes.fixed.push_back({before, after});
   else if (before.outcome != after.outcome ||
            (!before.reason.empty() && !after.reason.empty() && before.reason != after.reason))

@@ -31,15 +31,16 @@ TEST(Changes, SortsOutcomesIntoKinds) {
   std::vector before = {row("same", Outcome::Passed),    row("broke", Outcome::Passed),
                         row("mended", Outcome::Crashed), row("known", Outcome::XFailed),
                         row("worse", Outcome::Failed),   row("gone", Outcome::Passed),
-                        row("lost", Outcome::Passed)};
+                        row("lost", Outcome::Passed),    row("blind", Outcome::Failed)};
   std::vector after = {row("same", Outcome::Passed),    row("broke", Outcome::Failed),
                        row("mended", Outcome::Passed),  row("known", Outcome::XPassed),
                        row("worse", Outcome::TimedOut), row("lost", Outcome::NotRun),
-                       row("fresh", Outcome::Passed),   row("freshly broken", Outcome::Failed)};
+                       row("fresh", Outcome::Passed),   row("freshly broken", Outcome::Failed),
+                       row("blind", Outcome::Unjudged)};
   RunChanges changes = compareOutcomes(before, after);
   EXPECT_EQ(names(changes.newFailures), (Names{"broke", "freshly broken", "lost"}));
   EXPECT_EQ(names(changes.fixed), (Names{"mended"}));
-  EXPECT_EQ(names(changes.otherwise), (Names{"known", "worse"}));
+  EXPECT_EQ(names(changes.otherwise), (Names{"blind", "known", "worse"}));
   EXPECT_EQ(names(changes.added), (Names{"fresh", "freshly broken"}));
   EXPECT_EQ(names(changes.removed), (Names{"gone"}));
   EXPECT_TRUE(compareOutcomes(before, before).empty());

@@ -129,6 +129,7 @@ const char *elementOf(Outcome outcome) {
     return "failure";
   case Family::KnownFailure:
   case Family::Skip:
+  case Family::Unjudged:
     return "skipped";
   case Family::Crash:
   case Family::Limit:
@@ -164,6 +165,10 @@ Verdict verdictOf(const TestRecord &record) {
     break;
   case Family::Skip:
     verdict.type = "pytest.skip";
+    break;
+  case Family::Unjudged:
+    verdict.type = "pytest.skip";
+    verdict.message = word + (why.empty() ? "" : ": " + why);
     break;
   case Family::Crash:
   case Family::Limit:

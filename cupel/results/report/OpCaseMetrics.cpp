@@ -52,6 +52,7 @@ nlohmann::ordered_json groupJson(const OpCaseMetrics::Group &group) {
                                  {"expected_failures", group.expectedFailures},
                                  {"skipped", group.skipped},
                                  {"not_run", group.notRun},
+                                 {"unjudged", group.unjudged},
                                  {"duplicates", group.duplicates},
                                  {"pass_rate", nullptr},
                                  {"distinct_ops", group.ops.size()},
@@ -96,6 +97,9 @@ void OpCaseMetrics::add(const TestRecord &record) {
     case Family::Skip:
       ++group->skipped;
       group->duplicates += record.notes.contains("duplicate_of");
+      break;
+    case Family::Unjudged:
+      ++group->unjudged;
       break;
     case Family::NoResult:
       ++group->notRun;

@@ -23,12 +23,13 @@ public:
     uint64_t cases = 0;
     uint64_t passed = 0, failed = 0; ///< Failed: also crashed, timed out, unexpectedly passed.
     uint64_t expectedFailures = 0, skipped = 0, notRun = 0;
+    uint64_t unjudged = 0; ///< They ran, and nothing says whether they are right.
     uint64_t duplicates = 0; ///< Of the skipped: another case stood for them.
     double seconds = 0, slowest = 0;
     std::set<std::string> ops, inputs; ///< Distinct ones.
 
     /// Cases that ran.
-    uint64_t executed() const { return passed + failed + expectedFailures; }
+    uint64_t executed() const { return passed + failed + expectedFailures + unjudged; }
     /// Of those that ran; NaN where none did.
     double passRate() const;
     double secondsPerCase() const;

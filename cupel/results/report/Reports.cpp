@@ -100,6 +100,7 @@ Status writeJson(std::ostream &out, const RunInfo &run, const RecordSource &reco
   summary["selected"] = run.selected;
   summary["total"] = tally->total();
   summary["bad"] = tally->bad();
+  summary["judged"] = tally->judged();
   summary["seconds"] = tally->seconds();
   summary["outcomes"] = nlohmann::ordered_json::object();
   for (size_t i = 0; i < kOutcomeCount; ++i)
@@ -147,6 +148,16 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
   if (changes)
     writeChanges(out, *changes);
 
+  if (!tally->unjudged().empty()) {
+    out << "\n### Unjudged\n\nThey ran, and nothing says whether they are right.\n\n";
+    for (size_t i = 0; i < tally->unjudged().size() && i < kMostRows; ++i) {
+      const Tally::Line &line = tally->unjudged()[i];
+      out << fmt::format("- {}: {}\n", markdownSafe(line.name),
+                         markdownSafe(cutTo(line.message, 160)));
+    }
+    if (size_t all = tally->unjudged().size(); all > kMostRows)
+      out << fmt::format("- ... and {} more\n", all - kMostRows);
+  }
   if (!tally->unexpectedPasses().empty()) {
     out << "\n### Unexpected passes\n\n";
     for (size_t i = 0; i < tally->unexpectedPasses().size() && i < kMostRows; ++i)

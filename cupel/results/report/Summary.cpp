@@ -14,6 +14,7 @@ constexpr size_t kMostFailures = 10;
 constexpr size_t kMostChanges = 5;
 constexpr size_t kMostReasons = 5;
 constexpr size_t kMostXpassed = 10;
+constexpr size_t kMostUnjudged = 10;
 
 /// Escape sequences, or nothing where there are no colours.
 struct Paint {
@@ -32,6 +33,7 @@ struct Paint {
       return good(text);
     case Family::KnownFailure:
     case Family::Skip:
+    case Family::Unjudged:
     case Family::NoResult:
       return odd(text);
     case Family::UnexpectedPass:
@@ -86,6 +88,23 @@ std::string countsLine(const RunInfo &run, const Tally &tally, const Paint &pain
                                             counted(run.selected, "selected test"))) +
             "\n";
   }
+  return text;
+}
+
+/// Unjudged tests by name: they are no passes, and nobody should take them for such.
+std::string unjudgedText(const RunInfo &run, const Tally &tally, const Paint &paint) {
+  const std::vector<Tally::Line> &lines = tally.unjudged();
+  if (lines.empty())
+    return "";
+  std::string text =
+      "\n" + paint.odd(fmt::format("UNJUDGED: {} ran, and nothing says what {} should have given{}:",
+                                   counted(lines.size(), "test"), lines.size() == 1 ? "it" : "they",
+                                   tally.judged() ? "" : "; no test of this run was judged")) +
+      "\n";
+  for (size_t i = 0; i < lines.size() && i < kMostUnjudged; ++i)
+    text += fmt::format("  {} {}\n", oneLine(lines[i].name), oneLine(cutTo(lines[i].message, 200)));
+  if (lines.size() > kMostUnjudged)
+    text += and_(lines.size() - kMostUnjudged, "cupel show " + run.id + " --outcome unjudged");
   return text;
 }
 
@@ -196,6 +215,7 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
   if (changes)
     text += changesText(*changes, paint);
 
+  text += unjudgedText(run, tally, paint);
   if (!tally.unexpectedPasses().empty()) {
     text += "\n" +
             paint.loud(fmt::format(

@@ -91,6 +91,8 @@ void Tally::add(const TestRecord &record) {
     keep(flakyLines);
   if (familyOf(record.outcome) == Family::UnexpectedPass)
     keep(xpassedLines);
+  if (familyOf(record.outcome) == Family::Unjudged)
+    keep(unjudgedLines);
   if (isFailure(record.outcome))
     keep(failureLines);
 }

@@ -45,6 +45,10 @@ public:
   std::vector<Line> slowest() const;
   const std::vector<Line> &flaky() const { return flakyLines; }
   const std::vector<Line> &unexpectedPasses() const { return xpassedLines; }
+  /// Those of which nobody knows whether they are right.
+  const std::vector<Line> &unjudged() const { return unjudgedLines; }
+  /// Tests that were found right or wrong.
+  uint64_t judged() const { return countOf(isVerdict); }
   /// Those that failed, in whatever way, in the order they ended.
   const std::vector<Line> &failures() const { return failureLines; }
   /// Tests with reasons whose `ambiguous` note is set: more than one reason fits.
@@ -63,7 +67,7 @@ private:
   uint64_t ambiguousCount = 0;
   OpCaseMetrics operatorCases;
   std::map<std::string, uint64_t> reasonCounts, guidanceCounts, bringupCounts;
-  std::vector<Line> slow, flakyLines, xpassedLines, failureLines;
+  std::vector<Line> slow, flakyLines, xpassedLines, unjudgedLines, failureLines;
 };
 
 /// `passed on try 2 of 3` from a record's attempts and its note `tries_allowed`; empty where it was

@@ -74,8 +74,8 @@ TEST(Terminal, APipeGetsOneLineATest) {
   std::vector<std::string> all;
   for (std::string line; std::getline(lines, line);)
     all.push_back(line);
-  ASSERT_GT(all.size(), 14u);
-  EXPECT_EQ(all[0], "Run 20251115-094640-8000: 12 tests on reference as n150");
+  ASSERT_GT(all.size(), 15u);
+  EXPECT_EQ(all[0], "Run 20251115-094640-8000: 13 tests on reference as n150");
   EXPECT_EQ(all[1], "PASSED        programs::elementwise/add.mlir (12 ms)");
   EXPECT_EQ(all[2],
             "FAILED        models::llama/causal_lm/pytorch-3_2_1B-single_device-inference "
@@ -83,8 +83,10 @@ TEST(Terminal, APipeGetsOneLineATest) {
             "required 0.99; it's 'close'");
   EXPECT_EQ(all[8], "CRASHED       programs::crash.mlir (0.50 s) at execute: SEG_FAULT: signal 11");
   EXPECT_EQ(all[11], "PASSED        programs::flaky.mlir (0.25 s) [flaky: passed on try 2 of 3]");
-  EXPECT_EQ(all[12], "NOT RUN       opcases::add_f32 needs the op-case runner");
-  EXPECT_EQ(all[13], "note: device 1 went bad");
+  EXPECT_EQ(all[12], "UNJUDGED      programs::alone.mlir (0.12 s) no expectation: nobody says what it "
+                     "should give");
+  EXPECT_EQ(all[13], "NOT RUN       opcases::add_f32 needs the op-case runner");
+  EXPECT_EQ(all[14], "note: device 1 went bad");
   EXPECT_EQ(play({}).find('\x1b'), std::string::npos);
 }
 
@@ -139,9 +141,9 @@ TEST(Terminal, CountsThatDoNotAddUpAreSaid) {
     tally.add(record);
   RunInfo run = sampleRun();
   EXPECT_EQ(summaryText(run, tally, nullptr, {}).find("UNACCOUNTED"), std::string::npos);
-  run.selected = 14;
+  run.selected = 15;
   EXPECT_NE(summaryText(run, tally, nullptr, {})
-                .find("UNACCOUNTED: 2 selected tests of 14 have no outcome"),
+                .find("UNACCOUNTED: 2 selected tests of 15 have no outcome"),
             std::string::npos);
 }
 

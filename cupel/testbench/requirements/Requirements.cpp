@@ -2,6 +2,7 @@
 
 #include "cupel/testbench/requirements/Environments.h"
 
+#include "cupel/support/ContentCache.h"
 #include "cupel/support/Files.h"
 
 #include <cstdlib>
@@ -95,14 +96,7 @@ Result<std::optional<Requirements>> readRequirements(const std::string &loaderFo
   return std::optional(std::move(found));
 }
 
-std::string defaultCacheFolder() {
-  if (const char *folder = std::getenv("CUPEL_CACHE_DIR"); folder && *folder)
-    return std::string(folder) + "/environments";
-  if (const char *folder = std::getenv("XDG_CACHE_HOME"); folder && *folder)
-    return std::string(folder) + "/cupel/environments";
-  const char *home = std::getenv("HOME");
-  return std::string(home && *home ? home : ".") + "/.cache/cupel/environments";
-}
+std::string defaultCacheFolder() { return cacheFolder("environments"); }
 
 bool disabledByEnvironment() {
   return isSet("CUPEL_DISABLE_MODEL_REQS") || isSet("TT_XLA_DISABLE_MODEL_REQS");

@@ -75,8 +75,11 @@ bool Loop::keepNext(Slot &slot) {
   toKeep.pop_front();
   attempt.began = attempt.stageBegan = Clock::now();
   const TestItem &item = items[attempt.test];
-  if (options.prepare && kindOf(item).steps.size() > 1)
-    attempt.handover = options.prepare(item, options.devices[slot.device].name).handover;
+  if (options.prepare && kindOf(item).steps.size() > 1) {
+    Prepared prepared = options.prepare(item, options.devices[slot.device].name);
+    attempt.handover = std::move(prepared.handover);
+    attempt.python = std::move(prepared.python);
+  }
   serve(slot);
   return true;
 }

@@ -73,8 +73,14 @@ void Loop::startWorker(Slot &slot) {
   Status status = makeEmptyFolder(slot.folderOf(slot.server));
   if (!status)
     return startFailed(slot, status.message());
+  std::vector<std::string> command = spec.command;
+  if (slot.server == Server::Python && slot.attempt) {
+    slot.python = slot.attempt->python;
+    if (!slot.python.empty())
+      command.front() = slot.python;
+  }
   auto worker =
-      WorkerProcess::start({spec.command, slot.folderOf(slot.server), options.outputCapBytes});
+      WorkerProcess::start({command, slot.folderOf(slot.server), options.outputCapBytes});
   if (!worker)
     return startFailed(slot, worker.message());
   slot.worker = std::move(*worker);
@@ -99,7 +105,7 @@ void Loop::startFailed(Slot &slot, const std::string &why, bool forGood) {
       forGood ? why
               : fmt::format("the {} does not start: {}{}", name(slot.server), why,
                             options.servers[size_t(slot.server)].hint);
-  if (slot.server != Server::Worker &&
+  if (slot.server != Server::Worker && slot.attempt->python.empty() &&
       (forGood || ++startFailures[size_t(slot.server)] >= kMaxStartFailures))
     unusable[size_t(slot.server)] = message;
   TestRecord found;
@@ -170,6 +176,7 @@ bool Loop::dispatch(Slot &slot) {
   if (options.prepare && kindOf(item).steps.size() > 1) {
     Prepared prepared = options.prepare(item, options.devices[slot.device].name);
     attempt.handover = std::move(prepared.handover);
+    attempt.python = std::move(prepared.python);
     if (prepared.ended) {
       prepared.ended->lastStage = Stage::Load;
       endAttempt(slot, std::move(*prepared.ended));
@@ -184,7 +191,12 @@ bool Loop::dispatch(Slot &slot) {
 void Loop::serve(Slot &slot) {
   const Kind &kind = kindOf(items[slot.attempt->test]);
   useServer(slot, kind.steps.empty() ? Server::Worker : kind.steps[slot.attempt->step].server);
-  if (const std::string &why = unusable[size_t(slot.server)]; !why.empty())
+  if (slot.server == Server::Python && slot.worker && slot.python != slot.attempt->python) {
+    slot.worker.reset(); // It lives in another environment.
+    slot.state = Slot::State::Empty;
+  }
+  if (const std::string &why = unusable[size_t(slot.server)];
+      !why.empty() && slot.attempt->python.empty())
     startFailed(slot, why, /*forGood=*/true);
   else if (slot.worker)
     sendTest(slot);
@@ -316,7 +328,7 @@ void Loop::finish(Slot &slot, Finished finished) {
     attempt.enter(Stage::Done, Clock::now());
     found.stages = attempt.stages;
   }
-  if (found.outcome == Outcome::Passed)
+  if (found.outcome == Outcome::Passed || found.outcome == Outcome::Unjudged)
     found.lastStage = Stage::Done;
   else if (found.lastStage == Stage::None)
     found.lastStage = attempt.stage == Stage::Done && !attempt.stages.empty()

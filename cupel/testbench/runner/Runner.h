@@ -31,6 +31,7 @@ struct Forecast {
   double seconds = -1;      ///< Negative: unknown.
   uint64_t memoryBytes = 0; ///< 0: unknown.
   uint32_t chips = 1;
+  uint32_t group = 0; ///< Tests of a group follow each other: they share what their servers load.
 };
 
 /// How a server of tests is started.
@@ -45,6 +46,7 @@ struct ServerSpec {
 struct Prepared {
   std::optional<results::TestRecord> ended;
   std::string handover; ///< A JSON object; empty: nothing.
+  std::string python = {}; ///< The interpreter that serves it; empty: that of the run.
 };
 
 /// Which failed tests are saved as workloads, each in a folder of its own.

@@ -33,6 +33,8 @@ Schedule::Schedule(std::vector<Forecast> given, std::vector<size_t> waiting,
     return forecasts[test].seconds >= 0 ? forecasts[test].seconds : mean;
   };
   std::ranges::sort(line, [&](size_t a, size_t b) {
+    if (forecasts[a].group != forecasts[b].group)
+      return forecasts[a].group < forecasts[b].group;
     return seconds(a) != seconds(b) ? seconds(a) > seconds(b) : a < b;
   });
 }

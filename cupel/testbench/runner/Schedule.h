@@ -1,4 +1,4 @@
-// Which test is next: the longest known first, and each only when the chips and the memory it needs
+// Which test is next: the longest known of a group first, and each only when the chips and the memory it needs
 // are free. Used by the runner's loop; knows nothing of processes.
 #pragma once
 

@@ -25,6 +25,18 @@ TEST(Schedule, LongestFirst) {
   EXPECT_EQ(order, (std::vector<size_t>{1, 2, 3, 0})); // The unknown one counts as the mean, 4.
 }
 
+TEST(Schedule, GroupsFollowEachOther) {
+  Schedule schedule({{.seconds = 1, .group = 2}, {.seconds = 9, .group = 1}, {.seconds = 2},
+                     {.seconds = 5, .group = 2}, {.seconds = 1, .group = 1}},
+                    upTo(5), {{}}, 8 * kGiB, 1);
+  std::vector<size_t> order;
+  while (auto test = schedule.take(0)) {
+    order.push_back(*test);
+    schedule.release(*test, 0);
+  }
+  EXPECT_EQ(order, (std::vector<size_t>{2, 1, 4, 3, 0}));
+}
+
 TEST(Schedule, ChipsAreShared) {
   Schedule schedule({{.chips = 4}, {.chips = 8}, {.chips = 4}, {.chips = 1}}, upTo(4),
                     {{.name = "d", .chips = 8}}, 64 * kGiB, 4);

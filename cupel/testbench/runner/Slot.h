@@ -47,6 +47,7 @@ struct Attempt {
   std::optional<Sentence> sentence;
   size_t step = 0;                ///< Which server of its kind has it.
   std::string handover;           ///< For that one.
+  std::string python;             ///< The interpreter it needs; empty: that of the run.
   results::TestRecord soFar;      ///< What earlier ones found out.
   std::string printed;            ///< By earlier ones.
   uint32_t stragglers = 0; ///< Processes that the test left behind.
@@ -79,6 +80,7 @@ struct Slot {
   std::unique_ptr<WorkerProcess> worker;
   /// The other servers of this place: alive and idle, as far as we know.
   std::array<std::unique_ptr<WorkerProcess>, kServerCount> parked;
+  std::string python; ///< The interpreter of its Python server; empty: that of the run.
   std::shared_ptr<const int> tensors; ///< The file in memory that they hand tensors over in.
   std::optional<Attempt> attempt;
   uint64_t checkRequest = 0;

@@ -6,6 +6,7 @@
 #include "cupel/support/Version.h"
 #include "cupel/testbench/runner/KilledRuns.h"
 #include "cupel/testbench/session/CaseRequests.h"
+#include "cupel/testbench/session/ModelEnvironments.h"
 #include "cupel/testbench/triage/Explain.h"
 
 #include <algorithm>
@@ -270,13 +271,18 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     triage::explain(record, item.expectation, *reasons);
   };
   CaseRequests cases(running.compileBackend, running.arch);
+  ModelEnvironments environments;
   size_t captured = 0;
   running.prepare = [&](const TestItem &item, const std::string &device) {
     if (kindOf(item).suite == "opcases")
       return cases.prepare(item, device);
     // Where the Python worker puts what the worker runs next.
     std::string folder = running.scratchFolder + "/captured/" + std::to_string(captured++);
-    return runner::Prepared{std::nullopt, fmt::format("{{\"folder\":\"{}\"}}", folder)};
+    auto chosen = std::ranges::find(running.devices, device, &runner::DeviceSpec::name);
+    runner::Prepared prepared = environments.prepare(item);
+    prepared.handover = fmt::format("{{\"folder\":\"{}\",\"chips\":{}}}", folder,
+                                    chosen == running.devices.end() ? 0 : chosen->chips);
+    return prepared;
   };
   running.scratchFolder = scratchFolder(info.id);
   if (options.keepByDefault) {
@@ -295,6 +301,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
   for (const TestItem &item : items)
     if (auto found = done.find(item.fullName()); found != done.end())
       reporter->testEnded(found->second);
+  environments.make(items, running, [&](const std::string &text) { reporter->note(text); });
   Telling telling(*reporter);
   telling.told = done.size();
   // While tests run, the runner heeds it. What comes after is short and must not be torn apart.
@@ -308,9 +315,12 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
 }
 
 Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
-  bool bad = false;
-  for (const TestRecord &record : outcome.records)
+  bool bad = false, isAnyJudged = false, isAnyUnjudged = false;
+  for (const TestRecord &record : outcome.records) {
     bad |= results::isBad(record.outcome);
+    isAnyJudged |= results::isVerdict(record.outcome);
+    isAnyUnjudged |= results::familyOf(record.outcome) == results::Family::Unjudged;
+  }
   bool complete = told == selected && !outcome.stoppedAtOnce;
   bad |= collectionErrors != 0; // A test that could not be read has not passed.
   ExitCode code = !complete ? kExitUnaccounted : bad ? kExitFailure : kExitSuccess;
@@ -322,6 +332,9 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
     if (code == kExitSuccess)
       code = kExitUsage;
   }
+  // A run that judged nothing is no evidence of anything, and must not look like it.
+  if (isAnyUnjudged && (options.unjudgedFails || !isAnyJudged) && code == kExitSuccess)
+    code = kExitFailure;
   info.exitCode = code;
   // Stopped at once, the run has not ended: it can be resumed.
   if (complete) {

@@ -140,6 +140,8 @@ BringupStatus bringupStatus(const TestRecord &record, const Expectation &expecta
       return BringupStatus::IncorrectResult;
   if (record.outcome == Outcome::Passed || record.outcome == Outcome::XPassed)
     return BringupStatus::Passed;
+  if (results::familyOf(record.outcome) == results::Family::Unjudged)
+    return BringupStatus::Unknown;
   switch (record.lastStage) {
   case Stage::Frontend:
     return BringupStatus::FailedFrontendCompilation;

@@ -54,18 +54,18 @@ struct Budget {
   double secondsLeft() const;
 };
 
+/// Tensors by device, then by position.
+using TensorLists = std::vector<std::vector<tensor::Tensor>>;
+
 /// A program that one device has compiled. It must not outlive the device.
 class Executable {
 public:
   virtual ~Executable() = default;
-  /// The outputs of the entry function by position; those of several processes lie one after
-  /// another.
-  virtual Result<std::vector<tensor::Tensor>> run(std::vector<tensor::Tensor> inputs,
+  /// With one list of inputs for all processes or one for each: the outputs of the entry function
+  /// by position; those of several processes lie one after another.
+  virtual Result<std::vector<tensor::Tensor>> run(const TensorLists &inputs,
                                                   const Budget &budget) = 0;
 };
-
-/// Tensors by device, then by position.
-using TensorLists = std::vector<std::vector<tensor::Tensor>>;
 
 /// Runs a workload that a device has made ready, with one list of inputs for all devices or one for
 /// each; gives all results, those that checks compare too. It must not outlive the device.
@@ -78,6 +78,9 @@ public:
   virtual std::string name() const = 0;
   /// Whether its results are the golden ones, so that comparing them to the reference is idle.
   virtual bool isReference() const { return false; }
+  /// Whether it computes with the reference's own kernels, whoever drives them: agreeing with the
+  /// reference then says nothing of these.
+  virtual bool sharesKernels() const { return isReference(); }
   virtual Result<std::unique_ptr<Executable>> compile(const Program &program,
                                                       const Budget &budget) = 0;
   /// A workload that is complete: its checks stand outside of its program. `program` is the same

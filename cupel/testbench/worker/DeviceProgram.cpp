@@ -66,11 +66,17 @@ static Result<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
 }
 
 std::vector<std::vector<tensor::Tensor>>
-DeviceProgram::argumentsFor(const std::vector<tensor::Tensor> &given) const {
-  std::vector<std::vector<tensor::Tensor>> lists;
-  for (const std::vector<tensor::Tensor> &behind : workload.inputs) {
-    std::vector<tensor::Tensor> &list = lists.emplace_back(given);
-    list.insert(list.end(), behind.begin(), behind.end());
+DeviceProgram::argumentsFor(const std::vector<std::vector<tensor::Tensor>> &given) const {
+  std::vector<std::vector<tensor::Tensor>> lists(std::max(given.size(), workload.inputs.size()));
+  auto append = [](std::vector<tensor::Tensor> &list, const auto &all, size_t device) {
+    if (all.empty())
+      return;
+    const std::vector<tensor::Tensor> &own = all[all.size() > 1 ? device : 0];
+    list.insert(list.end(), own.begin(), own.end());
+  };
+  for (size_t d = 0; d < lists.size(); ++d) {
+    append(lists[d], given, d);
+    append(lists[d], workload.inputs, d);
   }
   return lists;
 }
@@ -146,8 +152,7 @@ Result<workload::Workload> DeviceProgram::complete(const workload::Workload &giv
   workload::Workload whole = given;
   whole.programs = workload.programs;
   whole.options = workload.options;
-  whole.inputs = argumentsFor(given.inputs.empty() ? std::vector<tensor::Tensor>()
-                                                   : given.inputs.front());
+  whole.inputs = argumentsFor(given.inputs);
   whole.checks = workload.checks;
   whole.constants = workload.constants;
   if (given.expected.empty())
@@ -242,7 +247,7 @@ public:
       : program(std::move(program)), results(std::move(results)),
         runWorkload(std::move(runWorkload)) {}
 
-  Result<std::vector<tensor::Tensor>> run(std::vector<tensor::Tensor> inputs,
+  Result<std::vector<tensor::Tensor>> run(const TensorLists &inputs,
                                           const Budget &budget) override {
     Result<TensorLists> values = runWorkload(program.argumentsFor(inputs), budget);
     if (!values)

@@ -22,9 +22,10 @@ struct DeviceProgram {
   };
   std::optional<std::vector<GridResult>> gridResults;
 
-  /// The arguments of every device; one list where all take the same.
+  /// The arguments of every device out of those that the program is given, by device or one list
+  /// for all; one list where all take the same.
   std::vector<std::vector<tensor::Tensor>>
-  argumentsFor(const std::vector<tensor::Tensor> &given) const;
+  argumentsFor(const std::vector<std::vector<tensor::Tensor>> &given) const;
   /// The program's results, of the types it promises, out of those of every device. An error says
   /// what does not fit.
   Result<std::vector<tensor::Tensor>>

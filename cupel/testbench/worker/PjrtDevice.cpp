@@ -61,10 +61,11 @@ std::string devicesWith(size_t count) {
 
 class PjrtDevice : public PluginDevice {
 public:
-  PjrtDevice(std::string name, std::shared_ptr<pjrt::Client> client)
-      : label(std::move(name)), client(std::move(client)) {}
+  PjrtDevice(std::string name, std::shared_ptr<pjrt::Client> client, bool isReferenceInside)
+      : label(std::move(name)), client(std::move(client)), isReferenceInside(isReferenceInside) {}
 
   std::string name() const override { return label; }
+  bool sharesKernels() const override { return isReferenceInside; }
 
   Result<RunWorkload> load(const workload::Workload &workload, const Program &,
                            const Budget &) override {
@@ -111,7 +112,16 @@ private:
 
   std::string label;
   std::shared_ptr<pjrt::Client> client;
+  bool isReferenceInside;
 };
+
+/// Whether our own plugin, so chosen, runs programs on the reference's plan.
+bool usesReferenceBackend(const runtime::DeviceName &device) {
+  std::string backend(device.option("backend"));
+  if (const char *chosen = std::getenv("CUPEL_BACKEND"); backend.empty() && chosen)
+    backend = chosen;
+  return backend.empty() || backend == "reference";
+}
 
 } // namespace
 
@@ -144,7 +154,8 @@ Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &device
     return Error{"device '" + name + "': " + client.message()};
   if ((*client)->addressableDevices().empty())
     return Error{"device '" + name + "': the plugin has no device that can be used"};
-  return std::unique_ptr<Device>(std::make_unique<PjrtDevice>(name, *client));
+  bool isReferenceInside = (*client)->platformName() == "cupel" && usesReferenceBackend(device);
+  return std::unique_ptr<Device>(std::make_unique<PjrtDevice>(name, *client, isReferenceInside));
 }
 
 } // namespace cupel::testbench::worker

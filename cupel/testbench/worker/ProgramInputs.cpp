@@ -24,24 +24,24 @@ bool fits(const Tensor &tensor, const ValueType &type) {
   return true;
 }
 
-/// Picks the tensors of a file for `types` by position or name.
-Result<std::vector<Tensor>> pick(const std::string &path, const std::vector<ValueType> &types,
-                                 std::string_view what) {
-  Result<tensor::Safetensors> read = tensor::readSafetensors(path);
-  if (!read)
-    return read.error();
+/// Picks the tensors of a file for `types` by position or name, those of one process where there
+/// are several: `0/0`, `0/1`, ...; counts them in `taken`.
+Result<std::vector<Tensor>> pick(const std::string &path, const tensor::Safetensors &read,
+                                 const std::vector<ValueType> &types, std::string_view what,
+                                 const std::string &process, size_t &taken) {
   std::vector<Tensor> picked;
   for (size_t i = 0; i < types.size(); ++i) {
     if (!types[i].isTensor)
       continue;
     std::string position = std::to_string(i);
-    auto found = std::ranges::find_if(read->tensors, [&](const auto &entry) {
-      return entry.first == position || (!types[i].name.empty() && entry.first == types[i].name);
+    auto found = std::ranges::find_if(read.tensors, [&](const auto &entry) {
+      return entry.first == process + position ||
+             (!types[i].name.empty() && entry.first == process + types[i].name);
     });
-    if (found == read->tensors.end())
-      return Error{path + ": holds no tensor '" + position + "'" +
-                   (types[i].name.empty() ? "" : " or '" + types[i].name + "'") + " for " +
-                   std::string(what) + " " + position};
+    if (found == read.tensors.end())
+      return Error{path + ": holds no tensor '" + process + position + "'" +
+                   (types[i].name.empty() ? "" : " or '" + process + types[i].name + "'") +
+                   " for " + std::string(what) + " " + position};
     Tensor value = found->second;
     if (types[i].element.quantization && value.dtype() == types[i].element.storage)
       value = value.withElementType(types[i].element);
@@ -52,10 +52,30 @@ Result<std::vector<Tensor>> pick(const std::string &path, const std::vector<Valu
                    tensor::describe(types[i].element, types[i].shape)};
     picked.push_back(std::move(value));
   }
-  if (picked.size() != read->tensors.size())
-    return Error{path + ": holds " + std::to_string(read->tensors.size()) + " tensors for " +
-                 std::to_string(picked.size()) + " of the program's " + std::string(what) + "s"};
+  taken += picked.size();
   return picked;
+}
+
+/// The tensors of a file by process; one list where the file does not tell processes apart.
+Result<TensorLists> pickAll(const std::string &path, const tensor::Safetensors &read,
+                            const std::vector<ValueType> &types, std::string_view what,
+                            uint32_t processes) {
+  bool isByProcess = processes > 1 && std::ranges::any_of(read.tensors, [](const auto &entry) {
+                       return entry.first.starts_with("0/");
+                     });
+  TensorLists lists;
+  size_t taken = 0;
+  for (uint32_t p = 0; p < (isByProcess ? processes : 1); ++p) {
+    Result<std::vector<Tensor>> picked =
+        pick(path, read, types, what, isByProcess ? std::to_string(p) + "/" : "", taken);
+    if (!picked)
+      return picked.error();
+    lists.push_back(std::move(*picked));
+  }
+  if (taken != read.tensors.size())
+    return Error{path + ": holds " + std::to_string(read.tensors.size()) + " tensors for " +
+                 std::to_string(taken) + " of the program's " + std::string(what) + "s"};
+  return lists;
 }
 
 } // namespace
@@ -66,8 +86,8 @@ std::string companionFile(const std::string &file, uint32_t part, std::string_vi
   return access(path.c_str(), F_OK) == 0 ? path : std::string();
 }
 
-/// A random value for an argument.
-static Result<Tensor> makeUp(const Program &program, size_t i, uint64_t seed) {
+/// A random value for an argument of a replica.
+static Result<Tensor> makeUp(const Program &program, size_t i, uint64_t seed, uint64_t replica) {
   const ValueType &type = program.arguments[i];
   std::string position = "argument " + std::to_string(i);
   if (!type.isTensor)
@@ -77,7 +97,8 @@ static Result<Tensor> makeUp(const Program &program, size_t i, uint64_t seed) {
                  " has a size that is known at run time only; put inputs beside the program as "
                  "NAME.inputs.safetensors"};
   Result<Tensor> made =
-      tensor::randomTensor(type.element, type.shape, tensor::defaultFill(type.element), {seed, i});
+      tensor::randomTensor(type.element, type.shape, tensor::defaultFill(type.element),
+                           {seed, i + (replica << 32)});
   if (!made)
     return made.error().within(program.name + ": " + position);
   return made;
@@ -97,10 +118,11 @@ static Result<std::map<std::string, Tensor>> weightsFor(const std::string &file,
   return weights;
 }
 
-Result<std::vector<Tensor>> inputsFor(const Program &program, const std::string &file,
-                                      uint32_t part, uint64_t seed) {
+Result<TensorLists> inputsFor(const Program &program, const std::string &file, uint32_t part,
+                              uint64_t seed) {
+  TensorLists lists(1);
   if (program.arguments.empty())
-    return std::vector<Tensor>();
+    return lists;
   Result<std::map<std::string, Tensor>> weights = weightsFor(file, part);
   if (!weights)
     return weights.error();
@@ -110,30 +132,38 @@ Result<std::vector<Tensor>> inputsFor(const Program &program, const std::string 
     --count;
   std::vector<ValueType> types(program.arguments.begin(),
                                program.arguments.begin() + int64_t(count));
-  std::vector<Tensor> inputs;
+  // Partitions may hold pieces of one value; replicas hold what is theirs.
+  uint32_t replicas = program.partitions == 1 ? program.replicas : 1;
   if (std::string path = companionFile(file, part, "inputs"); !path.empty()) {
-    Result<std::vector<Tensor>> picked = pick(path, types, "argument");
+    Result<tensor::Safetensors> read = tensor::readSafetensors(path);
+    if (!read)
+      return read.error();
+    Result<TensorLists> picked =
+        pickAll(path, *read, types, "argument", program.replicas * program.partitions);
     if (!picked)
       return picked;
-    inputs = std::move(*picked);
+    lists = std::move(*picked);
   } else {
-    for (size_t i = 0; i < count; ++i) {
-      Result<Tensor> made = makeUp(program, i, seed);
-      if (!made)
-        return made.error();
-      inputs.push_back(std::move(*made));
-    }
+    lists.resize(replicas);
+    for (uint64_t replica = 0; replica < replicas; ++replica)
+      for (size_t i = 0; i < count; ++i) {
+        Result<Tensor> made = makeUp(program, i, seed, replica);
+        if (!made)
+          return made.error();
+        lists[replica].push_back(std::move(*made));
+      }
   }
   for (size_t i = count; i < program.arguments.size(); ++i) {
     const ValueType &type = program.arguments[i];
-    Tensor &weight = weights->at(type.name);
+    const Tensor &weight = weights->at(type.name);
     if (!fits(weight, type))
       return Error{companionFile(file, part, "weights") + ": tensor '" + type.name + "' is " +
                    tensor::describe(weight.elementType(), weight.shape()) + ", but argument " +
                    std::to_string(i) + " is " + tensor::describe(type.element, type.shape)};
-    inputs.push_back(std::move(weight));
+    for (std::vector<Tensor> &list : lists)
+      list.push_back(weight);
   }
-  return inputs;
+  return lists;
 }
 
 Result<std::map<std::string, Tensor>> namedInputsFor(const std::vector<std::string> &names,
@@ -169,13 +199,20 @@ Result<std::optional<std::vector<Tensor>>> expectedFor(const Program &program,
   Result<tensor::Safetensors> read = tensor::readSafetensors(path);
   if (!read)
     return read.error();
+  uint32_t processes = program.replicas * program.partitions;
   std::vector<ValueType> results = program.results;
-  while (results.size() > read->tensors.size() && isMutation(results.back()))
+  while (results.size() * processes > read->tensors.size() && isMutation(results.back()))
     results.pop_back();
-  Result<std::vector<Tensor>> picked = pick(path, results, "result");
+  Result<TensorLists> picked = pickAll(path, *read, results, "result", processes);
   if (!picked)
     return picked.error();
-  return std::optional(std::move(*picked));
+  std::vector<Tensor> all;
+  for (std::vector<Tensor> &list : *picked)
+    std::ranges::move(list, std::back_inserter(all));
+  // Without processes in its names, the file speaks of each of them.
+  for (size_t i = 0, one = all.size(); picked->size() == 1 && i < (processes - 1) * one; ++i)
+    all.push_back(all[i]);
+  return std::optional(std::move(all));
 }
 
 } // namespace cupel::testbench::worker

@@ -14,8 +14,10 @@ namespace cupel::testbench::worker {
 std::string companionFile(const std::string &file, uint32_t part, std::string_view kind);
 
 /// The program's arguments: from its companion, by name or position, else random from `seed`. The
-/// last ones, if they are named so in NAME.weights.safetensors, are those weights.
-Result<std::vector<tensor::Tensor>> inputsFor(const Program &program, const std::string &file,
+/// last ones, if they are named so in NAME.weights.safetensors, are those weights. One list, or one
+/// for each replica: those in a companion are named `REPLICA/POSITION` (or `REPLICA/NAME`) then, and
+/// made-up ones are not the same on any two.
+Result<TensorLists> inputsFor(const Program &program, const std::string &file,
                                               uint32_t part, uint64_t seed);
 
 /// A model's inputs from its companion, by name; `names` are all it takes, by position. Empty where
@@ -27,7 +29,8 @@ namedInputsFor(const std::vector<std::string> &names, const std::string &file, u
 bool isMutation(const ValueType &result);
 
 /// The expected outputs from the program's companion; nothing where it has none. What the program
-/// writes to may be missing at the end.
+/// writes to may be missing at the end. Those of several processes, `PROCESS/POSITION` in the file,
+/// lie one after another.
 Result<std::optional<std::vector<tensor::Tensor>>>
 expectedFor(const Program &program, const std::string &file, uint32_t part);
 

@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/ProgramReader.h"
 
 #include "cupel/ir/bytecode/ProgramBytes.h"
+#include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
@@ -25,19 +26,6 @@ constexpr uint64_t kContextBytes = 16 << 20;
 
 /// Processes of a program that are run side by side, at most.
 constexpr uint64_t kMostProcesses = 256;
-
-/// The function that runs: `main`, or the only one.
-func::FuncOp entryOf(ModuleOp module) {
-  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
-    return main;
-  func::FuncOp only;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (only)
-      return {};
-    only = function;
-  }
-  return only;
-}
 
 ValueType valueType(mlir::Type type) {
   ValueType value;
@@ -185,8 +173,12 @@ ProgramReader::import(const frontends::ModelFile &model, const frontends::Import
 Status ProgramReader::complete(Read &read, const std::string &name) {
   if (failed(compiler::lowerChlo(*read.module)))
     return Error{complaint.empty() ? name + ": chlo cannot be lowered" : complaint};
+  return describe(read, name);
+}
+
+Status ProgramReader::describe(Read &read, const std::string &name) {
   ModuleOp module = *read.module;
-  func::FuncOp entry = entryOf(module);
+  func::FuncOp entry = compiler::entryOf(module);
   if (!entry)
     return Error{name + ": no function @main, and not just one function"};
   Program &program = read.program;

@@ -32,6 +32,9 @@ public:
   /// `name` stands in locations; the bytes may be text or bytecode.
   Result<std::unique_ptr<Read>> read(const std::string &bytes, const std::string &name);
 
+  /// Says of a module what its entry function takes and gives.
+  static Status describe(Read &read, const std::string &name);
+
   /// A model made into a program: its inputs come first in the program's arguments, its weights
   /// follow.
   struct ReadModel : Read {

@@ -49,6 +49,11 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
     fail(record, name(ErrorCode::Internal), "the Python worker handed no workload over");
     return record;
   }
+  if (handed.contains("model") && handed["model"].is_string())
+    return runExported(request, folders.front(), handed["model"].get<std::string>(),
+                       handed.value("expectation", ""), progress);
+  bool isUnjudged = false;
+  std::string unjudged;
   for (size_t i = 0; i < folders.size(); ++i) {
     std::string which =
         folders.size() > 1 ? fmt::format("graph {} of {}: ", i + 1, folders.size()) : "";
@@ -69,13 +74,43 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
     record.errorClass = one.errorClass;
     record.message = one.message.empty() ? "" : which + one.message;
     record.reproduction = one.reproduction.empty() ? "" : request.keep.folder;
-    if (one.outcome != Outcome::Passed)
+    if (one.outcome == Outcome::Unjudged) {
+      isUnjudged = true;
+      unjudged = record.message;
+    } else if (one.outcome != Outcome::Passed) {
+      isUnjudged = false;
       break;
+    }
   }
+  // One graph without a verdict leaves the model without one.
+  if (isUnjudged)
+    leaveUnjudged(record, unjudged);
   // Weights are large, and nobody comes for them again.
   std::error_code ignored;
   for (const std::string &folder : folders)
     std::filesystem::remove_all(folder, ignored);
+  return record;
+}
+
+TestRecord ProgramTest::runExported(const Request &request, const std::string &folder,
+                                    const std::string &file, const std::string &expectation,
+                                    Progress &progress) {
+  TestRecord record;
+  Request exported = request;
+  exported.item.file = file;
+  exported.item.part = 0;
+  exported.item.suite = kindOf(request.item).suite; // Judged as a model, not as a case of ONNX's own.
+  if (auto prepared = prepareModel(exported, progress, record)) {
+    prepared->workload.provenance.test = request.item.fullName();
+    prepared->workload.provenance.file = request.item.file;
+    if (!prepared->workload.expected.empty())
+      prepared->workload.provenance.expectation = expectation;
+    trials.serve(exported, progress, std::move(*prepared), record);
+  }
+  // Weights are large, and nobody comes for them again.
+  kept.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
   return record;
 }
 
@@ -118,13 +153,13 @@ std::optional<Prepared> ProgramTest::prepareProgram(const Request &request, Prog
     return {};
   }
   Prepared prepared{std::move(*read), workloadFor(request, "stablehlo"), budgetOf(request)};
-  Result<std::vector<Tensor>> inputs =
+  Result<TensorLists> inputs =
       inputsFor(prepared.program(), file, request.item.part, request.seed);
   if (!inputs) {
     fail(record, name(ErrorCode::InvalidArgument), inputs.message());
     return {};
   }
-  prepared.workload.inputs.push_back(std::move(*inputs));
+  prepared.workload.inputs = std::move(*inputs);
   prepared.workload.tolerances = {Comparators().tolerance()};
   if (Status taken = takeCompanion(prepared, file, request.item.part); !taken) {
     fail(record, name(ErrorCode::InvalidArgument), taken.message());
@@ -378,12 +413,12 @@ int runServe(const std::vector<std::string> &arguments) {
     const std::string &suite = request.item.suite;
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
+    if (kindOf(request.item).suite == "models") // Loaders of ONNX models are of the suite `onnx`.
+      return programs.runCaptured(request, progress);
     if (suite == "programs" || suite == "onnx" || suite == "pt2" || suite == "workloads")
       return programs.run(request, progress);
     if (suite == "opcases")
       return cases.run(request, progress);
-    if (kindOf(request.item).suite == "models")
-      return programs.runCaptured(request, progress);
     TestRecord record;
     record.outcome = Outcome::NotRun;
     record.message = "needs a worker for tests of the suite '" + suite + "'";

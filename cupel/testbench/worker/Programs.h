@@ -29,6 +29,10 @@ private:
                                        results::TestRecord &record);
   std::optional<Prepared> prepareSaved(const Request &request, const std::string &folder,
                                        Progress &progress, results::TestRecord &record);
+  /// A model that a loader exported into `folder`, with inputs and perhaps results as data.
+  results::TestRecord runExported(const Request &request, const std::string &folder,
+                                  const std::string &file, const std::string &expectation,
+                                  Progress &progress);
   Result<const frontends::ModelFile *> load(const std::string &file, const std::string &program,
                                             const std::string &shown);
 

@@ -110,8 +110,33 @@ TEST_F(Programs, ChunksByNumber) {
 TEST_F(Programs, WithoutExpectationItIsEvaluatedOnly) {
   write("double.mlir", kDouble);
   TestRecord record = run("double.mlir");
-  EXPECT_EQ(record.outcome, Outcome::Passed) << record.message;
+  EXPECT_EQ(record.outcome, Outcome::Unjudged) << record.message;
   EXPECT_EQ(record.notes.at("expectation"), "no expectation: evaluated only");
+}
+
+TEST_F(Programs, FilesBesideItTellReplicasApart) {
+  write("sum.mlir", R"(
+module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<3xf32>) -> tensor<3xf32>
+    return %0 : tensor<3xf32>
+  }
+})");
+  save("sum.inputs.safetensors", {{"0/0", floats({1, 2, 3})}, {"1/0", floats({10, 20, 30})}});
+  save("sum.expected.safetensors", {{"0", floats({11, 22, 33})}});
+  TestRecord record = run("sum.mlir");
+  EXPECT_EQ(record.outcome, Outcome::Passed) << record.message;
+  EXPECT_EQ(record.comparisons.size(), 2u);
+  save("sum.expected.safetensors", {{"0/0", floats({11, 22, 33})}, {"1/0", floats({11, -22, 33})}});
+  record = run("sum.mlir");
+  EXPECT_EQ(record.outcome, Outcome::Failed);
+  EXPECT_NE(record.message.find("output 1"), std::string::npos) << record.message;
+  save("sum.inputs.safetensors", {{"0/0", floats({1, 2, 3})}});
+  EXPECT_NE(run("sum.mlir").message.find("holds no tensor '1/0'"), std::string::npos);
 }
 
 TEST_F(Programs, FilesBesideIt) {

@@ -53,10 +53,8 @@ public:
   ReferenceExecutable(std::unique_ptr<reference::Plan> plan, uint32_t replicas, uint32_t partitions)
       : plan(std::move(plan)), replicas(replicas), partitions(partitions) {}
 
-  Result<std::vector<Tensor>> run(std::vector<Tensor> inputs, const Budget &budget) override {
-    TensorLists given;
-    given.push_back(std::move(inputs));
-    Result<TensorLists> results = runPlan(*plan, std::move(given), replicas, partitions, budget);
+  Result<std::vector<Tensor>> run(const TensorLists &inputs, const Budget &budget) override {
+    Result<TensorLists> results = runPlan(*plan, inputs, replicas, partitions, budget);
     if (!results)
       return results.error();
     std::vector<Tensor> outputs;

@@ -33,6 +33,9 @@ private:
   std::map<std::string, std::unique_ptr<Device>> devices;
 };
 
+/// Records that a test ran and that nothing says whether it is right, and why not.
+void leaveUnjudged(results::TestRecord &record, const std::string &why);
+
 /// Records that a test failed, and of what.
 void fail(results::TestRecord &record, std::string_view errorClass, const std::string &message);
 void fail(results::TestRecord &record, const Error &error);

@@ -29,6 +29,10 @@ from cupel.worker.model_output import StepOutput
 STAGES = {"import": "load", "model": "load", "inputs": "load", "golden": "reference", "capture": "frontend", "lower": "frontend", "save": "frontend"}
 
 
+# Frameworks whose loaders are run.
+SERVED = ("pytorch", "jax", "bounty_jax", "onnx")
+
+
 @dataclass
 class Request:
     """What a test of a model loader is; the JSON of the request has these names."""
@@ -49,6 +53,10 @@ class Request:
     tolerance: dict[str, Any] = field(default_factory=lambda: {"pcc": 0.99})
     arguments: dict[str, Any] = field(default_factory=dict)
     """Further arguments, passed where a signature names them (num_layers, seq_len, ...)."""
+    framework: str = ""
+    """pytorch, jax, onnx; empty: what the loader's folder is called."""
+    chips: int = 0
+    """How many the device has; 0: nobody knows."""
 
     @staticmethod
     def of(body: Mapping[str, Any]) -> Request:
@@ -162,6 +170,21 @@ class ModelTest:
 
     # --- load ----------------------------------------------------------------------------------------------------------------------------
 
+    def _open_loader(self) -> Any:
+        """The loader of the test's variant."""
+        import torch
+
+        request = self.request
+        torch.manual_seed(request.seed)
+        with self.steps.step("import", "loader_import", "the loader cannot be imported"):
+            loader_class = import_class(self.root, self.loader_file)
+            variant = choose_variant(loader_class, request.variant)
+            loader = instantiate(loader_class, variant, request.arguments)
+            self.facts["variant"] = "" if variant is None else str(getattr(variant, "value", variant))
+            info = loader_class.get_model_info(variant=variant)
+            self.facts["model_info"] = str(getattr(info, "name", ""))
+        return loader
+
     def _load(self) -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]]:
         """The loader, its model and the model's arguments."""
         import torch
@@ -175,14 +198,7 @@ class ModelTest:
         dtype = None if request.dtype in ("", "none") else getattr(torch, request.dtype, None)
         if request.dtype not in ("", "none") and not isinstance(dtype, torch.dtype):
             raise StepFailed("unsupported", f"there is no dtype '{request.dtype}'")
-        torch.manual_seed(request.seed)
-        with self.steps.step("import", "loader_import", "the loader cannot be imported"):
-            loader_class = import_class(self.root, self.loader_file)
-            variant = choose_variant(loader_class, request.variant)
-            loader = instantiate(loader_class, variant, request.arguments)
-            self.facts["variant"] = "" if variant is None else str(getattr(variant, "value", variant))
-            info = loader_class.get_model_info(variant=variant)
-            self.facts["model_info"] = str(getattr(info, "name", ""))
+        loader = self._open_loader()
         with self.steps.step("model", "loader_model", "load_model fails"):
             model = call_named(loader.load_model, dtype_override=dtype, **request.arguments)
             self.facts["class"] = type(model).__name__
@@ -279,29 +295,46 @@ def run(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dict[str
         request = Request.of(body)
     except (TypeError, ValueError) as error:
         return {"outcome": "not run", "error_class": "bad_request", "message": _one_line(error)}
-    return ModelTest(request, enter_stage).run()
+    return make_test(request, enter_stage).run()
+
+
+def make_test(request: Request, enter_stage: Callable[[str], None]) -> ModelTest:
+    """The test of the loader's framework; raises for one that nobody serves."""
+    framework = request.framework or Path(request.loader).resolve().parent.name
+    if framework in ("jax", "bounty_jax"):
+        from cupel.worker.jax_model import JaxTest
+
+        return JaxTest(request, enter_stage)
+    if framework == "onnx":
+        from cupel.worker.onnx_model import OnnxTest
+
+        return OnnxTest(request, enter_stage)
+    return ModelTest(request, enter_stage)
 
 
 def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dict[str, Any]:
     """Serves a test that the runner chose: the outcome where it ended here, else the workloads for the worker to run and judge."""
     framework = body.get("framework", "")
-    if framework != "pytorch":
+    if framework not in SERVED:
         return {"outcome": "not run", "message": f"needs a part of the Python worker for loaders of {framework}, which this version does not have"}
     folder = body["handover"]["folder"]  # The worker reads it next, and takes it away.
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     request = Request(loader=os.path.join(body.get("folder", ""), body["file"]), folder=folder, variant=body.get("variant", ""),
                       run_mode=body.get("run_mode", "inference"), parallelism=body.get("parallelism", "single_device"), seed=body.get("seed", 0),
-                      test=f"{body.get('suite', 'models')}::{body['id']}")
-    answer = ModelTest(request, enter_stage).run()
+                      test=f"{body.get('suite', 'models')}::{body['id']}", framework=framework, chips=body["handover"].get("chips", 0))
+    answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
-             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "step": answer.get("step")}
+             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"),
+             "step": answer.get("step"), "golden": facts.get("without golden")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],
               "peak_memory_bytes": answer["peak_memory_bytes"], "notes": {name: str(value) for name, value in notes.items() if value}}
     if capture:
         result |= {"outcome": "passed", "message": "", "handover": {"workloads": [one["folder"] for one in capture["workloads"]]}}
+        if "model" in capture["workloads"][0]:  # A file that the worker's frontend reads.
+            result["handover"] |= {"model": capture["workloads"][0]["model"], "expectation": capture["expectation"]}
     return result
 
 
@@ -314,6 +347,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--run-mode", default="inference", choices=["inference", "training"])
     parser.add_argument("--dtype", default="bfloat16", help="dtype_override; none: the loader decides")
     parser.add_argument("--batch-size", type=int)
+    parser.add_argument("--parallelism", default="single_device", choices=["single_device", "data_parallel", "tensor_parallel"])
+    parser.add_argument("--chips", type=int, default=0, help="of the device, for tests on several")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pcc", type=float, default=0.99, help="correlation that a device must reach")
     parser.add_argument("--argument", action="append", default=[], metavar="NAME=VALUE", help="passed where a signature names it; VALUE is JSON")
@@ -321,8 +356,9 @@ def main(arguments: list[str] | None = None) -> int:
     instructions.settle()
     extra = {name: json.loads(value) for name, _, value in (text.partition("=") for text in options.argument)}
     request = Request(loader=options.loader, folder=options.out, zoo=options.zoo, variant=options.variant, run_mode=options.run_mode, dtype=options.dtype,
-                      batch_size=options.batch_size, seed=options.seed, tolerance={"pcc": options.pcc}, arguments=extra)
-    answer = ModelTest(request, lambda stage: print(f"stage {stage}", file=sys.stderr)).run()
+                      batch_size=options.batch_size, seed=options.seed, tolerance={"pcc": options.pcc}, arguments=extra,
+                      parallelism=options.parallelism, chips=options.chips)
+    answer = make_test(request, lambda stage: print(f"stage {stage}", file=sys.stderr)).run()
     print(json.dumps(answer, indent=1))
     return 0 if "capture" in answer else 1
 

@@ -35,7 +35,9 @@ def _init_on_mesh(model: Any, mesh: Any, inputs_specs: Any, params_specs: Any) -
     import jax
     from jax.sharding import PartitionSpec
 
-    return jax.shard_map(model.init, mesh=mesh, in_specs=(PartitionSpec(), *inputs_specs), out_specs=params_specs, check_vma=False)
+    from cupel.worker.jax_calls import as_each_device
+
+    return jax.shard_map(as_each_device(model.init), mesh=mesh, in_specs=(PartitionSpec(), *inputs_specs), out_specs=params_specs, check_vma=False)
 
 
 def make_flax_linen_parameters_partition_specs_on_cpu(model: Any, cpu_mesh: Any, inputs_specs: Any, cpu_inputs: Any) -> Any:

@@ -1,0 +1,200 @@
+#include "cupel/compare/NoiseSums.h"
+
+#include "cupel/support/ThreadPool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace cupel;
+using namespace cupel::compare;
+
+namespace {
+
+// Even, so that both parts of a complex number are in one block.
+constexpr int64_t kBlockParts = 2048, kChunkParts = 32 * kBlockParts;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+/// One block of all tensors, as doubles.
+struct Values {
+  explicit Values(size_t sampleCount)
+      : actual(kBlockParts), expected(kBlockParts), low(kBlockParts),
+        samples(sampleCount, std::vector<double>(kBlockParts)) {}
+  std::vector<double> actual, expected, low;
+  std::vector<std::vector<double>> samples;
+};
+
+/// Calls `block(values, first, count, chunk number)` for all parts; what is left by number of chunk
+/// does not depend on the threads. Returns the number of chunks.
+template <typename F>
+void forBlocks(const ElementReader &actual, const ElementReader &expected,
+               std::span<const ElementReader> samples, int threads, F &&block) {
+  int64_t size = expected.size(), chunks = (size + kChunkParts - 1) / kChunkParts;
+  runPieces(chunks, threads > 0 ? threads : coreCount(), [&](int64_t chunk) {
+    Values values(samples.size());
+    int64_t end = std::min(size, (chunk + 1) * kChunkParts);
+    for (int64_t at = chunk * kChunkParts; at < end; at += kBlockParts) {
+      int64_t count = std::min(kBlockParts, end - at);
+      actual.read(at, count, values.actual.data(), values.low.data());
+      expected.read(at, count, values.expected.data(), values.low.data());
+      for (size_t s = 0; s < samples.size(); ++s)
+        samples[s].read(at, count, values.samples[s].data(), values.low.data());
+      block(values, at, count, chunk);
+    }
+  });
+}
+
+int64_t chunkCount(const ElementReader &reader) {
+  return (reader.size() + kChunkParts - 1) / kChunkParts;
+}
+
+/// Squares as a number and a power of two, so that neither large nor small magnitudes are lost.
+class SquareSum {
+public:
+  void add(double x) {
+    double magnitude = std::fabs(x);
+    if (magnitude < 0x1p-400 || magnitude > 0x1p400) {
+      if (magnitude != 0)
+        addExtreme(magnitude);
+      return;
+    }
+    usual += x * x;
+  }
+  void add(const SquareSum &other) {
+    usual += other.usual;
+    tiny += other.tiny;
+    huge += other.huge;
+  }
+  double rootMean(int64_t count) const {
+    if (count == 0)
+      return 0;
+    if (huge > 0)
+      return std::ldexp(std::sqrt(huge / double(count)), 600);
+    return usual > 0 ? std::sqrt(usual / double(count))
+                     : std::ldexp(std::sqrt(tiny / double(count)), -600);
+  }
+
+private:
+  void addExtreme(double magnitude) {
+    bool isHuge = magnitude > 1;
+    double scaled = std::ldexp(magnitude, isHuge ? -600 : 600);
+    (isHuge ? huge : tiny) += scaled * scaled;
+  }
+  double usual = 0, tiny = 0, huge = 0;
+};
+
+struct Sums {
+  SquareSum expected, error;
+  std::vector<SquareSum> noise; // by sample
+  int64_t count = 0;
+};
+
+} // namespace
+
+NoiseSizes compare::measureNoise(const ElementReader &actual, const ElementReader &expected,
+                                 std::span<const ElementReader> samples, int threads) {
+  std::vector<Sums> partial(chunkCount(expected));
+  for (Sums &sums : partial)
+    sums.noise.resize(samples.size());
+  forBlocks(actual, expected, samples, threads,
+            [&](const Values &v, int64_t, int64_t count, int64_t chunk) {
+              Sums &sums = partial[chunk];
+              for (int64_t i = 0; i < count; ++i) {
+                double e = v.expected[i], error = v.actual[i] - e;
+                if (!std::isfinite(e))
+                  continue;
+                ++sums.count;
+                sums.expected.add(e);
+                if (std::isfinite(error))
+                  sums.error.add(error);
+                for (size_t s = 0; s < samples.size(); ++s)
+                  if (double noise = v.samples[s][i] - e; std::isfinite(noise))
+                    sums.noise[s].add(noise);
+              }
+            });
+  Sums total;
+  total.noise.resize(samples.size());
+  for (const Sums &each : partial) {
+    total.expected.add(each.expected);
+    total.error.add(each.error);
+    total.count += each.count;
+    for (size_t s = 0; s < samples.size(); ++s)
+      total.noise[s].add(each.noise[s]);
+  }
+  NoiseSizes sizes{total.expected.rootMean(total.count), total.error.rootMean(total.count)};
+  for (const SquareSum &noise : total.noise)
+    sizes.noise = std::max(sizes.noise, noise.rootMean(total.count));
+  return sizes;
+}
+
+/// How far an element is off, 1 being its limit.
+static double ratioOf(double a, double e, const Values &v, int64_t i, const ElementLimits &limits) {
+  if (same(a, e))
+    return 0;
+  if (!std::isfinite(e) || !std::isfinite(a)) {
+    // Where a rounding decides whether there is a number at all, there may be one or not.
+    for (const std::vector<double> &sample : v.samples)
+      if (std::isfinite(sample[i]) != std::isfinite(e))
+        return 0;
+    return kInfinite;
+  }
+  double size = std::max(std::fabs(e), limits.size);
+  double noise = std::max(limits.noise, limits.noiseShare * size);
+  for (const std::vector<double> &sample : v.samples) {
+    double moved = std::fabs(sample[i] - e);
+    noise = std::max(noise, std::isfinite(moved) ? moved : std::fabs(e));
+  }
+  double limit = limits.factor * noise + limits.least * size + limits.smallest;
+  return limit > 0 ? std::fabs(a - e) / limit : kInfinite;
+}
+
+ElementsBeyond compare::findBeyond(const ElementReader &actual, const ElementReader &expected,
+                                   std::span<const ElementReader> samples,
+                                   const ElementLimits &limits, int threads) {
+  std::span<const int64_t> shape = expected.tensor().shape();
+  size_t rank = shape.size();
+  int parts = expected.parts();
+  std::vector<ElementsBeyond> partial(chunkCount(expected));
+  forBlocks(actual, expected, samples, threads,
+            [&](const Values &v, int64_t first, int64_t count, int64_t chunk) {
+              ElementsBeyond &found = partial[chunk];
+              int64_t last = -1; // the element counted last: a complex one counts once
+              for (int64_t i = 0; i < count; ++i) {
+                double ratio = ratioOf(v.actual[i], v.expected[i], v, i, limits);
+                if (ratio > found.ratio)
+                  found.ratio = ratio, found.position = first + i;
+                if (ratio <= 1)
+                  continue;
+                int64_t element = (first + i) / parts, rest = element;
+                found.count += element != last;
+                last = element;
+                if (found.low.empty()) {
+                  found.low.assign(rank, std::numeric_limits<int64_t>::max());
+                  found.high.assign(rank, -1);
+                }
+                for (size_t d = rank; d-- > 0; rest /= shape[d]) {
+                  found.low[d] = std::min(found.low[d], rest % shape[d]);
+                  found.high[d] = std::max(found.high[d], rest % shape[d]);
+                }
+              }
+            });
+  ElementsBeyond total;
+  for (const ElementsBeyond &each : partial) {
+    total.count += each.count;
+    if (each.ratio > total.ratio)
+      total.ratio = each.ratio, total.position = each.position;
+    if (each.count == 0)
+      continue;
+    if (total.low.empty()) {
+      total.low = each.low, total.high = each.high;
+      continue;
+    }
+    for (size_t d = 0; d < rank; ++d) {
+      total.low[d] = std::min(total.low[d], each.low[d]);
+      total.high[d] = std::max(total.high[d], each.high[d]);
+    }
+  }
+  return total;
+}

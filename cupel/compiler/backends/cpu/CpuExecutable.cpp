@@ -1,0 +1,44 @@
+#include "cupel/compiler/backends/cpu/CpuExecutable.h"
+
+#include "cupel/compiler/backends/Backend.h"
+#include "cupel/compiler/program/ProgramText.h"
+#include "cupel/reference/Grid.h"
+#include "cupel/runtime/CheckArguments.h"
+
+namespace cupel::compiler {
+
+using runtime::ProcessTensors;
+
+CpuExecutable::CpuExecutable(std::shared_ptr<DeviceProgram> given,
+                             mlir::OwningOpRef<mlir::ModuleOp> compiled,
+                             std::unique_ptr<LoadedProgram> loaded)
+    : program(std::move(given)), compiled(std::move(compiled)), loaded(std::move(loaded)) {}
+
+CpuExecutable::~CpuExecutable() {
+  loaded = nullptr; // It points into the module.
+  std::lock_guard lock(program->context->use);
+  compiled = nullptr;
+}
+
+Result<ProcessTensors> CpuExecutable::execute(ProcessTensors arguments,
+                                              const std::atomic<bool> *stop) const {
+  if (Status status = runtime::checkArguments(info(), arguments); !status)
+    return status.error();
+  reference::RunOptions options;
+  options.stop = stop;
+  reference::Run run(options);
+  reference::Grid grid(1, 1);
+  reference::GridProcess process{run, &grid};
+  Result<std::vector<tensor::Tensor>> results = loaded->run(process, std::move(arguments[0]));
+  if (!results)
+    return results.error();
+  ProcessTensors all;
+  all.push_back(std::move(*results));
+  return all;
+}
+
+std::string CpuExecutable::text() const { return programText(*program); }
+
+std::string CpuExecutable::serialize() const { return sourceForm(*program); }
+
+} // namespace cupel::compiler

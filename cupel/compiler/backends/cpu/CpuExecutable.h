@@ -1,0 +1,30 @@
+// A program that was compiled for the host's processor: its device program, loaded. Made by the cpu
+// backend; may be run from many threads at once.
+
+#pragma once
+
+#include "cupel/compiler/backends/cpu/LoadedProgram.h"
+#include "cupel/compiler/program/DeviceProgram.h"
+
+namespace cupel::compiler {
+
+class CpuExecutable final : public runtime::Executable {
+public:
+  /// `compiled` holds the device program and what it plans, in the program's context.
+  CpuExecutable(std::shared_ptr<DeviceProgram> program,
+                mlir::OwningOpRef<mlir::ModuleOp> compiled, std::unique_ptr<LoadedProgram> loaded);
+  ~CpuExecutable() override;
+
+  const runtime::ProgramInfo &info() const override { return program->info; }
+  Result<runtime::ProcessTensors> execute(runtime::ProcessTensors arguments,
+                                          const std::atomic<bool> *stop) const override;
+  std::string text() const override;
+  std::string serialize() const override;
+
+private:
+  std::shared_ptr<DeviceProgram> program;
+  mlir::OwningOpRef<mlir::ModuleOp> compiled;
+  std::unique_ptr<LoadedProgram> loaded;
+};
+
+} // namespace cupel::compiler

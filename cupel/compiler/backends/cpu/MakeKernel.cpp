@@ -1,0 +1,53 @@
+#include "cupel/compiler/backends/cpu/MakeKernel.h"
+
+#include "cupel/compiler/backends/cpu/CodeKernel.h"
+#include "cupel/compiler/backends/cpu/ProductKernel.h"
+
+#include <cstring>
+
+namespace cupel::compiler {
+
+using namespace mlir;
+
+namespace {
+
+class CopyKernel final : public Kernel {
+public:
+  explicit CopyKernel(std::vector<size_t> bytes) : bytes(std::move(bytes)) {}
+
+  Status run(LaunchContext &, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (bytes[i] != 0)
+        std::memcpy(writes[i], reads[i], bytes[i]);
+    return {};
+  }
+  std::string_view kind() const override { return "copy"; }
+
+private:
+  std::vector<size_t> bytes;
+};
+
+} // namespace
+
+Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions) {
+  Block &body = launch.getBody().front();
+  if (body.without_terminator().empty()) {
+    std::vector<size_t> bytes;
+    for (Type type : body.getArgumentTypes())
+      bytes.push_back(size_t(*dev::byteSizeOf(type)));
+    return KernelPointer(std::make_unique<CopyKernel>(std::move(bytes)));
+  }
+  Operation *op = &body.front();
+  Result<KernelPointer> kernel = Error{ErrorCode::Unsupported, "there is no kernel for it"};
+  if (isa<tir::MapOp, tir::RowOp, tir::ReduceOp>(op))
+    kernel = codeKernel(op);
+  else if (isa<tir::ProductOp, tir::ConvolutionOp>(op))
+    kernel = productKernel(launch);
+  // Anything else that goes wrong is no reason to compute it another way in silence.
+  if (kernel || kernel.error().code != ErrorCode::Unsupported)
+    return kernel;
+  return referenceKernel(launch, functions);
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,15 @@
+// Launches of products and convolutions on the kernels of cupel/kernels, with their epilogues as
+// machine code. Weights that are constants are packed when the program is loaded, weights that are
+// arguments once for each buffer. Used when a program is loaded.
+
+#pragma once
+
+#include "cupel/compiler/backends/cpu/Kernel.h"
+
+namespace cupel::compiler {
+
+/// A kernel for a launch of a product or convolution; refused with ErrorCode::Unsupported where
+/// there is none.
+Result<KernelPointer> productKernel(dev::LaunchOp launch);
+
+} // namespace cupel::compiler

@@ -1,0 +1,241 @@
+#include "cupel/compiler/codegen/Codegen.h"
+
+#include "cupel/compiler/codegen/Body.h"
+#include "cupel/compiler/codegen/Jit.h"
+#include "cupel/compiler/codegen/Plans.h"
+#include "cupel/support/Sha256.h"
+
+#include "llvm/IR/Verifier.h"
+
+#include <chrono>
+#include <mutex>
+
+namespace cupel::codegen {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// Views against the loops: a wrong one is a mistake of the caller's, not something unsupported.
+Status checkViews(ArrayRef<View> views, size_t dimensions, bool mayBePadded) {
+  for (const View &view : views) {
+    if (view.strides.size() != dimensions)
+      return Error{"a view has " + std::to_string(view.strides.size()) + " strides for " +
+                   std::to_string(dimensions) + " loops"};
+    if (!view.valid.empty() && (!mayBePadded || view.valid.size() != dimensions))
+      return Error{"a view has ranges where it may have none"};
+  }
+  return {};
+}
+
+Status checkSizes(ArrayRef<int64_t> sizes) {
+  // Products stay far from overflow, also times the size of an element.
+  double count = 1;
+  for (int64_t size : sizes) {
+    if (size < 0)
+      return Error{"a loop has a negative size"};
+    count *= static_cast<double>(std::max<int64_t>(1, size));
+  }
+  if (count > 0x1p56)
+    return Error{ErrorCode::Unsupported, "no code is made for loops over 2^56 elements and more"};
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Texts that kernels go by
+//===----------------------------------------------------------------------===//
+
+std::string keyOf(const Target &target) {
+  return target.triple + "|" + target.cpu + "|" + target.features + "|" +
+         std::to_string(target.lanes) + "|";
+}
+std::string keyOf(ArrayRef<int64_t> sizes) {
+  std::string key = "[";
+  for (int64_t size : sizes)
+    key += std::to_string(size) + ",";
+  return key + "]";
+}
+std::string keyOf(ArrayRef<View> views) {
+  std::string key;
+  for (const View &view : views) {
+    key += std::string(tensor::info(view.type).name) + "+" + std::to_string(view.offset) +
+           keyOf(view.strides);
+    for (ValidRange range : view.valid)
+      key += std::to_string(range.begin) + ":" + std::to_string(range.end) + ",";
+    key += view.valid.empty() ? ";" : "=" + std::to_string(view.padding) + ";";
+  }
+  return key + "|";
+}
+
+//===----------------------------------------------------------------------===//
+// Code by its text
+//===----------------------------------------------------------------------===//
+
+/// What has been made and is kept: code of equal texts is the same code.
+class Library {
+public:
+  static Library &get() {
+    static Library library;
+    return library;
+  }
+
+  Result<std::shared_ptr<const Code>> find(const std::string &key, const Target &target,
+                                           llvm::function_ref<void(Emitter &)> emit) {
+    {
+      std::lock_guard lock(mutex);
+      if (auto found = codes.find(key); found != codes.end()) {
+        ++counts.sharedInMemory;
+        return found->second;
+      }
+    }
+    auto begin = std::chrono::steady_clock::now();
+    llvm::LLVMContext context;
+    llvm::Module module("kernel", context);
+    Emitter e(module, target);
+    emit(e);
+    std::string wrong;
+    llvm::raw_string_ostream os(wrong);
+    if (llvm::verifyModule(module, &os))
+      return Error{"generated code is not valid: " + wrong};
+    Result<std::string> object = compileObject(module, target);
+    if (!object)
+      return object.error();
+    auto code = Code::link(*object);
+    if (!code)
+      return code;
+    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    std::lock_guard lock(mutex);
+    ++counts.compiled;
+    counts.seconds += elapsed.count();
+    if (codes.size() >= kMost)
+      std::erase_if(codes, [](const auto &entry) { return entry.second.use_count() == 1; });
+    // Another thread may have been faster; all take the first.
+    return codes.try_emplace(key, *code).first->second;
+  }
+
+  CodegenStatistics statistics() {
+    std::lock_guard lock(mutex);
+    return counts;
+  }
+
+private:
+  static constexpr size_t kMost = 1024; ///< From here on, what nobody uses is dropped.
+  std::mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<const Code>> codes;
+  CodegenStatistics counts;
+};
+
+Result<CompiledKernel> make(KernelPlan plan, const std::string &text, const Target &target) {
+  auto code = Library::get().find(sha256(keyOf(target) + text), target, plan.emit);
+  if (!code)
+    return code.error();
+  CompiledKernel kernel{std::move(plan.stages), plan.scratchBytes, plan.workspaceBytes, *code};
+  for (size_t i = 0; i < kernel.stages.size(); ++i) {
+    void *function = (*code)->function("stage" + std::to_string(i));
+    if (!function)
+      return Error{"generated code has no function for stage " + std::to_string(i)};
+    kernel.stages[i].function = reinterpret_cast<KernelFunction>(function);
+  }
+  return kernel;
+}
+
+} // namespace
+
+Status supports(const MapKernel &kernel) {
+  if (Status status = checkSizes(kernel.sizes); !status)
+    return status;
+  if (Status status = checkViews(kernel.inputs, kernel.sizes.size(), true); !status)
+    return status;
+  if (Status status = checkViews(kernel.outputs, kernel.sizes.size(), false); !status)
+    return status;
+  if (kernel.outputs.empty())
+    return Error{"a map has no output"};
+  return checkMapBody(*kernel.body, kernel.inputs, kernel.outputs);
+}
+
+Result<CompiledKernel> compile(const MapKernel &kernel, const Target &target) {
+  if (Status status = supports(kernel); !status)
+    return status.error();
+  std::string text = "map|" + keyOf(kernel.sizes) + keyOf(kernel.inputs) + keyOf(kernel.outputs) +
+                     describe(*kernel.body);
+  return make(planMap(kernel, target), text, target);
+}
+
+Status supports(const RowKernel &kernel) {
+  if (Status status = checkSizes(kernel.outer); !status)
+    return status;
+  if (Status status = checkSizes(kernel.length); !status)
+    return status;
+  size_t dimensions = kernel.outer.size() + 1;
+  if (Status status = checkViews(kernel.inputs, dimensions, true); !status)
+    return status;
+  if (Status status = checkViews(kernel.outputs, dimensions, false); !status)
+    return status;
+  return checkRowBody(*kernel.body, kernel.length, kernel.inputs, kernel.outputs);
+}
+
+Result<CompiledKernel> compile(const RowKernel &kernel, const Target &target) {
+  if (Status status = supports(kernel); !status)
+    return status.error();
+  std::string text = "rows|" + keyOf(kernel.outer) + std::to_string(kernel.length) + "|" +
+                     keyOf(kernel.inputs) + keyOf(kernel.outputs) + describe(*kernel.body);
+  return make(planRows(kernel, target), text, target);
+}
+
+Status supports(const Reduction &kernel) {
+  if (Status status = checkSizes(kernel.sizes); !status)
+    return status;
+  if (kernel.reduced.size() != kernel.sizes.size())
+    return Error{"a reduction does not say of each loop whether it is reduced"};
+  if (Status status = checkViews(kernel.inputs, kernel.sizes.size(), true); !status)
+    return status;
+  if (Status status = checkViews(kernel.output, kernel.sizes.size(), false); !status)
+    return status;
+  for (size_t d = 0; d < kernel.sizes.size(); ++d)
+    if (kernel.reduced[d] && kernel.output.strides[d] != 0)
+      return Error{"the output of a reduction has a stride along what is reduced"};
+  if (!isDefinedOn(kernel.combiner, kernel.output.type))
+    return Error{ErrorCode::Unsupported, "no code is made for a bitwise reduction of " +
+                                             std::string(tensor::info(kernel.output.type).name)};
+  return checkMapBody(*kernel.body, kernel.inputs, kernel.output);
+}
+
+Result<CompiledKernel> compile(const Reduction &kernel, const Target &target) {
+  if (Status status = supports(kernel); !status)
+    return status.error();
+  std::string text = "reduction|" + keyOf(kernel.sizes);
+  for (bool reduced : kernel.reduced)
+    text += reduced ? "r" : "k";
+  text += std::to_string(static_cast<int>(kernel.combiner)) + "|" + std::to_string(kernel.initial) +
+          "|" + keyOf(kernel.inputs) + keyOf(kernel.output) + describe(*kernel.body);
+  return make(planReduction(kernel, target), text, target);
+}
+
+Status supports(const BlockMap &kernel) {
+  if (Status status = checkViews(kernel.operands, 2, false); !status)
+    return status;
+  View block;
+  block.strides = {0, 1};
+  std::vector<View> inputs{block};
+  inputs.insert(inputs.end(), kernel.operands.begin(), kernel.operands.end());
+  return checkMapBody(*kernel.body, inputs, block);
+}
+
+Result<CompiledBlockMap> compile(const BlockMap &kernel, const Target &target) {
+  if (Status status = supports(kernel); !status)
+    return status.error();
+  std::string text = "block|" + keyOf(kernel.operands) + describe(*kernel.body);
+  auto code = Library::get().find(sha256(keyOf(target) + text), target,
+                                  [&](Emitter &e) { emitBlockMap(e, kernel); });
+  if (!code)
+    return code.error();
+  void *function = (*code)->function("block");
+  if (!function)
+    return Error{"generated code has no function for a block"};
+  return CompiledBlockMap{reinterpret_cast<BlockFunction>(function), *code};
+}
+
+CodegenStatistics statistics() { return Library::get().statistics(); }
+
+} // namespace cupel::codegen

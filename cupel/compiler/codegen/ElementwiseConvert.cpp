@@ -1,0 +1,97 @@
+// Conversions between element types, and reduce_precision.
+
+#include "cupel/compiler/codegen/Elementwise.h"
+
+namespace cupel::codegen {
+namespace {
+
+bool isSigned(DType type) { return tensor::info(type).kind == tensor::Kind::Signed; }
+
+/// An integer as f64 that rounds to any narrow float as the integer does: exact below 2^53; above,
+/// what is lost leaves a bit, so that no tie appears.
+V asDouble(Emitter &e, DType from, V value) {
+  llvm::Type *wide = e.vectorOf(e.getDoubleTy());
+  if (tensor::info(from).bits <= 32)
+    return isSigned(from) ? e.CreateSIToFP(value, wide) : e.CreateUIToFP(value, wide);
+  llvm::Type *t = value->getType();
+  V isNegative = isSigned(from) ? e.CreateICmpSLT(value, e.integer(t, 0))
+                                : llvm::Constant::getNullValue(e.vectorOf(e.getInt1Ty()));
+  V magnitude = e.CreateSelect(isNegative, e.CreateNeg(value), value);
+  V lost = e.CreateICmpNE(e.CreateAnd(magnitude, e.integer(t, 0xfff)), e.integer(t, 0));
+  V sticky = e.CreateSelect(lost, e.integer(t, 0x800), e.integer(t, 0));
+  V shortened = e.CreateOr(e.CreateAnd(magnitude, e.integer(t, ~uint64_t{0xfff})), sticky);
+  V isLarge = e.CreateICmpUGE(magnitude, e.integer(t, uint64_t{1} << 53));
+  V result = e.CreateUIToFP(e.CreateSelect(isLarge, shortened, magnitude), wide);
+  return e.CreateSelect(isNegative, e.CreateFNeg(result), result);
+}
+
+V toFloat(Emitter &e, DType from, DType to, V value) {
+  llvm::Type *type = e.vectorOf(e.computeType(to));
+  if (from == DType::I1)
+    return e.CreateUIToFP(value, type);
+  bool isNarrow = to == DType::F16 || to == DType::BF16;
+  if (tensor::isFloat(from)) {
+    if (from == DType::F64)
+      return isNarrow ? e.narrowDouble(to, value) : e.CreateFPTrunc(value, type);
+    return to == DType::F64 ? e.CreateFPExt(value, type) : e.roundTo(to, value);
+  }
+  if (isNarrow)
+    return e.narrowDouble(to, asDouble(e, from, value));
+  return isSigned(from) ? e.CreateSIToFP(value, type) : e.CreateUIToFP(value, type);
+}
+
+} // namespace
+
+V emitConvert(Emitter &e, DType from, DType to, V value) {
+  if (from == to)
+    return value;
+  if (tensor::isFloat(to))
+    return toFloat(e, from, to, value);
+  llvm::Type *type = e.vectorOf(e.computeType(to));
+  if (tensor::isFloat(from)) {
+    if (to == DType::I1) // NaN is not zero.
+      return e.CreateFCmpUNE(value, e.number(value->getType(), 0));
+    // Toward zero, into the range; NaN gives 0.
+    auto id = isSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return e.CreateIntrinsic(id, {type, value->getType()}, {value});
+  }
+  if (to == DType::I1)
+    return e.CreateICmpNE(value, e.integer(value->getType(), 0));
+  return isSigned(from) ? e.CreateSExtOrTrunc(value, type) : e.CreateZExtOrTrunc(value, type);
+}
+
+V emitReducePrecision(Emitter &e, V value, int exponentBits, int mantissaBits) {
+  bool isDouble = value->getType()->getScalarType()->isDoubleTy();
+  int mantissa = isDouble ? 52 : 23, exponent = isDouble ? 11 : 8;
+  int bias = (1 << (exponent - 1)) - 1;
+  V bits = e.asBits(value);
+  llvm::Type *t = bits->getType();
+  auto c = [&](uint64_t pattern) { return e.integer(t, pattern); };
+  uint64_t signBit = uint64_t{1} << (isDouble ? 63 : 31);
+  uint64_t infinity = ((uint64_t{1} << exponent) - 1) << mantissa;
+  V sign = e.CreateAnd(bits, c(signBit));
+  V magnitude = e.CreateAnd(bits, c(signBit - 1));
+  V rounded = magnitude;
+  if (mantissaBits < mantissa) {
+    int shift = mantissa - mantissaBits;
+    V odd = e.CreateAnd(e.CreateLShr(magnitude, c(shift)), c(1));
+    V half = e.CreateAdd(odd, c((uint64_t{1} << (shift - 1)) - 1));
+    rounded = e.CreateAnd(e.CreateAdd(magnitude, half), c(~((uint64_t{1} << shift) - 1)));
+  }
+  if (exponentBits < exponent) {
+    int largest = (1 << (exponentBits - 1)) - 1;
+    V power = e.CreateLShr(rounded, c(mantissa)); // with bias
+    V isTooLarge = e.CreateICmpSGT(power, c(static_cast<uint64_t>(largest + bias)));
+    V isTooSmall = e.CreateICmpSLT(power, c(static_cast<uint64_t>(1 - largest + bias)));
+    rounded = e.CreateSelect(isTooSmall, c(0), rounded);
+    rounded = e.CreateSelect(isTooLarge, c(infinity), rounded);
+  }
+  V result = e.asFloat(e.CreateOr(sign, rounded), value->getType());
+  // Without a mantissa there is no NaN; infinities stay.
+  V ofNan = mantissaBits ? value : e.asFloat(e.CreateOr(sign, c(infinity)), value->getType());
+  V isSpecial = e.CreateICmpUGE(magnitude, c(infinity));
+  V special = e.CreateSelect(e.CreateICmpUGT(magnitude, c(infinity)), ofNan, value);
+  return e.CreateSelect(isSpecial, special, result);
+}
+
+} // namespace cupel::codegen

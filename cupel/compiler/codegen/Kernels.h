@@ -1,0 +1,85 @@
+// What machine code is made of: a body of StableHLO operations, the loops around it, and views that
+// say how each operand lies in memory. The CPU backend fills these in and hands them to Codegen.h.
+// Plain values: nothing here owns memory or knows how code is made; bodies belong to the caller.
+
+#pragma once
+
+#include "cupel/tensor/DType.h"
+
+#include "mlir/IR/Block.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace cupel::codegen {
+
+/// Loop indices in [begin, end) are in memory; outside lies padding.
+struct ValidRange {
+  int64_t begin = 0, end = 0;
+  bool operator==(const ValidRange &) const = default;
+};
+
+/// How an operand is reached from loop indices: element `offset + sum(index[d] * strides[d])` of
+/// its buffer. A stride of 0 repeats (broadcast), a negative one runs backwards. Only loop indices
+/// within all ranges of `valid` touch memory.
+struct View {
+  tensor::DType type = tensor::DType::F32;
+  int64_t offset = 0;
+  std::vector<int64_t> strides; ///< In elements, one a loop dimension.
+  std::vector<ValidRange> valid; ///< One a loop dimension, or empty: no padding. Inputs only.
+  uint64_t padding = 0; ///< The stored bits of the element outside, in the low bits.
+
+  static View contiguous(tensor::DType type, const std::vector<int64_t> &sizes) {
+    View view;
+    view.type = type;
+    view.strides.resize(sizes.size());
+    int64_t stride = 1;
+    for (size_t d = sizes.size(); d-- > 0; stride *= sizes[d])
+      view.strides[d] = stride;
+    return view;
+  }
+};
+
+/// For every index: outputs = body(inputs). The body works on 0-d tensors; its arguments are the
+/// inputs, its terminator's operands the outputs. An output may lie on an input if both views are
+/// the same; other overlaps are the caller's mistake.
+struct MapKernel {
+  std::vector<int64_t> sizes;
+  std::vector<View> inputs, outputs;
+  mlir::Block *body = nullptr;
+};
+
+/// For every outer index one row: outputs = body(inputs). Arguments and results of the body are
+/// rows (`tensor<LENGTHxT>`) or scalars of the row (`tensor<T>`); views have a stride for each outer
+/// dimension and, last, one for the row (0 for scalars). Overlaps as for maps.
+struct RowKernel {
+  std::vector<int64_t> outer;
+  int64_t length = 0;
+  std::vector<View> inputs, outputs;
+  mlir::Block *body = nullptr;
+};
+
+enum class Combiner : uint8_t { Add, Multiply, Maximum, Minimum, And, Or, Xor };
+
+/// Reduces the loop dimensions marked in `reduced`: output = combine(initial, body(inputs) over
+/// them). The body is a map's body with one result; the output's view has stride 0 along reduced
+/// dimensions and may not overlap the inputs.
+struct Reduction {
+  std::vector<int64_t> sizes;
+  std::vector<bool> reduced;
+  std::vector<View> inputs;
+  View output;
+  Combiner combiner = Combiner::Add;
+  uint64_t initial = 0; ///< Stored bits of an element of the output's type.
+  mlir::Block *body = nullptr;
+};
+
+/// An epilogue: each element of a block of a row-major f32 result becomes body(element, operands)
+/// in place. The body is a map's body whose first argument is the element; views of the operands have
+/// two strides, along rows and along columns of the whole result.
+struct BlockMap {
+  std::vector<View> operands;
+  mlir::Block *body = nullptr;
+};
+
+} // namespace cupel::codegen

@@ -1,0 +1,328 @@
+#include "cupel/compiler/codegen/Loops.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cupel::codegen {
+
+//===----------------------------------------------------------------------===//
+// Loop nests
+//===----------------------------------------------------------------------===//
+
+namespace {
+bool hasRange(const View &view, size_t d, int64_t size) {
+  return !view.valid.empty() && (view.valid[d].begin > 0 || view.valid[d].end < size);
+}
+} // namespace
+
+int64_t LoopNest::count() const {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    count *= size;
+  return count;
+}
+
+void LoopNest::dropUnits() {
+  for (View &view : views) {
+    bool isPadded = false;
+    for (size_t d = 0; d < sizes.size(); ++d)
+      isPadded |= hasRange(view, d, sizes[d]);
+    if (!isPadded)
+      view.valid.clear();
+  }
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] != 1 ||
+        std::ranges::any_of(views, [&](const View &view) { return hasRange(view, d, 1); }))
+      continue;
+    sizes.erase(sizes.begin() + static_cast<ptrdiff_t>(d));
+    for (View &view : views) {
+      view.strides.erase(view.strides.begin() + static_cast<ptrdiff_t>(d));
+      if (!view.valid.empty())
+        view.valid.erase(view.valid.begin() + static_cast<ptrdiff_t>(d));
+    }
+  }
+}
+
+void LoopNest::sort(size_t leading) {
+  std::vector<size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::vector<int64_t> key = views[leading].strides;
+  std::ranges::sort(order, [&](size_t a, size_t b) {
+    int64_t left = std::abs(key[a]), right = std::abs(key[b]);
+    return left != right ? left > right : a < b;
+  });
+  auto apply = [&](auto &values) {
+    auto old = values;
+    for (size_t d = 0; d < order.size(); ++d)
+      values[d] = old[order[d]];
+  };
+  apply(sizes);
+  for (View &view : views) {
+    apply(view.strides);
+    if (!view.valid.empty())
+      apply(view.valid);
+  }
+}
+
+void LoopNest::merge(size_t first, size_t last) {
+  for (size_t d = last; d-- > first + 1;) {
+    bool fits = std::ranges::all_of(views, [&](const View &view) {
+      return view.strides[d - 1] == view.strides[d] * sizes[d] && !hasRange(view, d, sizes[d]) &&
+             !hasRange(view, d - 1, sizes[d - 1]);
+    });
+    if (!fits)
+      continue;
+    sizes[d - 1] *= sizes[d];
+    sizes.erase(sizes.begin() + static_cast<ptrdiff_t>(d));
+    for (View &view : views) {
+      view.strides[d - 1] = view.strides[d];
+      view.strides.erase(view.strides.begin() + static_cast<ptrdiff_t>(d));
+      if (!view.valid.empty()) {
+        view.valid[d - 1] = {0, sizes[d - 1]};
+        view.valid.erase(view.valid.begin() + static_cast<ptrdiff_t>(d));
+      }
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+SmallVector<V> unflatten(Emitter &e, ArrayRef<int64_t> sizes, V flat) {
+  SmallVector<V> indices(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0;) {
+    // Numbers are never negative: unsigned division by a constant is cheaper.
+    indices[d] = d == 0 ? flat : e.CreateURem(flat, e.i64(sizes[d]));
+    if (d > 0)
+      flat = e.CreateUDiv(flat, e.i64(sizes[d]));
+  }
+  return indices;
+}
+
+RowAccess rowAccess(Emitter &e, const View &view, V buffer, ArrayRef<V> outer) {
+  RowAccess access{&view};
+  V offset = e.i64(view.offset);
+  V isValid = nullptr;
+  for (size_t d = 0; d < outer.size(); ++d) {
+    if (view.strides[d])
+      offset = e.CreateAdd(offset, e.CreateMul(outer[d], e.i64(view.strides[d])));
+    if (view.valid.empty())
+      continue;
+    V above = e.CreateICmpSGE(outer[d], e.i64(view.valid[d].begin));
+    V within = e.CreateAnd(above, e.CreateICmpSLT(outer[d], e.i64(view.valid[d].end)));
+    isValid = isValid ? e.CreateAnd(isValid, within) : within;
+  }
+  bool hasRow = view.strides.size() > outer.size();
+  access.stride = hasRow ? view.strides[outer.size()] : 0;
+  // Not "in bounds": index 0 of a padded row may lie before the buffer.
+  access.base = e.CreateGEP(e.storageType(view.type), buffer, offset);
+  if (!view.valid.empty()) {
+    V from = hasRow ? e.i64(view.valid[outer.size()].begin) : e.i64(0);
+    V to = hasRow ? e.i64(view.valid[outer.size()].end) : e.i64(1);
+    access.from = from;
+    access.to = isValid ? e.CreateSelect(isValid, to, e.i64(0)) : to;
+  }
+  return access;
+}
+
+bool isScalarAlongRow(const View &view, size_t outer) {
+  if (view.strides.size() <= outer)
+    return true;
+  return view.strides[outer] == 0 && view.valid.empty();
+}
+
+V loadScalar(Emitter &e, const RowAccess &access) {
+  llvm::Type *type = e.storageType(access.view->type);
+  V stored;
+  if (access.from) {
+    V isThere = e.CreateICmpSLT(access.from, access.to);
+    V padding = e.CreateExtractElement(e.storedSplat(access.view->type, access.view->padding),
+                                       uint64_t{0});
+    stored = e.branch(
+        isThere, [&] { return SmallVector<V>{e.CreateLoad(type, access.base)}; },
+        [&] { return SmallVector<V>{padding}; })[0];
+  } else {
+    stored = e.CreateLoad(type, access.base);
+  }
+  return e.toCompute(access.view->type, e.splat(stored));
+}
+
+namespace {
+
+int64_t bytesOf(const RowAccess &row) { return tensor::info(row.view->type).bytes; }
+llvm::Align alignOf(const RowAccess &row) {
+  return llvm::Align(static_cast<uint64_t>(bytesOf(row)));
+}
+
+V addressOf(Emitter &e, const RowAccess &row, V index) {
+  return e.CreateGEP(e.storageType(row.view->type), row.base,
+                     row.stride == 1 ? index : e.CreateMul(index, e.i64(row.stride)));
+}
+
+V reversed(Emitter &e, V vector) {
+  SmallVector<int> order;
+  for (unsigned lane = 0; lane < e.lanes; ++lane)
+    order.push_back(static_cast<int>(e.lanes - 1 - lane));
+  return e.CreateShuffleVector(vector, order);
+}
+
+/// All lanes exist.
+V loadWhole(Emitter &e, const RowAccess &row, V i) {
+  llvm::Type *element = e.storageType(row.view->type), *vector = e.vectorOf(element);
+  if (row.stride == 1)
+    return e.CreateAlignedLoad(vector, addressOf(e, row, i), alignOf(row));
+  if (row.stride == -1) {
+    V last = addressOf(e, row, e.CreateAdd(i, e.i64(e.lanes - 1)));
+    return reversed(e, e.CreateAlignedLoad(vector, last, alignOf(row)));
+  }
+  if (row.stride == 0)
+    return e.splat(e.CreateLoad(element, row.base));
+  V first = addressOf(e, row, i);
+  V result = llvm::PoisonValue::get(vector);
+  for (unsigned lane = 0; lane < e.lanes; ++lane) {
+    V address = e.CreateGEP(element, first, e.i64(row.stride * lane));
+    result = e.CreateInsertElement(result, e.CreateLoad(element, address), uint64_t{lane});
+  }
+  return result;
+}
+
+/// Lane numbers in [0, lanes] of a row index.
+V laneOf(Emitter &e, V index, V i) {
+  V lane = e.CreateSub(index, i);
+  return e.max64(e.i64(0), e.min64(e.i64(e.lanes), lane));
+}
+
+bool hasMaskedMoves(Emitter &e, const RowAccess &row) {
+  return row.stride == 1 && e.target.maskedBytes && bytesOf(row) >= e.target.maskedBytes;
+}
+
+V maskOf(Emitter &e, V from, V to) {
+  V numbers = e.laneNumbers(e.getInt32Ty());
+  V below = e.CreateICmpSLT(numbers, e.splat(e.CreateTrunc(to, e.getInt32Ty())));
+  if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(from); constant && constant->isZero())
+    return below;
+  V first = e.splat(e.CreateTrunc(from, e.getInt32Ty()));
+  return e.CreateAnd(below, e.CreateICmpSGE(numbers, first));
+}
+
+/// Lanes [from, to) exist, the others are `rest`.
+V loadPart(Emitter &e, const RowAccess &row, V i, V from, V to, V rest) {
+  llvm::Type *element = e.storageType(row.view->type), *vector = e.vectorOf(element);
+  if (hasMaskedMoves(e, row))
+    return e.CreateMaskedLoad(vector, addressOf(e, row, i), alignOf(row), maskOf(e, from, to),
+                              rest);
+  V memory = e.frameVector(element);
+  e.CreateStore(rest, memory);
+  e.loop(from, to, 1, [&](V lane) {
+    V value = e.CreateLoad(element, addressOf(e, row, e.CreateAdd(i, lane)));
+    e.CreateStore(value, e.at(memory, element, lane));
+  });
+  return e.CreateLoad(vector, memory);
+}
+
+void storeWhole(Emitter &e, const RowAccess &row, V stored, V i) {
+  if (row.stride == 1 || row.stride == -1) {
+    V at = row.stride == 1 ? i : e.CreateAdd(i, e.i64(e.lanes - 1));
+    e.CreateAlignedStore(row.stride == 1 ? stored : reversed(e, stored), addressOf(e, row, at),
+                         alignOf(row));
+    return;
+  }
+  V first = addressOf(e, row, i);
+  llvm::Type *element = e.storageType(row.view->type);
+  for (unsigned lane = 0; lane < e.lanes; ++lane)
+    e.CreateStore(e.CreateExtractElement(stored, uint64_t{lane}),
+                  e.CreateGEP(element, first, e.i64(row.stride * lane)));
+}
+
+void storePart(Emitter &e, const RowAccess &row, V stored, V i, V count) {
+  if (hasMaskedMoves(e, row)) {
+    e.CreateMaskedStore(stored, addressOf(e, row, i), alignOf(row), maskOf(e, e.i64(0), count));
+    return;
+  }
+  llvm::Type *element = e.storageType(row.view->type);
+  V memory = e.frameVector(element);
+  e.CreateStore(stored, memory);
+  e.loop(e.i64(0), count, 1, [&](V lane) {
+    V value = e.CreateLoad(element, e.at(memory, element, lane));
+    e.CreateStore(value, addressOf(e, row, e.CreateAdd(i, lane)));
+  });
+}
+
+V isWhole(Emitter &e, V i, V end) {
+  return e.CreateICmpSLE(e.CreateAdd(i, e.i64(e.lanes)), end);
+}
+
+} // namespace
+
+SmallVector<V> loadVectors(Emitter &e, ArrayRef<RowAccess> rows, V i, V end, bool whole) {
+  SmallVector<V> stored(rows.size());
+  SmallVector<size_t> plain, padded;
+  for (size_t k = 0; k < rows.size(); ++k)
+    (rows[k].from ? padded : plain).push_back(k);
+  auto loadAll = [&] {
+    SmallVector<V> loaded;
+    for (size_t k : plain)
+      loaded.push_back(loadWhole(e, rows[k], i));
+    return loaded;
+  };
+  SmallVector<V> loaded;
+  if (!plain.empty())
+    loaded = whole ? loadAll() : e.branch(isWhole(e, i, end), loadAll, [&] {
+      SmallVector<V> parts;
+      V count = e.CreateSub(end, i);
+      for (size_t k : plain) {
+        V zeros = e.storedSplat(rows[k].view->type, 0);
+        parts.push_back(loadPart(e, rows[k], i, e.i64(0), count, zeros));
+      }
+      return parts;
+    });
+  for (size_t n = 0; n < plain.size(); ++n)
+    stored[plain[n]] = loaded[n];
+  for (size_t k : padded) {
+    const RowAccess &row = rows[k];
+    V to = e.min64(row.to, end);
+    V rest = e.storedSplat(row.view->type, row.view->padding);
+    V isInside = e.CreateAnd(e.CreateICmpSGE(i, row.from), isWhole(e, i, to));
+    stored[k] = e.branch(
+        isInside, [&] { return SmallVector<V>{loadWhole(e, row, i)}; },
+        [&] {
+          V from = laneOf(e, row.from, i);
+          return SmallVector<V>{loadPart(e, row, i, from, laneOf(e, to, i), rest)};
+        })[0];
+  }
+  for (size_t k = 0; k < rows.size(); ++k)
+    stored[k] = e.toCompute(rows[k].view->type, stored[k]);
+  return stored;
+}
+
+void storeVectors(Emitter &e, ArrayRef<RowAccess> rows, ArrayRef<V> values, V i, V end,
+                  bool whole) {
+  if (rows.empty())
+    return;
+  SmallVector<V> stored;
+  for (auto [row, value] : llvm::zip(rows, values))
+    stored.push_back(e.toStorage(row.view->type, value));
+  auto storeAll = [&] {
+    for (auto [row, value] : llvm::zip(rows, stored))
+      storeWhole(e, row, value, i);
+    return SmallVector<V>();
+  };
+  if (whole) {
+    storeAll();
+    return;
+  }
+  e.branch(isWhole(e, i, end), storeAll, [&] {
+    V count = e.CreateSub(end, i);
+    for (auto [row, value] : llvm::zip(rows, stored))
+      storePart(e, row, value, i, count);
+    return SmallVector<V>();
+  });
+}
+
+void storeScalar(Emitter &e, const RowAccess &access, V value) {
+  V stored = e.toStorage(access.view->type, value);
+  e.CreateStore(e.CreateExtractElement(stored, uint64_t{0}), access.base);
+}
+
+} // namespace cupel::codegen

@@ -1,0 +1,286 @@
+// Rows: several passes over one row at a time, a new one behind each reduction that the next values
+// wait for. What is cheap is computed again in later passes, what is not is kept in scratch memory.
+// All rows that go out are written in the last pass, so that they may lie on rows that come in.
+
+#include "cupel/compiler/codegen/Body.h"
+#include "cupel/compiler/codegen/Loops.h"
+#include "cupel/compiler/codegen/Plans.h"
+
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace cupel::codegen {
+namespace {
+
+/// Values are kept from pass to pass if computing them again costs more (costOf).
+constexpr int kCheap = 4;
+
+bool isRow(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType()).getRank() == 1;
+}
+
+struct RowPlan {
+  RowKernel kernel;
+  unsigned lanes;
+
+  /// The pass before which a value is there (scalars) or in which it can first be computed (rows).
+  llvm::DenseMap<mlir::Value, unsigned> levels;
+  /// The same in all lanes: scalars, and rows of nothing but scalars.
+  llvm::DenseSet<mlir::Value> uniform;
+  struct Pass {
+    llvm::SetVector<mlir::Value> loads;          // arguments
+    llvm::SetVector<mlir::Operation *> computes; // in the order of the body
+    SmallVector<mlir::Value> restores;           // from scratch
+    SmallVector<mlir::Operation *> reductions;
+  };
+  std::vector<Pass> passes;
+  llvm::MapVector<mlir::Value, int64_t> saved; // with the offset in scratch
+  llvm::DenseMap<mlir::Value, unsigned> firstPass;
+  int64_t scratchBytes = 0;
+
+  RowPlan(const RowKernel &kernel, const Target &target);
+  void need(mlir::Value value, unsigned pass);
+  int costAgain(mlir::Value value, llvm::DenseSet<mlir::Value> &seen) const;
+  mlir::Operation *end() const { return kernel.body->getTerminator(); }
+
+  void emit(Emitter &e) const;
+  void emitRow(Emitter &e, const KernelArguments &arguments, V row) const;
+  void emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelArguments &arguments,
+                ArrayRef<V> indices, Values &values) const;
+  void emitUniform(Emitter &e, unsigned level, Values &values) const;
+};
+
+/// Scratch has values as they are computed: f16 and bf16 in f32.
+DType scratchType(mlir::Value value) {
+  DType type = *elementTypeOf(value.getType());
+  return type == DType::F16 || type == DType::BF16 ? DType::F32 : type;
+}
+
+RowPlan::RowPlan(const RowKernel &kernel, const Target &target)
+    : kernel(kernel), lanes(static_cast<unsigned>(target.lanes)) {
+  mlir::Block &body = *kernel.body;
+  for (auto [argument, view] : llvm::zip(body.getArguments(), kernel.inputs)) {
+    levels[argument] = 0;
+    if (!isRow(argument) || isScalarAlongRow(view, kernel.outer.size()))
+      uniform.insert(argument);
+  }
+  unsigned last = 0;
+  for (mlir::Operation &op : body.without_terminator()) {
+    unsigned level = 0;
+    for (mlir::Value operand : op.getOperands())
+      level = std::max(level, levels.lookup(operand));
+    if (mlir::isa<stablehlo::ReduceOp>(op)) {
+      // In the pass where its operands, the initial value too, are there; the next has the result.
+      last = std::max(last, level++);
+      uniform.insert(op.getResult(0));
+    } else if (!mlir::isa<stablehlo::IotaOp>(op) &&
+               llvm::all_of(op.getOperands(), [&](mlir::Value v) { return uniform.contains(v); })) {
+      uniform.insert(op.getResult(0));
+    }
+    levels[op.getResult(0)] = level;
+  }
+  for (mlir::Value result : end()->getOperands())
+    if (isRow(result))
+      last = std::max(last, levels.lookup(result));
+  passes.resize(last + 1);
+  for (unsigned pass = 0; pass <= last; ++pass) {
+    for (mlir::Operation &op : body.without_terminator())
+      if (auto reduce = mlir::dyn_cast<stablehlo::ReduceOp>(op))
+        if (levels.lookup(op.getResult(0)) == pass + 1) {
+          passes[pass].reductions.push_back(&op);
+          need(reduce.getInputs()[0], pass);
+        }
+    if (pass == last)
+      for (mlir::Value result : end()->getOperands())
+        if (isRow(result))
+          need(result, pass);
+  }
+  int64_t padded = (kernel.length + lanes - 1) / lanes * lanes;
+  for (auto &[value, offset] : saved) {
+    offset = scratchBytes;
+    scratchBytes += (padded * tensor::info(scratchType(value)).bytes + 63) / 64 * 64;
+  }
+}
+
+int RowPlan::costAgain(mlir::Value value, llvm::DenseSet<mlir::Value> &seen) const {
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op || uniform.contains(value) || !seen.insert(value).second)
+    return 0;
+  int cost = costOf(op);
+  for (mlir::Value operand : op->getOperands())
+    cost += costAgain(operand, seen);
+  return cost;
+}
+
+void RowPlan::need(mlir::Value value, unsigned pass) {
+  if (uniform.contains(value))
+    return;
+  if (mlir::isa<mlir::BlockArgument>(value)) {
+    passes[pass].loads.insert(value);
+    return;
+  }
+  mlir::Operation *op = value.getDefiningOp();
+  if (passes[pass].computes.contains(op) || llvm::is_contained(passes[pass].restores, value))
+    return;
+  auto [first, isNew] = firstPass.try_emplace(value, pass);
+  if (!isNew && first->second < pass) {
+    llvm::DenseSet<mlir::Value> seen;
+    if (saved.count(value) || costAgain(value, seen) > kCheap) {
+      saved.insert({value, 0});
+      passes[pass].restores.push_back(value);
+      return;
+    }
+  }
+  for (mlir::Value operand : op->getOperands())
+    need(operand, pass);
+  passes[pass].computes.insert(op);
+}
+
+void RowPlan::emitUniform(Emitter &e, unsigned level, Values &values) const {
+  for (mlir::Operation &op : kernel.body->without_terminator())
+    if (!mlir::isa<stablehlo::ReduceOp>(op) && uniform.contains(op.getResult(0)) &&
+        levels.lookup(op.getResult(0)) == level)
+      emitOperation(e, &op, values);
+}
+
+V emitIota(Emitter &e, mlir::Operation *op, V i) {
+  V numbers = e.CreateAdd(e.splat(i), e.laneNumbers(e.getInt64Ty()));
+  return emitConvert(e, DType::I64, *elementTypeOf(op->getResult(0).getType()), numbers);
+}
+
+void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelArguments &arguments,
+                       ArrayRef<V> indices, Values &values) const {
+  SmallVector<RowAccess> in, out;
+  SmallVector<mlir::Value> results;
+  for (mlir::Value load : pass.loads) {
+    unsigned k = mlir::cast<mlir::BlockArgument>(load).getArgNumber();
+    in.push_back(rowAccess(e, kernel.inputs[k], arguments.inputs[k], indices));
+  }
+  if (isLast)
+    for (auto [k, result] : llvm::enumerate(end()->getOperands()))
+      if (isRow(result)) {
+        out.push_back(rowAccess(e, kernel.outputs[k], arguments.outputs[k], indices));
+        results.push_back(result);
+      }
+  if (pass.reductions.empty() && out.empty())
+    return;
+
+  struct Sum {
+    Combiner combiner;
+    DType type;
+    mlir::Value input;
+  };
+  SmallVector<Sum> sums;
+  SmallVector<V> accumulators;
+  for (mlir::Operation *op : pass.reductions) {
+    auto reduce = mlir::cast<stablehlo::ReduceOp>(op);
+    mlir::Value input = reduce.getInputs()[0];
+    sums.push_back({*combinerOf(reduce.getBody()), *elementTypeOf(input.getType()), input});
+    accumulators.append(kAccumulators, neutralOf(e, sums.back().combiner, sums.back().type));
+  }
+  V length = e.i64(kernel.length);
+  bool whole = kernel.length % lanes == 0;
+  auto scratchAt = [&](mlir::Value value, V i) {
+    V base = e.CreateGEP(e.getInt8Ty(), arguments.scratch, e.i64(saved.lookup(value)));
+    return e.at(base, e.storageType(scratchType(value)), i);
+  };
+  e.loop(e.i64(0), length, lanes, accumulators, [&](V i, MutableArrayRef<V> carried) {
+    Values here = values;
+    for (auto [argument, value] : llvm::zip(pass.loads, loadVectors(e, in, i, length, whole)))
+      here[argument] = value;
+    for (mlir::Value value : pass.restores) {
+      DType type = scratchType(value);
+      V stored = e.CreateAlignedLoad(e.vectorOf(e.storageType(type)), scratchAt(value, i),
+                                     llvm::Align(4));
+      here[value] = e.toCompute(type, stored);
+    }
+    for (mlir::Operation *op : pass.computes) {
+      if (mlir::isa<stablehlo::IotaOp>(op))
+        here[op->getResult(0)] = emitIota(e, op, i);
+      else
+        emitOperation(e, op, here);
+      mlir::Value result = op->getResult(0);
+      if (saved.count(result) && &pass == &passes[firstPass.lookup(result)])
+        e.CreateAlignedStore(e.toStorage(scratchType(result), here.lookup(result)),
+                             scratchAt(result, i), llvm::Align(1));
+    }
+    // Lanes behind the end count for nothing.
+    SmallVector<V> summed;
+    for (const Sum &sum : sums)
+      summed.push_back(here.lookup(sum.input));
+    if (!whole && !sums.empty()) {
+      V isFull = e.CreateICmpSLE(e.CreateAdd(i, e.i64(lanes)), length);
+      SmallVector<V> all = summed;
+      summed = e.branch(isFull, [&] { return all; }, [&] {
+        V count = e.CreateTrunc(e.CreateSub(length, i), e.getInt32Ty());
+        V isThere = e.CreateICmpSLT(e.laneNumbers(e.getInt32Ty()), e.splat(count));
+        SmallVector<V> parts;
+        for (auto [sum, value] : llvm::zip(sums, all))
+          parts.push_back(e.CreateSelect(isThere, value, neutralOf(e, sum.combiner, sum.type)));
+        return parts;
+      });
+    }
+    for (auto [k, sum] : llvm::enumerate(sums))
+      accumulate(e, sum.combiner, sum.type, carried.slice(k * kAccumulators, kAccumulators),
+                 summed[k]);
+    SmallVector<V> stores;
+    for (mlir::Value result : results)
+      stores.push_back(here.lookup(result));
+    storeVectors(e, out, stores, i, length, whole);
+  });
+  for (auto [k, op] : llvm::enumerate(pass.reductions)) {
+    const Sum &sum = sums[k];
+    V all = combineAll(e, sum.combiner, sum.type,
+                       ArrayRef(accumulators).slice(k * kAccumulators, kAccumulators));
+    V initial = values.lookup(mlir::cast<stablehlo::ReduceOp>(op).getInitValues()[0]);
+    values[op->getResult(0)] =
+        e.roundTo(sum.type, emitCombine(e, sum.combiner, sum.type, initial, all));
+  }
+}
+
+void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row) const {
+  SmallVector<V> indices = unflatten(e, kernel.outer, row);
+  Values values;
+  for (auto [k, argument] : llvm::enumerate(kernel.body->getArguments()))
+    if (uniform.contains(argument) && !argument.use_empty())
+      values[argument] =
+          loadScalar(e, rowAccess(e, kernel.inputs[k], arguments.inputs[k], indices));
+  for (unsigned pass = 0; pass < passes.size(); ++pass) {
+    emitUniform(e, pass, values);
+    emitPass(e, passes[pass], pass + 1 == passes.size(), arguments, indices, values);
+  }
+  unsigned highest = 0;
+  for (auto &[value, level] : levels)
+    highest = std::max(highest, level);
+  for (unsigned level = static_cast<unsigned>(passes.size()); level <= highest; ++level)
+    emitUniform(e, level, values);
+  for (auto [k, result] : llvm::enumerate(end()->getOperands()))
+    if (!isRow(result))
+      storeScalar(e, rowAccess(e, kernel.outputs[k], arguments.outputs[k], indices),
+                  values.lookup(result));
+}
+
+void RowPlan::emit(Emitter &e) const {
+  KernelArguments arguments =
+      beginKernel(e, "stage0", kernel.inputs.size(), kernel.outputs.size());
+  e.loop(arguments.begin, arguments.end, 1, [&](V row) { emitRow(e, arguments, row); });
+  e.CreateRetVoid();
+}
+
+} // namespace
+
+KernelPlan planRows(const RowKernel &kernel, const Target &target) {
+  RowPlan plan(kernel, target);
+  KernelPlan result;
+  int64_t rows = 1;
+  for (int64_t size : kernel.outer)
+    rows *= size;
+  result.stages.push_back({nullptr, rows, std::max<int64_t>(1, kernel.length)});
+  result.scratchBytes = plan.scratchBytes;
+  result.emit = [plan = std::move(plan)](Emitter &e) { plan.emit(e); };
+  return result;
+}
+
+} // namespace cupel::codegen

@@ -1,0 +1,32 @@
+// What each kind of kernel becomes, before any code: its stages, the memory it needs, and how its
+// functions are written. One function for each kind; Codegen.cpp turns the plans into code.
+
+#pragma once
+
+#include "cupel/compiler/codegen/Codegen.h"
+#include "cupel/compiler/codegen/Emitter.h"
+
+#include <functional>
+
+namespace cupel::codegen {
+
+struct KernelPlan {
+  std::vector<Stage> stages; ///< Without functions; in code they are called "stage0", "stage1".
+  int64_t scratchBytes = 0, workspaceBytes = 0;
+  std::function<void(Emitter &)> emit;
+};
+
+// Of kernels that have been checked. Plans refer to the kernel's body.
+KernelPlan planMap(const MapKernel &kernel, const Target &target);
+KernelPlan planRows(const RowKernel &kernel, const Target &target);
+KernelPlan planReduction(const Reduction &kernel, const Target &target);
+void emitBlockMap(Emitter &e, const BlockMap &kernel);
+
+/// Arguments of a KernelFunction, with the emitter standing in its entry.
+struct KernelArguments {
+  SmallVector<V> inputs, outputs; ///< Buffers.
+  V begin, end, scratch;
+};
+KernelArguments beginKernel(Emitter &e, llvm::StringRef name, size_t inputs, size_t outputs);
+
+} // namespace cupel::codegen

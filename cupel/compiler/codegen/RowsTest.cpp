@@ -1,0 +1,413 @@
+// Row kernels, reductions and epilogues: against plain loops in f64, for odd sizes, every
+// instruction set and any split of the work, which must not change a bit.
+
+#include "cupel/compiler/codegen/CodegenTesting.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace cupel;
+using namespace cupel::codegen;
+using tensor::DType;
+
+namespace {
+
+class RowsTest : public testing::TestWithParam<std::pair<std::string, Target>> {
+protected:
+  const Target &target() const { return GetParam().second; }
+  mlir::Block *parse(std::string text, int64_t length) {
+    std::string size = std::to_string(length);
+    for (size_t at; (at = text.find("$N")) != std::string::npos;)
+      text.replace(at, 2, size);
+    mlir::Block *body = bodies.parse(text);
+    EXPECT_TRUE(body) << text;
+    return body;
+  }
+  static void fillRandom(float *data, int64_t count, uint32_t seed) {
+    uint64_t state = seed;
+    for (int64_t i = 0; i < count; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      data[i] = static_cast<float>(static_cast<int32_t>(state >> 32)) * 0x1p-30f; // -2 to 2
+    }
+  }
+  Bodies bodies;
+};
+
+const char *kSoftmax = R"(func.func @softmax(%x: tensor<$Nxf32>) -> tensor<$Nxf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %max = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
+  %m = stablehlo.broadcast_in_dim %max, dims = [] : (tensor<f32>) -> tensor<$Nxf32>
+  %d = stablehlo.subtract %x, %m : tensor<$Nxf32>
+  %e = stablehlo.exponential %d : tensor<$Nxf32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
+  %s = stablehlo.broadcast_in_dim %sum, dims = [] : (tensor<f32>) -> tensor<$Nxf32>
+  %r = stablehlo.divide %e, %s : tensor<$Nxf32>
+  return %r : tensor<$Nxf32> })";
+
+const char *kLayerNorm = R"(func.func @norm(%x: tensor<$Nxf32>, %w: tensor<$Nxf32>, %b: tensor<$Nxf32>, %eps: tensor<f32>) -> (tensor<$Nxf32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.constant dense<$N.0> : tensor<f32>
+  %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
+  %mean = stablehlo.divide %sum, %n : tensor<f32>
+  %m = stablehlo.broadcast_in_dim %mean, dims = [] : (tensor<f32>) -> tensor<$Nxf32>
+  %d = stablehlo.subtract %x, %m : tensor<$Nxf32>
+  %q = stablehlo.multiply %d, %d : tensor<$Nxf32>
+  %squares = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
+  %v = stablehlo.divide %squares, %n : tensor<f32>
+  %ve = stablehlo.add %v, %eps : tensor<f32>
+  %i = stablehlo.rsqrt %ve : tensor<f32>
+  %ib = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<f32>) -> tensor<$Nxf32>
+  %y = stablehlo.multiply %d, %ib : tensor<$Nxf32>
+  %yw = stablehlo.multiply %y, %w : tensor<$Nxf32>
+  %r = stablehlo.add %yw, %b : tensor<$Nxf32>
+  return %r, %mean : tensor<$Nxf32>, tensor<f32> })";
+
+constexpr int64_t kLengths[] = {1, 7, 16, 17, 100, 1000};
+
+TEST_P(RowsTest, Softmax) {
+  for (int64_t n : kLengths) {
+    constexpr int64_t rows = 5;
+    View view = View::contiguous(DType::F32, {rows, n});
+    RowKernel kernel{{rows}, n, {view}, {view}, parse(kSoftmax, n)};
+    auto code = compile(kernel, target());
+    ASSERT_TRUE(code) << code.message();
+    GuardedBytes in(rows * n * 4), out(rows * n * 4);
+    fillRandom(in.as<float>(), rows * n, 3);
+    runInPieces(*code, {in.data()}, {out.data()}, 2);
+    for (int64_t r = 0; r < rows; ++r) {
+      const float *x = in.as<float>() + r * n;
+      double most = *std::max_element(x, x + n), sum = 0;
+      for (int64_t i = 0; i < n; ++i)
+        sum += std::exp(x[i] - most);
+      for (int64_t i = 0; i < n; ++i)
+        ASSERT_NEAR(out.as<float>()[r * n + i], std::exp(x[i] - most) / sum,
+                    1e-6 * std::exp(x[i] - most) / sum);
+    }
+    EXPECT_TRUE(out.isClean());
+    // In place, and in other pieces: the same bits.
+    runInPieces(*code, {in.data()}, {in.data()}, 5, 9);
+    EXPECT_EQ(std::memcmp(in.data(), out.data(), in.size), 0) << n;
+  }
+}
+
+TEST_P(RowsTest, LayerNormWithScalarsAndSharedRows) {
+  for (int64_t n : kLengths) {
+    constexpr int64_t a = 3, b = 2; // rows [a, b], transposed in the input
+    View x = View::contiguous(DType::F32, {a, b, n});
+    x.strides = {n, a * n, 1};
+    View shared{DType::F32, 0, {0, 0, 1}, {}, 0}, eps{DType::F32, 0, {1, 0, 0}, {}, 0};
+    View mean{DType::F32, 0, {b, 1, 0}, {}, 0};
+    RowKernel kernel{{a, b}, n, {x, shared, shared, eps},
+                     {View::contiguous(DType::F32, {a, b, n}), mean}, parse(kLayerNorm, n)};
+    auto code = compile(kernel, target());
+    ASSERT_TRUE(code) << code.message();
+    GuardedBytes in(a * b * n * 4), w(n * 4), bias(n * 4), e(a * 4), out(a * b * n * 4), means(a * b * 4);
+    fillRandom(in.as<float>(), a * b * n, 1);
+    fillRandom(w.as<float>(), n, 2);
+    fillRandom(bias.as<float>(), n, 3);
+    for (int64_t i = 0; i < a; ++i)
+      e.as<float>()[i] = 0.01f * static_cast<float>(i + 1);
+    runInPieces(*code, {in.data(), w.data(), bias.data(), e.data()}, {out.data(), means.data()}, 4);
+    for (int64_t i = 0; i < a; ++i)
+      for (int64_t j = 0; j < b; ++j) {
+        const float *row = in.as<float>() + i * n + j * a * n;
+        double sum = 0, squares = 0;
+        for (int64_t k = 0; k < n; ++k)
+          sum += row[k];
+        for (int64_t k = 0; k < n; ++k)
+          squares += (row[k] - sum / n) * (row[k] - sum / n);
+        double scale = 1 / std::sqrt(squares / n + e.as<float>()[i]);
+        ASSERT_NEAR(means.as<float>()[i * b + j], sum / n, 1e-6);
+        for (int64_t k = 0; k < n; ++k)
+          ASSERT_NEAR(out.as<float>()[(i * b + j) * n + k],
+                      (row[k] - sum / n) * scale * w.as<float>()[k] + bias.as<float>()[k], 2e-5);
+      }
+    EXPECT_TRUE(out.isClean() && means.isClean());
+  }
+}
+
+TEST_P(RowsTest, IntegersIotaAndTwoReductionsInOnePass) {
+  const char *text = R"(func.func @f(%x: tensor<$Nxi32>) -> (tensor<i32>, tensor<i32>, tensor<$Nxi1>) {
+    %zero = stablehlo.constant dense<5> : tensor<i32>
+    %i = stablehlo.iota dim = 0 : tensor<$Nxi32>
+    %p = stablehlo.multiply %x, %i : tensor<$Nxi32>
+    %sum = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<$Nxi32>, tensor<i32>) -> tensor<i32>
+    %min = stablehlo.reduce(%x init: %zero) applies stablehlo.minimum across dimensions = [0] : (tensor<$Nxi32>, tensor<i32>) -> tensor<i32>
+    %m = stablehlo.broadcast_in_dim %min, dims = [] : (tensor<i32>) -> tensor<$Nxi32>
+    %is = stablehlo.compare EQ, %x, %m : (tensor<$Nxi32>, tensor<$Nxi32>) -> tensor<$Nxi1>
+    return %sum, %min, %is : tensor<i32>, tensor<i32>, tensor<$Nxi1> })";
+  for (int64_t n : kLengths) {
+    constexpr int64_t rows = 3;
+    View row = View::contiguous(DType::I32, {rows, n}), scalar{DType::I32, 0, {1, 0}, {}, 0};
+    RowKernel kernel{{rows}, n, {row}, {scalar, scalar, View::contiguous(DType::I1, {rows, n})},
+                     parse(text, n)};
+    auto code = compile(kernel, target());
+    ASSERT_TRUE(code) << code.message();
+    GuardedBytes in(rows * n * 4), sums(rows * 4), mins(rows * 4), flags(rows * n);
+    std::mt19937 random(1);
+    for (int64_t i = 0; i < rows * n; ++i)
+      in.as<int32_t>()[i] = static_cast<int32_t>(random());
+    runInPieces(*code, {in.data()}, {sums.data(), mins.data(), flags.data()}, 1);
+    for (int64_t r = 0; r < rows; ++r) {
+      uint32_t sum = 5;
+      int32_t least = 5;
+      for (int64_t i = 0; i < n; ++i) {
+        sum += static_cast<uint32_t>(in.as<int32_t>()[r * n + i]) * static_cast<uint32_t>(i);
+        least = std::min(least, in.as<int32_t>()[r * n + i]);
+      }
+      EXPECT_EQ(sums.as<uint32_t>()[r], sum);
+      EXPECT_EQ(mins.as<int32_t>()[r], least);
+      for (int64_t i = 0; i < n; ++i)
+        ASSERT_EQ(flags.as<uint8_t>()[r * n + i], in.as<int32_t>()[r * n + i] == least);
+    }
+    EXPECT_TRUE(flags.isClean());
+  }
+}
+
+TEST_P(RowsTest, NanAndInfinityGoThroughMaximum) {
+  constexpr int64_t n = 37;
+  const char *text = R"(func.func @f(%x: tensor<$Nxf32>) -> tensor<f32> {
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %max = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
+    return %max : tensor<f32> })";
+  RowKernel kernel{{n}, n, {View::contiguous(DType::F32, {n, n})}, {{DType::F32, 0, {1, 0}, {}, 0}},
+                   parse(text, n)};
+  auto code = compile(kernel, target());
+  ASSERT_TRUE(code) << code.message();
+  GuardedBytes in(n * n * 4), out(n * 4);
+  // Row r has a NaN at r, and a number behind it.
+  for (int64_t i = 0; i < n * n; ++i)
+    in.as<float>()[i] = i / n == i % n ? NAN : static_cast<float>(-i);
+  runInPieces(*code, {in.data()}, {out.data()}, 3);
+  for (int64_t r = 0; r < n; ++r)
+    EXPECT_TRUE(std::isnan(out.as<float>()[r])) << r;
+  for (int64_t i = 0; i < n * n; ++i)
+    in.as<float>()[i] = -INFINITY;
+  runInPieces(*code, {in.data()}, {out.data()}, 3);
+  EXPECT_EQ(out.as<float>()[n - 1], -INFINITY);
+}
+
+TEST_P(RowsTest, WhatIsNoRowIsRefused) {
+  // Two tensors reduced at once, a reducer that is no combiner, and a constant row.
+  const char *texts[] = {
+      R"(func.func @f(%x: tensor<$Nxf32>) -> tensor<f32> {
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %r = stablehlo.reduce(%x init: %z) across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
+          reducer(%a: tensor<f32>, %b: tensor<f32>) { %s = stablehlo.subtract %a, %b : tensor<f32> stablehlo.return %s : tensor<f32> }
+        return %r : tensor<f32> })",
+      R"(func.func @f(%x: tensor<$Nxf32>) -> tensor<f32> {
+        %c = stablehlo.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %p = stablehlo.multiply %x, %c : tensor<3xf32>
+        %r = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
+        return %r : tensor<f32> })"};
+  for (const char *text : texts) {
+    RowKernel kernel{{2}, 3, {View::contiguous(DType::F32, {2, 3})}, {{DType::F32, 0, {1, 0}, {}, 0}},
+                     parse(text, 3)};
+    Status status = supports(kernel);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, ErrorCode::Unsupported) << status.message();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+const char *kSquare = "func.func @f(%x: tensor<f32>) -> tensor<f32> {"
+                      "%s = stablehlo.multiply %x, %x : tensor<f32> return %s : tensor<f32> }";
+
+TEST_P(RowsTest, ReductionsOverAnyDimensions) {
+  struct Shape {
+    std::vector<int64_t> sizes;
+    std::vector<bool> reduced;
+  };
+  const Shape shapes[] = {{{}, {}},
+                          {{0}, {true}},
+                          {{0, 5}, {true, false}},
+                          {{5, 0}, {true, false}},
+                          {{17}, {true}},
+                          {{17}, {false}},
+                          {{100003}, {true}},
+                          {{300003}, {true}},
+                          {{1, 5, 1}, {true, false, true}},
+                          {{7, 33}, {false, true}},
+                          {{7, 33}, {true, false}},
+                          {{3, 70001}, {false, true}},
+                          {{20001, 39}, {true, false}},
+                          {{700, 2100}, {true, false}},
+                          {{100, 2, 300}, {true, false, true}},
+                          {{30, 20, 17}, {false, true, false}},
+                          {{9, 31, 3}, {true, false, true}},
+                          {{300, 300, 2}, {true, true, false}},
+                          {{4, 5, 6, 7}, {true, false, true, false}}};
+  mlir::Block *body = bodies.parse(kSquare);
+  for (const Shape &shape : shapes) {
+    int64_t count = 1, kept = 1;
+    View output{DType::F32, 0, std::vector<int64_t>(shape.sizes.size()), {}, 0};
+    for (size_t d = shape.sizes.size(); d-- > 0;) {
+      count *= shape.sizes[d];
+      if (!shape.reduced[d]) {
+        output.strides[d] = kept;
+        kept *= shape.sizes[d];
+      }
+    }
+    float initial = 0.5f;
+    Reduction kernel{shape.sizes, shape.reduced, {View::contiguous(DType::F32, shape.sizes)}, output,
+                     Combiner::Add, std::bit_cast<uint32_t>(initial), body};
+    auto code = compile(kernel, target());
+    ASSERT_TRUE(code) << code.message();
+    GuardedBytes in(count * 4), out(kept * 4);
+    fillRandom(in.as<float>(), count, 5);
+    std::vector<double> right(kept, initial);
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i, at = 0;
+      for (size_t d = shape.sizes.size(); d-- > 0; rest /= shape.sizes[d])
+        at += rest % shape.sizes[d] * output.strides[d];
+      right[at] += static_cast<double>(in.as<float>()[i]) * in.as<float>()[i];
+    }
+    runInPieces(*code, {in.data()}, {out.data()}, 3, 1);
+    std::string name = testing::PrintToString(shape.sizes);
+    // Far below the error of a sum in one go: there are many partial sums.
+    for (int64_t i = 0; i < kept; ++i)
+      ASSERT_NEAR(out.as<float>()[i], right[i], 4e-6 * right[i]) << name << " " << i;
+    EXPECT_TRUE(out.isClean()) << name;
+    std::vector<char> before(out.data(), out.data() + out.size);
+    runInPieces(*code, {in.data()}, {out.data()}, 1000, 2);
+    EXPECT_EQ(std::memcmp(before.data(), out.data(), out.size), 0) << name;
+  }
+}
+
+template <DType type> tensor::Storage<type> combined(Combiner combiner, tensor::Storage<type> a,
+                                                     tensor::Storage<type> b) {
+  using T = tensor::Storage<type>;
+  using U = std::make_unsigned_t<T>;
+  switch (combiner) {
+  case Combiner::Add:
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  case Combiner::Multiply:
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  case Combiner::Maximum:
+    return std::max(a, b);
+  case Combiner::Minimum:
+    return std::min(a, b);
+  case Combiner::And:
+    return a & b;
+  case Combiner::Or:
+    return a | b;
+  case Combiner::Xor:
+    return a ^ b;
+  }
+  return a;
+}
+
+template <DType type> void checkCombiners(Bodies &bodies, const Target &target) {
+  using T = tensor::Storage<type>;
+  std::string t = "tensor<" + std::string(tensor::info(type).name) + ">";
+  mlir::Block *body = bodies.parse("func.func @f(%x: " + t + ") -> " + t + " { return %x : " + t + " }");
+  ASSERT_TRUE(body);
+  for (Combiner combiner : {Combiner::Add, Combiner::Multiply, Combiner::Maximum, Combiner::Minimum,
+                            Combiner::And, Combiner::Or, Combiner::Xor})
+    for (bool isInnerReduced : {true, false}) {
+      int64_t rows = isInnerReduced ? 3 : 40003, columns = isInnerReduced ? 40003 : 3;
+      if (!isInnerReduced && combiner != Combiner::Add)
+        rows = 29, columns = 21;
+      View output{type, 0, {isInnerReduced ? 1 : 0, isInnerReduced ? 0 : 1}, {}, 0};
+      Reduction kernel{{rows, columns}, {!isInnerReduced, isInnerReduced},
+                       {View::contiguous(type, {rows, columns})}, output, combiner, 3, body};
+      auto code = compile(kernel, target);
+      ASSERT_TRUE(code) << code.message();
+      int64_t kept = isInnerReduced ? rows : columns;
+      GuardedBytes in(rows * columns * sizeof(T)), out(kept * sizeof(T));
+      std::mt19937_64 random(7);
+      for (int64_t i = 0; i < rows * columns; ++i)
+        in.as<T>()[i] = static_cast<T>(random() | (combiner == Combiner::Multiply));
+      runInPieces(*code, {in.data()}, {out.data()}, 4);
+      for (int64_t k = 0; k < kept; ++k) {
+        T right = 3;
+        for (int64_t i = 0; i < rows * columns / kept; ++i)
+          right = combined<type>(combiner, right,
+                                 in.as<T>()[isInnerReduced ? k * columns + i : i * columns + k]);
+        ASSERT_EQ(out.as<T>()[k], right) << static_cast<int>(combiner) << " " << isInnerReduced;
+      }
+      EXPECT_TRUE(out.isClean());
+    }
+}
+
+TEST_P(RowsTest, EveryCombinerOnIntegers) {
+  checkCombiners<DType::I8>(bodies, target());
+  checkCombiners<DType::U16>(bodies, target());
+  checkCombiners<DType::I32>(bodies, target());
+  checkCombiners<DType::U64>(bodies, target());
+}
+
+TEST_P(RowsTest, NarrowFloatsAreSummedInF32) {
+  mlir::Block *body =
+      bodies.parse("func.func @f(%x: tensor<bf16>) -> tensor<bf16> { return %x : tensor<bf16> }");
+  Reduction kernel{{1000}, {true}, {View::contiguous(DType::BF16, {1000})}, {DType::BF16, 0, {0}, {}, 0},
+                   Combiner::Add, 0, body};
+  auto code = compile(kernel, target());
+  ASSERT_TRUE(code) << code.message();
+  GuardedBytes in(2000), out(2);
+  std::fill_n(in.as<uint16_t>(), 1000, uint16_t{0x3f80}); // 1.0: in bf16 itself the sum stops at 256
+  runInPieces(*code, {in.data()}, {out.data()}, 1);
+  EXPECT_EQ(*out.as<uint16_t>(), 0x447a); // 1000
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+TEST_P(RowsTest, EpiloguesOnBlocks) {
+  mlir::Block *body = bodies.parse(
+      R"(func.func @f(%c: tensor<f32>, %bias: tensor<f32>, %row: tensor<f32>, %r: tensor<f32>, %scale: tensor<f32>) -> tensor<f32> {
+        %zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.add %c, %bias : tensor<f32>
+        %1 = stablehlo.maximum %0, %zero : tensor<f32>
+        %2 = stablehlo.multiply %1, %scale : tensor<f32>
+        %3 = stablehlo.subtract %2, %row : tensor<f32>
+        %4 = stablehlo.add %3, %r : tensor<f32>
+        return %4 : tensor<f32> })");
+  constexpr int64_t rows = 23, columns = 41;
+  BlockMap kernel{{{DType::F32, 0, {0, 1}, {}, 0},
+                   {DType::F32, 0, {1, 0}, {}, 0},
+                   {DType::F32, 2, {columns, 1}, {}, 0},
+                   {DType::F32, 0, {0, 0}, {}, 0}},
+                  body};
+  auto code = compile(kernel, target());
+  ASSERT_TRUE(code) << code.message();
+  GuardedBytes bias(columns * 4), perRow(rows * 4), residual((rows * columns + 2) * 4), scale(4);
+  fillRandom(bias.as<float>(), columns, 1);
+  fillRandom(perRow.as<float>(), rows, 2);
+  fillRandom(residual.as<float>(), rows * columns + 2, 3);
+  *scale.as<float>() = 1.5f;
+  void *operands[] = {bias.data(), perRow.data(), residual.data(), scale.data()};
+  for (auto [row, height, column, width] :
+       {std::tuple(0, 23, 0, 41), std::tuple(5, 7, 16, 16), std::tuple(22, 1, 40, 1),
+        std::tuple(3, 4, 1, 39), std::tuple(0, 0, 0, 5)}) {
+    // The block ends at the guard page: its last row has no more than `width`.
+    int64_t ldc = width + 3;
+    GuardedBytes c(std::max<int64_t>(0, ((height - 1) * ldc + width) * 4));
+    std::vector<float> before(c.size / 4);
+    fillRandom(before.data(), static_cast<int64_t>(before.size()), 4);
+    std::memcpy(c.data(), before.data(), c.size);
+    code->function(operands, c.as<float>(), ldc, row, height, column, width);
+    for (size_t i = 0; i < before.size(); ++i) {
+      int64_t r = static_cast<int64_t>(i) / ldc, j = static_cast<int64_t>(i) % ldc;
+      float right = before[i];
+      if (j < width) {
+        float raised = std::max(before[i] + bias.as<float>()[column + j], 0.0f);
+        right = (raised * 1.5f - perRow.as<float>()[row + r]) +
+                residual.as<float>()[2 + (row + r) * columns + column + j];
+      }
+      ASSERT_EQ(c.as<float>()[i], right) << r << " " << j;
+    }
+    EXPECT_TRUE(c.isClean());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, RowsTest, testing::ValuesIn(allTargets()),
+                         [](const auto &info) { return info.param.first; });
+
+} // namespace

@@ -1,0 +1,192 @@
+#include "cupel/compiler/device/DeviceIr.h"
+
+#include "cupel/compiler/tensor/TensorIr.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace cupel;
+using namespace cupel::dev;
+
+#include "cupel/compiler/device/DeviceDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "cupel/compiler/device/DeviceTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "cupel/compiler/device/DeviceOps.cpp.inc"
+
+void DevDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "cupel/compiler/device/DeviceTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "cupel/compiler/device/DeviceOps.cpp.inc"
+      >();
+}
+
+std::optional<int64_t> dev::byteSizeOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding())
+    return std::nullopt;
+  Type element = tensor.getElementType();
+  int64_t bytes = 1;
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    bytes = 2;
+    element = complex.getElementType();
+  }
+  if (!element.isIntOrFloat())
+    return std::nullopt;
+  bytes *= (element.getIntOrFloatBitWidth() + 7) / 8;
+  for (int64_t size : tensor.getShape())
+    if (__builtin_mul_overflow(bytes, size, &bytes))
+      return std::nullopt;
+  return bytes;
+}
+
+Value dev::rootOf(Value buffer) {
+  while (auto as = buffer.getDefiningOp<AsOp>())
+    buffer = as.getSource();
+  return buffer;
+}
+
+static int64_t bytesOf(Value buffer) {
+  return byteSizeOf(cast<BufferType>(buffer.getType()).getTensor()).value_or(0);
+}
+
+bool dev::mayWriteOver(LaunchOp launch, unsigned read, unsigned written) {
+  Value source = rootOf(launch.getReads()[read]);
+  if (bytesOf(launch.getReads()[read]) != bytesOf(launch.getWrites()[written]))
+    return false;
+  auto map = dyn_cast<tir::MapOp>(launch.getBody().front().front());
+  if (!map)
+    return false;
+  auto readType = cast<BufferType>(launch.getReads()[read].getType()).getTensor();
+  auto writtenType = cast<BufferType>(launch.getWrites()[written].getType()).getTensor();
+  if (readType.getElementType() != writtenType.getElementType())
+    return false;
+  // Whatever reads that memory reads it in step.
+  for (auto [i, buffer] : llvm::enumerate(launch.getReads())) {
+    if (rootOf(buffer) != source)
+      continue;
+    for (auto [input, view] : llvm::zip(map.getInputs(), map.getViews().getAsRange<tir::ViewAttr>()))
+      if (input == launch.getBody().getArgument(i) && !view.isIdentity(map.getSizes()))
+        return false;
+  }
+  return true;
+}
+
+LogicalResult AsOp::verify() {
+  if (bytesOf(getSource()) != bytesOf(getBuffer()))
+    return emitOpError("changes the number of bytes");
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  Block &body = getBody().front();
+  if (body.getNumArguments() != getReads().size())
+    return emitOpError("needs an argument of its body for each buffer that it reads");
+  for (auto [argument, buffer] : llvm::zip(body.getArguments(), getReads()))
+    if (argument.getType() != cast<BufferType>(buffer.getType()).getTensor())
+      return emitOpError() << "argument " << argument.getArgNumber()
+                           << " of the body is not what its buffer holds";
+  auto yield = dyn_cast<dev::YieldOp>(body.getTerminator());
+  if (!yield || yield.getValues().size() != getWrites().size())
+    return emitOpError("must yield a value for each buffer that it writes");
+  for (auto [value, buffer] : llvm::zip(yield.getValues(), getWrites())) {
+    if (value.getType() != cast<BufferType>(buffer.getType()).getTensor())
+      return emitOpError("yields what its buffer does not hold");
+    if (isa_and_nonnull<ArgumentOp, dev::ConstantOp>(rootOf(buffer).getDefiningOp()))
+      return emitOpError("writes to memory that is only read");
+  }
+  auto inner = body.without_terminator();
+  if (!inner.empty() && !llvm::hasSingleElement(inner))
+    return emitOpError("holds more than one operation");
+  return success();
+}
+
+LogicalResult ProgramOp::verify() {
+  // When each piece of the arena is needed: from the launch that writes it to the last that reads.
+  struct Use {
+    int64_t first = -1, last = -1;
+  };
+  llvm::MapVector<Value, Use> uses;
+  int64_t time = 0;
+  for (Operation &op : getBody().front()) {
+    if (auto place = dyn_cast<PlaceOp>(op)) {
+      int64_t end;
+      if (int64_t(place.getOffset()) < 0 || place.getOffset() % kAlignment ||
+          __builtin_add_overflow(int64_t(place.getOffset()), bytesOf(place.getBuffer()), &end) ||
+          end > int64_t(getArena()))
+        return place.emitOpError("does not lie in the arena");
+      uses.insert({place.getBuffer(), {}});
+    } else if (auto launch = dyn_cast<LaunchOp>(op)) {
+      ++time;
+      for (Value buffer : launch.getReads())
+        if (auto found = uses.find(rootOf(buffer)); found != uses.end()) {
+          if (found->second.first < 0)
+            return launch.emitOpError("reads memory that nobody has written");
+          found->second.last = time;
+        }
+      for (Value buffer : launch.getWrites())
+        if (auto found = uses.find(rootOf(buffer)); found != uses.end()) {
+          if (found->second.first >= 0)
+            return launch.emitOpError("writes a buffer a second time");
+          found->second = {time, time};
+        }
+    } else if (!isa<ArgumentOp, dev::ConstantOp, ResultOp, AsOp>(op)) {
+      return op.emitOpError("is no operation of a device program");
+    }
+  }
+  // In the order of their beginnings, against those that are still alive by offset.
+  SmallVector<std::pair<Value, Use>> order(uses.begin(), uses.end());
+  llvm::sort(order, [](auto &a, auto &b) { return a.second.first < b.second.first; });
+  std::map<int64_t, std::pair<Value, Use>> alive;
+  std::multimap<int64_t, int64_t> ends; // When -> offset.
+  auto offsetOf = [](Value buffer) { return int64_t(buffer.getDefiningOp<PlaceOp>().getOffset()); };
+  for (auto &[buffer, use] : order) {
+    if (use.first < 0 || bytesOf(buffer) == 0)
+      continue;
+    while (!ends.empty() && ends.begin()->first < use.first) {
+      auto one = alive.find(ends.begin()->second);
+      if (one != alive.end() && one->second.second.last == ends.begin()->first)
+        alive.erase(one);
+      ends.erase(ends.begin());
+    }
+    int64_t begin = offsetOf(buffer), end = begin + bytesOf(buffer);
+    auto next = alive.lower_bound(begin);
+    auto clashes = [&](std::map<int64_t, std::pair<Value, Use>>::iterator other) {
+      auto &[there, other_use] = other->second;
+      if (other->first >= end || other->first + bytesOf(there) <= begin)
+        return false;
+      // Handed over within a launch.
+      if (other->first != begin || other_use.last != use.first)
+        return true;
+      for (Operation *user : buffer.getUsers())
+        if (auto launch = dyn_cast<LaunchOp>(user))
+          for (auto [w, written] : llvm::enumerate(launch.getWrites()))
+            if (rootOf(written) == buffer)
+              for (auto [r, read] : llvm::enumerate(launch.getReads()))
+                if (rootOf(read) == there && mayWriteOver(launch, r, w))
+                  return false;
+      return true;
+    };
+    SmallVector<std::map<int64_t, std::pair<Value, Use>>::iterator, 4> near;
+    for (auto it = next; it != alive.end() && it->first < end; ++it)
+      near.push_back(it);
+    if (next != alive.begin())
+      near.push_back(std::prev(next));
+    for (auto it : near)
+      if (clashes(it))
+        return buffer.getDefiningOp()->emitOpError("overlaps memory that is still needed");
+    alive[begin] = {buffer, use};
+    ends.insert({use.last, begin});
+  }
+  return success();
+}

@@ -1,0 +1,268 @@
+// A function of tensor IR as launches, and the plan of their memory: in the order of the program a
+// launch takes the smallest free piece of the arena that is large enough, and gives back what it
+// read for the last time.
+
+#include "cupel/compiler/device/DeviceIr.h"
+#include "cupel/compiler/tensor/TensorIr.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace cupel::dev {
+
+namespace {
+
+/// Free and taken pieces of a range that grows.
+class Arena {
+public:
+  int64_t take(int64_t bytes) {
+    auto fits = bySize.lower_bound({bytes, 0});
+    if (fits != bySize.end()) {
+      auto [size, offset] = *fits;
+      bySize.erase(fits);
+      byOffset.erase(offset);
+      if (size > bytes)
+        add(offset + bytes, size - bytes);
+      return offset;
+    }
+    // The last piece, if it is free, grows.
+    if (!byOffset.empty()) {
+      auto [offset, size] = *byOffset.rbegin();
+      if (offset + size == end) {
+        remove(offset, size);
+        end = offset + bytes;
+        return offset;
+      }
+    }
+    int64_t offset = end;
+    end += bytes;
+    return offset;
+  }
+
+  void give(int64_t offset, int64_t bytes) {
+    auto next = byOffset.lower_bound(offset);
+    if (next != byOffset.end() && next->first == offset + bytes) {
+      int64_t more = next->second;
+      remove(next->first, more);
+      bytes += more;
+    }
+    auto before = byOffset.lower_bound(offset);
+    if (before != byOffset.begin()) {
+      --before;
+      auto [start, size] = *before;
+      if (start + size == offset) {
+        remove(start, size);
+        offset = start;
+        bytes += size;
+      }
+    }
+    add(offset, bytes);
+  }
+
+  int64_t end = 0;
+
+private:
+  void add(int64_t offset, int64_t bytes) {
+    byOffset[offset] = bytes;
+    bySize.insert({bytes, offset});
+  }
+  void remove(int64_t offset, int64_t bytes) {
+    byOffset.erase(offset);
+    bySize.erase({bytes, offset});
+  }
+
+  std::map<int64_t, int64_t> byOffset;
+  std::set<std::pair<int64_t, int64_t>> bySize;
+};
+
+class Lowering {
+public:
+  explicit Lowering(func::FuncOp function)
+      : function(function), builder(function), location(function.getLoc()) {}
+
+  FailureOr<ProgramOp> run() {
+    program = builder.create<ProgramOp>(location, function.getSymName(), uint64_t(0));
+    Block *body = builder.createBlock(&program.getBody());
+    builder.setInsertionPointToStart(body);
+    Block &source = function.getBody().front();
+    for (BlockArgument argument : source.getArguments()) {
+      if (!byteSizeOf(argument.getType()))
+        return function.emitError() << "argument " << argument.getArgNumber()
+                                    << " is no tensor of static shape and plain elements";
+      buffers[argument] = builder.create<ArgumentOp>(location, bufferType(argument.getType()),
+                                                     uint64_t(argument.getArgNumber()));
+    }
+    claimResults(source.getTerminator());
+    for (Operation &op : source.without_terminator())
+      if (failed(lower(op)))
+        return failure();
+    copyResults(source.getTerminator());
+    place();
+    return program;
+  }
+
+private:
+  static BufferType bufferType(Type type) {
+    return BufferType::get(type.getContext(), cast<RankedTensorType>(type));
+  }
+
+  /// The value that a chain of reshapes begins with.
+  static Value sourceOf(Value value) {
+    while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
+      value = reshape.getOperand();
+    return value;
+  }
+
+  /// Results that a launch computes are written where they will be handed out.
+  void claimResults(Operation *terminator) {
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      Value source = sourceOf(value);
+      if (isa<BlockArgument>(source) || isa<stablehlo::ConstantOp>(source.getDefiningOp()))
+        continue;
+      if (claimed.try_emplace(source, i).second)
+        direct.insert(i);
+    }
+  }
+
+  void copyResults(Operation *terminator) {
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      if (direct.contains(i))
+        continue;
+      Value target =
+          builder.create<ResultOp>(location, bufferType(value.getType()), uint64_t(i));
+      auto launch = builder.create<LaunchOp>(location, ValueRange{buffers[value]}, ValueRange{target});
+      OpBuilder::InsertionGuard guard(builder);
+      Block *body = builder.createBlock(&launch.getBody(), {}, {value.getType()}, {location});
+      builder.create<YieldOp>(location, body->getArguments());
+    }
+  }
+
+  LogicalResult lower(Operation &op) {
+    for (Type type : op.getResultTypes())
+      if (!byteSizeOf(type))
+        return op.emitOpError("has a result that is no tensor of static shape and plain elements");
+    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
+      buffers[constant] = builder.create<ConstantOp>(op.getLoc(), bufferType(constant.getType()),
+                                                     constant.getValue());
+      return success();
+    }
+    if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op)) {
+      buffers[reshape.getResult()] = builder.create<AsOp>(
+          op.getLoc(), bufferType(reshape.getResult().getType()), buffers[reshape.getOperand()]);
+      return success();
+    }
+    SmallVector<Value> reads(llvm::to_vector(llvm::SetVector<Value>(
+        op.operand_begin(), op.operand_end()).takeVector()));
+    llvm::SetVector<Value> captured;
+    for (Region &region : op.getRegions())
+      getUsedValuesDefinedAbove(region, captured);
+    for (Value value : captured)
+      if (!llvm::is_contained(reads, value))
+        reads.push_back(value);
+    SmallVector<Value> from, to;
+    for (Value value : reads) {
+      Value buffer = buffers.lookup(value);
+      if (!buffer)
+        return op.emitOpError("uses what is no tensor");
+      from.push_back(buffer);
+    }
+    for (Value result : op.getResults()) {
+      auto wanted = claimed.find(result);
+      Value buffer;
+      if (wanted == claimed.end()) {
+        buffer = builder.create<PlaceOp>(op.getLoc(), bufferType(result.getType()), uint64_t(0));
+      } else {
+        Operation *terminator = function.getBody().front().getTerminator();
+        Type type = terminator->getOperand(wanted->second).getType();
+        buffer = builder.create<ResultOp>(op.getLoc(), bufferType(type), uint64_t(wanted->second));
+        if (type != result.getType())
+          buffer = builder.create<AsOp>(op.getLoc(), bufferType(result.getType()), buffer);
+      }
+      buffers[result] = buffer;
+      to.push_back(buffer);
+    }
+    auto launch = builder.create<LaunchOp>(op.getLoc(), from, to);
+    OpBuilder::InsertionGuard guard(builder);
+    SmallVector<Type> types;
+    SmallVector<Location> locations;
+    for (Value value : reads) {
+      types.push_back(value.getType());
+      locations.push_back(value.getLoc());
+    }
+    Block *body = builder.createBlock(&launch.getBody(), {}, types, locations);
+    IRMapping mapping;
+    mapping.map(reads, body->getArguments());
+    Operation *copy = builder.clone(op, mapping);
+    builder.create<YieldOp>(op.getLoc(), copy->getResults());
+    return success();
+  }
+
+  static int64_t paddedBytes(Value buffer) {
+    int64_t bytes = *byteSizeOf(cast<BufferType>(buffer.getType()).getTensor());
+    return std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+  }
+
+  void place() {
+    llvm::DenseMap<Value, LaunchOp> lastReads;
+    for (auto launch : program.getBody().getOps<LaunchOp>()) {
+      for (Value buffer : launch.getReads())
+        lastReads[rootOf(buffer)] = launch;
+      for (Value buffer : launch.getWrites())
+        lastReads.try_emplace(rootOf(buffer), launch);
+    }
+    Arena arena;
+    for (auto launch : program.getBody().getOps<LaunchOp>()) {
+      llvm::SetVector<Value> ends; // Pieces that nobody needs after this launch.
+      for (Value buffer : launch.getReads())
+        if (Value root = rootOf(buffer); root.getDefiningOp<PlaceOp>() && lastReads[root] == launch)
+          ends.insert(root);
+      SmallVector<Value> unread;
+      for (auto [w, buffer] : llvm::enumerate(launch.getWrites())) {
+        Value root = rootOf(buffer);
+        auto made = root.getDefiningOp<PlaceOp>();
+        if (!made)
+          continue;
+        bool isOver = false;
+        for (auto [r, read] : llvm::enumerate(launch.getReads())) {
+          Value source = rootOf(read);
+          if (!ends.contains(source) || !mayWriteOver(launch, r, w))
+            continue;
+          made.setOffset(source.getDefiningOp<PlaceOp>().getOffset());
+          ends.remove(source);
+          isOver = true;
+          break;
+        }
+        if (!isOver)
+          made.setOffset(arena.take(paddedBytes(root)));
+        if (lastReads[root] == launch)
+          unread.push_back(root);
+      }
+      for (Value root : ends)
+        arena.give(root.getDefiningOp<PlaceOp>().getOffset(), paddedBytes(root));
+      for (Value root : unread)
+        arena.give(root.getDefiningOp<PlaceOp>().getOffset(), paddedBytes(root));
+    }
+    program.setArena(arena.end);
+  }
+
+  func::FuncOp function;
+  OpBuilder builder;
+  Location location;
+  ProgramOp program;
+  llvm::DenseMap<Value, Value> buffers;
+  llvm::DenseMap<Value, size_t> claimed; // Value -> the result that it is.
+  llvm::DenseSet<size_t> direct;         // Results that are written by the launch that computes.
+};
+
+} // namespace
+
+FailureOr<ProgramOp> lowerToDevice(func::FuncOp function) {
+  Lowering lowering(function);
+  return lowering.run();
+}
+
+} // namespace cupel::dev

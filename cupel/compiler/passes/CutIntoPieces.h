@@ -1,0 +1,43 @@
+// Cuts a program into pieces that can be run one by one, each fed with values that are known to be
+// right: an error is then seen where it arises instead of in everything behind it. The pass
+// cut-into-pieces wraps it; whoever judges a device by pieces calls it. A piece must compute what
+// the program computes at that place, never something simpler.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <vector>
+
+namespace cupel::compiler {
+
+/// A piece of a program. Values are counted: the arguments of the program come first, then what
+/// pieces give, in their order.
+struct ProgramPiece {
+  mlir::func::FuncOp function;
+  std::vector<uint32_t> takes; ///< The values that are its arguments;
+  uint32_t gives = 0;          ///< the first of its results.
+};
+
+/// Makes private functions of the parts of `entry` and calls them from it one after another. Calls
+/// are put in line first, and `entry` is called @main. Cuts are made where few bytes are alive, into
+/// about `count` parts of as many operations each; there are fewer where the program cannot be cut,
+/// such as inside a loop or where a token is alive. Fails, with the program in an unspecified state,
+/// where calls cannot be put in line.
+mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry, uint32_t count);
+
+/// The same with the cuts where `ends` says: the first piece has the operations up to ends[0] of those
+/// that countedOperations has, and so on; the last entry is their number. Nobody asks whether a cut
+/// can be made there.
+mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry,
+                                                         std::vector<size_t> ends);
+
+/// The operations that are divided among pieces. Those that every piece makes for itself, because
+/// they are constants or moves of them, are not; calls are as they stand.
+std::vector<mlir::Operation *> countedOperations(mlir::func::FuncOp entry);
+
+/// The piece as a program of its own, whose entry function is @main, with the functions it needs.
+mlir::OwningOpRef<mlir::ModuleOp> programOf(const ProgramPiece &piece);
+
+} // namespace cupel::compiler

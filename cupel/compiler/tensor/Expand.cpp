@@ -1,0 +1,318 @@
+// Tensor IR written out as StableHLO. A view is a gather from the flat operand, a body is its own
+// operations on whole tensors: no cleverness that a fusion might share.
+
+#include "cupel/compiler/tensor/TensorIr.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace cupel::tir {
+
+namespace {
+
+using Sizes = SmallVector<int64_t>;
+
+class Expansion {
+public:
+  explicit Expansion(Operation *op) : builder(op), location(op->getLoc()) {}
+
+  LogicalResult run(MapOp op) {
+    IRMapping mapping;
+    for (auto [input, view, argument] : llvm::zip(
+             op.getInputs(), op.getViews().getAsRange<ViewAttr>(), op.getBody().getArguments()))
+      mapping.map(argument, read(input, view, op.getSizes()));
+    return finish(op, elements(op.getBody().front(), mapping, op.getSizes()));
+  }
+
+  LogicalResult run(ReduceOp op) {
+    IRMapping mapping;
+    for (auto [input, view, argument] : llvm::zip(
+             op.getInputs(), op.getViews().getAsRange<ViewAttr>(), op.getBody().getArguments()))
+      mapping.map(argument, read(input, view, op.getSizes()));
+    Value all = elements(op.getBody().front(), mapping, op.getSizes())[0];
+    return finish(op, {reduce(all, op.getInit(), op.getCombiner(), op.getReduced())});
+  }
+
+  LogicalResult run(RowOp op) {
+    Sizes full(op.getSizes());
+    full.push_back(op.getLength());
+    IRMapping mapping;
+    for (auto [input, view, argument] : llvm::zip(
+             op.getInputs(), op.getViews().getAsRange<ViewAttr>(), op.getBody().getArguments()))
+      mapping.map(argument, read(input, view, isRow(argument) ? ArrayRef(full) : op.getSizes()));
+    Block &body = op.getBody().front();
+    for (Operation &inner : body.without_terminator())
+      expandInRow(inner, mapping, op.getSizes(), full);
+    SmallVector<Value> values;
+    for (Value value : body.getTerminator()->getOperands())
+      values.push_back(mapping.lookup(value));
+    return finish(op, values);
+  }
+
+  LogicalResult run(ProductOp op) {
+    auto views = llvm::to_vector(op.getViews().getAsRange<ViewAttr>());
+    Sizes left(op.getBatch()), right(op.getBatch()), result(op.getBatch());
+    left.append({int64_t(op.getRows()), int64_t(op.getDepth())});
+    right.append({int64_t(op.getDepth()), int64_t(op.getColumns())});
+    result.append({int64_t(op.getRows()), int64_t(op.getColumns())});
+    Sizes batch;
+    for (size_t i = 0; i < op.getBatch().size(); ++i)
+      batch.push_back(i);
+    auto rank = int64_t(batch.size());
+    Type element = cast<RankedTensorType>(op.getBody().getArgument(0).getType()).getElementType();
+    auto numbers = stablehlo::DotDimensionNumbersAttr::get(builder.getContext(), batch, batch,
+                                                           {rank + 1}, {rank});
+    Value product = builder.create<stablehlo::DotGeneralOp>(
+        location, RankedTensorType::get(result, element), read(op.getLhs(), views[0], left),
+        read(op.getRhs(), views[1], right), numbers, ArrayAttr(), stablehlo::DotAlgorithmAttr());
+    Sizes flat = {this->product(ArrayRef(result).drop_back()), result.back()};
+    IRMapping mapping;
+    mapping.map(op.getBody().getArgument(0), reshape(product, flat));
+    for (auto [i, extra] : llvm::enumerate(op.getExtras()))
+      mapping.map(op.getBody().getArgument(i + 1), read(extra, views[i + 2], flat));
+    return finish(op, elements(op.getBody().front(), mapping, flat));
+  }
+
+  LogicalResult run(ConvolutionOp op) {
+    MLIRContext *context = builder.getContext();
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Type element = cast<RankedTensorType>(op.getBody().getArgument(0).getType()).getElementType();
+    auto numbers = stablehlo::ConvDimensionNumbersAttr::get(context, 0, 3, {1, 2}, 2, 3, {0, 1}, 0,
+                                                            3, {1, 2});
+    auto padding = DenseIntElementsAttr::get(RankedTensorType::get({2, 2}, builder.getI64Type()),
+                                             op.getPadding());
+    OperationState state(location, stablehlo::ConvolutionOp::getOperationName());
+    int64_t channels = cast<RankedTensorType>(op.getImage().getType()).getDimSize(3);
+    Value kernel = read(op.getKernel(), cast<ViewAttr>(op.getViews()[0]),
+                        {op.getWindow()[0], op.getWindow()[1], channels / int64_t(op.getGroups()),
+                         type.getDimSize(3)});
+    state.addOperands({op.getImage(), kernel});
+    state.addTypes(RankedTensorType::get(type.getShape(), element));
+    state.addAttribute("window_strides", op.getStridesAttr());
+    state.addAttribute("padding", padding);
+    state.addAttribute("rhs_dilation", op.getDilationsAttr());
+    state.addAttribute("dimension_numbers", numbers);
+    state.addAttribute("feature_group_count", op.getGroupsAttr());
+    state.addAttribute("batch_group_count", builder.getI64IntegerAttr(1));
+    Value computed = builder.create(state)->getResult(0);
+    Sizes sizes = {type.getDimSize(0) * type.getDimSize(1) * type.getDimSize(2),
+                   type.getDimSize(3)};
+    IRMapping mapping;
+    mapping.map(op.getBody().getArgument(0), reshape(computed, sizes));
+    for (auto [i, extra] : llvm::enumerate(op.getExtras()))
+      mapping.map(op.getBody().getArgument(i + 1),
+                  read(extra, cast<ViewAttr>(op.getViews()[i + 1]), sizes));
+    return finish(op, elements(op.getBody().front(), mapping, sizes));
+  }
+
+  LogicalResult run(PoolOp op) {
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    auto element = cast<FloatType>(type.getElementType());
+    bool isMax = op.getCombiner() == "maximum";
+    TypedAttr init = isMax ? builder.getFloatAttr(element, APFloat::getInf(
+                                                               element.getFloatSemantics(), true))
+                           : builder.getFloatAttr(element, 0.0);
+    SmallVector<int64_t> padding = {0, 0};
+    llvm::append_range(padding, op.getPadding());
+    padding.append({0, 0});
+    OperationState state(location, stablehlo::ReduceWindowOp::getOperationName());
+    state.addOperands({op.getImage(), scalar(init)});
+    state.addTypes(type);
+    auto aside = [&](ArrayRef<int64_t> two) {
+      return builder.getDenseI64ArrayAttr({1, two[0], two[1], 1});
+    };
+    state.addAttribute("window_dimensions", aside(op.getWindow()));
+    state.addAttribute("window_strides", aside(op.getStrides()));
+    state.addAttribute("padding", DenseIntElementsAttr::get(
+                                      RankedTensorType::get({4, 2}, builder.getI64Type()), padding));
+    combine(*state.addRegion(), op.getCombiner(), element);
+    return finish(op, {builder.create(state)->getResult(0)});
+  }
+
+private:
+  static bool isRow(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 1; }
+
+  LogicalResult finish(Operation *op, ArrayRef<Value> values) {
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), values))
+      result.replaceAllUsesWith(
+          reshape(value, cast<RankedTensorType>(result.getType()).getShape()));
+    op->erase();
+    return success();
+  }
+
+  Value reshape(Value value, ArrayRef<int64_t> sizes) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getShape() == sizes)
+      return value;
+    return builder.create<stablehlo::ReshapeOp>(
+        location, RankedTensorType::get(sizes, type.getElementType()), value);
+  }
+
+  Value scalar(TypedAttr number) { return splat(number, {}); }
+
+  Value splat(TypedAttr number, ArrayRef<int64_t> sizes) {
+    auto type = RankedTensorType::get(sizes, number.getType());
+    return builder.create<stablehlo::ConstantOp>(
+        location, type, DenseElementsAttr::get(type, ArrayRef<Attribute>{number}));
+  }
+
+  Value read(Value operand, ViewAttr view, ArrayRef<int64_t> sizes) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (view.isIdentity(sizes) && type.getNumElements() == product(sizes))
+      return reshape(operand, sizes);
+    auto indexType = RankedTensorType::get(sizes, builder.getI64Type());
+    auto number = [&](int64_t value) { return splat(builder.getI64IntegerAttr(value), sizes); };
+    Value index = number(view.getOffset()), isValid;
+    auto iota = [&](size_t i) -> Value {
+      return builder.create<stablehlo::IotaOp>(location, indexType, uint64_t(i));
+    };
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (view.getStrides()[i] != 0) {
+        Value step = builder.create<stablehlo::MultiplyOp>(location, indexType, iota(i),
+                                                           number(view.getStrides()[i]));
+        index = builder.create<stablehlo::AddOp>(location, indexType, index, step);
+      }
+    auto holds = [&](stablehlo::ComparisonDirection direction, Value left, int64_t right) {
+      auto types = RankedTensorType::get(sizes, builder.getI1Type());
+      Value one = builder.create<stablehlo::CompareOp>(
+          location, types, left, number(right), direction, stablehlo::ComparisonTypeAttr());
+      isValid = isValid ? Value(builder.create<stablehlo::AndOp>(location, types, isValid, one)) : one;
+    };
+    ArrayRef<int64_t> valid = view.getValid();
+    for (size_t i = 0; i < sizes.size() && !valid.empty(); ++i) {
+      if (valid[2 * i] > 0)
+        holds(stablehlo::ComparisonDirection::GE, iota(i), valid[2 * i]);
+      if (valid[2 * i + 1] < sizes[i])
+        holds(stablehlo::ComparisonDirection::LT, iota(i), valid[2 * i + 1]);
+    }
+    auto resultType = RankedTensorType::get(sizes, type.getElementType());
+    if (type.getNumElements() == 0)
+      return view.getPadding() ? splat(view.getPadding(), sizes)
+                               : builder.create<stablehlo::ReshapeOp>(location, resultType, operand);
+    Value flat = reshape(operand, {type.getNumElements()});
+    auto numbers = stablehlo::GatherDimensionNumbersAttr::get(builder.getContext(), {}, {0}, {}, {},
+                                                              {0}, int64_t(sizes.size()));
+    Value read = builder.create<stablehlo::GatherOp>(location, resultType, flat, index, numbers,
+                                                     ArrayRef<int64_t>{1}, false);
+    if (isValid)
+      read = builder.create<stablehlo::SelectOp>(location, resultType, isValid, read,
+                                                 splat(view.getPadding(), sizes));
+    return read;
+  }
+
+  static int64_t product(ArrayRef<int64_t> sizes) {
+    int64_t count = 1;
+    for (int64_t size : sizes)
+      count *= size;
+    return count;
+  }
+
+  void cloneTo(Operation &op, IRMapping &mapping, ArrayRef<int64_t> sizes) {
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    auto wide = RankedTensorType::get(sizes, type.getElementType());
+    if (auto constant = dyn_cast<stablehlo::ConstantOp>(op)) {
+      auto values = cast<DenseElementsAttr>(constant.getValue());
+      if (values.isSplat()) {
+        mapping.map(op.getResult(0), builder.create<stablehlo::ConstantOp>(
+                                         location, wide, values.resizeSplat(wide)));
+        return;
+      }
+      // A row of numbers, the same for all rows.
+      Value row = builder.create<stablehlo::ConstantOp>(location, type, values);
+      mapping.map(op.getResult(0),
+                  builder.create<stablehlo::BroadcastInDimOp>(
+                      location, wide, row, ArrayRef<int64_t>{int64_t(sizes.size()) - 1}));
+      return;
+    }
+    Operation *copy = builder.clone(op, mapping);
+    copy->getResult(0).setType(wide);
+  }
+
+  SmallVector<Value> elements(Block &body, IRMapping &mapping, ArrayRef<int64_t> sizes) {
+    for (Operation &op : body.without_terminator())
+      cloneTo(op, mapping, sizes);
+    SmallVector<Value> values;
+    for (Value value : body.getTerminator()->getOperands())
+      values.push_back(mapping.lookup(value));
+    return values;
+  }
+
+  void expandInRow(Operation &op, IRMapping &mapping, ArrayRef<int64_t> sizes,
+                   ArrayRef<int64_t> full) {
+    if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
+      auto type = cast<RankedTensorType>(op.getResult(0).getType());
+      auto wide = RankedTensorType::get(isRow(op.getResult(0)) ? full : sizes,
+                                        type.getElementType());
+      Sizes dimensions;
+      for (size_t i = 0; i < sizes.size(); ++i)
+        dimensions.push_back(i);
+      mapping.map(op.getResult(0),
+                  builder.create<stablehlo::BroadcastInDimOp>(
+                      location, wide, mapping.lookup(broadcast.getOperand()), dimensions));
+      return;
+    }
+    if (auto fold = dyn_cast<stablehlo::ReduceOp>(op)) {
+      StringRef name = simpleCombiner(fold.getBody())->getName().stripDialect();
+      auto constant = fold.getInitValues()[0].getDefiningOp<stablehlo::ConstantOp>();
+      auto number = cast<DenseElementsAttr>(constant.getValue()).getSplatValue<Attribute>();
+      mapping.map(op.getResult(0), reduce(mapping.lookup(fold.getInputs()[0]),
+                                          cast<TypedAttr>(number), name, {int64_t(sizes.size())}));
+      return;
+    }
+    cloneTo(op, mapping, isRow(op.getResult(0)) ? full : sizes);
+  }
+
+  /// A region that applies the combiner to its two arguments.
+  void combine(Region &region, StringRef combiner, Type element) {
+    OpBuilder::InsertionGuard guard(builder);
+    auto type = RankedTensorType::get({}, element);
+    Block *block = builder.createBlock(&region, {}, {type, type}, {location, location});
+    OperationState state(location, ("stablehlo." + combiner).str());
+    state.addOperands(block->getArguments());
+    state.addTypes(type);
+    Operation *made = builder.create(state);
+    builder.create<stablehlo::ReturnOp>(location, made->getResults());
+  }
+
+  Value reduce(Value input, TypedAttr init, StringRef combiner, ArrayRef<int64_t> dimensions) {
+    auto type = cast<RankedTensorType>(input.getType());
+    Sizes kept;
+    for (auto [i, size] : llvm::enumerate(type.getShape()))
+      if (!llvm::is_contained(dimensions, int64_t(i)))
+        kept.push_back(size);
+    OperationState state(location, stablehlo::ReduceOp::getOperationName());
+    state.addOperands({input, scalar(init)});
+    state.addTypes(RankedTensorType::get(kept, type.getElementType()));
+    state.addAttribute("dimensions", builder.getDenseI64ArrayAttr(dimensions));
+    combine(*state.addRegion(), combiner, type.getElementType());
+    return builder.create(state)->getResult(0);
+  }
+
+  OpBuilder builder;
+  Location location;
+};
+
+} // namespace
+
+LogicalResult expand(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<MapOp, RowOp, ReduceOp, ProductOp, ConvolutionOp, PoolOp>(
+          [](auto one) { return Expansion(one).run(one); })
+      .Default([](Operation *other) { return other->emitOpError("has no expansion"); });
+}
+
+LogicalResult expandTensorIr(ModuleOp module) {
+  SmallVector<Operation *> all;
+  module.walk([&](Operation *op) {
+    if (isa_and_nonnull<TirDialect>(op->getDialect()) && !isa<YieldOp>(op))
+      all.push_back(op);
+  });
+  for (Operation *op : all)
+    if (failed(expand(op)))
+      return failure();
+  return success();
+}
+
+} // namespace cupel::tir

@@ -1,0 +1,111 @@
+// Elementwise operations on as many elements become maps that read their operands through whatever
+// moved them there; what only moves elements and is left becomes a map that copies.
+
+#include "cupel/compiler/tensor/ElementBody.h"
+#include "cupel/compiler/tensor/Passes.h"
+
+using namespace mlir;
+
+namespace cupel::tir {
+
+#define GEN_PASS_DEF_FORMMAPS
+#include "cupel/compiler/tensor/Passes.h.inc"
+
+namespace {
+
+/// Operands and results of one map; more are pointers that no register holds.
+constexpr size_t kMostReadings = 24, kMostResults = 12;
+
+class MapFormer {
+public:
+  explicit MapFormer(Operation *seed) : count(countOf(seed->getResult(0))), group(seed, Links::Reshapes) {}
+
+  void run() {
+    auto fits = [&](Operation *op) {
+      return isFusible(op) && countOf(op->getResult(0)) == count && addReadings(op);
+    };
+    (void)addReadings(group.operations()[0]);
+    group.grow(fits, fits);
+    SmallVector<Value> results = group.escaping();
+    if (results.empty())
+      return;
+    Operation *place = group.place();
+    auto shape = cast<RankedTensorType>(results.back().getType()).getShape();
+    LoopNest nest(shape, SmallVector<int>(shape.size(), 0));
+    ElementBody body(group, nest);
+    body.read();
+    (void)nest.collapse();
+    OpBuilder builder(place);
+    auto map = builder.create<MapOp>(place->getLoc(), TypeRange(ValueRange(results)),
+                                     body.inputs(), nest.sizes(), body.views());
+    map.getBody().push_back(body.write(results, place->getLoc()));
+    for (auto [result, value] : llvm::zip(results, map.getResults()))
+      result.replaceAllUsesWith(value);
+  }
+
+private:
+  /// Counts what the operation would read from outside, about.
+  bool addReadings(Operation *op) {
+    SmallVector<Value> fresh;
+    for (Value operand : op->getOperands())
+      if (!group.isMade(throughReshapes(operand)) && !splatOf(operand) &&
+          sources.insert(operand).second)
+        fresh.push_back(operand);
+    if (sources.size() <= kMostReadings && group.operations().size() < 200 &&
+        group.escaping().size() < kMostResults)
+      return true;
+    for (Value value : fresh)
+      sources.erase(value);
+    return false;
+  }
+
+  int64_t count;
+  Group group;
+  llvm::DenseSet<Value> sources;
+};
+
+/// A move that nobody reads through becomes a copy.
+void copyMove(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  LoopNest nest(type.getShape(), SmallVector<int>(type.getRank(), 0));
+  nest.add(op->getResult(0), nest.identityStrides());
+  if (nest.readings()[0].value == op->getResult(0))
+    return; // It cannot be told as a way of reading.
+  (void)nest.collapse();
+  OpBuilder builder(op);
+  auto map = builder.create<MapOp>(op->getLoc(), TypeRange{type}, nest.readings()[0].value,
+                                   nest.sizes(), builder.getArrayAttr({nest.view(0)}));
+  builder.createBlock(&map.getBody(), {}, {RankedTensorType::get({}, type.getElementType())},
+                      {op->getLoc()});
+  builder.create<YieldOp>(op->getLoc(), map.getBody().getArguments());
+  op->getResult(0).replaceAllUsesWith(map.getResult(0));
+}
+
+class FormMaps : public impl::FormMapsBase<FormMaps> {
+public:
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Block &block = function.getBody().front();
+      eraseUnused(block);
+      // An operation that was taken is left without users, and dropped at the end.
+      for (Operation *op : operationsOf(block))
+        if (!op->use_empty() && isFusible(op))
+          MapFormer(op).run();
+      eraseUnused(block);
+      for (Operation *op : operationsOf(block)) {
+        if (op->use_empty() || !isMove(op) || isa<stablehlo::ReshapeOp>(op))
+          continue;
+        auto type = cast<RankedTensorType>(op->getResult(0).getType());
+        if (type.hasStaticShape() && type.getNumElements() > 0 &&
+            isCompiledType(type.getElementType()))
+          copyMove(op);
+      }
+      eraseUnused(block);
+    }
+  }
+};
+
+} // namespace
+} // namespace cupel::tir

@@ -1,0 +1,142 @@
+// dot_general becomes products whose sides are read as they lie, through whatever moved them.
+
+#include "cupel/compiler/tensor/Group.h"
+#include "cupel/compiler/tensor/Passes.h"
+
+using namespace mlir;
+
+namespace cupel::tir {
+
+#define GEN_PASS_DEF_FORMPRODUCTS
+#include "cupel/compiler/tensor/Passes.h.inc"
+
+namespace {
+
+using Dims = SmallVector<int64_t>;
+
+/// How a product reads one of its sides.
+struct Side {
+  Value value;
+  ViewAttr view;
+};
+
+int64_t sizeOf(Value value, ArrayRef<int64_t> dims) {
+  int64_t size = 1;
+  for (int64_t d : dims)
+    size *= cast<RankedTensorType>(value.getType()).getDimSize(d);
+  return size;
+}
+
+/// Reads `value` over each of `batch`, then `first` as one dimension, then `second` as one.
+std::optional<Side> readAs(Value value, ArrayRef<int64_t> batch, ArrayRef<int64_t> first,
+                           ArrayRef<int64_t> second, bool throughMoves) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  SmallVector<int64_t> strides = rowMajorStrides(shape), sizes, own;
+  SmallVector<int> marks;
+  int mark = 0;
+  auto add = [&](ArrayRef<int64_t> dims, bool asOne) {
+    for (int64_t d : dims) {
+      sizes.push_back(shape[d]);
+      own.push_back(strides[d]);
+      marks.push_back(mark);
+      mark += asOne ? 0 : 1;
+    }
+    if (asOne && dims.empty()) {
+      sizes.push_back(1);
+      own.push_back(0);
+      marks.push_back(mark);
+    }
+    mark += asOne ? 1 : 0;
+  };
+  add(batch, false);
+  add(first, true);
+  add(second, true);
+  LoopNest nest(sizes, marks);
+  nest.add(value, own, [&](Value) { return !throughMoves; });
+  if (!nest.collapse() || nest.sizes().size() != batch.size() + 2 ||
+      !nest.readings()[0].valid.empty())
+    return std::nullopt;
+  return Side{nest.readings()[0].value, nest.view(0)};
+}
+
+Side readSide(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> batch,
+              ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
+  for (bool throughMoves : {true, false})
+    if (std::optional<Side> side = readAs(value, batch, first, second, throughMoves))
+      return *side;
+  // Dimensions that are one in the product do not lie beside each other: they are brought there.
+  Dims order(batch);
+  order.append(first.begin(), first.end());
+  order.append(second.begin(), second.end());
+  Value moved = builder.create<stablehlo::TransposeOp>(location, value, order);
+  auto range = [](size_t from, size_t count) {
+    Dims dims;
+    for (size_t i = 0; i < count; ++i)
+      dims.push_back(from + i);
+    return dims;
+  };
+  return *readAs(moved, range(0, batch.size()), range(batch.size(), first.size()),
+                 range(batch.size() + first.size(), second.size()), false);
+}
+
+Dims others(Value value, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracting) {
+  Dims dims;
+  for (int64_t d = 0; d < cast<RankedTensorType>(value.getType()).getRank(); ++d)
+    if (!llvm::is_contained(batch, d) && !llvm::is_contained(contracting, d))
+      dims.push_back(d);
+  return dims;
+}
+
+bool isPlainProduct(stablehlo::DotGeneralOp dot) {
+  auto isPlain = [](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.hasStaticShape() && !tensor.getEncoding() && tensor.getElementType().isF32() &&
+           tensor.getNumElements() > 0;
+  };
+  return isPlain(dot.getLhs().getType()) && isPlain(dot.getRhs().getType()) &&
+         isPlain(dot.getResult().getType()) && !dot.getAlgorithm() &&
+         dot.getDotDimensionNumbers().getLhsBatchingDimensions().size() <= 4;
+}
+
+void form(stablehlo::DotGeneralOp dot) {
+  auto numbers = dot.getDotDimensionNumbers();
+  Value lhs = dot.getLhs(), rhs = dot.getRhs();
+  ArrayRef<int64_t> leftBatch = numbers.getLhsBatchingDimensions(),
+                    rightBatch = numbers.getRhsBatchingDimensions(),
+                    leftDepth = numbers.getLhsContractingDimensions(),
+                    rightDepth = numbers.getRhsContractingDimensions();
+  Dims rows = others(lhs, leftBatch, leftDepth), columns = others(rhs, rightBatch, rightDepth);
+  OpBuilder builder(dot);
+  Side left = readSide(builder, dot.getLoc(), lhs, leftBatch, rows, leftDepth),
+       right = readSide(builder, dot.getLoc(), rhs, rightBatch, rightDepth, columns);
+  Dims batch;
+  for (int64_t d : leftBatch)
+    batch.push_back(cast<RankedTensorType>(lhs.getType()).getDimSize(d));
+  auto product = builder.create<ProductOp>(
+      dot.getLoc(), dot.getResult().getType(), left.value, right.value, ValueRange{}, batch,
+      uint64_t(sizeOf(lhs, rows)), uint64_t(sizeOf(rhs, columns)), uint64_t(sizeOf(lhs, leftDepth)),
+      builder.getArrayAttr({left.view, right.view}));
+  Block *body = builder.createBlock(
+      &product.getBody(), {}, {RankedTensorType::get({}, builder.getF32Type())}, {dot.getLoc()});
+  builder.create<YieldOp>(dot.getLoc(), body->getArguments());
+  dot.getResult().replaceAllUsesWith(product.getResult());
+  dot.erase();
+}
+
+class FormProducts : public impl::FormProductsBase<FormProducts> {
+public:
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Block &block = function.getBody().front();
+      for (Operation *op : operationsOf(block))
+        if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op); dot && isPlainProduct(dot))
+          form(dot);
+      eraseUnused(block);
+    }
+  }
+};
+
+} // namespace
+} // namespace cupel::tir

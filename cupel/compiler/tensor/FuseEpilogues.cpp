@@ -1,0 +1,96 @@
+// What is done to every element of a product or convolution is done while it is at hand.
+
+#include "cupel/compiler/tensor/ElementBody.h"
+#include "cupel/compiler/tensor/Passes.h"
+
+using namespace mlir;
+
+namespace cupel::tir {
+
+#define GEN_PASS_DEF_FUSEEPILOGUES
+#include "cupel/compiler/tensor/Passes.h.inc"
+
+namespace {
+
+constexpr size_t kMostExtras = 8;
+
+Region &bodyOf(Operation *op) { return op->getRegion(0); }
+
+bool hasEpilogue(Operation *op) { return !bodyOf(op).front().without_terminator().empty(); }
+
+void fuse(Operation *op) {
+  Value made = op->getResult(0);
+  auto type = cast<RankedTensorType>(made.getType());
+  int64_t count = type.getNumElements();
+  int64_t columns = isa<ProductOp>(op) ? int64_t(cast<ProductOp>(op).getColumns())
+                                       : type.getShape().back();
+  Group group(op, Links::Reshapes);
+  auto fits = [&](Operation *other) {
+    return isFusible(other) && countOf(other->getResult(0)) == count;
+  };
+  group.grow(fits, fits);
+  do {
+    Value result = group.cutToOneResult();
+    if (!result || result == made)
+      return;
+    if (!cast<RankedTensorType>(result.getType()).getElementType().isF32())
+      continue;
+    LoopNest nest({count / columns, columns}, {0, 1});
+    ElementBody body(group, nest, op);
+    body.read();
+    bool fitsRows = nest.collapse() && nest.sizes().size() == 2 &&
+                    nest.readings().size() <= kMostExtras;
+    for (const Reading &reading : nest.readings())
+      fitsRows &= reading.valid.empty();
+    if (!fitsRows)
+      continue;
+    Operation *place = group.place();
+    OpBuilder builder(place);
+    SmallVector<Value> extras = body.inputs();
+    auto leading = RankedTensorType::get({}, type.getElementType());
+    Operation *fused;
+    if (auto product = dyn_cast<ProductOp>(op)) {
+      SmallVector<Attribute> views(product.getViews().getValue());
+      llvm::append_range(views, body.views());
+      fused = builder.create<ProductOp>(op->getLoc(), result.getType(), product.getLhs(),
+                                        product.getRhs(), extras, product.getBatch(),
+                                        product.getRows(), product.getColumns(), product.getDepth(),
+                                        builder.getArrayAttr(views));
+    } else {
+      auto convolution = cast<ConvolutionOp>(op);
+      // The pixels stay what they are; a reshape behind them is made again.
+      auto resultType = RankedTensorType::get(type.getShape(), builder.getF32Type());
+      SmallVector<Attribute> views(convolution.getViews().getValue());
+      llvm::append_range(views, body.views());
+      fused = builder.create<ConvolutionOp>(
+          op->getLoc(), resultType, convolution.getImage(), convolution.getKernel(), extras,
+          convolution.getWindow(), convolution.getStrides(), convolution.getPadding(),
+          convolution.getDilations(), convolution.getGroups(), builder.getArrayAttr(views));
+    }
+    bodyOf(fused).push_back(body.write({result}, op->getLoc(), leading));
+    Value value = fused->getResult(0);
+    if (value.getType() != result.getType())
+      value = builder.create<stablehlo::ReshapeOp>(op->getLoc(), result.getType(), value);
+    result.replaceAllUsesWith(value);
+    return;
+  } while (group.cut());
+}
+
+class FuseEpilogues : public impl::FuseEpiloguesBase<FuseEpilogues> {
+public:
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Block &block = function.getBody().front();
+      eraseUnused(block);
+      for (Operation *op : operationsOf(block))
+        if (isa<ProductOp, ConvolutionOp>(op) && !op->use_empty() && !hasEpilogue(op))
+          fuse(op);
+      eraseUnused(block);
+    }
+  }
+};
+
+} // namespace
+} // namespace cupel::tir

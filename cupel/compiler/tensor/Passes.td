@@ -1,0 +1,59 @@
+// The passes that form tensor IR: one record here, one source file, one test of the same name under
+// tests/lit/tensor.
+
+#ifndef CUPEL_COMPILER_TENSOR_PASSES_TD
+#define CUPEL_COMPILER_TENSOR_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class TensorPass<string argument> : Pass<argument, "mlir::ModuleOp"> {
+  let dependentDialects = ["::cupel::tir::TirDialect"];
+}
+
+def FormProducts : TensorPass<"form-products"> {
+  let summary = "Make products of dot_general";
+  let description = [{
+    Of f32. Each side is read as it lies, through transposes, reshapes, slices and broadcasts that
+    leave its rows, columns and depth one stride each.
+  }];
+}
+
+def FuseEpilogues : TensorPass<"fuse-epilogues"> {
+  let summary = "Let products and convolutions do what is done to each of their elements";
+  let description = [{
+    Bias, activation, residual: elementwise operations of which one value is needed behind them, and
+    whose other operands have one stride along rows and one along columns.
+  }];
+}
+
+def FormRows : TensorPass<"form-rows"> {
+  let summary = "Make one operation of reductions of rows and what is done to the rows";
+  let description = [{
+    Seeds are reductions over the inmost dimensions. Elementwise operations on the rows, on an element
+    for each row, broadcasts of such an element to its row, and further reductions of the same rows
+    join.
+  }];
+}
+
+def FormReductions : TensorPass<"form-reductions"> {
+  let summary = "Let reductions make the elements that they combine";
+}
+
+def FormMaps : TensorPass<"form-maps"> {
+  let summary = "Make one map of elementwise operations on as many elements";
+  let description = [{
+    Operands are read through the operations that moved them there (broadcast, transpose, slice,
+    reverse, pad, reshape), which then need not be computed. A group of which several values are
+    needed has several results. What only moves elements and is still needed becomes a map as well.
+  }];
+}
+
+def ExpandTensorIr : TensorPass<"expand-tensor-ir"> {
+  let summary = "Write tensor IR out as StableHLO";
+  let description = [{
+    Views become gathers and bodies operations on whole tensors, so that the golden reference can
+    evaluate what the passes made.
+  }];
+}
+
+#endif // CUPEL_COMPILER_TENSOR_PASSES_TD

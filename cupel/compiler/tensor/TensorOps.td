@@ -1,0 +1,166 @@
+// Tensor IR: what a device does well is one operation, on tensors with value semantics. Bodies are
+// blocks of StableHLO on elements (rank 0) or on one row (rank 1), so that every operation can be
+// written out as StableHLO and code can be generated from the block as it stands. What has no
+// operation here is carried as the StableHLO operation it is.
+
+#ifndef CUPEL_COMPILER_TENSOR_TENSOROPS_TD
+#define CUPEL_COMPILER_TENSOR_TENSOROPS_TD
+
+include "cupel/ir/stablehlo/StablehloBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tir_Dialect : Dialect {
+  let name = "tir";
+  let cppNamespace = "::cupel::tir";
+  let summary = "Tensor IR: fused operations on tensors, with views as ways of reading";
+  let dependentDialects = ["::cupel::stablehlo::StablehloDialect"];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def Tir_ViewAttr : AttrDef<Tir_Dialect, "View"> {
+  let mnemonic = "view";
+  let summary = "Which element of an operand goes with each point of a loop";
+  let description = [{
+    The operand lies in memory row by row. Point (i0, i1, ...) of the loop reads the element
+    `offset + i0 * strides[0] + i1 * strides[1] + ...`. A stride of zero repeats, a negative one
+    goes backwards. `valid` holds, for each dimension of the loop, where reading begins and ends;
+    points outside read `padding` instead. Without it all points read.
+  }];
+  let parameters = (ins "int64_t":$offset, OptionalArrayRefParameter<"int64_t">:$strides,
+      OptionalArrayRefParameter<"int64_t">:$valid, OptionalParameter<"::mlir::TypedAttr">:$padding);
+  let hasCustomAssemblyFormat = 1; // <offset, [strides], valid [bounds], padding>
+  let extraClassDeclaration = [{
+    /// Element i of the operand goes with point i of the loop.
+    static ViewAttr identity(::mlir::MLIRContext *context, ::llvm::ArrayRef<int64_t> sizes);
+    bool isIdentity(::llvm::ArrayRef<int64_t> sizes) const;
+  }];
+}
+def Tir_ViewArrayAttr : TypedArrayAttrBase<Tir_ViewAttr, "views, one for each operand">;
+
+class Tir_Op<string mnemonic, list<Trait> traits = []> : Op<Tir_Dialect, mnemonic, traits>;
+
+def Tir_YieldOp : Tir_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "What a body computes";
+  let arguments = (ins Variadic<Hlo_Tensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Tir_MapOp : Tir_Op<"map", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "A function of elements at every point of a loop";
+  let description = [{
+    The loop has the sizes `sizes`; the results have as many elements as it has points, and point
+    after point in row-major order is element after element of each result. The body's arguments
+    are the elements that the views read.
+  }];
+  let arguments = (ins Variadic<Hlo_Tensor>:$inputs, DenseI64ArrayAttr:$sizes,
+      Tir_ViewArrayAttr:$views);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<Hlo_Tensor>:$results);
+  let assemblyFormat = [{
+    `(` $inputs `)` `over` $sizes `reading` $views attr-dict-with-keyword
+      `:` functional-type($inputs, $results) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tir_RowOp : Tir_Op<"row", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "A function of rows: maps and reductions of one row, for every row of a loop";
+  let description = [{
+    For every point of `sizes` the body is run once. An argument of rank 1 has `length` elements and
+    its view reads over `sizes` and the row; an argument of rank 0 is one element for each row and
+    its view reads over `sizes`. A result that the body yields with rank 1 has a row for each point,
+    one of rank 0 an element. The body holds elementwise operations, broadcasts of an element to the
+    row, and reductions of the row to an element.
+  }];
+  let arguments = (ins Variadic<Hlo_Tensor>:$inputs, DenseI64ArrayAttr:$sizes, I64Attr:$length,
+      Tir_ViewArrayAttr:$views);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<Hlo_Tensor>:$results);
+  let assemblyFormat = [{
+    `(` $inputs `)` `over` $sizes `rows` `of` $length `reading` $views attr-dict-with-keyword
+      `:` functional-type($inputs, $results) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tir_ReduceOp : Tir_Op<"reduce", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "A function of elements, combined over dimensions of a loop";
+  let description = [{
+    The body makes one element of what the views read at each point of `sizes`; points that differ
+    only in the dimensions `reduced` are combined with `combiner` (add, multiply, maximum,
+    minimum, and, or), beginning with `init`. The result has the remaining points.
+  }];
+  let arguments = (ins Variadic<Hlo_Tensor>:$inputs, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$reduced,
+      StrAttr:$combiner, TypedAttrInterface:$init, Tir_ViewArrayAttr:$views);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Hlo_Tensor:$result);
+  let assemblyFormat = [{
+    $combiner `(` $inputs `)` `from` $init `over` $sizes `reducing` $reduced `reading` $views
+      attr-dict-with-keyword `:` functional-type($inputs, $result) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tir_ProductOp : Tir_Op<"product", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "Matrix products with an epilogue";
+  let description = [{
+    For every point of `batch` a product of a `rows` x `depth` and a `depth` x `columns` matrix. The
+    first view reads `lhs` over batch, rows and depth, the second `rhs` over batch, depth and
+    columns. The result lies row by row over batch, rows and columns; the other views read `extras`
+    over all its rows, one below the other, and columns. The body takes the element of the product
+    and those of the extras, and yields the element of the result.
+  }];
+  let arguments = (ins Hlo_Tensor:$lhs, Hlo_Tensor:$rhs, Variadic<Hlo_Tensor>:$extras,
+      DenseI64ArrayAttr:$batch, I64Attr:$rows, I64Attr:$columns, I64Attr:$depth,
+      Tir_ViewArrayAttr:$views);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Hlo_Tensor:$result);
+  let assemblyFormat = [{
+    `(` $lhs `,` $rhs `)` (`with` `(` $extras^ `)`)? `batch` $batch `rows` $rows `columns` $columns `depth`
+      $depth `reading` $views attr-dict-with-keyword `:` functional-type(operands, $result) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tir_ConvolutionOp : Tir_Op<"convolution", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "A convolution of images with channels inmost, with an epilogue";
+  let description = [{
+    `image` is batch x height x width x channels, the result batch x height x width x filters. The
+    first view reads `kernel` over the height and width of `window`, the channels of a group, and
+    filters. `padding` is top, bottom, left, right. The other views read `extras` over pixels (batch x
+    height x width of the result) and filters. The body takes the element of the convolution and those
+    of the extras.
+  }];
+  let arguments = (ins Hlo_Tensor:$image, Hlo_Tensor:$kernel, Variadic<Hlo_Tensor>:$extras,
+      DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+      DenseI64ArrayAttr:$dilations, I64Attr:$groups, Tir_ViewArrayAttr:$views);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Hlo_Tensor:$result);
+  let assemblyFormat = [{
+    `(` $image `,` $kernel `)` (`with` `(` $extras^ `)`)? `window` $window `strides` $strides
+      `padding` $padding `dilations` $dilations `groups` $groups `reading` $views
+      attr-dict-with-keyword `:` functional-type(operands, $result) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tir_PoolOp : Tir_Op<"pool", [Pure]> {
+  let summary = "Windows of images with channels inmost, each combined to one element";
+  let description = [{
+    `combiner` is `maximum` (padding never wins) or `add` (padding adds nothing). `image` is batch x
+    height x width x channels.
+  }];
+  let arguments = (ins Hlo_Tensor:$image, StrAttr:$combiner, DenseI64ArrayAttr:$window,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding);
+  let results = (outs Hlo_Tensor:$result);
+  let assemblyFormat = [{
+    $combiner `(` $image `)` `window` $window `strides` $strides `padding` $padding attr-dict
+      `:` functional-type($image, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // CUPEL_COMPILER_TENSOR_TENSOROPS_TD

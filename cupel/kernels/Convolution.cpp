@@ -1,0 +1,155 @@
+#include "cupel/kernels/ConvolutionAccess.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cupel::kernels {
+namespace {
+
+int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+bool areFinite(const ConvolutionShape &shape, const WeightsView &weights) {
+  int64_t inputs = shape.inputChannels / shape.groups;
+  Spatial at = {};
+  for (int64_t tap = 0; tap < product(shape.kernel); ++tap) {
+    const float *data = weights.data;
+    for (int d = 0; d < 3; ++d)
+      data += at[d] * weights.strides[d];
+    for (int64_t i = 0; i < inputs; ++i)
+      for (int64_t o = 0; o < shape.outputChannels; ++o)
+        if (!std::isfinite(data[i * weights.inputStride + o * weights.outputStride]))
+          return false;
+    for (int d = 2; d >= 0 && ++at[d] == shape.kernel[d]; --d)
+      at[d] = 0;
+  }
+  return true;
+}
+
+const float *tapOf(const ConvolutionShape &shape, const WeightsView &weights, int64_t tap) {
+  const float *data = weights.data;
+  for (int d = 2; d >= 0; --d) {
+    data += tap % shape.kernel[d] * weights.strides[d];
+    tap /= shape.kernel[d];
+  }
+  return data;
+}
+
+/// [tap][channel]
+void packDepthwise(const ConvolutionShape &shape, const WeightsView &weights, float *to) {
+  for (int64_t tap = 0; tap < product(shape.kernel); ++tap) {
+    const float *from = tapOf(shape, weights, tap);
+    for (int64_t o = 0; o < shape.outputChannels; ++o)
+      to[tap * shape.outputChannels + o] = from[o * weights.outputStride];
+  }
+}
+
+} // namespace
+
+Spatial ConvolutionShape::output() const {
+  Spatial sizes;
+  for (int d = 0; d < 3; ++d) {
+    int64_t dilated = input[d] == 0 ? 0 : (input[d] - 1) * inputDilation[d] + 1;
+    int64_t padded = dilated + paddingLow[d] + paddingHigh[d];
+    int64_t covered = kernel[d] == 0 ? 0 : (kernel[d] - 1) * kernelDilation[d] + 1;
+    sizes[d] = padded < covered || padded < 0 ? 0 : (padded - covered) / strides[d] + 1;
+  }
+  return sizes;
+}
+
+int64_t ConvolutionShape::rows() const { return batch * product(output()); }
+
+double convolutionNanoseconds(const ConvolutionShape &shape) {
+  return static_cast<double>(shape.rows() * shape.outputChannels) *
+         static_cast<double>(product(shape.kernel) * shape.inputChannels / shape.groups) / 30;
+}
+
+ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape) {
+  constexpr int64_t kFewChannels = 12;
+  if (shape.groups > 1 && shape.groups == shape.inputChannels &&
+      shape.groups == shape.outputChannels)
+    return ConvolutionMethod::Depthwise;
+  if (shape.groups == 1 && shape.inputChannels <= kFewChannels && shape.kernel[2] > 1 &&
+      shape.kernelDilation[2] == 1 && shape.inputDilation == Spatial{1, 1, 1})
+    return ConvolutionMethod::Lines;
+  return ConvolutionMethod::Pixels;
+}
+
+PackedConvolution ConvolutionAccess::make(const ConvolutionShape &shape, bool isFinite) {
+  PackedConvolution packed;
+  packed.of = shape;
+  packed.isFinite = isFinite;
+  packed.kernels = &currentKernels();
+  int64_t taps = product(shape.kernel), depth = taps * (shape.inputChannels / shape.groups);
+  int64_t count = taps * shape.outputChannels;
+  if (method(shape) != ConvolutionMethod::Depthwise) {
+    PanelCut cut = cutIntoPanels(*packed.kernels, shape.outputChannels / shape.groups);
+    packed.panels = cut.count;
+    count = cut.size(depth) * shape.groups;
+  }
+  packed.size = count * static_cast<int64_t>(sizeof(float));
+  packed.data = allocateFloats(count);
+  return packed;
+}
+
+PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView weights,
+                                  const Pool &pool) {
+  PackedConvolution packed = ConvolutionAccess::make(shape, areFinite(shape, weights));
+  float *data = ConvolutionAccess::writable(packed);
+  if (ConvolutionAccess::method(shape) == ConvolutionMethod::Depthwise) {
+    packDepthwise(shape, weights, data);
+    return packed;
+  }
+  // A tap's weights are a matrix; a panel holds the matrices of all taps one below the other.
+  const KernelTable &kernels = ConvolutionAccess::kernels(packed);
+  PanelCut cut = ConvolutionAccess::cut(packed);
+  int64_t taps = product(shape.kernel), inputs = shape.inputChannels / shape.groups;
+  int64_t depth = taps * inputs;
+  double nanoseconds = static_cast<double>(cut.size(depth)) / 4;
+  int64_t units = cut.count * shape.groups;
+  pool.parallelFor(units, nanoseconds / static_cast<double>(std::max<int64_t>(1, cut.count)),
+                   [&](int64_t unit) {
+                     int64_t group = unit / cut.count, panel = unit % cut.count;
+                     int64_t column = cut.columnOf(panel), width = cut.widthOf(panel);
+                     int64_t first = group * cut.columns + column;
+                     float *to = data + group * cut.size(depth) + column * depth;
+                     for (int64_t tap = 0; tap < taps; ++tap)
+                       kernels.packPanel(tapOf(shape, weights, tap) + first * weights.outputStride,
+                                         weights.inputStride, weights.outputStride, inputs,
+                                         cut.columnsOf(panel), width, to + tap * inputs * width);
+                   });
+  return packed;
+}
+
+ConvolutionGrid planConvolution(int64_t rows, int64_t panels, int64_t groups, int64_t leastRows,
+                                double nanoseconds, int threads) {
+  constexpr int64_t kMostRows = 128;
+  constexpr double kUnitNanoseconds = 20'000;
+  int64_t rowParts = (rows + kMostRows - 1) / kMostRows, panelParts = 1;
+  if (threads > 1) {
+    int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds),
+                                         threads, int64_t{4} * threads);
+    int64_t mostRowParts = std::max<int64_t>(rowParts, rows / leastRows);
+    if (rowParts * groups < wanted)
+      panelParts = std::clamp<int64_t>((wanted + rowParts * groups - 1) / (rowParts * groups), 1,
+                                       std::max<int64_t>(1, panels));
+    if (rowParts * groups * panelParts < wanted)
+      rowParts = std::clamp<int64_t>(wanted / (groups * panelParts), rowParts, mostRowParts);
+  }
+  return {rowParts, panelParts};
+}
+
+void convolve(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+              const Epilogue &epilogue, const Pool &pool) {
+  if (weights.shape().rows() == 0 || weights.shape().outputChannels == 0)
+    return;
+  switch (ConvolutionAccess::method(weights.shape())) {
+  case ConvolutionMethod::Pixels:
+    return convolvePixels(weights, input, c, ldc, epilogue, pool);
+  case ConvolutionMethod::Lines:
+    return convolveLines(weights, input, c, ldc, epilogue, pool);
+  case ConvolutionMethod::Depthwise:
+    return convolveDepthwise(weights, input, c, ldc, epilogue, pool);
+  }
+}
+
+} // namespace cupel::kernels

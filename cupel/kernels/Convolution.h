@@ -1,0 +1,68 @@
+// Convolutions in f32 over tensors whose channels lie innermost (NDHWC; NHWC and NWC are shapes with
+// leading sizes of one): strided, dilated, padded, grouped, depthwise and transposed (a dilated
+// input), with weights that are packed once. Used by the runtime of device programs. Results do not
+// depend on the number of threads or on how the work is cut, nothing is allocated for a call beyond
+// the scratch of the threads, and the input is never copied as a whole: rows of the product are
+// pointers to pixels.
+
+#pragma once
+
+#include "cupel/kernels/Product.h"
+
+#include <array>
+
+namespace cupel::kernels {
+
+/// Depth, height, width.
+using Spatial = std::array<int64_t, 3>;
+
+struct ConvolutionShape {
+  int64_t batch = 1;
+  int64_t inputChannels = 1, outputChannels = 1;
+  Spatial input = {1, 1, 1};
+  Spatial kernel = {1, 1, 1};
+  Spatial strides = {1, 1, 1};
+  Spatial paddingLow = {}, paddingHigh = {}; // May be negative.
+  Spatial inputDilation = {1, 1, 1};         // More than one: a transposed convolution.
+  Spatial kernelDilation = {1, 1, 1};
+  int64_t groups = 1;
+
+  /// Never negative.
+  Spatial output() const;
+  /// Rows of the result: pixels of all images.
+  int64_t rows() const;
+};
+
+/// Element (z, y, x, i, o): input channel i of a group, output channel o of all. Negative strides
+/// turn the kernel around.
+struct WeightsView {
+  const float *data;
+  Spatial strides;
+  int64_t inputStride, outputStride;
+};
+
+class PackedConvolution {
+public:
+  PackedConvolution() = default;
+  const ConvolutionShape &shape() const { return of; }
+  int64_t bytes() const { return size; }
+
+private:
+  friend class ConvolutionAccess;
+  ConvolutionShape of;
+  int64_t size = 0;
+  int64_t panels = 0;    // Of a group.
+  bool isFinite = false; // Then zeros of padding need not be multiplied.
+  const KernelTable *kernels = nullptr;
+  std::shared_ptr<float[]> data;
+};
+
+PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView weights,
+                                  const Pool &pool);
+
+/// `input` is dense, the result has `ldc` elements between pixels; they do not overlap. The epilogue's
+/// rows are the result's pixels, its columns the output channels.
+void convolve(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+              const Epilogue &epilogue, const Pool &pool);
+
+} // namespace cupel::kernels

@@ -1,0 +1,86 @@
+// How a convolution is carried out, decided from its shape alone, and what its parts share. Internal
+// to this folder.
+
+#pragma once
+
+#include "cupel/kernels/Convolution.h"
+#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/Panels.h"
+
+namespace cupel::kernels {
+
+enum class ConvolutionMethod {
+  Pixels,    // A tap is a pixel's channels.
+  Lines,     // A tap is all that the kernel covers of a line: for images of a few channels.
+  Depthwise, // A channel of the result is made of one channel.
+};
+
+class ConvolutionAccess {
+public:
+  static ConvolutionMethod method(const ConvolutionShape &shape);
+  static const float *data(const PackedConvolution &packed) { return packed.data.get(); }
+  static const KernelTable &kernels(const PackedConvolution &packed) {
+    return packed.kernels ? *packed.kernels : currentKernels();
+  }
+  static bool isFinite(const PackedConvolution &packed) { return packed.isFinite; }
+  /// Of a group's output channels.
+  static PanelCut cut(const PackedConvolution &packed) {
+    return {packed.of.outputChannels / packed.of.groups, packed.panels,
+            packed.kernels ? packed.kernels->width : 1};
+  }
+  static PackedConvolution make(const ConvolutionShape &shape, bool isFinite);
+  static float *writable(PackedConvolution &packed) { return packed.data.get(); }
+};
+
+/// Where in the input a tap of an output position lies along one dimension, or -1 if nowhere.
+inline int64_t inputPosition(const ConvolutionShape &shape, int d, int64_t position, int64_t tap) {
+  int64_t at = position * shape.strides[d] - shape.paddingLow[d] + tap * shape.kernelDilation[d];
+  if (at < 0 || at % shape.inputDilation[d] != 0)
+    return -1;
+  at /= shape.inputDilation[d];
+  return at < shape.input[d] ? at : -1;
+}
+
+/// An output pixel.
+struct Pixel {
+  int64_t image;
+  Spatial at;
+};
+
+inline Pixel pixelOf(const Spatial &output, int64_t row) {
+  Pixel pixel;
+  for (int d = 2; d >= 0; --d) {
+    pixel.at[d] = row % output[d];
+    row /= output[d];
+  }
+  pixel.image = row;
+  return pixel;
+}
+
+inline void advance(Pixel &pixel, const Spatial &output) {
+  for (int d = 2; d >= 0; --d) {
+    if (++pixel.at[d] < output[d])
+      return;
+    pixel.at[d] = 0;
+  }
+  ++pixel.image;
+}
+
+void convolvePixels(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+                    const Epilogue &epilogue, const Pool &pool);
+void convolveLines(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+                   const Epilogue &epilogue, const Pool &pool);
+void convolveDepthwise(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+                       const Epilogue &epilogue, const Pool &pool);
+
+/// Into how many parts pixels and panels are cut.
+struct ConvolutionGrid {
+  int64_t rowParts, panelParts;
+};
+ConvolutionGrid planConvolution(int64_t rows, int64_t panels, int64_t groups, int64_t leastRows,
+                                double nanoseconds, int threads);
+
+/// What a convolution takes on one core, cautiously.
+double convolutionNanoseconds(const ConvolutionShape &shape);
+
+} // namespace cupel::kernels

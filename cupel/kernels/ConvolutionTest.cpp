@@ -1,0 +1,340 @@
+#include "cupel/kernels/Convolution.h"
+
+#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/TestBuffers.h"
+
+#include <atomic>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace cupel::kernels {
+namespace {
+
+int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+/// Weights as [z, y, x, i, o], dense.
+WeightsView dense(const ConvolutionShape &shape, const float *data) {
+  int64_t inputs = shape.inputChannels / shape.groups, o = shape.outputChannels;
+  return {data,
+          {shape.kernel[1] * shape.kernel[2] * inputs * o, shape.kernel[2] * inputs * o, inputs * o},
+          o,
+          1};
+}
+
+struct Exact {
+  double value = 0, magnitude = 0;
+};
+
+/// The definition, with every zero of the padded and dilated input multiplied.
+Exact exactAt(const ConvolutionShape &shape, const float *input, const WeightsView &weights,
+              int64_t image, const Spatial &at, int64_t channel) {
+  Exact sum;
+  int64_t inputs = shape.inputChannels / shape.groups;
+  int64_t group = channel / (shape.outputChannels / shape.groups);
+  for (int64_t tap = 0; tap < product(shape.kernel); ++tap) {
+    Spatial k = {tap / (shape.kernel[1] * shape.kernel[2]),
+                 tap / shape.kernel[2] % shape.kernel[1], tap % shape.kernel[2]};
+    bool isInside = true;
+    int64_t place = image, weight = 0;
+    for (int d = 0; d < 3; ++d) {
+      int64_t p = at[d] * shape.strides[d] + k[d] * shape.kernelDilation[d] - shape.paddingLow[d];
+      isInside = isInside && p >= 0 && p % shape.inputDilation[d] == 0 &&
+                 p / shape.inputDilation[d] < shape.input[d];
+      place = place * shape.input[d] + p / shape.inputDilation[d];
+      weight += k[d] * weights.strides[d];
+    }
+    for (int64_t i = 0; i < inputs; ++i) {
+      double x = isInside ? input[place * shape.inputChannels + group * inputs + i] : 0;
+      double term =
+          x * weights.data[weight + i * weights.inputStride + channel * weights.outputStride];
+      sum.value += term;
+      sum.magnitude += std::abs(term);
+    }
+  }
+  return sum;
+}
+
+void checkAgainst(const ConvolutionShape &shape, const float *input, const WeightsView &weights,
+                  const float *bias, const float *c, int64_t ldc, double factor) {
+  Spatial output = shape.output();
+  int64_t depth = product(shape.kernel) * shape.inputChannels / shape.groups;
+  for (int64_t row = 0; row < shape.rows(); ++row) {
+    Spatial at = {row / (output[1] * output[2]) % output[0], row / output[2] % output[1],
+                  row % output[2]};
+    for (int64_t o = 0; o < shape.outputChannels; ++o) {
+      Exact exact = exactAt(shape, input, weights, row / product(output), at, o);
+      double expected = factor * (exact.value + (bias ? bias[o] : 0));
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(c[row * ldc + o])) << "pixel " << row << ", channel " << o;
+        continue;
+      }
+      double bound = factor * (static_cast<double>(depth) + 4) * std::ldexp(1.0, -23) *
+                         (exact.magnitude + 1e-3) + 1e-5;
+      ASSERT_NEAR(c[row * ldc + o], expected, bound) << "pixel " << row << ", channel " << o;
+    }
+  }
+}
+
+std::string describe(const ConvolutionShape &s) {
+  std::string text;
+  auto add = [&](const char *name, const Spatial &v) {
+    text += std::string(" ") + name + " " + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," +
+            std::to_string(v[2]);
+  };
+  text = "batch " + std::to_string(s.batch) + " channels " + std::to_string(s.inputChannels) + "-" +
+         std::to_string(s.outputChannels) + " groups " + std::to_string(s.groups);
+  add("input", s.input), add("kernel", s.kernel), add("strides", s.strides);
+  add("low", s.paddingLow), add("high", s.paddingHigh), add("dilations", s.inputDilation);
+  add("and", s.kernelDilation);
+  return text;
+}
+
+/// Doubles what it is given, and counts.
+void finish(void *const *operands, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column,
+            int64_t columns) {
+  auto &times = *static_cast<std::vector<std::atomic<int>> *>(operands[0]);
+  int64_t channels = *static_cast<int64_t *>(operands[1]);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      c[i * ldc + j] *= 2;
+      ++times[static_cast<size_t>((row + i) * channels + column + j)];
+    }
+}
+
+void check(ConvolutionShape shape, int threads = 1) {
+  SCOPED_TRACE(describe(shape));
+  int64_t inputs = shape.inputChannels / shape.groups;
+  GuardedFloats input(shape.batch * product(shape.input) * shape.inputChannels);
+  GuardedFloats weights(product(shape.kernel) * inputs * shape.outputChannels);
+  GuardedFloats bias(shape.outputChannels);
+  int64_t ldc = shape.outputChannels + 2, rows = shape.rows();
+  GuardedFloats c(rows ? (rows - 1) * ldc + shape.outputChannels : 0);
+  input.fill(1), weights.fill(2), bias.fill(3), c.fillWith(777);
+  Pool pool(threads);
+  WeightsView view = dense(shape, weights.data());
+  std::vector<std::atomic<int>> times(static_cast<size_t>(rows * shape.outputChannels));
+  void *operands[] = {&times, &shape.outputChannels};
+  PackedConvolution packed = packConvolution(shape, view, pool);
+  convolve(packed, input.data(), c.data(), ldc, {bias.data(), finish, operands}, pool);
+  checkAgainst(shape, input.data(), view, bias.data(), c.data(), ldc, 2);
+  for (auto &count : times)
+    ASSERT_EQ(count, 1);
+  for (int64_t row = 0; row + 1 < rows; ++row)
+    ASSERT_EQ(c[row * ldc + ldc - 1], 777) << "between pixels";
+}
+
+class ConvolutionTest : public testing::TestWithParam<Isa> {
+protected:
+  void SetUp() override {
+    if (GetParam() > bestIsa())
+      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
+    scope.emplace(GetParam());
+  }
+  std::optional<IsaScope> scope;
+};
+
+INSTANTIATE_TEST_SUITE_P(, ConvolutionTest, testing::ValuesIn(kAllIsas),
+                         [](const auto &info) { return std::string(isaName(info.param)); });
+
+ConvolutionShape plain(int64_t inputs, int64_t outputs, int64_t size, int64_t kernel) {
+  ConvolutionShape shape;
+  shape.inputChannels = inputs, shape.outputChannels = outputs;
+  shape.input = {1, size, size};
+  shape.kernel = {1, kernel, kernel};
+  shape.paddingLow = shape.paddingHigh = {0, (kernel - 1) / 2, (kernel - 1) / 2};
+  return shape;
+}
+
+TEST_P(ConvolutionTest, UsualKernels) {
+  for (int64_t kernel : {1, 2, 3, 5})
+    for (int64_t stride : {1, 2, 3})
+      for (auto [inputs, outputs] : {std::pair<int64_t, int64_t>{1, 1}, {3, 17}, {16, 48}, {20, 7}}) {
+        ConvolutionShape shape = plain(inputs, outputs, 9, kernel);
+        shape.strides = {1, stride, stride};
+        check(shape);
+      }
+}
+
+TEST_P(ConvolutionTest, FirstLayers) {
+  for (int64_t channels : {1, 3, 4}) {
+    ConvolutionShape shape = plain(channels, 64, 21, 7);
+    shape.batch = 2;
+    shape.strides = {1, 2, 2};
+    check(shape, 2);
+    shape.paddingLow = {0, 3, -1};
+    shape.paddingHigh = {0, 0, 4};
+    check(shape);
+    shape.paddingLow = {0, -2, -3};
+    shape.paddingHigh = {0, 5, -2};
+    check(shape);
+  }
+}
+
+TEST_P(ConvolutionTest, PaddingOfAnySizeAndSign) {
+  for (int64_t low : {-2, 0, 1, 4})
+    for (int64_t high : {-1, 0, 3})
+      for (int64_t channels : {2, 13}) {
+        ConvolutionShape shape = plain(channels, 5, 6, 3);
+        shape.paddingLow = {0, low, high};
+        shape.paddingHigh = {0, high, low};
+        check(shape);
+      }
+}
+
+TEST_P(ConvolutionTest, DilatedKernels) {
+  for (int64_t dilation : {2, 3})
+    for (int64_t channels : {1, 3, 18}) {
+      ConvolutionShape shape = plain(channels, 6, 10, 3);
+      shape.kernelDilation = {1, dilation, dilation};
+      shape.paddingLow = shape.paddingHigh = {0, dilation, 1};
+      check(shape);
+      shape.groups = channels, shape.outputChannels = 2 * channels;
+      check(shape);
+      shape.outputChannels = channels;
+      check(shape);
+    }
+}
+
+TEST_P(ConvolutionTest, Transposed) {
+  for (int64_t dilation : {2, 3})
+    for (int64_t kernel : {1, 2, 3, 4})
+      for (int64_t low : {-1, 0, 2})
+        for (int64_t stride : {1, 2}) {
+          ConvolutionShape shape = plain(7, 19, 5, kernel);
+          shape.inputDilation = {1, dilation, dilation};
+          shape.strides = {1, stride, 1};
+          shape.paddingLow = {0, low, kernel - 1};
+          shape.paddingHigh = {0, 2, 1};
+          check(shape, 2);
+        }
+}
+
+TEST_P(ConvolutionTest, GroupedAndDepthwise) {
+  for (int64_t kernel : {1, 3, 4, 5})
+    for (int64_t stride : {1, 2, 3})
+      for (auto [inputs, outputs, groups] :
+           {std::array<int64_t, 3>{4, 6, 2}, {32, 32, 4}, {5, 5, 5}, {16, 16, 16}, {37, 37, 37},
+            {6, 12, 6}, {24, 24, 24}}) {
+        ConvolutionShape shape = plain(inputs, outputs, 11, kernel);
+        shape.groups = groups;
+        shape.strides = {1, stride, stride};
+        check(shape, 2);
+        shape.paddingLow = {0, 2, -1};
+        shape.paddingHigh = {0, -2, 4};
+        check(shape);
+      }
+  ConvolutionShape transposed = plain(20, 20, 4, 3);
+  transposed.groups = 20;
+  transposed.inputDilation = {1, 2, 2};
+  check(transposed);
+}
+
+TEST_P(ConvolutionTest, OneAndThreeDimensions) {
+  ConvolutionShape line;
+  line.batch = 3;
+  line.inputChannels = 5, line.outputChannels = 9;
+  line.input = {1, 1, 12};
+  line.kernel = {1, 1, 3};
+  line.paddingLow = {0, 0, 2};
+  check(line);
+  ConvolutionShape volume = plain(6, 10, 5, 3);
+  volume.batch = 2;
+  volume.input = {4, 5, 6};
+  volume.kernel = {3, 2, 3};
+  volume.paddingLow = {1, 0, 1};
+  volume.strides = {2, 1, 1};
+  check(volume);
+  volume.inputChannels = 2;
+  check(volume);
+  volume.inputChannels = volume.outputChannels = volume.groups = 18;
+  check(volume);
+}
+
+TEST_P(ConvolutionTest, EmptyAndDegenerate) {
+  for (int d : {1, 2}) {
+    ConvolutionShape shape = plain(3, 4, 5, 3);
+    shape.input[d] = 0;
+    check(shape);
+    shape.paddingLow[d] = 3;
+    check(shape); // Nothing but padding.
+  }
+  ConvolutionShape larger = plain(3, 4, 2, 5);
+  larger.paddingLow = larger.paddingHigh = {};
+  EXPECT_EQ(larger.rows(), 0);
+  check(larger);
+  ConvolutionShape noImages = plain(3, 4, 5, 3);
+  noImages.batch = 0;
+  check(noImages);
+  ConvolutionShape noInputs = plain(0, 4, 5, 3);
+  check(noInputs);
+  check(plain(3, 0, 5, 3));
+}
+
+TEST_P(ConvolutionTest, KernelsTurnedAroundAndTransposedInMemory) {
+  ConvolutionShape shape = plain(6, 11, 7, 3);
+  // [o, i, y, x], read from its end.
+  GuardedFloats input(7 * 7 * 6), weights(11 * 6 * 9), c(7 * 7 * 11);
+  input.fill(1), weights.fill(2);
+  WeightsView view{weights.data() + 8, {0, -3, -1}, 9, 54};
+  Pool pool(1);
+  convolve(packConvolution(shape, view, pool), input.data(), c.data(), 11, {}, pool);
+  checkAgainst(shape, input.data(), view, nullptr, c.data(), 11, 1);
+}
+
+TEST_P(ConvolutionTest, ZerosOfPaddingMeetInfiniteWeights) {
+  for (int64_t channels : {3, 20})
+    for (int64_t groups : {int64_t{1}, channels})
+      for (int64_t dilation : {1, 2}) {
+        ConvolutionShape shape = plain(channels, channels, 6, 3);
+        shape.groups = groups;
+        shape.inputDilation = {1, dilation, dilation};
+        SCOPED_TRACE(describe(shape));
+        GuardedFloats input(36 * channels), weights(9 * channels / groups * channels),
+            c(shape.rows() * channels);
+        input.fill(1), weights.fill(2);
+        weights[0] = std::numeric_limits<float>::infinity();
+        for (int64_t i = 0; i < input.length(); ++i)
+          input[i] = std::abs(input[i]) + 1;
+        Pool pool(2);
+        WeightsView view = dense(shape, weights.data());
+        convolve(packConvolution(shape, view, pool), input.data(), c.data(), channels, {}, pool);
+        for (int64_t row = 0; row < shape.rows(); ++row) {
+          Spatial size = shape.output();
+          Exact exact = exactAt(shape, input.data(), view, 0,
+                                {0, row / size[2], row % size[2]}, 0);
+          ASSERT_EQ(std::isnan(c[row * channels]), std::isnan(exact.value)) << row;
+          ASSERT_EQ(std::isinf(c[row * channels]), std::isinf(exact.value)) << row;
+        }
+      }
+}
+
+TEST_P(ConvolutionTest, BitsDoNotDependOnThreads) {
+  std::vector<ConvolutionShape> shapes = {plain(64, 96, 20, 3), plain(600, 40, 14, 1),
+                                          plain(3, 40, 50, 7), plain(40, 40, 40, 3),
+                                          plain(12, 24, 12, 4)};
+  shapes[3].groups = 40;
+  shapes[4].inputDilation = {1, 2, 2};
+  for (ConvolutionShape &shape : shapes) {
+    SCOPED_TRACE(describe(shape));
+    GuardedFloats input(product(shape.input) * shape.inputChannels);
+    GuardedFloats weights(product(shape.kernel) * shape.inputChannels / shape.groups *
+                          shape.outputChannels);
+    input.fill(1), weights.fill(2);
+    auto run = [&](int threads) {
+      Pool pool(threads);
+      std::vector<float> c(static_cast<size_t>(shape.rows() * shape.outputChannels));
+      convolve(packConvolution(shape, dense(shape, weights.data()), pool), input.data(), c.data(),
+               shape.outputChannels, {}, pool);
+      return c;
+    };
+    std::vector<float> expected = run(1);
+    for (int threads : {2, 3, 7})
+      EXPECT_EQ(run(threads), expected) << threads << " threads";
+  }
+}
+
+} // namespace
+} // namespace cupel::kernels

@@ -1,0 +1,211 @@
+#include "cupel/kernels/ConvolutionAccess.h"
+#include "cupel/kernels/Scratch.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace cupel::kernels {
+namespace {
+
+/// One call of convolveDepthwise. Columns of the kernel that lie in padding are left out; where
+/// that is not allowed, or the input is dilated, taps are gathered one by one.
+struct Work {
+  const ConvolutionShape &shape;
+  const KernelTable &kernels;
+  Spatial output;
+  const float *weights;
+  const float *zeros; // For padding that has to be multiplied, else null.
+  const float *input;
+  float *c;
+  int64_t ldc;
+  const float *bias;
+};
+
+/// A line of the result.
+class Line {
+public:
+  Line(const Work &work, int64_t index, ScratchFrame &frame)
+      : work(work), shape(work.shape), pixel(pixelOf(work.output, index * work.output[2])),
+        c(work.c + index * work.output[2] * work.ldc) {
+    int64_t most = shape.kernel[0] * shape.kernel[1];
+    starts = frame.take<const float *>(most);
+    moved = frame.take<const float *>(most);
+    weights = frame.take<const float *>(most);
+    movedWeights = frame.take<const float *>(most);
+    for (int64_t z = 0; z < shape.kernel[0]; ++z)
+      for (int64_t y = 0; y < shape.kernel[1]; ++y) {
+        int64_t fromZ = inputPosition(shape, 0, pixel.at[0], z);
+        int64_t fromY = inputPosition(shape, 1, pixel.at[1], y);
+        if (fromZ < 0 || fromY < 0)
+          continue;
+        int64_t line = (pixel.image * shape.input[0] + fromZ) * shape.input[1] + fromY;
+        starts[lines] = work.input + line * shape.input[2] * shape.inputChannels;
+        weights[lines++] =
+            work.weights + (z * shape.kernel[1] + y) * shape.kernel[2] * shape.inputChannels;
+      }
+  }
+
+  /// Some channels.
+  void compute(int64_t first, int64_t count) {
+    firstChannel = first;
+    channelCount = count;
+    // Pixels whose taps are all inside the line are [begin, end).
+    int64_t stride = shape.strides[2], low = shape.paddingLow[2], width = work.output[2];
+    int64_t covered = (shape.kernel[2] - 1) * shape.kernelDilation[2] + 1;
+    int64_t last = shape.input[2] - covered + low;
+    int64_t begin = std::clamp<int64_t>((low + stride - 1) / stride, 0, width);
+    int64_t end = std::clamp<int64_t>(last < 0 ? 0 : last / stride + 1, begin, width);
+    for (int64_t x = 0; x < begin; ++x)
+      computePart(x);
+    if (begin < end)
+      computeSpan(begin, end - begin, 0, shape.kernel[2]);
+    for (int64_t x = end; x < width; ++x)
+      computePart(x);
+  }
+
+  /// With the zeros between and around pixels.
+  void computeTapByTap(int64_t first, int64_t count) {
+    ScratchFrame frame;
+    int64_t channels = shape.inputChannels, taps = shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
+    auto **inputs = frame.take<const float *>(taps), **factors = frame.take<const float *>(taps);
+    for (int64_t x = 0; x < work.output[2]; ++x) {
+      int64_t used = 0;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        Spatial of = pixelOf(shape.kernel, tap).at;
+        int64_t place = pixel.image;
+        bool isInside = true;
+        for (int d = 0; d < 3; ++d) {
+          int64_t at = inputPosition(shape, d, d == 2 ? x : pixel.at[d], of[d]);
+          isInside = isInside && at >= 0;
+          place = place * shape.input[d] + at;
+        }
+        if (!isInside && !work.zeros)
+          continue;
+        inputs[used] = isInside ? work.input + place * channels + first : work.zeros;
+        factors[used++] = work.weights + tap * channels + first;
+      }
+      // Every tap is a line of its own.
+      work.kernels.depthwise({inputs, factors, used, 1, 0, 0, 0, 1, count,
+                              c + x * work.ldc + first, work.ldc,
+                              work.bias ? work.bias + first : nullptr});
+    }
+  }
+
+private:
+  /// A pixel at the edge: the columns of the kernel that are inside.
+  void computePart(int64_t x) {
+    int64_t first = x * shape.strides[2] - shape.paddingLow[2], step = shape.kernelDilation[2];
+    int64_t begin = first >= 0 ? 0 : (-first + step - 1) / step;
+    int64_t left = shape.input[2] - first;
+    int64_t end = left <= 0 ? 0 : (left + step - 1) / step;
+    begin = std::min(begin, shape.kernel[2]);
+    computeSpan(x, 1, begin, std::clamp(end, begin, shape.kernel[2]));
+  }
+
+  void computeSpan(int64_t x, int64_t pixels, int64_t firstColumn, int64_t endColumn) {
+    int64_t channels = shape.inputChannels, step = shape.kernelDilation[2];
+    int64_t place = x * shape.strides[2] - shape.paddingLow[2] + firstColumn * step;
+    // Without a column there is no place in the input to point to.
+    int64_t used = firstColumn < endColumn ? lines : 0;
+    for (int64_t i = 0; i < used; ++i) {
+      moved[i] = starts[i] + place * channels + firstChannel;
+      movedWeights[i] = weights[i] + firstColumn * channels + firstChannel;
+    }
+    DepthwiseFunction function = nullptr;
+    int64_t columns = endColumn - firstColumn, stride = shape.strides[2];
+    if (used > 0 && used <= kMostDepthwiseLines && columns <= kMostDepthwiseColumns && step == 1 &&
+        stride <= kMostDepthwiseStride && channelCount >= work.kernels.width)
+      function = work.kernels.depthwiseSmall[used - 1][columns - 1][stride - 1];
+    if (!function)
+      function = work.kernels.depthwise;
+    function({moved, movedWeights, used, columns, channels, stride * channels, step * channels,
+              pixels, channelCount, c + x * work.ldc + firstChannel, work.ldc,
+              work.bias ? work.bias + firstChannel : nullptr});
+  }
+
+  const Work &work;
+  const ConvolutionShape &shape;
+  Pixel pixel;
+  float *c;
+  int64_t firstChannel = 0, channelCount = 0;
+  int64_t lines = 0; // Of the kernel that meet the input.
+  const float **starts, **moved, **weights, **movedWeights;
+};
+
+constexpr int64_t kMostBandLines = 8;
+
+/// A unit is some lines and some channels.
+struct Bands {
+  int64_t count, channelParts;
+  int64_t block; // Channels that are computed for all lines of a unit before the next ones.
+  int64_t channels, width;
+
+  /// On a vector.
+  int64_t startOf(int64_t part) const {
+    int64_t vectors = (channels + width - 1) / width;
+    return std::min(channels, vectors * part / channelParts * width);
+  }
+};
+
+Bands planBands(const Work &work, int threads) {
+  constexpr int64_t kCacheFloats = 4096; // Of the first level, for the lines that a kernel covers.
+  int64_t width = work.kernels.width, channels = work.shape.inputChannels;
+  int64_t lines = work.shape.rows() / work.output[2];
+  Bands bands{(lines + kMostBandLines - 1) / kMostBandLines, 1, 0, channels, width};
+  int64_t wanted = threads > 1 ? int64_t{4} * threads : 1;
+  if (bands.count < wanted)
+    bands.channelParts = std::clamp<int64_t>((wanted + bands.count - 1) / bands.count, 1,
+                                             std::max<int64_t>(1, channels / (2 * width)));
+  int64_t covered = std::max<int64_t>(1, work.shape.input[2] * work.shape.kernel[1]);
+  bands.block = std::max<int64_t>(1, kCacheFloats / covered / width) * width;
+  return bands;
+}
+
+} // namespace
+
+void convolveDepthwise(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+                       const Epilogue &epilogue, const Pool &pool) {
+  const ConvolutionShape &shape = weights.shape();
+  ScratchFrame frame;
+  Work work{shape, ConvolutionAccess::kernels(weights), shape.output(),
+            ConvolutionAccess::data(weights), nullptr, input, c, ldc, epilogue.bias};
+  bool isFinite = ConvolutionAccess::isFinite(weights);
+  if (!isFinite) {
+    auto *zeros = frame.take<float>(shape.inputChannels);
+    std::fill_n(zeros, shape.inputChannels, 0.0f);
+    work.zeros = zeros;
+  }
+  bool isTapByTap = !isFinite || shape.inputDilation != Spatial{1, 1, 1};
+  Bands bands = planBands(work, pool.threads());
+  int64_t width = work.output[2], lines = shape.rows() / width;
+  // A channel's tap costs as much as loading it.
+  double nanoseconds = convolutionNanoseconds(shape) * 3;
+  int64_t units = bands.count * bands.channelParts;
+  pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
+    int64_t band = unit / bands.channelParts, part = unit % bands.channelParts;
+    int64_t first = lines * band / bands.count, end = lines * (band + 1) / bands.count;
+    int64_t firstChannel = bands.startOf(part), endChannel = bands.startOf(part + 1);
+    ScratchFrame inner;
+    std::optional<Line> line[kMostBandLines];
+    for (int64_t i = first; i < end; ++i)
+      line[i - first].emplace(work, i, inner);
+    // A few channels of all lines, so that what lines share of the input is still in the cache.
+    for (int64_t channel = firstChannel; channel < endChannel; channel += bands.block) {
+      int64_t count = std::min(bands.block, endChannel - channel);
+      // Rather a vector once more than a part of one.
+      int64_t start = std::max(firstChannel, std::min(channel, endChannel - work.kernels.width));
+      count += channel - start;
+      for (int64_t i = 0; i < end - first; ++i)
+        if (isTapByTap)
+          line[i]->computeTapByTap(start, count);
+        else
+          line[i]->compute(start, count);
+    }
+    if (epilogue.function && firstChannel < endChannel)
+      epilogue.function(epilogue.operands, c + first * width * ldc + firstChannel, ldc,
+                        first * width, (end - first) * width, firstChannel,
+                        endChannel - firstChannel);
+  });
+}
+
+} // namespace cupel::kernels

@@ -1,0 +1,132 @@
+#include "cupel/kernels/ConvolutionAccess.h"
+#include "cupel/kernels/Scratch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace cupel::kernels {
+namespace {
+
+/// A line of the input with its padding, from the first element that the kernel can touch on.
+/// Lies where it is if there is nothing to add.
+struct Lines {
+  const ConvolutionShape &shape;
+  const float *input;
+  int64_t width; // Pixels of a padded line.
+
+  Lines(const ConvolutionShape &shape, const float *input)
+      : shape(shape), input(input),
+        width(shape.input[2] + shape.paddingLow[2] + shape.paddingHigh[2]) {}
+
+  bool isCopied() const { return shape.paddingLow[2] > 0 || shape.paddingHigh[2] > 0; }
+  int64_t size() const { return width * shape.inputChannels; }
+  const float *at(int64_t image, int64_t z, int64_t y) const {
+    int64_t line = (image * shape.input[0] + z) * shape.input[1] + y;
+    return input + line * shape.input[2] * shape.inputChannels;
+  }
+  /// Pixel -paddingLow of a line that is not copied.
+  const float *start(int64_t image, int64_t z, int64_t y) const {
+    return at(image, z, y) - shape.paddingLow[2] * shape.inputChannels;
+  }
+  void copy(int64_t image, int64_t z, int64_t y, float *to) const {
+    int64_t low = std::max<int64_t>(0, shape.paddingLow[2]);
+    int64_t skipped = std::max<int64_t>(0, -shape.paddingLow[2]);
+    int64_t pixels = std::min(shape.input[2] - skipped, width - low);
+    int64_t channels = shape.inputChannels;
+    std::fill_n(to, low * channels, 0.0f);
+    std::memcpy(to + low * channels, at(image, z, y) + skipped * channels,
+                static_cast<size_t>(pixels * channels) * sizeof(float));
+    std::fill(to + (low + pixels) * channels, to + size(), 0.0f);
+  }
+};
+
+/// Lines of the result that are computed together share most of the lines they need.
+constexpr int64_t kBandLines = 4;
+
+/// The padded lines that a band has asked for so far.
+class LineCopies {
+public:
+  LineCopies(const Lines &lines, int64_t most, ScratchFrame &frame)
+      : lines(lines), frame(frame), keys(frame.take<int64_t>(most)),
+        copies(frame.take<const float *>(most)) {}
+
+  const float *find(int64_t image, int64_t z, int64_t y) {
+    if (!lines.isCopied())
+      return lines.start(image, z, y);
+    int64_t key = (image * lines.shape.input[0] + z) * lines.shape.input[1] + y;
+    for (int64_t i = count - 1; i >= 0; --i)
+      if (keys[i] == key)
+        return copies[i];
+    auto *copy = frame.take<float>(lines.size());
+    lines.copy(image, z, y, copy);
+    keys[count] = key;
+    return copies[count++] = copy;
+  }
+
+private:
+  const Lines &lines;
+  ScratchFrame &frame;
+  int64_t *keys;
+  const float **copies;
+  int64_t count = 0;
+};
+
+} // namespace
+
+void convolveLines(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+                   const Epilogue &epilogue, const Pool &pool) {
+  const ConvolutionShape &shape = weights.shape();
+  Spatial output = shape.output();
+  PanelCut cut = ConvolutionAccess::cut(weights);
+  Lines lines(shape, input);
+  int64_t taps = shape.kernel[0] * shape.kernel[1];
+  int64_t depth = shape.kernel[2] * shape.inputChannels;
+  ScratchFrame outer;
+  auto *zeros = outer.take<float>(depth);
+  std::fill_n(zeros, depth, 0.0f);
+  auto *tapIndices = outer.take<int32_t>(taps);
+  std::iota(tapIndices, tapIndices + taps, 0);
+  int64_t all = shape.batch * output[0] * output[1], units = (all + kBandLines - 1) / kBandLines;
+  double nanoseconds = convolutionNanoseconds(shape);
+  pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
+    int64_t first = all * unit / units, count = all * (unit + 1) / units - first;
+    int64_t width = output[2], rowCount = count * width;
+    ScratchFrame frame;
+    LineCopies copies(lines, taps * count, frame);
+    auto **rows = frame.take<const float *>(taps * rowCount);
+    for (int64_t i = 0; i < count; ++i) {
+      Pixel pixel = pixelOf(output, (first + i) * width);
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t z = inputPosition(shape, 0, pixel.at[0], tap / shape.kernel[1]);
+        int64_t y = inputPosition(shape, 1, pixel.at[1], tap % shape.kernel[1]);
+        const float **to = rows + tap * rowCount + i * width;
+        if (z < 0 || y < 0) {
+          std::fill_n(to, width, zeros);
+          continue;
+        }
+        const float *line = copies.find(pixel.image, z, y);
+        for (int64_t x = 0; x < width; ++x)
+          to[x] = line + x * shape.strides[2] * shape.inputChannels;
+      }
+    }
+    RowsTimesPanels part = {};
+    part.rows = rows;
+    part.rowCount = rowCount;
+    part.taps = taps;
+    part.tapIndices = tapIndices;
+    part.zeros = ConvolutionAccess::isFinite(weights) ? zeros : nullptr;
+    part.depth = depth;
+    part.cut = cut;
+    part.panels = ConvolutionAccess::data(weights);
+    part.panelDepth = taps * depth;
+    part.endPanel = cut.count;
+    part.row = first * width;
+    part.c = c + part.row * ldc;
+    part.ldc = ldc;
+    part.epilogue = &epilogue;
+    multiplyRows(ConvolutionAccess::kernels(weights), part);
+  });
+}
+
+} // namespace cupel::kernels

@@ -1,0 +1,235 @@
+#include "cupel/kernels/ConvolutionAccess.h"
+#include "cupel/kernels/PackedAccess.h"
+#include "cupel/kernels/Scratch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace cupel::kernels {
+namespace {
+
+int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+/// One call of convolvePixels.
+struct Work {
+  const PackedConvolution &weights;
+  const ConvolutionShape &shape;
+  const KernelTable &kernels;
+  PanelCut cut; // Of a group.
+  Spatial output;
+  int64_t taps, inputs; // Input channels of a group.
+  const float *input, *zeros;
+  float *c;
+  int64_t ldc;
+  const Epilogue &epilogue;
+};
+
+/// rows[tap * count + i]: where the channels of pixel i's tap lie. For inputs that are not dilated.
+void findRows(const Work &work, int64_t group, int64_t row, int64_t count, const float **rows) {
+  const ConvolutionShape &shape = work.shape;
+  const Spatial &size = shape.input, &step = shape.kernelDilation;
+  int64_t channels = shape.inputChannels;
+  const float *input = work.input + group * work.inputs;
+  Pixel pixel = pixelOf(work.output, row);
+  for (int64_t i = 0; i < count; ++i, advance(pixel, work.output)) {
+    Spatial first;
+    for (int d = 0; d < 3; ++d)
+      first[d] = pixel.at[d] * shape.strides[d] - shape.paddingLow[d];
+    const float **to = rows + i;
+    for (int64_t kz = 0, z = first[0]; kz < shape.kernel[0]; ++kz, z += step[0])
+      for (int64_t ky = 0, y = first[1]; ky < shape.kernel[1]; ++ky, y += step[1]) {
+        bool hasLine = z >= 0 && z < size[0] && y >= 0 && y < size[1];
+        const float *line =
+            hasLine ? input + ((pixel.image * size[0] + z) * size[1] + y) * size[2] * channels
+                    : nullptr;
+        for (int64_t kx = 0, x = first[2]; kx < shape.kernel[2]; ++kx, x += step[2]) {
+          *to = hasLine && x >= 0 && x < size[2] ? line + x * channels : work.zeros;
+          to += count;
+        }
+      }
+  }
+}
+
+/// The same for any input, some pixels and some taps.
+void findRowsOf(const Work &work, int64_t group, const Pixel *pixels, int64_t count,
+                const int32_t *tapIndices, int64_t taps, const float **rows) {
+  const ConvolutionShape &shape = work.shape;
+  const float *input = work.input + group * work.inputs;
+  for (int64_t t = 0; t < taps; ++t) {
+    Spatial tap = pixelOf(shape.kernel, tapIndices[t]).at;
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t place = pixels[i].image;
+      bool isInside = true;
+      for (int d = 0; d < 3; ++d) {
+        int64_t at = inputPosition(shape, d, pixels[i].at[d], tap[d]);
+        isInside = isInside && at >= 0;
+        place = place * shape.input[d] + at;
+      }
+      rows[t * count + i] = isInside ? input + place * shape.inputChannels : work.zeros;
+    }
+  }
+}
+
+bool canBePadded(const ConvolutionShape &shape) {
+  for (int d = 0; d < 3; ++d)
+    if (shape.paddingLow[d] > 0 || shape.paddingHigh[d] > 0)
+      return true;
+  return false;
+}
+
+RowsTimesPanels describe(const Work &work, int64_t group, int64_t firstPanel, int64_t endPanel) {
+  int64_t depth = work.taps * work.inputs;
+  RowsTimesPanels part = {};
+  part.depth = work.inputs;
+  part.cut = work.cut;
+  part.panels = ConvolutionAccess::data(work.weights) + group * work.cut.size(depth);
+  part.panelDepth = depth;
+  part.firstPanel = firstPanel;
+  part.endPanel = endPanel;
+  part.column = group * work.cut.columns;
+  part.epilogue = &work.epilogue;
+  return part;
+}
+
+void convolveUnit(const Work &work, int64_t group, int64_t row, int64_t endRow, int64_t firstPanel,
+                  int64_t endPanel) {
+  ScratchFrame frame;
+  int64_t count = endRow - row;
+  auto *taps = frame.take<int32_t>(work.taps);
+  std::iota(taps, taps + work.taps, 0);
+  auto **rows = frame.take<const float *>(count * work.taps);
+  findRows(work, group, row, count, rows);
+  RowsTimesPanels part = describe(work, group, firstPanel, endPanel);
+  part.rows = rows;
+  part.rowCount = count;
+  part.taps = work.taps;
+  part.tapIndices = taps;
+  // What is not there need not be multiplied by weights that cannot make a NaN of zero.
+  bool skips = work.taps > 1 && canBePadded(work.shape) &&
+               ConvolutionAccess::isFinite(work.weights);
+  part.zeros = skips ? work.zeros : nullptr;
+  part.c = work.c + row * work.ldc + part.column;
+  part.ldc = work.ldc;
+  part.row = row;
+  multiplyRows(work.kernels, part);
+}
+
+/// With a dilated input, pixels at the same place between input pixels meet the same taps, and no
+/// others: each such phase is computed beside the result and its rows are copied there.
+void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow,
+                    int64_t firstPanel, int64_t endPanel) {
+  const ConvolutionShape &shape = work.shape;
+  ScratchFrame frame;
+  int64_t count = endRow - row, phases = product(shape.inputDilation);
+  auto *pixels = frame.take<Pixel>(count);
+  auto *places = frame.take<int64_t>(count);
+  auto *taps = frame.take<int32_t>(work.taps);
+  auto **rows = frame.take<const float *>(count * work.taps);
+  auto *result = frame.take<float>(count * work.cut.columns);
+  Epilogue biasOnly;
+  biasOnly.bias = work.epilogue.bias;
+  RowsTimesPanels part = describe(work, group, firstPanel, endPanel);
+  part.rows = rows;
+  part.tapIndices = taps;
+  part.c = result;
+  part.ldc = work.cut.columns;
+  part.epilogue = &biasOnly;
+  int64_t begin = work.cut.columnOf(firstPanel);
+  int64_t end = work.cut.columnOf(endPanel - 1) + work.cut.columnsOf(endPanel - 1);
+  float *c = work.c + row * work.ldc + part.column + begin;
+  for (int64_t phase = 0; phase < phases; ++phase) {
+    Spatial place = pixelOf(shape.inputDilation, phase).at;
+    int64_t found = 0;
+    Pixel pixel = pixelOf(work.output, row);
+    for (int64_t i = 0; i < count; ++i, advance(pixel, work.output))
+      if (pixel.at[0] % shape.inputDilation[0] == place[0] &&
+          pixel.at[1] % shape.inputDilation[1] == place[1] &&
+          pixel.at[2] % shape.inputDilation[2] == place[2])
+        pixels[found] = pixel, places[found++] = i;
+    if (found == 0)
+      continue;
+    int64_t used = 0;
+    for (int64_t tap = 0; tap < work.taps; ++tap) {
+      Spatial of = pixelOf(shape.kernel, tap).at;
+      bool meets = true;
+      for (int d = 0; d < 3; ++d)
+        meets = meets && (place[d] * shape.strides[d] - shape.paddingLow[d] +
+                          of[d] * shape.kernelDilation[d]) % shape.inputDilation[d] == 0;
+      // Zeros between pixels make a NaN of an infinite weight.
+      if (meets || !ConvolutionAccess::isFinite(work.weights))
+        taps[used++] = static_cast<int32_t>(tap);
+    }
+    findRowsOf(work, group, pixels, found, taps, used, rows);
+    part.rowCount = found;
+    part.taps = used;
+    multiplyRows(work.kernels, part);
+    for (int64_t i = 0; i < found; ++i)
+      std::memcpy(c + places[i] * work.ldc, result + i * part.ldc + begin,
+                  static_cast<size_t>(end - begin) * sizeof(float));
+  }
+  if (work.epilogue.function)
+    work.epilogue.function(work.epilogue.operands, c, work.ldc, row, count, part.column + begin,
+                           end - begin);
+}
+
+/// Without padding or strides the pixels of all images are the rows of a matrix.
+bool isProduct(const ConvolutionShape &shape) {
+  return shape.groups == 1 && product(shape.kernel) == 1 && shape.output() == shape.input &&
+         shape.strides == Spatial{1, 1, 1} && shape.paddingLow == Spatial{} &&
+         shape.inputDilation == Spatial{1, 1, 1};
+}
+
+} // namespace
+
+void convolvePixels(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+                    const Epilogue &epilogue, const Pool &pool) {
+  const ConvolutionShape &shape = weights.shape();
+  if (isProduct(shape)) {
+    multiplyPanels(ConvolutionAccess::kernels(weights),
+                   {shape.rows(),
+                    {input, shape.inputChannels},
+                    shape.inputChannels,
+                    ConvolutionAccess::cut(weights),
+                    ConvolutionAccess::data(weights),
+                    0,
+                    c,
+                    ldc,
+                    0,
+                    &epilogue},
+                   pool);
+    return;
+  }
+  Work work{weights,
+            shape,
+            ConvolutionAccess::kernels(weights),
+            ConvolutionAccess::cut(weights),
+            shape.output(),
+            product(shape.kernel),
+            shape.inputChannels / shape.groups,
+            input,
+            nullptr,
+            c,
+            ldc,
+            epilogue};
+  ScratchFrame frame;
+  auto *zeros = frame.take<float>(work.inputs);
+  std::fill_n(zeros, work.inputs, 0.0f);
+  work.zeros = zeros;
+  bool isDilated = shape.inputDilation != Spatial{1, 1, 1};
+  int64_t rows = shape.rows();
+  double nanoseconds = convolutionNanoseconds(shape);
+  ConvolutionGrid grid = planConvolution(rows, work.cut.count, shape.groups, 16, nanoseconds,
+                                         pool.threadsFor(nanoseconds));
+  int64_t perGroup = grid.rowParts * grid.panelParts, units = perGroup * shape.groups;
+  pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
+    int64_t group = unit % shape.groups, part = unit / shape.groups;
+    int64_t panelPart = part / grid.rowParts, rowPart = part % grid.rowParts;
+    auto run = isDilated ? convolvePhases : convolveUnit;
+    run(work, group, rows * rowPart / grid.rowParts, rows * (rowPart + 1) / grid.rowParts,
+        work.cut.count * panelPart / grid.panelParts,
+        work.cut.count * (panelPart + 1) / grid.panelParts);
+  });
+}
+
+} // namespace cupel::kernels

@@ -1,0 +1,12 @@
+// The kernels compiled for AVX-512 with its instructions on bf16.
+
+#include "cupel/kernels/IsaKernels.h"
+
+namespace cupel::kernels {
+
+const KernelTable &kernelsBf16() {
+  static constexpr KernelTable table = makeTable("bf16");
+  return table;
+}
+
+} // namespace cupel::kernels

@@ -1,0 +1,64 @@
+// All kernels, compiled for the instruction set of the file that includes it (IsaBaseline.cpp,
+// IsaV3.cpp, ...), and the table of them. Nobody else may include it.
+
+#pragma once
+
+#include "cupel/kernels/DepthwiseKernels.h"
+#include "cupel/kernels/PackKernels.h"
+#include "cupel/kernels/TileKernel.h"
+#include "cupel/kernels/VectorProducts.h"
+
+namespace cupel::kernels {
+namespace {
+
+template <int vectors, int rows, int most> constexpr void addTiles(KernelTable &table) {
+  table.tiles[vectors - 1][rows - 1] = computeTile<rows, vectors>;
+  table.tileRows[vectors - 1] = rows;
+  if constexpr (rows < most)
+    addTiles<vectors, rows + 1, most>(table);
+}
+
+template <int lines> constexpr void addSpans(KernelTable &table) {
+  table.depthwiseSmall[lines - 1][1][0] = depthwiseSpan<lines, 2, 1>;
+  table.depthwiseSmall[lines - 1][1][1] = depthwiseSpan<lines, 2, 2>;
+  table.depthwiseSmall[lines - 1][2][0] = depthwiseSpan<lines, 3, 1>;
+  table.depthwiseSmall[lines - 1][2][1] = depthwiseSpan<lines, 3, 2>;
+}
+
+constexpr KernelTable makeTable(const char *name) {
+  KernelTable table = {};
+  table.name = name;
+  table.width = kWidth;
+  // As many sums as registers hold beside the row's factor and a row of the panel; the speeds are
+  // measured (bench/kernels) and say which widths of panels a matrix is cut into.
+  if constexpr (kWidth == 16) {
+    addTiles<1, 1, 16>(table);
+    addTiles<2, 1, 12>(table);
+    addTiles<3, 1, 8>(table);
+    addTiles<4, 1, 6>(table);
+    table.tileSpeed[0] = 0.95f, table.tileSpeed[1] = 0.99f;
+    table.tileSpeed[2] = table.tileSpeed[3] = 1;
+  } else if constexpr (kWidth == 8) {
+    addTiles<1, 1, 8>(table);
+    addTiles<2, 1, 6>(table);
+    addTiles<3, 1, 4>(table);
+    table.tileSpeed[0] = 0.75f, table.tileSpeed[1] = table.tileSpeed[2] = 1;
+  } else {
+    addTiles<1, 1, 8>(table);
+    addTiles<2, 1, 5>(table);
+    addTiles<3, 1, 4>(table);
+    table.tileSpeed[0] = 0.8f, table.tileSpeed[1] = 0.97f, table.tileSpeed[2] = 1;
+  }
+  table.packPanel = packPanel;
+  table.copyMatrix = copyMatrix;
+  table.vectorTimesRows = vectorTimesRows;
+  table.vectorTimesColumns = vectorTimesColumns;
+  addSpans<1>(table);
+  addSpans<2>(table);
+  addSpans<3>(table);
+  table.depthwise = depthwiseAny;
+  return table;
+}
+
+} // namespace
+} // namespace cupel::kernels

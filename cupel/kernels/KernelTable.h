@@ -1,0 +1,82 @@
+// What one instruction set offers: a table of functions that the files compiled for it fill and the
+// drivers (Product.cpp, Convolution.cpp, ...) call. Plain data without any standard library, because
+// files compiled for different processors include it. Internal to this folder and its tests.
+
+#pragma once
+
+#include <cstdint>
+
+namespace cupel::kernels {
+
+/// A tile of C: `rows` x `vectors` are the function's own. C is row-major, B a panel of packed
+/// columns: element (k, j) at b[k * bStride + j].
+struct Tile {
+  const float *const *rows; // [tap][row]: `rowsPerTap` apart.
+  int64_t rowsPerTap;
+  int64_t offset; // Where in each row the depth begins.
+  int64_t taps;
+  const int32_t *tapIndices; // Which part of B a tap meets; null: the only one.
+  int64_t tapStride;         // Elements of B between parts.
+  int64_t depth;             // For each tap.
+  const float *b;
+  int64_t bStride;
+  float *c;
+  int64_t ldc;
+  const float *bias; // For the tile's columns, added at the end, or null.
+  bool accumulate;   // C goes on from what it holds.
+  const char *next;  // What will be needed soon: brought into the cache by the way, `nextStep`
+  int64_t nextStep;  // bytes for each step of the depth.
+};
+using TileFunction = void (*)(const Tile &);
+
+constexpr int kMostTileRows = 16;
+constexpr int kMostTileVectors = 4;
+
+/// Pixels of a line side by side, each channel by itself.
+struct DepthwiseSpan {
+  const float *const *line;    // Where the first pixel's first tap of each kernel line lies.
+  const float *const *weights; // The kernel's line: columns are `pitch` apart.
+  int64_t lines, columns;      // Of the kernel.
+  int64_t pitch;
+  int64_t stride;              // Elements between pixels' first taps.
+  int64_t step;                // Elements between taps of a line.
+  int64_t pixels;
+  int64_t channels;
+  float *c;
+  int64_t ldc;
+  const float *bias; // Or null.
+};
+using DepthwiseFunction = void (*)(const DepthwiseSpan &);
+
+constexpr int kMostDepthwiseLines = 3;
+constexpr int kMostDepthwiseColumns = 3;
+constexpr int kMostDepthwiseStride = 2;
+
+struct KernelTable {
+  const char *name;
+  int width; // Floats of a vector.
+  /// For [vectors - 1]: the most rows that stay in registers; 0: no such tile.
+  int tileRows[kMostTileVectors];
+  /// Relative to the fastest tile.
+  float tileSpeed[kMostTileVectors];
+  TileFunction tiles[kMostTileVectors][kMostTileRows];
+  /// Packs `columns` columns of B from the strided matrix into a panel of `width` columns, zeros
+  /// behind the last one.
+  void (*packPanel)(const float *b, int64_t rowStride, int64_t columnStride, int64_t depth,
+                    int64_t columns, int64_t width, float *panel);
+  /// Row-major copy of `rows` x `columns` of a matrix; rows of the copy are `to`'s stride apart.
+  void (*copyMatrix)(const float *from, int64_t rowStride, int64_t columnStride, int64_t rows,
+                     int64_t columns, float *to, int64_t toStride);
+  /// y[0, n) = x[0, k) * B, B's columns side by side (`columnStride` 1) or its rows (`rowStride` 1).
+  void (*vectorTimesRows)(const float *x, int64_t xStride, const float *b, int64_t rowStride,
+                          int64_t k, int64_t n, float *y);
+  void (*vectorTimesColumns)(const float *x, const float *b, int64_t columnStride, int64_t k,
+                             int64_t n, float *y);
+  /// [lines - 1][columns - 1][stride in pixels - 1], for at least a vector of channels, or null; and
+  /// for any kernel.
+  DepthwiseFunction depthwiseSmall[kMostDepthwiseLines][kMostDepthwiseColumns]
+                                  [kMostDepthwiseStride];
+  DepthwiseFunction depthwise;
+};
+
+} // namespace cupel::kernels

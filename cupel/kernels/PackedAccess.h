@@ -1,0 +1,45 @@
+// How the drivers of this folder reach into a packed matrix. Internal to this folder.
+
+#pragma once
+
+#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/Panels.h"
+#include "cupel/kernels/Product.h"
+
+namespace cupel::kernels {
+
+class PackedAccess {
+public:
+  static PanelCut cut(const PackedMatrix &b) {
+    return {b.width, b.panels, b.kernels ? b.kernels->width : 1};
+  }
+  static const KernelTable &kernels(const PackedMatrix &b) {
+    return b.kernels ? *b.kernels : currentKernels();
+  }
+  static const float *panels(const PackedMatrix &b) { return b.data.get(); }
+
+  /// Not filled yet.
+  static PackedMatrix make(int64_t rows, int64_t columns);
+  static float *writablePanels(PackedMatrix &b) { return b.data.get(); }
+};
+
+void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const PanelCut &cut,
+                float *panels, const Pool &pool);
+
+/// A product whose B lies in panels, or in rows that are `bStride` apart.
+struct PanelProduct {
+  int64_t rows;
+  MatrixView a;
+  int64_t depth;
+  PanelCut cut;
+  const float *panels;
+  int64_t bStride; // Zero for panels.
+  float *c;
+  int64_t ldc;
+  int64_t firstRow; // What the epilogue is told about row 0.
+  const Epilogue *epilogue;
+};
+
+void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, const Pool &pool);
+
+} // namespace cupel::kernels

@@ -1,0 +1,206 @@
+#include "cupel/kernels/Panels.h"
+
+#include "cupel/kernels/Scratch.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace cupel::kernels {
+namespace {
+
+/// Rows of B that are used for all rows of A before the next ones: with the widest panel they take
+/// an eighth of a common second-level cache.
+constexpr int64_t kDepthChunk = 512;
+
+/// Of the result, a fraction of such a cache too.
+constexpr int64_t kResultFloats = int64_t{1} << 15;
+
+/// Part of the depth: some taps, of each the same part.
+struct Chunk {
+  int64_t firstTap, taps, begin, depth;
+  bool isFirst, isLast;
+};
+
+template <typename F> void forChunks(int64_t taps, int64_t depth, F &&body) {
+  if (taps * depth == 0)
+    return body(Chunk{0, 0, 0, 0, true, true});
+  if (depth < kDepthChunk) {
+    // Rather a somewhat longer chunk than a very short last one.
+    int64_t parts = std::max<int64_t>(1, (taps * depth + kDepthChunk / 4) / kDepthChunk);
+    int64_t step = (taps + parts - 1) / parts;
+    for (int64_t tap = 0; tap < taps; tap += step)
+      body(Chunk{tap, std::min(step, taps - tap), 0, depth, tap == 0, tap + step >= taps});
+    return;
+  }
+  int64_t parts = (depth + kDepthChunk - 1) / kDepthChunk;
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t part = 0; part < parts; ++part) {
+      int64_t begin = depth * part / parts, end = depth * (part + 1) / parts;
+      body(Chunk{tap, 1, begin, end - begin, tap == 0 && part == 0,
+                 tap + 1 == taps && part + 1 == parts});
+    }
+}
+
+/// Where a panel's part of a chunk would begin if its taps were the first ones.
+const float *chunkOf(const RowsTimesPanels &work, const Chunk &chunk, int64_t panel) {
+  if (work.bStride)
+    return work.panels + work.cut.columnOf(panel) + chunk.begin * work.bStride;
+  return work.panels + work.cut.columnOf(panel) * work.panelDepth +
+         chunk.begin * work.cut.widthOf(panel);
+}
+
+/// Where a panel's part of a chunk begins, if no taps are left out.
+const float *startOf(const RowsTimesPanels &work, const Chunk &chunk, int64_t panel) {
+  int64_t tap = work.tapIndices && chunk.taps > 0 ? work.tapIndices[chunk.firstTap] : 0;
+  return chunkOf(work, chunk, panel) + tap * work.depth * work.cut.widthOf(panel);
+}
+
+/// The taps of one tile that are not all padding.
+struct TileTaps {
+  const float **rows = nullptr;
+  int32_t *indices = nullptr;
+};
+
+void leaveOutZeros(const RowsTimesPanels &work, const Chunk &chunk, const float *const *rows,
+                   int64_t count, const TileTaps &used, Tile &tile) {
+  int64_t taps = 0;
+  for (int64_t tap = 0; tap < chunk.taps; ++tap) {
+    const float *const *from = rows + tap * work.rowCount;
+    if (std::all_of(from, from + count, [&](const float *row) { return row == work.zeros; }))
+      continue;
+    std::copy_n(from, count, used.rows + taps * count);
+    used.indices[taps++] = work.tapIndices[chunk.firstTap + tap];
+  }
+  tile.rows = used.rows;
+  tile.rowsPerTap = count;
+  tile.taps = taps;
+  tile.tapIndices = used.indices;
+}
+
+/// The tiles of one panel for a chunk. `c` and `bias` are at the panel's first column; `next` are
+/// the `nextBytes` of B that will be needed next.
+void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, const Chunk &chunk,
+                   int64_t panel, float *c, int64_t ldc, const float *bias, const float *next,
+                   int64_t nextBytes) {
+  int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
+  Tile tile = {};
+  tile.rowsPerTap = work.rowCount;
+  tile.offset = chunk.begin;
+  tile.taps = chunk.taps;
+  tile.tapIndices = work.tapIndices ? work.tapIndices + chunk.firstTap : nullptr;
+  tile.tapStride = work.depth * width;
+  tile.depth = chunk.depth;
+  tile.b = chunkOf(work, chunk, panel);
+  tile.bStride = work.bStride ? work.bStride : width;
+  tile.ldc = ldc;
+  tile.bias = chunk.isLast ? bias : nullptr;
+  tile.accumulate = !chunk.isFirst;
+  int64_t most = kernels.tileRows[vectors - 1];
+  int64_t tiles = (work.rowCount + most - 1) / most;
+  tile.next = reinterpret_cast<const char *>(next);
+  tile.nextStep = nextBytes / std::max<int64_t>(1, tiles * chunk.taps * chunk.depth);
+  const float *const *rows = work.rows + chunk.firstTap * work.rowCount;
+  ScratchFrame frame;
+  TileTaps used;
+  if (work.zeros)
+    used = {frame.take<const float *>(chunk.taps * most), frame.take<int32_t>(chunk.taps)};
+  int64_t begin = 0;
+  for (int64_t i = 0; i < tiles; ++i) {
+    int64_t end = work.rowCount * (i + 1) / tiles;
+    tile.rows = rows + begin;
+    tile.c = c + begin * ldc;
+    if (work.zeros)
+      leaveOutZeros(work, chunk, rows + begin, end - begin, used, tile);
+    kernels.tiles[vectors - 1][end - begin - 1](tile);
+    tile.next += tile.nextStep * chunk.taps * chunk.depth;
+    begin = end;
+  }
+}
+
+} // namespace
+
+std::shared_ptr<float[]> allocateFloats(int64_t count) {
+  constexpr size_t kAlignment = 64;
+  auto bytes = (static_cast<size_t>(count) * sizeof(float) + kAlignment) / kAlignment * kAlignment;
+  auto *data = static_cast<float *>(std::aligned_alloc(kAlignment, bytes));
+  if (!data)
+    throw std::bad_alloc();
+  return std::shared_ptr<float[]>(data, [](float *p) { std::free(p); });
+}
+
+PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns) {
+  PanelCut best{columns, 0, kernels.width};
+  int64_t all = best.allVectors();
+  if (all == 0)
+    return best;
+  double bestCost = 0;
+  auto costOf = [&](int64_t vectors) {
+    return vectors == 0 ? 0 : static_cast<double>(vectors) / kernels.tileSpeed[vectors - 1];
+  };
+  // Panels of three vectors leave room for the most rows, so they come first.
+  for (int most : {3, 4, 2, 1}) {
+    if (kernels.tileRows[most - 1] == 0)
+      continue;
+    int64_t count = (all + most - 1) / most, wider = all % count;
+    double cost = static_cast<double>(wider) * costOf(all / count + 1) +
+                  static_cast<double>(count - wider) * costOf(all / count);
+    if (bestCost == 0 || cost < bestCost * 0.999)
+      best.count = count, bestCost = cost;
+  }
+  return best;
+}
+
+void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
+  if (work.rowCount == 0 || work.firstPanel >= work.endPanel)
+    return;
+  const PanelCut &cut = work.cut;
+  ScratchFrame frame;
+  // The last panel may be wider than the result: then its tiles are computed beside it.
+  int64_t lastPanel = cut.count - 1;
+  int64_t lastColumns = cut.columnsOf(lastPanel), lastWidth = cut.widthOf(lastPanel);
+  bool isRagged = work.endPanel == cut.count && lastColumns < lastWidth;
+  float *aside = isRagged ? frame.take<float>(work.rowCount * lastWidth) : nullptr;
+  const float *bias = work.epilogue->bias ? work.epilogue->bias + work.column : nullptr;
+  float *lastBias = nullptr;
+  if (isRagged && bias) {
+    lastBias = frame.take<float>(lastWidth);
+    std::fill(std::copy_n(bias + cut.columnOf(lastPanel), lastColumns, lastBias),
+              lastBias + lastWidth, 0.0f);
+  }
+  auto multiplyOne = [&](const Chunk &chunk, int64_t panel, const float *next, int64_t nextBytes) {
+    int64_t column = cut.columnOf(panel);
+    bool isAside = isRagged && panel == lastPanel;
+    float *c = work.c + column;
+    if (isAside)
+      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes);
+    else
+      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, bias ? bias + column : nullptr, next,
+                    nextBytes);
+    if (!chunk.isLast)
+      return;
+    if (isAside)
+      for (int64_t i = 0; i < work.rowCount; ++i)
+        std::memcpy(c + i * work.ldc, aside + i * lastWidth,
+                    static_cast<size_t>(lastColumns) * sizeof(float));
+    if (work.epilogue->function)
+      work.epilogue->function(work.epilogue->operands, c, work.ldc, work.row, work.rowCount,
+                              work.column + column, cut.columnsOf(panel));
+  };
+  // Some panels at a time, so that what they have so far stays in the cache from chunk to chunk.
+  int64_t group = std::max<int64_t>(1, kResultFloats / (work.rowCount * cut.widthOf(0)));
+  for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {
+    int64_t end = std::min(first + group, work.endPanel);
+    forChunks(work.taps, work.depth, [&](const Chunk &chunk) {
+      for (int64_t panel = first; panel < end; ++panel) {
+        bool hasNext = panel + 1 < work.endPanel && !work.bStride;
+        const float *next = hasNext ? startOf(work, chunk, panel + 1) : nullptr;
+        int64_t nextBytes = hasNext ? chunk.taps * chunk.depth * cut.widthOf(panel + 1) * 4 : 0;
+        multiplyOne(chunk, panel, next, nextBytes);
+      }
+    });
+  }
+}
+
+} // namespace cupel::kernels

@@ -1,0 +1,67 @@
+// Packed right sides: which panels a matrix of a number of columns is cut into, and the loop that
+// computes some rows of a result from pointers to the left side's rows. Product.cpp and
+// Convolution.cpp are made of it. Internal to this folder.
+
+#pragma once
+
+#include "cupel/kernels/Epilogue.h"
+#include "cupel/kernels/KernelTable.h"
+
+#include <memory>
+
+namespace cupel::kernels {
+
+/// How columns are cut: into as few panels as there can be of at most so many vectors, all of nearly
+/// the same width.
+struct PanelCut {
+  int64_t columns = 0;
+  int64_t count = 0; // Of panels.
+  int64_t width = 1; // Floats of a vector.
+
+  int64_t allVectors() const { return (columns + width - 1) / width; }
+  /// The first panels are one vector wider than the others, if they are not all the same.
+  int64_t vectorsOf(int64_t panel) const {
+    return allVectors() / count + (panel < allVectors() % count);
+  }
+  int64_t widthOf(int64_t panel) const { return vectorsOf(panel) * width; }
+  int64_t columnOf(int64_t panel) const {
+    int64_t wider = allVectors() % count;
+    return (panel * (allVectors() / count) + (panel < wider ? panel : wider)) * width;
+  }
+  /// Without what fills the last vector.
+  int64_t columnsOf(int64_t panel) const {
+    int64_t left = columns - columnOf(panel), whole = widthOf(panel);
+    return left < whole ? left : whole;
+  }
+  /// Floats of all panels for a depth.
+  int64_t size(int64_t depth) const { return allVectors() * width * depth; }
+};
+
+/// Floats on a multiple of 64 bytes.
+std::shared_ptr<float[]> allocateFloats(int64_t count);
+
+PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns);
+
+/// Some rows of a result.
+struct RowsTimesPanels {
+  const float *const *rows; // [tap][row]
+  int64_t rowCount;         // Also the distance between taps.
+  int64_t taps;
+  const int32_t *tapIndices; // Null for a single tap.
+  const float *zeros;        // Not null: a tap whose rows of a tile are all this one is left out.
+  int64_t depth;             // Of a tap.
+  PanelCut cut;
+  const float *panels;
+  int64_t panelDepth; // All taps that were packed, times depth.
+  int64_t bStride;    // Not zero: B is not packed, `panels` is a row-major matrix of this stride.
+  int64_t firstPanel, endPanel;
+  float *c; // At (row, column 0 of the cut).
+  int64_t ldc;
+  int64_t row;    // What the epilogue is told about c's first element.
+  int64_t column; // As above; `bias` begins there as well.
+  const Epilogue *epilogue;
+};
+
+void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work);
+
+} // namespace cupel::kernels

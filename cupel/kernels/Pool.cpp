@@ -1,0 +1,28 @@
+#include "cupel/kernels/Pool.h"
+
+#include "cupel/support/ThreadPool.h"
+
+#include <algorithm>
+
+namespace cupel::kernels {
+namespace {
+
+/// Handing work to a helper that looks out for it costs a microsecond or two, waking one that sleeps
+/// some ten.
+constexpr double kWorthSharing = 10'000;
+
+} // namespace
+
+Pool::Pool(int threads) : count(threads > 0 ? threads : coreCount()) {}
+
+int Pool::threadsFor(double nanoseconds) const {
+  if (nanoseconds < kWorthSharing)
+    return 1;
+  return static_cast<int>(std::min<double>(count, 1 + nanoseconds / (kWorthSharing / 2)));
+}
+
+void Pool::share(int64_t units, const std::function<void(int64_t)> &body) const {
+  runBriefPieces(units, count, body);
+}
+
+} // namespace cupel::kernels

@@ -1,0 +1,45 @@
+// The threads of kernels: a number of threads that calls may use, on top of the process's one set of
+// helpers (support/ThreadPool.h), so that kernels, fused loops and the reference's fallbacks never
+// fight for cores. Used by every kernel of this folder and by the runtime of device programs. It
+// never wakes anybody for work that is shorter than the waking, never runs more than one thread for
+// a call inside a call, and promises nothing about which thread does what: a unit's result must
+// depend on the unit alone.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace cupel::kernels {
+
+class Pool {
+public:
+  /// `threads` <= 0: as many as the process has cores.
+  explicit Pool(int threads = 0);
+
+  int threads() const { return count; }
+
+  /// Calls `body(unit)` once for each unit in [0, units), the calling thread among those that do.
+  /// A unit takes about `nanoseconds`; it decides whether it is worth sharing.
+  template <typename F> void parallelFor(int64_t units, double nanoseconds, F &&body) const {
+    if (!isWorthSharing(units, nanoseconds)) {
+      for (int64_t unit = 0; unit < units; ++unit)
+        body(unit);
+      return;
+    }
+    share(units, std::ref(body));
+  }
+
+  /// Threads that a call of this many nanoseconds in all will be offered.
+  int threadsFor(double nanoseconds) const;
+
+private:
+  bool isWorthSharing(int64_t units, double nanoseconds) const {
+    return units > 1 && threadsFor(static_cast<double>(units) * nanoseconds) > 1;
+  }
+  void share(int64_t units, const std::function<void(int64_t)> &body) const;
+
+  int count;
+};
+
+} // namespace cupel::kernels

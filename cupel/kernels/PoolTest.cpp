@@ -1,0 +1,78 @@
+#include "cupel/kernels/Pool.h"
+
+#include "cupel/support/ThreadPool.h"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace cupel::kernels {
+namespace {
+
+constexpr double kLong = 1e6;
+
+TEST(PoolTest, EveryUnitRunsOnce) {
+  for (int threads : {1, 2, 3, 7})
+    for (int64_t units : {0, 1, 5, 1000})
+      for (double nanoseconds : {0.0, kLong}) {
+        std::vector<std::atomic<int>> seen(static_cast<size_t>(units));
+        Pool(threads).parallelFor(units, nanoseconds,
+                                  [&](int64_t unit) { ++seen[static_cast<size_t>(unit)]; });
+        for (auto &times : seen)
+          ASSERT_EQ(times, 1);
+      }
+}
+
+TEST(PoolTest, TakesTheCoresOfTheProcessUnlessTold) {
+  EXPECT_EQ(Pool().threads(), coreCount());
+  EXPECT_EQ(Pool(5).threads(), 5);
+}
+
+TEST(PoolTest, SmallWorkStaysOnTheCallingThread) {
+  auto caller = std::this_thread::get_id();
+  for (int round = 0; round < 100; ++round)
+    Pool(4).parallelFor(50, 10, [&](int64_t) { EXPECT_EQ(std::this_thread::get_id(), caller); });
+}
+
+TEST(PoolTest, LongWorkIsShared) {
+  std::atomic<int> arrived = 0;
+  Pool(2).parallelFor(2, kLong, [&](int64_t) {
+    ++arrived;
+    while (arrived < 2)
+      std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 2);
+}
+
+TEST(PoolTest, CallsInsideCallsRunInPlace) {
+  Pool pool(3);
+  pool.parallelFor(6, kLong, [&](int64_t) {
+    auto outer = std::this_thread::get_id();
+    pool.parallelFor(6, kLong, [&](int64_t) { EXPECT_EQ(std::this_thread::get_id(), outer); });
+  });
+}
+
+TEST(PoolTest, ManyCallersDoNotMultiplyThreads) {
+  std::mutex mutex;
+  std::set<std::thread::id> workers;
+  std::vector<std::thread> callers;
+  constexpr int kCallers = 8;
+  for (int c = 0; c < kCallers; ++c)
+    callers.emplace_back([&] {
+      Pool pool(2);
+      for (int round = 0; round < 100; ++round)
+        pool.parallelFor(8, kLong, [&](int64_t) {
+          std::lock_guard lock(mutex);
+          workers.insert(std::this_thread::get_id());
+        });
+    });
+  for (std::thread &caller : callers)
+    caller.join();
+  EXPECT_LE(workers.size(), static_cast<size_t>(kCallers + std::max(2, coreCount()) + 2));
+}
+
+} // namespace
+} // namespace cupel::kernels

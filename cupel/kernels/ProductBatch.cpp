@@ -1,0 +1,134 @@
+#include "cupel/kernels/PackedAccess.h"
+#include "cupel/kernels/Scratch.h"
+
+#include <algorithm>
+
+namespace cupel::kernels {
+namespace {
+
+/// Multiply-adds of a core in a nanosecond, cautiously: with both sides in the cache, and with a
+/// right side that is read once.
+constexpr double kSpeed = 30, kVectorSpeed = 4;
+
+/// One product of a batch.
+struct Item {
+  MatrixView a, b;
+  float *c;
+  int64_t firstRow;
+};
+
+Item itemOf(const ProductBatch &batch, MatrixView a, MatrixView b, float *c, int64_t index) {
+  int64_t firstRow = index * batch.rows;
+  for (int d = ProductBatch::kDimensions - 1; d >= 0; --d) {
+    int64_t i = index % batch.sizes[d];
+    index /= batch.sizes[d];
+    a.data += i * batch.aStrides[d];
+    b.data += i * batch.bStrides[d];
+    c += i * batch.cStrides[d];
+  }
+  return {a, b, c, firstRow};
+}
+
+/// A right side that is used for a single row is read where it lies.
+bool isVectorProduct(const ProductBatch &batch, MatrixView b) {
+  return batch.rows == 1 && (b.columnStride == 1 || b.rowStride == 1);
+}
+
+/// Columns [begin, end) of a product of one row.
+void multiplyVector(const KernelTable &kernels, const ProductBatch &batch, const Item &item,
+                    int64_t begin, int64_t end, const Epilogue &epilogue) {
+  float *c = item.c + begin;
+  const float *b = item.b.data + begin * item.b.columnStride;
+  if (item.b.columnStride == 1) {
+    kernels.vectorTimesRows(item.a.data, item.a.columnStride, b, item.b.rowStride, batch.depth,
+                            end - begin, c);
+  } else {
+    ScratchFrame frame;
+    const float *x = item.a.data;
+    if (item.a.columnStride != 1) {
+      auto *copy = frame.take<float>(batch.depth);
+      for (int64_t k = 0; k < batch.depth; ++k)
+        copy[k] = x[k * item.a.columnStride];
+      x = copy;
+    }
+    kernels.vectorTimesColumns(x, b, item.b.columnStride, batch.depth, end - begin, c);
+  }
+  if (epilogue.bias)
+    for (int64_t j = 0; j < end - begin; ++j)
+      c[j] += epilogue.bias[begin + j];
+  if (epilogue.function && begin < end)
+    epilogue.function(epilogue.operands, c, batch.columns, item.firstRow, 1, begin, end - begin);
+}
+
+/// A right side of whole vectors that stays in the cache needs no packing, unless its rows would fall
+/// into the same lines of it.
+bool isReadInPlace(const ProductBatch &batch, MatrixView b, const PanelCut &cut) {
+  constexpr int64_t kMostFloats = int64_t{1} << 16;
+  return b.columnStride == 1 && batch.columns % cut.width == 0 && b.rowStride > 0 &&
+         b.rowStride % 1024 != 0 && batch.depth * batch.columns <= kMostFloats;
+}
+
+void multiplyPacked(const KernelTable &kernels, const ProductBatch &batch, const Item &item,
+                    int64_t ldc, const Epilogue &epilogue, const Pool &pool) {
+  ScratchFrame frame;
+  PanelCut cut = cutIntoPanels(kernels, batch.columns);
+  const float *panels = item.b.data;
+  int64_t bStride = isReadInPlace(batch, item.b, cut) ? item.b.rowStride : 0;
+  if (!bStride) {
+    auto *packed = frame.take<float>(cut.size(batch.depth));
+    packPanels(kernels, item.b, batch.depth, cut, packed, pool);
+    panels = packed;
+  }
+  multiplyPanels(kernels,
+                 {batch.rows, item.a, batch.depth, cut, panels, bStride, item.c, ldc, item.firstRow,
+                  &epilogue},
+                 pool);
+}
+
+/// Units are some products, or some columns of a product.
+void multiplyVectors(const KernelTable &kernels, const ProductBatch &batch, MatrixView a,
+                     MatrixView b, float *c, int64_t count, double nanoseconds,
+                     const Epilogue &epilogue, const Pool &pool) {
+  constexpr double kUnitNanoseconds = 5'000;
+  constexpr int64_t kFewestColumns = 256;
+  int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds), 1,
+                                      std::max<int64_t>(1, batch.columns / kFewestColumns));
+  pool.parallelFor(count * parts, nanoseconds / static_cast<double>(parts), [&](int64_t unit) {
+    int64_t part = unit % parts;
+    multiplyVector(kernels, batch, itemOf(batch, a, b, c, unit / parts),
+                   batch.columns * part / parts, batch.columns * (part + 1) / parts, epilogue);
+  });
+}
+
+} // namespace
+
+void multiplyBatch(const ProductBatch &batch, MatrixView a, MatrixView b, float *c, int64_t ldc,
+                   const Epilogue &epilogue, const Pool &pool) {
+  int64_t count = 1;
+  for (int64_t size : batch.sizes)
+    count *= size;
+  const KernelTable &kernels = currentKernels();
+  double work = static_cast<double>(batch.rows * batch.depth) * static_cast<double>(batch.columns);
+  if (isVectorProduct(batch, b)) {
+    multiplyVectors(kernels, batch, a, b, c, count, work / kVectorSpeed, epilogue, pool);
+    return;
+  }
+  // A few large products are shared one by one, many small ones each by a thread.
+  if (count < 2 * pool.threads()) {
+    for (int64_t i = 0; i < count; ++i)
+      multiplyPacked(kernels, batch, itemOf(batch, a, b, c, i), ldc, epilogue, pool);
+    return;
+  }
+  // Some products to a unit, so that taking a unit is not what takes the time.
+  Pool alone(1);
+  double nanoseconds = work / kSpeed;
+  int64_t perUnit = std::clamp<int64_t>(static_cast<int64_t>(2'000 / std::max(nanoseconds, 1.0)), 1,
+                                        std::max<int64_t>(1, count / (4 * pool.threads())));
+  int64_t units = (count + perUnit - 1) / perUnit;
+  pool.parallelFor(units, nanoseconds * static_cast<double>(perUnit), [&](int64_t unit) {
+    for (int64_t i = unit * perUnit; i < std::min(count, (unit + 1) * perUnit); ++i)
+      multiplyPacked(kernels, batch, itemOf(batch, a, b, c, i), ldc, epilogue, alone);
+  });
+}
+
+} // namespace cupel::kernels

@@ -1,0 +1,268 @@
+#include "cupel/kernels/Product.h"
+
+#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/Scratch.h"
+#include "cupel/kernels/TestBuffers.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+#include <vector>
+
+namespace cupel::kernels {
+namespace {
+
+/// sum of a * b and of |a| * |b|, in f64.
+struct Exact {
+  double value = 0, magnitude = 0;
+};
+
+Exact dot(MatrixView a, MatrixView b, int64_t i, int64_t j, int64_t depth) {
+  Exact sum;
+  for (int64_t k = 0; k < depth; ++k) {
+    double term = static_cast<double>(a.data[i * a.rowStride + k * a.columnStride]) *
+                  b.data[k * b.rowStride + j * b.columnStride];
+    sum.value += term;
+    sum.magnitude += std::abs(term);
+  }
+  return sum;
+}
+
+/// What any order of f32 operations may be off by.
+double boundOf(const Exact &exact, int64_t depth) {
+  return (static_cast<double>(depth) + 4) * std::ldexp(1.0, -23) * (exact.magnitude + 1e-3);
+}
+
+/// Every instruction set that this machine has.
+class ProductTest : public testing::TestWithParam<Isa> {
+protected:
+  void SetUp() override {
+    if (GetParam() > bestIsa())
+      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
+    scope.emplace(GetParam());
+  }
+  std::optional<IsaScope> scope;
+};
+
+INSTANTIATE_TEST_SUITE_P(, ProductTest, testing::ValuesIn(kAllIsas),
+                         [](const auto &info) { return std::string(isaName(info.param)); });
+
+/// How a matrix of rows x columns lies in memory.
+struct Lie {
+  int64_t rowStride, columnStride, size, origin;
+};
+
+Lie rowMajor(int64_t rows, int64_t columns, int64_t extra = 0) {
+  return {columns + extra, 1, rows && columns ? (rows - 1) * (columns + extra) + columns : 0, 0};
+}
+Lie columnMajor(int64_t rows, int64_t columns, int64_t extra = 0) {
+  return {1, rows + extra, rows && columns ? (columns - 1) * (rows + extra) + rows : 0, 0};
+}
+Lie reversed(int64_t rows, int64_t columns) {
+  int64_t size = rows * columns * 2;
+  return {-columns * 2, -2, size, size ? size - 1 : 0};
+}
+Lie broadcastRow(int64_t, int64_t columns) { return {0, 1, columns, 0}; }
+
+void checkProduct(int64_t m, int64_t n, int64_t k, Lie la, Lie lb, bool hasBias, int threads) {
+  SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << " strides " << la.rowStride
+                                  << "," << la.columnStride << " " << lb.rowStride << ","
+                                  << lb.columnStride << " threads " << threads);
+  GuardedFloats a(la.size), b(lb.size), bias(n), c(m ? (m - 1) * (n + 3) + n : 0);
+  a.fill(1), b.fill(2), bias.fill(3), c.fillWith(777);
+  MatrixView va{a.data() + la.origin, la.rowStride, la.columnStride};
+  MatrixView vb{b.data() + lb.origin, lb.rowStride, lb.columnStride};
+  Pool pool(threads);
+  PackedMatrix packed = packMatrix(vb, k, n, pool);
+  EXPECT_EQ(packed.rows(), k);
+  EXPECT_EQ(packed.columns(), n);
+  Epilogue epilogue;
+  epilogue.bias = hasBias ? bias.data() : nullptr;
+  multiply(m, va, packed, c.data(), n + 3, epilogue, pool);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      Exact exact = dot(va, vb, i, j, k);
+      double expected = exact.value + (hasBias ? bias[j] : 0);
+      ASSERT_NEAR(c[i * (n + 3) + j], expected, boundOf(exact, k) + 1e-6) << i << ", " << j;
+    }
+    for (int64_t j = n; i + 1 < m && j < n + 3; ++j)
+      ASSERT_EQ(c[i * (n + 3) + j], 777) << "between rows";
+  }
+}
+
+TEST_P(ProductTest, OddShapes) {
+  for (int64_t m : {0, 1, 2, 5, 6, 7, 8, 9, 13, 17, 33})
+    for (int64_t n : {0, 1, 3, 4, 8, 15, 16, 17, 31, 48, 49, 64, 65, 100})
+      for (int64_t k : {0, 1, 2, 3, 17, 40})
+        checkProduct(m, n, k, rowMajor(m, k), rowMajor(k, n), (m + n + k) % 2, 1);
+}
+
+TEST_P(ProductTest, LongDepthsAreCut) {
+  for (int64_t k : {511, 512, 513, 1024, 1500})
+    checkProduct(11, 70, k, rowMajor(11, k), rowMajor(k, 70), true, 2);
+}
+
+TEST_P(ProductTest, AnyStrides) {
+  for (int64_t m : {1, 4, 19})
+    for (int64_t n : {1, 5, 33, 50})
+      for (int64_t k : {1, 7, 16, 35}) {
+        for (Lie la : {rowMajor(m, k, 5), columnMajor(m, k), columnMajor(m, k, 3), reversed(m, k),
+                       broadcastRow(m, k)})
+          for (Lie lb : {rowMajor(k, n, 2), columnMajor(k, n), columnMajor(k, n, 7), reversed(k, n)})
+            checkProduct(m, n, k, la, lb, false, 1);
+      }
+}
+
+TEST_P(ProductTest, RowsAPageApart) {
+  checkProduct(40, 300, 64, rowMajor(40, 64, 1024 - 64), rowMajor(64, 300), true, 2);
+}
+
+TEST_P(ProductTest, BitsDoNotDependOnThreadsOrOtherRows) {
+  constexpr int64_t kRows = 150, kColumns = 333, kDepth = 700;
+  GuardedFloats a(kRows * kDepth), b(kDepth * kColumns);
+  a.fill(1), b.fill(2);
+  auto run = [&](int threads, int64_t row, int64_t rows) {
+    Pool pool(threads);
+    PackedMatrix packed = packMatrix({b.data(), kColumns}, kDepth, kColumns, pool);
+    std::vector<float> c(static_cast<size_t>(rows * kColumns));
+    multiply(rows, {a.data() + row * kDepth, kDepth}, packed, c.data(), kColumns, {}, pool);
+    return c;
+  };
+  std::vector<float> expected = run(1, 0, kRows);
+  for (int threads : {2, 3, 7})
+    EXPECT_EQ(run(threads, 0, kRows), expected) << threads << " threads";
+  std::vector<float> one = run(2, 77, 1);
+  EXPECT_TRUE(std::equal(one.begin(), one.end(), expected.begin() + 77 * kColumns));
+}
+
+/// Counts how often each element was finished and checks what the epilogue was told.
+struct Seen {
+  float *c;
+  int64_t ldc;
+  std::vector<std::atomic<int>> times;
+  std::atomic<int> wrongPlaces = 0;
+};
+
+void finish(void *const *operands, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column,
+            int64_t columns) {
+  auto &seen = *static_cast<Seen *>(operands[0]);
+  if (c != seen.c + row * seen.ldc + column || (rows > 1 && ldc != seen.ldc))
+    ++seen.wrongPlaces;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      c[i * ldc + j] *= 2;
+      ++seen.times[static_cast<size_t>((row + i) * seen.ldc + column + j)];
+    }
+}
+
+TEST_P(ProductTest, TheEpilogueSeesEachFinishedElementOnce) {
+  for (int threads : {1, 3})
+    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1000, 100}, {37, 53, 600}, {300, 128, 70},
+                           {5, 1, 1}, {3, 20, 0}}) {
+      GuardedFloats a(m * k), b(k * n), bias(n), c(m * n);
+      a.fill(5), b.fill(6), bias.fill(7);
+      Seen seen{c.data(), n, std::vector<std::atomic<int>>(static_cast<size_t>(m * n))};
+      void *operands[] = {&seen};
+      Pool pool(threads);
+      multiply(m, {a.data(), k}, packMatrix({b.data(), n}, k, n, pool), c.data(), n,
+               {bias.data(), finish, operands}, pool);
+      EXPECT_EQ(seen.wrongPlaces, 0);
+      for (int64_t i = 0; i < m * n; ++i) {
+        ASSERT_EQ(seen.times[static_cast<size_t>(i)], 1);
+        Exact exact = dot({a.data(), k}, {b.data(), n}, i / n, i % n, k);
+        ASSERT_NEAR(c[i], 2 * (exact.value + bias[i % n]), 2 * boundOf(exact, k) + 1e-5);
+      }
+    }
+}
+
+TEST_P(ProductTest, NotANumberAndInfinityStayInTheirRowsAndColumns) {
+  constexpr int64_t kRows = 9, kColumns = 21, kDepth = 18;
+  GuardedFloats a(kRows * kDepth), b(kDepth * kColumns), c(kRows * kColumns);
+  a.fill(1), b.fill(2);
+  a[4 * kDepth + 3] = std::numeric_limits<float>::quiet_NaN();
+  b[5 * kColumns + 20] = std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < kRows; ++i)
+    a[i * kDepth + 5] = 1;
+  Pool pool(1);
+  multiply(kRows, {a.data(), kDepth}, packMatrix({b.data(), kColumns}, kDepth, kColumns, pool),
+           c.data(), kColumns, {}, pool);
+  for (int64_t i = 0; i < kRows; ++i)
+    for (int64_t j = 0; j < kColumns; ++j) {
+      EXPECT_EQ(std::isnan(c[i * kColumns + j]), i == 4);
+      EXPECT_EQ(std::isinf(c[i * kColumns + j]), i != 4 && j == 20);
+    }
+}
+
+void checkBatch(const ProductBatch &batch, Lie la, Lie lb, int threads) {
+  SCOPED_TRACE(testing::Message() << batch.rows << " x " << batch.columns << " x " << batch.depth
+                                  << " strides " << la.rowStride << "," << la.columnStride << " "
+                                  << lb.rowStride << "," << lb.columnStride);
+  int64_t heads = batch.sizes[3], outer = batch.sizes[2];
+  ProductBatch work = batch;
+  work.aStrides = {0, 0, heads * la.size, la.size};
+  work.bStrides = {0, 0, 0, lb.size}; // All outer ones share B.
+  int64_t m = batch.rows, n = batch.columns, ldc = n + 1;
+  int64_t span = m && n ? (m - 1) * ldc + n : 0;
+  work.cStrides = {0, 0, heads * span, span};
+  GuardedFloats a(outer * heads * la.size), b(heads * lb.size), c(outer * heads * span), bias(n);
+  a.fill(1), b.fill(2), bias.fill(3);
+  Pool pool(threads);
+  multiplyBatch(work, {a.data() + la.origin, la.rowStride, la.columnStride},
+                {b.data() + lb.origin, lb.rowStride, lb.columnStride}, c.data(), ldc,
+                {bias.data()}, pool);
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          Exact exact = dot({a.data() + (o * heads + h) * la.size + la.origin, la.rowStride,
+                             la.columnStride},
+                            {b.data() + h * lb.size + lb.origin, lb.rowStride, lb.columnStride}, i,
+                            j, batch.depth);
+          ASSERT_NEAR(c[(o * heads + h) * span + i * ldc + j], exact.value + bias[j],
+                      boundOf(exact, batch.depth) + 1e-6)
+              << "product " << o << ", " << h << " at " << i << ", " << j;
+        }
+}
+
+TEST_P(ProductTest, Batches) {
+  for (int64_t m : {0, 1, 3, 20})
+    for (int64_t n : {0, 1, 9, 65})
+      for (int64_t k : {0, 1, 17, 64})
+        for (int64_t outer : {1, 3}) {
+          ProductBatch batch;
+          batch.sizes = {1, 1, outer, 2};
+          batch.rows = m, batch.columns = n, batch.depth = k;
+          for (Lie la : {rowMajor(m, k), columnMajor(m, k, 1)})
+            for (Lie lb : {rowMajor(k, n, 4), columnMajor(k, n), reversed(k, n)})
+              checkBatch(batch, la, lb, outer);
+        }
+}
+
+TEST_P(ProductTest, LargeProductsOfABatchAreShared) {
+  ProductBatch batch;
+  batch.rows = 150, batch.columns = 130, batch.depth = 260;
+  checkBatch(batch, rowMajor(150, 260), columnMajor(260, 130), 3);
+  batch.rows = 1, batch.columns = 3000;
+  checkBatch(batch, rowMajor(1, 260), columnMajor(260, 3000), 3);
+  checkBatch(batch, columnMajor(1, 260, 2), rowMajor(260, 3000), 3);
+}
+
+TEST_P(ProductTest, CallsKeepToTheScratchOfThreads) {
+  GuardedFloats a(64 * 300), b(300 * 200), c(64 * 200);
+  a.fill(1), b.fill(2);
+  Pool pool(1);
+  ProductBatch batch;
+  batch.rows = 64, batch.columns = 200, batch.depth = 300;
+  auto run = [&] {
+    multiplyBatch(batch, {a.data(), 1, 64}, {b.data(), 200}, c.data(), 200, {}, pool);
+  };
+  run();
+  size_t kept = scratchBytes();
+  for (int i = 0; i < 10; ++i)
+    run();
+  EXPECT_EQ(scratchBytes(), kept);
+}
+
+} // namespace
+} // namespace cupel::kernels

@@ -1,0 +1,89 @@
+// The innermost loops of products and convolutions: a tile of a few rows times a few vectors of
+// columns is kept in registers while the depth goes by. Rows of the left side are reached through
+// pointers, so a row may be a matrix's row, a pixel's channels or a row of zeros where there is
+// padding. Each element is one chain of multiply-adds in the order of the depth: neither the shape
+// of tiles nor where the depth is cut can be seen in results.
+
+#pragma once
+
+#include "cupel/kernels/KernelTable.h"
+#include "cupel/kernels/Simd.h"
+
+namespace cupel::kernels {
+namespace {
+
+/// One tap: `depth` steps from `right` on, whose rows are `rightStride` apart.
+template <int rows, int vectors, bool fetchesNext>
+inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], const float *right,
+                   int64_t rightStride, int64_t depth, const char *next, int64_t nextStep) {
+#pragma clang loop unroll_count(2)
+  for (int64_t k = 0; k < depth; ++k) {
+    Vector b[vectors];
+#pragma unroll
+    for (int j = 0; j < vectors; ++j)
+      b[j] = load(right + j * kWidth);
+    right += rightStride;
+    if constexpr (fetchesNext) {
+      __builtin_prefetch(next, 0, 2);
+      next += nextStep;
+    }
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+      Vector a = splat(left[i][k]);
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] += a * b[j];
+    }
+  }
+}
+
+template <int rows, int vectors> void computeTile(const Tile &given) {
+  const Tile tile = given; // A copy that stores cannot change.
+  Vector sums[rows][vectors];
+  if (tile.accumulate) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = load(tile.c + i * tile.ldc + j * kWidth);
+  } else {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = Vector{};
+  }
+  const char *next = tile.next;
+  for (int64_t tap = 0; tap < tile.taps; ++tap) {
+    const float *left[rows];
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+      left[i] = tile.rows[tap * tile.rowsPerTap + i] + tile.offset;
+    const float *right = tile.b + (tile.tapIndices ? tile.tapIndices[tap] * tile.tapStride : 0);
+    if (tile.nextStep) {
+      addTap<rows, vectors, true>(sums, left, right, tile.bStride, tile.depth, next, tile.nextStep);
+      next += tile.nextStep * tile.depth;
+    } else {
+      addTap<rows, vectors, false>(sums, left, right, tile.bStride, tile.depth, nullptr, 0);
+    }
+  }
+  if (tile.bias) {
+    Vector bias[vectors];
+#pragma unroll
+    for (int j = 0; j < vectors; ++j)
+      bias[j] = load(tile.bias + j * kWidth);
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] += bias[j];
+  }
+#pragma unroll
+  for (int i = 0; i < rows; ++i)
+#pragma unroll
+    for (int j = 0; j < vectors; ++j)
+      store(tile.c + i * tile.ldc + j * kWidth, sums[i][j]);
+}
+
+} // namespace
+} // namespace cupel::kernels

@@ -1,0 +1,79 @@
+#include "cupel/reference/Jitter.h"
+
+#include "cupel/compare/Elements.h"
+#include "cupel/reference/Parallel.h"
+#include "cupel/tensor/Float.h"
+
+#include <cmath>
+
+namespace cupel::reference {
+
+using tensor::DType;
+using tensor::Tensor;
+
+/// A number in [-1, 1) that tells nothing of its neighbours; 32 bits at a time, which vectors have.
+static inline double noiseAt(uint32_t key, uint32_t position) {
+  uint32_t x = key + position * 0x9e3779b9u;
+  x = (x ^ (x >> 16)) * 0x21f0aaadu;
+  x = (x ^ (x >> 15)) * 0x735a2d97u;
+  x ^= x >> 15;
+  return static_cast<double>(static_cast<int32_t>(x)) * 0x1p-31;
+}
+
+/// Both halves of a key as one, and another one for every 2^32 elements.
+static uint32_t keyOf(uint64_t key, int64_t position) {
+  uint64_t x = key + static_cast<uint64_t>(position >> 32) * 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return static_cast<uint32_t>(x >> 32);
+}
+
+/// One rounding of a type as a share of a value, where a device computes in steps of `epsilon`.
+static double stepOf(DType type, double epsilon) {
+  int bits = compare::mantissaBits(compare::partType(type));
+  if (bits > 23)
+    return 0x1p-52;
+  return std::max(epsilon, std::ldexp(1.0, bits == 23 ? -23 : -bits - 1));
+}
+
+template <DType type>
+static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
+  constexpr bool isComplex = tensor::isComplex(type);
+  constexpr DType part = type == DType::C64 ? DType::F32 : type == DType::C128 ? DType::F64 : type;
+  using Part = tensor::Storage<part>;
+  const Part *source = from.dataAs<Part>();
+  Part *target = to.mutableAs<Part>();
+  forBlocks(from.size() * (isComplex ? 2 : 1), 1.0, [&](int64_t begin, int64_t end) {
+    // Infinity and NaN stay what they are: neither becomes another by a factor near 1. The largest
+    // numbers stay finite.
+    const uint32_t blockKey = keyOf(key, begin);
+    for (int64_t i = begin; i < end; ++i) {
+      double value = tensor::toDouble<part>(source[i]);
+      double moved = value * (1 + step * noiseAt(blockKey, static_cast<uint32_t>(i)));
+      Part rounded = tensor::fromDouble<part>(moved);
+      bool overflows = !std::isfinite(tensor::toDouble<part>(rounded)) && std::isfinite(value);
+      target[i] = overflows ? source[i] : rounded;
+    }
+  });
+}
+
+Result<Tensor> jittered(const Tensor &tensor, double epsilon, uint64_t key) {
+  bool isNumber = tensor::isFloat(tensor.dtype()) || tensor::isComplex(tensor.dtype());
+  if (!isNumber || epsilon <= 0 || tensor.size() == 0)
+    return tensor;
+  Result<Tensor> source = tensor.contiguous();
+  if (!source)
+    return source.error();
+  Result<Tensor> moved = Tensor::uninitialized(tensor.elementType(),
+                                               {tensor.shape().begin(), tensor.shape().end()});
+  if (!moved)
+    return moved.error();
+  double step = stepOf(tensor.dtype(), epsilon);
+  tensor::dispatch(tensor.dtype(), [&]<DType type>() {
+    if constexpr (tensor::isFloat(type) || tensor::isComplex(type))
+      move<type>(*source, *moved, step, key);
+  });
+  return moved;
+}
+
+} // namespace cupel::reference

@@ -1,0 +1,31 @@
+// Evaluates a program as a device of a declared precision might have: values are moved by up to one
+// rounding of that precision, at random but the same for the same seed. Two such runs beside the
+// exact one tell how much of a result is rounding. Used by runs that are asked for it
+// (RunOptions::jitter); a run that is not must never pay for it.
+
+#pragma once
+
+#include "cupel/tensor/Tensor.h"
+
+#include <cstdint>
+
+namespace cupel::reference {
+
+struct Jitter {
+  /// One rounding of what a device multiplies matrices in, and of all else it computes in, as a
+  /// share of a value (2^-23 for f32). 0: nothing is moved.
+  double products = 0, rest = 0;
+  uint64_t seed = 0;
+  bool isOn() const { return products > 0 || rest > 0; }
+};
+
+/// What of an operation is moved. A sum's error is that of its terms; other operations round what
+/// they give.
+enum class Jittered : uint8_t { Nothing, Operands, Results };
+
+/// A copy with every float (part) x become x (1 + e u), u in [-1, 1] by position and `key`; e is
+/// `epsilon`, but never less than a step of f32, half a step of a narrower type; of f64 it is always
+/// its own step. Zero, infinity and NaN stay. Tensors of other types are returned as they are.
+Result<tensor::Tensor> jittered(const tensor::Tensor &tensor, double epsilon, uint64_t key);
+
+} // namespace cupel::reference

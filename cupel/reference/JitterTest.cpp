@@ -1,0 +1,343 @@
+#include "cupel/reference/Jitter.h"
+#include "cupel/reference/PlanTesting.h"
+
+#include "cupel/compare/Elements.h"
+
+#include <cmath>
+
+namespace cupel::reference {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+std::vector<double> numbers(const Tensor &tensor) {
+  Result<compare::ElementReader> reader =
+      compare::ElementReader::make(tensor, tensor::isComplex(tensor.dtype()) ? 2 : 1);
+  std::vector<double> values(reader->size());
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = reader->at(int64_t(i));
+  return values;
+}
+
+class JitterTest : public ProgramTest {
+protected:
+  std::vector<double> evaluate(const std::string &text, Jitter jitter, std::vector<Value> arguments) {
+    RunOptions options;
+    options.jitter = jitter;
+    Result<std::vector<Value>> results = run(text, std::move(options), std::move(arguments));
+    EXPECT_TRUE(results) << results.message();
+    return results ? numbers((*results)[0].tensor()) : std::vector<double>();
+  }
+};
+
+TEST_F(JitterTest, MovesByAtMostAStepAndNeverWhatHasNone) {
+  Tensor values = Tensor::of<DType::F32>({6}, {1, -3, 0, INFINITY, NAN, 1e-20f});
+  Result<Tensor> moved = jittered(values, 0x1p-7, 42);
+  ASSERT_TRUE(moved);
+  std::vector<double> before = numbers(values), after = numbers(*moved);
+  for (int i : {0, 1, 5}) {
+    EXPECT_NE(after[i], before[i]);
+    EXPECT_LE(std::fabs(after[i] - before[i]), std::fabs(before[i]) * (0x1p-7 + 0x1p-23));
+  }
+  EXPECT_EQ(after[2], 0);
+  EXPECT_EQ(after[3], INFINITY);
+  EXPECT_TRUE(std::isnan(after[4]));
+  EXPECT_EQ(numbers(*jittered(values, 0x1p-7, 42))[0], after[0]);
+  EXPECT_NE(numbers(*jittered(values, 0x1p-7, 43))[0], after[0]);
+  EXPECT_EQ(numbers(*jittered(values, 0, 42))[0], 1);
+  Tensor integers = Tensor::of<DType::I32>({2}, {1, 2});
+  EXPECT_EQ(numbers(*jittered(integers, 0.5, 1)), (std::vector<double>{1, 2}));
+}
+
+TEST_F(JitterTest, NarrowTypesMoveByTheirOwnSteps) {
+  std::vector<uint16_t> ones(4096, 0x3f80); // 1.0
+  Tensor values = Tensor::of<DType::BF16>({4096}, ones);
+  int up = 0, down = 0;
+  for (double value : numbers(*jittered(values, 0x1p-23, 7))) {
+    up += value > 1;
+    down += value < 1;
+    EXPECT_LE(std::fabs(value - 1), 0x1p-7);
+  }
+  EXPECT_GT(up + down, 500);
+}
+
+constexpr const char *kDot = R"(
+func.func @main(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+})";
+
+std::vector<Value> dotArguments() {
+  std::vector<float> a(128), b(64);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = std::sin(float(i));
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = std::cos(float(3 * i));
+  return {Tensor::of<DType::F32>({8, 16}, a), Tensor::of<DType::F32>({16, 4}, b)};
+}
+
+double distance(const std::vector<double> &a, const std::vector<double> &b) {
+  double most = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::fabs(a[i] - b[i]));
+  return most;
+}
+
+TEST_F(JitterTest, ProductsMoveByTheirOperandsAndInTheirOwnPrecision) {
+  std::vector<double> exact = evaluate(kDot, {}, dotArguments());
+  std::vector<double> fine = evaluate(kDot, {0x1p-23, 0x1p-23, 1}, dotArguments());
+  std::vector<double> coarse = evaluate(kDot, {0x1p-7, 0x1p-23, 1}, dotArguments());
+  EXPECT_GT(distance(exact, fine), 0);
+  EXPECT_LT(distance(exact, fine), 1e-5);
+  EXPECT_GT(distance(exact, coarse), 1e-3);
+  EXPECT_LT(distance(exact, coarse), 0.3);
+  EXPECT_EQ(evaluate(kDot, {0x1p-7, 0x1p-23, 1}, dotArguments()), coarse);
+  EXPECT_NE(evaluate(kDot, {0x1p-7, 0x1p-23, 2}, dotArguments()), coarse);
+}
+
+TEST_F(JitterTest, OthersGoOnWithWhatTheyHad) {
+  // The operand of the sum is used again: only the sum may have moved.
+  std::vector<double> result = evaluate(R"(
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  %reversed = stablehlo.reverse %a, dims = [0] : tensor<4xf32>
+  return %reversed : tensor<4xf32>
+})",
+                                        {0.1, 0.1, 3},
+                                        {Tensor::of<DType::F32>({4}, {1, 2, 3, 4})});
+  EXPECT_EQ(result, (std::vector<double>{4, 3, 2, 1}));
+}
+
+TEST_F(JitterTest, MovesAndComparisonsDoNotMove) {
+  const char *text = R"(
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.maximum %a, %b : tensor<4xf32>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<4xf32>
+  %2 = stablehlo.compare GT, %1, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %3 = stablehlo.select %2, %1, %b : tensor<4xi1>, tensor<4xf32>
+  return %3 : tensor<4xf32>
+})";
+  std::vector<Value> arguments = {Tensor::of<DType::F32>({4}, {1, 2, 3, 4}),
+                                  Tensor::of<DType::F32>({4}, {4, 3, 2, 1})};
+  EXPECT_EQ(evaluate(text, {0.5, 0.5, 1}, arguments), evaluate(text, {}, arguments));
+}
+
+TEST_F(JitterTest, TurnsOfALoopMoveApart) {
+  // Were every turn moved by the same amount, the product would be a power of one of them.
+  const char *text = R"(
+func.func @main(%n: tensor<i32>) -> tensor<2xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %start = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %x = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %r:2 = stablehlo.while(%i = %zero, %v = %start) : tensor<i32>, tensor<2xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %w = stablehlo.multiply %v, %x : tensor<2xf32>
+      stablehlo.return %next, %w : tensor<i32>, tensor<2xf32>
+    }
+  return %r#1 : tensor<2xf32>
+})";
+  auto turns = [&](int32_t n) {
+    return evaluate(text, {0.01, 0.01, 9}, {Tensor::of<DType::I32>({}, {n})});
+  };
+  std::vector<double> once = turns(1), twice = turns(2);
+  EXPECT_NE(once[0], once[1]);
+  EXPECT_GT(std::fabs(twice[0] - once[0] * once[0]), 1e-5);
+}
+
+TEST_F(JitterTest, AScalarLoopMovesLikeAnyOther) {
+  const char *text = R"(
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<f32>
+    cond {
+      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %w = stablehlo.multiply %v, %v : tensor<f32>
+      stablehlo.return %next, %w : tensor<i32>, tensor<f32>
+    }
+  return %r#1 : tensor<f32>
+})";
+  std::vector<Value> arguments = {Tensor::of<DType::F32>({}, {1.01f})};
+  double exact = evaluate(text, {}, arguments)[0];
+  EXPECT_NE(evaluate(text, {0x1p-10, 0x1p-10, 1}, arguments)[0], exact);
+  EXPECT_EQ(evaluate(text, {}, arguments)[0], exact);
+}
+
+/// One operation of every family on floats, and what a jittered run does with it.
+struct Family {
+  const char *name, *body;
+  bool moves;
+};
+
+class EveryFamily : public JitterTest, public testing::WithParamInterface<Family> {};
+
+TEST_P(EveryFamily, MovesOrNot) {
+  std::string text = std::string("func.func @main(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> "
+                                 "tensor<4x4xf32> {\n"
+                                 "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                                 "  %one = stablehlo.constant dense<1.0> : tensor<f32>\n") +
+                     GetParam().body + "\n  return %r : tensor<4x4xf32>\n}";
+  std::vector<float> a(16), b(16);
+  for (int i = 0; i < 16; ++i) {
+    a[i] = 0.1f + 0.05f * float((i * 7) % 16) + (i % 5 == 0 ? 2 : 0); // the diagonal is large
+    b[i] = 0.3f + 0.07f * float((i * 5) % 16);
+  }
+  std::vector<Value> arguments = {Tensor::of<DType::F32>({4, 4}, a),
+                                  Tensor::of<DType::F32>({4, 4}, b)};
+  std::vector<double> exact = evaluate(text, {}, arguments);
+  std::vector<double> moved = evaluate(text, {0x1p-10, 0x1p-10, 5}, arguments);
+  ASSERT_EQ(exact.size(), 16u);
+  EXPECT_EQ(moved != exact, GetParam().moves);
+  EXPECT_LT(distance(moved, exact), 0.5);
+  EXPECT_EQ(evaluate(text, {0x1p-10, 0x1p-10, 5}, arguments), moved) << "not deterministic";
+  EXPECT_EQ(evaluate(text, {}, arguments), exact) << "a run that is not jittered was touched";
+}
+
+#define UNARY(op) "%r = stablehlo." op " %a : tensor<4x4xf32>"
+#define BINARY(op) "%r = stablehlo." op " %a, %b : tensor<4x4xf32>"
+#define SUMS(op, init)                                                                                  \
+  "%s = stablehlo.reduce(%a init: %" init ") applies stablehlo." op                                  \
+  " across dimensions = [0] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>\n"                  \
+  "%r = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<4xf32>) -> tensor<4x4xf32>"
+#define WINDOWS(op)                                                                                \
+  "%r = \"stablehlo.reduce_window\"(%a, %zero) ({\n"                                             \
+  "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"                                                     \
+  "  %s = stablehlo." op " %x, %y : tensor<f32>\n"                                                \
+  "  stablehlo.return %s : tensor<f32>\n"                                                         \
+  "}) {window_dimensions = array<i64: 3, 3>, padding = dense<1> : tensor<2x2xi64>} : "            \
+  "(tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>"
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryFamily,
+    testing::Values(
+        Family{"add", BINARY("add"), true}, Family{"subtract", BINARY("subtract"), true},
+        Family{"multiply", BINARY("multiply"), true}, Family{"divide", BINARY("divide"), true},
+        Family{"power", BINARY("power"), true}, Family{"tanh", UNARY("tanh"), true},
+        Family{"rsqrt", UNARY("rsqrt"), true}, Family{"exponential", UNARY("exponential"), true},
+        Family{"negate", UNARY("negate"), false}, Family{"abs", UNARY("abs"), false},
+        Family{"floor", UNARY("floor"), false}, Family{"maximum", BINARY("maximum"), false},
+        Family{"transpose",
+               "%r = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>",
+               false},
+        Family{"sum", SUMS("add", "zero"), true}, Family{"product", SUMS("multiply", "one"), true},
+        Family{"largest", SUMS("maximum", "zero"), false}, Family{"sumOfWindows", WINDOWS("add"), true},
+        Family{"largestOfWindows", WINDOWS("maximum"), false},
+        Family{"dot",
+               "%r = stablehlo.dot %a, %b : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>",
+               true},
+        Family{"dotGeneral",
+               "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : "
+               "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>",
+               true},
+        Family{"convolution",
+               "%x = stablehlo.reshape %a : (tensor<4x4xf32>) -> tensor<1x4x4x1xf32>\n"
+               "%w = stablehlo.slice %b [0:1, 0:1] : (tensor<4x4xf32>) -> tensor<1x1xf32>\n"
+               "%k = stablehlo.reshape %w : (tensor<1x1xf32>) -> tensor<1x1x1x1xf32>\n"
+               "%y = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, "
+               "1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+               "(tensor<1x4x4x1xf32>, tensor<1x1x1x1xf32>) -> tensor<1x4x4x1xf32>\n"
+               "%r = stablehlo.reshape %y : (tensor<1x4x4x1xf32>) -> tensor<4x4xf32>",
+               true},
+        Family{"sort",
+               "%r = \"stablehlo.sort\"(%a) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+               "  %c = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+               "  stablehlo.return %c : tensor<i1>\n}) {dimension = 1 : i64} : (tensor<4x4xf32>) "
+               "-> tensor<4x4xf32>",
+               false},
+        Family{"map",
+               "%r = \"stablehlo.map\"(%a) ({\n^bb0(%x: tensor<f32>):\n"
+               "  %y = stablehlo.tanh %x : tensor<f32>\n  stablehlo.return %y : tensor<f32>\n"
+               "}) {dimensions = array<i64: 0, 1>} : (tensor<4x4xf32>) -> tensor<4x4xf32>",
+               true},
+        Family{"cholesky",
+               "%t = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x4xf32>) -> "
+               "tensor<4x4xf32>\n"
+               "%m = stablehlo.maximum %a, %t : tensor<4x4xf32>\n"
+               "%r = stablehlo.cholesky %m, lower = true : tensor<4x4xf32>",
+               true}),
+    [](const testing::TestParamInfo<Family> &info) { return std::string(info.param.name); });
+
+TEST_F(JitterTest, ReplicasThatComputeAlikeStayAlikeAndDifferFromTheExactOnes) {
+  const char *text = R"(
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.multiply %a, %a : tensor<4xf32>
+  %1 = "stablehlo.all_reduce"(%0) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+})";
+  ASSERT_TRUE(prepare(text));
+  auto both = [&](Jitter jitter) {
+    RunOptions options;
+    options.jitter = jitter;
+    reference::Run execution(options);
+    Result<std::vector<Value>> results =
+        plan->run(execution, {Tensor::of<DType::F32>({4}, {1.1f, 2.2f, 3.3f, 4.4f})}, 2, 1);
+    EXPECT_TRUE(results) << results.message();
+    std::vector<std::vector<double>> lists;
+    for (const Value &value : *results)
+      lists.push_back(numbers(value.tensor()));
+    return lists;
+  };
+  std::vector<std::vector<double>> exact = both({}), moved = both({0x1p-10, 0x1p-10, 2});
+  ASSERT_EQ(moved.size(), 2u);
+  EXPECT_EQ(moved[0], moved[1]);
+  EXPECT_NE(moved[0], exact[0]);
+  EXPECT_EQ(both({0x1p-10, 0x1p-10, 2}), moved);
+}
+
+TEST_F(JitterTest, TheNumberOfThreadsChangesNothing) {
+  const char *text = R"(
+func.func @main(%a: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
+  %0 = stablehlo.multiply %a, %a : tensor<512x1024xf32>
+  %1 = stablehlo.tanh %0 : tensor<512x1024xf32>
+  return %1 : tensor<512x1024xf32>
+})";
+  std::vector<float> values(512 * 1024);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = std::sin(float(i));
+  auto with = [&](int threads) {
+    RunOptions options;
+    options.jitter = {0x1p-7, 0x1p-7, 3};
+    options.threads = threads;
+    Result<std::vector<Value>> results =
+        run(text, std::move(options), {Tensor::of<DType::F32>({512, 1024}, values)});
+    EXPECT_TRUE(results) << results.message();
+    return numbers((*results)[0].tensor());
+  };
+  EXPECT_EQ(with(1), with(3));
+}
+
+TEST_F(JitterTest, MovesBothWaysAndAboutEvenly) {
+  std::vector<float> ones(1 << 16, 1.0f);
+  std::vector<double> moved =
+      numbers(*jittered(Tensor::of<DType::F32>({1 << 16}, ones), 0x1p-10, 77));
+  double sum = 0, squares = 0, neighbours = 0;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    double u = (moved[i] - 1) * 0x1p10;
+    sum += u;
+    squares += u * u;
+    if (i)
+      neighbours += u * (moved[i - 1] - 1) * 0x1p10;
+  }
+  double count = double(moved.size());
+  EXPECT_NEAR(sum / count, 0, 0.01);
+  EXPECT_NEAR(squares / count, 1.0 / 3, 0.01);
+  EXPECT_NEAR(neighbours / count, 0, 0.01);
+}
+
+} // namespace
+} // namespace cupel::reference

@@ -1,0 +1,101 @@
+#include "cupel/reference/PlanJitter.h"
+
+#include "cupel/ir/stablehlo/Stablehlo.h"
+#include "cupel/reference/Grid.h"
+
+namespace cupel::reference {
+
+using namespace mlir;
+using namespace cupel::stablehlo;
+using tensor::Tensor;
+
+static bool isOfNumbers(mlir::Type type) {
+  return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
+}
+
+/// Whether what an elementwise operation gives is rounded; changing a sign is not.
+static bool rounds(Operation &op) {
+  return op.hasTrait<Transcendental>() || op.hasTrait<LinearInEach>() ||
+         op.hasTrait<LinearInFirst>() || (op.hasTrait<Linear>() && op.getNumOperands() > 1);
+}
+
+/// Of an operation that combines elements by a region: whether anything in there rounds.
+static bool combinesByRounding(Operation &op) {
+  for (Region &region : op.getRegions())
+    for (Operation &inner : region.getOps())
+      if (inner.hasTrait<stablehlo::Elementwise>() && rounds(inner) &&
+          llvm::any_of(inner.getResultTypes(), isOfNumbers))
+        return true;
+  return false;
+}
+
+void planJitter(Operation &op, Step &step) {
+  if (op.getName().getDialectNamespace() != "stablehlo" || op.getNumOperands() == 0 ||
+      !llvm::any_of(op.getResultTypes(), isOfNumbers))
+    return;
+  // What others do is theirs to round: bodies of loops, branches and calls are steps themselves.
+  if (op.hasTrait<Loops>() || op.hasTrait<Branches>() || op.hasTrait<RunsOnce>() ||
+      op.hasTrait<YieldsBits>() || isa<CallOpInterface>(op))
+    return;
+  if (op.hasTrait<stablehlo::Elementwise>()) {
+    if (rounds(op))
+      step.jittered = Jittered::Results;
+    return;
+  }
+  if (op.getNumRegions() > 0 && !op.hasTrait<Opaque>()) {
+    if (combinesByRounding(op))
+      step.jittered = Jittered::Operands;
+    return;
+  }
+  if (op.hasTrait<KeepsNumbers>() || op.hasTrait<NoArithmetic>())
+    return;
+  step.jittered = Jittered::Operands;
+  step.isProduct = isa<FlopsOpInterface>(op) && !op.hasTrait<Opaque>();
+}
+
+/// Moves the value of a slot.
+static Status move(GridProcess &process, const Step &step, Value &value) {
+  if (!value.isTensor())
+    return {};
+  const Jitter &jitter = process.run.options.jitter;
+  // Another amount for every value of every operation, also of the same one in the next turn of a
+  // loop; the same on every process, so that what replicas compute alike stays alike.
+  uint64_t key = (jitter.seed * 0x2545f4914f6cdd1d + ++process.jitters) * 0xd1342543de82ef95 +
+                 static_cast<uint64_t>(step.number) * 0x9e3779b97f4a7c15;
+  Result<Tensor> moved =
+      jittered(value.tensor(), step.isProduct ? jitter.products : jitter.rest, key);
+  if (!moved)
+    return moved.error();
+  value = std::move(*moved);
+  return {};
+}
+
+Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
+  StepArguments arguments(frame, step.operands, step.results);
+  if (step.jittered == Jittered::Nothing)
+    return step.run(process, arguments);
+  if (step.jittered == Jittered::Results) {
+    if (Status done = step.run(process, arguments); !done)
+      return done;
+    for (int slot : step.results)
+      if (Status moved = move(process, step, frame[slot]); !moved)
+        return moved;
+    return {};
+  }
+  std::vector<std::pair<int, Value>> kept;
+  Status done;
+  for (const OperandUse &use : step.operands) {
+    bool isDone = llvm::any_of(kept, [&](const auto &entry) { return entry.first == use.slot; });
+    if (isDone || !done)
+      continue;
+    kept.emplace_back(use.slot, frame[use.slot]);
+    done = move(process, step, frame[use.slot]);
+  }
+  if (done)
+    done = step.run(process, arguments);
+  for (auto &[slot, value] : kept)
+    frame[slot] = std::move(value);
+  return done;
+}
+
+} // namespace cupel::reference

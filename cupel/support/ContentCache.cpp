@@ -1,0 +1,147 @@
+#include "cupel/support/ContentCache.h"
+
+#include "cupel/support/Sha256.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <vector>
+
+namespace cupel {
+
+namespace fs = std::filesystem;
+
+// An entry is its bytes, and behind them this mark and their hash.
+static constexpr std::string_view kMark = "\ncupel1:";
+static constexpr size_t kTail = kMark.size() + 64;
+
+std::string cacheFolder(std::string_view kind) {
+  auto below = [&](const char *variable, const char *rest) -> std::string {
+    const char *folder = std::getenv(variable);
+    return folder && *folder ? std::string(folder) + rest + std::string(kind) : "";
+  };
+  if (std::string folder = below("CUPEL_CACHE_DIR", "/"); !folder.empty())
+    return folder;
+  if (std::string folder = below("XDG_CACHE_HOME", "/cupel/"); !folder.empty())
+    return folder;
+  if (std::string folder = below("HOME", "/.cache/cupel/"); !folder.empty())
+    return folder;
+  return "./.cache/cupel/" + std::string(kind);
+}
+
+std::string_view ContentCache::Found::bytes() const {
+  std::string_view all = file.bytes();
+  return all.substr(0, all.size() - kTail);
+}
+
+std::string ContentCache::pathOf(const std::string &key) const {
+  return folder + "/" + key.substr(0, 2) + "/" + key.substr(2);
+}
+
+std::optional<ContentCache::Found> ContentCache::find(const std::string &key) const {
+  if (folder.empty())
+    return {};
+  std::string path = pathOf(key);
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored))
+    return {};
+  Result<FileContents> file = readInput(path);
+  if (!file)
+    return {};
+  std::string_view all = file->bytes();
+  bool isWhole = all.size() >= kTail && all.substr(all.size() - kTail, kMark.size()) == kMark &&
+                 sha256(all.substr(0, all.size() - kTail)) == all.substr(all.size() - 64);
+  if (!isWhole) {
+    fs::remove(path, ignored);
+    return {};
+  }
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+  return Found(std::move(*file));
+}
+
+void ContentCache::keep(const std::string &key, std::span<const std::string_view> pieces) {
+  if (folder.empty())
+    return;
+  uint64_t bytes = kTail;
+  Sha256 hash;
+  for (std::string_view piece : pieces) {
+    bytes += piece.size();
+    hash.update(piece);
+  }
+  if (bytes > limitBytes / 4)
+    return;
+  std::string tail = std::string(kMark) + hash.finish();
+  std::vector<std::string_view> all(pieces.begin(), pieces.end());
+  all.push_back(tail);
+  std::string path = pathOf(key);
+  std::error_code ignored;
+  fs::create_directories(fs::path(path).parent_path(), ignored);
+  if (!writeOutput(path, all))
+    return;
+  // Looking through the folder costs more than most entries.
+  if (written.fetch_add(bytes) + bytes > limitBytes / 16) {
+    written = 0;
+    prune(limitBytes);
+  }
+}
+
+namespace {
+
+struct Entry {
+  fs::path path;
+  uint64_t bytes;
+  fs::file_time_type used;
+};
+
+/// All files: what a process left half-written goes the same way, in its time.
+std::vector<Entry> entriesOf(const std::string &folder) {
+  std::vector<Entry> entries;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code gone;
+    if (!it->is_regular_file(gone) || gone)
+      continue;
+    Entry entry{it->path(), it->file_size(gone), {}};
+    entry.used = it->last_write_time(gone);
+    if (!gone)
+      entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+} // namespace
+
+ContentCache::Usage ContentCache::usage() const {
+  Usage usage;
+  for (const Entry &entry : entriesOf(folder)) {
+    ++usage.entries;
+    usage.bytes += entry.bytes;
+  }
+  return usage;
+}
+
+ContentCache::Usage ContentCache::prune(uint64_t bytes) const {
+  std::vector<Entry> entries = entriesOf(folder);
+  uint64_t total = 0;
+  for (const Entry &entry : entries)
+    total += entry.bytes;
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry &a, const Entry &b) { return a.used < b.used; });
+  Usage removed;
+  for (const Entry &entry : entries) {
+    if (total <= bytes)
+      break;
+    std::error_code error;
+    if (!fs::remove(entry.path, error))
+      continue;
+    total -= entry.bytes;
+    ++removed.entries;
+    removed.bytes += entry.bytes;
+  }
+  return removed;
+}
+
+} // namespace cupel

@@ -1,0 +1,54 @@
+// Results that took long to compute, kept in a folder under the hash of what they were computed
+// from: of the golden reference, of compilers. Many processes may use one folder at once; what is
+// damaged is noticed and dropped; the folder does not grow beyond a limit. A cache never fails
+// whoever uses it: where nothing can be read or written, nothing is remembered.
+#pragma once
+
+#include "cupel/support/Files.h"
+
+#include <atomic>
+#include <optional>
+
+namespace cupel {
+
+/// Where things of this kind are cached: below CUPEL_CACHE_DIR, XDG_CACHE_HOME/cupel or
+/// ~/.cache/cupel.
+std::string cacheFolder(std::string_view kind);
+
+class ContentCache {
+public:
+  /// An empty folder: nothing is kept.
+  ContentCache(std::string folder, uint64_t limitBytes)
+      : folder(std::move(folder)), limitBytes(limitBytes) {}
+
+  class Found {
+  public:
+    explicit Found(FileContents file) : file(std::move(file)) {}
+    /// Aligned for every element type.
+    std::string_view bytes() const;
+
+  private:
+    FileContents file;
+  };
+  /// What was kept under this key, 64 hexadecimal digits; used now, so it stays longer.
+  std::optional<Found> find(const std::string &key) const;
+  /// Complete or not at all. More than a quarter of the limit is not kept.
+  void keep(const std::string &key, std::span<const std::string_view> pieces);
+
+  /// How many are kept and how many bytes they take.
+  struct Usage {
+    uint64_t entries = 0, bytes = 0;
+  };
+  Usage usage() const;
+  /// Removes the least recently used until the rest fits; returns what was removed.
+  Usage prune(uint64_t bytes) const;
+
+private:
+  std::string pathOf(const std::string &key) const;
+
+  std::string folder;
+  uint64_t limitBytes;
+  std::atomic<uint64_t> written = 0; ///< Since the folder was last looked through.
+};
+
+} // namespace cupel

@@ -1,0 +1,173 @@
+#include "cupel/testbench/worker/GoldenCache.h"
+
+#include "cupel/support/Sha256.h"
+#include "cupel/support/Version.h"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <llvm/Support/raw_ostream.h>
+#include <mlir/Bytecode/BytecodeWriter.h>
+#include <sys/stat.h>
+
+namespace cupel::testbench::worker {
+
+using tensor::Tensor;
+
+namespace {
+
+/// Hashes what is written to it.
+class HashStream : public llvm::raw_ostream {
+public:
+  explicit HashStream(Sha256 &hash) : hash(hash) { SetBufferSize(1 << 16); }
+  ~HashStream() override { flush(); }
+
+private:
+  void write_impl(const char *bytes, size_t size) override {
+    hash.update({bytes, size});
+    count += size;
+  }
+  uint64_t current_pos() const override { return count; }
+
+  Sha256 &hash;
+  uint64_t count = 0;
+};
+
+/// Another build of this program may evaluate otherwise.
+const std::string &thisBuild() {
+  static const std::string build = [] {
+    struct stat status = {};
+    stat("/proc/self/exe", &status);
+    return fmt::format("{} {} {}.{}", version(), status.st_size, status.st_mtim.tv_sec,
+                       status.st_mtim.tv_nsec);
+  }();
+  return build;
+}
+
+uint64_t limitFromEnvironment() {
+  constexpr uint64_t kDefault = uint64_t{2} << 30;
+  const char *text = std::getenv("CUPEL_GOLDEN_CACHE");
+  if (!text || !*text)
+    return kDefault;
+  char *end = nullptr;
+  double number = std::strtod(text, &end);
+  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+  return number > 0 ? uint64_t(number * double(uint64_t{1} << shift)) : 0;
+}
+
+void hashTensor(Sha256 &hash, const Tensor &tensor) {
+  hash.update(tensor::describe(tensor.elementType(), tensor.shape()));
+  Result<Tensor> plain = tensor.contiguous();
+  if (plain)
+    hash.update({reinterpret_cast<const char *>(plain->data()), size_t(plain->byteSize())});
+}
+
+} // namespace
+
+GoldenCache::GoldenCache()
+    : limit(limitFromEnvironment()), cache(limit ? cacheFolder("golden") : "", limit) {}
+
+std::string GoldenCache::keyOf(const Prepared &prepared, std::string_view how) const {
+  if (!limit)
+    return {};
+  Sha256 hash;
+  const Program &program = prepared.program();
+  hash.update(fmt::format("{}\n{}\n{} {} {} {} {}\n", thisBuild(), how, prepared.budget.seed,
+                          prepared.budget.wideSums, program.replicas, program.partitions,
+                          prepared.isComplete));
+  {
+    HashStream stream(hash);
+    if (mlir::failed(mlir::writeBytecodeToFile(program.module, stream)))
+      return {};
+  }
+  for (const std::vector<Tensor> &list : prepared.workload.inputs) {
+    hash.update(fmt::format("\n{} inputs\n", list.size()));
+    for (const Tensor &input : list)
+      hashTensor(hash, input);
+  }
+  return hash.finish();
+}
+
+std::optional<TensorLists> GoldenCache::find(const std::string &key) const {
+  if (key.empty())
+    return {};
+  std::optional<ContentCache::Found> found = cache.find(key);
+  return found ? unpacked(found->bytes()) : std::nullopt;
+}
+
+void GoldenCache::keep(const std::string &key, const TensorLists &results) {
+  if (key.empty())
+    return;
+  if (std::optional<std::string> bytes = packed(results))
+    cache.keep(key, {{*bytes}});
+}
+
+//===----------------------------------------------------------------------===//
+// As bytes: numbers of eight bytes (lists; of each its tensors; of each type, rank, sizes), and the
+// elements behind each.
+//===----------------------------------------------------------------------===//
+
+std::optional<std::string> packed(const TensorLists &results) {
+  std::string bytes;
+  auto number = [&](uint64_t value) {
+    bytes.append(reinterpret_cast<const char *>(&value), sizeof(value));
+  };
+  number(results.size());
+  for (const std::vector<Tensor> &list : results) {
+    number(list.size());
+    for (const Tensor &tensor : list) {
+      if (tensor.elementType().quantization)
+        return {};
+      number(uint64_t(tensor.dtype()));
+      number(uint64_t(tensor.rank()));
+      for (int64_t size : tensor.shape())
+        number(uint64_t(size));
+      Result<Tensor> plain = tensor.contiguous();
+      if (!plain)
+        return {};
+      bytes.append(reinterpret_cast<const char *>(plain->data()), size_t(plain->byteSize()));
+    }
+  }
+  return bytes;
+}
+
+std::optional<TensorLists> unpacked(std::string_view bytes) {
+  bool isShort = false;
+  auto number = [&]() -> uint64_t {
+    uint64_t value = 0;
+    isShort |= bytes.size() < sizeof(value);
+    if (isShort)
+      return 0;
+    std::memcpy(&value, bytes.data(), sizeof(value));
+    bytes.remove_prefix(sizeof(value));
+    return value;
+  };
+  TensorLists lists;
+  uint64_t count = number();
+  for (uint64_t l = 0; l < count && !isShort; ++l) {
+    std::vector<Tensor> &list = lists.emplace_back();
+    uint64_t tensors = number();
+    for (uint64_t t = 0; t < tensors && !isShort; ++t) {
+      uint64_t type = number(), rank = number();
+      if (isShort || type >= uint64_t(tensor::kDTypeCount) || rank > bytes.size())
+        return {};
+      tensor::Shape shape;
+      for (uint64_t i = 0; i < rank; ++i)
+        shape.push_back(int64_t(number()));
+      std::optional<int64_t> size = tensor::byteCount(tensor::DType(type), shape);
+      if (isShort || !size || uint64_t(*size) > bytes.size())
+        return {};
+      Result<Tensor> made = Tensor::uninitialized(tensor::DType(type), std::move(shape));
+      if (!made)
+        return {};
+      if (*size)
+        std::memcpy(made->mutableData(), bytes.data(), size_t(*size));
+      bytes.remove_prefix(size_t(*size));
+      list.push_back(std::move(*made));
+    }
+  }
+  if (isShort || !bytes.empty())
+    return {};
+  return lists;
+}
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,179 @@
+"""A call of a JAX model as a program: arrays in, arrays out; traced once, computed by JAX on the CPU and lowered to StableHLO for a device.
+
+What is no array among the arguments is fixed. Inference gives the results of the call, training the results and the gradients of
+everything that is a float. On a mesh the values are those pieces that each device has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from cupel.worker.jax_calls import Call
+from cupel.worker.workload_folder import Contents
+
+
+@dataclass
+class Program:
+    """A function of a flat list of arrays, with their values and names."""
+
+    function: Callable[..., list[Any]]
+    inputs: list[Any]
+    names: list[str]
+    result_names: list[str]
+    shardings: list[Any] | None = None
+    mesh: Any = None
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (jax.Array, np.ndarray, np.generic))
+
+
+def _as_jax(value: Any) -> Any:
+    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
+        return value.detach().cpu().numpy()
+    return value
+
+
+def _name(path: Any) -> str:
+    words = (getattr(part, "name", None) or getattr(part, "key", None) or getattr(part, "idx", part) for part in path)
+    return ".".join(str(word) for word in words)
+
+
+def _is_key(value: Any) -> bool:
+    return isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
+def _flatten(call: Call) -> tuple[list[Any], list[str], list[Any], Callable[[list[Any]], Any]]:
+    """The arrays of a call with names and specs, and how the call's (args, kwargs) are made from others like them."""
+    mapped = jax.tree_util.tree_map(_as_jax, (call.args, call.kwargs))
+    leaves, structure = jax.tree_util.tree_flatten_with_path(mapped)
+    places = [i for i, (_, value) in enumerate(leaves) if _is_array(value)]
+    specs: list[Any] = []
+    if call.specs is not None:
+        from jax.sharding import PartitionSpec
+
+        given = jax.tree_util.tree_leaves(call.specs, is_leaf=lambda value: isinstance(value, PartitionSpec))
+        specs = [given[i] for i in places]
+    others = [value for _, value in leaves]
+
+    def rebuilt(values: list[Any]) -> Any:
+        whole = list(others)
+        for place, value in zip(places, values, strict=True):
+            whole[place] = value
+        return jax.tree_util.tree_unflatten(structure, whole)
+
+    names = [_name(leaves[i][0]).removeprefix("0.").removeprefix("1.") for i in places]
+    return [leaves[i][1] for i in places], names, specs, rebuilt
+
+
+def inference(call: Call) -> Program:
+    arrays, names, specs, rebuilt = _flatten(call)
+
+    def whole(*values: Any) -> Any:
+        args, kwargs = rebuilt(list(values))
+        return call.function(*args, **kwargs)
+
+    def function(*values: Any) -> list[Any]:
+        return jax.tree_util.tree_leaves(whole(*values))
+
+    result_names = [_name(path) or "output" for path, _ in jax.tree_util.tree_flatten_with_path(jax.eval_shape(whole, *arrays))[0]]
+    return _placed(Program(function, arrays, names, result_names), call, specs)
+
+
+def training(call: Call, forward: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> Program:
+    """Results first, then a gradient of every float among parameters and arguments, for output gradients drawn from [0, 1)."""
+    arrays, names, specs, rebuilt = _flatten(call)
+    floats = [i for i, value in enumerate(arrays) if not _is_key(value) and jax.numpy.issubdtype(value.dtype, jax.numpy.inexact)]
+
+    def outputs(values: list[Any]) -> list[Any]:
+        return jax.tree_util.tree_leaves(forward(*rebuilt(values)))
+
+    shapes = jax.eval_shape(lambda *values: outputs(list(values)), *arrays)
+    used = [i for i, one in enumerate(shapes) if jax.numpy.issubdtype(one.dtype, jax.numpy.inexact)]
+    if not used:
+        raise ValueError("no result of the model is a float: there is nothing to go back from")
+    drawn = [jax.random.uniform(jax.random.key(0), shapes[i].shape, shapes[i].dtype) for i in used]
+
+    def function(*values: Any) -> list[Any]:
+        given, gradients = list(values[:len(arrays)]), list(values[len(arrays):])
+
+        def differentiable(*chosen: Any) -> tuple[list[Any], list[Any]]:
+            whole = list(given)
+            for place, value in zip(floats, chosen, strict=True):
+                whole[place] = value
+            found = outputs(whole)
+            return [found[i] for i in used], found
+
+        _, pullback, found = jax.vjp(differentiable, *[given[i] for i in floats], has_aux=True)
+        return [*found, *pullback(gradients)]
+
+    result_names = [f"output {i}" if len(shapes) > 1 else "output" for i in range(len(shapes))] + [f"gradient of {names[i]}" for i in floats]
+    program = Program(function, arrays + drawn, names + [f"gradient of output {i}" for i in used], result_names)
+    from jax.sharding import PartitionSpec
+
+    return _placed(program, call, specs + [PartitionSpec()] * len(drawn) if specs else [])
+
+
+def _placed(program: Program, call: Call, specs: list[Any]) -> Program:
+    if call.mesh is None:
+        return program
+    from jax.sharding import NamedSharding
+
+    program.mesh = call.mesh
+    program.shardings = [NamedSharding(call.mesh, spec) for spec in specs]
+    program.inputs = [jax.device_put(value, sharding) for value, sharding in zip(program.inputs, program.shardings, strict=True)]
+    return program
+
+
+class Traced:
+    """A program traced once; golden results and the device's program come from the same trace."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        if program.mesh is None:
+            jitted = jax.jit(program.function, keep_unused=True)
+        else:
+            from jax.sharding import NamedSharding, PartitionSpec
+
+            whole = NamedSharding(program.mesh, PartitionSpec())
+            jitted = jax.jit(program.function, keep_unused=True, in_shardings=tuple(program.shardings or ()), out_shardings=whole)
+        self._trace = jitted.trace(*program.inputs)
+
+    def golden(self) -> list[Any]:
+        """What JAX computes on the CPU, compiled as for any of its users."""
+        results = self._trace.lower().compile()(*self.program.inputs)
+        return [jax.block_until_ready(result) for result in results]
+
+    def portable(self) -> bytes:
+        """The program as JAX lowers it for our platform: what it has no rule of its own for is lowered as for every accelerator."""
+        from jaxlib.mlir.dialects import stablehlo
+
+        from cupel import jax as platform
+
+        module = self._trace.lower(lowering_platforms=(platform.PLATFORM,)).compiler_ir("stablehlo")
+        with module.context:
+            return stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version(), allow_other_dialects=True)
+
+    def contents(self, golden: list[Any]) -> Contents:
+        """Everything that a device needs."""
+        program = self.program
+        if program.mesh is None:
+            return Contents(self.portable(), [[_plain(value) for value in program.inputs]], [[_plain(value) for value in golden]], program.names)
+        devices = list(program.mesh.devices.flat)
+        pieces = [[_piece(value, device) for value in program.inputs] for device in devices]
+        expected = [[_piece(value, device) for value in golden] for device in devices]
+        return Contents(self.portable(), pieces, expected, program.names, {"partitions": len(devices), "use_spmd": True, "use_shardy": bool(jax.config.jax_use_shardy_partitioner)})
+
+
+def _plain(value: Any) -> np.ndarray:
+    return np.asarray(jax.random.key_data(value) if _is_key(value) else value)
+
+
+def _piece(value: Any, device: Any) -> np.ndarray:
+    data = jax.random.key_data(value) if _is_key(value) else value
+    return np.asarray(next(shard.data for shard in data.addressable_shards if shard.device == device))

@@ -1,0 +1,76 @@
+"""JAX loaders from their files to a verdict: nnx and linen, inference and training, one chip and a mesh; golden results are JAX's own."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import pytest
+from test_run import ROOT, run
+
+from cupel.worker.array_file import by_device, write_arrays
+
+LINEN, NNX = "cnn/jax-small", "gpt/causal_lm/jax-tiny"
+MESHES = ((LINEN, "data_parallel"), (NNX, "tensor_parallel"))
+
+
+def test_arrays_are_kept_by_device_and_position(tmp_path: pathlib.Path) -> None:
+    from safetensors.numpy import load_file
+
+    whole = [np.arange(6, dtype=np.int8).reshape(2, 3)[:, ::2], np.float64(2.5), np.zeros((0, 4), np.float32)]
+    write_arrays(tmp_path / "one", by_device([whole]))
+    read = load_file(tmp_path / "one")
+    assert sorted(read) == ["0", "1", "2"] and all(np.array_equal(read[str(i)], value) and read[str(i)].dtype == value.dtype for i, value in enumerate(whole))
+    write_arrays(tmp_path / "two", by_device([[whole[0]], [whole[0] + 1]]))
+    read = load_file(tmp_path / "two")
+    assert np.array_equal(read["d0/0"] + 1, read["d1/0"]) and len(read) == 2
+    with pytest.raises(TypeError, match="no such type"):
+        write_arrays(tmp_path / "three", by_device([[np.array(["text"])]]))
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["one", "two"]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+    pytest.importorskip("flax")
+    chosen = [f"models::{model}-single_device-{mode}" for model in (LINEN, NNX) for mode in ("inference", "training")]
+    chosen += [f"models::{model}-{how}-inference" for model, how in MESHES]
+    code, printed, records = run(tmp_path_factory.mktemp("run"), "--zoo", ROOT / "zoo/models", "--config", ROOT / "zoo/models/test_config", "--arch", "n300", *chosen)
+    assert code == 0 and len(records) == len(chosen), printed
+    return records
+
+
+@pytest.mark.parametrize("name", [LINEN, NNX])
+def test_inference_passes_against_jax(ran: dict[str, dict], name: str) -> None:
+    test = ran[f"{name}-single_device-inference"]
+    assert test["outcome"] == "passed" and len(test["comparisons"]) == 1, test
+    assert test["notes"]["expectation"] == "JAX on the CPU, float32" and test["notes"]["captured by"] == "jax.jit", test
+
+
+@pytest.mark.parametrize(("name", "results"), [(LINEN, 14), (NNX, 29)])
+def test_training_compares_the_whole_gradient_tree(ran: dict[str, dict], name: str, results: int) -> None:
+    """The output, and a gradient of every float that goes in: parameters, running statistics, pictures."""
+    test = ran[f"{name}-single_device-training"]
+    assert test["outcome"] == "passed" and len(test["comparisons"]) == results, test
+
+
+@pytest.mark.parametrize(("name", "how"), MESHES)
+def test_a_mesh_gives_every_chip_the_whole_result(ran: dict[str, dict], name: str, how: str) -> None:
+    test = ran[f"{name}-{how}-inference"]
+    assert test["outcome"] == "passed" and len(test["comparisons"]) == 2, test
+    assert test["notes"]["expectation"] == "JAX on 2 CPU devices, float32", test
+
+
+def test_one_chip_runs_no_mesh(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("flax")
+    _, printed, records = run(tmp_path, "--zoo", ROOT / "zoo/models", "--arch", "n150", f"models::{NNX}-tensor_parallel-inference")
+    (test,) = records.values()
+    assert test["outcome"] == "not run" and test["reasons"][0]["name"] == "NEEDS" and "has 1" in test["message"], printed
+
+
+def test_what_is_no_flax_module_is_told(tmp_path: pathlib.Path) -> None:
+    from cupel.worker.jax_calls import kind_of
+    from cupel.worker.loaders import LoaderError
+
+    with pytest.raises(LoaderError, match="builtins.dict, which is no module of flax") as raised:
+        kind_of({})
+    assert raised.value.kind == "not_a_module"
