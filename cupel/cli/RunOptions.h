@@ -33,6 +33,8 @@ struct RunOptions {
   std::string keepFailed; ///< Where failed tests are saved; empty: below the results; `none`.
   bool listModels = false, listCases = false;
   bool noModelRequirements = false, verboseRequirements = false;
+  std::string dtype; ///< Of PyTorch's models.
+  bool noDropout = false;
 
   /// Parses; an exit code where the verb must not go on.
   std::optional<int> parse(const Arguments &arguments);

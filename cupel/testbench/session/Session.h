@@ -28,6 +28,8 @@ struct SessionOptions {
   std::string repeat;      ///< -R: empty, or the run whose failures are wanted.
   std::string device;      ///< The devices as one text, by which outcomes are remembered.
   std::string results;     ///< Folder of the results store.
+  std::string modelDtype;     ///< In which PyTorch's loaders are asked for models; empty: bfloat16.
+  bool noDropout = false;     ///< Models train without what they would drop.
   bool unjudgedFails = false; ///< One unjudged test makes the run fail, as a failed one does.
   std::string junit, json, markdown; ///< Reports to write; empty: none.
   std::vector<std::string> reasons;  ///< Files of failure reasons besides those that ship.

@@ -21,9 +21,10 @@ from cupel.torch.program import Program, make_program
 from cupel.torch.sound_kernels import with_sound_kernels
 from cupel.torch.structure import Flat
 
-# Graphs a model may fall into, and seconds of processor time it may take to find them, before another way is tried.
+# Graphs a model may fall into, seconds of processor time it may take to find them, and bytes that may pass between them, before another way is tried.
 MAX_GRAPHS = 64
-MAX_SECONDS = 120
+MAX_SECONDS = 60
+MAX_BYTES = 2 << 30
 
 
 # Reading a number, views and copies: with nothing else in it a graph computes nothing.
@@ -261,6 +262,7 @@ class _Recorder:
 
     def __init__(self, weights: Sequence[torch.Tensor]) -> None:
         self.graphs: list[Graph | None] = []
+        self._bytes = 0
         self._deadline = time.process_time() + MAX_SECONDS
         self._weights = {weight.data_ptr() for weight in weights}  # These stay as they are, and are not copied.
 
@@ -287,6 +289,7 @@ class _Recorder:
             state = torch.get_rng_state()
             results = sound(*given)
             expected = [result.detach().clone() for result in results if isinstance(result, torch.Tensor)]
+            self._count(inputs, expected)
             names = [node.name for node in module.graph.nodes if node.op == "placeholder"]
             own = torch.fx.Graph()
             own.output(own.graph_copy(module.graph, {}))
@@ -301,6 +304,12 @@ class _Recorder:
             return results
 
         return make_boxed_func(call)
+
+    def _count(self, inputs: list[torch.Tensor], expected: list[torch.Tensor]) -> None:
+        """All graphs stay with their tensors until they are saved."""
+        self._bytes += sum(tensor.nbytes for tensor in inputs + expected if tensor.data_ptr() not in self._weights)
+        if self._bytes > MAX_BYTES:
+            raise NotCaptured(f"more than {MAX_BYTES >> 30} GiB pass between its graphs")
 
 
 @contextlib.contextmanager

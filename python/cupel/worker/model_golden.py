@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 
-from cupel.torch.captured import Capture
+from cupel.torch.captured import Capture, one_line
 from cupel.torch.captured_training import capture_training
 from cupel.torch.sound_kernels import sound_kernels
 from cupel.torch.structure import Flat, describe, replaced, results_of
+from cupel.worker.loaders import LoaderError
 
 
 @dataclass
@@ -52,6 +53,17 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
     return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced))
 
 
+def _unpacked(loader: Any, result: Any) -> torch.Tensor:
+    """The tensor of a result that training goes back from, by the loader's word."""
+    try:
+        output = loader.unpack_forward_output(result)
+    except Exception as error:
+        raise LoaderError("no_output", f"unpack_forward_output fails on a {type(result).__name__}: {one_line(error)}") from error
+    if not isinstance(output, torch.Tensor):
+        raise LoaderError("no_output", f"unpack_forward_output gives a {type(output).__name__}, which is no tensor")
+    return output
+
+
 def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
     """Forward in train mode, the output that the loader picks, and every parameter's gradient for a drawn gradient of that output."""
     parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
@@ -59,7 +71,7 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     own_args, own_kwargs = _cloned((args, kwargs))
     with torch.enable_grad(), sound_kernels() as replaced:
         torch.manual_seed(seed)
-        output = loader.unpack_forward_output(model(*own_args, **own_kwargs))
+        output = _unpacked(loader, model(*own_args, **own_kwargs))
         gradient = torch.randn(output.shape, dtype=output.dtype)
         output.backward(gradient=gradient)
     found = {name: parameter.grad for name, parameter in parameters.items()}
