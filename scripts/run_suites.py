@@ -270,7 +270,15 @@ class Suites:
         if not VECTORS.is_dir():
             return total_of([bad, not_run("../shared/conformance/stablehlo is not there: its vectors were not run through the plugin")])
         good = counted([self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"], self.env)
-        return total_of([bad, good])
+        return total_of([bad, good, self.compiled()])
+
+    def compiled(self) -> Result:
+        """The compiled device: StableHLO's vectors by their checks, random programs against the reference, every stage against the first."""
+        tools = [self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so", "--backend", "cpu", "--ratio", "60"]
+        programs = sorted((ROOT / "zoo/programs").glob("*.mlir")) + sorted((ROOT / "tests/reference/ops").glob("*.mlir"))
+        count = "20000" if self.mode == "full" else "300"
+        return total_of([counted(tools, self.env), counted([self.bin / "cupel_random_programs", "0", count], self.env),
+                         counted([self.bin / "cupel_compare_stages", "0", "100", *programs], self.env)])
 
     def plugin(self) -> Result:
         """The PJRT plugin, through JAX."""

@@ -2,8 +2,8 @@
 // (measured), and oneDNN's time over ours where this build has it. Everything is measured in turns in
 // one process; a time is the best of many short runs, because others use the machine too.
 //
-//   bench_kernels [--threads N] [--seconds S] [--alone] [WORD...]   cases whose names have one of the
-//   words; --alone leaves oneDNN out
+//   bench_kernels [--threads N] [--seconds S] [--alone] [--json] [WORD...]   cases whose names have
+//   one of the words; --alone leaves oneDNN out, --json writes an object a line for run.py
 
 #include "bench/kernels/Peers.h"
 
@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -212,12 +213,33 @@ bool isWanted(const std::string &name, const std::vector<std::string> &words) {
          });
 }
 
+std::string toJson(const Case &one, double seconds, double peak) {
+  nlohmann::json object = {{"name", one.name},
+                           {"count", one.count},
+                           {"flops", one.flops()},
+                           {"us", seconds * 1e6},
+                           {"peak_gflops", peak}};
+  if (one.product)
+    object["product"] = {{"batch", one.product->batch},
+                         {"rows", one.product->rows},
+                         {"columns", one.product->columns},
+                         {"depth", one.product->depth},
+                         {"packed", one.product->isPacked}};
+  else
+    object["convolution"] = {
+        {"size", one.convolution->height},      {"inputs", one.convolution->inputs},
+        {"outputs", one.convolution->outputs},  {"kernel", one.convolution->kernel},
+        {"stride", one.convolution->stride},    {"padding", one.convolution->padding},
+        {"groups", one.convolution->groups}};
+  return object.dump();
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   int threads = 1;
   double seconds = 0.4;
-  bool isAlone = false;
+  bool isAlone = false, isJson = false;
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--threads") && i + 1 < argc)
@@ -226,11 +248,14 @@ int main(int argc, char **argv) {
       seconds = std::atof(argv[++i]);
     else if (!std::strcmp(argv[i], "--alone"))
       isAlone = true;
+    else if (!std::strcmp(argv[i], "--json"))
+      isJson = true;
     else
       words.push_back(argv[i]);
   }
   double peak = peakGflops(threads);
-  std::printf("%s, %d threads, peak %.0f GFLOP/s\n%-36s %5s %10s %9s %7s %10s %7s\n",
+  if (!isJson)
+    std::printf("%s, %d threads, peak %.0f GFLOP/s\n%-36s %5s %10s %9s %7s %10s %7s\n",
               std::string(cupel::kernels::isaName(cupel::kernels::currentIsa())).c_str(), threads,
               peak, "case", "times", "us", "GFLOP/s", "of peak", "oneDNN us", "ratio");
   std::vector<Case> cases = productCases();
@@ -248,6 +273,11 @@ int main(int argc, char **argv) {
                                  : oneDnnConvolution(*each.convolution, copies, threads);
     Best best = measure(ours, theirs, threads, seconds);
     double gflops = each.flops() / best.ours * 1e-9;
+    if (isJson) {
+      std::printf("%s\n", toJson(each, best.ours, peak).c_str());
+      std::fflush(stdout);
+      continue;
+    }
     std::printf("%-36s %5d %10.1f %9.1f %6.1f%%", each.name.c_str(), each.count, best.ours * 1e6,
                 gflops, 100 * gflops / peak);
     if (theirs)
@@ -258,6 +288,8 @@ int main(int argc, char **argv) {
     theirSum += each.count * best.theirs;
     flops += each.count * each.flops();
   }
+  if (isJson)
+    return 0;
   std::printf("%-36s %5s %10.1f %9.1f %6.1f%%", "sum", "", ourSum * 1e6, flops / ourSum * 1e-9,
               100 * flops / ourSum * 1e-9 / peak);
   if (theirSum < 1e6)

@@ -1,16 +1,19 @@
-// `cupel cache`: the Python environments that models asked for; lists, makes and removes them.
+// `cupel cache`: the Python environments that models asked for, and the large files that their
+// loaders fetched; lists, makes and removes them.
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/results/report/Text.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/requirements/Environments.h"
+#include "cupel/testbench/session/PythonServer.h"
 
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace cupel::cli {
 namespace {
@@ -94,22 +97,55 @@ int makeEnvironment(const std::string &loader, EnvironmentOptions options, bool 
   return kExitSuccess;
 }
 
+/// Large files are a matter of Python, which fetches them: this process becomes its tool for them.
+int runFiles(const std::string &python, const std::string &what, const std::string &path,
+             const std::string &limit, bool asJson) {
+  std::string worker = testbench::session::findPythonWorker();
+  if (worker.empty())
+    return fail("the Python package of this installation is not to be found");
+  std::string script = (std::filesystem::path(worker).parent_path().parent_path() / "files.py").string();
+  std::vector<std::string> words = {python, script, what.empty() ? "list" : what};
+  if (!path.empty())
+    words.push_back(path);
+  if (!limit.empty()) {
+    std::optional<uint64_t> bytes = parseSize(limit);
+    if (!bytes)
+      return badLimit(limit);
+    words.push_back("--limit=" + std::to_string(*bytes));
+  }
+  if (asJson)
+    words.push_back("--json");
+  std::vector<char *> arguments;
+  for (std::string &word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(python.c_str(), arguments.data());
+  return fail(python + ": cannot be started (--python names another interpreter)");
+}
+
 } // namespace
 
 int runCacheVerb(const Arguments &arguments) {
-  CommandLine line("cache", "List, make or clear the cached Python environments of models.");
+  CommandLine line("cache", "List, make or clear the cached Python environments of models, and the "
+                            "large files of their loaders.");
   line.example("cupel cache", "what is there, last used first");
   line.example("cupel cache --limit 5G", "remove the least recently used beyond 5 GiB");
   line.example("cupel cache clear", "remove all that nobody uses now");
   line.example("cupel cache make models/yolo/pytorch --verbose",
                "make the environment that a loader asks for, and print its interpreter");
-  std::string action = "list", folder = defaultCacheFolder(), limit, loader;
+  line.example("cupel cache files verify", "large files that loaders fetched, with checksums");
+  line.example("cupel cache files get URL", "fetch one as loaders do, and print where it lies");
+  std::string action = "list", folder = defaultCacheFolder(), limit, loader, path;
   std::string python = "python3";
   bool asJson = false, noRequirements = false, verbose = false;
-  line.option("ACTION", action, "list (default), make or clear").oneOf({"list", "make", "clear"});
+  line.option("ACTION", action, "list (default), make, clear or files")
+      .oneOf({"list", "make", "clear", "files"});
   line.option("LOADER", loader,
-              "For make: a loader.py or its folder, where its requirements.txt is");
-  line.option("--python", python, "For make: the interpreter of the base environment");
+              "For make: a loader.py or its folder, where its requirements.txt is; for files: list "
+              "(default), verify, clear or get");
+  line.option("PATH", path, "For files get: a URL, or a path below the mirror IRD_LF_CACHE");
+  line.option("--python", python,
+              "For make: the interpreter of the base environment; for files: the one to use");
   line.flag("--no-model-requirements", noRequirements,
             "For make: take the base as it is (also CUPEL_DISABLE_MODEL_REQS=1)");
   line.flag("-v,--verbose", verbose,
@@ -124,6 +160,10 @@ int runCacheVerb(const Arguments &arguments) {
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
 
+  if (action == "files")
+    return runFiles(python, loader, path, limit, asJson);
+  if (!path.empty())
+    return fail(fmt::format("{}: only 'cupel cache files get' takes a path", path));
   if (action == "make") {
     EnvironmentOptions options;
     options.cacheFolder = folder;

@@ -15,10 +15,12 @@ int runCompileVerb(const Arguments &arguments) {
       "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them.");
   ModelArguments model;
   std::string emit = "stablehlo", output = "-", weights = "beside", target;
-  bool noComposites = false;
+  bool noComposites = false, report = false;
   model.addTo(line);
-  line.option("--emit", emit, "stablehlo: MLIR text; portable: a portable artifact")
-      .oneOf({"stablehlo", "portable"})
+  line.option("--emit", emit,
+              "stablehlo: MLIR text; portable: a portable artifact; tensor, device: what the cpu "
+              "backend makes of it")
+      .oneOf({"stablehlo", "portable", "tensor", "device"})
       .showDefault();
   line.option("-o", output, "Where to write; - is standard output")
       .placeholder("FILE")
@@ -32,11 +34,14 @@ int runCompileVerb(const Arguments &arguments) {
   line.flag("--no-composites", noComposites,
             "Write out Gelu, LayerNormalization, Softmax, ... instead of keeping them as "
             "stablehlo.composite");
+  line.flag("--report", report,
+            "Say on standard error what the cpu backend runs: kernels, fallbacks, memory");
   line.example("cupel compile model.onnx -o model.mlir", "text, and model.weights.safetensors");
   line.example("cupel compile model.onnx --emit=portable -o model.mlirbc", "a portable artifact");
   line.example("cupel compile model.onnx --shape x=8x128 --weights=inline -o m.mlir",
                "one file, batch of 8");
   line.example("cupel compile model.mlir --emit=portable -o model.mlirbc", "from a program");
+  line.example("cupel compile model.mlir --emit=device --report", "as the cpu backend runs it");
   if (std::optional<int> code = line.parse(arguments))
     return *code;
   Result<nlohmann::json> request = model.request();
@@ -49,6 +54,7 @@ int runCompileVerb(const Arguments &arguments) {
   (*request)["weights"] = weights;
   (*request)["target_version"] = target;
   (*request)["composites"] = !noComposites;
+  (*request)["report"] = report;
   return handOver("compile", "cupel-worker", {"compile", request->dump()});
 }
 

@@ -120,24 +120,6 @@ PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView wei
   return packed;
 }
 
-ConvolutionGrid planConvolution(int64_t rows, int64_t panels, int64_t groups, int64_t leastRows,
-                                double nanoseconds, int threads) {
-  constexpr int64_t kMostRows = 128;
-  constexpr double kUnitNanoseconds = 20'000;
-  int64_t rowParts = (rows + kMostRows - 1) / kMostRows, panelParts = 1;
-  if (threads > 1) {
-    int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds),
-                                         threads, int64_t{4} * threads);
-    int64_t mostRowParts = std::max<int64_t>(rowParts, rows / leastRows);
-    if (rowParts * groups < wanted)
-      panelParts = std::clamp<int64_t>((wanted + rowParts * groups - 1) / (rowParts * groups), 1,
-                                       std::max<int64_t>(1, panels));
-    if (rowParts * groups * panelParts < wanted)
-      rowParts = std::clamp<int64_t>(wanted / (groups * panelParts), rowParts, mostRowParts);
-  }
-  return {rowParts, panelParts};
-}
-
 void convolve(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
               const Epilogue &epilogue, const Pool &pool) {
   if (weights.shape().rows() == 0 || weights.shape().outputChannels == 0)

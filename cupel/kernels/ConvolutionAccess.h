@@ -73,13 +73,6 @@ void convolveLines(const PackedConvolution &weights, const float *input, float *
 void convolveDepthwise(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
                        const Epilogue &epilogue, const Pool &pool);
 
-/// Into how many parts pixels and panels are cut.
-struct ConvolutionGrid {
-  int64_t rowParts, panelParts;
-};
-ConvolutionGrid planConvolution(int64_t rows, int64_t panels, int64_t groups, int64_t leastRows,
-                                double nanoseconds, int threads);
-
 /// What a convolution takes on one core, cautiously.
 double convolutionNanoseconds(const ConvolutionShape &shape);
 

@@ -121,6 +121,7 @@ void convolveLines(const PackedConvolution &weights, const float *input, float *
     part.panels = ConvolutionAccess::data(weights);
     part.panelDepth = taps * depth;
     part.endPanel = cut.count;
+    part.panelAfter = -1;
     part.row = first * width;
     part.c = c + part.row * ldc;
     part.ldc = ldc;

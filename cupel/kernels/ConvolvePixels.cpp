@@ -87,6 +87,7 @@ RowsTimesPanels describe(const Work &work, int64_t group, int64_t firstPanel, in
   part.panelDepth = depth;
   part.firstPanel = firstPanel;
   part.endPanel = endPanel;
+  part.panelAfter = -1;
   part.column = group * work.cut.columns;
   part.epilogue = &work.epilogue;
   return part;
@@ -186,18 +187,17 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
                     const Epilogue &epilogue, const Pool &pool) {
   const ConvolutionShape &shape = weights.shape();
   if (isProduct(shape)) {
-    multiplyPanels(ConvolutionAccess::kernels(weights),
-                   {shape.rows(),
-                    {input, shape.inputChannels},
-                    shape.inputChannels,
-                    ConvolutionAccess::cut(weights),
-                    ConvolutionAccess::data(weights),
-                    0,
-                    c,
-                    ldc,
-                    0,
-                    &epilogue},
-                   pool);
+    PanelProduct product{shape.rows(),
+                         {input, shape.inputChannels},
+                         shape.inputChannels,
+                         ConvolutionAccess::cut(weights),
+                         ConvolutionAccess::data(weights),
+                         0,
+                         c,
+                         ldc,
+                         0,
+                         &epilogue};
+    multiplyPanels(ConvolutionAccess::kernels(weights), &product, 1, pool);
     return;
   }
   Work work{weights,
@@ -219,9 +219,10 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
   bool isDilated = shape.inputDilation != Spatial{1, 1, 1};
   int64_t rows = shape.rows();
   double nanoseconds = convolutionNanoseconds(shape);
-  ConvolutionGrid grid = planConvolution(rows, work.cut.count, shape.groups, 16, nanoseconds,
-                                         pool.threadsFor(nanoseconds));
-  int64_t perGroup = grid.rowParts * grid.panelParts, units = perGroup * shape.groups;
+  constexpr int64_t kMostRows = 128;
+  UnitGrid grid = planUnits(rows, kMostRows, work.cut.count, shape.groups,
+                            pool.threadsFor(nanoseconds), nanoseconds);
+  int64_t units = grid.count() * shape.groups;
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
     int64_t group = unit % shape.groups, part = unit / shape.groups;
     int64_t panelPart = part / grid.rowParts, rowPart = part % grid.rowParts;

@@ -3,8 +3,10 @@
 
 #pragma once
 
+#include "cupel/kernels/Bf16Kernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/PackKernels.h"
+#include "cupel/kernels/PoolingKernels.h"
 #include "cupel/kernels/TileKernel.h"
 #include "cupel/kernels/VectorProducts.h"
 
@@ -12,7 +14,10 @@ namespace cupel::kernels {
 namespace {
 
 template <int vectors, int rows, int most> constexpr void addTiles(KernelTable &table) {
-  table.tiles[vectors - 1][rows - 1] = computeTile<rows, vectors>;
+  table.tiles[vectors - 1][rows - 1] = computeTile<FloatStep, rows, vectors>;
+#if defined(__AVX512BF16__)
+  table.pairTiles[vectors - 1][rows - 1] = computeTile<PairStep, rows, vectors>;
+#endif
   table.tileRows[vectors - 1] = rows;
   if constexpr (rows < most)
     addTiles<vectors, rows + 1, most>(table);
@@ -51,12 +56,20 @@ constexpr KernelTable makeTable(const char *name) {
   }
   table.packPanel = packPanel;
   table.copyMatrix = copyMatrix;
+  table.packPairs = packPairs;
+  table.packWidened = packWidened;
+  table.copyPairs = copyPairs;
+  table.copyWidened = copyWidened;
   table.vectorTimesRows = vectorTimesRows;
   table.vectorTimesColumns = vectorTimesColumns;
   addSpans<1>(table);
   addSpans<2>(table);
   addSpans<3>(table);
   table.depthwise = depthwiseAny;
+  table.foldRows[0] = foldRows<WindowFold::Max>;
+  table.foldRows[1] = foldRows<WindowFold::Min>;
+  table.foldRows[2] = foldRows<WindowFold::Sum>;
+  table.transpose = transpose;
   return table;
 }
 

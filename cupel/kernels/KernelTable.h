@@ -48,6 +48,19 @@ struct DepthwiseSpan {
 };
 using DepthwiseFunction = void (*)(const DepthwiseSpan &);
 
+/// In the order of PoolingKind.
+enum class WindowFold { Max, Min, Sum };
+
+/// c = initial, input[0], input[1], ... folded, each channel by itself, then the bias.
+struct WindowRows {
+  const float *const *input;
+  int64_t count;
+  int64_t channels;
+  float initial;
+  float *c;
+  const float *bias; // Or null.
+};
+
 constexpr int kMostDepthwiseLines = 3;
 constexpr int kMostDepthwiseColumns = 3;
 constexpr int kMostDepthwiseStride = 2;
@@ -60,6 +73,9 @@ struct KernelTable {
   /// Relative to the fastest tile.
   float tileSpeed[kMostTileVectors];
   TileFunction tiles[kMostTileVectors][kMostTileRows];
+  /// The same where every float of A and B is a pair of neighbours of the depth in bf16; null where
+  /// the processor cannot multiply them.
+  TileFunction pairTiles[kMostTileVectors][kMostTileRows];
   /// Packs `columns` columns of B from the strided matrix into a panel of `width` columns, zeros
   /// behind the last one.
   void (*packPanel)(const float *b, int64_t rowStride, int64_t columnStride, int64_t depth,
@@ -67,6 +83,16 @@ struct KernelTable {
   /// Row-major copy of `rows` x `columns` of a matrix; rows of the copy are `to`'s stride apart.
   void (*copyMatrix)(const float *from, int64_t rowStride, int64_t columnStride, int64_t rows,
                      int64_t columns, float *to, int64_t toStride);
+  /// As packPanel and copyMatrix from bf16, into pairs (an odd one is filled with zero; strides of
+  /// results are in pairs) and into f32.
+  void (*packPairs)(const uint16_t *b, int64_t rowStride, int64_t columnStride, int64_t depth,
+                    int64_t columns, int64_t width, float *panel);
+  void (*packWidened)(const uint16_t *b, int64_t rowStride, int64_t columnStride, int64_t depth,
+                      int64_t columns, int64_t width, float *panel);
+  void (*copyPairs)(const uint16_t *from, int64_t rowStride, int64_t columnStride, int64_t rows,
+                    int64_t columns, float *to, int64_t toStride);
+  void (*copyWidened)(const uint16_t *from, int64_t rowStride, int64_t columnStride, int64_t rows,
+                      int64_t columns, float *to, int64_t toStride);
   /// y[0, n) = x[0, k) * B, B's columns side by side (`columnStride` 1) or its rows (`rowStride` 1).
   void (*vectorTimesRows)(const float *x, int64_t xStride, const float *b, int64_t rowStride,
                           int64_t k, int64_t n, float *y);
@@ -77,6 +103,10 @@ struct KernelTable {
   DepthwiseFunction depthwiseSmall[kMostDepthwiseLines][kMostDepthwiseColumns]
                                   [kMostDepthwiseStride];
   DepthwiseFunction depthwise;
+  void (*foldRows[3])(const WindowRows &);
+  /// to[c, r] = from[r, c]; a large result goes past the caches.
+  void (*transpose)(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,
+                    int64_t toStride, bool isLarge);
 };
 
 } // namespace cupel::kernels

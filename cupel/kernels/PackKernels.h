@@ -65,6 +65,7 @@ inline void transposePart(const float *from, int64_t fromStride, int64_t rows, i
     }
 }
 
+template <bool isStreamed = false>
 inline void transposeWhole(const float *from, int64_t fromStride, float *to, int64_t toStride) {
   Vector block[kWidth];
 #pragma unroll
@@ -73,12 +74,15 @@ inline void transposeWhole(const float *from, int64_t fromStride, float *to, int
   transposeBlock(block);
 #pragma unroll
   for (int i = 0; i < kWidth; ++i)
-    store(to + i * toStride, block[i]);
+    if constexpr (isStreamed)
+      __builtin_nontemporal_store(block[i], reinterpret_cast<Vector *>(to + i * toStride));
+    else
+      store(to + i * toStride, block[i]);
 }
 
-/// to[c, r] = from[r, c] for `rows` x `columns` of `from`.
-void transposeMatrix(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,
-                     int64_t toStride) {
+template <bool isStreamed>
+inline void transposeBlocks(const float *from, int64_t fromStride, int64_t rows, int64_t columns,
+                            float *to, int64_t toStride) {
   // A band of columns of `from` at a time: whole lines of `to` are written one after the other.
   for (int64_t c = 0; c < columns; c += kWidth)
     for (int64_t r = 0; r < rows; r += kWidth) {
@@ -87,10 +91,25 @@ void transposeMatrix(const float *from, int64_t fromStride, int64_t rows, int64_
       int64_t height = rows - r < kWidth ? rows - r : kWidth;
       int64_t breadth = columns - c < kWidth ? columns - c : kWidth;
       if (height == kWidth && breadth == kWidth)
-        transposeWhole(source, fromStride, target, toStride);
+        transposeWhole<isStreamed>(source, fromStride, target, toStride);
       else
         transposePart(source, fromStride, height, breadth, target, toStride, height);
     }
+}
+
+/// to[c, r] = from[r, c] for `rows` x `columns` of `from`.
+void transpose(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,
+               int64_t toStride, bool isLarge) {
+  // Past the caches only whole lines: an AVX2 block writes halves of them.
+  bool isAligned = reinterpret_cast<uintptr_t>(to) % (kWidth * 4) == 0 && toStride % kWidth == 0;
+  if (isLarge && isAligned && kWidth == 16) {
+    transposeBlocks<true>(from, fromStride, rows, columns, to, toStride);
+#if defined(__SSE__)
+    __builtin_ia32_sfence(); // Whoever is told that we are done must see it.
+#endif
+  } else {
+    transposeBlocks<false>(from, fromStride, rows, columns, to, toStride);
+  }
 }
 
 void copyMatrix(const float *from, int64_t rowStride, int64_t columnStride, int64_t rows,
@@ -99,7 +118,7 @@ void copyMatrix(const float *from, int64_t rowStride, int64_t columnStride, int6
     for (int64_t r = 0; r < rows; ++r)
       copyRow(from + r * rowStride, columns, to + r * toStride);
   } else if (rowStride == 1) {
-    transposeMatrix(from, columnStride, columns, rows, to, toStride);
+    transpose(from, columnStride, columns, rows, to, toStride, false);
   } else {
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c)

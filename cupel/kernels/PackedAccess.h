@@ -17,9 +17,10 @@ public:
     return b.kernels ? *b.kernels : currentKernels();
   }
   static const float *panels(const PackedMatrix &b) { return b.data.get(); }
+  static bool hasPairs(const PackedMatrix &b) { return b.hasPairs; }
 
   /// Not filled yet.
-  static PackedMatrix make(int64_t rows, int64_t columns);
+  static PackedMatrix make(int64_t rows, int64_t columns, bool hasPairs);
   static float *writablePanels(PackedMatrix &b) { return b.data.get(); }
 };
 
@@ -38,8 +39,12 @@ struct PanelProduct {
   int64_t ldc;
   int64_t firstRow; // What the epilogue is told about row 0.
   const Epilogue *epilogue;
+  const uint16_t *narrow = nullptr; // A in bf16, with the strides of `a`, instead of its data.
+  bool hasPairs = false;            // Then `depth` counts elements, B's rows are pairs of them.
 };
 
-void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, const Pool &pool);
+/// Some products of the same shape, shared by all threads.
+void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, int64_t count,
+                    const Pool &pool);
 
 } // namespace cupel::kernels

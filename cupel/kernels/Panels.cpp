@@ -43,6 +43,12 @@ template <typename F> void forChunks(int64_t taps, int64_t depth, F &&body) {
     }
 }
 
+int64_t countChunks(int64_t taps, int64_t depth) {
+  int64_t count = 0;
+  forChunks(taps, depth, [&](const Chunk &) { ++count; });
+  return count;
+}
+
 /// Where a panel's part of a chunk would begin if its taps were the first ones.
 const float *chunkOf(const RowsTimesPanels &work, const Chunk &chunk, int64_t panel) {
   if (work.bStride)
@@ -97,6 +103,7 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
   tile.ldc = ldc;
   tile.bias = chunk.isLast ? bias : nullptr;
   tile.accumulate = !chunk.isFirst;
+  const TileFunction *functions = (work.hasPairs ? kernels.pairTiles : kernels.tiles)[vectors - 1];
   int64_t most = kernels.tileRows[vectors - 1];
   int64_t tiles = (work.rowCount + most - 1) / most;
   tile.next = reinterpret_cast<const char *>(next);
@@ -113,7 +120,7 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
     tile.c = c + begin * ldc;
     if (work.zeros)
       leaveOutZeros(work, chunk, rows + begin, end - begin, used, tile);
-    kernels.tiles[vectors - 1][end - begin - 1](tile);
+    functions[end - begin - 1](tile);
     tile.next += tile.nextStep * chunk.taps * chunk.depth;
     begin = end;
   }
@@ -137,15 +144,16 @@ PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns) {
     return best;
   double bestCost = 0;
   auto costOf = [&](int64_t vectors) {
-    return vectors == 0 ? 0 : static_cast<double>(vectors) / kernels.tileSpeed[vectors - 1];
+    return static_cast<double>(vectors) / kernels.tileSpeed[vectors - 1];
   };
   // Panels of three vectors leave room for the most rows, so they come first.
   for (int most : {3, 4, 2, 1}) {
     if (kernels.tileRows[most - 1] == 0)
       continue;
     int64_t count = (all + most - 1) / most, wider = all % count;
-    double cost = static_cast<double>(wider) * costOf(all / count + 1) +
-                  static_cast<double>(count - wider) * costOf(all / count);
+    double cost = static_cast<double>(count - wider) * costOf(all / count);
+    if (wider > 0)
+      cost += static_cast<double>(wider) * costOf(all / count + 1);
     if (bestCost == 0 || cost < bestCost * 0.999)
       best.count = count, bestCost = cost;
   }
@@ -188,19 +196,46 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
       work.epilogue->function(work.epilogue->operands, c, work.ldc, work.row, work.rowCount,
                               work.column + column, cut.columnsOf(panel));
   };
+  auto *chunks = frame.take<Chunk>(std::max<int64_t>(1, countChunks(work.taps, work.depth)));
+  int64_t chunkCount = 0;
+  forChunks(work.taps, work.depth, [&](const Chunk &chunk) { chunks[chunkCount++] = chunk; });
   // Some panels at a time, so that what they have so far stays in the cache from chunk to chunk.
   int64_t group = std::max<int64_t>(1, kResultFloats / (work.rowCount * cut.widthOf(0)));
   for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {
     int64_t end = std::min(first + group, work.endPanel);
-    forChunks(work.taps, work.depth, [&](const Chunk &chunk) {
+    for (int64_t i = 0; i < chunkCount; ++i)
       for (int64_t panel = first; panel < end; ++panel) {
-        bool hasNext = panel + 1 < work.endPanel && !work.bStride;
-        const float *next = hasNext ? startOf(work, chunk, panel + 1) : nullptr;
-        int64_t nextBytes = hasNext ? chunk.taps * chunk.depth * cut.widthOf(panel + 1) * 4 : 0;
-        multiplyOne(chunk, panel, next, nextBytes);
+        // What comes next: a panel, the next chunk of the first one, or what follows this group.
+        bool isLastPanel = panel + 1 == end, isLastChunk = i + 1 == chunkCount;
+        const Chunk &nextChunk = !isLastPanel ? chunks[i] : chunks[isLastChunk ? 0 : i + 1];
+        int64_t next = !isLastPanel          ? panel + 1
+                       : !isLastChunk        ? first
+                       : end < work.endPanel ? end
+                                             : work.panelAfter;
+        bool hasNext = next >= 0 && !work.bStride && work.depth > 0;
+        multiplyOne(chunks[i], panel, hasNext ? startOf(work, nextChunk, next) : nullptr,
+                    hasNext ? nextChunk.taps * nextChunk.depth * cut.widthOf(next) * 4 : 0);
       }
-    });
   }
+}
+
+UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count, int threads,
+                   double nanoseconds) {
+  // Long enough not to be felt, short enough that nobody waits long for the last one.
+  constexpr double kUnitNanoseconds = 15'000;
+  constexpr int64_t kFewestRows = 24;
+  UnitGrid grid{(rows + mostRows - 1) / mostRows, 1};
+  if (threads == 1)
+    return grid;
+  int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds), threads,
+                                       int64_t{16} * threads);
+  wanted = (wanted + count - 1) / count;
+  grid.panelParts = std::clamp<int64_t>((wanted + grid.rowParts - 1) / grid.rowParts, 1,
+                                        std::max<int64_t>(1, panels));
+  if (grid.count() < wanted)
+    grid.rowParts = std::clamp<int64_t>((wanted + grid.panelParts - 1) / grid.panelParts,
+                                        grid.rowParts, std::max(grid.rowParts, rows / kFewestRows));
+  return grid;
 }
 
 } // namespace cupel::kernels

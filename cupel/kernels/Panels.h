@@ -55,13 +55,27 @@ struct RowsTimesPanels {
   int64_t panelDepth; // All taps that were packed, times depth.
   int64_t bStride;    // Not zero: B is not packed, `panels` is a row-major matrix of this stride.
   int64_t firstPanel, endPanel;
+  int64_t panelAfter; // Which will be needed soon, by this thread or another; or -1.
   float *c; // At (row, column 0 of the cut).
   int64_t ldc;
   int64_t row;    // What the epilogue is told about c's first element.
   int64_t column; // As above; `bias` begins there as well.
   const Epilogue *epilogue;
+  bool hasPairs; // Floats are pairs in bf16.
 };
 
 void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work);
+
+/// Into how many parts rows and panels are cut; a part of each is a unit. It may depend on the number
+/// of threads: results do not.
+struct UnitGrid {
+  int64_t rowParts, panelParts;
+
+  int64_t count() const { return rowParts * panelParts; }
+};
+
+/// For `count` products that take `nanoseconds` together.
+UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count, int threads,
+                   double nanoseconds);
 
 } // namespace cupel::kernels

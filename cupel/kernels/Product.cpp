@@ -14,63 +14,54 @@ constexpr int64_t kMostRows = 128;
 constexpr int64_t kMostCopied = int64_t{1} << 18;
 /// A core's multiply-adds in a nanosecond, cautiously.
 constexpr double kSpeed = 30;
-/// A unit should be long enough not to be felt.
-constexpr double kUnitNanoseconds = 20'000;
 
 /// The innermost loops read rows of A where they lie, if their elements lie side by side.
 bool needsCopy(const PanelProduct &product) {
+  if (product.narrow)
+    return !product.hasPairs || product.a.columnStride != 1 || product.depth % 2 != 0;
   return product.a.columnStride != 1 && product.depth > 1;
 }
 
-/// How the work is cut into units. It may depend on the number of threads: results do not.
-struct UnitGrid {
-  int64_t rowParts, panelParts;
-};
-
-UnitGrid planUnits(const PanelProduct &product, bool isCopied, int threads, double nanoseconds) {
-  int64_t mostRows = kMostRows;
-  if (isCopied)
-    mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, product.depth), 16, kMostRows);
-  int64_t rowParts = (product.rows + mostRows - 1) / mostRows, panelParts = 1;
-  int64_t panels = product.cut.count;
-  if (threads > 1) {
-    int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds),
-                                         threads, int64_t{4} * threads);
-    panelParts = std::clamp<int64_t>((wanted + rowParts - 1) / rowParts, 1, panels);
-    if (rowParts * panelParts < wanted)
-      rowParts = std::clamp<int64_t>((wanted + panelParts - 1) / panelParts, rowParts,
-                                     std::max<int64_t>(rowParts, (product.rows + 7) / 8));
-  }
-  return {rowParts, panelParts};
-}
-
 void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
-                  int64_t row, int64_t endRow, int64_t firstPanel, int64_t endPanel) {
+                  int64_t row, int64_t endRow, int64_t firstPanel, int64_t endPanel,
+                  int64_t panelAfter) {
   ScratchFrame frame;
   int64_t count = endRow - row;
   auto **rows = frame.take<const float *>(count);
-  const float *from = product.a.data + row * product.a.rowStride;
-  int64_t stride = product.a.rowStride;
+  int64_t steps = product.hasPairs ? (product.depth + 1) / 2 : product.depth;
+  int64_t first = row * product.a.rowStride;
   if (isCopied) {
     // An odd number of lines between rows.
-    stride = (product.depth + 31) / 32 * 32 + 16;
+    int64_t stride = (steps + 31) / 32 * 32 + 16;
     auto *copy = frame.take<float>(count * stride);
-    kernels.copyMatrix(from, product.a.rowStride, product.a.columnStride, count, product.depth, copy,
-                       stride);
-    from = copy;
+    if (!product.narrow)
+      kernels.copyMatrix(product.a.data + first, product.a.rowStride, product.a.columnStride, count,
+                         product.depth, copy, stride);
+    else
+      (product.hasPairs ? kernels.copyPairs : kernels.copyWidened)(
+          product.narrow + first, product.a.rowStride, product.a.columnStride, count, product.depth,
+          copy, stride);
+    for (int64_t i = 0; i < count; ++i)
+      rows[i] = copy + i * stride;
+  } else if (product.narrow) {
+    for (int64_t i = 0; i < count; ++i)
+      rows[i] = reinterpret_cast<const float *>(product.narrow + first + i * product.a.rowStride);
+  } else {
+    for (int64_t i = 0; i < count; ++i)
+      rows[i] = product.a.data + first + i * product.a.rowStride;
   }
-  for (int64_t i = 0; i < count; ++i)
-    rows[i] = from + i * stride;
   RowsTimesPanels work = {};
   work.rows = rows;
   work.rowCount = count;
   work.taps = 1;
-  work.depth = work.panelDepth = product.depth;
+  work.depth = work.panelDepth = steps;
+  work.hasPairs = product.hasPairs;
   work.cut = product.cut;
   work.panels = product.panels;
   work.bStride = product.bStride;
   work.firstPanel = firstPanel;
   work.endPanel = endPanel;
+  work.panelAfter = panelAfter;
   work.c = product.c + row * product.ldc;
   work.ldc = product.ldc;
   work.row = product.firstRow + row;
@@ -80,20 +71,22 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
 
 } // namespace
 
-PackedMatrix PackedAccess::make(int64_t rows, int64_t columns) {
+PackedMatrix PackedAccess::make(int64_t rows, int64_t columns, bool hasPairs) {
   PackedMatrix packed;
   packed.kernels = &currentKernels();
   PanelCut cut = cutIntoPanels(*packed.kernels, columns);
   packed.depth = rows;
   packed.width = columns;
   packed.panels = cut.count;
-  packed.size = cut.size(rows) * static_cast<int64_t>(sizeof(float));
-  packed.data = allocateFloats(cut.size(rows));
+  packed.hasPairs = hasPairs;
+  int64_t floats = cut.size(hasPairs ? (rows + 1) / 2 : rows);
+  packed.size = floats * static_cast<int64_t>(sizeof(float));
+  packed.data = allocateFloats(floats);
   return packed;
 }
 
 PackedMatrix packMatrix(MatrixView b, int64_t rows, int64_t columns, const Pool &pool) {
-  PackedMatrix packed = PackedAccess::make(rows, columns);
+  PackedMatrix packed = PackedAccess::make(rows, columns, false);
   packPanels(PackedAccess::kernels(packed), b, rows, PackedAccess::cut(packed),
              PackedAccess::writablePanels(packed), pool);
   return packed;
@@ -111,30 +104,75 @@ void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const Pa
                    });
 }
 
-void multiplyPanels(const KernelTable &kernels, const PanelProduct &product, const Pool &pool) {
-  double nanoseconds = static_cast<double>(product.rows * product.depth) *
-                       static_cast<double>(product.cut.columns) / kSpeed;
-  bool isCopied = needsCopy(product);
-  UnitGrid grid = planUnits(product, isCopied, pool.threadsFor(nanoseconds), nanoseconds);
-  int64_t units = grid.rowParts * grid.panelParts, panels = product.cut.count;
+PackedMatrix packMatrix(Bf16View b, int64_t rows, int64_t columns, const Pool &pool) {
+  bool hasPairs = currentKernels().pairTiles[0][0] != nullptr;
+  PackedMatrix packed = PackedAccess::make(rows, columns, hasPairs);
+  const KernelTable &kernels = PackedAccess::kernels(packed);
+  PanelCut cut = PackedAccess::cut(packed);
+  float *panels = PackedAccess::writablePanels(packed);
+  int64_t steps = hasPairs ? (rows + 1) / 2 : rows;
+  pool.parallelFor(cut.count, static_cast<double>(rows * cut.width), [&](int64_t panel) {
+    int64_t column = cut.columnOf(panel);
+    (hasPairs ? kernels.packPairs : kernels.packWidened)(
+        b.data + column * b.columnStride, b.rowStride, b.columnStride, rows, cut.columnsOf(panel),
+        cut.widthOf(panel), panels + column * steps);
+  });
+  return packed;
+}
+
+void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, int64_t count,
+                    const Pool &pool) {
+  if (count == 0)
+    return;
+  const PanelProduct &one = *products;
+  double nanoseconds = static_cast<double>(count * one.rows * one.depth) *
+                       static_cast<double>(one.cut.columns) / kSpeed;
+  bool isCopied = needsCopy(one);
+  int threads = pool.threadsFor(nanoseconds);
+  int64_t mostRows = kMostRows;
+  if (isCopied)
+    mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, one.depth), 16, kMostRows);
+  UnitGrid grid = planUnits(one.rows, mostRows, one.cut.count, count, threads, nanoseconds);
+  int64_t units = grid.count() * count, panels = one.cut.count;
   // Units that follow each other use the same panels.
-  pool.parallelFor(units, nanoseconds / static_cast<double>(std::max<int64_t>(1, units)),
-                   [&](int64_t unit) {
-                     int64_t panelPart = unit / grid.rowParts, rowPart = unit % grid.rowParts;
-                     multiplyUnit(kernels, product, isCopied,
-                                  product.rows * rowPart / grid.rowParts,
-                                  product.rows * (rowPart + 1) / grid.rowParts,
-                                  panels * panelPart / grid.panelParts,
-                                  panels * (panelPart + 1) / grid.panelParts);
-                   });
+  pool.parallelFor(
+      units, nanoseconds / static_cast<double>(std::max<int64_t>(1, units)), [&](int64_t unit) {
+        int64_t part = unit % grid.count();
+        int64_t panelPart = part / grid.rowParts, rowPart = part % grid.rowParts;
+        // The thread will likely come back for the unit after those of the others.
+        int64_t partAfter = (part + threads) / grid.rowParts;
+        int64_t panelAfter = partAfter > panelPart && partAfter < grid.panelParts
+                                 ? panels * partAfter / grid.panelParts
+                                 : -1;
+        multiplyUnit(kernels, products[unit / grid.count()], isCopied,
+                     one.rows * rowPart / grid.rowParts, one.rows * (rowPart + 1) / grid.rowParts,
+                     panels * panelPart / grid.panelParts,
+                     panels * (panelPart + 1) / grid.panelParts, panelAfter);
+      });
 }
 
 void multiply(int64_t rows, MatrixView a, const PackedMatrix &b, float *c, int64_t ldc,
               const Epilogue &epilogue, const Pool &pool) {
-  multiplyPanels(PackedAccess::kernels(b),
-                 {rows, a, b.rows(), PackedAccess::cut(b), PackedAccess::panels(b), 0, c, ldc, 0,
-                  &epilogue},
-                 pool);
+  PanelProduct product{rows, a,      b.rows(), PackedAccess::cut(b), PackedAccess::panels(b), 0, c,
+                       ldc,  int64_t{0}, &epilogue};
+  multiplyPanels(PackedAccess::kernels(b), &product, 1, pool);
+}
+
+void multiply(int64_t rows, Bf16View a, const PackedMatrix &b, float *c, int64_t ldc,
+              const Epilogue &epilogue, const Pool &pool) {
+  PanelProduct product{rows,
+                       {nullptr, a.rowStride, a.columnStride},
+                       b.rows(),
+                       PackedAccess::cut(b),
+                       PackedAccess::panels(b),
+                       0,
+                       c,
+                       ldc,
+                       0,
+                       &epilogue,
+                       a.data,
+                       PackedAccess::hasPairs(b)};
+  multiplyPanels(PackedAccess::kernels(b), &product, 1, pool);
 }
 
 } // namespace cupel::kernels

@@ -2,7 +2,8 @@
 // (weights), and batches of products with both sides as they lie (attention). Used by the runtime of
 // device programs. Results do not depend on the number of threads, on how the work is cut or on the
 // other rows of a product; they do depend on the instruction set (Isa.h). Nothing is allocated for
-// a call beyond the scratch of the threads, nothing outside the named elements is read.
+// a call beyond the scratch of the threads, nothing outside the named elements is read. Operands
+// may lie anywhere; those on multiples of 64 bytes are the fastest.
 
 #pragma once
 
@@ -38,6 +39,7 @@ private:
 
   int64_t depth = 0, width = 0, size = 0;
   int64_t panels = 0;
+  bool hasPairs = false; // Of bf16; else f32, whatever was packed.
   const KernelTable *kernels = nullptr;
   std::shared_ptr<float[]> data;
 };
@@ -47,6 +49,20 @@ PackedMatrix packMatrix(MatrixView b, int64_t rows, int64_t columns, const Pool 
 
 /// C[0, rows) = A * B, then the epilogue. C is row-major and overlaps neither A nor B.
 void multiply(int64_t rows, MatrixView a, const PackedMatrix &b, float *c, int64_t ldc,
+              const Epilogue &epilogue, const Pool &pool);
+
+/// A matrix in bf16: the upper halves of floats.
+struct Bf16View {
+  const uint16_t *data;
+  int64_t rowStride;
+  int64_t columnStride = 1;
+};
+
+/// In bf16 with f32 sums: where the processor multiplies pairs of them (AVX512_BF16, which takes
+/// denormal numbers for zero), elsewhere in f32, where each product is exact. Both are within the
+/// bound of a sum in f32 in any order. A right side packed from bf16 goes with a left one in bf16.
+PackedMatrix packMatrix(Bf16View b, int64_t rows, int64_t columns, const Pool &pool);
+void multiply(int64_t rows, Bf16View a, const PackedMatrix &b, float *c, int64_t ldc,
               const Epilogue &epilogue, const Pool &pool);
 
 /// Products of the same shape side by side. Batch dimensions count from the outermost; unused ones

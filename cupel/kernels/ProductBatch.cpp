@@ -68,21 +68,26 @@ bool isReadInPlace(const ProductBatch &batch, MatrixView b, const PanelCut &cut)
          b.rowStride % 1024 != 0 && batch.depth * batch.columns <= kMostFloats;
 }
 
-void multiplyPacked(const KernelTable &kernels, const ProductBatch &batch, const Item &item,
-                    int64_t ldc, const Epilogue &epilogue, const Pool &pool) {
+/// Products [first, end): their right sides are packed, then all are multiplied.
+void multiplyPacked(const KernelTable &kernels, const ProductBatch &batch, MatrixView a,
+                    MatrixView b, float *c, int64_t ldc, int64_t first, int64_t end,
+                    const Epilogue &epilogue, const Pool &pool) {
   ScratchFrame frame;
   PanelCut cut = cutIntoPanels(kernels, batch.columns);
-  const float *panels = item.b.data;
-  int64_t bStride = isReadInPlace(batch, item.b, cut) ? item.b.rowStride : 0;
-  if (!bStride) {
-    auto *packed = frame.take<float>(cut.size(batch.depth));
-    packPanels(kernels, item.b, batch.depth, cut, packed, pool);
-    panels = packed;
+  int64_t bStride = isReadInPlace(batch, b, cut) ? b.rowStride : 0;
+  auto *products = frame.take<PanelProduct>(end - first);
+  for (int64_t i = first; i < end; ++i) {
+    Item item = itemOf(batch, a, b, c, i);
+    const float *panels = item.b.data;
+    if (!bStride) {
+      auto *packed = frame.take<float>(cut.size(batch.depth));
+      packPanels(kernels, item.b, batch.depth, cut, packed, pool);
+      panels = packed;
+    }
+    products[i - first] = {batch.rows, item.a, batch.depth,   cut,      panels,
+                           bStride,    item.c, ldc,           item.firstRow, &epilogue};
   }
-  multiplyPanels(kernels,
-                 {batch.rows, item.a, batch.depth, cut, panels, bStride, item.c, ldc, item.firstRow,
-                  &epilogue},
-                 pool);
+  multiplyPanels(kernels, products, end - first, pool);
 }
 
 /// Units are some products, or some columns of a product.
@@ -113,21 +118,24 @@ void multiplyBatch(const ProductBatch &batch, MatrixView a, MatrixView b, float 
     multiplyVectors(kernels, batch, a, b, c, count, work / kVectorSpeed, epilogue, pool);
     return;
   }
-  // A few large products are shared one by one, many small ones each by a thread.
-  if (count < 2 * pool.threads()) {
-    for (int64_t i = 0; i < count; ++i)
-      multiplyPacked(kernels, batch, itemOf(batch, a, b, c, i), ldc, epilogue, pool);
+  // A few products are shared by all threads, of many each is done by one.
+  constexpr int64_t kMostPacked = int64_t{1} << 22;
+  double nanoseconds = work / kSpeed;
+  if (pool.threadsFor(nanoseconds * static_cast<double>(count)) > 1 && count < 4 * pool.threads()) {
+    int64_t size = std::max<int64_t>(1, batch.depth * batch.columns);
+    int64_t atOnce = std::clamp<int64_t>(kMostPacked / size, 1, count);
+    for (int64_t i = 0; i < count; i += atOnce)
+      multiplyPacked(kernels, batch, a, b, c, ldc, i, std::min(count, i + atOnce), epilogue, pool);
     return;
   }
   // Some products to a unit, so that taking a unit is not what takes the time.
   Pool alone(1);
-  double nanoseconds = work / kSpeed;
   int64_t perUnit = std::clamp<int64_t>(static_cast<int64_t>(2'000 / std::max(nanoseconds, 1.0)), 1,
                                         std::max<int64_t>(1, count / (4 * pool.threads())));
   int64_t units = (count + perUnit - 1) / perUnit;
   pool.parallelFor(units, nanoseconds * static_cast<double>(perUnit), [&](int64_t unit) {
     for (int64_t i = unit * perUnit; i < std::min(count, (unit + 1) * perUnit); ++i)
-      multiplyPacked(kernels, batch, itemOf(batch, a, b, c, i), ldc, epilogue, alone);
+      multiplyPacked(kernels, batch, a, b, c, ldc, i, i + 1, epilogue, alone);
   });
 }
 

@@ -12,8 +12,32 @@
 namespace cupel::kernels {
 namespace {
 
+/// A step of the depth is one element of each side ...
+struct FloatStep {
+  static Vector multiplyAdd(Vector sum, Vector a, Vector b) { return sum + a * b; }
+};
+
+#if defined(__AVX512BF16__)
+/// ... or two neighbours in bf16, which take the place of one.
+struct PairStep {
+  static Vector multiplyAdd(Vector sum, Vector a, Vector b) {
+    using Pairs = __bf16 __attribute__((vector_size(kWidth * 4)));
+    using Sums = float __attribute__((vector_size(kWidth * 4)));
+    return __builtin_bit_cast(Vector, __builtin_ia32_dpbf16ps_512(__builtin_bit_cast(Sums, sum),
+                                                                 __builtin_bit_cast(Pairs, a),
+                                                                 __builtin_bit_cast(Pairs, b)));
+  }
+};
+#endif
+
+inline Vector splatFrom(const float *from) {
+  float value;
+  __builtin_memcpy(&value, from, sizeof value); // Rows of pairs may lie on odd places.
+  return splat(value);
+}
+
 /// One tap: `depth` steps from `right` on, whose rows are `rightStride` apart.
-template <int rows, int vectors, bool fetchesNext>
+template <typename Step, int rows, int vectors, bool fetchesNext>
 inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], const float *right,
                    int64_t rightStride, int64_t depth, const char *next, int64_t nextStep) {
 #pragma clang loop unroll_count(2)
@@ -29,15 +53,15 @@ inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], co
     }
 #pragma unroll
     for (int i = 0; i < rows; ++i) {
-      Vector a = splat(left[i][k]);
+      Vector a = splatFrom(left[i] + k);
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] += a * b[j];
+        sums[i][j] = Step::multiplyAdd(sums[i][j], a, b[j]);
     }
   }
 }
 
-template <int rows, int vectors> void computeTile(const Tile &given) {
+template <typename Step, int rows, int vectors> void computeTile(const Tile &given) {
   const Tile tile = given; // A copy that stores cannot change.
   Vector sums[rows][vectors];
   if (tile.accumulate) {
@@ -61,10 +85,11 @@ template <int rows, int vectors> void computeTile(const Tile &given) {
       left[i] = tile.rows[tap * tile.rowsPerTap + i] + tile.offset;
     const float *right = tile.b + (tile.tapIndices ? tile.tapIndices[tap] * tile.tapStride : 0);
     if (tile.nextStep) {
-      addTap<rows, vectors, true>(sums, left, right, tile.bStride, tile.depth, next, tile.nextStep);
+      addTap<Step, rows, vectors, true>(sums, left, right, tile.bStride, tile.depth, next,
+                                        tile.nextStep);
       next += tile.nextStep * tile.depth;
     } else {
-      addTap<rows, vectors, false>(sums, left, right, tile.bStride, tile.depth, nullptr, 0);
+      addTap<Step, rows, vectors, false>(sums, left, right, tile.bStride, tile.depth, nullptr, 0);
     }
   }
   if (tile.bias) {

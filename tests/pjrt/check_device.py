@@ -215,7 +215,7 @@ def too_many_devices(folder: Path) -> None:
 @check
 def a_page_is_made_of_reports(folder: Path) -> None:
     """scripts/device_reference.py puts every workload into one column and tells its reason."""
-    wanted = {"good": ("", "as expected", ""), "wrong": ("result-wrong", "incorrect", "differ"), "refused": ("compile-error", "not compiled", "PJRT_Client_Compile"),
+    wanted = {"good": ("", "as expected", ""), "wrong": ("result-wrong", "incorrect", "beyond 8x noise"), "refused": ("compile-error", "not compiled", "PJRT_Client_Compile"),
               "dead": ("execute-crash", "crashed or exited", "SIGSEGV"), "wide": ("", "needs more devices", "the plugin has 2")}
     for name, (fault, _, _) in wanted.items():
         path = workload(folder, name, expected=[1, 2, 3], options={"replicas": 3} if name == "wide" else None)

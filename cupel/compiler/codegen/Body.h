@@ -45,7 +45,8 @@ V neutralOf(Emitter &e, Combiner combiner, DType type);
 /// one before. The order depends on the number of vectors alone.
 constexpr unsigned kAccumulators = 4;
 /// Takes one more vector into the accumulators.
-void accumulate(Emitter &e, Combiner combiner, DType type, MutableArrayRef<V> accumulators, V value);
+void accumulate(Emitter &e, Combiner combiner, DType type, MutableArrayRef<V> accumulators,
+                V value);
 /// All lanes of all accumulators combined in a fixed tree; the result is in every lane.
 V combineAll(Emitter &e, Combiner combiner, DType type, ArrayRef<V> accumulators);
 

@@ -2,9 +2,11 @@
 
 #include "cupel/compiler/codegen/Body.h"
 #include "cupel/compiler/codegen/Jit.h"
+#include "cupel/compiler/codegen/ObjectStore.h"
 #include "cupel/compiler/codegen/Plans.h"
 #include "cupel/support/Sha256.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Verifier.h"
 
 #include <chrono>
@@ -46,8 +48,13 @@ Status checkSizes(ArrayRef<int64_t> sizes) {
 // Texts that kernels go by
 //===----------------------------------------------------------------------===//
 
+/// Objects on disk are of one version: the hash of the sources of this folder.
+constexpr std::string_view kCodeVersion =
+#include "cupel/compiler/codegen/CodeVersion.inc"
+    ;
+
 std::string keyOf(const Target &target) {
-  return target.triple + "|" + target.cpu + "|" + target.features + "|" +
+  return std::string(kCodeVersion) + "|" + LLVM_VERSION_STRING + "|" + target.triple + "|" + target.cpu + "|" + target.features + "|" +
          std::to_string(target.lanes) + "|";
 }
 std::string keyOf(ArrayRef<int64_t> sizes) {
@@ -90,23 +97,23 @@ public:
       }
     }
     auto begin = std::chrono::steady_clock::now();
-    llvm::LLVMContext context;
-    llvm::Module module("kernel", context);
-    Emitter e(module, target);
-    emit(e);
-    std::string wrong;
-    llvm::raw_string_ostream os(wrong);
-    if (llvm::verifyModule(module, &os))
-      return Error{"generated code is not valid: " + wrong};
-    Result<std::string> object = compileObject(module, target);
-    if (!object)
-      return object.error();
-    auto code = Code::link(*object);
+    std::optional<std::string> kept = ObjectStore::get().load(key);
+    std::string object;
+    if (kept) {
+      object = std::move(*kept);
+    } else {
+      Result<std::string> made = makeObject(target, emit);
+      if (!made)
+        return made.error();
+      object = std::move(*made);
+      ObjectStore::get().save(key, object);
+    }
+    auto code = Code::link(object);
     if (!code)
       return code;
     std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
     std::lock_guard lock(mutex);
-    ++counts.compiled;
+    ++(kept ? counts.loadedFromDisk : counts.compiled);
     counts.seconds += elapsed.count();
     if (codes.size() >= kMost)
       std::erase_if(codes, [](const auto &entry) { return entry.second.use_count() == 1; });
@@ -116,10 +123,24 @@ public:
 
   CodegenStatistics statistics() {
     std::lock_guard lock(mutex);
+    counts.damagedOnDisk = ObjectStore::get().damaged();
     return counts;
   }
 
 private:
+  static Result<std::string> makeObject(const Target &target,
+                                        llvm::function_ref<void(Emitter &)> emit) {
+    llvm::LLVMContext context;
+    llvm::Module module("kernel", context);
+    Emitter e(module, target);
+    emit(e);
+    std::string wrong;
+    llvm::raw_string_ostream os(wrong);
+    if (llvm::verifyModule(module, &os))
+      return Error{"generated code is not valid: " + wrong};
+    return compileObject(module, target);
+  }
+
   static constexpr size_t kMost = 1024; ///< From here on, what nobody uses is dropped.
   std::mutex mutex;
   std::unordered_map<std::string, std::shared_ptr<const Code>> codes;

@@ -18,6 +18,9 @@
 
 namespace cupel::codegen {
 
+/// Tests make the code that they test; ObjectStoreTest alone has a cache on disk.
+inline const int kWithoutCache = setenv("CUPEL_CODE_CACHE", "0", 1);
+
 /// Bytes that end (or begin) where the next page must not be touched.
 class GuardedBytes {
 public:
@@ -53,6 +56,10 @@ private:
   size_t inside, length;
   char *memory, *bytes;
 };
+
+inline void PrintTo(const Target &target, std::ostream *os) {
+  *os << target.cpu << ", " << target.lanes << " lanes";
+}
 
 /// Those of the instruction sets that this machine has.
 inline std::vector<std::pair<std::string, Target>> allTargets() {

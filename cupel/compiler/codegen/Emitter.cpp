@@ -2,6 +2,7 @@
 
 #include "cupel/tensor/Float.h"
 
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace cupel::codegen {
@@ -188,6 +189,12 @@ V Emitter::fma(V a, V b, V c) {
   return CreateFPTrunc(CreateFAdd(product, CreateFPExt(c, wide)), type);
 }
 
+V Emitter::scale(V a, V b) {
+  V everyLane = getInt16(0xffff), currentRounding = getInt32(4);
+  return CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                         {a, b, a, everyLane, currentRounding});
+}
+
 V Emitter::polynomial(V x, ArrayRef<double> coefficients) {
   V result = number(x->getType(), coefficients.back());
   for (double coefficient : llvm::reverse(coefficients.drop_back()))
@@ -222,13 +229,19 @@ V Emitter::callRuntime(llvm::StringRef name, ArrayRef<V> operands) {
 // Memory and control
 //===----------------------------------------------------------------------===//
 
-V Emitter::frameVector(llvm::Type *element) {
+V Emitter::frameVectors(llvm::Type *element, int64_t count) {
   // In the entry, so that the frame has one place for it and not one for each time round.
   llvm::BasicBlock &entry = GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> atEntry(&entry, entry.begin());
-  llvm::AllocaInst *memory = atEntry.CreateAlloca(vectorOf(element));
+  llvm::AllocaInst *memory = atEntry.CreateAlloca(vectorOf(element), i64(count));
   memory->setAlignment(llvm::Align(128)); // The most that LLVM assumes, of 16 doubles.
   return memory;
+}
+
+void Emitter::prefetch(V address) {
+  // To be read, into the nearest cache, of data.
+  CreateIntrinsic(llvm::Intrinsic::prefetch, {getPtrTy()},
+                  {address, getInt32(0), getInt32(3), getInt32(1)});
 }
 
 llvm::BasicBlock *Emitter::block(const char *name) {

@@ -64,6 +64,8 @@ public:
 
   /// a * b + c, rounded once (or as if: on processors without it f32 goes through f64).
   V fma(V a, V b, V c);
+  /// a times 2 to the power of b, an integer, of f32; only where the target has it.
+  V scale(V a, V b);
   /// c0 + c1 x + c2 x^2 + ... by fused steps.
   V polynomial(V x, ArrayRef<double> coefficients);
   V intrinsic(llvm::Intrinsic::ID id, V a);
@@ -81,8 +83,11 @@ public:
   //===--- memory and control ---===//
 
   /// Memory of the function's frame, for one vector of stored elements.
-  V frameVector(llvm::Type *element);
+  V frameVector(llvm::Type *element) { return frameVectors(element, 1); }
+  V frameVectors(llvm::Type *element, int64_t count);
   V at(V base, llvm::Type *element, V index) { return CreateInBoundsGEP(element, base, index); }
+  /// Asks for the cache line of an address, which need not be one of ours.
+  void prefetch(V address);
   llvm::BasicBlock *block(const char *name);
   /// for (i = begin; i < end; i += step) body(i, carried), which replaces what is carried.
   void loop(V begin, V end, int64_t step, MutableArrayRef<V> carried,

@@ -50,8 +50,8 @@ struct MapKernel {
 };
 
 /// For every outer index one row: outputs = body(inputs). Arguments and results of the body are
-/// rows (`tensor<LENGTHxT>`) or scalars of the row (`tensor<T>`); views have a stride for each outer
-/// dimension and, last, one for the row (0 for scalars). Overlaps as for maps.
+/// rows (`tensor<LENGTHxT>`) or scalars of the row (`tensor<T>`); views have a stride for each
+/// outer dimension and, last, one for the row (0 for scalars). Overlaps as for maps.
 struct RowKernel {
   std::vector<int64_t> outer;
   int64_t length = 0;
@@ -75,8 +75,8 @@ struct Reduction {
 };
 
 /// An epilogue: each element of a block of a row-major f32 result becomes body(element, operands)
-/// in place. The body is a map's body whose first argument is the element; views of the operands have
-/// two strides, along rows and along columns of the whole result.
+/// in place. The body is a map's body whose first argument is the element; views of the operands
+/// have two strides, along rows and along columns of the whole result.
 struct BlockMap {
   std::vector<View> operands;
   mlir::Block *body = nullptr;

@@ -1,52 +1,42 @@
 // Maps: rows of the innermost dimension in pieces of a fixed size, a vector at a time.
 
-#include "cupel/compiler/codegen/Plans.h"
-#include "cupel/compiler/codegen/RowOfMap.h"
+#include "cupel/compiler/codegen/MapPlan.h"
 
 namespace cupel::codegen {
 namespace {
 
-/// Elements of a row that are one unit of work; a multiple of any number of lanes.
 constexpr int64_t kPiece = 4096;
 
-struct MapPlan {
-  LoopNest nest; // views: inputs, then outputs
-  size_t inputs;
-  mlir::Block *body;
-
-  size_t outer() const { return nest.sizes.size() - 1; }
-  int64_t length() const { return nest.sizes.back(); }
-  int64_t pieces() const { return (length() + kPiece - 1) / kPiece; }
-  ArrayRef<View> inputViews() const { return ArrayRef(nest.views).take_front(inputs); }
-  ArrayRef<View> outputViews() const { return ArrayRef(nest.views).drop_front(inputs); }
-
-  void emit(Emitter &e) const;
-  void emitUnit(Emitter &e, const KernelArguments &arguments, V unit) const;
-};
-
-void MapPlan::emitUnit(Emitter &e, const KernelArguments &arguments, V unit) const {
+/// Unit: the outer dimensions and a piece of the row.
+void emitUnit(Emitter &e, const MapPlan &plan, const KernelArguments &arguments, V unit) {
   V piece = e.i64(0);
-  if (pieces() > 1) {
-    piece = e.CreateURem(unit, e.i64(pieces()));
-    unit = e.CreateUDiv(unit, e.i64(pieces()));
+  if (plan.pieces() > 1) {
+    piece = e.CreateURem(unit, e.i64(plan.pieces()));
+    unit = e.CreateUDiv(unit, e.i64(plan.pieces()));
   }
-  SmallVector<V> indices = unflatten(e, ArrayRef(nest.sizes).drop_back(), unit);
+  SmallVector<V> indices = unflatten(e, ArrayRef(plan.nest.sizes).drop_back(), unit);
   SmallVector<RowAccess> in, out;
-  for (size_t k = 0; k < inputs; ++k)
-    in.push_back(rowAccess(e, inputViews()[k], arguments.inputs[k], indices));
-  for (size_t k = 0; k < outputViews().size(); ++k)
-    out.push_back(rowAccess(e, outputViews()[k], arguments.outputs[k], indices));
-  RowOfMap row(e, *body, in, outer());
-  V begin = e.CreateMul(piece, e.i64(kPiece));
-  V end = e.min64(e.CreateAdd(begin, e.i64(kPiece)), e.i64(length()));
-  bool whole = length() % e.lanes == 0;
+  for (size_t k = 0; k < plan.inputs; ++k)
+    in.push_back(rowAccess(e, plan.inputViews()[k], arguments.inputs[k], indices));
+  for (size_t k = 0; k < plan.outputViews().size(); ++k)
+    out.push_back(rowAccess(e, plan.outputViews()[k], arguments.outputs[k], indices));
+  RowOfMap row(e, *plan.body, in, indices.size());
+  V begin = e.CreateMul(piece, e.i64(plan.piece));
+  V end = e.min64(e.CreateAdd(begin, e.i64(plan.piece)), e.i64(plan.length()));
+  bool whole = plan.length() % e.lanes == 0;
   e.loop(begin, end, e.lanes,
          [&](V i) { storeVectors(e, out, row.compute(e, i, end, whole), i, end, whole); });
 }
 
-void MapPlan::emit(Emitter &e) const {
-  KernelArguments arguments = beginKernel(e, "stage0", inputs, nest.views.size() - inputs);
-  e.loop(arguments.begin, arguments.end, 1, [&](V unit) { emitUnit(e, arguments, unit); });
+void emitMap(Emitter &e, const MapPlan &plan) {
+  KernelArguments arguments =
+      beginKernel(e, "stage0", plan.inputs, plan.nest.views.size() - plan.inputs);
+  e.loop(arguments.begin, arguments.end, 1, [&](V unit) {
+    if (plan.across)
+      plan.emitTiledUnit(e, arguments, unit);
+    else
+      emitUnit(e, plan, arguments, unit);
+  });
   e.CreateRetVoid();
 }
 
@@ -72,7 +62,7 @@ KernelArguments beginKernel(Emitter &e, llvm::StringRef name, size_t inputs, siz
 }
 
 KernelPlan planMap(const MapKernel &kernel, const Target &) {
-  MapPlan plan{{kernel.sizes, kernel.inputs}, kernel.inputs.size(), kernel.body};
+  MapPlan plan{{kernel.sizes, kernel.inputs}, kernel.inputs.size(), kernel.body, {}, 0, kPiece};
   for (const View &view : kernel.outputs)
     plan.nest.views.push_back(view);
   plan.nest.dropUnits();
@@ -83,11 +73,16 @@ KernelPlan planMap(const MapKernel &kernel, const Target &) {
     for (View &view : plan.nest.views)
       view.strides = {1};
   }
-  int64_t rows = plan.nest.count() / std::max<int64_t>(1, plan.length());
-  int64_t units = plan.nest.count() == 0 ? 0 : rows * plan.pieces();
+  plan.chooseTiles();
+  int64_t units = plan.pieces();
+  for (size_t d = 0; d + 1 < plan.nest.sizes.size(); ++d) {
+    int64_t group = plan.across == d ? plan.tileRows : 1;
+    units *= (plan.nest.sizes[d] + group - 1) / group;
+  }
+  int64_t elements = std::min(plan.length(), plan.piece) * std::max<int64_t>(1, plan.tileRows);
   KernelPlan result;
-  result.stages.push_back({nullptr, units, std::min(plan.length(), kPiece)});
-  result.emit = [plan = std::move(plan)](Emitter &e) { plan.emit(e); };
+  result.stages.push_back({nullptr, units, std::max<int64_t>(1, elements)});
+  result.emit = [plan = std::move(plan)](Emitter &e) { emitMap(e, plan); };
   return result;
 }
 

@@ -39,7 +39,6 @@ const Host &whole() {
 Target widest() {
   const Host &host = whole();
   Target target{host.triple, host.cpu, host.features};
-  target.hasRounding = !host.isX86 || host.avx2;
   if (host.avx2) {
     target.lanes = 8;
     target.hasFma = target.hasHalf = true;
@@ -48,6 +47,7 @@ Target widest() {
   if (host.avx512) {
     target.lanes = 16;
     target.maskedBytes = 1;
+    target.hasScale = true;
   }
   return target;
 }
@@ -59,7 +59,7 @@ Result<Target> Target::named(std::string_view isa) {
   Target target{host.triple, "x86-64", ""};
   if (isa == "baseline") {
     if (!host.isX86)
-      target.cpu = host.cpu, target.features = host.features, target.hasRounding = true;
+      target.cpu = host.cpu, target.features = host.features;
     return target;
   }
   if (isa != "avx2" && isa != "avx512")
@@ -68,7 +68,8 @@ Result<Target> Target::named(std::string_view isa) {
     return Error{ErrorCode::Unsupported, "this processor has no " + std::string(isa)};
   target.cpu = isa == "avx2" ? "x86-64-v3" : "x86-64-v4";
   target.lanes = isa == "avx2" ? 8 : 16;
-  target.hasFma = target.hasHalf = target.hasRounding = true;
+  target.hasFma = target.hasHalf = true;
+  target.hasScale = isa == "avx512";
   target.maskedBytes = isa == "avx2" ? 4 : 1;
   return target;
 }

@@ -16,7 +16,7 @@ struct Target {
   int lanes = 4;                     ///< f32 lanes of a vector: 4, 8 or 16.
   bool hasFma = false;               ///< Fused multiply-add of f32 and f64.
   bool hasHalf = false;              ///< Conversions between f16 and f32.
-  bool hasRounding = false;          ///< floor, ceil and the like as instructions.
+  bool hasScale = false;             ///< f32 times a power of two as an instruction.
   int maskedBytes = 0; ///< Elements of so many bytes and more have masked moves; 0: none.
 
   /// What the environment variable leaves of the host; the host itself if it names something

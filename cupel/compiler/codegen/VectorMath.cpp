@@ -11,16 +11,16 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Coefficients are minimax on the interval named, weighted to be relative to the result.
 
-// e^r = 1 + r + r^2 q(r), |r| <= ln(2)/2; 2^-34.
-constexpr double kExp[] = {0.500000008264,   0.166666668723,   0.0416662540078,
-                           0.00833326162307, 0.00139472116337, 0.00019919898385};
+// e^r = 1 + r + r^2 q(r), |r| <= ln(2)/2; 2^-28.
+constexpr double kExp[] = {0.500000010096, 0.166665128902, 0.0416661872946, 0.00836959824821,
+                           0.00139517176768};
 // log(1 + f) = f - f^2/2 + f^3 p(f), sqrt(1/2) - 1 <= f <= sqrt(2) - 1; 2^-30.
 constexpr double kLog[] = {0.333333126062,  -0.250000096085, 0.200021185302,
                            -0.166679952803, 0.142195542812,  -0.124055998287,
                            0.118881603648,  -0.116755884139, 0.0674656704381};
-// tanh(x) = x + x^3 t(x^2), |x| <= 0.6; 2^-33.
-constexpr double kTanh[] = {-0.333333317824, 0.133332477888,    -0.0539524752674,
-                            0.021734438206,  -0.00826708733577, 0.00223106099555};
+// tanh(x) = x + x^3 t(x^2), |x| <= 0.6; 2^-28.
+constexpr double kTanh[] = {-0.33333299272, 0.133319582432, -0.0537866836616, 0.0208053850067,
+                            -0.00590586899316};
 // erf(x) = x + x s(x^2), |x| <= 0.95; 2^-30.
 constexpr double kErfNear[] = {0.128379166495,   -0.376126322858,  0.112836725469,
                                -0.0268581043523, 0.00519779730024, -0.000810596639989,
@@ -30,11 +30,14 @@ constexpr double kErfFar[] = {0.00019734192466, -1.12964379668,    -0.6330338586
                               -0.108703811775,  0.0254685025809,   -0.00435005994809,
                               0.000490173993243, -3.07026691017e-5, 7.01607179484e-7};
 
-/// x limited to [low, high]; NaN stays.
-V limit(Emitter &e, V x, double low, double high) {
-  llvm::Type *t = x->getType();
-  x = e.CreateSelect(e.CreateFCmpOLT(x, e.number(t, low)), e.number(t, low), x);
-  return e.CreateSelect(e.CreateFCmpOGT(x, e.number(t, high)), e.number(t, high), x);
+/// NaN stays.
+V noLess(Emitter &e, V x, double low) {
+  V bound = e.number(x->getType(), low);
+  return e.CreateSelect(e.CreateFCmpOLT(x, bound), bound, x);
+}
+V noMore(Emitter &e, V x, double high) {
+  V bound = e.number(x->getType(), high);
+  return e.CreateSelect(e.CreateFCmpOGT(x, bound), bound, x);
 }
 
 /// 2^n for integer lanes of f32, -126 <= n <= 127.
@@ -43,34 +46,45 @@ V powerOfTwo(Emitter &e, V n, llvm::Type *floats) {
   return e.asFloat(e.CreateShl(e.CreateAdd(n, e.integer(t, 127)), e.integer(t, 23)), floats);
 }
 
-/// e^x = 2^n (1 + p).
-struct ExpParts {
-  V n, p; // integers; f32
+struct ExpNeeds {
+  bool normal = false;  // Neither the result nor its power of two can be subnormal or infinite.
+  bool precise = false; // Little more than the last rounding, and not 1.02 ULP.
 };
-ExpParts expParts(Emitter &e, V x) {
+
+/// e^x, -104 <= x <= 89.
+V exponential(Emitter &e, V x, ExpNeeds needs) {
   llvm::Type *t = x->getType();
+  V one = e.number(t, 1);
   constexpr double kMagic = 0x1.8p23; // Adding it rounds to an integer, in the low bits.
   V shifted = e.fma(x, e.number(t, 0x1.715476p0), e.number(t, kMagic));
   V k = e.CreateFSub(shifted, e.number(t, kMagic));
-  V n = e.CreateSub(e.asBits(shifted), e.asBits(e.number(t, kMagic)));
   // ln 2 in two parts; the first is short enough for exact products.
-  V r = e.fma(k, e.number(t, -0x1.62e4p-1), x);
-  r = e.fma(k, e.number(t, -0x1.7f7d1cf8p-20), r);
-  V square = e.CreateFMul(r, r);
-  return {n, e.fma(square, e.polynomial(r, kExp), r)};
+  V high = e.fma(k, e.number(t, -0x1.62e4p-1), x), low = e.number(t, -0x1.7f7d1cf8p-20);
+  V r = e.fma(k, low, high);
+  V q = e.polynomial(r, kExp), square = e.CreateFMul(r, r);
+  V mantissa;
+  if (needs.precise) {
+    V most = e.CreateFAdd(r, one);
+    V lost = e.CreateFSub(r, e.CreateFSub(most, one)); // exact
+    lost = e.CreateFAdd(lost, e.fma(k, low, e.CreateFSub(high, r))); // of r itself
+    mantissa = e.CreateFAdd(most, e.fma(square, q, lost));
+  } else {
+    mantissa = e.CreateFAdd(e.fma(square, q, r), one);
+  }
+  if (e.target.hasScale)
+    return e.scale(mantissa, k);
+  V n = e.CreateSub(e.asBits(shifted), e.asBits(e.number(t, kMagic)));
+  if (needs.normal)
+    return e.CreateFMul(mantissa, powerOfTwo(e, n, t));
+  // In two steps, since 2^n itself may be subnormal or infinite.
+  V half = e.CreateAShr(n, e.integer(n->getType(), 1));
+  V scaled = e.CreateFMul(mantissa, powerOfTwo(e, half, t));
+  return e.CreateFMul(scaled, powerOfTwo(e, e.CreateSub(n, half), t));
 }
 
 } // namespace
 
-V emitExp(Emitter &e, V x) {
-  llvm::Type *t = x->getType();
-  ExpParts parts = expParts(e, limit(e, x, -104, 89));
-  // In two steps, since 2^n itself may be subnormal or infinite.
-  V half = e.CreateAShr(parts.n, e.integer(parts.n->getType(), 1));
-  V rest = e.CreateSub(parts.n, half);
-  V scaled = e.CreateFMul(e.CreateFAdd(parts.p, e.number(t, 1)), powerOfTwo(e, half, t));
-  return e.CreateFMul(scaled, powerOfTwo(e, rest, t));
-}
+V emitExp(Emitter &e, V x) { return exponential(e, noMore(e, noLess(e, x, -104), 89), {}); }
 
 V emitLog(Emitter &e, V x) {
   llvm::Type *t = x->getType(), *ints = e.bitsOf(t);
@@ -101,36 +115,39 @@ V emitTanh(Emitter &e, V x) {
   llvm::Type *t = x->getType();
   V a = e.fabs(x);
   V square = e.CreateFMul(x, x);
-  V near = e.fma(e.CreateFMul(square, x), e.polynomial(square, kTanh), x);
+  V near = e.fma(e.CreateFMul(square, a), e.polynomial(square, kTanh), a);
   // 1 - 2 / (e^2a + 1); from 9.1 on it is 1.
-  V bounded = limit(e, a, 0, 10);
-  ExpParts parts = expParts(e, e.CreateFAdd(bounded, bounded));
-  V scale = powerOfTwo(e, parts.n, t);
-  V exponential = e.fma(scale, parts.p, scale);
-  V quotient = e.CreateFDiv(e.number(t, 2), e.CreateFAdd(exponential, e.number(t, 1)));
-  V far = e.copySign(e.CreateFSub(e.number(t, 1), quotient), x);
-  V result = e.CreateSelect(e.CreateFCmpOLT(a, e.number(t, 0.6)), near, far);
-  // The series makes +0 of the smallest.
-  return e.CreateSelect(e.CreateFCmpOLT(a, e.number(t, 0x1p-13)), x, result);
+  V twice = noMore(e, e.CreateFAdd(a, a), 20);
+  V bottom = e.CreateFAdd(exponential(e, twice, {.normal = true}), e.number(t, 1));
+  V far = e.CreateFSub(e.number(t, 1), e.CreateFDiv(e.number(t, 2), bottom));
+  return e.copySign(e.CreateSelect(e.CreateFCmpOLT(a, e.number(t, 0.6)), near, far), x);
 }
 
 V emitLogistic(Emitter &e, V x) {
   llvm::Type *t = x->getType();
-  V exponential = emitExp(e, e.CreateFNeg(e.fabs(x))); // never overflows
-  V top = e.CreateSelect(e.CreateFCmpOLT(x, e.number(t, 0)), exponential, e.number(t, 1));
-  return e.CreateFDiv(top, e.CreateFAdd(exponential, e.number(t, 1)));
+  // At most 1: no overflow on the way to a small result.
+  V power = exponential(e, noLess(e, e.CreateFNeg(e.fabs(x)), -104), {.precise = true});
+  V one = e.number(t, 1);
+  V top = e.CreateSelect(e.CreateFCmpOLT(x, e.number(t, 0)), power, one);
+  // top / (1 + power); what the sum, the quotient and the product lose is added at the end. Where
+  // `power` is just above a power of two the result is just below, and has the finer steps.
+  V sum = e.CreateFAdd(power, one);
+  V lost = e.CreateFSub(power, e.CreateFSub(sum, one));
+  V inverse = e.CreateFDiv(one, sum);
+  V rest = e.fma(e.CreateFNeg(inverse), lost, e.fma(e.CreateFNeg(inverse), sum, one));
+  V most = e.CreateFMul(top, inverse);
+  return e.CreateFAdd(most, e.fma(most, rest, e.fma(top, inverse, e.CreateFNeg(most))));
 }
 
 V emitErf(Emitter &e, V x) {
   llvm::Type *t = x->getType();
   V a = e.fabs(x);
   V square = e.CreateFMul(x, x);
-  V near = e.fma(x, e.polynomial(square, kErfNear), x);
-  ExpParts parts = expParts(e, e.polynomial(limit(e, a, 0.9, 4), kErfFar));
-  V scale = powerOfTwo(e, parts.n, t);
-  V complement = e.fma(scale, parts.p, scale);
-  V far = e.copySign(e.CreateFSub(e.number(t, 1), complement), x);
-  return e.CreateSelect(e.CreateFCmpOLT(a, e.number(t, 0.93)), near, far);
+  V near = e.fma(a, e.polynomial(square, kErfNear), a);
+  // From 4 on it is 1.
+  V complement = exponential(e, e.polynomial(noMore(e, a, 4), kErfFar), {.normal = true});
+  V far = e.CreateFSub(e.number(t, 1), complement);
+  return e.copySign(e.CreateSelect(e.CreateFCmpOLT(a, e.number(t, 0.93)), near, far), x);
 }
 
 V emitRsqrt(Emitter &e, V x) {

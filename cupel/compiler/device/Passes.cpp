@@ -42,6 +42,9 @@ public:
 } // namespace
 
 void buildTensorPipeline(OpPassManager &manager) {
+  manager.addPass(tir::createFoldConstants());
+  manager.addPass(tir::createFormConvolutions());
+  manager.addPass(tir::createSinkTransposes());
   manager.addPass(tir::createFormProducts());
   manager.addPass(tir::createFuseEpilogues());
   manager.addPass(tir::createFormRows());

@@ -18,7 +18,8 @@ constexpr size_t kMostReadings = 24, kMostResults = 12;
 
 class MapFormer {
 public:
-  explicit MapFormer(Operation *seed) : count(countOf(seed->getResult(0))), group(seed, Links::Reshapes) {}
+  MapFormer(Operation *seed, Taken &taken)
+      : count(countOf(seed->getResult(0))), taken(taken), group(seed, Links::Reshapes, taken) {}
 
   void run() {
     auto fits = [&](Operation *op) {
@@ -41,6 +42,7 @@ public:
     map.getBody().push_back(body.write(results, place->getLoc()));
     for (auto [result, value] : llvm::zip(results, map.getResults()))
       result.replaceAllUsesWith(value);
+    taken.insert(group.operations().begin(), group.operations().end());
   }
 
 private:
@@ -60,6 +62,7 @@ private:
   }
 
   int64_t count;
+  Taken &taken;
   Group group;
   llvm::DenseSet<Value> sources;
 };
@@ -89,17 +92,16 @@ public:
         continue;
       Block &block = function.getBody().front();
       eraseUnused(block);
-      // An operation that was taken is left without users, and dropped at the end.
+      Taken taken;
       for (Operation *op : operationsOf(block))
-        if (!op->use_empty() && isFusible(op))
-          MapFormer(op).run();
+        if (!taken.contains(op) && isFusible(op))
+          MapFormer(op, taken).run();
       eraseUnused(block);
       for (Operation *op : operationsOf(block)) {
         if (op->use_empty() || !isMove(op) || isa<stablehlo::ReshapeOp>(op))
           continue;
-        auto type = cast<RankedTensorType>(op->getResult(0).getType());
-        if (type.hasStaticShape() && type.getNumElements() > 0 &&
-            isCompiledType(type.getElementType()))
+        if (isCompiledTensor(op->getResult(0).getType()) &&
+            isCompiledTensor(op->getOperand(0).getType()))
           copyMove(op);
       }
       eraseUnused(block);

@@ -12,10 +12,10 @@ namespace cupel::tir {
 
 namespace {
 
-void form(stablehlo::ReduceOp reduce) {
+void form(stablehlo::ReduceOp reduce, Taken &taken) {
   Value input = reduce.getInputs()[0];
   int64_t count = countOf(input);
-  Group group(reduce, Links::Reshapes);
+  Group group(reduce, Links::Reshapes, taken);
   group.grow([](Operation *) { return false; },
              [&](Operation *op) { return isFusible(op) && countOf(op->getResult(0)) == count; });
   auto shape = cast<RankedTensorType>(input.getType()).getShape();
@@ -40,6 +40,7 @@ void form(stablehlo::ReduceOp reduce) {
       splatOf(reduce.getInitValues()[0]), body.views());
   made.getBody().push_back(body.write({input}, place->getLoc()));
   reduce.getResult(0).replaceAllUsesWith(made.getResult());
+  taken.insert(group.operations().begin(), group.operations().end());
 }
 
 class FormReductions : public impl::FormReductionsBase<FormReductions> {
@@ -50,10 +51,10 @@ public:
         continue;
       Block &block = function.getBody().front();
       eraseUnused(block);
+      Taken taken;
       for (Operation *op : operationsOf(block))
-        if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
-            reduce && !op->use_empty() && isSimpleReduction(reduce))
-          form(reduce);
+        if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op); reduce && isSimpleReduction(reduce))
+          form(reduce, taken);
       eraseUnused(block);
     }
   }

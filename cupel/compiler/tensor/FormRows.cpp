@@ -35,9 +35,9 @@ bool reducesInmost(stablehlo::ReduceOp reduce) {
 
 class RowFormer {
 public:
-  explicit RowFormer(stablehlo::ReduceOp seed)
-      : rows(countOf(seed.getResult(0))), length(countOf(seed.getInputs()[0]) / rows),
-        group(seed, Links::ReshapesAndBroadcasts) {}
+  RowFormer(stablehlo::ReduceOp seed, Taken &taken)
+      : rows(countOf(seed.getResult(0))), length(countOf(seed.getInputs()[0]) / rows), taken(taken),
+        group(seed, Links::ReshapesAndBroadcasts, taken) {}
 
   void run() {
     group.grow([&](Operation *op) { return takes(op); },
@@ -53,6 +53,7 @@ public:
         read(nest, operand);
     (void)nest.collapse();
     write(nest, results, place);
+    taken.insert(group.operations().begin(), group.operations().end());
   }
 
 private:
@@ -231,6 +232,7 @@ private:
   }
 
   int64_t rows, length;
+  Taken &taken;
   Group group;
   Location location = UnknownLoc::get(group.operations()[0]->getContext());
   llvm::DenseMap<OpOperand *, size_t> readings;
@@ -239,7 +241,7 @@ private:
 };
 
 bool isSeed(Operation *op) {
-  if (op->use_empty() || !isSimpleReduction(op))
+  if (!isSimpleReduction(op))
     return false;
   int64_t rows = countOf(op->getResult(0)), length = countOf(op->getOperand(0)) / rows;
   return length > 1 && reducesInmost(cast<stablehlo::ReduceOp>(op)) &&
@@ -254,9 +256,10 @@ public:
         continue;
       Block &block = function.getBody().front();
       eraseUnused(block);
+      Taken taken;
       for (Operation *op : operationsOf(block))
-        if (isSeed(op))
-          RowFormer(cast<stablehlo::ReduceOp>(op)).run();
+        if (!taken.contains(op) && isSeed(op))
+          RowFormer(cast<stablehlo::ReduceOp>(op), taken).run();
       eraseUnused(block);
     }
   }

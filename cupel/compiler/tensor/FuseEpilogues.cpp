@@ -18,13 +18,13 @@ Region &bodyOf(Operation *op) { return op->getRegion(0); }
 
 bool hasEpilogue(Operation *op) { return !bodyOf(op).front().without_terminator().empty(); }
 
-void fuse(Operation *op) {
+void fuse(Operation *op, Taken &taken) {
   Value made = op->getResult(0);
   auto type = cast<RankedTensorType>(made.getType());
   int64_t count = type.getNumElements();
   int64_t columns = isa<ProductOp>(op) ? int64_t(cast<ProductOp>(op).getColumns())
                                        : type.getShape().back();
-  Group group(op, Links::Reshapes);
+  Group group(op, Links::Reshapes, taken);
   auto fits = [&](Operation *other) {
     return isFusible(other) && countOf(other->getResult(0)) == count;
   };
@@ -72,6 +72,7 @@ void fuse(Operation *op) {
     if (value.getType() != result.getType())
       value = builder.create<stablehlo::ReshapeOp>(op->getLoc(), result.getType(), value);
     result.replaceAllUsesWith(value);
+    taken.insert(group.operations().begin(), group.operations().end());
     return;
   } while (group.cut());
 }
@@ -84,9 +85,10 @@ public:
         continue;
       Block &block = function.getBody().front();
       eraseUnused(block);
+      Taken taken;
       for (Operation *op : operationsOf(block))
-        if (isa<ProductOp, ConvolutionOp>(op) && !op->use_empty() && !hasEpilogue(op))
-          fuse(op);
+        if (isa<ProductOp, ConvolutionOp>(op) && !hasEpilogue(op))
+          fuse(op, taken);
       eraseUnused(block);
     }
   }

@@ -14,12 +14,10 @@ static constexpr size_t kMostMembers = 256;
 
 int64_t countOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
-bool isCompiledType(Type element) { return codegen::elementTypeOf(element).has_value(); }
-
-static bool isCompiledTensor(Type type) {
+bool isCompiledTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && !tensor.getEncoding() &&
-         tensor.getNumElements() > 0 && isCompiledType(tensor.getElementType());
+         tensor.getNumElements() > 0 && codegen::elementTypeOf(type);
 }
 
 bool isFusible(Operation *op) {
@@ -46,7 +44,8 @@ bool Group::isLink(Operation *op) const {
 
 bool Group::isUsedByMembersOnly(Operation *op) const {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
-    return members.contains(user) || (isLink(user) && isUsedByMembersOnly(user));
+    return members.contains(user) || taken.contains(user) ||
+           (isLink(user) && isUsedByMembersOnly(user));
   });
 }
 
@@ -56,6 +55,7 @@ void Group::takeProducers(Operation *op, llvm::function_ref<bool(Operation *)> t
     for (Value operand : waiting.pop_back_val()->getOperands()) {
       Operation *producer = throughReshapes(operand).getDefiningOp();
       if (!producer || members.size() >= kMostMembers || members.contains(producer) ||
+          taken.contains(producer) ||
           producer->getBlock() != op->getBlock() || !isUsedByMembersOnly(producer) ||
           !takes(producer))
         continue;
@@ -76,6 +76,8 @@ void Group::grow(llvm::function_ref<bool(Operation *)> takes,
     if (op->hasTrait<OpTrait::IsTerminator>() || members.size() >= kMostMembers ||
         !isMemoryEffectFree(op))
       break;
+    if (taken.contains(op))
+      continue;
     ++sinceLast;
     bool needs = false, isBlocked = false;
     for (Value operand : op->getOperands())
@@ -137,7 +139,7 @@ Operation *Group::place() {
   llvm::DenseSet<Operation *> moved;
   SmallVector<Operation *> order;
   for (Operation *op = members[0]; op != last; op = op->getNextNode()) {
-    if (members.contains(op))
+    if (members.contains(op) || taken.contains(op))
       continue;
     bool needs = false;
     op->walk([&](Operation *inner) {

@@ -14,8 +14,8 @@ namespace cupel::tir {
 /// Whether the operation is elementwise on tensors of static shape and of element types that code is
 /// made for.
 bool isFusible(mlir::Operation *op);
-/// Whether code is made for elements of this type.
-bool isCompiledType(mlir::Type element);
+/// A tensor of static shape and some elements, of a type that code is made for.
+bool isCompiledTensor(mlir::Type type);
 
 /// Whether the operation reduces one tensor of such elements, beginning with a constant, with one of
 /// the combiners that reductions here know.
@@ -26,9 +26,15 @@ int64_t countOf(mlir::Value value);
 /// Through what members may see each other's results.
 enum class Links { Reshapes, ReshapesAndBroadcasts };
 
+/// Operations that were taken into groups: nobody needs them, and they are erased when a pass ends.
+using Taken = llvm::DenseSet<mlir::Operation *>;
+
 class Group {
 public:
-  Group(mlir::Operation *seed, Links links) : links(links), last(seed) { members.insert(seed); }
+  Group(mlir::Operation *seed, Links links, const Taken &taken)
+      : links(links), taken(taken), last(seed) {
+    members.insert(seed);
+  }
 
   /// Goes through the operations behind the seed and takes those that use members, that `takes`
   /// wants, and that need nothing that needs the group and is none of it. What a member uses and
@@ -60,6 +66,7 @@ private:
   void takeProducers(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> takes);
 
   Links links;
+  const Taken &taken;
   llvm::SetVector<mlir::Operation *> members;
   mlir::Operation *last; // In the order of the program.
   mlir::SmallVector<std::pair<size_t, mlir::Operation *>> steps; // Sizes after each that was taken.

@@ -9,6 +9,9 @@
 
 namespace cupel::tir {
 
+/// On transposes that only restore the program's layout.
+inline constexpr llvm::StringLiteral kLayoutAttr = "tir.layout";
+
 #define GEN_PASS_DECL
 #include "cupel/compiler/tensor/Passes.h.inc"
 

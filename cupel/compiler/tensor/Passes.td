@@ -10,6 +10,32 @@ class TensorPass<string argument> : Pass<argument, "mlir::ModuleOp"> {
   let dependentDialects = ["::cupel::tir::TirDialect"];
 }
 
+def FoldConstants : TensorPass<"fold-constants"> {
+  let summary = "Compute what is known before the program runs";
+  let description = [{
+    With the golden reference, once. Results that are larger than what they are made of are left to
+    the run, unless one number stands for all of them. Multiplications and divisions by one,
+    conversions to the same type, moves that move nothing, barriers, and what speaks of shardings are
+    dropped: the program is for one device.
+  }];
+}
+
+def FormConvolutions : TensorPass<"form-convolutions"> {
+  let summary = "Bring convolutions and pools of images to channels inmost";
+  let description = [{
+    Of f32 and two spatial dimensions, without dilated images or reversed kernels. Images are
+    transposed before and back behind; kernels are read as they lie.
+  }];
+}
+
+def SinkTransposes : TensorPass<"sink-transposes"> {
+  let summary = "Move transposes behind elementwise operations and reductions, and cancel them";
+  let description = [{
+    Those that `form-convolutions` made (`tir.layout`), where the other operands are transposed alike,
+    or are numbers and broadcasts, which are made in the other order just as well.
+  }];
+}
+
 def FormProducts : TensorPass<"form-products"> {
   let summary = "Make products of dot_general";
   let description = [{

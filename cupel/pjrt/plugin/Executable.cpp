@@ -145,8 +145,10 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   if (!made)
     return made.error();
   const ProgramInfo &info = (*made)->info();
+  // Of what was made otherwise than asked for; the rest is for those who ask.
   for (const auto &[what, said] : info.notes)
-    warnOnce(info.name + ": " + what + ": " + said);
+    if (what == "partition" || what == "backend")
+      warnOnce(info.name + ": " + what + ": " + said);
   for (const std::vector<ValueInfo> *values : {&info.arguments, &info.results})
     for (const ValueInfo &value : *values)
       if (!parseMemoryKind(value.memoryKind))

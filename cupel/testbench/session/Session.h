@@ -27,6 +27,8 @@ struct SessionOptions {
   bool chooseJobs = false; ///< So many workers as pay for their start, at most `running.jobs`.
   std::string repeat;      ///< -R: empty, or the run whose failures are wanted.
   std::string device;      ///< The devices as one text, by which outcomes are remembered.
+  std::string weights = "pretrained"; ///< Of models: or `random`.
+  uint32_t layers = 0;                ///< Of models with random weights, at most; 0: all.
   std::string results;     ///< Folder of the results store.
   std::string modelDtype;     ///< In which PyTorch's loaders are asked for models; empty: bfloat16.
   bool noDropout = false;     ///< Models train without what they would drop.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cupel import zoo_import
-from cupel.worker import vendor_modules
+from cupel.worker import vendor_modules, zoo_files
 
 
 class LoaderError(Exception):
@@ -102,6 +102,7 @@ def import_class(root: Path, loader: Path) -> type:
     _forget_other_zoo(root)
     vendor_modules.serve_to(root)
     module = _import(root, loader)
+    zoo_files.use_our_files(root)
     found = getattr(module, "ModelLoader", None)
     if not isinstance(found, type):
         raise LoaderError("no_loader", f"{loader} defines no class ModelLoader")

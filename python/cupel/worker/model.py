@@ -54,13 +54,18 @@ class Request:
     seed: int = 0
     test: str = ""
     """The test's full name, for the record."""
-    tolerance: dict[str, Any] = field(default_factory=lambda: {"pcc": 0.99})
+    tolerance: dict[str, Any] = field(default_factory=dict)
+    """Bounds of results; none: whoever judges goes by the configuration, or by noise."""
     arguments: dict[str, Any] = field(default_factory=dict)
     """Further arguments, passed where a signature names them (num_layers, seq_len, ...)."""
     framework: str = ""
     """pytorch, jax, onnx; empty: what the loader's folder is called."""
     chips: int = 0
     """How many the device has; 0: nobody knows."""
+    weights: str = "pretrained"
+    """`random`: seeded ones, from the architecture's configuration."""
+    layers: int = 0
+    """With random weights: at most so many; also offered to the loader as num_layers."""
 
     @staticmethod
     def of(body: Mapping[str, Any]) -> Request:
@@ -189,8 +194,25 @@ class ModelTest:
         self.root = Path(request.zoo) if request.zoo else zoo_of(self.loader_file)
         self.steps = Steps(self.root, enter_stage)
         self.facts: dict[str, Any] = {"dtype": request.dtype}
+        self._random: Any = None
 
     # --- load ----------------------------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _weights(self) -> Iterator[None]:
+        """Where random weights are asked for, what the record has to say of them."""
+        if self.request.weights != "random":
+            yield
+            return
+        from cupel.worker.random_weights import RandomWeights
+
+        if self.request.layers:
+            self.request.arguments.setdefault("num_layers", self.request.layers)
+        with RandomWeights(self.request.layers) as self._random:
+            try:
+                yield
+            finally:
+                self.facts["weights"] = self._random.note()
 
     def _open_loader(self) -> Any:
         """The loader of the test's variant."""
@@ -205,6 +227,8 @@ class ModelTest:
             self.facts["variant"] = "" if variant is None else str(getattr(variant, "value", variant))
             info = loader_class.get_model_info(variant=variant)
             self.facts["model_info"] = str(getattr(info, "name", ""))
+            if self._random is not None:
+                self._random.replace_in(self.loader_file)
         return loader
 
     def _load(self) -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]]:
@@ -249,7 +273,7 @@ class ModelTest:
         _forget_peak_memory()
         answer: dict[str, Any]
         try:
-            with restored():
+            with restored(), self._weights():
                 answer = {"outcome": "not run", "message": "captured; no device has run it yet", "capture": self._capture()}
         except StepFailed as failure:
             answer = {"outcome": failure.outcome, "error_class": failure.kind, "message": str(failure), "step": self.steps.current}
@@ -347,12 +371,12 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
                       run_mode=body.get("run_mode", "inference"), parallelism=body.get("parallelism", "single_device"), seed=body.get("seed", 0),
                       test=f"{body.get('suite', 'models')}::{body['id']}", framework=framework, chips=body["handover"].get("chips", 0),
                       dtype=body["handover"].get("dtype") or "bfloat16", dropout=body["handover"].get("dropout", True), batch_size=body.get("batch_size"),
-                      compile_options=compile_options_of(body))
+                      compile_options=compile_options_of(body), weights=body["handover"].get("weights", "pretrained"), layers=body["handover"].get("layers", 0))
     answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
-             "step": answer.get("step"), "golden": facts.get("without golden")}
+             "step": answer.get("step"), "golden": facts.get("without golden"), "weights": facts.get("weights")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],
@@ -374,16 +398,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dtype", default="bfloat16", help="dtype_override; none: the loader decides")
     parser.add_argument("--batch-size", type=int)
     parser.add_argument("--parallelism", default="single_device", choices=["single_device", "data_parallel", "tensor_parallel"])
+    parser.add_argument("--weights", default="pretrained", choices=["pretrained", "random"], help="random: seeded, from the architecture's configuration")
+    parser.add_argument("--layers", type=int, default=0, help="with random weights: at most so many")
     parser.add_argument("--chips", type=int, default=0, help="of the device, for tests on several")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--pcc", type=float, default=0.99, help="correlation that a device must reach")
+    parser.add_argument("--pcc", type=float, default=None, help="correlation that a device must reach (none: noise decides)")
     parser.add_argument("--argument", action="append", default=[], metavar="NAME=VALUE", help="passed where a signature names it; VALUE is JSON")
     options = parser.parse_args(arguments)
     instructions.settle()
     extra = {name: json.loads(value) for name, _, value in (text.partition("=") for text in options.argument)}
     request = Request(loader=options.loader, folder=options.out, zoo=options.zoo, variant=options.variant, run_mode=options.run_mode, dtype=options.dtype,
-                      batch_size=options.batch_size, seed=options.seed, tolerance={"pcc": options.pcc}, arguments=extra,
-                      parallelism=options.parallelism, chips=options.chips)
+                      batch_size=options.batch_size, seed=options.seed, tolerance={"pcc": options.pcc} if options.pcc is not None else {}, arguments=extra,
+                      parallelism=options.parallelism, chips=options.chips, weights=options.weights, layers=options.layers)
     answer = make_test(request, lambda stage: print(f"stage {stage}", file=sys.stderr)).run()
     print(json.dumps(answer, indent=1))
     return 0 if "capture" in answer else 1

@@ -17,11 +17,7 @@ using namespace mlir;
 namespace {
 
 /// Why a program runs whole on the golden reference; empty if it does not.
-std::string whyWhole(const DeviceProgram &program, func::FuncOp entry) {
-  if (program.info.processCount() != 1)
-    return "it is for several devices";
-  if (program.options.wideAccumulation)
-    return "it accumulates in f64";
+std::string whyWhole(func::FuncOp entry) {
   std::string reason;
   entry.walk([&](Operation *op) {
     auto call = dyn_cast<stablehlo::CustomCallOp>(op);
@@ -44,6 +40,14 @@ std::string whyWhole(const DeviceProgram &program, func::FuncOp entry) {
   return "";
 }
 
+/// "3 map, 2 row".
+std::string listed(const std::map<std::string, int64_t> &counts) {
+  std::string text;
+  for (const auto &[what, count] : counts)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  return text;
+}
+
 class CpuBackend final : public Backend {
 public:
   std::string_view name() const override { return "cpu"; }
@@ -53,31 +57,23 @@ public:
   }
 
   Result<ExecutablePointer> compile(std::shared_ptr<DeviceProgram> program) const override {
-    MLIRContext *context = program->module->getContext();
-    context->loadDialect<tir::TirDialect, dev::DevDialect>();
     OwningOpRef<ModuleOp> module = program->module->clone();
-    auto entry = module->lookupSymbol<func::FuncOp>(program->entry.getName());
-    std::string reason = whyWhole(*program, entry);
-    if (reason.empty() && !inlineCalls(entry))
-      reason = "its calls cannot be inlined";
-    if (reason.empty())
-      reason = whyWhole(*program, entry); // What was called counts as well.
+    std::string reason;
+    if (program->info.processCount() != 1)
+      reason = "it is for several devices";
+    else if (program->options.wideAccumulation)
+      reason = "it accumulates in f64";
+    if (reason.empty()) {
+      Status status = lowerForCpu(*module, program->entry.getName(), CpuStage::Device);
+      if (!status && status.error().code != ErrorCode::Unsupported)
+        return status.error();
+      if (!status)
+        reason = status.message();
+    }
     if (!reason.empty()) {
       program->info.notes["backend"] = "reference (" + reason + ")";
       return referenceBackend().compile(std::move(program));
     }
-    std::string complaint;
-    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Error && complaint.empty())
-        complaint = diagnostic.str();
-      return success();
-    });
-    PassManager passes(context, ModuleOp::getOperationName());
-    passes.enableVerifier(false); // What comes out is verified, whole.
-    entry.setSymName("main");
-    dev::buildDevicePipeline(passes);
-    if (failed(passes.run(*module)) || failed(verify(*module)))
-      return Error{ErrorCode::Internal, "the program cannot be compiled: " + complaint};
     auto lowered = *module->getOps<dev::ProgramOp>().begin();
     Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(lowered, *module);
     if (!loaded)
@@ -89,20 +85,67 @@ public:
 
 private:
   static void describeIn(std::map<std::string, std::string> &notes, const ProgramReport &report) {
-    std::string kernels;
-    for (const auto &[kind, count] : report.kernels)
-      kernels += (kernels.empty() ? "" : ", ") + std::to_string(count) + " " + kind;
-    notes["kernels"] = kernels;
-    std::string fallbacks;
-    for (const auto &[name, count] : report.fallbackOps)
-      fallbacks += (fallbacks.empty() ? "" : ", ") + std::to_string(count) + " " + name;
-    if (!fallbacks.empty())
-      notes["fallbacks"] = fallbacks;
+    notes["kernels"] = listed(report.kernels);
+    if (!report.fallbackOps.empty())
+      notes["fallbacks"] = listed(report.fallbackOps);
     notes["arena"] = std::to_string(report.arenaBytes);
   }
 };
 
 } // namespace
+
+Status lowerForCpu(ModuleOp module, StringRef entryName, CpuStage stage) {
+  MLIRContext *context = module.getContext();
+  context->loadDialect<tir::TirDialect, dev::DevDialect>();
+  auto entry = module.lookupSymbol<func::FuncOp>(entryName);
+  if (!entry || entry.isExternal() || !entry.getBody().hasOneBlock())
+    return Error{ErrorCode::Unsupported, "it has no function @" + entryName.str() + " of one block"};
+  std::string reason = whyWhole(entry);
+  if (reason.empty() && !inlineCalls(entry))
+    reason = "its calls cannot be inlined";
+  if (reason.empty())
+    reason = whyWhole(entry); // What was called counts as well.
+  if (!reason.empty())
+    return Error{ErrorCode::Unsupported, reason};
+  std::string complaint;
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && complaint.empty())
+      complaint = diagnostic.str();
+    return success();
+  });
+  PassManager passes(context, ModuleOp::getOperationName());
+  passes.enableVerifier(false); // What comes out is verified, whole.
+  entry.setSymName("main");
+  if (stage == CpuStage::Tensor)
+    dev::buildTensorPipeline(passes);
+  else
+    dev::buildDevicePipeline(passes);
+  if (failed(passes.run(module)) || failed(verify(module)))
+    return Error{ErrorCode::Internal, "the program cannot be compiled: " + complaint};
+  return {};
+}
+
+Result<std::string> describeForCpu(ModuleOp module) {
+  auto programs = module.getOps<dev::ProgramOp>();
+  if (programs.empty())
+    return Error{"there is no device program"};
+  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(*programs.begin(), module);
+  if (!loaded)
+    return loaded.error();
+  const ProgramReport &report = (*loaded)->report();
+  std::map<std::string, int64_t> fused; // Operations inside of each kind of fused operation.
+  (*programs.begin()).walk([&](tir::YieldOp yield) {
+    auto name = yield->getParentOp()->getName().stripDialect().str();
+    fused[name] += std::distance(yield->getBlock()->begin(), yield->getBlock()->end()) - 1;
+  });
+  std::string text = "launches:  " + std::to_string(report.launches) + "\n";
+  text += "kernels:   " + listed(report.kernels) + "\n";
+  text += "fallbacks: " + (report.fallbackOps.empty() ? "none" : listed(report.fallbackOps)) + "\n";
+  text += "fused:     " + (fused.empty() ? "none" : "operations inside: " + listed(fused)) + "\n";
+  text += "arena:     " + std::to_string(report.arenaBytes) + " bytes\n";
+  text += "constants: " + std::to_string(report.constantBytes) + " bytes\n";
+  return text;
+}
 
 const Backend &cpuBackend() {
   static const CpuBackend backend;

@@ -11,4 +11,14 @@ namespace cupel::compiler {
 
 const Backend &cpuBackend();
 
+enum class CpuStage { Tensor, Device };
+
+/// Brings a program behind the common passes, whose main function has this name, to a stage of its
+/// compilation. ErrorCode::Unsupported says why it runs whole on the reference instead.
+Status lowerForCpu(mlir::ModuleOp module, mlir::StringRef entry, CpuStage stage);
+
+/// Launches, kernels, fallbacks, fused operations and memory of a module at the device stage, a line
+/// each. The module gets functions for what falls back.
+Result<std::string> describeForCpu(mlir::ModuleOp module);
+
 } // namespace cupel::compiler

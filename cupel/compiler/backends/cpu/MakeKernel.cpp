@@ -42,7 +42,7 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions)
   Result<KernelPointer> kernel = Error{ErrorCode::Unsupported, "there is no kernel for it"};
   if (isa<tir::MapOp, tir::RowOp, tir::ReduceOp>(op))
     kernel = codeKernel(op);
-  else if (isa<tir::ProductOp, tir::ConvolutionOp>(op))
+  else if (isa<tir::ProductOp, tir::ConvolutionOp, tir::PoolOp>(op))
     kernel = productKernel(launch);
   // Anything else that goes wrong is no reason to compute it another way in silence.
   if (kernel || kernel.error().code != ErrorCode::Unsupported)

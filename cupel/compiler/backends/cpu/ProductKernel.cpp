@@ -3,8 +3,10 @@
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
 #include "cupel/kernels/Convolution.h"
+#include "cupel/kernels/Pooling.h"
 #include "cupel/reference/Registry.h"
 
+#include <limits>
 #include <mutex>
 
 namespace cupel::compiler {
@@ -320,6 +322,45 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch) {
   return KernelPointer(std::move(kernel));
 }
 
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+class PoolKernel final : public Kernel {
+public:
+  PoolKernel(const kernels::PoolingShape &shape, bool isMax) : shape(shape), isMax(isMax) {}
+
+  Status run(LaunchContext &, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    kernels::computeWindows(shape, isMax ? kernels::PoolingKind::Max : kernels::PoolingKind::Sum,
+                            isMax ? -std::numeric_limits<float>::infinity() : 0.0f,
+                            floatsOf(reads[0]), floatsOf(writes[0]), shape.channels, {},
+                            kernelPool());
+    return {};
+  }
+
+  std::string_view kind() const override { return "pool"; }
+
+private:
+  kernels::PoolingShape shape;
+  bool isMax;
+};
+
+Result<KernelPointer> make(tir::PoolOp op) {
+  if (!isF32(op.getImage()))
+    return Error{ErrorCode::Unsupported, "windows are of f32"};
+  auto image = cast<RankedTensorType>(op.getImage().getType());
+  kernels::PoolingShape shape;
+  shape.batch = image.getDimSize(0);
+  shape.channels = image.getDimSize(3);
+  shape.input = {1, image.getDimSize(1), image.getDimSize(2)};
+  shape.window = {1, op.getWindow()[0], op.getWindow()[1]};
+  shape.strides = {1, op.getStrides()[0], op.getStrides()[1]};
+  shape.paddingLow = {0, op.getPadding()[0], op.getPadding()[2]};
+  shape.paddingHigh = {0, op.getPadding()[1], op.getPadding()[3]};
+  return KernelPointer(std::make_unique<PoolKernel>(shape, op.getCombiner() == "maximum"));
+}
+
 } // namespace
 
 Result<KernelPointer> productKernel(dev::LaunchOp launch) {
@@ -328,6 +369,8 @@ Result<KernelPointer> productKernel(dev::LaunchOp launch) {
     return make(product, launch);
   if (auto convolution = dyn_cast<tir::ConvolutionOp>(op))
     return make(convolution, launch);
+  if (auto pool = dyn_cast<tir::PoolOp>(op))
+    return make(pool);
   return Error{ErrorCode::Unsupported, "this is neither a product nor a convolution"};
 }
 

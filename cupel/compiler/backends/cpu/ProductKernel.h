@@ -1,4 +1,4 @@
-// Launches of products and convolutions on the kernels of cupel/kernels, with their epilogues as
+// Launches of products, convolutions and windows on the kernels of cupel/kernels, with their epilogues as
 // machine code. Weights that are constants are packed when the program is loaded, weights that are
 // arguments once for each buffer. Used when a program is loaded.
 
@@ -8,7 +8,7 @@
 
 namespace cupel::compiler {
 
-/// A kernel for a launch of a product or convolution; refused with ErrorCode::Unsupported where
+/// A kernel for a launch of a product, convolution or window; refused with ErrorCode::Unsupported where
 /// there is none.
 Result<KernelPointer> productKernel(dev::LaunchOp launch);
 

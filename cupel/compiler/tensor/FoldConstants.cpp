@@ -1,0 +1,214 @@
+// What is known before the program runs is computed once, by the golden reference; multiplications
+// by one and conversions to the same type are nothing.
+
+#include "cupel/compiler/tensor/Group.h"
+#include "cupel/compiler/tensor/Passes.h"
+#include "cupel/reference/Plan.h"
+#include "cupel/reference/Registry.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace cupel::tir {
+
+#define GEN_PASS_DEF_FOLDCONSTANTS
+#include "cupel/compiler/tensor/Passes.h.inc"
+
+namespace {
+
+/// Constants that are larger than this, and than what they are made of, are computed by each run:
+/// they would take memory all the time.
+constexpr int64_t kMostElements = 1 << 16;
+
+DenseElementsAttr constantOf(Value value) {
+  auto constant = value.getDefiningOp<stablehlo::ConstantOp>();
+  return constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+}
+
+bool hasPlainElements(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding() || tensor.getNumElements() == 0)
+    return false;
+  Type element = tensor.getElementType();
+  return element.isIntOrFloat() &&
+         (element.isInteger(1) || element.getIntOrFloatBitWidth() % 8 == 0);
+}
+
+DenseElementsAttr attributeOf(const tensor::Tensor &tensor, RankedTensorType type) {
+  if (type.getElementType().isInteger(1)) {
+    SmallVector<bool> bits(tensor.dataAs<uint8_t>(), tensor.dataAs<uint8_t>() + tensor.size());
+    return DenseElementsAttr::get(type, bits);
+  }
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(tensor.data()), size_t(tensor.byteSize()));
+  size_t one = bytes.size() / size_t(tensor.size());
+  bool isSplat = true; // Told as one number, it takes the memory of one.
+  for (size_t at = one; at < bytes.size() && isSplat; at += one)
+    isSplat = std::equal(bytes.begin(), bytes.begin() + one, bytes.begin() + at);
+  return DenseElementsAttr::getFromRawBuffer(type, isSplat ? bytes.take_front(one) : bytes);
+}
+
+/// The results of an operation on constants; null if the reference cannot say.
+SmallVector<DenseElementsAttr> evaluate(Operation *op) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(op->getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  auto function = builder.create<func::FuncOp>(
+      op->getLoc(), "main", FunctionType::get(op->getContext(), {}, op->getResultTypes()));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    if (!mapping.contains(operand))
+      mapping.map(operand, builder.clone(*operand.getDefiningOp())->getResult(0));
+  builder.create<func::ReturnOp>(op->getLoc(), builder.clone(*op, mapping)->getResults());
+  auto plan = reference::Plan::create(*module);
+  if (!plan)
+    return {};
+  reference::RunOptions options;
+  options.threads = 1;
+  reference::Run run(options);
+  auto values = (*plan)->run(run, {});
+  if (!values)
+    return {};
+  SmallVector<DenseElementsAttr> attributes;
+  for (auto [value, result] : llvm::zip(*values, op->getResults())) {
+    Result<tensor::Tensor> whole = value.tensor().contiguous();
+    if (!whole)
+      return {};
+    attributes.push_back(attributeOf(*whole, cast<RankedTensorType>(result.getType())));
+  }
+  return attributes;
+}
+
+/// A move of, or an elementwise operation on, one number: the same number everywhere.
+DenseElementsAttr foldSplat(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0)
+    return {};
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (isMove(op) && !isa<stablehlo::PadOp>(op))
+    return constantOf(op->getOperand(0)).resizeSplat(type);
+  if (!op->hasTrait<stablehlo::Elementwise>())
+    return {};
+  // On one element, then everywhere.
+  OpBuilder builder(op);
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    auto one = RankedTensorType::get(
+        {}, cast<RankedTensorType>(operand.getType()).getElementType());
+    operands.push_back(builder.create<stablehlo::ConstantOp>(
+        op->getLoc(), one, constantOf(operand).resizeSplat(one)));
+  }
+  BodyWriter writer(builder, op->getLoc());
+  Value made = writer.copy(op, operands, {});
+  SmallVector<DenseElementsAttr> number = evaluate(made.getDefiningOp());
+  made.getDefiningOp()->erase();
+  for (Value operand : operands)
+    operand.getDefiningOp()->erase();
+  return number.empty() ? DenseElementsAttr() : number[0].resizeSplat(type);
+}
+
+bool fold(Operation *op) {
+  if (isa<stablehlo::ConstantOp>(op) || op->getNumResults() == 0 || !isMemoryEffectFree(op) ||
+      op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>() ||
+      isa<stablehlo::CustomCallOp, stablehlo::RngOp, stablehlo::RngBitGeneratorOp,
+          stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
+    return false;
+  int64_t given = 0, made = 0;
+  bool isSplat = op->getNumOperands() > 0;
+  for (Value operand : op->getOperands()) {
+    DenseElementsAttr constant = constantOf(operand);
+    if (!constant || !hasPlainElements(operand.getType()))
+      return false;
+    isSplat &= constant.isSplat();
+    given += constant.getNumElements();
+  }
+  for (Value result : op->getResults()) {
+    if (!hasPlainElements(result.getType()))
+      return false;
+    made += countOf(result);
+  }
+  bool hasOutside = false; // Regions that use values of the program.
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      hasOutside |= inner != op && operand.getParentRegion() == op->getParentRegion();
+  });
+  if (hasOutside)
+    return false;
+  SmallVector<DenseElementsAttr> values;
+  if (DenseElementsAttr splat = isSplat ? foldSplat(op) : DenseElementsAttr())
+    values.push_back(splat);
+  else if (made <= kMostElements || made <= given)
+    values = evaluate(op);
+  if (values.empty())
+    return false;
+  OpBuilder builder(op);
+  for (auto [result, value] : llvm::zip(op->getResults(), values))
+    result.replaceAllUsesWith(
+        builder.create<stablehlo::ConstantOp>(op->getLoc(), result.getType(), value));
+  return true;
+}
+
+/// The operand that the operation gives unchanged; null if it does not.
+Value unchanged(Operation *op) {
+  auto isOne = [](Value value) {
+    TypedAttr number = splatOf(value);
+    if (auto real = dyn_cast_or_null<FloatAttr>(number))
+      return real.getValue().isExactlyValue(1.0);
+    if (auto integer = dyn_cast_or_null<IntegerAttr>(number))
+      return integer.getValue().isOne() && integer.getValue().getBitWidth() > 1;
+    return false;
+  };
+  if (op->getNumResults() != 1)
+    return {};
+  Type type = op->getResult(0).getType();
+  auto same = [&](Value value) { return value.getType() == type ? value : Value(); };
+  if (isa<stablehlo::ConvertOp, stablehlo::ReshapeOp>(op))
+    return same(op->getOperand(0));
+  if (isa<stablehlo::MultiplyOp>(op))
+    for (int i : {0, 1})
+      if (isOne(op->getOperand(1 - i)))
+        return same(op->getOperand(i));
+  if (isa<stablehlo::DivideOp>(op) && isOne(op->getOperand(1)))
+    return same(op->getOperand(0));
+  if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op);
+      broadcast && llvm::is_sorted(broadcast.getBroadcastDimensions()))
+    return same(op->getOperand(0));
+  return {};
+}
+
+/// Hands on its operands: a barrier, or what speaks of shardings, of which one device has none.
+bool handsOn(Operation *op) {
+  bool isSharding = op->getName().getDialectNamespace() == "sdy" && op->getNumRegions() == 0;
+  return (isSharding || op->hasTrait<stablehlo::Identity>()) && op->getNumResults() > 0 &&
+         op->getResultTypes() == op->getOperandTypes();
+}
+
+class FoldConstants : public impl::FoldConstantsBase<FoldConstants> {
+public:
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Block &block = function.getBody().front();
+      for (Operation *op : operationsOf(block)) {
+        if (handsOn(op)) {
+          op->replaceAllUsesWith(op->getOperands());
+          op->erase();
+          continue;
+        }
+        if (op->getName().getDialectNamespace() == "sdy" && op->getNumResults() == 0) {
+          op->erase();
+          continue;
+        }
+        if (fold(op))
+          continue;
+        if (Value value = unchanged(op))
+          op->getResult(0).replaceAllUsesWith(value);
+      }
+      eraseUnused(block);
+    }
+  }
+};
+
+} // namespace
+} // namespace cupel::tir

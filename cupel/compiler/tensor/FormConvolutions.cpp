@@ -1,0 +1,166 @@
+// Convolutions and pools of images are brought to channels inmost, between transposes that
+// `sink-transposes` moves out of the way. Kernels are read as they lie.
+
+#include "cupel/compiler/tensor/Group.h"
+#include "cupel/compiler/tensor/Passes.h"
+
+using namespace mlir;
+
+namespace cupel::tir {
+
+#define GEN_PASS_DEF_FORMCONVOLUTIONS
+#include "cupel/compiler/tensor/Passes.h.inc"
+
+namespace {
+
+using Dims = SmallVector<int64_t>;
+
+bool isImage(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getRank() == 4 && type.hasStaticShape() && !type.getEncoding() &&
+         type.getElementType().isF32() && type.getNumElements() > 0;
+}
+
+bool areOnes(std::optional<ArrayRef<int64_t>> sizes) {
+  return !sizes || llvm::all_of(*sizes, [](int64_t size) { return size == 1; });
+}
+
+Dims orOnes(std::optional<ArrayRef<int64_t>> sizes, size_t count) {
+  return sizes ? Dims(*sizes) : Dims(count, 1);
+}
+
+Dims paddingOf(std::optional<DenseIntElementsAttr> padding, size_t count) {
+  if (!padding)
+    return Dims(2 * count, 0);
+  return Dims(padding->getValues<int64_t>());
+}
+
+Value transposed(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> order) {
+  if (llvm::is_sorted(order))
+    return value;
+  return builder.create<stablehlo::TransposeOp>(location, value, order);
+}
+
+/// Back to the layout of the program.
+Value restored(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> order) {
+  Value back = transposed(builder, location, value, order);
+  if (back != value)
+    back.getDefiningOp()->setAttr(kLayoutAttr, builder.getUnitAttr());
+  return back;
+}
+
+Dims inverse(ArrayRef<int64_t> order) {
+  Dims back(order.size());
+  for (auto [i, d] : llvm::enumerate(order))
+    back[d] = i;
+  return back;
+}
+
+RankedTensorType permuted(Value value, ArrayRef<int64_t> order) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Dims shape;
+  for (int64_t d : order)
+    shape.push_back(type.getDimSize(d));
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+void form(stablehlo::ConvolutionOp op) {
+  auto numbers = op.getDimensionNumbers();
+  bool isReversed = op.getWindowReversal() &&
+                    llvm::any_of(*op.getWindowReversal(), [](bool one) { return one; });
+  if (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult()) || isReversed ||
+      op.getBatchGroupCount() != 1 || !areOnes(op.getLhsDilation()))
+    return;
+  auto order = [](int64_t batch, ArrayRef<int64_t> spatial, int64_t feature) {
+    return Dims{batch, spatial[0], spatial[1], feature};
+  };
+  Dims in = order(numbers.getInputBatchDimension(), numbers.getInputSpatialDimensions(),
+                  numbers.getInputFeatureDimension()),
+       out = order(numbers.getOutputBatchDimension(), numbers.getOutputSpatialDimensions(),
+                   numbers.getOutputFeatureDimension());
+  ArrayRef<int64_t> spatial = numbers.getKernelSpatialDimensions();
+  Dims kernelOrder = {spatial[0], spatial[1], numbers.getKernelInputFeatureDimension(),
+                      numbers.getKernelOutputFeatureDimension()};
+  RankedTensorType kernelType = permuted(op.getRhs(), kernelOrder);
+  Dims strides = rowMajorStrides(cast<RankedTensorType>(op.getRhs().getType()).getShape()), own;
+  for (int64_t d : kernelOrder)
+    own.push_back(strides[d]);
+  // Four dimensions that stay four.
+  LoopNest nest(kernelType.getShape(), {0, 1, 2, 3});
+  nest.add(op.getRhs(), own);
+  Value kernel = op.getRhs();
+  auto view = ViewAttr::get(op.getContext(), 0, own, {}, {});
+  if (nest.collapse() && nest.sizes().size() == 4 && nest.readings()[0].valid.empty()) {
+    kernel = nest.readings()[0].value;
+    view = nest.view(0);
+  }
+  OpBuilder builder(op);
+  Value image = transposed(builder, op.getLoc(), op.getLhs(), in);
+  auto convolution = builder.create<ConvolutionOp>(
+      op.getLoc(), permuted(op.getResult(), out), image, kernel, ValueRange{},
+      kernelType.getShape().take_front(2), orOnes(op.getWindowStrides(), 2),
+      paddingOf(op.getPadding(), 2), orOnes(op.getRhsDilation(), 2),
+      uint64_t(op.getFeatureGroupCount()), builder.getArrayAttr({view}));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *body = builder.createBlock(&convolution.getBody(), {},
+                                      {RankedTensorType::get({}, builder.getF32Type())},
+                                      {op.getLoc()});
+    builder.create<YieldOp>(op.getLoc(), body->getArguments());
+  }
+  op.getResult().replaceAllUsesWith(
+      restored(builder, op.getLoc(), convolution.getResult(), inverse(out)));
+  op.erase();
+}
+
+void form(stablehlo::ReduceWindowOp op) {
+  if (op.getInputs().size() != 1 || !isImage(op.getInputs()[0]) || !isImage(op.getResult(0)) ||
+      !areOnes(op.getBaseDilations()) || !areOnes(op.getWindowDilations()))
+    return;
+  Operation *combiner = simpleCombiner(op.getBody());
+  auto init = dyn_cast_or_null<FloatAttr>(splatOf(op.getInitValues()[0]));
+  bool isMax = isa_and_nonnull<stablehlo::MaximumOp>(combiner),
+       isSum = isa_and_nonnull<stablehlo::AddOp>(combiner);
+  bool isNeutral = init && ((isMax && init.getValue().isInfinity() && init.getValue().isNegative()) ||
+                            (isSum && init.getValue().isPosZero()));
+  Dims window(op.getWindowDimensions()), strides = orOnes(op.getWindowStrides(), 4),
+                                         padding = paddingOf(op.getPadding(), 4);
+  Dims spatial, others;
+  for (int64_t d = 0; d < 4; ++d) {
+    bool isTrivial = window[d] == 1 && strides[d] == 1 && padding[2 * d] == 0 && padding[2 * d + 1] == 0;
+    (isTrivial ? others : spatial).push_back(d);
+  }
+  if (!isNeutral || spatial.size() != 2)
+    return;
+  Dims order = {others[0], spatial[0], spatial[1], others[1]};
+  auto pair = [&](ArrayRef<int64_t> all) { return Dims{all[spatial[0]], all[spatial[1]]}; };
+  OpBuilder builder(op);
+  Value image = transposed(builder, op.getLoc(), op.getInputs()[0], order);
+  Value pool = builder.create<PoolOp>(
+      op.getLoc(), permuted(op.getResult(0), order), image, isMax ? "maximum" : "add", pair(window),
+      pair(strides),
+      Dims{padding[2 * spatial[0]], padding[2 * spatial[0] + 1], padding[2 * spatial[1]],
+           padding[2 * spatial[1] + 1]});
+  op.getResult(0).replaceAllUsesWith(restored(builder, op.getLoc(), pool, inverse(order)));
+  op.erase();
+}
+
+class FormConvolutions : public impl::FormConvolutionsBase<FormConvolutions> {
+public:
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      for (Operation *op : operationsOf(function.getBody().front())) {
+        if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
+          form(convolution);
+        else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
+          form(window);
+      }
+      eraseUnused(function.getBody().front());
+    }
+  }
+};
+
+} // namespace
+} // namespace cupel::tir

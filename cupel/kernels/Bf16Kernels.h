@@ -1,0 +1,51 @@
+// Copies of matrices in bf16 into the order that products read: pairs of neighbours of the depth
+// where the processor multiplies them, f32 elsewhere. Included by the files compiled for one
+// instruction set.
+
+#pragma once
+
+#include "cupel/kernels/Simd.h"
+
+namespace cupel::kernels {
+namespace {
+
+inline float widen(uint16_t value) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(value) << 16);
+}
+
+/// The pair of elements k and k + 1 of a column or row; behind the last one there is zero.
+inline float pairOf(const uint16_t *from, int64_t stride, int64_t k, int64_t depth) {
+  uint32_t low = from[k * stride], high = k + 1 < depth ? from[(k + 1) * stride] : 0;
+  return __builtin_bit_cast(float, low | high << 16);
+}
+
+void packPairs(const uint16_t *b, int64_t rowStride, int64_t columnStride, int64_t depth,
+               int64_t columns, int64_t width, float *panel) {
+  for (int64_t k = 0; k < depth; k += 2, panel += width)
+    for (int64_t j = 0; j < width; ++j)
+      panel[j] = j < columns ? pairOf(b + j * columnStride, rowStride, k, depth) : 0.0f;
+}
+
+void packWidened(const uint16_t *b, int64_t rowStride, int64_t columnStride, int64_t depth,
+                 int64_t columns, int64_t width, float *panel) {
+  for (int64_t k = 0; k < depth; ++k, panel += width)
+    for (int64_t j = 0; j < width; ++j)
+      panel[j] = j < columns ? widen(b[k * rowStride + j * columnStride]) : 0.0f;
+}
+
+void copyPairs(const uint16_t *from, int64_t rowStride, int64_t columnStride, int64_t rows,
+               int64_t columns, float *to, int64_t toStride) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; c += 2)
+      to[r * toStride + c / 2] = pairOf(from + r * rowStride, columnStride, c, columns);
+}
+
+void copyWidened(const uint16_t *from, int64_t rowStride, int64_t columnStride, int64_t rows,
+                 int64_t columns, float *to, int64_t toStride) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      to[r * toStride + c] = widen(from[r * rowStride + c * columnStride]);
+}
+
+} // namespace
+} // namespace cupel::kernels

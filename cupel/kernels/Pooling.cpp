@@ -1,0 +1,81 @@
+#include "cupel/kernels/Pooling.h"
+
+#include "cupel/kernels/ConvolutionAccess.h"
+#include "cupel/kernels/Scratch.h"
+
+#include <algorithm>
+
+namespace cupel::kernels {
+namespace {
+
+/// Where windows lie is where kernels of convolutions lie.
+ConvolutionShape geometryOf(const PoolingShape &shape) {
+  ConvolutionShape same;
+  same.batch = shape.batch;
+  same.inputChannels = same.outputChannels = shape.channels;
+  same.input = shape.input;
+  same.kernel = shape.window;
+  same.strides = shape.strides;
+  same.paddingLow = shape.paddingLow;
+  same.paddingHigh = shape.paddingHigh;
+  same.kernelDilation = shape.windowDilation;
+  return same;
+}
+
+/// The part of a window that lies inside along one dimension: taps [begin, end).
+struct Inside {
+  int64_t first; // Where tap 0 lies.
+  int64_t begin, end;
+};
+
+Inside findInside(const PoolingShape &shape, int d, int64_t position) {
+  int64_t first = position * shape.strides[d] - shape.paddingLow[d], step = shape.windowDilation[d];
+  int64_t begin = first >= 0 ? 0 : (-first + step - 1) / step, left = shape.input[d] - first;
+  int64_t end = left <= 0 ? 0 : (left + step - 1) / step;
+  begin = std::min(begin, shape.window[d]);
+  return {first, begin, std::clamp(end, begin, shape.window[d])};
+}
+
+} // namespace
+
+Spatial PoolingShape::output() const { return geometryOf(*this).output(); }
+
+int64_t PoolingShape::rows() const { return geometryOf(*this).rows(); }
+
+void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input,
+                    float *c, int64_t ldc, const Epilogue &epilogue, const Pool &pool) {
+  int64_t rows = shape.rows(), channels = shape.channels;
+  if (rows == 0 || channels == 0)
+    return;
+  const KernelTable &kernels = currentKernels();
+  auto fold = kernels.foldRows[static_cast<int>(kind)];
+  Spatial output = shape.output();
+  int64_t taps = shape.window[0] * shape.window[1] * shape.window[2];
+  int64_t width = output[2], lines = rows / width;
+  double nanoseconds = static_cast<double>(width * channels) * static_cast<double>(taps) / 8 + 100;
+  pool.parallelFor(lines, nanoseconds, [&](int64_t line) {
+    ScratchFrame frame;
+    auto **inputs = frame.take<const float *>(taps);
+    Pixel pixel = pixelOf(output, line * width);
+    Inside z = findInside(shape, 0, pixel.at[0]), y = findInside(shape, 1, pixel.at[1]);
+    for (int64_t column = 0; column < width; ++column) {
+      Inside x = findInside(shape, 2, column);
+      int64_t count = 0;
+      for (int64_t kz = z.begin; kz < z.end; ++kz)
+        for (int64_t ky = y.begin; ky < y.end; ++ky) {
+          int64_t fromZ = z.first + kz * shape.windowDilation[0];
+          int64_t fromY = y.first + ky * shape.windowDilation[1];
+          int64_t place = ((pixel.image * shape.input[0] + fromZ) * shape.input[1] + fromY) *
+                              shape.input[2] + x.first;
+          for (int64_t kx = x.begin; kx < x.end; ++kx)
+            inputs[count++] = input + (place + kx * shape.windowDilation[2]) * channels;
+        }
+      fold({inputs, count, channels, initial, c + (line * width + column) * ldc, epilogue.bias});
+    }
+    if (epilogue.function)
+      epilogue.function(epilogue.operands, c + line * width * ldc, ldc, line * width, width, 0,
+                        channels);
+  });
+}
+
+} // namespace cupel::kernels

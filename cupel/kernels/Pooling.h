@@ -1,0 +1,31 @@
+// Windows over tensors whose channels lie innermost (NDHWC): the greatest, the least or the sum of
+// what a window covers; an average is a sum with an epilogue. Used by the runtime of device programs.
+// NaN stays NaN and -0 is less than +0, as StableHLO's maximum and minimum have it. Results do not
+// depend on the number of threads, nothing is allocated for a call beyond the scratch of threads.
+
+#pragma once
+
+#include "cupel/kernels/Convolution.h"
+
+namespace cupel::kernels {
+
+enum class PoolingKind { Max, Min, Sum };
+
+struct PoolingShape {
+  int64_t batch = 1, channels = 1;
+  Spatial input = {1, 1, 1};
+  Spatial window = {1, 1, 1};
+  Spatial strides = {1, 1, 1};
+  Spatial paddingLow = {}, paddingHigh = {}; // May be negative.
+  Spatial windowDilation = {1, 1, 1};
+
+  Spatial output() const;
+  int64_t rows() const;
+};
+
+/// The initial value is also that of padding. A sum begins with zero: others are the caller's.
+/// `input` is dense, the result has `ldc` elements between pixels.
+void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input,
+                    float *c, int64_t ldc, const Epilogue &epilogue, const Pool &pool);
+
+} // namespace cupel::kernels

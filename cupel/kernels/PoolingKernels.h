@@ -1,0 +1,54 @@
+// Folding some rows of channels into one. Included by the files compiled for one instruction set.
+
+#pragma once
+
+#include "cupel/kernels/KernelTable.h"
+#include "cupel/kernels/Simd.h"
+
+namespace cupel::kernels {
+namespace {
+
+using Bits = int32_t __attribute__((ext_vector_type(kWidth)));
+
+inline Bits bitsOf(Vector value) { return __builtin_bit_cast(Bits, value); }
+inline Vector choose(Bits mask, Vector yes, Vector no) {
+  return __builtin_bit_cast(Vector, (mask & bitsOf(yes)) | (~mask & bitsOf(no)));
+}
+
+/// Zeros that differ in their sign are equal: both bits make the positive one, either the negative.
+template <WindowFold fold> inline Vector combine(Vector a, Vector b) {
+  if constexpr (fold == WindowFold::Sum) {
+    return a + b;
+  } else {
+    constexpr bool kIsMax = fold == WindowFold::Max;
+    Bits both = kIsMax ? bitsOf(a) & bitsOf(b) : bitsOf(a) | bitsOf(b);
+    Vector chosen = choose(kIsMax ? a > b : a < b, a, b);
+    chosen = choose(a == b, __builtin_bit_cast(Vector, both), chosen);
+    return choose(a != a, a, chosen);
+  }
+}
+
+template <WindowFold fold> void foldRows(const WindowRows &rows) {
+  auto compute = [&](int64_t channel, int64_t count) {
+    auto get = [&](const float *from) {
+      return count == kWidth ? load(from + channel) : loadPart(from + channel, count);
+    };
+    Vector value = splat(rows.initial);
+    for (int64_t i = 0; i < rows.count; ++i)
+      value = combine<fold>(value, get(rows.input[i]));
+    if (rows.bias)
+      value += get(rows.bias);
+    if (count == kWidth)
+      store(rows.c + channel, value);
+    else
+      storePart(rows.c + channel, value, count);
+  };
+  int64_t channel = 0;
+  for (; channel + kWidth <= rows.channels; channel += kWidth)
+    compute(channel, kWidth);
+  if (channel < rows.channels)
+    compute(channel, rows.channels - channel);
+}
+
+} // namespace
+} // namespace cupel::kernels

@@ -1,0 +1,160 @@
+#include "cupel/kernels/Pooling.h"
+
+#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/TestBuffers.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace cupel::kernels {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+float initialOf(PoolingKind kind) {
+  return kind == PoolingKind::Max ? -kInfinity : kind == PoolingKind::Min ? kInfinity : 0;
+}
+
+double fold(PoolingKind kind, double a, double b) {
+  if (kind == PoolingKind::Sum || std::isnan(a) || std::isnan(b))
+    return a + b;
+  if (a == b)
+    return (kind == PoolingKind::Max) == std::signbit(a) ? b : a;
+  return (kind == PoolingKind::Max) == (a > b) ? a : b;
+}
+
+double expectedAt(const PoolingShape &shape, PoolingKind kind, float initial, const float *input,
+                  int64_t row, int64_t channel) {
+  Spatial output = shape.output(), at;
+  for (int d = 2; d >= 0; --d) {
+    at[d] = row % output[d];
+    row /= output[d];
+  }
+  double value = initial;
+  for (int64_t tap = 0; tap < product(shape.window); ++tap) {
+    Spatial k = {tap / (shape.window[1] * shape.window[2]),
+                 tap / shape.window[2] % shape.window[1], tap % shape.window[2]};
+    int64_t place = row;
+    bool isInside = true;
+    for (int d = 0; d < 3; ++d) {
+      int64_t p = at[d] * shape.strides[d] + k[d] * shape.windowDilation[d] - shape.paddingLow[d];
+      isInside = isInside && p >= 0 && p < shape.input[d];
+      place = place * shape.input[d] + p;
+    }
+    value = fold(kind, value, isInside ? input[place * shape.channels + channel] : initial);
+  }
+  return value;
+}
+
+class PoolingTest : public testing::TestWithParam<Isa> {
+protected:
+  void SetUp() override {
+    if (GetParam() > bestIsa())
+      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
+    scope.emplace(GetParam());
+  }
+  std::optional<IsaScope> scope;
+};
+
+INSTANTIATE_TEST_SUITE_P(, PoolingTest, testing::ValuesIn(kAllIsas),
+                         [](const auto &info) { return std::string(isaName(info.param)); });
+
+void check(const PoolingShape &shape, PoolingKind kind, int threads) {
+  GuardedFloats input(shape.batch * product(shape.input) * shape.channels);
+  int64_t ldc = shape.channels + 1, rows = shape.rows();
+  GuardedFloats c(rows ? (rows - 1) * ldc + shape.channels : 0);
+  input.fill(1);
+  float initial = initialOf(kind);
+  computeWindows(shape, kind, initial, input.data(), c.data(), ldc, {}, Pool(threads));
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t channel = 0; channel < shape.channels; ++channel) {
+      double expected = expectedAt(shape, kind, initial, input.data(), row, channel);
+      if (std::isinf(expected))
+        ASSERT_EQ(c[row * ldc + channel], expected);
+      else
+        ASSERT_NEAR(c[row * ldc + channel], expected, 1e-5) << row << ", " << channel;
+    }
+}
+
+TEST_P(PoolingTest, Windows) {
+  for (PoolingKind kind : {PoolingKind::Max, PoolingKind::Min, PoolingKind::Sum})
+    for (int64_t channels : {0, 1, 3, 16, 37})
+      for (int64_t window : {1, 2, 3, 7})
+        for (int64_t stride : {1, 2})
+          for (int64_t padding : {-1, 0, 1, 3}) {
+            PoolingShape shape;
+            shape.batch = 2;
+            shape.channels = channels;
+            shape.input = {1, 7, 9};
+            shape.window = {1, window, window};
+            shape.strides = {1, stride, 2};
+            shape.paddingLow = {0, padding, 1};
+            shape.paddingHigh = {0, 0, padding};
+            check(shape, kind, stride);
+          }
+}
+
+TEST_P(PoolingTest, DilatedAndInThreeDimensions) {
+  PoolingShape shape;
+  shape.channels = 20;
+  shape.input = {5, 6, 7};
+  shape.window = {2, 3, 2};
+  shape.windowDilation = {2, 1, 3};
+  shape.paddingLow = {1, 1, 2};
+  for (PoolingKind kind : {PoolingKind::Max, PoolingKind::Min, PoolingKind::Sum})
+    check(shape, kind, 3);
+  shape.input = {5, 0, 7};
+  check(shape, PoolingKind::Max, 1);
+}
+
+TEST_P(PoolingTest, NotANumberAndSignedZeros) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  PoolingShape shape;
+  shape.channels = 17;
+  shape.input = {1, 1, 2};
+  shape.window = {1, 1, 2};
+  for (auto [a, b] : {std::pair{kNan, 1.0f}, {1.0f, kNan}, {0.0f, -0.0f}, {-0.0f, 0.0f},
+                      {-0.0f, -0.0f}, {-kInfinity, kNan}, {-3.0f, -2.0f}}) {
+    std::vector<float> input(34, a), c(17);
+    std::fill(input.begin() + 17, input.end(), b);
+    for (PoolingKind kind : {PoolingKind::Max, PoolingKind::Min}) {
+      computeWindows(shape, kind, initialOf(kind), input.data(), c.data(), 17, {}, Pool(1));
+      double expected = fold(kind, a, b);
+      for (float value : c) {
+        EXPECT_EQ(std::isnan(value), std::isnan(expected)) << a << ", " << b;
+        EXPECT_EQ(std::signbit(value), std::signbit(static_cast<float>(expected))) << a << ", " << b;
+        if (!std::isnan(expected))
+          EXPECT_EQ(value, expected);
+      }
+    }
+  }
+}
+
+void halve(void *const *, float *c, int64_t ldc, int64_t, int64_t rows, int64_t, int64_t columns) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      c[i * ldc + j] /= 2;
+}
+
+TEST_P(PoolingTest, AnAverageIsASumWithAnEpilogue) {
+  PoolingShape shape;
+  shape.channels = 18;
+  shape.input = {1, 4, 6};
+  shape.window = shape.strides = {1, 1, 2};
+  GuardedFloats input(4 * 6 * 18), c(4 * 3 * 18), bias(18);
+  input.fill(1), bias.fill(2);
+  computeWindows(shape, PoolingKind::Sum, 0, input.data(), c.data(), 18,
+                 {bias.data(), halve, nullptr}, Pool(2));
+  for (int64_t i = 0; i < 4 * 3; ++i)
+    for (int64_t j = 0; j < 18; ++j)
+      EXPECT_NEAR(c[i * 18 + j],
+                  (input[2 * i * 18 + j] + input[(2 * i + 1) * 18 + j] + bias[j]) / 2, 1e-6);
+}
+
+} // namespace
+} // namespace cupel::kernels

@@ -1,0 +1,21 @@
+// Tensor IR as StableHLO, which evaluates to what it should.
+// RUN: cupel opt %s --expand-tensor-ir | FileCheck %s
+
+// CHECK-NOT: tir.
+// CHECK: "stablehlo.gather"
+// CHECK: stablehlo.select
+// CHECK: stablehlo.negate %{{.*}} : tensor<8xf32>
+// CHECK: stablehlo.dot_general
+// CHECK-NOT: tir.
+func.func @main(%a: tensor<5xf32>, %x: tensor<4x6xf32>, %w: tensor<6x3xf32>) -> (tensor<8xf32>, tensor<4x3xf32>) {
+  %0 = tir.map(%a) over [8] reading [#tir.view<-2, [1], valid [2, 7], 5.000000e-01 : f32>] : (tensor<5xf32>) -> tensor<8xf32> {
+  ^bb0(%e: tensor<f32>):
+    %n = stablehlo.negate %e : tensor<f32>
+    tir.yield %n : tensor<f32>
+  }
+  %3 = tir.product(%x, %w) batch [] rows 4 columns 3 depth 6 reading [#tir.view<0, [6, 1]>, #tir.view<0, [3, 1]>] : (tensor<4x6xf32>, tensor<6x3xf32>) -> tensor<4x3xf32> {
+  ^bb0(%e: tensor<f32>):
+    tir.yield %e : tensor<f32>
+  }
+  return %0, %3 : tensor<8xf32>, tensor<4x3xf32>
+}

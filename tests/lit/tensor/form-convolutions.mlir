@@ -1,0 +1,18 @@
+// Images are brought to channels inmost, kernels are read as they lie.
+// RUN: cupel opt %s --form-convolutions | FileCheck %s
+
+// CHECK: %[[I:.*]] = stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<1x2x6x6xf32>) -> tensor<1x6x6x2xf32>
+// CHECK: %[[C:.*]] = tir.convolution(%[[I]], %arg1) window [3, 3] strides [2, 2] padding [1, 1, 1, 1] dilations [1, 1] groups 1 reading [#tir.view<0, [3, 1, 9, 18]>]
+// CHECK: stablehlo.transpose %[[C]], dims = [0, 3, 1, 2] {tir.layout}
+// CHECK: tir.pool "maximum"
+// CHECK: stablehlo.transpose {{.*}} {tir.layout}
+func.func @main(%x: tensor<1x2x6x6xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<1x4x2x2xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x2x6x6xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32>
+  %1 = "stablehlo.reduce_window"(%0, %low) <{window_dimensions = array<i64: 1, 1, 2, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<1x4x3x3xf32>, tensor<f32>) -> tensor<1x4x2x2xf32>
+  return %1 : tensor<1x4x2x2xf32>
+}

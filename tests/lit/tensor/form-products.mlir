@@ -1,0 +1,31 @@
+// dot_general becomes a product that reads its sides as they lie.
+// RUN: cupel opt %s --form-products --split-input-file | FileCheck %s
+
+// CHECK: tir.product(%arg0, %arg1) batch [] rows 8 columns 8 depth 6 reading [#tir.view<0, [6, 1]>, #tir.view<0, [1, 6]>]
+// CHECK-NOT: stablehlo.transpose
+func.func @main(%x: tensor<2x4x6xf32>, %w: tensor<8x6xf32>) -> tensor<8x8xf32> {
+  %wt = stablehlo.transpose %w, dims = [1, 0] : (tensor<8x6xf32>) -> tensor<6x8xf32>
+  %xf = stablehlo.reshape %x : (tensor<2x4x6xf32>) -> tensor<8x6xf32>
+  %0 = stablehlo.dot_general %xf, %wt, contracting_dims = [1] x [0] : (tensor<8x6xf32>, tensor<6x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+// Heads of an attention are batches, wherever they lie.
+// CHECK: tir.product(%arg0, %arg1) batch [3] rows 5 columns 5 depth 4 reading [#tir.view<0, [4, 12, 1]>, #tir.view<0, [4, 1, 12]>]
+func.func @main(%q: tensor<5x3x4xf32>, %k: tensor<5x3x4xf32>) -> tensor<3x5x5xf32> {
+  %0 = stablehlo.transpose %q, dims = [1, 0, 2] : (tensor<5x3x4xf32>) -> tensor<3x5x4xf32>
+  %1 = stablehlo.transpose %k, dims = [1, 2, 0] : (tensor<5x3x4xf32>) -> tensor<3x4x5xf32>
+  %2 = stablehlo.dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<3x5x4xf32>, tensor<3x4x5xf32>) -> tensor<3x5x5xf32>
+  return %2 : tensor<3x5x5xf32>
+}
+
+// -----
+
+// Other elements than f32 are left alone.
+// CHECK: stablehlo.dot_general
+func.func @main(%x: tensor<4x6xi32>, %w: tensor<6x8xi32>) -> tensor<4x8xi32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xi32>, tensor<6x8xi32>) -> tensor<4x8xi32>
+  return %0 : tensor<4x8xi32>
+}

@@ -1,0 +1,33 @@
+// Bias, activation and residual are done while the product is at hand; what is needed before them is not.
+// RUN: cupel opt %s --form-products --fuse-epilogues --split-input-file | FileCheck %s
+
+// CHECK: tir.product(%arg0, %arg1) with(%arg2, %arg3)
+// CHECK-SAME: #tir.view<0, [0, 1]>, #tir.view<0, [8, 1]>
+// CHECK: stablehlo.add
+// CHECK: stablehlo.maximum
+// CHECK: stablehlo.add
+// CHECK: tir.yield
+func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>, %b: tensor<8xf32>, %r: tensor<2x2x8xf32>) -> tensor<2x2x8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<2x2x8xf32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %1 = stablehlo.reshape %0 : (tensor<4x8xf32>) -> tensor<2x2x8xf32>
+  %2 = stablehlo.broadcast_in_dim %b, dims = [2] : (tensor<8xf32>) -> tensor<2x2x8xf32>
+  %3 = stablehlo.add %1, %2 : tensor<2x2x8xf32>
+  %4 = stablehlo.maximum %3, %zero : tensor<2x2x8xf32>
+  %5 = stablehlo.add %4, %r : tensor<2x2x8xf32>
+  return %5 : tensor<2x2x8xf32>
+}
+
+// -----
+
+// Both are needed: the product ends with the first.
+// CHECK: %[[P:.*]] = tir.product
+// CHECK: stablehlo.add %{{.*}} : tensor<f32>
+// CHECK: tir.yield
+// CHECK: stablehlo.tanh %[[P]] : tensor<4x8xf32>
+func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>, %r: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %1 = stablehlo.add %0, %r : tensor<4x8xf32>
+  %2 = stablehlo.tanh %1 : tensor<4x8xf32>
+  return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+}
