@@ -40,7 +40,8 @@ MODELS = [(path, variant) for path, variant in listed() if path.endswith("pytorc
 
 def run(path: str, folder: Path, **more: object) -> dict:
     stages: list[str] = []
-    answer = model.run({"loader": str(ZOO / path / "loader.py"), "folder": str(folder), **more}, stages.append)
+    # cupel-device, which judges here, has no reference to measure noise with: a bound is named.
+    answer = model.run({"loader": str(ZOO / path / "loader.py"), "folder": str(folder), "tolerance": {"pcc": 0.99}, **more}, stages.append)
     assert stages == list(dict.fromkeys(stages)), "a stage was announced twice"
     return answer
 
