@@ -68,11 +68,11 @@ def section(mode: str, tests: list[Test]) -> list[str]:
     return lines
 
 
-def page(tests: list[Test], torch: set[str], zoo: str) -> str:
+def page(tests: list[Test], torch: set[str], zoo: str, note: str) -> str:
     lines = ["# Outcomes of loaders", "",
              f"What becomes of loaders of {zoo}, in their default variants, on our own device, against torch {', '.join(sorted(torch))} on the CPU in the same dtype. Made by",
              "`scripts/loader_outcomes.py` from reports of `cupel run --zoo ZOO --device cupel --json REPORT`: run them again instead of changing this page.",
-             "Failures come first, then what is nearest to its limit.", ""]
+             "Failures come first, then what is nearest to its limit.", "", *([note, ""] if note else [])]
     for mode in ("inference", "training"):
         chosen = [test for test in tests if test["run_mode"] == mode]
         if chosen:
@@ -84,13 +84,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT")
     parser.add_argument("--zoo", required=True, help="how the page calls the zoo")
+    parser.add_argument("--note", default="", help="a paragraph on how the runs differ, or what was left out")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     tests, torch = read(options.reports)
     if not tests:
         print("the reports hold no test", file=sys.stderr)
         return 1
-    options.out.write_text(page(tests, torch, options.zoo))
+    options.out.write_text(page(tests, torch, options.zoo, options.note))
     return 0
 
 
