@@ -170,6 +170,12 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
       .placeholder("DIR|none");
   line.flag("--force-run", forceRun, "Run tests the configuration says to skip");
   line.flag("--runxfail", runXfail, "Report known failures as if they were not known");
+  line.option("--dtype", dtype,
+              "What loaders of PyTorch are asked for: bfloat16 (the default), float16, float32, "
+              "float64, or none (the loader decides)")
+      .placeholder("NAME");
+  line.flag("--no-dropout", noDropout,
+            "Train models without dropout; otherwise the device gets the masks that torch drew");
   line.flag("--no-model-requirements", noModelRequirements,
             "Models use the base environment as it is, whatever their requirements.txt asks for");
   line.option("--weights", weights,
@@ -204,6 +210,12 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
     return exit;
   if (auto parsed = frontends::parseShapes(shapes); !parsed)
     return reportError("run", parsed.message(), kExitUsage);
+  static constexpr std::string_view kDtypes[] = {"", "bfloat16", "float16", "float32", "float64", "none"};
+  if (std::ranges::find(kDtypes, dtype) == std::end(kDtypes))
+    return reportError("run",
+                       "--dtype " + dtype +
+                           ": there are bfloat16, float16, float32, float64 and none",
+                       kExitUsage);
   Result<testbench::matrix::CollectOptions> selected = selection.options();
   if (!selected)
     return reportError("run", selected.message(), kExitUsage);
@@ -318,6 +330,8 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .weights = weights,
                          .layers = layers,
                          .results = std::move(*folder),
+                         .modelDtype = dtype,
+                         .noDropout = noDropout,
                          .unjudgedFails = strict,
                          .junit = junit,
                          .json = json,

@@ -41,6 +41,8 @@ struct RunOptions {
   std::string keepFailed; ///< Where failed tests are saved; empty: below the results; `none`.
   bool listModels = false, listCases = false;
   bool noModelRequirements = false, verboseRequirements = false;
+  std::string dtype; ///< Of PyTorch's models.
+  bool noDropout = false;
   std::string weights = "pretrained"; ///< Of models: or `random`.
   uint32_t layers = 0;                ///< Of models with random weights, at most; 0: all.
 

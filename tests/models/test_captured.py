@@ -10,6 +10,7 @@ from torch import nn
 
 from cupel.torch.captured import Graph, NotCaptured, capture
 from cupel.torch.structure import Flat, results_of
+from cupel.worker.loaders import LoaderError
 from cupel.worker.model_files import lower
 from cupel.worker.model_golden import golden_inference, golden_training
 
@@ -97,8 +98,8 @@ def test_a_model_that_changes_its_mind_when_captured_is_found_out() -> None:
             y = x * (5 if torch.compiler.is_compiling() else 1)
             return y + float(x.sum())
 
-    with pytest.raises(NotCaptured, match="another result than the model"):
-        captured(TwoFaced(), torch.ones(4))
+    result = captured(TwoFaced(), torch.ones(4))
+    assert result.method == "trace" and "its graphs give another result than the model" in result.refusal
 
 
 def test_a_model_that_nothing_captures_says_why() -> None:
@@ -106,7 +107,7 @@ def test_a_model_that_nothing_captures_says_why() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return torch.tensor([float(value) for value in x.tolist()])
 
-    with pytest.raises(NotCaptured, match="torch.export: .*torch.compile: .*no graph in it that computes"):
+    with pytest.raises(NotCaptured, match="torch.export: .*torch.compile: .*no graph in it that computes.*traced: "):
         captured(Foreign(), torch.ones(4))
 
 
@@ -150,6 +151,17 @@ def test_tied_weights_have_one_gradient() -> None:
         torch.testing.assert_close(actual, expected)
 
 
+def test_a_result_without_a_handler_is_the_loaders_matter() -> None:
+    class Unaware:
+        @staticmethod
+        def unpack_forward_output(output: torch.Tensor) -> torch.Tensor:
+            raise ValueError("No handler for class Tensor exists")
+
+    with pytest.raises(LoaderError, match="unpack_forward_output fails on a Tensor: ValueError: No handler") as raised:
+        golden_training(Unaware, nn.Linear(2, 2), (torch.ones(1, 2),), {}, 0)
+    assert raised.value.kind == "no_output"
+
+
 def test_frozen_models_cannot_be_trained() -> None:
     model = nn.Linear(2, 2).requires_grad_(False)
     with pytest.raises(RuntimeError, match="does not require grad"):
@@ -184,3 +196,16 @@ def test_a_cache_comes_out_as_keys_and_values() -> None:
     assert [torch.equal(actual, expected) for actual, expected in zip(run(graph), graph.expected, strict=True)] == [True] * 3
     flat = Flat(Cached(), (torch.ones(1, 3), past), {}, lambda output: [tensor for _, tensor in results_of(output)])
     assert len(flat.inputs) == 3
+
+
+def test_graphs_that_hold_too_much_give_way_to_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Branching(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = torch.tanh(x * 2)
+            return y + 1 if float(y.sum()) > 0 else y.flip(0)
+
+    monkeypatch.setattr("cupel.torch.captured.MAX_BYTES", 8)
+    result = captured(Branching(), torch.tensor([1.0, 2.0]))
+    assert result.method == "trace" and "pass between its graphs" in result.refusal
+    monkeypatch.setattr("cupel.torch.captured.MAX_SECONDS", -1)
+    assert "s to find" in captured(Branching(), torch.tensor([1.0, 2.0])).refusal

@@ -13,6 +13,7 @@ from cupel._files import command_path
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CNN, SPLIT, LSTM = "cnn/pytorch-small-single_device-inference", "cnn/pytorch-small-data_parallel-inference", "lstm/token_classification/pytorch-single_device-training"
+DROPS = LSTM
 LLAMA, TWO = "llama/causal_lm/pytorch-decode-single_device-inference", "two_graphs/pytorch-single_device-inference"
 DTYPE, CRASH, WRONG, UNKNOWN = (f"faults/{name}/pytorch-single_device-inference" for name in ("dtype_bug", "crash", "wrong_golden", "unsupported_op"))
 
@@ -68,3 +69,25 @@ def test_a_failure_is_kept_and_fails_again_without_python(ran: dict[str, dict], 
     assert code == 1 and len(again) == 1, printed
     (test,) = again.values()
     assert test["outcome"] == "failed" and test["message"] == ran[WRONG]["message"], (test, ran[WRONG])
+
+
+def test_options_of_the_run_and_of_the_configuration_reach_loader_and_device(tmp_path: pathlib.Path) -> None:
+    config = tmp_path / "config/torch"
+    config.mkdir(parents=True)
+    entry = "    status: EXPECTED_PASSING\n"
+    (config / "test_config_inference_single_device.yaml").write_text(
+        f"test_config:\n  {CNN}:\n{entry}    optimization_level: 1\n  {DTYPE}:\n{entry}    batch_size: 3\n")
+    chosen = [f"models::{name}" for name in (CNN, DTYPE, DROPS)]
+    _, printed, records = run(tmp_path, "--zoo", ROOT / "zoo/models", "--config", tmp_path / "config", *chosen, "--dtype", "float32", "--no-dropout")
+    assert records[DTYPE]["outcome"] == "passed" and records[DTYPE]["notes"]["dtype"] == "float32", printed
+    refused = records[CNN]
+    assert refused["outcome"] == "failed" and refused["last_stage"] == "compile" and "optimization_level" in refused["message"], refused
+    assert refused["reasons"][0]["name"] != "UNCLASSIFIED", refused
+    trained = records[DROPS]
+    assert trained["outcome"] == "passed" and trained["notes"]["dropout"] == "1 rates set to 0", trained
+    assert trained["comparisons"][0]["sentence"].startswith("[") and trained["comparisons"][-1]["sentence"].startswith("[output] "), trained
+
+
+def test_a_dtype_that_does_not_exist_is_refused(tmp_path: pathlib.Path) -> None:
+    done = subprocess.run([command_path("cupel"), "run", ROOT / "zoo/models", "--dtype", "float12", "--results", tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "there are bfloat16, float16, float32, float64 and none" in done.stderr, done.stderr

@@ -25,7 +25,7 @@ FAULTS = {
     "garbage_inputs": ("failed", "bad_inputs", "inputs", "neither a tensor, a mapping nor a sequence"),
 }
 # None with parameters whose gradient is zero but for rounding (biases of keys in attention): correlation says nothing of those.
-TRAINED = ["cnn", "resnet", "llama/causal_lm", "lstm/token_classification"]
+TRAINED = {"cnn": "export", "resnet": "export", "llama/causal_lm": "export", "lstm/token_classification": "export", "two_graphs": "compile", "records": "trace"}
 
 
 def listed() -> list[tuple[str, str]]:
@@ -40,7 +40,8 @@ MODELS = [(path, variant) for path, variant in listed() if path.endswith("pytorc
 
 def run(path: str, folder: Path, **more: object) -> dict:
     stages: list[str] = []
-    answer = model.run({"loader": str(ZOO / path / "loader.py"), "folder": str(folder), **more}, stages.append)
+    # cupel-device, which judges here, has no reference to measure noise with: a bound is named.
+    answer = model.run({"loader": str(ZOO / path / "loader.py"), "folder": str(folder), "tolerance": {"pcc": 0.99}, **more}, stages.append)
     assert stages == list(dict.fromkeys(stages)), "a stage was announced twice"
     return answer
 
@@ -83,7 +84,15 @@ def test_graphs_are_counted(answers: dict) -> None:
     broken = answers["two_graphs/pytorch", ""]["capture"]
     assert (broken["method"], broken["graphs"], len(broken["workloads"])) == ("compile", 2, 2)
     assert broken["export_refusal"] and broken["graph_breaks"]
-    assert all(answer["capture"]["method"] == "export" for (path, _), answer in answers.items() if path != "two_graphs/pytorch")
+    others = {path: answer["capture"]["method"] for (path, _), answer in answers.items() if path != "two_graphs/pytorch"}
+    assert {path for path, method in others.items() if method != "export"} == {"records/pytorch"}
+    traced = answers["records/pytorch", ""]["capture"]
+    assert (traced["method"], traced["graphs"]) == ("trace", 1) and "torch.compile" in traced["export_refusal"]
+
+
+def test_a_call_that_torch_gets_wrong_is_made_otherwise_and_told(answers: dict) -> None:
+    assert answers["deformable/pytorch", ""]["model"]["golden_calls"] == {"grid_sampler_2d on a dense copy": 1}
+    assert all("golden_calls" not in answer["model"] for (path, _), answer in answers.items() if path != "deformable/pytorch")
 
 
 def test_a_workload_says_where_it_came_from(answers: dict) -> None:
@@ -125,14 +134,18 @@ def test_crashes_and_hangs_stay_in_their_process(name: str, limit: int, tmp_path
     assert not (tmp_path / "w").exists()
 
 
-@pytest.mark.parametrize("path", TRAINED)
-def test_training_gives_every_gradient(path: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("path", "method"), TRAINED.items())
+def test_training_gives_every_gradient(path: str, method: str, tmp_path: Path) -> None:
     answer = run(f"{path}/pytorch", tmp_path / "w", run_mode="training", dtype="float32")
     assert "capture" in answer, answer["message"]
-    row = answer["capture"]["workloads"][0]
-    assert row["results"] == 1 + answer["model"]["gradients"] > 4
-    verdict, report = verdicts([row["folder"]])[row["folder"]]
-    assert verdict == "passed", report
+    capture = answer["capture"]
+    assert capture["method"] == method
+    rows = capture["workloads"]
+    assert sum(row["results"] for row in rows) >= 1 + answer["model"]["gradients"] > 4
+    if method != "compile":
+        assert rows[0]["results"] == 1 + answer["model"]["gradients"] and rows[0]["result_names"][-1] == "output", "backward first"
+    for folder, (verdict, report) in verdicts([row["folder"] for row in rows]).items():
+        assert verdict == "passed", f"{folder}: {report}"
 
 
 def test_what_is_not_there_yet_says_so(tmp_path: Path) -> None:

@@ -293,10 +293,10 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     std::string folder = running.scratchFolder + "/captured/" + std::to_string(captured++);
     auto chosen = std::ranges::find(running.devices, device, &runner::DeviceSpec::name);
     runner::Prepared prepared = environments.prepare(item);
-    prepared.handover =
-        fmt::format("{{\"folder\":\"{}\",\"chips\":{},\"weights\":\"{}\",\"layers\":{}}}", folder,
-                    chosen == running.devices.end() ? 0 : chosen->chips, options.weights,
-                    options.layers);
+    prepared.handover = fmt::format(
+        R"({{"folder":"{}","chips":{},"weights":"{}","layers":{},"dtype":"{}","dropout":{}}})", folder,
+        chosen == running.devices.end() ? 0 : chosen->chips, options.weights, options.layers,
+        options.modelDtype, !options.noDropout);
     return prepared;
   };
   running.scratchFolder = scratchFolder(info.id);

@@ -30,6 +30,8 @@ struct SessionOptions {
   std::string weights = "pretrained"; ///< Of models: or `random`.
   uint32_t layers = 0;                ///< Of models with random weights, at most; 0: all.
   std::string results;     ///< Folder of the results store.
+  std::string modelDtype;     ///< In which PyTorch's loaders are asked for models; empty: bfloat16.
+  bool noDropout = false;     ///< Models train without what they would drop.
   bool unjudgedFails = false; ///< One unjudged test makes the run fail, as a failed one does.
   std::string junit, json, markdown; ///< Reports to write; empty: none.
   std::vector<std::string> reasons;  ///< Files of failure reasons besides those that ship.

@@ -1,4 +1,5 @@
-"""A model as programs of ATen calls: one graph by torch.export where that works, torch.compile's graphs where it does not.
+"""A model as programs of ATen calls: one graph by torch.export where that works, torch.compile's graphs where it does not, and where that gives none
+either, the calls that torch makes (traced.py).
 
 Each graph comes with the tensors it runs on and what torch makes of them, and so is a workload of its own. What is random in a
 graph (dropout in training, noise) becomes an input that holds what torch drew, so that a device computes with the same numbers.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,14 +18,17 @@ import torch
 from torch._functorch.aot_autograd import make_boxed_func
 
 from cupel.torch.program import Program, make_program
+from cupel.torch.sound_kernels import with_sound_kernels
 from cupel.torch.structure import Flat
 
-# Graphs a model may fall into before it counts as not captured.
+# Graphs a model may fall into, seconds of processor time it may take to find them, and bytes that may pass between them, before another way is tried.
 MAX_GRAPHS = 64
+MAX_SECONDS = 60
+MAX_BYTES = 2 << 30
 
 
 # Reading a number, views and copies: with nothing else in it a graph computes nothing.
-_NO_COMPUTATION = ("item", "_local_scalar_dense", "is_nonzero", "detach", "alias", "clone", "empty", "lift_fresh", "lift_fresh_copy", "view", "reshape", "_unsafe_view", "select",
+_NO_COMPUTATION = ("item", "_local_scalar_dense", "is_nonzero", "detach", "alias", "clone", "empty", "lift_fresh", "lift_fresh_copy", "resolve_conj", "resolve_neg", "contiguous", "view", "reshape", "_unsafe_view", "select",
                    "slice", "unbind", "as_strided", "to", "_to_copy", "copy_", "t", "squeeze", "unsqueeze", "expand", "permute", "getitem")
 
 
@@ -42,15 +47,17 @@ class Graph:
     computes: bool = True
     """Otherwise it only moves what came in, and would pass on any device."""
     calls: int = 1
+    gives_more: bool = False
+    """Behind the results come new values of inputs that it writes to, of which nothing is expected."""
 
 
 @dataclass
 class Capture:
     graphs: list[Graph]
     method: str
-    """`export` or `compile`."""
+    """`export`, `compile` or `trace`."""
     refusal: str = ""
-    """Why torch.export did not do, where it did not."""
+    """Why the ways before it did not do, where they did not."""
     breaks: list[str] = field(default_factory=list)
     """Why torch.compile began new graphs, each reason once."""
     outside: dict[str, int] = field(default_factory=dict)
@@ -60,6 +67,11 @@ class Capture:
 def one_line(error: BaseException, limit: int = 600) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:limit]}" if text else type(error).__name__
+
+
+def told(error: BaseException) -> str:
+    """A refusal of ours in its own words, anything else with its class."""
+    return str(error) if isinstance(error, NotCaptured) else one_line(error)
 
 
 # --- graphs ------------------------------------------------------------------------------------------------------------------------------
@@ -74,6 +86,11 @@ def _is_random(node: torch.fx.Node) -> bool:
     # Outside training, or with nothing to drop, these only copy.
     is_off = any(given.get(name) is False for name in ("train", "training")) or any(given.get(name) == 0 for name in ("p", "dropout_p", "dropout"))
     return not is_off
+
+
+def does_nothing(operator: str) -> bool:
+    """Whether a call of this operator computes nothing: it reads, views or copies."""
+    return operator in _NO_COMPUTATION or operator.removesuffix("_") in _NO_COMPUTATION
 
 
 def _is_computation(node: torch.fx.Node) -> bool:
@@ -245,13 +262,18 @@ class _Recorder:
 
     def __init__(self, weights: Sequence[torch.Tensor]) -> None:
         self.graphs: list[Graph | None] = []
+        self._bytes = 0
+        self._deadline = time.process_time() + MAX_SECONDS
         self._weights = {weight.data_ptr() for weight in weights}  # These stay as they are, and are not copied.
 
     def __call__(self, module: torch.fx.GraphModule, examples: Sequence[Any]) -> Callable[..., Any]:
         if len(self.graphs) >= MAX_GRAPHS:
             raise NotCaptured(f"it falls into more than {MAX_GRAPHS} graphs")
+        if time.process_time() > self._deadline:
+            raise NotCaptured(f"its graphs take more than {MAX_SECONDS} s to find")
         index = len(self.graphs)
         self.graphs.append(None)
+        sound = with_sound_kernels(module)
 
         def call(*given: Any) -> Any:
             with torch.autograd.profiler.record_function(_GRAPH):
@@ -260,13 +282,14 @@ class _Recorder:
         def run(*given: Any) -> Any:
             if (known := self.graphs[index]) is not None:
                 known.calls += 1
-                return module(*given)
+                return sound(*given)
             if any(not isinstance(value, torch.Tensor) for value in given):
                 raise NotCaptured("a graph takes numbers that change from call to call")
             inputs = [value.detach() if value.data_ptr() in self._weights else value.detach().clone() for value in given]
             state = torch.get_rng_state()
-            results = module(*given)
+            results = sound(*given)
             expected = [result.detach().clone() for result in results if isinstance(result, torch.Tensor)]
+            self._count(inputs, expected)
             names = [node.name for node in module.graph.nodes if node.op == "placeholder"]
             own = torch.fx.Graph()
             own.output(own.graph_copy(module.graph, {}))
@@ -281,6 +304,12 @@ class _Recorder:
             return results
 
         return make_boxed_func(call)
+
+    def _count(self, inputs: list[torch.Tensor], expected: list[torch.Tensor]) -> None:
+        """All graphs stay with their tensors until they are saved."""
+        self._bytes += sum(tensor.nbytes for tensor in inputs + expected if tensor.data_ptr() not in self._weights)
+        if self._bytes > MAX_BYTES:
+            raise NotCaptured(f"more than {MAX_BYTES >> 30} GiB pass between its graphs")
 
 
 @contextlib.contextmanager
@@ -339,7 +368,12 @@ def compiled_graphs(flat: Flat, call: Callable[[Callable[..., Any]], Any], seed:
     with _static_dynamo():
         counters["graph_break"].clear()
         torch.manual_seed(seed)
-        compiled = torch.compile(flat, backend=backend, dynamic=False)
+        # The model itself: what takes its arguments and results apart is ours, and no part of it.
+        model = torch.compile(flat.model, backend=backend, dynamic=False)
+
+        def compiled(*values: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return flat.through(model, values)
+
         results = call(compiled)
         calls = [graph.calls for graph in recorder.graphs if graph is not None]
         # Once more, now that nothing is compiled: what runs outside the graphs is told apart from compiling them.
@@ -365,12 +399,18 @@ def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
     try:
         with torch.no_grad():
             made = compiled_graphs(flat, lambda model: list(model(*[tensor.clone() for _, tensor in flat.inputs])), seed)
+        if not (differing := first_difference(made.results, expected)):
+            return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
+        refusal = f"torch.export: {refusal}; torch.compile: its graphs give another result than the model: {differing}"
     except Exception as error:
-        raise NotCaptured(f"torch.export: {refusal}; torch.compile: {one_line(error)}") from error
-    differing = first_difference(made.results, expected)
-    if differing:
-        raise NotCaptured(f"torch.export: {refusal}; the graphs of torch.compile give another result than the model: {differing}")
-    return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
+        refusal = f"torch.export: {refusal}; torch.compile: {told(error)}"
+    from cupel.torch.traced import traced
+
+    given = [(name, tensor.clone()) for name, tensor in flat.inputs]
+    try:
+        return traced(flat, lambda: list(flat(*(tensor for _, tensor in given))), given, expected, seed, refusal)
+    except Exception as error:
+        raise NotCaptured(f"{refusal}; traced: {told(error)}") from error
 
 
 def first_difference(results: list[torch.Tensor], expected: list[torch.Tensor]) -> str:

@@ -1,11 +1,13 @@
 """Forward and backward of a model: the gradient of each parameter for a gradient of the output, and that output.
 
-One graph by torch.export where that works; torch.compile's graphs, forward and backward ones, where it does not.
+One graph by torch.export where that works; torch.compile's graphs, forward and backward ones, where it does not; else the calls that torch makes.
 What is random in training (dropout) is an input that holds what torch drew, as everywhere (captured.py).
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -21,11 +23,12 @@ from cupel.torch.captured import (
     keep_results,
     lift_random,
     merge_equal_inputs,
-    one_line,
     refuse_symbols,
+    told,
 )
 from cupel.torch.program import make_program
 from cupel.torch.structure import Flat
+from cupel.torch.traced import traced
 
 
 _PREFIX = "model.model."  # From the step to the flat model, and from there to the model.
@@ -68,12 +71,45 @@ def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expec
     try:
         return Capture([_joint(flat, gradient, names, expected, seed)], "export")
     except Exception as error:
-        refusal = one_line(error) if not isinstance(error, NotCaptured) else str(error)
+        refusal = f"torch.export of forward and backward: {told(error)}"
+    step = _Stepping(flat, gradient, names)
     try:
-        return _compiled(flat, gradient, names, expected, seed, refusal)
+        return _compiled(step, expected, seed, refusal)
     except Exception as error:
-        what = one_line(error) if not isinstance(error, NotCaptured) else str(error)
-        raise NotCaptured(f"torch.export of forward and backward: {refusal}; torch.compile: {what}") from error
+        refusal += f"; torch.compile: {told(error)}"
+    given = [(name, tensor.clone()) for name, tensor in flat.inputs]
+    try:
+        with step.restored(), torch.enable_grad():
+            return traced(flat, lambda: step(flat, [tensor for _, tensor in given]), [*given, ("output gradient", gradient)], expected, seed, refusal, True)
+    except Exception as error:
+        raise NotCaptured(f"{refusal}; traced: {told(error)}") from error
+
+
+class _Stepping:
+    """One step forward and backward through some form of the model: the gradients by `names`, and the output."""
+
+    def __init__(self, flat: Flat, gradient: torch.Tensor, names: list[str]):
+        self.flat, self._gradient, self._names = flat, gradient, names
+        self._parameters = dict(flat.model.named_parameters())
+
+    def __call__(self, model: Callable[..., Any], values: Sequence[torch.Tensor] | None = None) -> list[torch.Tensor]:
+        self.flat.zero_grad(set_to_none=True)
+        (output,) = model(*(values if values is not None else [tensor.clone() for _, tensor in self.flat.inputs]))
+        output.backward(gradient=self._gradient)
+        found = {name: one.grad for name, one in self._parameters.items() if one.grad is not None}
+        _none_grads(set(found), set(self._names))
+        return [*(found[name] for name in self._names), output.detach()]
+
+    @contextlib.contextmanager
+    def restored(self) -> Iterator[None]:
+        """Running statistics move; the next run starts as this one did."""
+        buffers = {name: buffer.detach().clone() for name, buffer in self.flat.named_buffers()}
+        try:
+            yield
+        finally:
+            self.flat.zero_grad(set_to_none=True)
+            for name, buffer in self.flat.named_buffers():
+                buffer.data.copy_(buffers[name])
 
 
 def _none_grads(found: set[str], wanted: set[str]) -> None:
@@ -92,25 +128,9 @@ def _distance(found: list[torch.Tensor], expected: list[torch.Tensor]) -> float:
     return (sum(float((one - other).square().sum()) for one, other in pairs) / length) ** 0.5 if length else 0.0
 
 
-def _compiled(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, refusal: str) -> Capture:
-    parameters = dict(flat.model.named_parameters())
-    buffers = {name: buffer.detach().clone() for name, buffer in flat.named_buffers()}
-
-    def step(model: Any) -> list[torch.Tensor]:
-        flat.zero_grad(set_to_none=True)
-        (output,) = model(*[tensor.clone() for _, tensor in flat.inputs])
-        output.backward(gradient=gradient)
-        found = {name: one.grad for name, one in parameters.items() if one.grad is not None}
-        _none_grads(set(found), set(names))
-        return [*(found[name] for name in names), output.detach()]
-
-    try:
-        with torch.enable_grad():
-            made = compiled_graphs(flat, step, seed)
-    finally:
-        flat.zero_grad(set_to_none=True)
-        for name, buffer in flat.named_buffers():
-            buffer.data.copy_(buffers[name])
+def _compiled(step: _Stepping, expected: list[torch.Tensor], seed: int, refusal: str) -> Capture:
+    with step.restored(), torch.enable_grad():
+        made = compiled_graphs(step.flat, step, seed)
     if differing := first_difference(made.results[-1:], expected[-1:]):
         raise NotCaptured(f"its graphs give another result than the model: {differing}")
     distance = _distance(made.results[:-1], expected[:-1])

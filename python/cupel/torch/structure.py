@@ -11,7 +11,7 @@ import copy
 import dataclasses
 import enum
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -163,6 +163,10 @@ class Flat(torch.nn.Module):
         return list(unique.values())
 
     def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return self.through(self.model, values)
+
+    def through(self, model: Callable[..., Any], values: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """The same through another form of the model, such as a compiled one."""
         by_identity = {id(tensor): value for (_, tensor), value in zip(self.inputs, values, strict=True)}
         args, kwargs = replaced(self._given, lambda tensor: by_identity[id(tensor)])
-        return tuple(self._results(self.model(*args, **kwargs)))
+        return tuple(self._results(model(*args, **kwargs)))

@@ -47,6 +47,10 @@ class Request:
     dtype: str = "bfloat16"
     """As upstream always asks for; `none`: the loader decides."""
     batch_size: int | None = None
+    dropout: bool = True
+    """Otherwise nothing is dropped in training."""
+    compile_options: dict[str, Any] = field(default_factory=dict)
+    """For the device's compiler, by name; one that it does not know is its to refuse."""
     seed: int = 0
     test: str = ""
     """The test's full name, for the record."""
@@ -163,6 +167,24 @@ def restored() -> Iterator[None]:
         torch.use_deterministic_algorithms(deterministic)
 
 
+def drop_nothing(model: Any) -> int:
+    """Sets every rate of dropout that a module holds to 0, those of attention and of whole layers too; how many there were."""
+    count = 0
+    for module in model.modules():
+        is_dropout = "dropout" in type(module).__name__.lower()
+        for name, value in list(vars(module).items()):
+            if isinstance(value, float) and value > 0 and ("dropout" in name or name in ("drop_prob", "layerdrop") or (is_dropout and name == "p")):
+                setattr(module, name, 0.0)
+                count += 1
+    return count
+
+
+def compile_options_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a test's configuration asks of the device's compiler."""
+    given = {"optimization_level": body.get("optimization_level"), "experimental_weight_dtype": "bfp_bf8" if body.get("enable_weight_bfp8_conversion") else None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 class ModelTest:
     """One test from its request to its workload folders."""
 
@@ -229,6 +251,8 @@ class ModelTest:
             if not isinstance(model, torch.nn.Module):
                 raise StepFailed("not_a_module", f"load_model gives a {type(model).__module__}.{type(model).__name__}, which is no torch.nn.Module")
             model.train() if is_training else model.eval()
+            if not request.dropout:
+                self.facts["dropout"] = f"{drop_nothing(model)} rates set to 0"
             parameters = list(model.parameters())
             self.facts["parameters"] = sum(one.numel() for one in parameters)
             self.facts["parameter_bytes"] = sum(one.nbytes for one in parameters)
@@ -284,7 +308,7 @@ class ModelTest:
             if value:
                 told[name] = value
         for index, graph in enumerate(captured.graphs):
-            told["workloads"].append(self._save(index, len(captured.graphs), graph, golden.result_names if captured.method == "export" else []))
+            told["workloads"].append(self._save(index, len(captured.graphs), graph, golden.result_names if captured.method != "compile" else []))
         return told
 
     def _save(self, index: int, count: int, graph: Any, result_names: list[str]) -> dict[str, Any]:
@@ -298,7 +322,7 @@ class ModelTest:
         with self.steps.step("save", "internal", "the workload cannot be written"):
             origin = {"test": request.test, "file": str(self.loader_file), "part": index, "frontend": "torch", "variant": self.facts["variant"],
                       "parallelism": request.parallelism, "run_mode": request.run_mode, "expectation": f"torch on the CPU, {request.dtype}", "seed": request.seed, "result_names": result_names}
-            save(folder, name, graph, module, request.tolerance, origin)
+            save(folder, name, graph, module, request.tolerance, origin, request.compile_options)
         row = {"folder": str(folder), "inputs": len(graph.inputs), "results": len(graph.expected)}
         if result_names:
             row["result_names"] = result_names
@@ -346,12 +370,13 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     request = Request(loader=os.path.join(body.get("folder", ""), body["file"]), folder=folder, variant=body.get("variant", ""),
                       run_mode=body.get("run_mode", "inference"), parallelism=body.get("parallelism", "single_device"), seed=body.get("seed", 0),
                       test=f"{body.get('suite', 'models')}::{body['id']}", framework=framework, chips=body["handover"].get("chips", 0),
-                      weights=body["handover"].get("weights", "pretrained"), layers=body["handover"].get("layers", 0))
+                      dtype=body["handover"].get("dtype") or "bfloat16", dropout=body["handover"].get("dropout", True), batch_size=body.get("batch_size"),
+                      compile_options=compile_options_of(body), weights=body["handover"].get("weights", "pretrained"), layers=body["handover"].get("layers", 0))
     answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
-             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "step": answer.get("step"),
-             "golden": facts.get("without golden"), "weights": facts.get("weights")}
+             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
+             "step": answer.get("step"), "golden": facts.get("without golden"), "weights": facts.get("weights")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],

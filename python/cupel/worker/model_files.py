@@ -21,7 +21,8 @@ def lower(graph: Graph) -> Module:
     return Module.from_torch(graph.program.text, {"inputs": [list(tensor.shape) for tensor in graph.inputs]})
 
 
-def save(folder: Path, name: str, graph: Graph, module: Module, tolerance: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+def save(folder: Path, name: str, graph: Graph, module: Module, tolerance: Mapping[str, Any], provenance: Mapping[str, Any],
+         compile_options: Mapping[str, Any] | None = None) -> None:
     """Writes beside the folder's place and moves it there when it is whole."""
     temporary = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -30,7 +31,8 @@ def save(folder: Path, name: str, graph: Graph, module: Module, tolerance: Mappi
         (temporary / "program.mlirbc").write_bytes(module.portable())
         write_positions(temporary / "inputs.safetensors", graph.inputs)
         write_positions(temporary / "expected.safetensors", graph.expected)
-        options = {"format": 1, "name": name} | ({"tolerance": dict(tolerance)} if tolerance else {})
+        options = {"format": 1, "name": name} | ({"tolerance": dict(tolerance)} if tolerance else {}) | ({"expects_first": True} if graph.gives_more else {})
+        options |= {"compile_options": dict(compile_options)} if compile_options else {}
         (temporary / "options.json").write_text(json.dumps(options, indent=1) + "\n")
         origin = {"format": 1} | {key: value for key, value in provenance.items() if value not in ("", None, [])}
         origin["versions"] = {"cupel": __version__, "torch": torch.__version__}

@@ -8,9 +8,11 @@ from typing import Any
 
 import torch
 
-from cupel.torch.captured import Capture
+from cupel.torch.captured import Capture, one_line
 from cupel.torch.captured_training import capture_training
+from cupel.torch.sound_kernels import sound_kernels
 from cupel.torch.structure import Flat, describe, replaced, results_of
+from cupel.worker.loaders import LoaderError
 
 
 @dataclass
@@ -34,8 +36,13 @@ def _is_finite(tensors: list[torch.Tensor]) -> bool:
     return all(bool(torch.isfinite(tensor).all()) for tensor in tensors if tensor.is_floating_point())
 
 
+def _told(calls: list[str]) -> dict[str, Any]:
+    """Which of torch's calls were made otherwise, and how often."""
+    return {"golden_calls": {call: calls.count(call) for call in dict.fromkeys(calls)}} if calls else {}
+
+
 def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
-    with torch.no_grad():
+    with torch.no_grad(), sound_kernels() as replaced:
         own_args, own_kwargs = _cloned((args, kwargs))
         torch.manual_seed(seed)
         output = model(*own_args, **own_kwargs)
@@ -43,7 +50,18 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
     expected = [tensor.detach().clone() for _, tensor in found]
     flat = Flat(model, args, kwargs, lambda result: [tensor for _, tensor in results_of(result)])
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
-    return Golden(flat, expected, [path or "output" for path, _ in found], facts)
+    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced))
+
+
+def _unpacked(loader: Any, result: Any) -> torch.Tensor:
+    """The tensor of a result that training goes back from, by the loader's word."""
+    try:
+        output = loader.unpack_forward_output(result)
+    except Exception as error:
+        raise LoaderError("no_output", f"unpack_forward_output fails on a {type(result).__name__}: {one_line(error)}") from error
+    if not isinstance(output, torch.Tensor):
+        raise LoaderError("no_output", f"unpack_forward_output gives a {type(output).__name__}, which is no tensor")
+    return output
 
 
 def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
@@ -51,9 +69,9 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}  # Running statistics move; both sides start alike.
     own_args, own_kwargs = _cloned((args, kwargs))
-    with torch.enable_grad():
+    with torch.enable_grad(), sound_kernels() as replaced:
         torch.manual_seed(seed)
-        output = loader.unpack_forward_output(model(*own_args, **own_kwargs))
+        output = _unpacked(loader, model(*own_args, **own_kwargs))
         gradient = torch.randn(output.shape, dtype=output.dtype)
         output.backward(gradient=gradient)
     found = {name: parameter.grad for name, parameter in parameters.items()}
@@ -65,5 +83,5 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     expected = [*gradients.values(), output.detach().clone()]  # Backward first, as upstream tells it.
     flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
     facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
-    return Golden(flat, expected, [*gradients, "output"], facts,
+    return Golden(flat, expected, [*gradients, "output"], facts | _told(replaced),
                   lambda: capture_training(flat, gradient, list(gradients), expected, seed))

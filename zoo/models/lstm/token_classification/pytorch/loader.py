@@ -1,4 +1,4 @@
-"""A bidirectional LSTM over embedded tokens; its state comes out as well."""
+"""A bidirectional LSTM over embedded tokens, some of which training drops; its state comes out as well."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ....config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask,
 class Tagger(nn.Module):
     def __init__(self, vocabulary: int = 101, width: int = 16, labels: int = 5):
         super().__init__()
-        self.words = nn.Embedding(vocabulary, width)
+        self.words, self.dropout = nn.Embedding(vocabulary, width), nn.Dropout(0.2)
         self.lstm = nn.LSTM(width, width, num_layers=2, bidirectional=True, batch_first=True)
         self.head = nn.Linear(2 * width, labels)
 
     def forward(self, input_ids: torch.Tensor) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
-        x, state = self.lstm(self.words(input_ids))
+        x, state = self.lstm(self.dropout(self.words(input_ids)))
         return self.head(x), state
 
 

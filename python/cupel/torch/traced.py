@@ -1,0 +1,167 @@
+"""A model as one program of the calls that torch makes while it runs on these very inputs: the last way to a graph, which every model has that runs at all.
+
+Numbers that Python takes out of tensors, and what it decides by them, are fixed. Calls that no static program can say (a result whose size depends on
+values, draws, operators of other libraries) are torch's: their results are inputs of the program, and counted, since no device computes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from cupel.torch import program as programs
+from cupel.torch.captured import Capture, Graph, NotCaptured, does_nothing, first_difference
+from cupel.torch.structure import Flat
+from cupel.worker.capture import CannotCapture, Program
+from cupel.worker.inputs import tensors_in
+
+_aten = torch.ops.aten
+_DYNAMIC = (torch.Tag.dynamic_output_shape, torch.Tag.nondeterministic_seeded)
+
+
+def _returns_tensors(func: Any) -> bool:
+    return bool(func._schema.returns) and all("Tensor" in str(result.type) for result in func._schema.returns)
+
+
+def _is_view(func: Any) -> bool:
+    return any(result.alias_info is not None and not result.alias_info.is_write for result in func._schema.returns)
+
+
+def _place(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return tensor.untyped_storage().data_ptr(), tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.dtype
+
+
+class _Trace(Program):
+    """With `keeps`, whatever was computed stays, and a tensor is known again by where it lies: autograd hands out other objects for the same tensor."""
+
+    def __init__(self, keeps: bool):
+        super().__init__()
+        self.outside: dict[str, int] = {}
+        self._computed: set[str] = set()
+        self._keeps = keeps
+        self._places: dict[tuple[Any, ...], str] = {}
+        self._alive: dict[int, weakref.ref[torch.Tensor]] = {}
+
+    # --- values --------------------------------------------------------------------------------------------------------------------------
+
+    def _bind(self, tensor: torch.Tensor, name: str) -> None:
+        super()._bind(tensor, name)
+        if self._keeps:
+            self._places[_place(tensor)] = name
+            return
+        self._kept.clear()
+        key = id(tensor)
+        self._alive[key] = weakref.ref(tensor, lambda _: (self._names.pop(key, None), self._alive.pop(key, None)))
+
+    def _known(self, tensor: torch.Tensor) -> str | None:
+        name = self._names.get(id(tensor))
+        return self._places.get(_place(tensor)) if name is None and self._keeps and tensor.layout == torch.strided else name
+
+    def name_of(self, tensor: torch.Tensor) -> str:
+        return self._known(tensor) or super().name_of(tensor)
+
+    def is_computed(self, tensor: torch.Tensor) -> bool:
+        """Whether some call of the program made it out of other tensors, rather than passing on what came in."""
+        return self._known(tensor) in self._computed
+
+    def _take(self, result: Any) -> None:
+        """What torch alone computed comes in, as it is now."""
+        for tensor in tensors_in(result):
+            self._input(tensor)
+            self._copies.append(tensor.detach().clone())
+
+    # --- calls ---------------------------------------------------------------------------------------------------------------------------
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = func._schema.name.removeprefix("aten::")
+        if func is _aten.native_dropout.default and args[2]:
+            return self._dropout(args[0], args[1])
+        if func is _aten.index.Tensor and any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1]):
+            return self._masked_index(args[0], args[1])
+        is_static = not any(tag in func.tags for tag in _DYNAMIC) or func is _aten.index.Tensor or self._draws_nothing(func, args, kwargs)
+        if not _returns_tensors(func) and func._schema.returns:
+            if not does_nothing(name):
+                self.outside[name] = self.outside.get(name, 0) + 1
+            return func(*args, **kwargs)  # A number for Python.
+        if is_static and func.namespace in ("aten", "prims"):
+            with contextlib.suppress(CannotCapture):
+                given = {self._known(tensor) for tensor in tensors_in(list(args)) + tensors_in(kwargs)}
+                result = super().__torch_dispatch__(func, types, args, kwargs)
+                if given and (not (does_nothing(name) or _is_view(func)) or given & self._computed):
+                    self._computed |= {self._names[id(tensor)] for tensor in tensors_in(result)}
+                return result
+        result = func(*args, **kwargs)
+        self.outside[name] = self.outside.get(name, 0) + 1
+        self._take(result)
+        return result
+
+    @staticmethod
+    def _draws_nothing(func: Any, args: Any, kwargs: Any) -> bool:
+        given = dict(zip((argument.name for argument in func._schema.arguments), args)) | kwargs
+        defaults = {argument.name: argument.default_value for argument in func._schema.arguments if argument.has_default_value()}
+        given = defaults | given
+        return any(given.get(name) is False for name in ("train", "training")) or any(given.get(name) == 0 for name in ("p", "dropout_p", "dropout"))
+
+    def _call(self, func: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.__torch_dispatch__(func, (), args, kwargs)
+
+    def _dropout(self, x: torch.Tensor, probability: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """Only the mask is drawn: the values still come from the program."""
+        _, mask = _aten.native_dropout.default(x, probability, True)
+        self._take(mask)
+        kept = self._call(_aten._to_copy.default, mask, dtype=x.dtype)
+        scale = 0.0 if probability == 1 else 1 / (1 - probability)
+        return self._call(_aten.mul.Tensor, self._call(_aten.mul.Tensor, x, kept), torch.tensor(scale)), mask
+
+    def _masked_index(self, x: torch.Tensor, indices: Any) -> torch.Tensor:
+        """Where the mask holds is torch's word, and what stands there the program's."""
+        whole: list[Any] = []
+        for index in indices:
+            is_mask = index is not None and index.dtype in (torch.bool, torch.uint8)
+            places = _aten.nonzero.default(index).unbind(1) if is_mask else [index]
+            if is_mask:
+                self._take([place.clone() for place in places])
+            whole += self._last(len(places)) if is_mask else places
+        self.outside["nonzero"] = self.outside.get("nonzero", 0) + 1
+        return self._call(_aten.index.Tensor, x, whole)
+
+    def _last(self, count: int) -> list[torch.Tensor]:
+        return self.inputs[len(self.inputs) - count:]
+
+
+@contextlib.contextmanager
+def _tracing(trace: _Trace, keeps: bool) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        if not keeps:
+            stack.enter_context(torch.inference_mode())
+        stack.enter_context(trace)
+        yield
+
+
+def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple[str, torch.Tensor]], expected: list[torch.Tensor], seed: int, refusal: str,
+           is_training: bool = False) -> Capture:
+    """The program of what `call` makes torch do with the model; `given` are the tensors it calls it with, by name."""
+    trace = _Trace(is_training)
+    weights = {**dict(flat.model.named_parameters()), **dict(flat.model.named_buffers())}
+    known = [*given, *weights.items()]
+    for _, tensor in known:
+        trace.declare(tensor)
+    before = [tensor.detach().clone() for _, tensor in given]
+    torch.manual_seed(seed)
+    with _tracing(trace, is_training):
+        results = call()
+    if differing := first_difference(results, expected):
+        raise NotCaptured(f"the model gives another result when it runs again: {differing}")
+    if not any(trace.is_computed(result) for result in results):
+        raise NotCaptured("none of its results is computed by calls that a program can hold" + (f"; torch runs {', '.join(trace.outside)}" if trace.outside else ""))
+    names = [name for name, _ in known] + [f"constant_{i}" for i in range(len(trace.constants()))]
+    inputs = before + [tensor.detach() for tensor in weights.values()] + trace.constants()
+    text = json.dumps(trace.model(results), allow_nan=False).encode()
+    graph = Graph(programs.Program(text, [], []), inputs, names, expected, gives_more=bool(trace.mutated))
+    return Capture([graph], "trace", refusal, [], trace.outside)

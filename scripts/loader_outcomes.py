@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Writes the page about what becomes of the loaders of a zoo, from the JSON reports of runs over it.
+
+usage: scripts/loader_outcomes.py REPORT.json... --zoo NAME --out docs/reference/loader-outcomes.md
+
+Of a test that several reports hold the last one counts that got it to an end. The page has counts by outcome and reason, how models were
+captured, and each test with its smallest correlation; nothing of the loaders themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+Test = dict[str, Any]
+NO_END = ("interrupted", "not run")
+
+
+def read(reports: Iterable[Path]) -> tuple[list[Test], set[str]]:
+    """The tests by id, and the versions of torch they ran with."""
+    found: dict[str, Test] = {}
+    for report in reports:
+        for test in json.loads(report.read_text())["tests"]:
+            if test["id"] not in found or test["outcome"] not in NO_END:
+                found[test["id"]] = test
+    tests = [found[name] for name in sorted(found)]
+    return tests, {notes["torch"] for test in tests if "torch" in (notes := test.get("notes", {}))}
+
+
+def reason_of(test: Test) -> str:
+    return test["reasons"][0]["name"] if test.get("reasons") else ""
+
+
+def smallest_pcc(test: Test) -> float | None:
+    found = [one["pcc"] for one in test.get("comparisons", []) if isinstance(one.get("pcc"), (int, float))]
+    return min(found, default=None)
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({100 * part / whole:.0f} %)" if whole else "0"
+
+
+def table(head: list[str], rows: Iterable[Iterable[object]]) -> list[str]:
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
+
+
+def section(mode: str, tests: list[Test]) -> list[str]:
+    captured = [test for test in tests if test.get("notes", {}).get("captured by")]
+    judged = [test for test in tests if test.get("comparisons")]
+    passed = [test for test in tests if test["outcome"] == "passed"]
+    lines = [f"## {mode.capitalize()}", "",
+             f"Captured and lowered: {share(len(captured), len(tests))}. Judged, result by result: {share(len(judged), len(tests))}. "
+             f"Passed: {share(len(passed), len(tests))}.", ""]
+    outcomes = Counter((test["outcome"], reason_of(test)) for test in tests)
+    lines += table(["outcome", "reason", "tests"], ((outcome, f"`{reason}`" if reason else "", count) for (outcome, reason), count in outcomes.most_common()))
+    ways = Counter(test["notes"]["captured by"] for test in captured)
+    if ways:
+        lines += table(["captured by", "tests"], ways.most_common())
+    lines += table(["test", "outcome", "captured by", "graphs", "results", "smallest pcc"],
+                   ((f"`{test['id']}`", test["outcome"] + (f", `{reason_of(test)}`" if reason_of(test) else ""), test.get("notes", {}).get("captured by", ""),
+                     test.get("notes", {}).get("graphs", ""), len(test.get("comparisons", [])) or "", "" if (pcc := smallest_pcc(test)) is None else f"{pcc:.6f}")
+                    for test in sorted(tests, key=lambda test: (test["outcome"] == "passed", smallest_pcc(test) if smallest_pcc(test) is not None else 2, test["id"]))))
+    return lines
+
+
+def page(tests: list[Test], torch: set[str], zoo: str, note: str) -> str:
+    lines = ["# Outcomes of loaders", "",
+             f"What becomes of loaders of {zoo}, in their default variants, on our own device, against torch {', '.join(sorted(torch))} on the CPU in the same dtype. Made by",
+             "`scripts/loader_outcomes.py` from reports of `cupel run --zoo ZOO --device cupel --json REPORT`: run them again instead of changing this page.",
+             "Failures come first, then what is nearest to its limit.", "", *([note, ""] if note else [])]
+    for mode in ("inference", "training"):
+        chosen = [test for test in tests if test["run_mode"] == mode]
+        if chosen:
+            lines += section(mode, chosen)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT")
+    parser.add_argument("--zoo", required=True, help="how the page calls the zoo")
+    parser.add_argument("--note", default="", help="a paragraph on how the runs differ, or what was left out")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    tests, torch = read(options.reports)
+    if not tests:
+        print("the reports hold no test", file=sys.stderr)
+        return 1
+    options.out.write_text(page(tests, torch, options.zoo, options.note))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""Programs of the calls that torch makes: what becomes of draws, of sizes that depend on data, and of operators of others."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from cupel.torch.captured import Capture, NotCaptured
+from cupel.torch.structure import Flat
+from cupel.torch.traced import traced
+from cupel.worker.model_files import lower
+from cupel.worker.model_golden import golden_inference, golden_training
+
+
+class Loader:
+    @staticmethod
+    def unpack_forward_output(output: torch.Tensor) -> torch.Tensor:
+        return output
+
+
+def trace(model: nn.Module, *args: torch.Tensor, seed: int = 0) -> Capture:
+    golden = golden_inference(None, model, args, {}, seed)
+    given = [(name, tensor.clone()) for name, tensor in golden.flat.inputs]
+    return traced(golden.flat, lambda: list(golden.flat(*(tensor for _, tensor in given))), given, golden.expected, seed, "")
+
+
+def run(capture: Capture) -> list[torch.Tensor]:
+    from cupel.torch.arrays import from_array, to_array
+    from cupel.torch.backend import open_device
+    from cupel.torch.options import parse
+
+    (graph,) = capture.graphs
+    device = open_device(parse({}))
+    executable = device.compile(lower(graph).portable(device.stablehlo_version))
+    results = [from_array(result) for result in executable.run([to_array(tensor) for tensor in graph.inputs])]
+    assert len(results) == len(graph.expected) or graph.gives_more
+    for actual, expected in zip(results, graph.expected, strict=False):
+        torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+    return results
+
+
+class Picks(nn.Module):
+    """Rows that a mask chooses, in a loop with a break."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for _ in range(5):
+            x = torch.tanh(self.layer(x))
+            if float(x.abs().max()) < 0.5:
+                break
+        return torch.exp(x[x[:, 0] > 0])
+
+
+def test_a_mask_is_torchs_word_and_the_rest_the_programs() -> None:
+    torch.manual_seed(3)
+    result = trace(Picks(), torch.randn(6, 4))
+    assert result.method == "trace" and result.outside == {"nonzero": 1}
+    run(result)
+
+
+def test_arguments_are_as_they_were_before_the_call() -> None:
+    class Writes(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x[0].mul_(3)
+            return x + 1
+
+    given = torch.ones(2, 3)
+    result = trace(Writes(), given)
+    assert torch.equal(result.graphs[0].inputs[0], torch.ones(2, 3))
+    run(result)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_only_masks_of_dropout_are_drawn(training: bool) -> None:
+    torch.manual_seed(5)
+    model, x = nn.Sequential(nn.Linear(6, 6), nn.Dropout(0.5), nn.Linear(6, 2)).train(training), torch.randn(4, 6)
+    result = trace(model, x, seed=9)
+    assert bool(result.outside) == training
+    run(result)
+
+
+def test_gradients_come_from_the_calls_of_backward() -> None:
+    class Branching(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rows, self.norm, self.out = nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.Linear(12, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = self.norm(self.rows(x))
+            x = x[:, [2, 0, 1]] if float(x.detach().sum()) > -1e9 else x
+            return self.out(nn.functional.dropout(torch.relu(x), 0.3, True).flatten(1))
+
+    torch.manual_seed(7)
+    model = Branching().train()
+    moved = model.norm.running_mean.clone()
+    golden = golden_training(Loader, model, (torch.randn(3, 2, 4, 4),), {}, seed=1)
+    flat: Flat = golden.flat
+    from cupel.torch.captured_training import _Stepping
+
+    given = [(name, tensor.clone()) for name, tensor in flat.inputs]
+    torch.manual_seed(1)
+    flat(*(tensor for _, tensor in given))
+    model.norm.running_mean.copy_(moved)
+    gradient = torch.randn(golden.expected[-1].shape)  # As golden_training drew it: after what forward draws.
+    step = _Stepping(flat, gradient, golden.result_names[:-1])
+    with step.restored(), torch.enable_grad():
+        result = traced(flat, lambda: step(flat, [tensor for _, tensor in given]), [*given, ("output gradient", gradient)], golden.expected, 1, "", True)
+    assert torch.equal(model.norm.running_mean, moved)
+    run(result)
+
+
+def test_what_a_program_cannot_hold_is_no_pass() -> None:
+    class Counts(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.nonzero(x)
+
+    with pytest.raises(NotCaptured, match="a program can hold"):
+        trace(Counts(), torch.tensor([0.0, 1.0]))
