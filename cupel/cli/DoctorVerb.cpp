@@ -2,6 +2,7 @@
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/Verbs.h"
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/runtime/DeviceName.h"
 #include "cupel/support/CommandWords.h"
 #include "cupel/support/Error.h"
@@ -211,9 +212,9 @@ void printTable(const std::vector<Finding> &findings, bool healthy) {
 /// What a plugin is and can do. `cupel` loads no plugin: cupel-device does, in a process that may
 /// be lost.
 int examineDevice(const std::string &device, const Arguments &options, const std::string &launcher,
-                  double timeout, bool asJson) {
+                  double timeout, const std::string &precision, bool asJson) {
   fs::path folder = executableFolder();
-  const runtime::DeviceName named = runtime::DeviceName::parse(device);
+  const runtime::DeviceName named = runtime::DeviceName::parse(runtime::withoutPrecision(device));
   bool isOurs = named.plugin == "cupel";
   std::string plugin =
       isOurs ? (folder.parent_path() / "lib/pjrt_plugin_cupel.so").string() : named.plugin;
@@ -226,6 +227,16 @@ int examineDevice(const std::string &device, const Arguments &options, const std
                        "architecture or a plugin's .so file can be looked at",
                        kExitUsage);
   Arguments forwarded = {"info", plugin, "--timeout", fmt::format("{}", timeout)};
+  Result<compare::DevicePrecision> declared =
+      precision.empty() ? runtime::declaredPrecision(device, "")
+                        : compare::DevicePrecision::parse(precision);
+  if (!declared)
+    return reportError("doctor", declared.message(), kExitUsage);
+  // A cupel-device of another version may be at the other end: it is told only what it must know.
+  if (*declared != compare::DevicePrecision()) {
+    forwarded.push_back("--precision");
+    forwarded.push_back(declared->text());
+  }
   for (const Arguments *given : {&named.options, &options})
     for (const std::string &option : *given) {
       forwarded.push_back("--option");
@@ -283,6 +294,12 @@ int runDoctorVerb(const Arguments &arguments) {
               "preallocate=false")
       .oneValueEach()
       .needs("--device");
+  std::string precision;
+  line.option("--precision", precision,
+              "What the device is said to compute in (precision= of its name, else f32); what it "
+              "multiplies in is measured, and a difference is told")
+      .placeholder("NAME")
+      .needs("--device");
   line.option("--timeout", timeout, "Seconds the plugin may take (60)")
       .positive()
       .needs("--device");
@@ -292,7 +309,7 @@ int runDoctorVerb(const Arguments &arguments) {
     return reportError("doctor", "--device names nothing; a plugin's .so file, or cupel",
                        kExitUsage);
   if (!device.empty())
-    return examineDevice(device, options, launcher, timeout, asJson);
+    return examineDevice(device, options, launcher, timeout, precision, asJson);
 
   std::vector<Finding> findings = examine();
   bool healthy = true;

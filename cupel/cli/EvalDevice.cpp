@@ -2,10 +2,12 @@
 
 #include "cupel/ir/vhlo/Version.h"
 #include "cupel/pjrt/host/PluginErrors.h"
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/tensor/Print.h"
-#include "cupel/testbench/worker/Comparators.h"
+#include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
+#include "cupel/testbench/worker/Rule.h"
 #include "cupel/workload/Folder.h"
 
 #include <filesystem>
@@ -57,10 +59,16 @@ Status DeviceEvaluator::evaluate(const std::string &bytes, const std::string &pa
   auto read = reader.read(bytes, path);
   if (!read)
     return read.error();
-  const Program &program = (*read)->program;
-  Result<TensorLists> inputs = inputsFor(program, path, part, settings.seed);
-  if (!inputs)
-    return inputs.error();
+  Prepared prepared{std::move(*read), {}, budget()};
+  const Program &program = prepared.program();
+  ChosenInputs chosen(program);
+  Result<Inputs> made = inputsFor(program, path, part, [&](size_t argument, uint32_t replica) {
+    return chosen.make(argument, settings.seed, replica);
+  });
+  if (!made)
+    return made.error();
+  prepared.workload.inputs = std::move(made->lists);
+  const TensorLists &inputs = prepared.workload.inputs;
   Result<std::optional<std::vector<Tensor>>> beside = expectedFor(program, path, part);
   if (!beside)
     return beside.error();
@@ -69,19 +77,22 @@ Status DeviceEvaluator::evaluate(const std::string &bytes, const std::string &pa
   if (*beside) {
     expected = std::move(**beside);
   } else if (!program.selfChecking) {
-    Result<std::vector<Tensor>> golden = runOn(*reference, program, *inputs);
+    Result<std::vector<Tensor>> golden = runOn(*reference, program, inputs, budget());
     if (!golden)
       return golden.error().within("the reference");
     expected = std::move(*golden);
   }
+  Result<TestNoise> noise = noiseOf(prepared, !*beside);
+  if (!noise)
+    return noise.error();
   if (!settings.workloadFolder.empty())
-    if (Status saved = save(program, path, part, *inputs, expected); !saved)
+    if (Status saved = save(prepared, path, part, expected, *noise); !saved)
       return saved;
   if (!device)
     return {};
 
   progress.enter(results::Stage::Execute);
-  Result<std::vector<Tensor>> outputs = runOn(*device, program, *inputs);
+  Result<std::vector<Tensor>> outputs = runOn(*device, program, inputs, budget());
   if (!outputs)
     return outputs.error().within(name(outputs.error().code));
   if (settings.print)
@@ -93,43 +104,81 @@ Status DeviceEvaluator::evaluate(const std::string &bytes, const std::string &pa
     return Error{"there are " + std::to_string(outputs->size()) + " results, and " +
                  std::to_string(expected.size()) + " are expected"};
   for (size_t i = 0; i < outputs->size(); ++i) {
-    auto comparison =
-        compareOutput(static_cast<uint32_t>(i), (*outputs)[i], expected[i], Comparators());
-    if (!comparison)
-      return comparison.error();
-    if (!comparison->passed)
-      return Error{"result " + std::to_string(i) + ": " + comparison->sentence};
+    results::ComparisonRecord comparison;
+    if (Status judged = judgeStrictly(0, i, (*outputs)[i], expected[i], *noise, comparison);
+        !judged)
+      return judged;
+    if (!*comparison.strictPassed)
+      return Error{"result " + std::to_string(i) + ": " + comparison.strictSentence};
   }
   return {};
 }
 
-Result<std::vector<Tensor>> DeviceEvaluator::runOn(Device &device, const Program &program,
-                                                   const TensorLists &inputs) {
+Budget DeviceEvaluator::budget() const {
   Budget budget;
   budget.deadline = pjrt::deadlineIn(settings.timeout);
   budget.seed = settings.seed;
+  return budget;
+}
+
+Result<TestNoise> DeviceEvaluator::noiseOf(const Prepared &prepared, bool isExpectedFromReference) {
+  Result<compare::DevicePrecision> precision =
+      settings.precision.empty() ? runtime::declaredPrecision(settings.device, "")
+                                 : compare::DevicePrecision::parse(settings.precision);
+  if (!precision)
+    return precision.error();
+  NoiseSources sources;
+  sources.isExpectedFromReference = isExpectedFromReference;
+  sources.reference = [this, &prepared](const Budget &budget) -> Result<TensorLists> {
+    Result<std::vector<Tensor>> outputs =
+        runOn(*reference, prepared.program(), prepared.workload.inputs, budget);
+    if (!outputs)
+      return outputs.error();
+    return TensorLists{std::move(*outputs)};
+  };
+  if (device)
+    sources.device = [this, &prepared](const TensorLists &inputs,
+                                       const Budget &budget) -> Result<TensorLists> {
+      Result<std::vector<Tensor>> outputs =
+          runOn(*device, prepared.program(), inputs, budget);
+      if (!outputs)
+        return outputs.error();
+      return TensorLists{std::move(*outputs)};
+    };
+  return TestNoise(prepared, *precision, settings.noise, std::move(sources));
+}
+
+Result<std::vector<Tensor>> DeviceEvaluator::runOn(Device &device, const Program &program,
+                                                   const TensorLists &inputs,
+                                                   const Budget &budget) {
   Result<std::unique_ptr<Executable>> executable = device.compile(program, budget);
   if (!executable)
     return executable.error();
   return (*executable)->run(inputs, budget);
 }
 
-Status DeviceEvaluator::save(const Program &program, const std::string &path, uint32_t part,
-                             const TensorLists &inputs, const std::vector<Tensor> &expected) {
-  Result<DeviceProgram> prepared = prepareForDevice(program, versions);
-  if (!prepared)
-    return prepared.error();
+Status DeviceEvaluator::save(const Prepared &prepared, const std::string &path, uint32_t part,
+                             const std::vector<Tensor> &expected, TestNoise &noise) {
+  Result<DeviceProgram> ready = prepareForDevice(prepared.program(), versions);
+  if (!ready)
+    return ready.error();
   workload::Workload workload;
   std::string stem = fs::path(path).filename().string();
   for (std::string_view extension : {".bc", ".mlirbc", ".mlir"})
     if (stem.ends_with(extension) && stem.size() > extension.size())
       stem.resize(stem.size() - extension.size());
   workload.name = part == 0 && !reader.load(path, 1) ? stem : stem + "-" + std::to_string(part);
-  workload.inputs = inputs;
+  workload.inputs = prepared.workload.inputs;
   // Where checks judge, results of the program's own need not be known.
-  if (!expected.empty() && prepared->workload.checks.empty() && !prepared->gridResults)
+  if (!expected.empty() && ready->workload.checks.empty() && !ready->gridResults) {
     workload.expected = {expected};
-  Result<workload::Workload> whole = prepared->complete(workload);
+    // Where the device is nobody can evaluate the program.
+    workload.precision = noise.precision();
+    workload.noise = noise.samples();
+    if (noise.center())
+      workload.noiseCenter = *noise.center();
+  }
+  Result<workload::Workload> whole = ready->complete(workload);
   if (!whole)
     return whole.error();
   return workload::writeWorkload((fs::path(settings.workloadFolder) / workload.name).string(),

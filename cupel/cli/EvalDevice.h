@@ -6,6 +6,7 @@
 #include "cupel/cli/EvalSettings.h"
 #include "cupel/testbench/worker/ProgramReader.h"
 #include "cupel/testbench/worker/Serve.h"
+#include "cupel/testbench/worker/TestNoise.h"
 #include "cupel/workload/Workload.h"
 
 namespace cupel::cli {
@@ -23,10 +24,13 @@ public:
 private:
   using Tensors = std::vector<tensor::Tensor>;
   Result<Tensors> runOn(testbench::worker::Device &device,
-                        const testbench::worker::Program &program,
-                        const testbench::worker::TensorLists &inputs);
-  Status save(const testbench::worker::Program &program, const std::string &path, uint32_t part,
-              const testbench::worker::TensorLists &inputs, const Tensors &expected);
+                        const testbench::worker::Program &program, const testbench::worker::TensorLists &inputs,
+                        const testbench::worker::Budget &budget);
+  testbench::worker::Budget budget() const;
+  Result<testbench::worker::TestNoise> noiseOf(const testbench::worker::Prepared &prepared,
+                                               bool isExpectedFromReference);
+  Status save(const testbench::worker::Prepared &prepared, const std::string &path, uint32_t part,
+              const Tensors &expected, testbench::worker::TestNoise &noise);
 
   const EvalSettings &settings;
   std::vector<workload::ProgramVersion> versions;

@@ -24,6 +24,8 @@ struct EvalSettings {
   // Instead of the golden reference alone:
   std::string device, workloadFolder;
   std::vector<std::string> versions; ///< Of StableHLO, for saved workloads.
+  std::string precision; ///< What the device computes in; empty: what its name says, or f32.
+  uint32_t noise = 2;    ///< Jittered evaluations that its results are judged by.
 
   bool usesDevice() const { return !device.empty() || !workloadFolder.empty(); }
 };
@@ -31,6 +33,7 @@ struct EvalSettings {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(EvalSettings, entry, args, saveFolder, probeFolder,
                                                 trace, seed, print, wideSums, replicas, partitions,
                                                 threads, maxMemory, maxSteps, timeout,
-                                                standardInput, device, workloadFolder, versions)
+                                                standardInput, device, workloadFolder, versions,
+                                                precision, noise)
 
 } // namespace cupel::cli

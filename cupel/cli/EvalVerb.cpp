@@ -4,6 +4,7 @@
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/EvalSettings.h"
 #include "cupel/cli/RunOptions.h"
+#include "cupel/compare/Precision.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/matrix/Sources.h"
@@ -109,6 +110,15 @@ std::optional<int> EvalOptions::parse(const Arguments &arguments) {
       .placeholder("X.Y.Z,...")
       .delimiter(',')
       .needs("--save-workload");
+  line.option("--precision", settings.precision,
+              "What the device computes in, which sets the limits of its results: f32, tf32, f16, "
+              "bf16, bfp8, fp8 or PRODUCTS/REST (precision= of its name, else f32)")
+      .placeholder("NAME");
+  line.option("--noise", settings.noise,
+              "How often the reference evaluates a program with its roundings moved, to learn its "
+              "noise (2; 0: limits from the precision alone)")
+      .placeholder("K")
+      .between(0, 64);
   line.example("cupel eval tests/", "all self-checking programs below a folder");
   line.example("cupel eval model.mlir --args random --seed 7 --print",
                "random inputs, the same for the same seed");
@@ -136,6 +146,9 @@ Status EvalOptions::understand(const CommandLine &line) {
                      " does not go with --device or --save-workload"};
     if (!settings.timeout)
       settings.timeout = 300;
+    if (!settings.precision.empty())
+      if (auto parsed = compare::DevicePrecision::parse(settings.precision); !parsed)
+        return Error{"--precision: " + parsed.message()};
     // One process has the device.
     jobs = 1;
   }

@@ -5,8 +5,10 @@
 #include "cupel/frontends/ShapeOption.h"
 #include "cupel/results/report/Terminal.h"
 #include "cupel/runtime/Architecture.h"
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Process.h"
+#include "cupel/testbench/matrix/Project.h"
 #include "cupel/testbench/session/PythonServer.h"
 
 #include <algorithm>
@@ -103,8 +105,35 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
       .placeholder("COMMAND")
       .needs("--device");
   line.flag("--strict", strict,
-            "A program that our own plugin cannot split over its devices fails, instead of being "
-            "computed whole with a warning; an unjudged test makes the run fail");
+            "Wave nothing through: noise judges results even where the configuration names a "
+            "comparator; a program that our own plugin cannot split over its devices fails, "
+            "instead of being computed whole with a warning; an unjudged test makes the run fail");
+  line.option("--compare", compare,
+              "How results are judged where no comparator is configured: strict (by the noise of "
+              "the program, the default; comparison: of cupel.yaml) or pcc (a correlation of "
+              "0.99, as upstream's testers do)")
+      .placeholder("RULE");
+  line.option("--noise", noise,
+              "How often the reference evaluates a program with its roundings moved, to learn "
+              "its noise (2; 0: limits from the declared precision alone)")
+      .placeholder("K")
+      .between(0, 64);
+  line.option("--pieces", pieces,
+              "Cut every test that is right as a whole into so many pieces, feed each the "
+              "reference's values and judge it alone; 0: never. Without it 24 on devices that "
+              "compute in less than f32, whose noise hides faults of a whole model")
+      .placeholder("N")
+      .between(0, 100'000);
+  line.option("--explain", explain,
+              "Find the operation to blame for the first N tests that fail: the program is cut "
+              "into pieces that are fed right values, and the smallest part that fails is saved "
+              "beside the failed test")
+      .placeholder("N");
+  line.option("--precision", precision,
+              "What the devices compute in: f32, tf32, f16, bf16, bfp8 or fp8 for all, or "
+              "PRODUCTS/REST. Without it, precision= of the device's name, what --arch declares, "
+              "or f32")
+      .placeholder("NAME");
   line.option("-j,--jobs", jobs, "How many workers at once (one a core)").placeholder("N");
   line.option("--timeout", timeout, "Seconds one try of a test may take (300; 0: no limit)")
       .placeholder("S");
@@ -116,6 +145,10 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.option("--retries", retries, "Try a failing test so many times more; mark it as flaky")
       .placeholder("N");
   line.option("--seed", seed, "Of inputs that are made up (0)").placeholder("N");
+  line.option("--repeat", repeats,
+              "Execute each test N times, with other inputs and with its own in turn (3 and more "
+              "where one execution takes less than 2 s; once otherwise)")
+      .placeholder("N");
   line.option("--shape", shapes,
               std::string(frontends::kShapeHelp) +
                   ", and holds for every model with such an input. It says more than data of "
@@ -182,6 +215,34 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   return std::nullopt;
 }
 
+Status RunOptions::setJudging(RunnerOptions &run) const {
+  run.strict = strict;
+  run.comparison = compare;
+  if (run.comparison.empty() && collect.useProject) {
+    // What is wrong with the project is told by whoever collects tests.
+    std::string file = collect.project.empty() ? testbench::matrix::findProjectFile(".")
+                                               : collect.project;
+    if (!file.empty())
+      if (Result<testbench::matrix::Project> project = testbench::matrix::readProject(file))
+        run.comparison = project->comparison;
+  }
+  if (run.comparison != "" && run.comparison != "strict" && run.comparison != "pcc")
+    return Error{"--compare " + run.comparison + ": there are strict and pcc"};
+  run.noise = noise;
+  if (pieces != kAsPrecisionAsks)
+    run.pieces = pieces;
+  run.keep.explain = explain;
+  run.precision = precision;
+  using cupel::compare::DevicePrecision;
+  if (!precision.empty())
+    if (Result<DevicePrecision> parsed = DevicePrecision::parse(precision); !parsed)
+      return Error{"--precision: " + parsed.message()};
+  for (const std::string &name : devices)
+    if (Result<DevicePrecision> parsed = runtime::declaredPrecision(name, collect.arch); !parsed)
+      return Error{"--device " + name + ": " + parsed.message()};
+  return {};
+}
+
 Result<RunnerOptions> RunOptions::running() const {
   RunnerOptions run;
   run.jobs = jobs ? jobs : std::max(1u, std::thread::hardware_concurrency());
@@ -213,7 +274,11 @@ Result<RunnerOptions> RunOptions::running() const {
   run.forceRun = forceRun;
   run.runXfail = runXfail;
   run.arch = collect.arch;
+  if (Status judging = setJudging(run); !judging)
+    return judging.error();
   run.compileBackend = compileBackend;
+  if (repeats)
+    run.repeat = repeats;
   run.shapes = shapes;
   run.server(Server::Python) = testbench::session::pythonServer(python, compileBackend);
   if (!devices.empty()) {
@@ -265,7 +330,7 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .remark = [](const auto &found) { showRemarks("run", found); }};
   if (keepFailed.empty())
     session.keepByDefault = testbench::runner::KeepOptions{
-        .folder = {}, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};
+        .folder = {}, .explain = explain, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};
   session.makeReporter = [quiet = quiet, tail = resultsTail(results)](const results::RunInfo &info) {
     results::TerminalOptions terminal = results::TerminalOptions::forStream(stdout);
     terminal.quiet = quiet;

@@ -22,9 +22,17 @@ struct RunOptions {
   std::vector<std::string> devices, stageTimeouts;
   unsigned jobs = 0;
   double timeout = 300;
-  uint32_t retries = 0;
+  uint32_t retries = 0, repeats = 0; ///< repeats 0: where it is cheap.
   uint64_t seed = 0;
-  bool strict = false; ///< What our own plugin cannot split over devices fails.
+  /// Nothing is waved through: noise judges even where a comparator is configured, what our own
+  /// plugin cannot split over devices fails, and so does a run with unjudged tests.
+  bool strict = false;
+  std::string compare;   ///< How results without a comparator are judged: strict or pcc.
+  std::string precision; ///< What devices compute in; empty: what their names or --arch say.
+  uint32_t noise = 2;    ///< Jittered evaluations.
+  static constexpr uint32_t kAsPrecisionAsks = UINT32_MAX;
+  uint32_t pieces = kAsPrecisionAsks; ///< Into which tests are cut.
+  uint32_t explain = 0;  ///< Of so many failures the operation to blame is found.
   bool forceRun = false, runXfail = false, resume = false, quiet = false;
   /// Of operator cases: the interpreter, and what is under test (`cupel`, or a backend of
   /// torch.compile).
@@ -52,6 +60,8 @@ struct RunOptions {
 
 private:
   Result<testbench::runner::RunnerOptions> running() const;
+  /// How results are judged, from the options and the project.
+  Status setJudging(testbench::runner::RunnerOptions &run) const;
 };
 
 /// A line about runs that belongs to none.

@@ -230,6 +230,10 @@ std::string comparisonText(const ComparisonRecord &comparison) {
       comparison.atolAsserted || comparison.allcloseAsserted);
   add("max rel", comparison.maxRelative, comparison.rtolThreshold, comparison.allcloseAsserted);
   add("rel l2", comparison.relativeL2, std::nullopt, false);
+  add("noise", comparison.noise, std::nullopt, false);
+  if (!comparison.rule.empty())
+    text += fmt::format("{}judged by {}{}", text.empty() ? "" : ", ", comparison.rule,
+                        comparison.precision.empty() ? "" : " in " + comparison.precision);
   return text;
 }
 
@@ -337,6 +341,8 @@ int showTest(Store &store, const std::string &fullName, const ShowOptions &optio
     printField(fmt::format("output {}", comparison.output),
                (comparison.passed ? "ok" : "NOT OK") + (figures.empty() ? "" : ": " + figures));
     printField("", comparison.sentence);
+    if (!comparison.passed && comparison.strictPassed && !comparison.strictSentence.empty())
+      printField("strict", comparison.strictSentence);
   }
   for (const auto &[key, value] : record.notes)
     printField(key, value);

@@ -1,5 +1,6 @@
 #include "cupel/cli/TorchCases.h"
 
+#include "cupel/compare/Defaults.h"
 #include "cupel/compare/Verdict.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/frontends/torch/Archive.h"
@@ -47,31 +48,11 @@ Outcome refusedBy(const Error &error) {
   return {Outcome::Refused, error.message, kindOf(error.code)};
 }
 
-struct Case {
-  double rtol = 1.3e-6, atol = 1e-5;
-};
+using Case = compare::Closeness;
 
-/// What torch.testing.assert_close allows by default for results of this type; integers must be
-/// equal.
-Case defaultsFor(DType type) {
-  switch (type) {
-  case DType::F64:
-  case DType::C128:
-    return {1e-7, 1e-7};
-  case DType::F32:
-  case DType::C64:
-    return {1.3e-6, 1e-5};
-  case DType::F16:
-    return {1e-3, 1e-5};
-  case DType::BF16:
-    return {1.6e-2, 1e-5};
-  default:
-    return {0, 0};
-  }
-}
 
 Result<Case> readCase(const std::string &path) {
-  Case result;
+  Case result = compare::torchCloseness(DType::F32);
   if (!fs::exists(path))
     return result;
   Result<FileContents> text = readInput(path);
@@ -178,7 +159,7 @@ Outcome runCase(const std::string &path, mlir::MLIRContext &context, const Optio
                                 tensor::describe(actual.elementType(), actual.shape()),
                                 tensor::describe(wanted.elementType(), wanted.shape())));
     // The case's tolerances are those of the samples' type; a result of another type has its own.
-    Case allowed = defaultsFor(wanted.dtype());
+    Case allowed = compare::torchCloseness(wanted.dtype());
     if (allowed.rtol != 0) {
       allowed.rtol = std::max(allowed.rtol, tolerance->rtol);
       allowed.atol = std::max(allowed.atol, tolerance->atol);

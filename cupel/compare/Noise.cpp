@@ -38,7 +38,8 @@ std::string countText(int64_t part, int64_t whole) {
   double percent = 100.0 * double(part) / double(whole);
   if (whole < 100 || percent < 0.1)
     return fmt::format("{} of {} elements {}", part, whole, part == 1 ? "is" : "are");
-  return fmt::format("{:.2g} % of elements are", percent);
+  return percent > 99 ? fmt::format("{:.4g} % of elements are", std::min(percent, 99.99))
+                      : fmt::format("{:.2g} % of elements are", percent);
 }
 
 bool isInexact(const tensor::ElementType &type) {
@@ -59,12 +60,22 @@ double smallestOf(DType type) {
 
 struct Samples {
   std::vector<ElementReader> readers;
-  std::vector<Statistics> found; // of each, compared with what is expected
+  std::optional<ElementReader> center; // where that is not what is expected
+  std::vector<Statistics> found;       // of each, compared with the one without jitter
   int64_t mostDifferent = 0;     // elements
 
   static Result<Samples> make(const Noise &noise, const Tensor &expected, int parts,
                               const Options &options) {
     Samples samples;
+    const Tensor &center = noise.center ? *noise.center : expected;
+    if (!std::ranges::equal(center.shape(), expected.shape()))
+      return Error{ErrorCode::Internal, "a jittered output has another shape than the output"};
+    if (noise.center) {
+      Result<ElementReader> reader = ElementReader::make(center, parts);
+      if (!reader)
+        return reader.error();
+      samples.center = std::move(*reader);
+    }
     for (const Tensor &sample : noise.samples) {
       if (!std::ranges::equal(sample.shape(), expected.shape()))
         return Error{ErrorCode::Internal, "a jittered output has another shape than the output"};
@@ -72,7 +83,7 @@ struct Samples {
       if (!reader)
         return reader.error();
       Result<Statistics> found =
-          compare::compare(sample, expected, Tolerance{.atol = 0.0},
+          compare::compare(sample, center, Tolerance{.atol = 0.0},
                            {.worst = 0, .firstMismatches = 0, .threads = options.threads});
       if (!found)
         return found.error();
@@ -151,7 +162,7 @@ Result<NoiseVerdict> judgeIntegers(const Tensor &actual, const Tensor &expected,
     Result<ElementReader> a = ElementReader::make(actual, parts);
     Result<ElementReader> e = ElementReader::make(expected, parts);
     if (a && e) {
-      ElementsBeyond beyond = findBeyond(*a, *e, {}, {}, options.threads);
+      ElementsBeyond beyond = findBeyond({*a, *e, *e, {}}, {}, options.threads);
       if (beyond.count)
         verdict.picture =
             recognisePartPicture(actual, expected, beyond.low, beyond.high, options.threads);
@@ -179,9 +190,10 @@ public:
 
   Result<NoiseVerdict> run(const ElementReader &a, const ElementReader &e,
                            const Samples &samples) {
-    sizes = measureNoise(a, e, samples.readers, options.threads);
+    NoiseReaders readers{a, e, samples.center ? *samples.center : e, samples.readers};
+    sizes = measureNoise(readers, options.threads);
     setLimits(samples);
-    beyond = findBeyond(a, e, samples.readers, limits, options.threads);
+    beyond = findBeyond(readers, limits, options.threads);
     double wholeLimit =
         factors.whole * sizes.noise + limits.least * sizes.expected + limits.smallest;
     verdict.noise = share(sizes.noise);
@@ -214,12 +226,13 @@ private:
     int bits = mantissaBits(type);
     limits.factor = factors.element;
     limits.least = bits < 23 ? factors.leastNarrow * std::ldexp(1.0, -bits)
-                             : factors.leastSteps * std::ldexp(1.0, bits > 23 ? -52 : -23);
+                             : factors.leastSteps *
+                                   (bits > 23 ? noise.precision.doubles.step : 0x1p-23);
     limits.smallest = smallestOf(type);
     limits.size = sizes.expected;
     // Nothing rounds on the way to this output, or nobody could find out.
-    if (sizes.noise == 0) {
-      double step = bits > 23 ? 0x1p-52 : noise.precision.coarsest().step;
+    if (sizes.noise == 0 && !noise.isNone) {
+      double step = bits > 23 ? noise.precision.doubles.step : noise.precision.coarsest().step;
       limits.noiseShare = step;
       sizes.noise = step * sizes.expected;
     }
@@ -355,6 +368,17 @@ Result<NoiseVerdict> compare::checkByNoise(const Tensor &actual, const Tensor &e
     return e.error();
   return FloatJudge(actual, expected, noise, factors, options, std::move(verdict))
       .run(*a, *e, *samples);
+}
+
+Result<NoiseVerdict> compare::checkWithoutNoise(const Tensor &actual, const Tensor &expected,
+                                                const DevicePrecision &precision,
+                                                const Options &options) {
+  Result<NoiseVerdict> verdict =
+      checkByNoise(actual, expected, {.precision = precision, .isNone = true}, {}, options);
+  if (verdict && verdict->passed && verdict->statistics.different > 0)
+    verdict->sentence = fmt::format("off by at most {:.3g} of what every program is allowed",
+                                    verdict->worst / NoiseFactors().element);
+  return verdict;
 }
 
 std::optional<std::string> compare::vacuous(const Tensor &expected) {

@@ -20,6 +20,10 @@ struct Noise {
   DevicePrecision precision = {};
   /// The output of jittered evaluations; empty: only the declared precision is known.
   std::vector<tensor::Tensor> samples = {};
+  /// The same without jitter, where that is not what is expected (a framework's values).
+  std::optional<tensor::Tensor> center = {};
+  /// There is none, and limits are those that every program is allowed (checkWithoutNoise).
+  bool isNone = false;
 };
 
 /// The factors between noise and limits, as they were measured.
@@ -52,6 +56,12 @@ struct NoiseVerdict {
 Result<NoiseVerdict> checkByNoise(const tensor::Tensor &actual, const tensor::Tensor &expected,
                                   const Noise &noise, const NoiseFactors &factors = {},
                                   const Options &options = {});
+
+/// Whether a result is within the limits that a program without any noise has: then it is within
+/// those of every program, and nobody need measure the noise of this one.
+Result<NoiseVerdict> checkWithoutNoise(const tensor::Tensor &actual, const tensor::Tensor &expected,
+                                       const DevicePrecision &precision,
+                                       const Options &options = {});
 
 /// Why a comparison with these values says nothing, whatever the result: no element is finite, or
 /// all are the same. Nothing where it does say something. Whoever knows that a program gives a

@@ -20,27 +20,27 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 /// One block of all tensors, as doubles.
 struct Values {
   explicit Values(size_t sampleCount)
-      : actual(kBlockParts), expected(kBlockParts), low(kBlockParts),
+      : actual(kBlockParts), expected(kBlockParts), center(kBlockParts), low(kBlockParts),
         samples(sampleCount, std::vector<double>(kBlockParts)) {}
-  std::vector<double> actual, expected, low;
+  std::vector<double> actual, expected, center, low;
   std::vector<std::vector<double>> samples;
 };
 
 /// Calls `block(values, first, count, chunk number)` for all parts; what is left by number of chunk
-/// does not depend on the threads. Returns the number of chunks.
-template <typename F>
-void forBlocks(const ElementReader &actual, const ElementReader &expected,
-               std::span<const ElementReader> samples, int threads, F &&block) {
-  int64_t size = expected.size(), chunks = (size + kChunkParts - 1) / kChunkParts;
+/// does not depend on the threads.
+template <typename F> void forBlocks(const NoiseReaders &readers, int threads, F &&block) {
+  int64_t size = readers.expected.size(), chunks = (size + kChunkParts - 1) / kChunkParts;
   runPieces(chunks, threads > 0 ? threads : coreCount(), [&](int64_t chunk) {
-    Values values(samples.size());
+    Values values(readers.samples.size());
     int64_t end = std::min(size, (chunk + 1) * kChunkParts);
     for (int64_t at = chunk * kChunkParts; at < end; at += kBlockParts) {
       int64_t count = std::min(kBlockParts, end - at);
-      actual.read(at, count, values.actual.data(), values.low.data());
-      expected.read(at, count, values.expected.data(), values.low.data());
-      for (size_t s = 0; s < samples.size(); ++s)
-        samples[s].read(at, count, values.samples[s].data(), values.low.data());
+      readers.actual.read(at, count, values.actual.data(), values.low.data());
+      readers.expected.read(at, count, values.expected.data(), values.low.data());
+      if (!readers.samples.empty())
+        readers.center.read(at, count, values.center.data(), values.low.data());
+      for (size_t s = 0; s < readers.samples.size(); ++s)
+        readers.samples[s].read(at, count, values.samples[s].data(), values.low.data());
       block(values, at, count, chunk);
     }
   });
@@ -93,12 +93,12 @@ struct Sums {
 
 } // namespace
 
-NoiseSizes compare::measureNoise(const ElementReader &actual, const ElementReader &expected,
-                                 std::span<const ElementReader> samples, int threads) {
-  std::vector<Sums> partial(chunkCount(expected));
+NoiseSizes compare::measureNoise(const NoiseReaders &readers, int threads) {
+  std::span<const ElementReader> samples = readers.samples;
+  std::vector<Sums> partial(chunkCount(readers.expected));
   for (Sums &sums : partial)
     sums.noise.resize(samples.size());
-  forBlocks(actual, expected, samples, threads,
+  forBlocks(readers, threads,
             [&](const Values &v, int64_t, int64_t count, int64_t chunk) {
               Sums &sums = partial[chunk];
               for (int64_t i = 0; i < count; ++i) {
@@ -110,7 +110,7 @@ NoiseSizes compare::measureNoise(const ElementReader &actual, const ElementReade
                 if (std::isfinite(error))
                   sums.error.add(error);
                 for (size_t s = 0; s < samples.size(); ++s)
-                  if (double noise = v.samples[s][i] - e; std::isfinite(noise))
+                  if (double noise = v.samples[s][i] - v.center[i]; std::isfinite(noise))
                     sums.noise[s].add(noise);
               }
             });
@@ -136,28 +136,27 @@ static double ratioOf(double a, double e, const Values &v, int64_t i, const Elem
   if (!std::isfinite(e) || !std::isfinite(a)) {
     // Where a rounding decides whether there is a number at all, there may be one or not.
     for (const std::vector<double> &sample : v.samples)
-      if (std::isfinite(sample[i]) != std::isfinite(e))
+      if (std::isfinite(sample[i]) != std::isfinite(v.center[i]))
         return 0;
     return kInfinite;
   }
   double size = std::max(std::fabs(e), limits.size);
   double noise = std::max(limits.noise, limits.noiseShare * size);
   for (const std::vector<double> &sample : v.samples) {
-    double moved = std::fabs(sample[i] - e);
+    double moved = std::fabs(sample[i] - v.center[i]);
     noise = std::max(noise, std::isfinite(moved) ? moved : std::fabs(e));
   }
   double limit = limits.factor * noise + limits.least * size + limits.smallest;
   return limit > 0 ? std::fabs(a - e) / limit : kInfinite;
 }
 
-ElementsBeyond compare::findBeyond(const ElementReader &actual, const ElementReader &expected,
-                                   std::span<const ElementReader> samples,
-                                   const ElementLimits &limits, int threads) {
-  std::span<const int64_t> shape = expected.tensor().shape();
+ElementsBeyond compare::findBeyond(const NoiseReaders &readers, const ElementLimits &limits,
+                                   int threads) {
+  std::span<const int64_t> shape = readers.expected.tensor().shape();
   size_t rank = shape.size();
-  int parts = expected.parts();
-  std::vector<ElementsBeyond> partial(chunkCount(expected));
-  forBlocks(actual, expected, samples, threads,
+  int parts = readers.expected.parts();
+  std::vector<ElementsBeyond> partial(chunkCount(readers.expected));
+  forBlocks(readers, threads,
             [&](const Values &v, int64_t first, int64_t count, int64_t chunk) {
               ElementsBeyond &found = partial[chunk];
               int64_t last = -1; // the element counted last: a complex one counts once

@@ -10,6 +10,13 @@
 
 namespace cupel::compare {
 
+/// What is compared: all have the same number of parts.
+struct NoiseReaders {
+  const ElementReader &actual, &expected;
+  const ElementReader &center; ///< What samples lie around: mostly `expected`.
+  std::span<const ElementReader> samples;
+};
+
 /// Root mean squares over the elements that are finite on all sides.
 struct NoiseSizes {
   double expected = 0, error = 0;
@@ -34,11 +41,8 @@ struct ElementsBeyond {
   std::vector<int64_t> low, high;
 };
 
-NoiseSizes measureNoise(const ElementReader &actual, const ElementReader &expected,
-                        std::span<const ElementReader> samples, int threads);
+NoiseSizes measureNoise(const NoiseReaders &readers, int threads);
 
-ElementsBeyond findBeyond(const ElementReader &actual, const ElementReader &expected,
-                          std::span<const ElementReader> samples, const ElementLimits &limits,
-                          int threads);
+ElementsBeyond findBeyond(const NoiseReaders &readers, const ElementLimits &limits, int threads);
 
 } // namespace cupel::compare

@@ -65,7 +65,9 @@ TEST(NoiseTest, ADeviceMayComputeProductsInAnotherFormat) {
   EXPECT_EQ(both->coarsest().name, "tf32");
   EXPECT_EQ(DevicePrecision::parse("bf16")->text(), "bf16");
   EXPECT_EQ(DevicePrecision().text(), "f32");
-  for (const char *wrong : {"", "f31", "f32/", "/f32", "f32/f32/f32"})
+  EXPECT_EQ(DevicePrecision::parse("f32/f32/f32")->doubles.name, "f32");
+  EXPECT_EQ(DevicePrecision::parse("f32/f32/f32")->text(), "f32/f32/f32");
+  for (const char *wrong : {"", "f31", "f32/", "/f32", "f32/f32/f32/f32", "f32/f32/"})
     EXPECT_FALSE(DevicePrecision::parse(wrong)) << wrong;
 }
 

@@ -1,6 +1,8 @@
 #include "cupel/compare/Precision.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 using namespace cupel;
 using namespace cupel::compare;
@@ -31,18 +33,29 @@ static Result<Precision> parseOne(std::string_view text) {
 }
 
 Result<DevicePrecision> DevicePrecision::parse(std::string_view text) {
-  size_t slash = text.find('/');
-  Result<Precision> products = parseOne(text.substr(0, slash));
-  if (!products)
-    return products.error();
-  Result<Precision> rest =
-      slash == std::string_view::npos ? products : parseOne(text.substr(slash + 1));
-  if (!rest)
-    return rest.error();
-  return DevicePrecision{*products, *rest};
+  DevicePrecision made;
+  Precision *parts[] = {&made.products, &made.rest, &made.doubles};
+  size_t count = 0;
+  for (size_t begin = 0; begin <= text.size(); ++count) {
+    size_t end = std::min(text.find('/', begin), text.size());
+    Result<Precision> one = parseOne(text.substr(begin, end - begin));
+    if (!one)
+      return one.error();
+    if (count == std::size(parts))
+      return Error{fmt::format("'{}' is no precision; write PRODUCTS, PRODUCTS/REST or "
+                               "PRODUCTS/REST/DOUBLES",
+                               text)};
+    *parts[count] = *one;
+    begin = end + 1;
+  }
+  if (count == 1)
+    made.rest = made.products;
+  return made;
 }
 
 std::string DevicePrecision::text() const {
+  if (doubles.name != "f64")
+    return fmt::format("{}/{}/{}", products.name, rest.name, doubles.name);
   return products == rest ? std::string(products.name)
                           : fmt::format("{}/{}", products.name, rest.name);
 }

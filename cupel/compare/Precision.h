@@ -1,6 +1,6 @@
 // The number formats that devices compute in, and what a device declares of itself: one for products
-// of matrices, one for everything else. Noise is measured and limits are set in these terms. Knows
-// nothing of programs, whose own types set a floor (Noise.h, reference/Jitter.h).
+// of matrices, one for everything else, one for f64. Noise is measured and limits are set in these
+// terms. Knows nothing of programs, whose own types set a floor (Noise.h, reference/Jitter.h).
 
 #pragma once
 
@@ -23,11 +23,12 @@ std::span<const Precision> precisions();
 /// Null where there is none of that name.
 const Precision *findPrecision(std::string_view name);
 
-/// What a device computes in. Who says nothing computes in f32.
+/// What a device computes in. Who says nothing computes in f32, and f64 as f64.
 struct DevicePrecision {
   Precision products = *findPrecision("f32"), rest = *findPrecision("f32");
+  Precision doubles = *findPrecision("f64"); ///< What a program says in f64.
 
-  /// Of `bf16` (for all), or `tf32/f32` (products / the rest).
+  /// Of `bf16` (for all but f64), `tf32/f32` (products / the rest), `f32/f32/f32` (and f64).
   static Result<DevicePrecision> parse(std::string_view text);
   /// As parse takes it.
   std::string text() const;

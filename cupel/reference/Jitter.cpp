@@ -29,10 +29,10 @@ static uint32_t keyOf(uint64_t key, int64_t position) {
 }
 
 /// One rounding of a type as a share of a value, where a device computes in steps of `epsilon`.
-static double stepOf(DType type, double epsilon) {
+static double stepOf(DType type, double epsilon, double doubles) {
   int bits = compare::mantissaBits(compare::partType(type));
   if (bits > 23)
-    return 0x1p-52;
+    return std::max(doubles, 0x1p-52);
   return std::max(epsilon, std::ldexp(1.0, bits == 23 ? -23 : -bits - 1));
 }
 
@@ -57,9 +57,27 @@ static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
   });
 }
 
-Result<Tensor> jittered(const Tensor &tensor, double epsilon, uint64_t key) {
+/// Elements of stored integers that move up or down by a step.
+template <DType type>
+static void moveSteps(const Tensor &from, Tensor &to, const tensor::Quantization &range,
+                      uint64_t key) {
+  using Stored = tensor::Storage<type>;
+  const Stored *source = from.dataAs<Stored>();
+  Stored *target = to.mutableAs<Stored>();
+  forBlocks(from.size(), 1.0, [&](int64_t begin, int64_t end) {
+    const uint32_t blockKey = keyOf(key, begin);
+    for (int64_t i = begin; i < end; ++i) {
+      double u = noiseAt(blockKey, static_cast<uint32_t>(i));
+      int64_t moved = static_cast<int64_t>(source[i]) + (u > 0.75) - (u < -0.75);
+      target[i] = static_cast<Stored>(std::clamp(moved, range.storageMin, range.storageMax));
+    }
+  });
+}
+
+Result<Tensor> jittered(const Tensor &tensor, double epsilon, double doubles, uint64_t key) {
+  const tensor::Quantization *steps = tensor.elementType().quantization.get();
   bool isNumber = tensor::isFloat(tensor.dtype()) || tensor::isComplex(tensor.dtype());
-  if (!isNumber || epsilon <= 0 || tensor.size() == 0)
+  if ((!isNumber && !steps) || epsilon <= 0 || tensor.size() == 0)
     return tensor;
   Result<Tensor> source = tensor.contiguous();
   if (!source)
@@ -68,10 +86,12 @@ Result<Tensor> jittered(const Tensor &tensor, double epsilon, uint64_t key) {
                                                {tensor.shape().begin(), tensor.shape().end()});
   if (!moved)
     return moved.error();
-  double step = stepOf(tensor.dtype(), epsilon);
+  double step = stepOf(tensor.dtype(), epsilon, doubles);
   tensor::dispatch(tensor.dtype(), [&]<DType type>() {
     if constexpr (tensor::isFloat(type) || tensor::isComplex(type))
       move<type>(*source, *moved, step, key);
+    else if constexpr (std::is_integral_v<tensor::Storage<type>>)
+      moveSteps<type>(*source, *moved, *steps, key);
   });
   return moved;
 }

@@ -15,6 +15,7 @@ struct Jitter {
   /// One rounding of what a device multiplies matrices in, and of all else it computes in, as a
   /// share of a value (2^-23 for f32). 0: nothing is moved.
   double products = 0, rest = 0;
+  double doubles = 0x1p-52; ///< Of f64.
   uint64_t seed = 0;
   bool isOn() const { return products > 0 || rest > 0; }
 };
@@ -24,8 +25,9 @@ struct Jitter {
 enum class Jittered : uint8_t { Nothing, Operands, Results };
 
 /// A copy with every float (part) x become x (1 + e u), u in [-1, 1] by position and `key`; e is
-/// `epsilon`, but never less than a step of f32, half a step of a narrower type; of f64 it is always
-/// its own step. Zero, infinity and NaN stay. Tensors of other types are returned as they are.
-Result<tensor::Tensor> jittered(const tensor::Tensor &tensor, double epsilon, uint64_t key);
+/// `epsilon`, but never less than a step of f32, half a step of a narrower type; of f64 it is
+/// `doubles`. Zero, infinity and NaN stay. Tensors of other types are returned as they are.
+Result<tensor::Tensor> jittered(const tensor::Tensor &tensor, double epsilon, double doubles,
+                                uint64_t key);
 
 } // namespace cupel::reference

@@ -33,7 +33,7 @@ protected:
 
 TEST_F(JitterTest, MovesByAtMostAStepAndNeverWhatHasNone) {
   Tensor values = Tensor::of<DType::F32>({6}, {1, -3, 0, INFINITY, NAN, 1e-20f});
-  Result<Tensor> moved = jittered(values, 0x1p-7, 42);
+  Result<Tensor> moved = jittered(values, 0x1p-7, 0x1p-52, 42);
   ASSERT_TRUE(moved);
   std::vector<double> before = numbers(values), after = numbers(*moved);
   for (int i : {0, 1, 5}) {
@@ -43,18 +43,18 @@ TEST_F(JitterTest, MovesByAtMostAStepAndNeverWhatHasNone) {
   EXPECT_EQ(after[2], 0);
   EXPECT_EQ(after[3], INFINITY);
   EXPECT_TRUE(std::isnan(after[4]));
-  EXPECT_EQ(numbers(*jittered(values, 0x1p-7, 42))[0], after[0]);
-  EXPECT_NE(numbers(*jittered(values, 0x1p-7, 43))[0], after[0]);
-  EXPECT_EQ(numbers(*jittered(values, 0, 42))[0], 1);
+  EXPECT_EQ(numbers(*jittered(values, 0x1p-7, 0x1p-52, 42))[0], after[0]);
+  EXPECT_NE(numbers(*jittered(values, 0x1p-7, 0x1p-52, 43))[0], after[0]);
+  EXPECT_EQ(numbers(*jittered(values, 0, 0x1p-52, 42))[0], 1);
   Tensor integers = Tensor::of<DType::I32>({2}, {1, 2});
-  EXPECT_EQ(numbers(*jittered(integers, 0.5, 1)), (std::vector<double>{1, 2}));
+  EXPECT_EQ(numbers(*jittered(integers, 0.5, 0x1p-52, 1)), (std::vector<double>{1, 2}));
 }
 
 TEST_F(JitterTest, NarrowTypesMoveByTheirOwnSteps) {
   std::vector<uint16_t> ones(4096, 0x3f80); // 1.0
   Tensor values = Tensor::of<DType::BF16>({4096}, ones);
   int up = 0, down = 0;
-  for (double value : numbers(*jittered(values, 0x1p-23, 7))) {
+  for (double value : numbers(*jittered(values, 0x1p-23, 0x1p-52, 7))) {
     up += value > 1;
     down += value < 1;
     EXPECT_LE(std::fabs(value - 1), 0x1p-7);
@@ -86,14 +86,14 @@ double distance(const std::vector<double> &a, const std::vector<double> &b) {
 
 TEST_F(JitterTest, ProductsMoveByTheirOperandsAndInTheirOwnPrecision) {
   std::vector<double> exact = evaluate(kDot, {}, dotArguments());
-  std::vector<double> fine = evaluate(kDot, {0x1p-23, 0x1p-23, 1}, dotArguments());
-  std::vector<double> coarse = evaluate(kDot, {0x1p-7, 0x1p-23, 1}, dotArguments());
+  std::vector<double> fine = evaluate(kDot, {.products = 0x1p-23, .rest = 0x1p-23, .seed = 1}, dotArguments());
+  std::vector<double> coarse = evaluate(kDot, {.products = 0x1p-7, .rest = 0x1p-23, .seed = 1}, dotArguments());
   EXPECT_GT(distance(exact, fine), 0);
   EXPECT_LT(distance(exact, fine), 1e-5);
   EXPECT_GT(distance(exact, coarse), 1e-3);
   EXPECT_LT(distance(exact, coarse), 0.3);
-  EXPECT_EQ(evaluate(kDot, {0x1p-7, 0x1p-23, 1}, dotArguments()), coarse);
-  EXPECT_NE(evaluate(kDot, {0x1p-7, 0x1p-23, 2}, dotArguments()), coarse);
+  EXPECT_EQ(evaluate(kDot, {.products = 0x1p-7, .rest = 0x1p-23, .seed = 1}, dotArguments()), coarse);
+  EXPECT_NE(evaluate(kDot, {.products = 0x1p-7, .rest = 0x1p-23, .seed = 2}, dotArguments()), coarse);
 }
 
 TEST_F(JitterTest, OthersGoOnWithWhatTheyHad) {
@@ -105,7 +105,7 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %reversed = stablehlo.reverse %a, dims = [0] : tensor<4xf32>
   return %reversed : tensor<4xf32>
 })",
-                                        {0.1, 0.1, 3},
+                                        {.products = 0.1, .rest = 0.1, .seed = 3},
                                         {Tensor::of<DType::F32>({4}, {1, 2, 3, 4})});
   EXPECT_EQ(result, (std::vector<double>{4, 3, 2, 1}));
 }
@@ -121,7 +121,7 @@ func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
 })";
   std::vector<Value> arguments = {Tensor::of<DType::F32>({4}, {1, 2, 3, 4}),
                                   Tensor::of<DType::F32>({4}, {4, 3, 2, 1})};
-  EXPECT_EQ(evaluate(text, {0.5, 0.5, 1}, arguments), evaluate(text, {}, arguments));
+  EXPECT_EQ(evaluate(text, {.products = 0.5, .rest = 0.5, .seed = 1}, arguments), evaluate(text, {}, arguments));
 }
 
 TEST_F(JitterTest, TurnsOfALoopMoveApart) {
@@ -144,7 +144,7 @@ func.func @main(%n: tensor<i32>) -> tensor<2xf32> {
   return %r#1 : tensor<2xf32>
 })";
   auto turns = [&](int32_t n) {
-    return evaluate(text, {0.01, 0.01, 9}, {Tensor::of<DType::I32>({}, {n})});
+    return evaluate(text, {.products = 0.01, .rest = 0.01, .seed = 9}, {Tensor::of<DType::I32>({}, {n})});
   };
   std::vector<double> once = turns(1), twice = turns(2);
   EXPECT_NE(once[0], once[1]);
@@ -170,7 +170,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 })";
   std::vector<Value> arguments = {Tensor::of<DType::F32>({}, {1.01f})};
   double exact = evaluate(text, {}, arguments)[0];
-  EXPECT_NE(evaluate(text, {0x1p-10, 0x1p-10, 1}, arguments)[0], exact);
+  EXPECT_NE(evaluate(text, {.products = 0x1p-10, .rest = 0x1p-10, .seed = 1}, arguments)[0], exact);
   EXPECT_EQ(evaluate(text, {}, arguments)[0], exact);
 }
 
@@ -196,11 +196,11 @@ TEST_P(EveryFamily, MovesOrNot) {
   std::vector<Value> arguments = {Tensor::of<DType::F32>({4, 4}, a),
                                   Tensor::of<DType::F32>({4, 4}, b)};
   std::vector<double> exact = evaluate(text, {}, arguments);
-  std::vector<double> moved = evaluate(text, {0x1p-10, 0x1p-10, 5}, arguments);
+  std::vector<double> moved = evaluate(text, {.products = 0x1p-10, .rest = 0x1p-10, .seed = 5}, arguments);
   ASSERT_EQ(exact.size(), 16u);
   EXPECT_EQ(moved != exact, GetParam().moves);
   EXPECT_LT(distance(moved, exact), 0.5);
-  EXPECT_EQ(evaluate(text, {0x1p-10, 0x1p-10, 5}, arguments), moved) << "not deterministic";
+  EXPECT_EQ(evaluate(text, {.products = 0x1p-10, .rest = 0x1p-10, .seed = 5}, arguments), moved) << "not deterministic";
   EXPECT_EQ(evaluate(text, {}, arguments), exact) << "a run that is not jittered was touched";
 }
 
@@ -292,11 +292,11 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
       lists.push_back(numbers(value.tensor()));
     return lists;
   };
-  std::vector<std::vector<double>> exact = both({}), moved = both({0x1p-10, 0x1p-10, 2});
+  std::vector<std::vector<double>> exact = both({}), moved = both({.products = 0x1p-10, .rest = 0x1p-10, .seed = 2});
   ASSERT_EQ(moved.size(), 2u);
   EXPECT_EQ(moved[0], moved[1]);
   EXPECT_NE(moved[0], exact[0]);
-  EXPECT_EQ(both({0x1p-10, 0x1p-10, 2}), moved);
+  EXPECT_EQ(both({.products = 0x1p-10, .rest = 0x1p-10, .seed = 2}), moved);
 }
 
 TEST_F(JitterTest, TheNumberOfThreadsChangesNothing) {
@@ -311,7 +311,7 @@ func.func @main(%a: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
     values[i] = std::sin(float(i));
   auto with = [&](int threads) {
     RunOptions options;
-    options.jitter = {0x1p-7, 0x1p-7, 3};
+    options.jitter = {.products = 0x1p-7, .rest = 0x1p-7, .seed = 3};
     options.threads = threads;
     Result<std::vector<Value>> results =
         run(text, std::move(options), {Tensor::of<DType::F32>({512, 1024}, values)});
@@ -321,10 +321,34 @@ func.func @main(%a: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
   EXPECT_EQ(with(1), with(3));
 }
 
+TEST_F(JitterTest, QuantizedResultsMoveByAStepAndStayInTheirRange) {
+  const char *text = R"(
+func.func @main(%a: tensor<64xf32>) -> tensor<64x!quant.uniform<i8:f32, 0.5>> {
+  %0 = stablehlo.uniform_quantize %a : (tensor<64xf32>) -> tensor<64x!quant.uniform<i8:f32, 0.5>>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<64x!quant.uniform<i8:f32, 0.5>>
+  return %1 : tensor<64x!quant.uniform<i8:f32, 0.5>>
+})";
+  std::vector<float> values(64);
+  for (int i = 0; i < 64; ++i)
+    values[i] = float(2 * i); // up to the end of the range and beyond
+  std::vector<Value> arguments = {Tensor::of<DType::F32>({64}, values)};
+  std::vector<double> exact = evaluate(text, {}, arguments);
+  std::vector<double> moved =
+      evaluate(text, {.products = 0x1p-23, .rest = 0x1p-23, .seed = 1}, arguments);
+  int count = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_LE(std::fabs(moved[i] - exact[i]), 0.5);
+    EXPECT_LE(moved[i], 63.5);
+    count += moved[i] != exact[i];
+  }
+  EXPECT_GT(count, 3);
+  EXPECT_LT(count, 32);
+}
+
 TEST_F(JitterTest, MovesBothWaysAndAboutEvenly) {
   std::vector<float> ones(1 << 16, 1.0f);
   std::vector<double> moved =
-      numbers(*jittered(Tensor::of<DType::F32>({1 << 16}, ones), 0x1p-10, 77));
+      numbers(*jittered(Tensor::of<DType::F32>({1 << 16}, ones), 0x1p-10, 0x1p-52, 77));
   double sum = 0, squares = 0, neighbours = 0;
   for (size_t i = 0; i < moved.size(); ++i) {
     double u = (moved[i] - 1) * 0x1p10;

@@ -12,6 +12,9 @@ using tensor::Tensor;
 static bool isOfNumbers(mlir::Type type) {
   return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
 }
+static bool isQuantized(mlir::Type type) {
+  return isa<quant::QuantizedType>(getElementTypeOrSelf(type));
+}
 
 /// Whether what an elementwise operation gives is rounded; changing a sign is not.
 static bool rounds(Operation &op) {
@@ -30,13 +33,24 @@ static bool combinesByRounding(Operation &op) {
 }
 
 void planJitter(Operation &op, Step &step) {
+  bool givesQuantized = llvm::any_of(op.getResultTypes(), isQuantized);
   if (op.getName().getDialectNamespace() != "stablehlo" || op.getNumOperands() == 0 ||
-      !llvm::any_of(op.getResultTypes(), isOfNumbers))
+      !(givesQuantized || llvm::any_of(op.getResultTypes(), isOfNumbers)))
     return;
   // What others do is theirs to round: bodies of loops, branches and calls are steps themselves.
   if (op.hasTrait<Loops>() || op.hasTrait<Branches>() || op.hasTrait<RunsOnce>() ||
       op.hasTrait<YieldsBits>() || isa<CallOpInterface>(op))
     return;
+  if (givesQuantized) {
+    // Whatever computes ends with a rounding to a step.
+    bool isElementwise = op.hasTrait<stablehlo::Elementwise>();
+    bool isQuantizing = isElementwise && llvm::any_of(op.getOperandTypes(), isOfNumbers);
+    bool computes = isElementwise ? isQuantizing || rounds(op)
+                                  : !op.hasTrait<KeepsNumbers>() && !op.hasTrait<NoArithmetic>();
+    if (computes)
+      step.jittered = Jittered::Results;
+    return;
+  }
   if (op.hasTrait<stablehlo::Elementwise>()) {
     if (rounds(op))
       step.jittered = Jittered::Results;
@@ -63,7 +77,7 @@ static Status move(GridProcess &process, const Step &step, Value &value) {
   uint64_t key = (jitter.seed * 0x2545f4914f6cdd1d + ++process.jitters) * 0xd1342543de82ef95 +
                  static_cast<uint64_t>(step.number) * 0x9e3779b97f4a7c15;
   Result<Tensor> moved =
-      jittered(value.tensor(), step.isProduct ? jitter.products : jitter.rest, key);
+      jittered(value.tensor(), step.isProduct ? jitter.products : jitter.rest, jitter.doubles, key);
   if (!moved)
     return moved.error();
   value = std::move(*moved);

@@ -1,5 +1,6 @@
 #include "cupel/results/Record.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -30,5 +31,13 @@ std::optional<Outcome> parseOutcome(std::string_view text) {
   return parse<Outcome>(kOutcomes, text);
 }
 std::optional<Stage> parseStage(std::string_view text) { return parse<Stage>(kStages, text); }
+
+void addStageTime(std::vector<StageTime> &stages, Stage stage, double seconds) {
+  auto before = std::ranges::find(stages, stage, &StageTime::stage);
+  if (before != stages.end())
+    before->seconds += seconds;
+  else
+    stages.push_back({stage, seconds});
+}
 
 } // namespace cupel::results

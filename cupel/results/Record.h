@@ -86,6 +86,9 @@ struct StageTime {
   bool operator==(const StageTime &) const = default;
 };
 
+/// Adds a stage at the end, or to the time of the one it comes to again.
+void addStageTime(std::vector<StageTime> &stages, Stage stage, double seconds);
+
 /// What the comparison of one output found.
 struct ComparisonRecord {
   uint32_t output = 0;
@@ -94,6 +97,18 @@ struct ComparisonRecord {
   std::optional<double> pccThreshold, atolThreshold, rtolThreshold;
   bool pccAsserted = false, atolAsserted = false, allcloseAsserted = false;
   std::string sentence; ///< The verdict's sentence.
+  /// By which rule `passed` was decided: `strict` (by noise), `configured` (comparators that the
+  /// configuration or the case names), `pcc` (the default of --compare pcc). Empty: none of them.
+  std::string rule;
+  /// What the strict rule says, whichever decided; its sentence stands here unless it decided.
+  std::optional<bool> strictPassed;
+  std::string strictSentence;
+  std::string precision; ///< That the device declares, as --precision.
+  /// Noise as a share of the output, where it was measured; how far the worst element and the whole
+  /// are off, in units of their noise (their limits are 8 and 4).
+  std::optional<double> noise, worstInNoise, wholeInNoise;
+  /// Passed by its own comparators, and would not by the strict rule.
+  bool passesOnlyAsConfigured() const { return passed && strictPassed && !*strictPassed; }
   bool operator==(const ComparisonRecord &) const = default;
 };
 
@@ -144,6 +159,13 @@ struct TestRecord {
   std::map<std::string, std::string> notes; ///< Anything else worth keeping, by name.
 
   std::string fullName() const { return suite + "::" + id; }
+  /// The first comparison that only the configured comparators let pass; null: there is none.
+  const ComparisonRecord *passesOnlyAsConfigured() const {
+    for (const ComparisonRecord &comparison : comparisons)
+      if (comparison.passesOnlyAsConfigured())
+        return &comparison;
+    return nullptr;
+  }
   bool operator==(const TestRecord &) const = default;
 };
 

@@ -37,6 +37,13 @@ void fields(Record &r, Visitor &&visit)
   visit("atol_asserted", r.atolAsserted);
   visit("allclose_asserted", r.allcloseAsserted);
   visit("sentence", r.sentence);
+  visit("rule", r.rule);
+  visit("strict_passed", r.strictPassed);
+  visit("strict_sentence", r.strictSentence);
+  visit("precision", r.precision);
+  visit("noise", r.noise);
+  visit("worst_in_noise", r.worstInNoise);
+  visit("whole_in_noise", r.wholeInNoise);
 }
 
 template <typename Record, typename Visitor>

@@ -36,6 +36,13 @@ TestRecord fullRecord() {
   comparison.pccThreshold = 0.99;
   comparison.pccAsserted = true;
   comparison.sentence = "pcc 0.913 < 0.99";
+  comparison.rule = "configured";
+  comparison.strictPassed = true;
+  comparison.strictSentence = "within noise";
+  comparison.precision = "bf16";
+  comparison.noise = 0.01;
+  comparison.worstInNoise = 2.5;
+  comparison.wholeInNoise = 1.25;
   r.comparisons = {comparison};
   r.reasons = {{"TIMEOUT", "took too long", "", "60 s"}};
   r.guidance = {"ADD_CONFIG"};

@@ -147,6 +147,13 @@ Result<Architecture> parseArchitecture(std::string_view yaml, const std::string 
         else
           reader.complain(item, "'" + name + "' is no element type");
       }
+    } else if (key == "precision") {
+      Result<compare::DevicePrecision> precision =
+          compare::DevicePrecision::parse(reader.text(value));
+      if (precision)
+        result.precision = *precision;
+      else
+        reader.complain(value, precision.message());
     } else if (key == "tile") {
       for (fy_node *item : reader.list(value))
         result.tile.push_back(reader.number(item));

@@ -4,10 +4,12 @@
 
 #pragma once
 
+#include "cupel/compare/Precision.h"
 #include "cupel/support/Error.h"
 #include "cupel/tensor/DType.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,8 @@ struct Architecture {
   int64_t sramBytes = 0;
   std::vector<tensor::DType> dtypes;
   std::vector<int64_t> tile;
+  /// What its chips compute in; nothing: f32.
+  std::optional<compare::DevicePrecision> precision;
 
   /// Where a chip sits in the mesh.
   std::vector<int64_t> coordinates(int64_t chip) const;

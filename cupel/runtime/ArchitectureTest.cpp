@@ -44,6 +44,10 @@ TEST(ArchitectureTest, SaysWhereADescriptorIsWrong) {
   EXPECT_NE(complaint("name: a\nchip: 2\n").find("mine.yaml:2:1: 'chip' is not known"),
             std::string::npos);
   EXPECT_NE(complaint("name: a\nchips: 1\ndtypes: [f33]\n").find("3:10: 'f33'"), std::string::npos);
+  EXPECT_EQ(complaint("name: a\nchips: 1\nprecision: bf16/f32\n"), "fine");
+  EXPECT_NE(complaint("name: a\nchips: 1\nprecision: f31\n")
+                .find("mine.yaml:3:12: 'f31' is no precision that devices compute in; there are f64"),
+            std::string::npos);
   EXPECT_NE(complaint("name: [a\n").find("mine.yaml:"), std::string::npos);
   EXPECT_NE(complaint("- 1\n").find("mapping"), std::string::npos);
   Result<Architecture> none = findArchitecture("n151");

@@ -18,6 +18,7 @@ using tensor::Tensor;
 namespace fs = std::filesystem;
 
 static constexpr const char *kProvenanceFile = "workload.json";
+static constexpr const char *kNoiseCenterFile = "noise-center.safetensors";
 
 static Result<std::vector<ProgramBytes>> readPrograms(const fs::path &folder) {
   std::vector<ProgramBytes> programs;
@@ -106,6 +107,21 @@ Result<Workload> cupel::workload::readWorkload(const std::string &folder) {
       return Error{fmt::format("{}: results of {} devices are expected, but the program runs on {}",
                                folder, workload.expected.size(), devices)};
   }
+  for (int i = 1;; ++i) {
+    fs::path file = root / fmt::format("noise-{}.safetensors", i);
+    if (!fs::exists(file, error))
+      break;
+    auto tensors = readTensors(file.string());
+    if (!tensors)
+      return tensors.error();
+    workload.noise.push_back(std::move(*tensors));
+  }
+  if (fs::path file = root / kNoiseCenterFile; fs::exists(file, error)) {
+    auto tensors = readTensors(file.string());
+    if (!tensors)
+      return tensors.error();
+    workload.noiseCenter = std::move(*tensors);
+  }
   if (forFloats && workload.tolerances.empty() && !workload.expected.empty())
     for (const Tensor &value : workload.expected.front())
       workload.tolerances.push_back(tensor::isFloat(value.dtype()) ||
@@ -146,6 +162,15 @@ Status cupel::workload::writeWorkload(const std::string &folder, const Workload 
   if (!workload.constants.empty())
     if (Status written =
             writeTensors((root / "constants.safetensors").string(), {workload.constants});
+        !written)
+      return written;
+  for (size_t i = 0; i < workload.noise.size(); ++i)
+    if (Status written = writeTensors(
+            (root / fmt::format("noise-{}.safetensors", i + 1)).string(), workload.noise[i]);
+        !written)
+      return written;
+  if (!workload.noiseCenter.empty())
+    if (Status written = writeTensors((root / kNoiseCenterFile).string(), workload.noiseCenter);
         !written)
       return written;
   if (workload.expected.empty())

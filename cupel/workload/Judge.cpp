@@ -1,5 +1,6 @@
 #include "cupel/workload/Judge.h"
 
+#include "cupel/compare/Noise.h"
 #include "cupel/compare/Verdict.h"
 
 #include <algorithm>
@@ -9,6 +10,18 @@
 using namespace cupel;
 using namespace cupel::workload;
 using tensor::Tensor;
+
+/// The verdict of noise, where the workload has no bounds of its own.
+static Judgement judgeByNoise(std::string what, const Tensor &actual, const Tensor &expected,
+                              const compare::Noise &noise) {
+  Judgement judgement{false, std::move(what), ""};
+  Result<compare::NoiseVerdict> verdict = compare::checkByNoise(actual, expected, noise);
+  judgement.passed = verdict && verdict->passed;
+  judgement.sentence = verdict ? verdict->sentence : verdict.message();
+  if (verdict && !verdict->note.empty())
+    judgement.sentence += "; " + verdict->note;
+  return judgement;
+}
 
 static Judgement compareTensors(std::string what, const Tensor &actual, const Tensor &expected,
                                 const compare::Tolerance &tolerance, bool isAsserted = true) {
@@ -50,10 +63,20 @@ std::vector<Judgement> cupel::workload::judge(const Workload &workload,
       std::string wrong = describeWrongCount(workload, results[d].size(), expected.size());
       if (!wrong.empty())
         all.push_back({false, "results", wrong});
-      for (size_t i = 0; wrong.empty() && i < expected.size(); ++i)
-        all.push_back(compareTensors(fmt::format("result {}", i), results[d][i], expected[i],
-                                     workload.toleranceFor(i, expected[i].dtype()),
-                                     workload.isAsserted));
+      for (size_t i = 0; wrong.empty() && i < expected.size(); ++i) {
+        const Tensor &actual = results[d][i];
+        std::string what = fmt::format("result {}", i);
+        std::optional<compare::Tolerance> tolerance = workload.toleranceFor(i);
+        bool isAlike = actual.dtype() == expected[i].dtype() &&
+                       std::ranges::equal(actual.shape(), expected[i].shape());
+        if (tolerance || !isAlike || !workload.isAsserted)
+          all.push_back(compareTensors(std::move(what), actual, expected[i],
+                                       tolerance.value_or(compare::Tolerance()),
+                                       workload.isAsserted));
+        else
+          all.push_back(judgeByNoise(std::move(what), actual, expected[i],
+                                     workload.noiseFor(d, i)));
+      }
     }
     for (size_t i = first; i < all.size(); ++i)
       all[i].device = d;

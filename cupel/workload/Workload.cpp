@@ -39,12 +39,27 @@ std::optional<ProgramVersion> cupel::workload::artifactVersion(std::string_view 
   return parseVersion(rest.substr(0, rest.substr(0, 64).find('\0')));
 }
 
-compare::Tolerance Workload::toleranceFor(size_t result, tensor::DType expected) const {
-  if (!tolerances.empty())
-    return tolerances[result % tolerances.size()];
-  if (tensor::isFloat(expected) || tensor::isComplex(expected))
-    return {.pcc = 0.99, .atol = 1e-3, .rtol = 1e-2};
-  return {};
+std::optional<compare::Tolerance> Workload::toleranceFor(size_t result) const {
+  if (tolerances.empty())
+    return std::nullopt;
+  return tolerances[result % tolerances.size()];
+}
+
+compare::Noise Workload::noiseFor(size_t device, size_t result) const {
+  using Lists = std::vector<std::vector<tensor::Tensor>>;
+  compare::Noise known{.precision = precision};
+  auto find = [&](const Lists &lists) -> const tensor::Tensor * {
+    if (lists.empty())
+      return nullptr;
+    const std::vector<tensor::Tensor> &own = lists[device < lists.size() ? device : 0];
+    return result < own.size() ? &own[result] : nullptr;
+  };
+  for (const Lists &sample : noise)
+    if (const tensor::Tensor *found = find(sample))
+      known.samples.push_back(*found);
+  if (const tensor::Tensor *found = find(noiseCenter); found && !known.samples.empty())
+    known.center = *found;
+  return known;
 }
 
 uint64_t Workload::byteSize() const {
@@ -55,7 +70,11 @@ uint64_t Workload::byteSize() const {
   };
   for (const ProgramBytes &program : programs)
     bytes += program.bytes.size();
-  for (const auto *lists : {&inputs, &expected})
+  std::vector<const std::vector<std::vector<tensor::Tensor>> *> all = {&inputs, &expected,
+                                                                       &noiseCenter};
+  for (const auto &sample : noise)
+    all.push_back(&sample);
+  for (const auto *lists : all)
     for (const std::vector<tensor::Tensor> &list : *lists)
       add(list);
   add(constants);

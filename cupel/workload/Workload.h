@@ -4,6 +4,7 @@
 // nothing but a plugin. It is a value: it knows nothing of MLIR, and calls nobody back.
 #pragma once
 
+#include "cupel/compare/Noise.h"
 #include "cupel/compare/Tolerance.h"
 #include "cupel/support/Error.h"
 #include "cupel/tensor/Tensor.h"
@@ -75,16 +76,24 @@ struct Workload {
   std::vector<std::vector<tensor::Tensor>> expected = {}; ///< Empty: not known.
   bool expectsFirst = false; ///< Results behind those that are expected may be anything.
   /// How far results may be from what is expected, by position, beginning again where there are
-  /// more results; empty: as every device should (`toleranceFor`).
+  /// more results; empty: noise decides.
   std::vector<compare::Tolerance> tolerances = {};
+  /// What the device is said to compute in, and expected results of jittered evaluations, for those
+  /// who cannot evaluate the program themselves (compare/Noise.h). None: limits follow from the
+  /// precision alone.
+  compare::DevicePrecision precision = {};
+  std::vector<std::vector<std::vector<tensor::Tensor>>> noise = {};
+  /// The results without jitter, where those are not what is expected.
+  std::vector<std::vector<tensor::Tensor>> noiseCenter = {};
   bool isAsserted = true; ///< Otherwise differences are told and nothing is asserted of them.
   std::vector<Check> checks = {};
   std::vector<tensor::Tensor> constants = {}; ///< That checks compare with.
   Provenance provenance = {};
 
-  /// The bounds of a result. Where the workload has none, floats get those that every device
-  /// should keep and the rest must be equal.
-  compare::Tolerance toleranceFor(size_t result, tensor::DType expected) const;
+  /// The bounds of a result. Nothing: noise decides.
+  std::optional<compare::Tolerance> toleranceFor(size_t result) const;
+  /// What is known of the noise of a result.
+  compare::Noise noiseFor(size_t device, size_t result) const;
 
   /// The newest artifact that a plugin of this version understands (nothing: it does not say, and
   /// the oldest one is taken); an error names what there is.

@@ -55,6 +55,8 @@ ordered_json cupel::workload::optionsToJson(const Workload &workload) {
   }
   for (const compare::Tolerance &tolerance : workload.tolerances)
     json["tolerances"].push_back(toJson(tolerance));
+  if (workload.precision != compare::DevicePrecision())
+    json["precision"] = workload.precision.text();
   if (!workload.isAsserted)
     json["asserted"] = false;
   if (workload.expectsFirst)
@@ -213,6 +215,15 @@ Status cupel::workload::optionsFromJson(const std::string &path, const ordered_j
         return read.error();
       workload.tolerances.push_back(*read);
     }
+  }
+  if (reader.has("precision")) {
+    std::string text;
+    reader.read("precision", text);
+    Result<compare::DevicePrecision> precision = compare::DevicePrecision::parse(text);
+    if (precision)
+      workload.precision = *precision;
+    else
+      reader.fail(precision.message());
   }
   reader.read("asserted", workload.isAsserted);
   reader.read("expects_first", workload.expectsFirst);

@@ -61,6 +61,10 @@ TEST_F(WorkloadTest, ComesBackAsItWasWritten) {
                          {.ulp = compare::UlpRange{1, 3}, .complex = compare::ComplexPolicy::Parts}};
   workload.isAsserted = false;
   workload.expectsFirst = true;
+  workload.precision = *compare::DevicePrecision::parse("tf32/f32");
+  workload.noise = {{{Tensor::of<DType::C128>({1}, {{1.25, -2}})}},
+                    {{Tensor::of<DType::C128>({1}, {{1.75, -2}})}}};
+  workload.noiseCenter = {{Tensor::of<DType::C128>({1}, {{1.5, -2.5}})}};
   workload.provenance = {.test = "programs::a.mlir#2",
                          .file = "/a.mlir",
                          .part = 1,
@@ -93,6 +97,11 @@ TEST_F(WorkloadTest, ComesBackAsItWasWritten) {
   EXPECT_EQ(back->tolerances, workload.tolerances);
   EXPECT_FALSE(back->isAsserted);
   EXPECT_TRUE(back->expectsFirst);
+  EXPECT_EQ(back->precision.text(), "tf32/f32");
+  compare::Noise noise = back->noiseFor(1, 0);
+  ASSERT_EQ(noise.samples.size(), 2u);
+  EXPECT_EQ(noise.samples[1].dataAs<std::complex<double>>()->real(), 1.75);
+  EXPECT_EQ(noise.center->dataAs<std::complex<double>>()->imag(), -2.5);
   EXPECT_EQ(back->provenance, workload.provenance);
   ASSERT_EQ(back->inputs.size(), 2u);
   EXPECT_EQ(back->inputs[1][0].dtype(), DType::I4);
@@ -209,8 +218,8 @@ TEST_F(WorkloadTest, OneToleranceForAllFloatsIsReadAsItAlwaysWas) {
   ASSERT_TRUE(written) << written.message();
   Result<Workload> workload = readWorkload(folder.string());
   ASSERT_TRUE(workload) << workload.message();
-  EXPECT_EQ(workload->toleranceFor(0, DType::F32), compare::Tolerance{.atol = 0.5});
-  EXPECT_EQ(workload->toleranceFor(1, DType::I32), compare::Tolerance());
+  EXPECT_EQ(workload->toleranceFor(0), compare::Tolerance{.atol = 0.5});
+  EXPECT_EQ(workload->toleranceFor(1), compare::Tolerance());
 }
 
 TEST_F(WorkloadTest, AFolderIsSavedWholeOrNotAtAll) {
@@ -253,6 +262,13 @@ TEST_F(WorkloadTest, ResultsAreJudged) {
   EXPECT_FALSE(first({b}, {a}, {.tolerances = {{.atol = 1, .largest = 0.1}}}).passed);
   EXPECT_TRUE(first({b}, {a}, {.isAsserted = false}).passed);
   EXPECT_THAT(first({c}, {a}, {.isAsserted = false}).sentence, HasSubstr("is a tensor<2xi32> where"));
+  // Without bounds noise decides; where none was measured, the declared precision does.
+  Tensor near = Tensor::of<DType::F32>({2}, {1, 2.01f});
+  EXPECT_FALSE(first({near}, {a}, {}).passed);
+  EXPECT_TRUE(first({near}, {a}, {.precision = *compare::DevicePrecision::parse("bf16")}).passed);
+  EXPECT_TRUE(first({near}, {a}, {.noise = {{{Tensor::of<DType::F32>({2}, {1, 2.005f})}}}}).passed);
+  EXPECT_FALSE(first({b}, {a}, {.noise = {{{Tensor::of<DType::F32>({2}, {1, 2.005f})}}}}).passed);
+  EXPECT_THAT(first({b}, {a}, {}).sentence, HasSubstr("beyond 8x noise"));
   EXPECT_FALSE(first({}, {a}, {}).passed);
   EXPECT_FALSE(first({a, b}, {a}, {}).passed);
   EXPECT_TRUE(first({a, b}, {a}, {.expectsFirst = true}).passed);

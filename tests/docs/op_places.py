@@ -12,7 +12,8 @@ counts, and what does not:
 - A name alone in quotes ("add") is taken for an operation in files that have LIST of them or more: those are lists, which
   must be derived from traits and interfaces instead (cupel/ir/stablehlo/OpFacts.td).
 - RULES: rooms where one operation may have a rule for what it alone means, the implementation of an interface: how it is split
-  over devices, how chlo is lowered, what becomes of the operations that check and steer. One file of a room is no place.
+  over devices, how chlo is lowered, what becomes of the operations that check and steer, what it asks of the values it is given
+  (positive definite matrices, indices inside). One file of a room is no place.
 - EXCEPTIONS are operations that a pass exists for, each with the file and the reason, and STRUCTURE what is not an operation
   on values at all. One that is not needed fails too.
 """
@@ -25,7 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LIST = 6
 DIALECTS = ("stablehlo", "chlo", "check", "interpreter")
-RULES = ("cupel/compiler/partition/", "cupel/compiler/passes/LowerChlo", "cupel/compiler/passes/ExtractChecks", "cupel/compiler/passes/ExtractGrid")
+RULES = ("cupel/compiler/partition/", "cupel/compiler/passes/LowerChlo", "cupel/compiler/passes/ExtractChecks", "cupel/compiler/passes/ExtractGrid",
+         "cupel/testbench/worker/ChosenInputs")
 EXCEPTIONS = {
     ("chlo.broadcast_compare", "Broadcasting.cpp"): "the element type of its results is another than that of its operands",
     ("chlo.broadcast_complex", "Broadcasting.cpp"): "the same",

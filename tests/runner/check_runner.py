@@ -422,6 +422,48 @@ def the_bundled_programs_are_judged(place: Place) -> None:
 
 
 @check
+def noise_judges_where_no_comparator_is_named(place: Place) -> None:
+    """The strict rule by default, upstream's correlation for the asking, and each says so in every report."""
+    place.program("double.mlir", DOUBLE)
+    inputs = [1.5, -2.25, 3.125, 4.75]
+    (place.programs / "double.inputs.safetensors").write_bytes(safetensors(inputs))
+
+    def judge(scale: float, *arguments: object) -> tuple[subprocess.CompletedProcess, dict, dict]:
+        (place.programs / "double.expected.safetensors").write_bytes(safetensors([scale * 2 * x for x in inputs]))
+        result, tests = report(place, place.programs, "--junitxml", place.folder / "junit.xml", "--markdown", place.folder / "summary.md", *arguments)
+        summary = json.loads((place.folder / "report.json").read_text())["summary"]
+        test = next(iter(tests.values()))
+        return result, test, summary
+
+    result, test, summary = judge(1)
+    expect(result.returncode == 0 and test["comparisons"][0]["rule"] == "strict" and test["comparisons"][0]["precision"] == "f32", test)
+    expect("Judged by: strict where no comparator" in result.stdout and summary["comparison"].startswith("strict"), result.stdout)
+    result, test, _ = judge(1.25)
+    wrong = test["comparisons"][0]
+    expect(result.returncode == 1 and test["outcome"] == "failed" and test["reasons"][0]["name"] == "DATA_MISMATCH_NOISE", test)
+    expect("beyond 8x noise" in wrong["sentence"] and "looks like: scaled by 0.8" in wrong["sentence"] and wrong["worst_in_noise"] > 8, wrong)
+    result, test, summary = judge(1.25, "--compare", "pcc")
+    lax = test["comparisons"][0]
+    expect(result.returncode == 0 and lax["rule"] == "pcc" and lax["strict_passed"] is False and "strict: " in lax["sentence"], test)
+    expect(summary["passed_only_as_configured"] == 1 and "1 test passes by its own comparators alone" in result.stdout, result.stdout)
+    expect("Passed by their own comparators alone: 1" in (place.folder / "summary.md").read_text(), "Markdown")
+    junit = (place.folder / "junit.xml").read_text()
+    expect("strict_error_message" in junit and 'name="comparison" value="pcc 0.99 where' in junit, junit)
+    expect(judge(1.25, "--compare", "pcc", "--strict")[0].returncode == 1, "--strict")
+    (place.folder / "cupel.yaml").write_text("comparison: pcc\n")
+    expect(judge(1.25)[1]["comparisons"][0]["rule"] == "pcc", "cupel.yaml")
+    expect(judge(1.25, "--compare", "strict")[0].returncode == 1, "an option says more than the project")
+    (place.folder / "cupel.yaml").unlink()
+    # A coarser device has wider limits; so it has where nobody measures.
+    expect(judge(1.01)[0].returncode == 1 and judge(1.01, "--precision", "bf16")[0].returncode == 0, "--precision")
+    expect(judge(1.01, "--device", "reference?precision=bf16")[1]["comparisons"][0]["precision"] == "bf16", "?precision=")
+    result, test, _ = judge(1.25, "--noise", 0)
+    expect("limits from the declared precision f32 alone" in test["comparisons"][0]["sentence"], test)
+    for arguments in (("--precision", "f31"), ("--compare", "closely"), ("--noise", 1000), ("--device", "cupel?precision=f31")):
+        expect(place.run(place.programs, *arguments).returncode == 2, arguments)
+
+
+@check
 def our_plugin_presents_architectures(place: Place) -> None:
     plugin("pjrt_plugin_cupel.so")
     place.program("pass.mlir", PASSING)

@@ -1,6 +1,7 @@
 #include "cupel/pjrt/device/Child.h"
 
 #include "cupel/pjrt/host/PluginReport.h"
+#include "cupel/pjrt/host/ProductPrecision.h"
 #include "cupel/pjrt/host/RunWorkload.h"
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Judge.h"
@@ -120,6 +121,14 @@ private:
       answer["outcome"] = "failed";
       answer["failure"] = answer["self_test"]["failure"];
     }
+    // What a device multiplies in is worth knowing, and no reason to call it broken.
+    Result<compare::DevicePrecision> declared =
+        compare::DevicePrecision::parse(request.value("precision", "f32"));
+    if (declared && answer["outcome"] == "passed") {
+      enter("products");
+      answer["precision"] = measureProducts(*client, *declared, request.value("timeout", 60.0),
+                                            [&](std::string_view stage) { enter(stage); });
+    }
     return answer;
   }
 
@@ -130,6 +139,14 @@ private:
     Result<Workload> workload = readWorkload(request.value("folder", ""));
     if (!workload)
       return failed(workload.error().as(ErrorCode::Host));
+    if (std::string text = request.value("precision", ""); !text.empty())
+      if (Result<compare::DevicePrecision> given = compare::DevicePrecision::parse(text);
+          given && *given != workload->precision) {
+        // Noise that was measured in another precision says nothing of this one.
+        workload->precision = *given;
+        workload->noise.clear();
+        workload->noiseCenter.clear();
+      }
     RunSettings settings{request.value("timeout", 300.0), request.value("repeat", 1u)};
     RunReport report =
         runWorkload(*client, *workload, settings, [&](std::string_view stage) { enter(stage); });

@@ -2,6 +2,7 @@
 // plugin. One file to copy; the plugin lives in a child process, so whatever it does costs one
 // workload.
 
+#include "cupel/compare/Precision.h"
 #include "cupel/pjrt/device/Child.h"
 #include "cupel/pjrt/device/Print.h"
 #include "cupel/pjrt/device/Serve.h"
@@ -34,6 +35,7 @@ struct Options {
   uint64_t memoryLimitMiB = 0;
   uint32_t repeat = 1;
   bool asJson = false, quiet = false;
+  std::string precision; ///< That the device is said to compute in; empty: what the workload says.
 };
 
 constexpr const char *kExamples =
@@ -78,7 +80,8 @@ int run(const Options &options, Supervisor &supervisor) {
                         {"folder", std::filesystem::absolute(workload, error).string()},
                         {"out", out},
                         {"timeout", options.timeout},
-                        {"repeat", options.repeat}},
+                        {"repeat", options.repeat},
+                        {"precision", options.precision}},
                        options.timeout);
     answer["workload"] = workload;
     std::string outcome = answer.value("outcome", "failed");
@@ -112,7 +115,10 @@ int run(const Options &options, Supervisor &supervisor) {
 
 int info(const Options &options, Supervisor &supervisor) {
   ordered_json answer =
-      supervisor.ask({{"do", "info"}, {"timeout", options.timeout}}, options.timeout);
+      supervisor.ask({{"do", "info"},
+                      {"timeout", options.timeout},
+                      {"precision", options.precision.empty() ? "f32" : options.precision}},
+                     options.timeout);
   if (Status closed = supervisor.close(); !closed)
     answer["warnings"].push_back(closed.message());
   if (options.asJson)
@@ -142,6 +148,9 @@ int main(int argc, char **argv) {
         ->check(CLI::PositiveNumber);
     verb->add_option("--memory-limit", options.memoryLimitMiB,
                      "MiB of host memory the plugin's process may take (no limit)");
+    verb->add_option("--precision", options.precision,
+                     "What the device computes in: f32, tf32, f16, bf16, bfp8, fp8 or "
+                     "PRODUCTS/REST (what the workload says, else f32)");
     verb->footer(kExamples);
   };
   CLI::App *runVerb = app.add_subcommand("run", "Run workload folders and report on each");
@@ -182,6 +191,9 @@ int main(int argc, char **argv) {
   for (const std::string &option : options.clientOptions)
     if (Result<pjrt::NamedValue> value = pjrt::parseNamedValue(option); !value)
       return usageError(value.message());
+  if (!options.precision.empty())
+    if (auto parsed = compare::DevicePrecision::parse(options.precision); !parsed)
+      return usageError("--precision: " + parsed.message());
   if (childVerb->parsed())
     return runChild(options.plugin, options.clientOptions);
 

@@ -102,6 +102,15 @@ std::string cupel::device::formatInfo(const std::string &plugin, const ordered_j
     addLine(out, "self-test",
             fmt::format("{} ({})", found->value("passed", false) ? "passed" : "FAILED",
                         text(*found, "program")));
+  if (auto found = answer.find("precision"); found != answer.end()) {
+    if (found->contains("products"))
+      addLine(out, "products", fmt::format("computed in {} (declared: {})",
+                                           text(*found, "products"), text(*found, "declared")));
+    else if (found->contains("failure"))
+      addLine(out, "products", "cannot be measured: " + text((*found)["failure"], "message"));
+    if (found->contains("warning"))
+      addLine(out, "warning", text(*found, "warning"));
+  }
   if (auto found = answer.find("warnings"); found != answer.end())
     for (const ordered_json &warning : *found)
       addLine(out, "warning", warning.get<std::string>());

@@ -102,6 +102,17 @@ std::string tagsText(const TestRecord &record) {
     setIf(tags, "atol_threshold", comparison->atolThreshold);
     tags["pcc_assertion_enabled"] = int(comparison->pccAsserted);
     tags["atol_assertion_enabled"] = int(comparison->atolAsserted);
+    setIf(tags, "comparison_rule", comparison->rule);
+    setIf(tags, "precision", comparison->precision);
+    setIf(tags, "noise", comparison->noise);
+    setIf(tags, "worst_in_noise", comparison->worstInNoise);
+    setIf(tags, "whole_in_noise", comparison->wholeInNoise);
+    if (comparison->strictPassed)
+      tags["strict_passed"] =
+          int(std::all_of(record.comparisons.begin(), record.comparisons.end(),
+                          [](const ComparisonRecord &c) { return c.strictPassed.value_or(true); }));
+    if (const ComparisonRecord *lax = record.passesOnlyAsConfigured())
+      setIf(tags, "strict_error_message", lax->strictSentence);
   }
   tags["guidance"] = record.guidance;
   tags["outcome"] = name(record.outcome);
@@ -266,6 +277,8 @@ Status writeJUnit(std::ostream &out, const RunInfo &run, const RecordSource &rec
   runProperty("arch", run.arch);
   runProperty("device", run.device);
   runProperty("plugin", run.plugin);
+  if (auto rule = run.environment.find("comparison"); rule != run.environment.end())
+    runProperty("comparison", rule->second);
   out << "</properties>\n";
   Status status = records([&](const TestRecord &record) {
     pugi::xml_document document;

@@ -110,6 +110,10 @@ Status writeJson(std::ostream &out, const RunInfo &run, const RecordSource &reco
     summary["reasons"].push_back({{"name", reason}, {"count", count}});
   summary["bringup_statuses"] = tally->bringup();
   summary["guidance"] = tally->guidance();
+  if (auto rule = run.environment.find("comparison"); rule != run.environment.end())
+    summary["comparison"] = rule->second;
+  if (tally->onlyAsConfiguredCount())
+    summary["passed_only_as_configured"] = tally->onlyAsConfiguredCount();
   if (!tally->opCases().empty())
     summary["opcases"] = tally->opCases().json();
   out << "{\"schema\":\"cupel-results-1\",\n\"run\":" << toJson(run)
@@ -143,6 +147,8 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
   if (auto git = run.environment.find("git"); git != run.environment.end())
     out << " at " << markdownSafe(git->second);
   out << ".\n";
+  if (auto rule = run.environment.find("comparison"); rule != run.environment.end())
+    out << "Judged by: " << markdownSafe(rule->second) << ".\n";
   if (tally->total() != run.selected)
     out << fmt::format("\n**{} outcomes for {} selected tests.**\n", tally->total(), run.selected);
   if (changes)
@@ -157,6 +163,15 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
     }
     if (size_t all = tally->unjudged().size(); all > kMostRows)
       out << fmt::format("- ... and {} more\n", all - kMostRows);
+  }
+  if (uint64_t lax = tally->onlyAsConfiguredCount()) {
+    out << fmt::format("\n### Passed by their own comparators alone: {}\n\n", lax);
+    for (size_t i = 0; i < tally->onlyAsConfigured().size() && i < 20; ++i) {
+      const Tally::Line &line = tally->onlyAsConfigured()[i];
+      out << fmt::format("- {}: {}\n", markdownSafe(line.name), markdownSafe(line.message));
+    }
+    if (lax > 20)
+      out << fmt::format("- ... and {} more\n", lax - 20);
   }
   if (!tally->unexpectedPasses().empty()) {
     out << "\n### Unexpected passes\n\n";

@@ -212,6 +212,8 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
     text += "\n";
   }
   text += countsLine(run, tally, paint);
+  if (auto rule = run.environment.find("comparison"); rule != run.environment.end())
+    text += "Judged by: " + oneLine(rule->second) + "\n";
   if (changes)
     text += changesText(*changes, paint);
 
@@ -228,6 +230,19 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
       text += "  " + oneLine(lines[i].name) + "\n";
     if (uint64_t all = tally.count(Outcome::XPassed); all > kMostXpassed)
       text += and_(all - kMostXpassed, "cupel show " + run.id + " --failed");
+  }
+  if (uint64_t all = tally.onlyAsConfiguredCount()) {
+    text += "\n" +
+            paint.odd(fmt::format("{} by {} own comparators alone; --strict would fail {}:",
+                                  counted(all, "test") + (all == 1 ? " passes" : " pass"),
+                                  all == 1 ? "its" : "their", all == 1 ? "it" : "them")) +
+            "\n";
+    const auto &lines = tally.onlyAsConfigured();
+    for (size_t i = 0; i < lines.size() && i < kMostChanges; ++i)
+      text += fmt::format("  {}: {}\n", oneLine(lines[i].name),
+                          oneLine(cutTo(lines[i].message, 200)));
+    if (all > kMostChanges)
+      text += and_(all - kMostChanges, "cupel show " + run.id);
   }
   if (auto reasons = tally.reasons(); !reasons.empty()) {
     text += "\n" + paint.head("Top reasons:") + "\n";

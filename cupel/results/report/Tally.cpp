@@ -87,6 +87,12 @@ void Tally::add(const TestRecord &record) {
     if (lines.size() < kMostLines)
       lines.push_back(lineOf(record));
   };
+  if (const ComparisonRecord *lax = record.passesOnlyAsConfigured()) {
+    ++laxCount;
+    keep(laxLines);
+    if (laxLines.size() == laxCount)
+      laxLines.back().message = lax->sentence.substr(0, kMostMessage);
+  }
   if (record.flaky)
     keep(flakyLines);
   if (familyOf(record.outcome) == Family::UnexpectedPass)

@@ -56,6 +56,9 @@ public:
   const std::map<std::string, uint64_t> &guidance() const { return guidanceCounts; }
   const std::map<std::string, uint64_t> &bringup() const { return bringupCounts; }
   const OpCaseMetrics &opCases() const { return operatorCases; }
+  /// Those that their own comparators let pass and the strict rule would not, with what it says.
+  const std::vector<Line> &onlyAsConfigured() const { return laxLines; }
+  uint64_t onlyAsConfiguredCount() const { return laxCount; }
 
   static constexpr size_t kSlowest = 5;
 
@@ -64,8 +67,9 @@ private:
 
   std::array<uint64_t, kOutcomeCount> counts{};
   double totalSeconds = 0;
-  uint64_t ambiguousCount = 0;
+  uint64_t ambiguousCount = 0, laxCount = 0;
   OpCaseMetrics operatorCases;
+  std::vector<Line> laxLines;
   std::map<std::string, uint64_t> reasonCounts, guidanceCounts, bringupCounts;
   std::vector<Line> slow, flakyLines, xpassedLines, unjudgedLines, failureLines;
 };

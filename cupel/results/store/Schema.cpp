@@ -144,7 +144,18 @@ INSERT INTO known
   WHERE age = 1;
 )sql";
 
-constexpr const char *kMigrations[] = {kVersion1, kVersion2};
+// By which rule outputs were judged, and what the strict one says of them.
+constexpr const char *kVersion3 = R"sql(
+ALTER TABLE comparisons ADD COLUMN rule TEXT NOT NULL DEFAULT '';
+ALTER TABLE comparisons ADD COLUMN strict_passed INTEGER;
+ALTER TABLE comparisons ADD COLUMN strict_sentence TEXT NOT NULL DEFAULT '';
+ALTER TABLE comparisons ADD COLUMN precision TEXT NOT NULL DEFAULT '';
+ALTER TABLE comparisons ADD COLUMN noise REAL;
+ALTER TABLE comparisons ADD COLUMN worst_in_noise REAL;
+ALTER TABLE comparisons ADD COLUMN whole_in_noise REAL;
+)sql";
+
+constexpr const char *kMigrations[] = {kVersion1, kVersion2, kVersion3};
 
 } // namespace
 

@@ -157,10 +157,13 @@ Store::Impl::Put Store::Impl::put(int64_t run, const TestRecord &r) {
         .run();
   position = 0;
   for (const ComparisonRecord &c : r.comparisons)
-    db.query("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    db.query("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+             "?, ?, ?, ?)")
         .with(outcome, position++, c.output, c.passed, c.pcc, c.maxAbsolute, c.maxRelative,
               c.relativeL2, c.pccThreshold, c.atolThreshold, c.rtolThreshold, c.pccAsserted,
-              c.atolAsserted, c.allcloseAsserted, c.sentence)
+              c.atolAsserted, c.allcloseAsserted, c.sentence, c.rule,
+              c.strictPassed ? std::optional<double>(*c.strictPassed) : std::nullopt,
+              c.strictSentence, c.precision, c.noise, c.worstInNoise, c.wholeInNoise)
         .run();
   position = 0;
   for (const ReasonRecord &reason : r.reasons)

@@ -79,8 +79,9 @@ TestRecord readRecord(Database &db, Query &query) {
   {
     Query rows = db.query(
         "SELECT output, passed, pcc, max_absolute, max_relative, relative_l2, pcc_threshold, "
-        "atol_threshold, rtol_threshold, pcc_asserted, atol_asserted, allclose_asserted, sentence "
-        "FROM comparisons WHERE outcome_id = ? ORDER BY position");
+        "atol_threshold, rtol_threshold, pcc_asserted, atol_asserted, allclose_asserted, "
+        "sentence, rule, strict_passed, strict_sentence, precision, noise, worst_in_noise, "
+        "whole_in_noise FROM comparisons WHERE outcome_id = ? ORDER BY position");
     for (rows.with(key); rows.next();) {
       ComparisonRecord &c = record.comparisons.emplace_back();
       c.output = uint32_t(rows.integer());
@@ -96,6 +97,14 @@ TestRecord readRecord(Database &db, Query &query) {
       c.atolAsserted = rows.integer() != 0;
       c.allcloseAsserted = rows.integer() != 0;
       c.sentence = rows.text();
+      c.rule = rows.text();
+      if (std::optional<double> strict = rows.maybeReal())
+        c.strictPassed = *strict != 0;
+      c.strictSentence = rows.text();
+      c.precision = rows.text();
+      c.noise = rows.maybeReal();
+      c.worstInNoise = rows.maybeReal();
+      c.wholeInNoise = rows.maybeReal();
     }
   }
   {

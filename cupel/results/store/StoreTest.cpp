@@ -48,6 +48,13 @@ TestRecord fullRecord() {
   good.pccThreshold = 0.99;
   good.pccAsserted = true;
   good.sentence = "pcc 0.5 < 0.99";
+  good.rule = "configured";
+  good.strictPassed = false;
+  good.strictSentence = "all elements are beyond 8x noise";
+  good.precision = "tf32/f32";
+  good.noise = 1e-6;
+  good.worstInNoise = 340;
+  good.wholeInNoise = std::numeric_limits<double>::infinity();
   bad.output = 1;
   bad.pcc = std::numeric_limits<double>::quiet_NaN();
   bad.maxAbsolute = std::numeric_limits<double>::infinity();

@@ -20,7 +20,7 @@ struct Key {
   bool isPath = true;
 };
 
-constexpr std::string_view kResults = "results";
+constexpr std::string_view kResults = "results", kComparison = "comparison";
 constexpr Key kKeys[] = {{"zoo", &Project::zoo},
                          {"programs", &Project::programs},
                          {"op_cases", &Project::opCases},
@@ -87,12 +87,19 @@ Result<Project> readProject(const std::string &file) {
       project.results = path(*word);
       continue;
     }
+    if (name == kComparison) {
+      Result<std::string> word = text(value);
+      if (!word || (*word != "strict" && *word != "pcc"))
+        return wrong(value, "'comparison' is strict (by the noise of each program) or pcc");
+      project.comparison = *word;
+      continue;
+    }
     const Key *known = nullptr;
     for (const Key &candidate : kKeys)
       if (candidate.name == name)
         known = &candidate;
     if (!known) {
-      std::vector<std::string_view> names = {kResults};
+      std::vector<std::string_view> names = {kResults, kComparison};
       for (const Key &candidate : kKeys)
         names.push_back(candidate.name);
       std::string_view near = nearestWord(name, names);

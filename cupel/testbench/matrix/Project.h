@@ -25,6 +25,7 @@ struct Project {
   std::optional<std::string> results;     ///< The results store.
   std::vector<std::string> frameworks;    ///< Empty: the default.
   std::vector<std::string> markers;       ///< Registered marks; empty: every mark is taken.
+  std::string comparison; ///< How results are judged by default: strict (or empty), or pcc.
 };
 
 /// The nearest `cupel.yaml` in `folder` or above; empty if there is none.

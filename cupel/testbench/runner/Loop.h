@@ -101,6 +101,7 @@ private:
   std::deque<std::pair<uint64_t, size_t>> unshown; ///< Number in the journal, test.
   std::deque<std::pair<size_t, results::TestRecord>> toKeep; ///< Failed, and not recorded yet.
   uint64_t nextRequest = 1, memoryKills = 0, keptBytes = 0;
+  uint32_t explained = 0; ///< Tests whose operation to blame was looked for.
   bool toldOfKeeping = false;
   size_t recorded = 0;
   std::string folder; ///< Our own.

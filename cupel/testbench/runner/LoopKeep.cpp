@@ -53,7 +53,8 @@ void Loop::recordOrKeep(size_t test, TestRecord record) {
     // It is its own reproduction.
     std::error_code error;
     record.reproduction = std::filesystem::absolute(item.file, error).string();
-    return this->record(test, std::move(record));
+    if (explained >= options.keep.explain)
+      return this->record(test, std::move(record));
   }
   if (options.keep.runBytes && keptBytes >= options.keep.runBytes) {
     tellOnce(fmt::format("further failed tests are not kept: {} MiB of this run are "
@@ -89,6 +90,8 @@ void Loop::askToKeep(Request &request, const TestRecord &record) const {
   request.kind = Request::Kind::Keep;
   request.device = record.device;
   request.keep.folder = options.keep.folder + "/" + keptName(request.item);
+  request.keep.save = record.reproduction.empty();
+  request.keep.explain = explained < options.keep.explain;
   request.keep.maxBytes = options.keep.testBytes;
   if (uint64_t all = options.keep.runBytes) {
     uint64_t left = all - std::min(keptBytes, all);
@@ -101,7 +104,18 @@ void Loop::askToKeep(Request &request, const TestRecord &record) const {
 
 /// Takes what became of the saving; the outcome of the test itself is certain.
 void Loop::keepEnded(size_t test, TestRecord record, const TestRecord &found) {
-  if (found.outcome == Outcome::Passed && !found.reproduction.empty()) {
+  if (explained < options.keep.explain) {
+    ++explained;
+    for (const char *note : {"explained", "guilty", "reduced", "not explained", "not reduced"})
+      if (auto told = found.notes.find(note); told != found.notes.end())
+        record.notes[note] = told->second;
+    if (!record.notes.contains("explained") && !record.notes.contains("not explained"))
+      record.notes["not explained"] =
+          found.message.empty() ? "nobody said why" : found.message;
+  }
+  if (!record.reproduction.empty()) {
+    // It was there before.
+  } else if (found.outcome == Outcome::Passed && !found.reproduction.empty()) {
     record.reproduction = found.reproduction;
     if (auto bytes = found.notes.find("bytes"); bytes != found.notes.end())
       keptBytes += std::strtoull(bytes->second.c_str(), nullptr, 10);

@@ -221,8 +221,14 @@ void Loop::sendTest(Slot &slot) {
   request.device = options.devices[slot.device].name;
   request.seed = options.seed;
   request.arch = options.arch;
+  request.comparison = options.comparison;
+  request.strict = options.strict;
+  request.noise = options.noise;
+  request.pieces = options.pieces;
+  request.precision = options.precision;
   if (kind.takesBackend)
     request.compileBackend = options.compileBackend;
+  request.repeat = options.repeat;
   if (kind.takesShapes)
     request.shapes = options.shapes;
   if (kind.steps.size() > 1)

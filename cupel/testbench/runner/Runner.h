@@ -52,6 +52,7 @@ struct Prepared {
 /// Which failed tests are saved as workloads, each in a folder of its own.
 struct KeepOptions {
   std::string folder;                   ///< Empty: none.
+  uint32_t explain = 0; ///< Of so many failed tests the operation to blame is looked for.
   uint64_t testBytes = 0, runBytes = 0; ///< Of one test, and of all together; 0: no limit.
 };
 
@@ -64,8 +65,13 @@ struct RunnerOptions {
   std::function<Prepared(const TestItem &, const std::string &device)> prepare;
   std::vector<DeviceSpec> devices = {DeviceSpec{}};
   std::string arch; ///< For the records.
+  std::optional<uint32_t> repeat; ///< Executions of each test; nothing: more than one if cheap.
   std::string compileBackend = "cupel"; ///< Of operator cases: torch.compile's under test.
   std::vector<std::string> shapes; ///< Of models' inputs, NAME=2x3.
+  /// How results are judged: see worker::Request.
+  std::string comparison, precision;
+  bool strict = false;
+  std::optional<uint32_t> noise, pieces;
 
   double timeoutSeconds = 300;                    ///< Of one try of a test; 0: none.
   std::map<results::Stage, double> stageTimeouts; ///< Of single stages.

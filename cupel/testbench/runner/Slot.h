@@ -56,7 +56,7 @@ struct Attempt {
 
   void enter(results::Stage next, Clock::time_point now) {
     if (stage != results::Stage::None)
-      stages.push_back({stage, secondsBetween(stageBegan, now)});
+      results::addStageTime(stages, stage, secondsBetween(stageBegan, now));
     stage = next;
     stageBegan = now;
   }

@@ -57,6 +57,18 @@ private:
 };
 
 /// What this run happens in, for those who compare it later.
+/// By which rule results are judged, for every report.
+std::string describeJudging(const RunnerOptions &running) {
+  std::string text = running.strict ? "strict, also where a comparator is configured"
+                     : running.comparison == "pcc"
+                         ? "pcc 0.99 where no comparator is configured"
+                         : "strict where no comparator is configured";
+  text += running.noise && *running.noise == 0
+              ? ", limits from the declared precision alone"
+              : fmt::format(", noise from {} jittered evaluations", running.noise.value_or(2));
+  return running.precision.empty() ? text : text + ", precision " + running.precision;
+}
+
 std::map<std::string, std::string> environmentNow(uint64_t seed) {
   std::map<std::string, std::string> environment;
   environment["cupel"] = version();
@@ -247,6 +259,7 @@ Ending Session::begin(SessionOptions given) {
   info.device = options.device;
   info.selected = uint32_t(items->size());
   info.environment = environmentNow(options.running.seed);
+  info.environment["comparison"] = describeJudging(options.running);
   std::vector<std::string> names;
   names.reserve(items->size());
   for (const TestItem &item : *items)

@@ -1,5 +1,6 @@
 #include "cupel/testbench/triage/Explain.h"
 
+#include "cupel/compare/Defaults.h"
 #include "cupel/testbench/triage/Predicate.h"
 
 #include <algorithm>
@@ -18,8 +19,7 @@ using results::ReasonRecord;
 using results::Stage;
 using results::TestRecord;
 
-/// The testers' default where the configuration names no other.
-constexpr double kDefaultPcc = 0.99;
+using compare::kDefaultPcc;
 /// A PCC must clear a threshold by more than this before anything is advised.
 constexpr double kPccMargin = 0.004;
 
@@ -27,7 +27,12 @@ double requiredPcc(const ComparisonRecord &comparison, const Expectation &expect
   return comparison.pccThreshold.value_or(expectation.requiredPcc.value_or(kDefaultPcc));
 }
 
+/// Whether noise decided, so that no threshold of a correlation did.
+bool isStrict(const ComparisonRecord &comparison) { return comparison.rule == "strict"; }
+
 bool pccTooLow(const ComparisonRecord &comparison, const Expectation &expectation) {
+  if (isStrict(comparison) && comparison.passed)
+    return false;
   return comparison.pcc && !(*comparison.pcc >= requiredPcc(comparison, expectation)); // NaN too
 }
 
@@ -41,11 +46,11 @@ std::vector<std::string> failedChecks(const TestRecord &record, const Expectatio
   for (const ComparisonRecord &c : record.comparisons) {
     bool explained = false;
     if (pccTooLow(c, expectation)) {
-      if (!c.pccAsserted)
+      if (!c.pccAsserted && !isStrict(c))
         add("pcc-not-asserted");
       else
         add(std::isnan(*c.pcc) ? "pcc-nan" : "pcc");
-      explained = c.pccAsserted;
+      explained = c.pccAsserted || isStrict(c);
     }
     if (c.passed)
       continue;
@@ -56,6 +61,8 @@ std::vector<std::string> failedChecks(const TestRecord &record, const Expectatio
     }
     if (c.allcloseAsserted && !explained)
       add("allclose");
+    if (isStrict(c) && !explained)
+      add("noise");
   }
   return found;
 }
@@ -167,7 +174,8 @@ std::vector<std::string> guidance(const TestRecord &record, const Expectation &e
   // A threshold holds for every output, so the worst one decides.
   const ComparisonRecord *worst = nullptr;
   for (const ComparisonRecord &comparison : record.comparisons) {
-    if (!comparison.pcc)
+    // Advice is about thresholds; noise has none.
+    if (!comparison.pcc || isStrict(comparison))
       continue;
     if (!worst || !(*comparison.pcc >= *worst->pcc))
       worst = &comparison;

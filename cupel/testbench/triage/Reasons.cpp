@@ -23,7 +23,8 @@ using results::Stage;
 constexpr size_t kMostText = size_t{1} << 20;
 constexpr size_t kMostSummary = 300;
 
-constexpr std::string_view kChecks[] = {"pcc", "pcc-nan", "pcc-not-asserted", "atol", "allclose"};
+constexpr std::string_view kChecks[] = {"pcc", "pcc-nan", "pcc-not-asserted", "atol", "allclose",
+                                          "noise"};
 
 struct Check {
   std::vector<Outcome> outcomes;

@@ -21,7 +21,7 @@ struct Evidence {
   results::Stage stage = results::Stage::None;
   std::optional<int> signal;
   std::string_view errorClass, message, output;
-  /// Comparisons that did not hold: `pcc`, `pcc-nan`, `pcc-not-asserted`, `atol`, `allclose`.
+  /// Comparisons that did not hold: `pcc`, `pcc-nan`, `pcc-not-asserted`, `atol`, `allclose`, `noise`.
   std::vector<std::string> checks;
   std::string_view testStatus; ///< NOT_SUPPORTED_SKIP, ...
 };

@@ -19,6 +19,11 @@ Comparators Comparators::of(const config::Expectation &expectation, Comparators 
   return c;
 }
 
+bool Comparators::areNamedIn(const config::Expectation &e) {
+  return e.assertPcc || e.assertAtol || e.assertAllclose || e.requiredPcc || e.requiredAtol ||
+         e.allcloseRtol || e.allcloseAtol;
+}
+
 Comparators Comparators::of(const config::Expectation &expectation) {
   return of(expectation, Comparators());
 }
@@ -44,9 +49,9 @@ Comparators Comparators::onnxSuite(tensor::DType type) {
   Comparators c;
   c.assertPcc = false;
   c.assertAllclose = true;
-  // bfloat16 has 8 bits of precision; its steps are larger than the other types' bound.
-  c.allcloseRtol = type == tensor::DType::BF16 ? std::ldexp(1, -6) : 1e-3;
-  c.allcloseAtol = 1e-7;
+  compare::Closeness close = compare::onnxCloseness(type);
+  c.allcloseRtol = close.rtol;
+  c.allcloseAtol = close.atol;
   c.recordPcc = false;
   return c;
 }
@@ -64,6 +69,23 @@ compare::Tolerance Comparators::tolerance() const {
     tolerance.atol = atol;
   }
   return tolerance;
+}
+
+void recordFigures(const compare::Statistics &statistics, results::ComparisonRecord &record,
+                   bool wantsPcc) {
+  if (!statistics.sameShape())
+    return;
+  record.maxAbsolute = statistics.maxError;
+  record.maxRelative = statistics.maxRelativeError;
+  record.relativeL2 = statistics.relativeL2;
+  // Where a correlation has no meaning there is none, rather than NaN; but one that NaNs in the
+  // result spoilt is a fact worth keeping.
+  bool measured = statistics.pccState == compare::PccState::Measured ||
+                  statistics.pccState == compare::PccState::Equal ||
+                  statistics.pccState == compare::PccState::ActualConstant;
+  if (measured && wantsPcc)
+    record.pcc = statistics.nonFiniteMismatches && statistics.nonFiniteActual.nans ? std::nan("")
+                                                                                   : statistics.pcc;
 }
 
 Result<results::ComparisonRecord> compareOutput(uint32_t output, const tensor::Tensor &actual,
@@ -88,19 +110,9 @@ Result<results::ComparisonRecord> compareOutput(uint32_t output, const tensor::T
     record.atolThreshold = comparators.assertAtol ? comparators.atol : comparators.allcloseAtol;
   if (comparators.assertAllclose)
     record.rtolThreshold = comparators.allcloseRtol;
+  recordFigures(statistics, record, wantsPcc);
   if (!statistics.sameShape())
     return record;
-  record.maxAbsolute = statistics.maxError;
-  record.maxRelative = statistics.maxRelativeError;
-  record.relativeL2 = statistics.relativeL2;
-  // Where a correlation has no meaning there is none, rather than NaN; but one that NaNs in the
-  // result spoilt is a fact worth keeping.
-  bool measured = statistics.pccState == compare::PccState::Measured ||
-                  statistics.pccState == compare::PccState::Equal ||
-                  statistics.pccState == compare::PccState::ActualConstant;
-  if (measured && wantsPcc)
-    record.pcc = statistics.nonFiniteMismatches && statistics.nonFiniteActual.nans ? std::nan("")
-                                                                                   : statistics.pcc;
   if (!comparators.assertsAnything()) {
     record.passed = true;
     record.sentence = "nothing is asserted; " + record.sentence;

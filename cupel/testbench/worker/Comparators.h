@@ -3,21 +3,19 @@
 // cupel/compare. Links no MLIR.
 #pragma once
 
-#include "cupel/compare/Tolerance.h"
+#include "cupel/compare/Defaults.h"
+#include "cupel/compare/Verdict.h"
 #include "cupel/results/Record.h"
 #include "cupel/tensor/Tensor.h"
 #include "cupel/testbench/config/Expectation.h"
 
 namespace cupel::testbench::worker {
 
-/// Where the configuration is silent.
-inline constexpr double kDefaultPcc = 0.99, kDefaultAtol = 0.16;
-inline constexpr double kDefaultAllcloseRtol = 1e-2, kDefaultAllcloseAtol = 1e-2;
-
 struct Comparators {
   bool assertPcc = true, assertAtol = false, assertAllclose = false;
-  double pcc = kDefaultPcc, atol = kDefaultAtol;
-  double allcloseRtol = kDefaultAllcloseRtol, allcloseAtol = kDefaultAllcloseAtol;
+  double pcc = compare::kDefaultPcc, atol = compare::kDefaultAtol;
+  double allcloseRtol = compare::kDefaultAllcloseRtol;
+  double allcloseAtol = compare::kDefaultAllcloseAtol;
   /// Whether a correlation that nobody asserts is recorded all the same.
   bool recordPcc = true;
   /// Bounds that the configuration has no words for: everything but pcc, atol, rtol and largest.
@@ -26,6 +24,8 @@ struct Comparators {
   /// What the configuration says; `silent` holds where it says nothing.
   static Comparators of(const config::Expectation &expectation, Comparators silent);
   static Comparators of(const config::Expectation &expectation);
+  /// Whether the configuration names a comparator at all, be it to switch it off.
+  static bool areNamedIn(const config::Expectation &expectation);
   /// Bounds that a workload holds. With none set, results must be equal.
   static Comparators of(const compare::Tolerance &tolerance);
   /// How ONNX's own runner judges results of an element type.
@@ -43,5 +43,9 @@ struct Comparators {
 Result<results::ComparisonRecord> compareOutput(uint32_t output, const tensor::Tensor &actual,
                                                 const tensor::Tensor &expected,
                                                 const Comparators &comparators);
+
+/// The figures of a comparison, for a record whose verdict comes from elsewhere.
+void recordFigures(const compare::Statistics &statistics, results::ComparisonRecord &record,
+                   bool wantsPcc = true);
 
 } // namespace cupel::testbench::worker

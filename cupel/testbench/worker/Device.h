@@ -4,6 +4,7 @@
 // end the process where it can return an error instead. This header needs no MLIR.
 #pragma once
 
+#include "cupel/reference/Jitter.h"
 #include "cupel/support/Error.h"
 #include "cupel/tensor/Tensor.h"
 #include "cupel/workload/Workload.h"
@@ -50,6 +51,11 @@ struct Budget {
   uint64_t seed = 0;        ///< Of random operations whose values the specification leaves open.
   /// The reference sums narrow floats in wider ones, as those did who made the expected values.
   bool wideSums = false;
+  /// Where set, outputs of an execution are held until the next one is done, and this is told which
+  /// of them have changed meanwhile. Devices that cannot tell never call it.
+  std::function<void(const std::string &what)> tellOverwritten = {};
+  /// The reference moves what it computes by one rounding of a device's precision.
+  reference::Jitter jitter = {};
   /// Seconds left, never below a small positive number; 0 where there is no deadline.
   double secondsLeft() const;
 };

@@ -165,6 +165,21 @@ Result<workload::Workload> DeviceProgram::complete(const workload::Workload &giv
   if (!lists)
     return lists.error();
   whole.expected = std::move(*lists);
+  auto split = [&](std::vector<std::vector<tensor::Tensor>> &results) {
+    results.front().resize(std::min(results.front().size(), given.expected.front().size()));
+    auto own = splitByDevice(results.front(), workload.options.deviceCount(), gridResults);
+    if (own)
+      results = std::move(*own);
+    return own.operator bool();
+  };
+  // Noise that does not lie like the results says nothing of them.
+  bool fits = whole.noiseCenter.empty() || split(whole.noiseCenter);
+  for (auto &sample : whole.noise)
+    fits = fits && !sample.empty() && split(sample);
+  if (!fits) {
+    whole.noise.clear();
+    whole.noiseCenter.clear();
+  }
   if (isAlike && !whole.tolerances.empty())
     whole.tolerances.resize(1);
   // What checks compare stands behind the results.

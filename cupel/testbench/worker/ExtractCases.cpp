@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/ExtractCases.h"
 
+#include "cupel/compare/Defaults.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -388,8 +389,9 @@ void CaseCollector::finish() {
     }
   out.defaults.seed = 0;
   bool isNarrow = out.defaults.dtype == "float16" || out.defaults.dtype == "bfloat16";
-  out.defaults.rtol = isNarrow ? 1e-2 : 1e-4;
-  out.defaults.atol = isNarrow ? 1e-2 : 1e-5;
+  compare::Closeness close = compare::extractedCloseness(isNarrow);
+  out.defaults.rtol = close.rtol;
+  out.defaults.atol = close.atol;
   for (Case &one : out.file.cases) {
     one.dtype = out.defaults.dtype;
     one.rtol = out.defaults.rtol;

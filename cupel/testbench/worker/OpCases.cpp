@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/OpCases.h"
 
+#include "cupel/compare/Defaults.h"
 #include "cupel/frontends/torch/Import.h"
 #include "cupel/frontends/torch/ProgramJson.h"
 
@@ -53,34 +54,11 @@ private:
 } // namespace
 
 Comparators OpCaseTest::comparatorsOf(const Case &one, tensor::DType type) {
-  using tensor::DType;
   Comparators comparators{.assertPcc = false, .assertAllclose = true, .recordPcc = false};
   // Where nothing is said, what torch.testing.assert_close takes.
-  double rtol = 0, atol = 0;
-  switch (type) {
-  case DType::F16:
-    rtol = 1e-3;
-    atol = 1e-5;
-    break;
-  case DType::BF16:
-    rtol = 1.6e-2;
-    atol = 1e-5;
-    break;
-  case DType::F32:
-  case DType::C64:
-    rtol = 1.3e-6;
-    atol = 1e-5;
-    break;
-  case DType::F64:
-  case DType::C128:
-    rtol = 1e-7;
-    atol = 1e-7;
-    break;
-  default:
-    break;
-  }
-  comparators.allcloseRtol = one.rtol.value_or(rtol);
-  comparators.allcloseAtol = one.atol.value_or(atol);
+  compare::Closeness close = compare::torchCloseness(type);
+  comparators.allcloseRtol = one.rtol.value_or(close.rtol);
+  comparators.allcloseAtol = one.atol.value_or(close.atol);
   return comparators;
 }
 

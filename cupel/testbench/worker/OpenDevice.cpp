@@ -1,5 +1,6 @@
 // Which devices there are: the one place that knows them all.
 
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/Device.h"
 #include "cupel/testbench/worker/PjrtDevice.h"
 #include "cupel/testbench/worker/ReferenceDevice.h"
@@ -7,7 +8,9 @@
 
 namespace cupel::testbench::worker {
 
-Result<std::unique_ptr<Device>> openDevice(const std::string &name) {
+Result<std::unique_ptr<Device>> openDevice(const std::string &given) {
+  // What it computes in is for those who judge its results.
+  const std::string name = runtime::withoutPrecision(given);
   if (name == "reference" || name.empty())
     return makeReferenceDevice();
   if (namesRemoteDevice(name))

@@ -4,6 +4,7 @@
 #include "cupel/runtime/Architecture.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
+#include "cupel/testbench/worker/Looks.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -81,15 +82,23 @@ public:
     if (!loaded)
       return toProgramError(loaded.error(), During::Compile);
     auto shared = std::make_shared<pjrt::LoadedWorkload>(std::move(*loaded));
-    return RunWorkload([client = client, shared](const TensorLists &inputs, const Budget &budget) {
-      return run(*shared, inputs, budget);
-    });
+    auto held = std::make_shared<Held>();
+    return RunWorkload(
+        [client = client, shared, held](const TensorLists &inputs, const Budget &budget) {
+          return run(*shared, inputs, budget, *held);
+        });
   }
 
 private:
+  /// What the execution before gave: buffers that nobody may write to any more.
+  struct Held {
+    pjrt::BufferLists buffers;
+    TensorLists values;
+  };
+
   /// The steps of a run, with the plugin's errors as those of the program.
   static Result<TensorLists> run(pjrt::LoadedWorkload &loaded, const TensorLists &inputs,
-                                 const Budget &budget) {
+                                 const Budget &budget, Held &held) {
     pjrt::Deadline deadline = deadlineOf(budget);
     Result<pjrt::BufferLists> arguments = loaded.transfer(inputs, deadline);
     if (!arguments)
@@ -100,6 +109,16 @@ private:
     Result<TensorLists> values = pjrt::LoadedWorkload::readBack(*outputs, deadline);
     if (!values)
       return toProgramError(values.error(), During::Run);
+    if (!budget.tellOverwritten)
+      return values;
+    if (!held.buffers.empty()) {
+      Result<TensorLists> now = pjrt::LoadedWorkload::readBack(held.buffers, deadline);
+      if (!now)
+        budget.tellOverwritten("they cannot be read any more: " + now.message());
+      else if (!areSame(*now, held.values))
+        budget.tellOverwritten(describeDifference(*now, held.values));
+    }
+    held = {std::move(*outputs), *values};
     return values;
   }
 

@@ -15,6 +15,10 @@ struct Prepared {
   /// another, unless it is complete; artifacts are written when somebody asks for them.
   workload::Workload workload;
   Budget budget;
+  /// How many arguments, from the first on, are inputs; the others are weights.
+  size_t ownInputs = SIZE_MAX;
+  /// Where the inputs are made up: others of their kind, for another look at the test.
+  std::function<Result<TensorLists>(uint32_t look)> otherInputs = {};
   /// As it was saved: by device, with artifacts, and with its checks outside of the program.
   bool isComplete = false;
 

@@ -1,7 +1,6 @@
 #include "cupel/testbench/worker/ProgramInputs.h"
 
 #include "cupel/ir/bytecode/ProgramBytes.h"
-#include "cupel/tensor/Fill.h"
 #include "cupel/tensor/Print.h"
 #include "cupel/tensor/Safetensors.h"
 
@@ -86,24 +85,6 @@ std::string companionFile(const std::string &file, uint32_t part, std::string_vi
   return access(path.c_str(), F_OK) == 0 ? path : std::string();
 }
 
-/// A random value for an argument of a replica.
-static Result<Tensor> makeUp(const Program &program, size_t i, uint64_t seed, uint64_t replica) {
-  const ValueType &type = program.arguments[i];
-  std::string position = "argument " + std::to_string(i);
-  if (!type.isTensor)
-    return Error{program.name + ": " + position + " is no tensor and cannot be made up"};
-  if (std::ranges::count(type.shape, kDynamicSize))
-    return Error{program.name + ": " + position +
-                 " has a size that is known at run time only; put inputs beside the program as "
-                 "NAME.inputs.safetensors"};
-  Result<Tensor> made =
-      tensor::randomTensor(type.element, type.shape, tensor::defaultFill(type.element),
-                           {seed, i + (replica << 32)});
-  if (!made)
-    return made.error().within(program.name + ": " + position);
-  return made;
-}
-
 /// The weights that were written beside a program, by name.
 static Result<std::map<std::string, Tensor>> weightsFor(const std::string &file, uint32_t part) {
   std::map<std::string, Tensor> weights;
@@ -118,11 +99,13 @@ static Result<std::map<std::string, Tensor>> weightsFor(const std::string &file,
   return weights;
 }
 
-Result<TensorLists> inputsFor(const Program &program, const std::string &file, uint32_t part,
-                              uint64_t seed) {
-  TensorLists lists(1);
+Result<Inputs> inputsFor(const Program &program, const std::string &file, uint32_t part,
+                         const MakeUp &makeUp) {
+  Inputs inputs;
+  TensorLists &lists = inputs.lists;
+  lists.resize(1);
   if (program.arguments.empty())
-    return lists;
+    return inputs;
   Result<std::map<std::string, Tensor>> weights = weightsFor(file, part);
   if (!weights)
     return weights.error();
@@ -141,13 +124,14 @@ Result<TensorLists> inputsFor(const Program &program, const std::string &file, u
     Result<TensorLists> picked =
         pickAll(path, *read, types, "argument", program.replicas * program.partitions);
     if (!picked)
-      return picked;
+      return picked.error();
     lists = std::move(*picked);
   } else {
+    inputs.isMadeUp = count > 0;
     lists.resize(replicas);
-    for (uint64_t replica = 0; replica < replicas; ++replica)
+    for (uint32_t replica = 0; replica < replicas; ++replica)
       for (size_t i = 0; i < count; ++i) {
-        Result<Tensor> made = makeUp(program, i, seed, replica);
+        Result<Tensor> made = makeUp(i, replica);
         if (!made)
           return made.error();
         lists[replica].push_back(std::move(*made));
@@ -163,7 +147,8 @@ Result<TensorLists> inputsFor(const Program &program, const std::string &file, u
     for (std::vector<Tensor> &list : lists)
       list.push_back(weight);
   }
-  return lists;
+  inputs.own = count;
+  return inputs;
 }
 
 Result<std::map<std::string, Tensor>> namedInputsFor(const std::vector<std::string> &names,

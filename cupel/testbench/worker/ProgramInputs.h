@@ -13,12 +13,20 @@ namespace cupel::testbench::worker {
 /// empty where there is none. `kind` is `inputs`, `weights` or `expected`.
 std::string companionFile(const std::string &file, uint32_t part, std::string_view kind);
 
-/// The program's arguments: from its companion, by name or position, else random from `seed`. The
-/// last ones, if they are named so in NAME.weights.safetensors, are those weights. One list, or one
-/// for each replica: those in a companion are named `REPLICA/POSITION` (or `REPLICA/NAME`) then, and
-/// made-up ones are not the same on any two.
-Result<TensorLists> inputsFor(const Program &program, const std::string &file,
-                                              uint32_t part, uint64_t seed);
+/// A value for an argument of a replica, where no file has one.
+using MakeUp = std::function<Result<tensor::Tensor>(size_t argument, uint32_t replica)>;
+
+/// The program's arguments: from its companion, by name or position, else made up. The last ones,
+/// if they are named so in NAME.weights.safetensors, are those weights. One list, or one for each
+/// replica: those in a companion are named `REPLICA/POSITION` (or `REPLICA/NAME`) then, and made-up
+/// ones are not the same on any two.
+struct Inputs {
+  TensorLists lists;
+  size_t own = 0;        ///< How many of each list are not weights.
+  bool isMadeUp = false; ///< These, all of them.
+};
+Result<Inputs> inputsFor(const Program &program, const std::string &file, uint32_t part,
+                         const MakeUp &makeUp);
 
 /// A model's inputs from its companion, by name; `names` are all it takes, by position. Empty where
 /// it has none.

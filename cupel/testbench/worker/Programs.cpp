@@ -4,6 +4,7 @@
 #include "cupel/support/Version.h"
 #include "cupel/tensor/Fill.h"
 #include "cupel/testbench/Kinds.h"
+#include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/Comparators.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/OpCases.h"
@@ -136,6 +137,15 @@ static Status takeCompanion(Prepared &prepared, const std::string &file, uint32_
   return {};
 }
 
+/// Lets a test whose inputs are all made up have others.
+static void chooseOthers(Prepared &prepared, std::shared_ptr<const ChosenInputs> chosen,
+                         uint64_t seed) {
+  prepared.otherInputs = [chosen = std::move(chosen), seed, count = prepared.ownInputs,
+                          first = prepared.workload.inputs](uint32_t look) {
+    return chosen->makeAll(count, first, seed, look);
+  };
+}
+
 std::optional<Prepared> ProgramTest::prepareProgram(const Request &request, Progress &progress,
                                                     TestRecord &record) {
   const std::string &shown = request.item.file;
@@ -153,14 +163,19 @@ std::optional<Prepared> ProgramTest::prepareProgram(const Request &request, Prog
     return {};
   }
   Prepared prepared{std::move(*read), workloadFor(request, "stablehlo"), budgetOf(request)};
-  Result<TensorLists> inputs =
-      inputsFor(prepared.program(), file, request.item.part, request.seed);
+  auto chosen = std::make_shared<ChosenInputs>(prepared.program());
+  auto makeUp = [&](size_t argument, uint32_t replica) {
+    return chosen->make(argument, request.seed, replica);
+  };
+  Result<Inputs> inputs = inputsFor(prepared.program(), file, request.item.part, makeUp);
   if (!inputs) {
     fail(record, name(ErrorCode::InvalidArgument), inputs.message());
     return {};
   }
-  prepared.workload.inputs = std::move(*inputs);
-  prepared.workload.tolerances = {Comparators().tolerance()};
+  prepared.workload.inputs = std::move(inputs->lists);
+  prepared.ownInputs = inputs->own;
+  if (inputs->isMadeUp)
+    chooseOthers(prepared, std::move(chosen), request.seed);
   if (Status taken = takeCompanion(prepared, file, request.item.part); !taken) {
     fail(record, name(ErrorCode::InvalidArgument), taken.message());
     return {};
@@ -345,12 +360,13 @@ std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progre
                     workloadFor(request, std::string(format->ending.substr(1))), budget};
   workload::Workload &workload = prepared.workload;
   workload.provenance.wideSums = budget.wideSums;
-  workload.tolerances = {Comparators().tolerance()};
   std::vector<Tensor> &inputs = workload.inputs.emplace_back();
-  bool isSeeded = false;
+  auto chosen = std::make_shared<ChosenInputs>(prepared.program());
+  bool isSeeded = false, isGiven = false;
   for (const frontends::Argument &input : imported.inputs) {
     if (auto given = options.inputs.find(input.name); given != options.inputs.end()) {
       inputs.push_back(given->second);
+      isGiven = true;
       continue;
     }
     if (hasValues && std::ranges::find(dropped, input.name) == dropped.end()) {
@@ -360,9 +376,7 @@ std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progre
       return {};
     }
     isSeeded = true;
-    Result<Tensor> made =
-        tensor::randomTensor(input.type, input.shape, tensor::defaultFill(input.type),
-                             {request.seed, inputs.size()});
+    Result<Tensor> made = chosen->make(inputs.size(), request.seed, 0);
     if (!made) {
       fail(record, name(ErrorCode::InvalidArgument),
            shown + ": input '" + input.name + "': " + made.message());
@@ -374,8 +388,11 @@ std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progre
     record.notes["inputs"] =
         (dropped.empty() ? "" : fmt::format("{}: ", fmt::join(dropped, ", "))) + "made from seed " +
         std::to_string(request.seed);
+  prepared.ownInputs = inputs.size();
   for (const auto &[weight, value] : imported.weights)
     inputs.push_back(value);
+  if (isSeeded && !isGiven)
+    chooseOthers(prepared, std::move(chosen), request.seed);
   if (!dropped.empty()) {
     // Of other inputs than these nothing is known that could be expected.
     record.notes["import"] += (record.notes["import"].empty() ? "" : "; ") +
@@ -390,7 +407,6 @@ std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progre
     if (request.item.suite == "onnx") {
       // Its data may leave out the last outputs.
       workload.expectsFirst = true;
-      workload.tolerances.clear();
       for (const Tensor &value : expected)
         workload.tolerances.push_back(Comparators::onnxSuite(value.dtype()).tolerance());
     }

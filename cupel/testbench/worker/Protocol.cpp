@@ -61,13 +61,21 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("memory_limit_bytes", r.memoryLimitBytes);
   visit("arch", r.arch);
   visit("compile_backend", r.compileBackend);
+  visit("repeat", r.repeat);
   visit("shapes", r.shapes);
+  visit("comparison", r.comparison);
+  visit("strict", r.strict);
+  visit("noise", r.noise);
+  visit("precision", r.precision);
+  visit("pieces", r.pieces);
   visit("tensors", r.tensors);
   visit("keep_folder", r.keep.folder);
   visit("keep_max_bytes", r.keep.maxBytes);
   visit("failed_outcome", r.keep.outcome);
   visit("failed_stage", r.keep.stage);
   visit("failed_message", r.keep.message);
+  visit("save", r.keep.save);
+  visit("explain", r.keep.explain);
   itemFields(r.item, visit);
 }
 

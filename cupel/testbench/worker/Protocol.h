@@ -37,6 +37,9 @@ struct KeepRequest {
   std::string folder;    ///< Of the workload, by its whole path.
   uint64_t maxBytes = 0; ///< 0: no limit.
   std::string outcome, stage, message;
+  bool save = true; ///< Otherwise it is there already.
+  /// The operation to blame is looked for as well, on the device, after all else is done.
+  bool explain = false;
 };
 
 /// What the runner asks of a worker. `test`: run this item. `health`: run a small program that is
@@ -55,7 +58,16 @@ struct Request {
   uint64_t memoryLimitBytes = 0; ///< Likewise; 0: no limit.
   std::string arch;              ///< --arch, for conditions of the test.
   std::string compileBackend;    ///< Of operator cases: `cupel`, or a backend of torch.compile.
+  std::optional<uint32_t> repeat; ///< --repeat: how often to execute; nothing: where it is cheap.
   std::vector<std::string> shapes; ///< --shape, as typed: of models, shapes of inputs by name.
+  /// How results are judged where no comparator is configured: by noise, or `pcc`.
+  std::string comparison;
+  bool strict = false; ///< The strict rule is the verdict even where a comparator is configured.
+  /// Jittered evaluations (2 if nothing is said); 0: limits from the declared precision alone.
+  std::optional<uint32_t> noise;
+  std::string precision; ///< --precision; empty: what the device's name or architecture says.
+  /// Into how many pieces a test is cut to be judged once more; nothing: as the precision asks.
+  std::optional<uint32_t> pieces;
   /// What the runner and the servers before this one made of the test: a JSON object, or empty.
   std::string handover;
   /// A file in memory for tensors that one server hands to the next; both map it.

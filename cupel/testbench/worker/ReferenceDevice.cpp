@@ -20,6 +20,7 @@ reference::RunOptions optionsFor(const Budget &budget) {
   options.seed = budget.seed;
   if (budget.wideSums)
     options.accumulate = reference::Accumulate::Wide;
+  options.jitter = budget.jitter;
   options.probeFolder = "."; // The test's own folder.
   return options;
 }

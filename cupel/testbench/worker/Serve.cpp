@@ -96,9 +96,10 @@ void Progress::enter(results::Stage stage) {
 
 std::vector<results::StageTime> Progress::times() const {
   std::vector<results::StageTime> all = passed;
-  if (current != results::Stage::None)
-    all.push_back(
-        {current, std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count()});
+  if (current == results::Stage::None)
+    return all;
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+  results::addStageTime(all, current, seconds);
   return all;
 }
 

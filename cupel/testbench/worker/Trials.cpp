@@ -1,6 +1,9 @@
 #include "cupel/testbench/worker/Trials.h"
 
-#include "cupel/testbench/worker/Comparators.h"
+#include "cupel/runtime/DeclaredPrecision.h"
+#include "cupel/testbench/worker/ChosenInputs.h"
+#include "cupel/testbench/worker/Looks.h"
+#include "cupel/testbench/worker/Rule.h"
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Judge.h"
 
@@ -13,8 +16,10 @@ using results::Stage;
 using results::TestRecord;
 using tensor::Tensor;
 
-/// Where the reference's result is what is expected.
-constexpr const char *kReferencesWord = "the reference's result";
+using Clock = std::chrono::steady_clock;
+
+/// What takes less than this is done more than once without asking.
+constexpr double kCheapSeconds = 2;
 
 void fail(TestRecord &record, std::string_view errorClass, const std::string &message) {
   record.outcome = Outcome::Failed;
@@ -48,47 +53,66 @@ Result<Device *> Trials::device(const std::string &name) {
 
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
-  if (request.kind == Request::Kind::Keep)
-    save(request, progress, std::move(prepared), record);
-  else
-    run(request, progress, std::move(prepared), record);
+  if (request.kind != Request::Kind::Keep)
+    return run(request, progress, std::move(prepared), record);
+  if (request.keep.save)
+    save(request, progress, prepared, record);
+  if (request.keep.explain)
+    explain(request, progress, prepared, record);
 }
 
 //===----------------------------------------------------------------------===//
 // Running and judging
 //===----------------------------------------------------------------------===//
 
-/// Compiles and runs, and heeds the checks of the workload. The stages are told to `progress`,
-/// where they are those of the device under test.
-Result<TensorLists> Trials::runOn(Device &device, Prepared &prepared, Progress *progress) {
-  const workload::Workload &workload = prepared.workload;
+/// Compiles; what comes out heeds the checks of the workload, and may run often.
+static Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
   if (!prepared.isComplete) {
-    auto executable = device.compile(prepared.program(), prepared.budget);
-    if (!executable)
-      return executable.error();
-    if (progress)
-      progress->enter(Stage::Execute);
-    Result<std::vector<Tensor>> outputs = (*executable)->run(workload.inputs, prepared.budget);
-    if (!outputs)
-      return outputs.error();
-    TensorLists lists;
-    lists.push_back(std::move(*outputs));
-    return lists;
+    auto compiled = device.compile(prepared.program(), prepared.budget);
+    if (!compiled)
+      return compiled.error();
+    std::shared_ptr<Executable> executable = std::move(*compiled);
+    return RunWorkload([executable](const TensorLists &inputs, const Budget &budget) {
+      Result<std::vector<Tensor>> outputs = executable->run(inputs, budget);
+      return outputs ? Result<TensorLists>(TensorLists{std::move(*outputs)})
+                     : Result<TensorLists>(outputs.error());
+    });
   }
-  Result<RunWorkload> loaded = device.load(workload, prepared.program(), prepared.budget);
+  Result<RunWorkload> loaded =
+      device.load(prepared.workload, prepared.program(), prepared.budget);
   if (!loaded)
     return loaded.error();
+  return RunWorkload([run = std::move(*loaded), checks = prepared.workload.checks,
+                      constants = prepared.workload.constants](
+                         const TensorLists &inputs, const Budget &budget) -> Result<TensorLists> {
+    Result<TensorLists> outputs = run(inputs, budget);
+    for (size_t d = 0; outputs && d < outputs->size(); ++d)
+      for (const workload::Judgement &judgement :
+           workload::judgeChecks((*outputs)[d], d, checks, constants))
+        if (!judgement.passed)
+          return Error{ErrorCode::CheckFailed, judgement.what + ": " + judgement.sentence};
+    return outputs;
+  });
+}
+
+/// Compiles and runs. The stages are told to `progress`, where they are those of the device under
+/// test.
+Result<TensorLists> Trials::runOn(Device &device, const Prepared &prepared, Progress *progress) {
+  Result<RunWorkload> run = makeReady(device, prepared);
+  if (!run)
+    return run.error();
   if (progress)
     progress->enter(Stage::Execute);
-  Result<TensorLists> outputs = (*loaded)(workload.inputs, prepared.budget);
-  if (!outputs)
-    return outputs;
-  for (size_t d = 0; d < outputs->size(); ++d)
-    for (const workload::Judgement &judgement :
-         workload::judgeChecks((*outputs)[d], d, workload.checks, workload.constants))
-      if (!judgement.passed)
-        return Error{ErrorCode::CheckFailed, judgement.what + ": " + judgement.sentence};
-  return outputs;
+  return (*run)(prepared.workload.inputs, prepared.budget);
+}
+
+/// Records what an execution after the first showed.
+static void failLook(TestRecord &record, std::string_view errorClass, const std::string &message) {
+  fail(record, errorClass, message);
+  results::ComparisonRecord comparison;
+  comparison.output = uint32_t(record.comparisons.size());
+  comparison.sentence = message;
+  record.comparisons.push_back(std::move(comparison));
 }
 
 void Trials::run(const Request &request, Progress &progress, Prepared prepared,
@@ -97,7 +121,16 @@ void Trials::run(const Request &request, Progress &progress, Prepared prepared,
   Result<Device *> device = this->device(request.device);
   if (!device)
     return fail(record, name(ErrorCode::DeviceLost), device.message());
-  Result<TensorLists> outputs = runOn(**device, prepared, &progress);
+  Result<RunWorkload> run = makeReady(**device, prepared);
+  if (!run)
+    return fail(record, run.error());
+  progress.enter(Stage::Execute);
+  std::string overwritten;
+  if (!(*device)->isReference())
+    prepared.budget.tellOverwritten = [&](const std::string &what) { overwritten = what; };
+  Clock::time_point started = Clock::now();
+  Result<TensorLists> outputs = (*run)(prepared.workload.inputs, prepared.budget);
+  double seconds = std::chrono::duration<double>(Clock::now() - started).count();
   if (!outputs && outputs.error().code == ErrorCode::CheckFailed) {
     // It ran to where it judges itself: what is wrong is the result.
     progress.enter(Stage::Compare);
@@ -109,18 +142,158 @@ void Trials::run(const Request &request, Progress &progress, Prepared prepared,
   }
   if (!outputs)
     return fail(record, outputs.error());
-  judge(request, progress, **device, std::move(prepared), *outputs, record);
+  judge(request, progress, **device, prepared, *outputs, record);
+  if (record.outcome == Outcome::Passed && prepared.otherInputs)
+    tryTelling(request, progress, **device, prepared, *run, *outputs, record);
+  bool isRight = record.outcome == Outcome::Passed || record.outcome == Outcome::Unjudged;
+  if (isRight && !(*device)->isReference()) {
+    judgeByPieces(request, progress, **device, prepared, record);
+    isRight = record.outcome == Outcome::Passed || record.outcome == Outcome::Unjudged;
+  }
+  // The reference's own runs are alike by construction.
+  if (isRight && !(*device)->isReference())
+    lookAgain(request, progress, **device, prepared, *run, *outputs, seconds, record);
+  isRight = record.outcome == Outcome::Passed || record.outcome == Outcome::Unjudged;
+  if (isRight && !overwritten.empty())
+    failLook(record, kStaleResult,
+         "outputs of one execution changed while the next one ran, as if both shared their memory: " +
+             overwritten);
 }
 
-/// How a result is judged: by the configuration, and by the workload where that is silent.
-static Comparators comparatorsFor(const Request &request, const workload::Workload &workload,
-                                  size_t result, tensor::DType type) {
-  Comparators held = Comparators::of(workload.toleranceFor(result, type));
-  if (!workload.isAsserted) {
-    held.assertPcc = held.assertAtol = held.assertAllclose = false;
-    held.others = {};
+void Trials::tryTelling(const Request &request, Progress &progress, Device &device,
+                        Prepared &prepared, const RunWorkload &run, TensorLists &outputs,
+                        TestRecord &record) {
+  constexpr uint32_t kAttempts[] = {ChosenInputs::kPositive, 1, ChosenInputs::kPositive + 1};
+  std::string vacuous = describeVacuous(prepared.workload.expected);
+  for (uint32_t look : kAttempts) {
+    if (vacuous.empty() || record.outcome != Outcome::Passed)
+      return;
+    Result<TensorLists> others = prepared.otherInputs(look);
+    if (!others)
+      break;
+    prepared.workload.inputs = std::move(*others);
+    prepared.workload.expected.clear();
+    progress.enter(Stage::Execute);
+    Result<TensorLists> given = run(prepared.workload.inputs, prepared.budget);
+    if (!given)
+      return fail(record, given.error());
+    outputs = std::move(*given);
+    record.comparisons.clear();
+    judge(request, progress, device, prepared, outputs, record);
+    vacuous = describeVacuous(prepared.workload.expected);
+    record.notes["inputs"] = "others than the first, which gave nothing to judge by";
   }
-  return Comparators::of(request.item.expectation, held);
+  if (!vacuous.empty() && record.outcome == Outcome::Passed)
+    leaveUnjudged(record, vacuous + ", whatever the inputs: that could hide anything");
+}
+
+std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &progress,
+                                             Device &device, Prepared &prepared,
+                                             const TensorLists &inputs,
+                                             const TensorLists &outputs) {
+  const workload::Workload kept = prepared.workload;
+  const Budget budget = prepared.budget;
+  prepared.workload.inputs = inputs;
+  prepared.workload.expected.clear();
+  prepared.budget.deadline =
+      std::min(budget.deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                   std::chrono::duration<double>(kCheapSeconds)));
+  TestRecord found;
+  judge(request, progress, device, prepared, outputs, found);
+  bool isJudged = progress.stage() == Stage::Compare;
+  prepared.workload = kept;
+  prepared.budget = budget;
+  if (!isJudged)
+    return std::nullopt;
+  return found;
+}
+
+void Trials::lookAgain(const Request &request, Progress &progress, Device &device,
+                       Prepared &prepared, const RunWorkload &run, const TensorLists &first,
+                       double seconds, TestRecord &record) {
+  auto verdictOf = [](const TestRecord &found) {
+    bool isRight = found.outcome == Outcome::Passed || found.outcome == Outcome::Unjudged;
+    return LookVerdict{isRight, found.errorClass, found.message};
+  };
+  LookSeams seams;
+  seams.execute = [&](const TensorLists &inputs) {
+    progress.enter(Stage::Execute);
+    Result<TensorLists> outputs = run(inputs, prepared.budget);
+    progress.enter(Stage::Compare);
+    return outputs;
+  };
+  seams.judge = [&](const TensorLists &outputs) {
+    TestRecord found;
+    judge(request, progress, device, prepared, outputs, found);
+    return verdictOf(found);
+  };
+  seams.judgeOther = [&](const TensorLists &inputs,
+                         const TensorLists &outputs) -> std::optional<LookVerdict> {
+    // Checks have judged them already, within the program or beside it.
+    if (prepared.program().selfChecking || !prepared.workload.checks.empty())
+      return LookVerdict{};
+    auto found = judgeOther(request, progress, device, prepared, inputs, outputs);
+    return found ? std::optional(verdictOf(*found)) : std::nullopt;
+  };
+  seams.otherInputs = [&](uint32_t look) -> std::optional<TensorLists> {
+    // A program that judges itself does so for the inputs that it was written for.
+    if (prepared.program().selfChecking || !prepared.workload.checks.empty())
+      return std::nullopt;
+    if (!prepared.otherInputs)
+      return nearbyInputs(prepared.workload.inputs, prepared.ownInputs, look);
+    Result<TensorLists> others = prepared.otherInputs(look);
+    return others ? std::optional(std::move(*others)) : std::nullopt;
+  };
+  Looks looks = worker::lookAgain(seams, prepared.workload.inputs, first, seconds,
+                                  {.executions = request.repeat, .cheapSeconds = kCheapSeconds});
+  record.notes["executions"] = std::to_string(looks.executions);
+  if (!looks.note.empty())
+    record.notes["looks"] = looks.note;
+  if (!looks.verdict.passed)
+    failLook(record, looks.verdict.errorClass, looks.verdict.message);
+}
+
+namespace {
+
+/// A test on a device, made ready when it is first run.
+RunWorkload readyWhenAsked(Result<Device *> device, const Prepared &prepared) {
+  struct State {
+    Result<Device *> device;
+    std::optional<Result<RunWorkload>> run;
+  };
+  auto state = std::make_shared<State>(State{std::move(device), {}});
+  return [state, &prepared](const TensorLists &inputs,
+                            const Budget &budget) -> Result<TensorLists> {
+    if (!state->run)
+      state->run = state->device ? makeReady(**state->device, prepared) : state->device.error();
+    if (!*state->run)
+      return state->run->error();
+    return (**state->run)(inputs, budget);
+  };
+}
+
+} // namespace
+
+Result<compare::DevicePrecision> Trials::precisionOf(const Request &request) {
+  return request.precision.empty() ? runtime::declaredPrecision(request.device, request.arch)
+                                   : compare::DevicePrecision::parse(request.precision);
+}
+
+Result<TestNoise> Trials::noiseOf(const Request &request, const Prepared &prepared,
+                                  Device *device) {
+  Result<compare::DevicePrecision> precision = precisionOf(request);
+  if (!precision)
+    return precision.error();
+  NoiseSources sources;
+  sources.isExpectedFromReference = prepared.workload.provenance.expectation == kReferencesWord;
+  sources.reference = [run = readyWhenAsked(this->device("reference"), prepared),
+                       &prepared](const Budget &budget) {
+    return run(prepared.workload.inputs, budget);
+  };
+  if (device && !device->isReference())
+    sources.device = readyWhenAsked(device, prepared);
+  return TestNoise(prepared, *precision, request.noise.value_or(kNoiseSamples),
+                   std::move(sources));
 }
 
 /// `[fc.weight] ` where results have names, else nothing.
@@ -130,7 +303,7 @@ static std::string labelOf(const workload::Workload &workload, size_t result) {
 }
 
 /// Compares the outputs with what is expected of them.
-void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared prepared,
+void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                    const TensorLists &outputs, TestRecord &record) {
   record.outcome = Outcome::Passed;
   workload::Workload &workload = prepared.workload;
@@ -157,6 +330,9 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   }
 
   progress.enter(Stage::Compare);
+  Result<TestNoise> noise = noiseOf(request, prepared, &device);
+  if (!noise)
+    return fail(record, name(ErrorCode::InvalidArgument), noise.message());
   // Of operator cases the words are torch's.
   std::string_view noun = request.item.suite == "opcases" ? "result" : "output";
   uint32_t number = 0;
@@ -174,8 +350,8 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
                                 tensor::describe(output.elementType(), output.shape()),
                                 tensor::describe(golden[i].elementType(), golden[i].shape())));
       auto comparison =
-          compareOutput(number, output, golden[i],
-                        comparatorsFor(request, workload, i, golden[i].dtype()));
+          judgeOutput(number, d, i, output, golden[i],
+                      Rule::of(request, workload, i), *noise);
       if (!comparison)
         return fail(record, name(ErrorCode::Internal), comparison.message());
       if (!comparison->passed && record.outcome == Outcome::Passed)
@@ -186,6 +362,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
       record.comparisons.push_back(std::move(*comparison));
     }
   }
+  record.notes["judged by"] = describeRules(record, *noise);
   if (record.outcome == Outcome::Passed && device.sharesKernels() &&
       workload.provenance.expectation == kReferencesWord)
     leaveUnjudged(record, device.isReference()
@@ -197,8 +374,22 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
 // Saving
 //===----------------------------------------------------------------------===//
 
+/// Elsewhere nobody can evaluate the program: what noise there is goes with the folder.
+void Trials::saveNoise(const Request &request, Prepared &prepared) {
+  workload::Workload &workload = prepared.workload;
+  if (workload.expected.empty() || !workload.tolerances.empty())
+    return;
+  Result<TestNoise> noise = noiseOf(request, prepared, nullptr);
+  if (!noise)
+    return;
+  workload.precision = noise->precision();
+  workload.noise = noise->samples();
+  if (noise->center())
+    workload.noiseCenter = *noise->center();
+}
+
 /// Writes the test as a workload folder. Without the device: it may be what ended the test.
-void Trials::save(const Request &request, Progress &progress, Prepared prepared,
+void Trials::save(const Request &request, Progress &progress, Prepared &prepared,
                   TestRecord &record) {
   record.outcome = Outcome::Failed;
   workload::Workload &workload = prepared.workload;
@@ -226,14 +417,14 @@ void Trials::save(const Request &request, Progress &progress, Prepared prepared,
     }
   }
   // What the configuration says of the test is said in the folder, where no configuration is.
-  for (size_t i = 0; i < workload.tolerances.size(); ++i) {
-    tensor::DType type = !workload.expected.empty() && i < workload.expected.front().size()
-                             ? workload.expected.front()[i].dtype()
-                             : tensor::DType::F32;
-    Comparators comparators = comparatorsFor(request, workload, i, type);
-    workload.isAsserted = comparators.assertsAnything();
-    workload.tolerances[i] = comparators.tolerance();
-  }
+  std::vector<compare::Tolerance> tolerances;
+  for (size_t i = 0; i < std::max<size_t>(workload.tolerances.size(), 1); ++i)
+    if (Rule rule = Rule::of(request, workload, i); rule.comparators) {
+      workload.isAsserted = rule.comparators->assertsAnything();
+      tolerances.push_back(rule.comparators->tolerance());
+    }
+  workload.tolerances = std::move(tolerances);
+  saveNoise(request, prepared);
   workload.provenance.device = request.device;
   workload.provenance.outcome = request.keep.outcome;
   workload.provenance.stage = request.keep.stage;

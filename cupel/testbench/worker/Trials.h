@@ -3,12 +3,18 @@
 // test. Used by whatever serves tests in cupel-worker.
 #pragma once
 
+#include "cupel/testbench/worker/Blame.h"
 #include "cupel/testbench/worker/Prepared.h"
 #include "cupel/testbench/worker/Serve.h"
+#include "cupel/testbench/worker/TestNoise.h"
 
+#include <functional>
 #include <map>
 
 namespace cupel::testbench::worker {
+
+/// Whose word the expected values are where the reference computed them.
+inline constexpr const char *kReferencesWord = "the reference's result";
 
 class Trials {
 public:
@@ -24,10 +30,37 @@ private:
   Result<Device *> device(const std::string &name);
   void run(const Request &request, Progress &progress, Prepared prepared,
            results::TestRecord &record);
-  Result<TensorLists> runOn(Device &device, Prepared &prepared, Progress *progress);
-  void judge(const Request &request, Progress &progress, Device &device, Prepared prepared,
+  Result<TensorLists> runOn(Device &device, const Prepared &prepared, Progress *progress);
+  void judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
              const TensorLists &outputs, results::TestRecord &record);
-  void save(const Request &request, Progress &progress, Prepared prepared,
+  /// Tries other inputs where results on those that were made up could hide anything.
+  void tryTelling(const Request &request, Progress &progress, Device &device, Prepared &prepared,
+                  const RunWorkload &run, TensorLists &outputs, results::TestRecord &record);
+  /// The same for other inputs than the test's own; nothing where the reference takes too long.
+  std::optional<results::TestRecord> judgeOther(const Request &request, Progress &progress,
+                                                Device &device, Prepared &prepared,
+                                                const TensorLists &inputs,
+                                                const TensorLists &outputs);
+  /// Runs a test that has passed again (Looks.h).
+  void lookAgain(const Request &request, Progress &progress, Device &device, Prepared &prepared,
+                 const RunWorkload &run, const TensorLists &first, double seconds,
+                 results::TestRecord &record);
+  /// The noise of a test that a device ran; `device` may be null, `prepared` must outlive it.
+  Result<TestNoise> noiseOf(const Request &request, const Prepared &prepared, Device *device);
+  void saveNoise(const Request &request, Prepared &prepared);
+  /// Whether the device gives what the reference does for a piece, by the strict rule. An error
+  /// where it does not run.
+  Result<TriedPiece> tryPiece(const Request &request, Device &device, Prepared &piece);
+  /// Judges a test that is right as a whole by its pieces too, where the device is narrow or the
+  /// request says so.
+  void judgeByPieces(const Request &request, Progress &progress, Device &device,
+                     const Prepared &prepared, results::TestRecord &record);
+  /// Finds the operation to blame for a test that failed, and says so in notes of the record.
+  void explain(const Request &request, Progress &progress, const Prepared &prepared,
+               results::TestRecord &record);
+  /// What the device under test computes in.
+  static Result<compare::DevicePrecision> precisionOf(const Request &request);
+  void save(const Request &request, Progress &progress, Prepared &prepared,
             results::TestRecord &record);
 
   std::map<std::string, std::unique_ptr<Device>> devices;

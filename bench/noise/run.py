@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""What verdicts from noise cost: the bundled zoo with `cupel run`, with noise (cold, then from the cache) and without.
+
+    python3 bench/noise/run.py build/bin [--device NAME] [--precision NAME] [--repeat N] [--strict]
+
+The yardstick is the same run with `--noise=0`, measured in turn with the others. With --strict the exit code is 1 where noise costs more than 2.2 times
+the run without (cold) or 1.05 times (from the cache).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COLD, WARM = 2.2, 1.05
+
+
+def seconds(command: list[str], cache: str) -> float:
+    environment = os.environ | {"CUPEL_CACHE_DIR": cache}
+    began = time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return time.perf_counter() - began
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bin", type=Path, help="where cupel lies")
+    parser.add_argument("--device", default="cupel")
+    parser.add_argument("--precision", default="bf16", help="coarse ones need noise for nearly every test")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--strict", action="store_true")
+    options = parser.parse_args()
+    best = {"without": 1e9, "cold": 1e9, "warm": 1e9}
+    with tempfile.TemporaryDirectory() as folder:
+        base = [str(options.bin / "cupel"), "run", str(ROOT / "zoo/programs"), "--device", options.device,
+                "--precision", options.precision, "--quiet", "--results", f"{folder}/results", "--keep-failed", "none", "-j", "1"]
+        for turn in range(options.repeat):
+            cache = f"{folder}/cache-{turn}"
+            for what, extra in (("without", ["--noise=0"]), ("cold", []), ("warm", [])):
+                best[what] = min(best[what], seconds(base + extra, cache))
+    cold, warm = best["cold"] / best["without"], best["warm"] / best["without"]
+    print(f"without noise {best['without']:.2f} s; cold {best['cold']:.2f} s: {cold:.2f}x (at most {COLD}x); from the cache {best['warm']:.2f} s: {warm:.2f}x (at most {WARM}x)")
+    return 1 if options.strict and (cold > COLD or warm > WARM) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

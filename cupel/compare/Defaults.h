@@ -1,0 +1,27 @@
+// The bounds of comparators that other projects' tests are written for: what holds where somebody asks
+// for one of them and names no number. The one place that has them; Cupel's own verdict needs none
+// (Noise.h).
+
+#pragma once
+
+#include "cupel/compare/Tolerance.h"
+#include "cupel/tensor/DType.h"
+
+namespace cupel::compare {
+
+/// Of upstream's testers: `required_pcc`, `required_atol`, `allclose_rtol`, `allclose_atol`.
+inline constexpr double kDefaultPcc = 0.99, kDefaultAtol = 0.16;
+inline constexpr double kDefaultAllcloseRtol = 1e-2, kDefaultAllcloseAtol = 1e-2;
+
+struct Closeness {
+  double rtol = 0, atol = 0;
+};
+
+/// What torch.testing.assert_close takes for results of a type; other types must be equal.
+Closeness torchCloseness(tensor::DType type);
+/// How ONNX's own runner judges them.
+Closeness onnxCloseness(tensor::DType type);
+/// What an operator case taken from a program asks for by default.
+Closeness extractedCloseness(bool isNarrow);
+
+} // namespace cupel::compare

@@ -1,0 +1,323 @@
+#include "cupel/testbench/worker/Looks.h"
+
+#include "cupel/tensor/Convert.h"
+#include "cupel/tensor/Fill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace cupel::testbench::worker {
+
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+using Clock = std::chrono::steady_clock;
+
+/// How long more executions may take, and how many there are at most, where nobody asked for any.
+constexpr double kFreeSeconds = 0.1;
+constexpr uint32_t kMostFree = 10;
+/// An output is that of the run before if so much of it is.
+constexpr double kStaleShare = 0.9;
+
+bool haveSameBytes(const Tensor &a, const Tensor &b) {
+  Result<Tensor> left = a.contiguous(), right = b.contiguous();
+  return left && right && a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape()) &&
+         std::memcmp(left->data(), right->data(), size_t(a.byteSize())) == 0;
+}
+
+/// How many elements of a result are, byte by byte, those of another; zeros count for nothing.
+struct Agreement {
+  int64_t same = 0, counted = 0, different = 0, firstDifferent = -1;
+};
+
+Agreement agreementOf(const Tensor &a, const Tensor &b) {
+  Agreement found;
+  Result<Tensor> left = a.contiguous(), right = b.contiguous();
+  if (!left || !right || a.dtype() != b.dtype() || !std::ranges::equal(a.shape(), b.shape()))
+    return found;
+  size_t bytes = tensor::info(a.dtype()).bytes;
+  const std::byte *x = left->data(), *y = right->data();
+  for (int64_t i = 0; i < a.size(); ++i, x += bytes, y += bytes) {
+    bool isSame = std::memcmp(x, y, bytes) == 0;
+    bool isZero = std::all_of(y, y + bytes, [](std::byte value) { return value == std::byte{}; });
+    found.same += isSame && !isZero;
+    found.counted += !(isSame && isZero);
+    if (!isSame && found.different++ == 0)
+      found.firstDifferent = i;
+  }
+  return found;
+}
+
+std::string placeOf(const Tensor &tensor, int64_t element) {
+  std::string text;
+  for (int64_t i = tensor.rank() - 1; i >= 0; --i) {
+    int64_t size = std::max<int64_t>(tensor.dim(i), 1);
+    text = std::to_string(element % size) + (text.empty() ? "" : ",") + text;
+    element /= size;
+  }
+  return "[" + text + "]";
+}
+
+/// Calls `visit(number, a, b)` for each pair of outputs; numbers go on from device to device.
+void forPairs(const TensorLists &a, const TensorLists &b, const auto &visit) {
+  size_t number = 0;
+  for (size_t d = 0; d < std::min(a.size(), b.size()); ++d)
+    for (size_t i = 0; i < std::min(a[d].size(), b[d].size()); ++i)
+      visit(number++, a[d][i], b[d][i]);
+}
+
+/// Which output is that of another execution where it should not be; empty where none is.
+std::string describeStale(const TensorLists &outputs, const TensorLists &before) {
+  std::string found;
+  forPairs(outputs, before, [&](size_t number, const Tensor &now, const Tensor &then) {
+    Agreement agreement = agreementOf(now, then);
+    if (found.empty() && agreement.counted > 0 &&
+        double(agreement.same) >= kStaleShare * double(agreement.counted))
+      found = fmt::format("{} of {} elements of output {}", now.size() - agreement.different,
+                          now.size(), number);
+  });
+  return found;
+}
+
+LookVerdict failed(std::string_view errorClass, std::string message) {
+  return {false, std::string(errorClass), std::move(message)};
+}
+
+class Looking {
+public:
+  Looking(const LookSeams &seams, const TensorLists &inputs, const TensorLists &first)
+      : seams(seams), inputs(inputs), first(first), last(first) {}
+
+  /// With other inputs; false where something is wrong or nothing can be said any more.
+  bool other(uint32_t look) {
+    std::optional<TensorLists> others = seams.otherInputs(look);
+    if (!others)
+      return true;
+    Result<TensorLists> outputs = execute(*others, "with other inputs");
+    if (!outputs)
+      return false;
+    std::optional<LookVerdict> verdict = seams.judgeOther(*others, *outputs);
+    if (!verdict && areSame(*outputs, first))
+      result.note = "with other inputs it gave the same, and nobody could say in time whether it "
+                    "should";
+    if (verdict && !verdict->passed) {
+      // What is wrong may be right for other inputs.
+      std::string stale = describeStale(*outputs, last);
+      result.verdict =
+          stale.empty()
+              ? failed(verdict->errorClass, "with other inputs: " + verdict->message)
+              : failed(kStaleResult, "with other inputs it gave what it gave before: " + stale +
+                                         " are those of the run before (" + verdict->message + ")");
+      return false;
+    }
+    last = std::move(*outputs);
+    return true;
+  }
+
+  /// With the first inputs again; false where something is wrong.
+  bool again() {
+    Result<TensorLists> outputs = execute(inputs, "with the same inputs again");
+    if (!outputs)
+      return false;
+    if (areSame(*outputs, first)) {
+      last = first;
+      return true;
+    }
+    std::string difference = describeDifference(*outputs, first);
+    if (++judged <= kMostJudged)
+      if (LookVerdict verdict = seams.judge(*outputs); !verdict.passed) {
+        std::string stale = areSame(last, first) ? "" : describeStale(*outputs, last);
+        if (!stale.empty()) {
+          result.verdict = failed(kStaleResult, "with the first inputs again it gave the result of "
+                                                "the others: " +
+                                                    stale + " are those of the run before");
+          return false;
+        }
+        // Once more tells what depends on the run before from what depends on nothing.
+        Result<TensorLists> third = execute(inputs, "with the same inputs again");
+        bool isSteady = third && areSame(*third, *outputs);
+        result.verdict = failed(
+            kNotDeterministic,
+            fmt::format("the same inputs gave another result in execution {}: {} differ ({}){}",
+                        result.executions - 1, difference, verdict.message,
+                        isSteady ? "; it stays so: results depend on what ran before" : ""));
+        return false;
+      }
+    result.note = "executions with the same inputs differ, within what is allowed: " + difference;
+    last = std::move(*outputs);
+    return true;
+  }
+
+  Looks result;
+
+private:
+  static constexpr uint32_t kMostJudged = 2;
+
+  Result<TensorLists> execute(const TensorLists &given, std::string_view how) {
+    Result<TensorLists> outputs = seams.execute(given);
+    ++result.executions;
+    if (!outputs)
+      result.verdict = failed(name(outputs.error().code),
+                              fmt::format("execution {}, {}: {}", result.executions, how,
+                                          outputs.message()));
+    return outputs;
+  }
+
+  const LookSeams &seams;
+  const TensorLists &inputs, &first;
+  TensorLists last; ///< What the execution before this one gave.
+  uint32_t judged = 0;
+};
+
+} // namespace
+
+std::string describeDifference(const TensorLists &outputs, const TensorLists &before) {
+  std::string text;
+  forPairs(outputs, before, [&](size_t number, const Tensor &now, const Tensor &then) {
+    Agreement agreement = agreementOf(now, then);
+    if (agreement.different)
+      text += fmt::format("{}{} of {} elements of output {}, the first at {}",
+                          text.empty() ? "" : "; ", agreement.different, now.size(), number,
+                          placeOf(now, agreement.firstDifferent));
+  });
+  return text.empty() ? "the shapes of outputs" : text;
+}
+
+bool areSame(const TensorLists &a, const TensorLists &b) {
+  bool isSame = std::ranges::equal(a, b, {}, [](const auto &list) { return list.size(); },
+                                   [](const auto &list) { return list.size(); });
+  if (isSame)
+    forPairs(a, b, [&](size_t, const Tensor &x, const Tensor &y) {
+      isSame = isSame && haveSameBytes(x, y);
+    });
+  return isSame;
+}
+
+Looks lookAgain(const LookSeams &seams, const TensorLists &inputs, const TensorLists &first,
+                double seconds, const LookOptions &options) {
+  Looking looking(seams, inputs, first);
+  uint32_t wanted = options.executions.value_or(seconds < options.cheapSeconds ? 3 : 1);
+  for (uint32_t i = 1; i < wanted; ++i)
+    if (!(i % 2 ? looking.other(i) : looking.again()))
+      return looking.result;
+  if (options.executions || wanted == 1)
+    return looking.result;
+  // What happens now and then is seen by who looks often.
+  Clock::time_point end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(kFreeSeconds));
+  while (looking.result.executions < kMostFree && Clock::now() < end)
+    if (!looking.again())
+      break;
+  return looking.result;
+}
+
+std::string describeVacuous(const TensorLists &results) {
+  bool isAnyNan = false, isAnyConstant = false;
+  for (const std::vector<Tensor> &list : results)
+    for (const Tensor &result : list) {
+      DType type = result.dtype();
+      bool isReal = tensor::isFloat(type);
+      Result<Tensor> wide = tensor::convert(result, isReal ? DType::F64 : type);
+      if (wide)
+        wide = wide->contiguous();
+      if (!wide || wide->size() == 0)
+        continue;
+      const std::byte *data = wide->data();
+      size_t bytes = tensor::info(wide->dtype()).bytes;
+      bool isConstant = wide->size() > 1, isNan = isReal;
+      for (int64_t i = 0; i < wide->size() && (isConstant || isNan); ++i) {
+        isConstant = isConstant && std::memcmp(data, data + size_t(i) * bytes, bytes) == 0;
+        isNan = isNan && std::isnan(wide->dataAs<double>()[i]);
+      }
+      if (!isConstant && !isNan)
+        return "";
+      isAnyNan |= isNan;
+      isAnyConstant |= isConstant && !isNan;
+    }
+  return isAnyNan && isAnyConstant ? "every output is NaN or one value throughout"
+         : isAnyNan                ? "every output is NaN throughout"
+         : isAnyConstant           ? "every output is one value throughout"
+                                   : "";
+}
+
+//===----------------------------------------------------------------------===//
+// Other inputs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Every number times something near one, each by something else.
+Result<Tensor> moved(const Tensor &given, tensor::FillKey key) {
+  DType part = tensor::isComplex(given.dtype()) ? DType::C128 : DType::F64;
+  Result<Tensor> wide = tensor::convert(given, part);
+  if (!wide)
+    return wide;
+  Result<Tensor> factors =
+      tensor::randomTensor(DType::F64, {wide->byteSize() / 8}, tensor::Uniform{-1, 1}, key);
+  Result<Tensor> result = Tensor::uninitialized(part, tensor::Shape(given.shape().begin(),
+                                                                    given.shape().end()));
+  Result<Tensor> source = wide->contiguous();
+  if (!factors || !result || !source)
+    return Error{"no memory"};
+  double *to = result->mutableAs<double>();
+  for (int64_t i = 0; i < factors->size(); ++i) {
+    // Far enough from one that narrow types see it.
+    double u = factors->dataAs<double>()[i];
+    to[i] = source->dataAs<double>()[i] * (1 + (u < 0 ? u - 1 : u + 1) / 32);
+  }
+  return tensor::convert(*result, given.dtype());
+}
+
+/// The elements in another order.
+Result<Tensor> rotated(const Tensor &given, int64_t by) {
+  Result<Tensor> source = given.contiguous();
+  Result<Tensor> result = Tensor::uninitialized(
+      given.elementType(), tensor::Shape(given.shape().begin(), given.shape().end()));
+  if (!source || !result)
+    return Error{"no memory"};
+  int64_t bytes = given.byteSize(), shift = by % given.size() * (bytes / given.size());
+  std::memcpy(result->mutableData(), source->data() + shift, size_t(bytes - shift));
+  std::memcpy(result->mutableData() + (bytes - shift), source->data(), size_t(shift));
+  return result;
+}
+
+bool isMovable(const Tensor &tensor) {
+  return (tensor::isFloat(tensor.dtype()) || tensor::isComplex(tensor.dtype())) &&
+         tensor.size() > 0;
+}
+
+} // namespace
+
+std::optional<TensorLists> nearbyInputs(const TensorLists &inputs, size_t count, uint32_t look) {
+  TensorLists others = inputs;
+  bool hasFloats = std::ranges::any_of(inputs, [&](const std::vector<Tensor> &list) {
+    return std::ranges::any_of(list.begin(), list.begin() + int64_t(std::min(count, list.size())),
+                               isMovable);
+  });
+  for (size_t d = 0; d < others.size(); ++d)
+    for (size_t i = 0; i < std::min(count, others[d].size()); ++i) {
+      Tensor &one = others[d][i];
+      Result<Tensor> other = one;
+      if (isMovable(one)) {
+        other = moved(one, {look, i + (uint64_t(d) << 32)});
+      } else if (one.dtype() == DType::I1 && one.size() == 1) {
+        bool value = *one.dataAs<uint8_t>() != 0;
+        other = Tensor::of<DType::I1>(tensor::Shape(one.shape().begin(), one.shape().end()),
+                                      {uint8_t(value == (look % 2 == 0))});
+      } else if (!hasFloats && one.size() > 1 && !one.elementType().quantization) {
+        other = rotated(one, look);
+      }
+      if (!other)
+        return std::nullopt;
+      one = std::move(*other);
+    }
+  if (areSame(others, inputs))
+    return std::nullopt;
+  return others;
+}
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,68 @@
+// Executions of a test beyond the first: with other inputs, and again with the first ones, in the
+// same executable. They show what one execution cannot: results that are those of the run before,
+// buffers that two executions share, results that differ from run to run. Used by Trials once the
+// first execution has been judged. It knows devices and judges only through what it is given, and
+// never calls a difference wrong that the judge lets pass.
+#pragma once
+
+#include "cupel/testbench/worker/Device.h"
+
+#include <optional>
+
+namespace cupel::testbench::worker {
+
+/// Error classes of what looks find; the reasons that ship know them.
+inline constexpr std::string_view kStaleResult = "stale_result";
+inline constexpr std::string_view kNotDeterministic = "not_deterministic";
+
+/// What came of a judgement.
+struct LookVerdict {
+  bool passed = true;
+  std::string errorClass, message; ///< Of one that did not pass.
+};
+
+struct LookSeams {
+  /// Runs the same executable again.
+  std::function<Result<TensorLists>(const TensorLists &inputs)> execute;
+  /// Whether these outputs are right for the first inputs.
+  std::function<LookVerdict(const TensorLists &outputs)> judge;
+  /// Whether they are right for other inputs; nothing where nobody can say so in a short time.
+  std::function<std::optional<LookVerdict>(const TensorLists &inputs, const TensorLists &outputs)>
+      judgeOther;
+  /// Inputs that are not the first ones, of the same shapes; nothing where there are none.
+  std::function<std::optional<TensorLists>(uint32_t look)> otherInputs;
+};
+
+struct LookOptions {
+  /// Executions in all: those that --repeat asks for. Nothing: three where one takes less than
+  /// `cheapSeconds`, and more of them as long as they cost nothing.
+  std::optional<uint32_t> executions;
+  double cheapSeconds = 2;
+};
+
+struct Looks {
+  uint32_t executions = 1; ///< How often it ran, with the first time.
+  LookVerdict verdict;     ///< Of the first that was wrong.
+  std::string note;        ///< What else was seen; empty where nothing was.
+};
+
+/// Runs the test again. `first` is what it gave for `inputs` in `seconds`, and was judged already.
+Looks lookAgain(const LookSeams &seams, const TensorLists &inputs, const TensorLists &first,
+                double seconds, const LookOptions &options);
+
+/// Whether both hold the same bytes, NaN or not.
+bool areSame(const TensorLists &a, const TensorLists &b);
+/// Where they do not: "12 of 64 elements of output 0, the first at [0,3]".
+std::string describeDifference(const TensorLists &outputs, const TensorLists &before);
+
+/// Why these results could hide anything: all of them NaN throughout or one value throughout;
+/// empty where they tell something.
+std::string describeVacuous(const TensorLists &results);
+
+/// Inputs near the given ones, for tests whose values somebody chose: floats are moved by up to a
+/// sixteenth of themselves each, so that zeros, signs and magnitudes stay; a predicate is turned
+/// over; where there are no floats at all, whole numbers change places. Nothing where that changes
+/// nothing. Those from `count` on are weights and stay.
+std::optional<TensorLists> nearbyInputs(const TensorLists &inputs, size_t count, uint32_t look);
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,136 @@
+#include "cupel/testbench/worker/Looks.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace cupel::testbench::worker {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+Tensor floats(std::initializer_list<float> values) {
+  return Tensor::of<DType::F32>({int64_t(values.size())}, values);
+}
+
+/// A device that doubles its input, and may do something else in an execution of its choice.
+struct Doubler {
+  std::function<std::optional<TensorLists>(uint32_t execution)> fault;
+  uint32_t executions = 1; ///< The first has been.
+
+  static TensorLists right(const TensorLists &inputs) {
+    Tensor result = *Tensor::uninitialized(DType::F32, {inputs[0][0].size()});
+    float *to = result.mutableAs<float>();
+    for (int64_t i = 0; i < result.size(); ++i)
+      to[i] = 2 * inputs[0][0].dataAs<float>()[i];
+    return {{result}};
+  }
+
+  Looks look(const LookOptions &options = {.executions = 5}) {
+    TensorLists inputs = {{floats({1, 2, 3, 4})}};
+    TensorLists first = right(inputs);
+    auto verdict = [](bool isRight) {
+      return LookVerdict{isRight, isRight ? "" : "wrong_result", isRight ? "" : "it is wrong"};
+    };
+    LookSeams seams;
+    seams.execute = [&](const TensorLists &given) -> Result<TensorLists> {
+      std::optional<TensorLists> wrong = fault ? fault(++executions) : std::nullopt;
+      return wrong ? *wrong : right(given);
+    };
+    seams.judge = [&](const TensorLists &outputs) { return verdict(areSame(outputs, first)); };
+    seams.judgeOther = [&](const TensorLists &given, const TensorLists &outputs) {
+      return std::optional(verdict(areSame(outputs, right(given))));
+    };
+    seams.otherInputs = [&](uint32_t look) { return nearbyInputs(inputs, SIZE_MAX, look); };
+    return lookAgain(seams, inputs, first, 0.001, options);
+  }
+};
+
+TEST(Looks, ARightDevicePasses) {
+  Doubler doubler;
+  Looks looks = doubler.look();
+  EXPECT_TRUE(looks.verdict.passed) << looks.verdict.message;
+  EXPECT_EQ(looks.executions, 5u);
+  EXPECT_GE(doubler.look({}).executions, 3u);
+  EXPECT_EQ(doubler.look({.executions = 1}).executions, 1u);
+  EXPECT_EQ(doubler.look({.executions = {}, .cheapSeconds = 0.0001}).executions, 1u);
+}
+
+TEST(Looks, TheResultOfTheRunBeforeIsStale) {
+  Doubler doubler{[](uint32_t) { return TensorLists{{floats({2, 4, 6, 8})}}; }};
+  LookVerdict verdict = doubler.look().verdict;
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.errorClass, kStaleResult);
+  EXPECT_NE(verdict.message.find("4 of 4 elements of output 0"), std::string::npos)
+      << verdict.message;
+}
+
+TEST(Looks, StaleIsSeenWithTheFirstInputsToo) {
+  TensorLists others;
+  Doubler doubler;
+  doubler.fault = [&](uint32_t execution) -> std::optional<TensorLists> {
+    if (execution != 3)
+      return std::nullopt;
+    return Doubler::right(*nearbyInputs({{floats({1, 2, 3, 4})}}, SIZE_MAX, 1));
+  };
+  LookVerdict verdict = doubler.look().verdict;
+  EXPECT_EQ(verdict.errorClass, kStaleResult) << verdict.message;
+}
+
+TEST(Looks, NowAndThenIsNotDeterministic) {
+  Doubler doubler{[](uint32_t execution) -> std::optional<TensorLists> {
+    return execution == 5 ? std::optional(TensorLists{{floats({2, 4, 6.5, 8})}}) : std::nullopt;
+  }};
+  LookVerdict verdict = doubler.look().verdict;
+  EXPECT_EQ(verdict.errorClass, kNotDeterministic) << verdict.message;
+  EXPECT_NE(verdict.message.find("in execution 5: 1 of 4 elements of output 0, the first at [2]"),
+            std::string::npos)
+      << verdict.message;
+}
+
+TEST(Looks, WrongForOtherInputsIsWrong) {
+  Doubler doubler{[](uint32_t execution) -> std::optional<TensorLists> {
+    return execution == 2 ? std::optional(TensorLists{{floats({1, 1, 1, 1})}}) : std::nullopt;
+  }};
+  LookVerdict verdict = doubler.look().verdict;
+  EXPECT_EQ(verdict.errorClass, "wrong_result");
+  EXPECT_EQ(verdict.message, "with other inputs: it is wrong");
+}
+
+TEST(Looks, NearbyInputsKeepWhatMatters) {
+  float infinity = std::numeric_limits<float>::infinity();
+  TensorLists inputs = {{floats({0, 1, -2, infinity, -infinity}),
+                         Tensor::of<DType::I32>({3}, {4, 5, 6}), Tensor::of<DType::I1>({}, {1}),
+                         floats({7, 8})}};
+  std::optional<TensorLists> others = nearbyInputs(inputs, 3, 1);
+  ASSERT_TRUE(others);
+  const float *moved = (*others)[0][0].dataAs<float>();
+  EXPECT_EQ(moved[0], 0);
+  EXPECT_NE(moved[1], 1);
+  EXPECT_NEAR(moved[1], 1, 0.07);
+  EXPECT_NEAR(moved[2], -2, 0.14);
+  EXPECT_EQ(moved[3], infinity);
+  EXPECT_EQ(moved[4], -infinity);
+  EXPECT_EQ((*others)[0][1].dataAs<int32_t>()[0], 4); // Numbers that may be sizes stay.
+  EXPECT_EQ((*others)[0][2].dataAs<uint8_t>()[0], 0);
+  EXPECT_EQ((*others)[0][3].dataAs<float>()[0], 7); // A weight.
+  others = nearbyInputs({{Tensor::of<DType::I32>({3}, {4, 5, 6})}}, SIZE_MAX, 1);
+  ASSERT_TRUE(others);
+  EXPECT_EQ((*others)[0][0].dataAs<int32_t>()[0], 5);
+  EXPECT_FALSE(nearbyInputs({{floats({0, 0})}}, SIZE_MAX, 1));
+}
+
+TEST(Looks, ResultsThatTellNothing) {
+  float nan = std::nanf("");
+  EXPECT_EQ(describeVacuous({{floats({nan, nan})}}), "every output is NaN throughout");
+  EXPECT_EQ(describeVacuous({{floats({2, 2})}}), "every output is one value throughout");
+  EXPECT_EQ(describeVacuous({{floats({2, 2}), floats({nan})}}),
+            "every output is NaN or one value throughout");
+  EXPECT_EQ(describeVacuous({{floats({2, 2}), floats({1, nan})}}), "");
+  EXPECT_EQ(describeVacuous({{floats({2})}}), "");
+  EXPECT_EQ(describeVacuous({}), "");
+}
+
+} // namespace
+} // namespace cupel::testbench::worker

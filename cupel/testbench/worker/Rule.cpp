@@ -1,0 +1,90 @@
+#include "cupel/testbench/worker/Rule.h"
+
+#include <fmt/format.h>
+
+namespace cupel::testbench::worker {
+
+using results::ComparisonRecord;
+using tensor::Tensor;
+
+Rule Rule::of(const Request &request, const workload::Workload &workload, size_t result) {
+  const config::Expectation &expectation = request.item.expectation;
+  bool isNamed = Comparators::areNamedIn(expectation) || !workload.tolerances.empty() ||
+                 !workload.isAsserted;
+  if (request.strict || (!isNamed && request.comparison != "pcc"))
+    return {std::nullopt, "strict"};
+  // Where the workload names nothing, upstream's default holds beside what the configuration says.
+  std::optional<compare::Tolerance> tolerance = workload.toleranceFor(result);
+  Comparators held = tolerance ? Comparators::of(*tolerance) : Comparators();
+  if (!workload.isAsserted) {
+    held.assertPcc = held.assertAtol = held.assertAllclose = false;
+    held.others = {};
+  }
+  return {Comparators::of(expectation, held), isNamed ? "configured" : "pcc"};
+}
+
+Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const Tensor &expected,
+                     TestNoise &noise, ComparisonRecord &record) {
+  compare::Options options{.threads = 1};
+  record.precision = noise.precision().text();
+  Result<compare::NoiseVerdict> verdict =
+      compare::checkWithoutNoise(actual, expected, noise.precision(), options);
+  bool isMeasured = verdict && !verdict->passed && verdict->statistics.sameShape();
+  if (isMeasured)
+    verdict = compare::checkByNoise(actual, expected, noise.of(list, position, expected.shape()),
+                                    {}, options);
+  if (!verdict)
+    return verdict.error();
+  record.strictPassed = verdict->passed;
+  record.strictSentence = verdict->sentence;
+  if (!verdict->note.empty())
+    record.strictSentence += "; " + verdict->note;
+  if (isMeasured && !noise.note().empty())
+    record.strictSentence += "; " + noise.note();
+  if (isMeasured) {
+    record.noise = verdict->noise;
+    record.worstInNoise = verdict->worst;
+    record.wholeInNoise = verdict->whole;
+  }
+  if (!record.maxAbsolute)
+    recordFigures(verdict->statistics, record);
+  return {};
+}
+
+Result<ComparisonRecord> judgeOutput(uint32_t output, size_t list, size_t position,
+                                     const Tensor &actual, const Tensor &expected,
+                                     const Rule &rule, TestNoise &noise) {
+  ComparisonRecord record;
+  if (rule.comparators) {
+    Result<ComparisonRecord> configured =
+        compareOutput(output, actual, expected, *rule.comparators);
+    if (!configured)
+      return configured.error();
+    record = std::move(*configured);
+  }
+  record.output = output;
+  record.rule = rule.name;
+  if (Status judged = judgeStrictly(list, position, actual, expected, noise, record); !judged)
+    return judged.error();
+  if (rule.comparators) {
+    if (record.passesOnlyAsConfigured())
+      record.sentence += "; strict: " + record.strictSentence;
+    else if (*record.strictPassed)
+      record.strictSentence.clear(); // Two praises say no more than one.
+    return record;
+  }
+  record.passed = *record.strictPassed;
+  record.sentence = std::move(record.strictSentence);
+  record.strictSentence.clear();
+  return record;
+}
+
+std::string describeRules(const results::TestRecord &record, const TestNoise &noise) {
+  std::string text;
+  for (const ComparisonRecord &comparison : record.comparisons)
+    if (text.find(comparison.rule) == std::string::npos)
+      text += (text.empty() ? "" : ", ") + comparison.rule;
+  return fmt::format("{} ({})", text, noise.precision().text());
+}
+
+} // namespace cupel::testbench::worker

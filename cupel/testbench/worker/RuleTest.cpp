@@ -1,0 +1,147 @@
+// Which rule decides, and what is recorded of the other one.
+
+#include "cupel/testbench/worker/Rule.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cupel::testbench::worker {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+using ::testing::HasSubstr;
+
+constexpr int kCount = 256;
+
+Tensor wave(double scale, double noise = 0) {
+  std::vector<float> values(kCount);
+  for (int i = 0; i < kCount; ++i)
+    values[i] = float(scale * std::sin(i) * (1 + noise * std::cos(7 * i)));
+  return Tensor::of<DType::F32>({kCount}, values);
+}
+
+class RuleTest : public testing::Test {
+protected:
+  results::ComparisonRecord judge(const Tensor &actual, uint32_t samples = 2) {
+    NoiseSources sources;
+    sources.isExpectedFromReference = true;
+    sources.reference = [&](const Budget &budget) -> Result<TensorLists> {
+      EXPECT_TRUE(budget.jitter.isOn());
+      ++evaluations;
+      if (referenceFails)
+        return Error{"cannot"};
+      return TensorLists{{wave(1, noise * (budget.jitter.seed % 2 ? 1 : -1))}};
+    };
+    if (deviceRuns)
+      sources.device = [&](const TensorLists &inputs, const Budget &) -> Result<TensorLists> {
+        ++runs;
+        return inputs;
+      };
+    Prepared prepared = preparedTest();
+    TestNoise testNoise(prepared, *compare::DevicePrecision::parse("f32"), samples, sources);
+    Result<results::ComparisonRecord> record =
+        judgeOutput(3, 0, 0, actual, wave(1), Rule::of(request, workload, 0), testNoise);
+    EXPECT_TRUE(record) << record.message();
+    return record ? *record : results::ComparisonRecord();
+  }
+  Prepared preparedTest() {
+    auto read = reader.read("func.func @main(%x: tensor<256xf32>) -> tensor<256xf32> {\n"
+                            "  return %x : tensor<256xf32>\n}",
+                            "p.mlir");
+    EXPECT_TRUE(read) << read.message();
+    Prepared prepared{std::move(*read), {}, {}};
+    prepared.workload.inputs = {{wave(1)}};
+    return prepared;
+  }
+
+  ProgramReader reader;
+  Request request;
+  workload::Workload workload;
+  double noise = 1e-6;
+  bool referenceFails = false, deviceRuns = false;
+  int evaluations = 0, runs = 0;
+};
+
+TEST_F(RuleTest, WhereNobodyNamesAComparatorNoiseDecides) {
+  results::ComparisonRecord wrong = judge(wave(1.001));
+  EXPECT_EQ(wrong.rule, "strict");
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_EQ(wrong.strictPassed, false);
+  EXPECT_THAT(wrong.sentence, HasSubstr("beyond 8x noise"));
+  EXPECT_GT(*wrong.worstInNoise, 8);
+  EXPECT_EQ(evaluations, 2);
+  results::ComparisonRecord right = judge(wave(1, 3e-6));
+  EXPECT_TRUE(right.passed) << right.sentence;
+  EXPECT_EQ(right.output, 3u);
+  EXPECT_EQ(right.precision, "f32");
+}
+
+TEST_F(RuleTest, NoiseThatCannotMatterIsNotMeasured) {
+  EXPECT_TRUE(judge(wave(1)).passed);
+  EXPECT_TRUE(judge(wave(1, 1e-7)).passed);
+  EXPECT_EQ(evaluations, 0);
+}
+
+TEST_F(RuleTest, AComparatorThatIsNamedKeepsItsMeaningAndTheStrictWordStandsBeside) {
+  request.item.expectation.requiredPcc = 0.97;
+  results::ComparisonRecord record = judge(wave(1.5));
+  EXPECT_EQ(record.rule, "configured");
+  EXPECT_TRUE(record.passed);
+  EXPECT_EQ(record.strictPassed, false);
+  EXPECT_TRUE(record.passesOnlyAsConfigured());
+  EXPECT_THAT(record.sentence, HasSubstr("pcc 1 >= 0.97; strict: "));
+  EXPECT_THAT(record.strictSentence, HasSubstr("looks like: scaled by 1.5"));
+  request.strict = true;
+  record = judge(wave(1.5));
+  EXPECT_EQ(record.rule, "strict");
+  EXPECT_FALSE(record.passed);
+}
+
+TEST_F(RuleTest, WhatIsSwitchedOffIsConfiguredToo) {
+  request.item.expectation.assertPcc = false;
+  results::ComparisonRecord record = judge(wave(-1));
+  EXPECT_EQ(record.rule, "configured");
+  EXPECT_TRUE(record.passed);
+  EXPECT_THAT(record.sentence, HasSubstr("nothing is asserted"));
+  EXPECT_TRUE(record.passesOnlyAsConfigured());
+}
+
+TEST_F(RuleTest, UpstreamsDefaultIsThereForTheAsking) {
+  request.comparison = "pcc";
+  results::ComparisonRecord record = judge(wave(1.5));
+  EXPECT_EQ(record.rule, "pcc");
+  EXPECT_TRUE(record.passed);
+  EXPECT_EQ(record.pccThreshold, 0.99);
+  EXPECT_FALSE(judge(wave(-1)).passed);
+}
+
+TEST_F(RuleTest, BoundsOfTheCaseAreConfigured) {
+  workload.tolerances = {compare::Tolerance::allclose(0.1, 0.1)};
+  results::ComparisonRecord record = judge(wave(1.05));
+  EXPECT_EQ(record.rule, "configured");
+  EXPECT_TRUE(record.passed);
+  EXPECT_EQ(record.strictPassed, false);
+}
+
+TEST_F(RuleTest, WithoutNoiseTheDeclaredPrecisionDecides) {
+  results::ComparisonRecord record = judge(wave(1.001), 0);
+  EXPECT_FALSE(record.passed);
+  EXPECT_EQ(evaluations, 0);
+  EXPECT_THAT(record.sentence, HasSubstr("limits from the declared precision f32 alone"));
+}
+
+TEST_F(RuleTest, WhereTheReferenceCannotTheDeviceMovesItsInputs) {
+  referenceFails = deviceRuns = true;
+  results::ComparisonRecord record = judge(wave(1.001));
+  EXPECT_FALSE(record.passed);
+  EXPECT_EQ(runs, 3);
+  EXPECT_THAT(record.sentence, HasSubstr("noise from the device itself"));
+  deviceRuns = false;
+  record = judge(wave(1.001));
+  EXPECT_THAT(record.sentence, HasSubstr("noise could not be measured (the reference"));
+}
+
+} // namespace
+} // namespace cupel::testbench::worker

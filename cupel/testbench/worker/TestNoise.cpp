@@ -1,0 +1,176 @@
+#include "cupel/testbench/worker/TestNoise.h"
+
+#include "cupel/support/Sha256.h"
+#include "cupel/testbench/worker/GoldenCache.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace cupel::testbench::worker {
+
+using tensor::Tensor;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// What took no longer than this is computed again rather than kept.
+constexpr double kWorthKeeping = 0.02;
+/// The part of the time that is left which may go into noise.
+constexpr double kShareOfTime = 0.4;
+/// Where the expected values are not the reference's, nobody waits longer for it than this.
+constexpr double kLongestSeconds = 30;
+
+GoldenCache &cache() {
+  static GoldenCache kept;
+  return kept;
+}
+
+/// The budget of noise: it ends in time to judge without.
+Budget limited(const Budget &whole, bool isExpectedFromReference) {
+  Budget budget = whole;
+  double seconds = whole.secondsLeft() * kShareOfTime; // 0: there is no limit
+  if (!isExpectedFromReference)
+    seconds = seconds > 0 ? std::min(seconds, kLongestSeconds) : kLongestSeconds;
+  if (seconds > 0)
+    budget.deadline = std::min(
+        whole.deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(seconds)));
+  return budget;
+}
+
+reference::Jitter jitterOf(const compare::DevicePrecision &precision, uint64_t seed) {
+  return {precision.products.step, precision.rest.step, precision.doubles.step, seed};
+}
+
+} // namespace
+
+const std::vector<TensorLists> &TestNoise::samples() {
+  if (!isDone)
+    measure();
+  return all;
+}
+
+void TestNoise::measure() {
+  isDone = true;
+  if (wanted == 0) {
+    remark = fmt::format("limits from the declared precision {} alone (--noise=0)",
+                         declared.text());
+    return;
+  }
+  if (!measureByReference() && !measureByInputs(remark))
+    remark = fmt::format("noise could not be measured ({}): limits from the declared precision {} "
+                         "alone",
+                         remark, declared.text());
+}
+
+bool TestNoise::measureByReference() {
+  if (!sources.reference) {
+    remark = "there is no program that the reference could evaluate";
+    return false;
+  }
+  Budget budget = limited(prepared.budget, sources.isExpectedFromReference);
+  const uint64_t own = prepared.budget.seed;
+  // Weights are large: they are hashed once.
+  const std::string base = cache().keyOf(prepared, "noise");
+  auto evaluate = [&](reference::Jitter jitter, const std::string &how) -> Result<TensorLists> {
+    std::string key;
+    if (!base.empty()) {
+      Sha256 hash;
+      hash.update(base + how);
+      key = hash.finish();
+    }
+    if (std::optional<TensorLists> found = cache().find(key))
+      return std::move(*found);
+    Budget one = budget;
+    one.jitter = jitter;
+    Clock::time_point began = Clock::now();
+    Result<TensorLists> results = sources.reference(one);
+    double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    if (results && seconds > kWorthKeeping)
+      cache().keep(key, *results);
+    return results;
+  };
+  if (!sources.isExpectedFromReference) {
+    Result<TensorLists> results = evaluate({}, "exact");
+    if (!results) {
+      remark = "the reference: " + results.message();
+      return false;
+    }
+    exact = std::move(*results);
+  }
+  for (uint32_t i = 0; i < wanted; ++i) {
+    Result<TensorLists> results = evaluate(jitterOf(declared, own * 1024 + i),
+                                           fmt::format("jitter {} {}", declared.text(), i));
+    if (!results) {
+      remark = "the reference, jittered: " + results.message();
+      // One is better than none; time is the only reason for having some and not all.
+      if (!all.empty())
+        remark = fmt::format("noise from {} of {} evaluations ({})", all.size(), wanted, remark);
+      return !all.empty();
+    }
+    all.push_back(std::move(*results));
+  }
+  remark.clear();
+  return true;
+}
+
+bool TestNoise::measureByInputs(std::string why) {
+  if (!sources.device)
+    return false;
+  exact.reset();
+  Budget budget = limited(prepared.budget, false);
+  Result<TensorLists> plain = sources.device(prepared.workload.inputs, budget);
+  if (!plain)
+    return false;
+  for (uint32_t i = 0; i < wanted; ++i) {
+    reference::Jitter jitter = jitterOf(declared, i);
+    double step = std::max(jitter.products, jitter.rest);
+    TensorLists moved = prepared.workload.inputs;
+    uint64_t number = 0;
+    for (std::vector<Tensor> &list : moved)
+      for (Tensor &input : list) {
+        Result<Tensor> other = reference::jittered(input, step, jitter.doubles,
+                                                   (prepared.budget.seed * 64 + i) * 4096 + number++);
+        if (other)
+          input = std::move(*other);
+      }
+    Result<TensorLists> results = sources.device(moved, budget);
+    if (!results)
+      break;
+    all.push_back(std::move(*results));
+  }
+  if (all.empty())
+    return false;
+  exact = std::move(*plain);
+  remark = fmt::format("noise from the device itself, with inputs moved by one rounding of {} ({})",
+                       declared.text(), why);
+  return true;
+}
+
+compare::Noise TestNoise::of(size_t list, size_t i, std::span<const int64_t> shape) {
+  if (!isDone)
+    measure();
+  compare::Noise noise{.precision = declared};
+  auto find = [&](const TensorLists &lists) -> const Tensor * {
+    const TensorLists &of = lists;
+    if (of.empty())
+      return nullptr;
+    const std::vector<Tensor> &own = of[of.size() > 1 ? std::min(list, of.size() - 1) : 0];
+    // Sizes that values decide may be others under jitter.
+    return i < own.size() && std::ranges::equal(own[i].shape(), shape) ? &own[i] : nullptr;
+  };
+  if (exact) {
+    const Tensor *found = find(*exact);
+    if (!found)
+      return noise;
+    noise.center = *found;
+  }
+  for (const TensorLists &lists : all)
+    if (const Tensor *found = find(lists))
+      noise.samples.push_back(*found);
+  if (noise.samples.empty())
+    noise.center.reset();
+  return noise;
+}
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,61 @@
+// How much the results of one test move by rounding: the reference evaluates its program again with
+// every rounding moved (reference/Jitter.h), when the first output asks for it. Where the reference
+// cannot, the device itself runs with moved inputs; where nobody can, the declared precision alone is
+// known. Used where the worker and `cupel eval` judge; it never makes a test fail.
+#pragma once
+
+#include "cupel/compare/Noise.h"
+#include "cupel/testbench/worker/Device.h"
+#include "cupel/testbench/worker/Prepared.h"
+
+#include <functional>
+
+namespace cupel::testbench::worker {
+
+/// Jittered evaluations where nobody says how many.
+inline constexpr uint32_t kNoiseSamples = 2;
+
+/// What the noise of a test is measured with.
+struct NoiseSources {
+  /// The results as the reference gives them, with the jitter of the budget.
+  std::function<Result<TensorLists>(const Budget &)> reference;
+  /// The results of the device under test on these inputs; may be empty.
+  std::function<Result<TensorLists>(const TensorLists &inputs, const Budget &)> device;
+  /// The values that are expected are the reference's own, so that samples lie around them.
+  bool isExpectedFromReference = false;
+};
+
+class TestNoise {
+public:
+  /// `prepared` must outlive this.
+  TestNoise(const Prepared &prepared, compare::DevicePrecision precision, uint32_t samples,
+            NoiseSources sources)
+      : prepared(prepared), declared(precision), wanted(samples), sources(std::move(sources)) {}
+
+  const compare::DevicePrecision &precision() const { return declared; }
+  /// Of output `i` of list `list`, which must have this shape. Measured at the first call.
+  compare::Noise of(size_t list, size_t i, std::span<const int64_t> shape);
+  /// Where the limits come from, if from elsewhere than the reference; empty: from there.
+  const std::string &note() const { return remark; }
+  bool isMeasured() const { return isDone; }
+  /// By evaluation, then as results lie; for those who save them.
+  const std::vector<TensorLists> &samples();
+  const std::optional<TensorLists> &center() const { return exact; }
+
+private:
+  void measure();
+  /// False, with a remark, where it could not be done.
+  bool measureByReference();
+  bool measureByInputs(std::string why);
+
+  const Prepared &prepared;
+  compare::DevicePrecision declared;
+  uint32_t wanted;
+  NoiseSources sources;
+  bool isDone = false;
+  std::vector<TensorLists> all;
+  std::optional<TensorLists> exact;
+  std::string remark;
+};
+
+} // namespace cupel::testbench::worker
