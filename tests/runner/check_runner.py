@@ -422,6 +422,39 @@ def the_bundled_programs_are_judged(place: Place) -> None:
 
 
 @check
+def failures_are_explained_by_the_operation_to_blame(place: Place) -> None:
+    """A device that computes f64 in f32, and does not say so: the first operation that this shows in is to blame, and is saved alone."""
+    plugin("pjrt_plugin_cupel.so")
+    steps = ["abs %x : tensor<8xf32>", "negate %0 : tensor<8xf32>", "convert %1 : (tensor<8xf32>) -> tensor<8xf64>", "abs %2 : tensor<8xf64>",
+             "exponential %3 : tensor<8xf64>", "negate %4 : tensor<8xf64>", "sqrt %6 : tensor<8xf64>"]
+    body = "".join(f"  %{i if i < 6 else 7} = stablehlo.{step}\n" for i, step in enumerate(steps)).replace("  %7", "  %6 = stablehlo.abs %5 : tensor<8xf64>\n  %7")
+    place.program("doubles.mlir", f"func.func @main(%x: tensor<8xf32>) -> tensor<8xf64> {{\n{body}  return %7 : tensor<8xf64>\n}}\n")
+    narrow = ("--device", "n300", "--precision", "f32/f32/f64")
+    result, tests = report(place, place.programs, *narrow, "--explain", 1, "--junitxml", place.folder / "junit.xml")
+    test = next(iter(tests.values()))
+    expect(result.returncode == 1 and test["outcome"] == "failed" and test["notes"].get("guilty") == "stablehlo.exponential", test)
+    expect("doubles.mlir:6:" in test["notes"]["explained"] and "alone is wrong" in test["notes"]["explained"], test["notes"])
+    expect("explained: stablehlo.exponential" in result.stdout and 'name="guilty" value="stablehlo.exponential"' in (place.folder / "junit.xml").read_text(), result.stdout)
+    again, reduced = report(place, test["notes"]["reduced"], *narrow)
+    expect(again.returncode == 1 and next(iter(reduced.values()))["error_class"] == "wrong_result", again.stdout)
+    # Where nothing fails, nothing is explained; nor without being asked.
+    expect("explained" not in report(place, place.programs, *narrow)[0].stdout, "not asked")
+
+
+@check
+def narrow_devices_are_judged_piece_by_piece(place: Place) -> None:
+    plugin("pjrt_plugin_cupel.so")
+    programs = Path(__file__).resolve().parents[2] / "zoo/programs"
+    _, tests = report(place, programs, "--device", "cupel", "--precision", "bf16")
+    by_pieces = {id: test["notes"].get("by pieces", "") for id, test in tests.items()}
+    expect(sum("pieces are right when they are fed right values" in note for note in by_pieces.values()) >= 10, by_pieces)
+    _, tests = report(place, programs, "--device", "cupel")
+    expect(not any("by pieces" in test["notes"] for test in tests.values()), "f32 devices are judged whole")
+    _, tests = report(place, programs / "mlp.mlir", "--device", "cupel", "--pieces", 3)
+    expect(next(iter(tests.values()))["notes"]["by pieces"].startswith("3 of 3 pieces are right"), tests)
+
+
+@check
 def noise_judges_where_no_comparator_is_named(place: Place) -> None:
     """The strict rule by default, upstream's correlation for the asking, and each says so in every report."""
     place.program("double.mlir", DOUBLE)

@@ -208,6 +208,9 @@ void writeCase(pugi::xml_document &document, const TestRecord &record) {
     property(properties, "flaky", triesText(record));
   if (!record.reproduction.empty())
     property(properties, "reproduction", record.reproduction);
+  for (const char *key : {"explained", "guilty", "reduced"})
+    if (auto note = record.notes.find(key); note != record.notes.end())
+      property(properties, key, note->second);
 
   Verdict verdict = verdictOf(record);
   if (verdict.element) {

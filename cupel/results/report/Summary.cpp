@@ -204,6 +204,8 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
       text += fmt::format("  {} {} {}\n", paint.of(line.outcome, upper(name(line.outcome))),
                           oneLine(line.name),
                           whyText(line.lastStage, line.reason, cutTo(line.message, 200)));
+      if (!line.explanation.empty())
+        text += "      " + oneLine(line.explanation) + "\n";
       if (!line.again.empty())
         text += "      again: " + oneLine(line.again) + "\n";
     }

@@ -22,7 +22,8 @@ Tally::Line lineOf(const TestRecord &record) {
           record.reasons.empty() ? "" : record.reasons.front().name,
           record.message.substr(0, kMostMessage),
           triesText(record),
-          commandsAgain(record).empty() ? "" : commandsAgain(record).front()};
+          commandsAgain(record).empty() ? "" : commandsAgain(record).front(),
+          explanationOf(record).substr(0, kMostMessage)};
 }
 
 bool slowerThan(const Tally::Line &a, const Tally::Line &b) {
@@ -37,6 +38,13 @@ std::string triesText(const TestRecord &record) {
   auto allowed = record.notes.find("tries_allowed");
   return fmt::format("{} on try {}{}", name(record.outcome), record.attempts,
                      allowed == record.notes.end() ? "" : " of " + allowed->second);
+}
+
+std::string explanationOf(const TestRecord &record) {
+  for (const char *key : {"explained", "not explained"})
+    if (auto note = record.notes.find(key); note != record.notes.end())
+      return std::string(key) + ": " + note->second;
+  return "";
 }
 
 std::vector<std::string> commandsAgain(const TestRecord &record) {

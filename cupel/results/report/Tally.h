@@ -26,6 +26,7 @@ public:
     std::string reason, message;
     std::string tries; ///< `passed on try 2 of 3`
     std::string again; ///< The command that runs its reproduction.
+    std::string explanation; ///< What --explain found out, or why it did not.
   };
 
   void add(const TestRecord &record);
@@ -77,6 +78,9 @@ private:
 /// `passed on try 2 of 3` from a record's attempts and its note `tries_allowed`; empty where it was
 /// tried once.
 std::string triesText(const TestRecord &record);
+
+/// `explained: ...` or `not explained: ...` of a test that --explain looked at; else empty.
+std::string explanationOf(const TestRecord &record);
 
 /// The commands that run a failed test's reproduction: with `cupel run` on the device it failed on,
 /// then, where that is a plugin's file, with `cupel-device`. None where it has no reproduction.
