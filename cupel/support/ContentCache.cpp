@@ -13,9 +13,18 @@ namespace cupel {
 
 namespace fs = std::filesystem;
 
-// An entry is its bytes, and behind them this mark and their hash.
+// An entry is its bytes, and behind them this mark and a hash of them and the key, so that one under
+// another's name is noticed too.
 static constexpr std::string_view kMark = "\ncupel1:";
 static constexpr size_t kTail = kMark.size() + 64;
+
+static std::string hashOf(const std::string &key, std::span<const std::string_view> pieces) {
+  Sha256 hash;
+  hash.update(key);
+  for (std::string_view piece : pieces)
+    hash.update(piece);
+  return hash.finish();
+}
 
 std::string cacheFolder(std::string_view kind) {
   auto below = [&](const char *variable, const char *rest) -> std::string {
@@ -52,8 +61,9 @@ std::optional<ContentCache::Found> ContentCache::find(const std::string &key) co
     return {};
   std::string_view all = file->bytes();
   bool isWhole = all.size() >= kTail && all.substr(all.size() - kTail, kMark.size()) == kMark &&
-                 sha256(all.substr(0, all.size() - kTail)) == all.substr(all.size() - 64);
+                 hashOf(key, {{all.substr(0, all.size() - kTail)}}) == all.substr(all.size() - 64);
   if (!isWhole) {
+    ++damagedEntries;
     fs::remove(path, ignored);
     return {};
   }
@@ -65,14 +75,11 @@ void ContentCache::keep(const std::string &key, std::span<const std::string_view
   if (folder.empty())
     return;
   uint64_t bytes = kTail;
-  Sha256 hash;
-  for (std::string_view piece : pieces) {
+  for (std::string_view piece : pieces)
     bytes += piece.size();
-    hash.update(piece);
-  }
   if (bytes > limitBytes / 4)
     return;
-  std::string tail = std::string(kMark) + hash.finish();
+  std::string tail = std::string(kMark) + hashOf(key, pieces);
   std::vector<std::string_view> all(pieces.begin(), pieces.end());
   all.push_back(tail);
   std::string path = pathOf(key);

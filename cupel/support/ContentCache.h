@@ -35,6 +35,9 @@ public:
   /// Complete or not at all. More than a quarter of the limit is not kept.
   void keep(const std::string &key, std::span<const std::string_view> pieces);
 
+  /// How many entries this process found damaged and dropped.
+  int64_t damaged() const { return damagedEntries; }
+
   /// How many are kept and how many bytes they take.
   struct Usage {
     uint64_t entries = 0, bytes = 0;
@@ -48,6 +51,7 @@ private:
 
   std::string folder;
   uint64_t limitBytes;
+  mutable std::atomic<int64_t> damagedEntries = 0;
   std::atomic<uint64_t> written = 0; ///< Since the folder was last looked through.
 };
 

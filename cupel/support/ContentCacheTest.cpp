@@ -71,6 +71,34 @@ TEST_F(ContentCacheTest, DropsWhatIsDamaged) {
   }
 }
 
+TEST_F(ContentCacheTest, NoticesEveryDamagedByteAndAnothersName) {
+  ContentCache cache(folder, 1 << 20);
+  keep(cache, "a", "an object");
+  auto contents = [](const std::string &path) {
+    std::ifstream in(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  auto overwrite = [](const std::string &path, const std::string &bytes) {
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+  };
+  const std::string path = pathOf("a"), sound = contents(path);
+  for (size_t i = 0; i < sound.size(); ++i) {
+    std::string damaged = sound;
+    damaged[i] = char(damaged[i] ^ 1);
+    overwrite(path, damaged);
+    EXPECT_EQ(found(cache, "a"), "nothing") << i;
+    EXPECT_FALSE(fs::exists(path)) << i;
+    overwrite(path, sound.substr(0, i));
+    EXPECT_EQ(found(cache, "a"), "nothing") << i;
+  }
+  EXPECT_EQ(cache.damaged(), int64_t(2 * sound.size()));
+  overwrite(pathOf("b"), sound);
+  EXPECT_EQ(found(cache, "b"), "nothing");
+  overwrite(path, sound);
+  EXPECT_EQ(found(cache, "a"), "an object");
+}
+
 TEST_F(ContentCacheTest, RemovesTheLeastRecentlyUsed) {
   ContentCache cache(folder, 1 << 20);
   for (const char *name : {"old", "older", "used"}) {
@@ -121,6 +149,7 @@ TEST_F(ContentCacheTest, IsSharedByThreads) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(cache.damaged(), 0);
 }
 
 TEST(CacheFolder, FollowsTheEnvironment) {

@@ -2,8 +2,8 @@
 
 #include "cupel/compiler/codegen/Body.h"
 #include "cupel/compiler/codegen/Jit.h"
-#include "cupel/compiler/codegen/ObjectStore.h"
 #include "cupel/compiler/codegen/Plans.h"
+#include "cupel/support/ContentCache.h"
 #include "cupel/support/Sha256.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -14,6 +14,16 @@
 
 namespace cupel::codegen {
 namespace {
+
+/// Objects that were made before, by this process or another. Off where CUPEL_CODE_CACHE is 0.
+ContentCache &codeCache() {
+  static ContentCache cache = [] {
+    const char *wanted = std::getenv("CUPEL_CODE_CACHE");
+    bool isOff = wanted && std::string_view(wanted) == "0";
+    return ContentCache(isOff ? "" : cacheFolder("code"), uint64_t{512} << 20);
+  }();
+  return cache;
+}
 
 //===----------------------------------------------------------------------===//
 // Checks
@@ -97,16 +107,16 @@ public:
       }
     }
     auto begin = std::chrono::steady_clock::now();
-    std::optional<std::string> kept = ObjectStore::get().load(key);
+    std::optional<ContentCache::Found> kept = codeCache().find(key);
     std::string object;
     if (kept) {
-      object = std::move(*kept);
+      object = kept->bytes();
     } else {
       Result<std::string> made = makeObject(target, emit);
       if (!made)
         return made.error();
       object = std::move(*made);
-      ObjectStore::get().save(key, object);
+      codeCache().keep(key, {{object}});
     }
     auto code = Code::link(object);
     if (!code)
@@ -123,7 +133,7 @@ public:
 
   CodegenStatistics statistics() {
     std::lock_guard lock(mutex);
-    counts.damagedOnDisk = ObjectStore::get().damaged();
+    counts.damagedOnDisk = codeCache().damaged();
     return counts;
   }
 

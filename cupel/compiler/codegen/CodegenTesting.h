@@ -18,7 +18,7 @@
 
 namespace cupel::codegen {
 
-/// Tests make the code that they test; ObjectStoreTest alone has a cache on disk.
+/// Tests make the code that they test; CodeCacheTest alone has a cache on disk.
 inline const int kWithoutCache = setenv("CUPEL_CODE_CACHE", "0", 1);
 
 /// Bytes that end (or begin) where the next page must not be touched.

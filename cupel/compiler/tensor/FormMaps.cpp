@@ -87,25 +87,18 @@ void copyMove(Operation *op) {
 class FormMaps : public impl::FormMapsBase<FormMaps> {
 public:
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      Block &block = function.getBody().front();
-      eraseUnused(block);
-      Taken taken;
-      for (Operation *op : operationsOf(block))
-        if (!taken.contains(op) && isFusible(op))
-          MapFormer(op, taken).run();
-      eraseUnused(block);
-      for (Operation *op : operationsOf(block)) {
-        if (op->use_empty() || !isMove(op) || isa<stablehlo::ReshapeOp>(op))
-          continue;
-        if (isCompiledTensor(op->getResult(0).getType()) &&
-            isCompiledTensor(op->getOperand(0).getType()))
-          copyMove(op);
-      }
-      eraseUnused(block);
-    }
+    formGroups(getOperation(), [](Operation *op, Taken &taken) {
+      if (!taken.contains(op) && isFusible(op))
+        MapFormer(op, taken).run();
+    });
+    // Moves that no map reads through.
+    formGroups(getOperation(), [](Operation *op, Taken &) {
+      if (op->use_empty() || !isMove(op) || isa<stablehlo::ReshapeOp>(op))
+        return;
+      if (isCompiledTensor(op->getResult(0).getType()) &&
+          isCompiledTensor(op->getOperand(0).getType()))
+        copyMove(op);
+    });
   }
 };
 

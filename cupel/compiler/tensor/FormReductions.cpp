@@ -46,17 +46,10 @@ void form(stablehlo::ReduceOp reduce, Taken &taken) {
 class FormReductions : public impl::FormReductionsBase<FormReductions> {
 public:
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      Block &block = function.getBody().front();
-      eraseUnused(block);
-      Taken taken;
-      for (Operation *op : operationsOf(block))
-        if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op); reduce && isSimpleReduction(reduce))
-          form(reduce, taken);
-      eraseUnused(block);
-    }
+    formGroups(getOperation(), [](Operation *op, Taken &taken) {
+      if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op); reduce && isSimpleReduction(reduce))
+        form(reduce, taken);
+    });
   }
 };
 

@@ -251,17 +251,10 @@ bool isSeed(Operation *op) {
 class FormRows : public impl::FormRowsBase<FormRows> {
 public:
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      Block &block = function.getBody().front();
-      eraseUnused(block);
-      Taken taken;
-      for (Operation *op : operationsOf(block))
-        if (!taken.contains(op) && isSeed(op))
-          RowFormer(cast<stablehlo::ReduceOp>(op), taken).run();
-      eraseUnused(block);
-    }
+    formGroups(getOperation(), [](Operation *op, Taken &taken) {
+      if (!taken.contains(op) && isSeed(op))
+        RowFormer(cast<stablehlo::ReduceOp>(op), taken).run();
+    });
   }
 };
 

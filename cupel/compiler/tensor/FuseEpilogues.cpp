@@ -80,17 +80,10 @@ void fuse(Operation *op, Taken &taken) {
 class FuseEpilogues : public impl::FuseEpiloguesBase<FuseEpilogues> {
 public:
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      Block &block = function.getBody().front();
-      eraseUnused(block);
-      Taken taken;
-      for (Operation *op : operationsOf(block))
-        if (isa<ProductOp, ConvolutionOp>(op) && !hasEpilogue(op))
-          fuse(op, taken);
-      eraseUnused(block);
-    }
+    formGroups(getOperation(), [](Operation *op, Taken &taken) {
+      if (isa<ProductOp, ConvolutionOp>(op) && !hasEpilogue(op))
+        fuse(op, taken);
+    });
   }
 };
 

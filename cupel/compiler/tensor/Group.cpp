@@ -206,4 +206,17 @@ void eraseUnused(Block &block) {
   }
 }
 
+void formGroups(ModuleOp module, llvm::function_ref<void(Operation *op, Taken &taken)> form) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    Block &block = function.getBody().front();
+    eraseUnused(block);
+    Taken taken;
+    for (Operation *op : operationsOf(block))
+      form(op, taken);
+    eraseUnused(block);
+  }
+}
+
 } // namespace cupel::tir

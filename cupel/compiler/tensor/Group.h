@@ -6,6 +6,7 @@
 
 #include "cupel/compiler/tensor/Reading.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -92,5 +93,10 @@ mlir::SmallVector<mlir::Operation *> operationsOf(mlir::Block &block);
 
 /// Erases operations that nobody needs, from the last on.
 void eraseUnused(mlir::Block &block);
+
+/// Calls `form` for the operations of every function, with what has been taken into groups so far,
+/// and erases before and after what nobody needs.
+void formGroups(mlir::ModuleOp module,
+                llvm::function_ref<void(mlir::Operation *op, Taken &taken)> form);
 
 } // namespace cupel::tir
