@@ -74,6 +74,8 @@ Result<Layout> layoutOf(const Options &options) {
   }
   if (Status verdict = chooseNumerics(options, layout.numerics); !verdict)
     return verdict.error();
+  if (Status verdict = chooseRewrites(options, layout.rewrites); !verdict)
+    return verdict.error();
   Result<bool> isCopied = choosesCopies(options);
   if (!isCopied)
     return isCopied.error();

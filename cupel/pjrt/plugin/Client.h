@@ -21,6 +21,7 @@ struct Layout {
   bool isCopied = false; // Hosts do not read devices' own memory in place.
   std::string exportPath; // A folder for stages; empty: none.
   std::string backend = "reference";
+  Rewrites rewrites;
   bool isStrict = false;
 };
 Result<Layout> layoutOf(const Options &options);
