@@ -1,6 +1,7 @@
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 
 #include "cupel/compiler/backends/cpu/CpuExecutable.h"
+#include "cupel/compiler/backends/cpu/SavedProgram.h"
 #include "cupel/compiler/backends/reference/ReferenceBackend.h"
 #include "cupel/compiler/device/Passes.h"
 #include "cupel/compiler/passes/InlineCalls.h"
@@ -93,6 +94,22 @@ public:
     describeIn(program->info.notes, (*loaded)->report());
     return ExecutablePointer(std::make_shared<CpuExecutable>(std::move(program), std::move(module),
                                                              std::move(*loaded)));
+  }
+
+  Result<ExecutablePointer> load(std::string_view bytes) const override {
+    if (!isSavedProgram(bytes)) // It runs whole on the reference.
+      return Backend::load(bytes);
+    auto program = std::make_shared<DeviceProgram>(); // Outlives the lease.
+    ContextLease lease(static_cast<int64_t>(bytes.size()));
+    Result<OwningOpRef<ModuleOp>> module = loadProgram(*program, bytes, lease);
+    if (!module)
+      return module.error();
+    auto main = (*module)->lookupSymbol<dev::ProgramOp>("main");
+    Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, **module);
+    if (!loaded)
+      return loaded.error();
+    return ExecutablePointer(
+        std::make_shared<CpuExecutable>(program, std::move(*module), std::move(*loaded)));
   }
 
 private:
