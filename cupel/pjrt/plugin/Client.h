@@ -22,6 +22,7 @@ struct Layout {
   std::string exportPath; // A folder for stages; empty: none.
   std::string backend = "reference";
   Rewrites rewrites;
+  std::optional<int64_t> threads; // Of kernels; none: as it is.
   bool isStrict = false;
 };
 Result<Layout> layoutOf(const Options &options);

@@ -43,6 +43,9 @@ static constexpr OptionInfo kClientOptions[] = {
     {"strict", Type::Boolean, "false", "CUPEL_STRICT",
      "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
      "standard error, and `partition` in the cost analysis, say why it is computed whole."},
+    {"num_threads", Type::Integer, "as many as there are cores", "CUPEL_NUM_THREADS",
+     "Threads that kernels of the backend cpu use, in all clients of the process; 0: as many as there "
+     "are cores. Results do not depend on it."},
     {"opt_bisect_limit", Type::Integer, "none", "CUPEL_OPT_BISECT_LIMIT",
      "Only the first so many of the rewrites that the compiler may leave are done; -1: all. The cost "
      "analysis then says in `rewrites` how many there were, and in `last_rewrite` which was the last: "

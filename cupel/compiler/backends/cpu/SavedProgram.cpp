@@ -116,6 +116,18 @@ func::FuncOp declareIn(ModuleOp module, const DeviceProgram &program) {
   return copy;
 }
 
+/// MLIR writes one number for a tensor of no elements whose value was given as one, which no reader
+/// takes.
+void emptyWhatIsEmpty(ModuleOp module) {
+  module.walk([](Operation *op) {
+    SmallVector<NamedAttribute> attributes(op->getAttrs());
+    for (NamedAttribute attribute : attributes)
+      if (auto dense = dyn_cast<DenseElementsAttr>(attribute.getValue());
+          dense && dense.getNumElements() == 0)
+        op->setAttr(attribute.getName(), DenseElementsAttr::getFromRawBuffer(dense.getType(), {}));
+  });
+}
+
 /// The lines before the bytecode.
 struct Header {
   std::string_view version, processor, options, digest, bytes;
@@ -152,6 +164,7 @@ std::string saveProgram(const DeviceProgram &program, ModuleOp compiled) {
   for (auto one : compiled.getOps<dev::ProgramOp>())
     builder.clone(*one);
   declareIn(*module, program);
+  emptyWhatIsEmpty(*module);
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
   (void)writeBytecodeToFile(*module, os);
