@@ -82,11 +82,12 @@ private:
 
 class Lowering {
 public:
-  explicit Lowering(func::FuncOp function)
-      : function(function), builder(function), location(function.getLoc()) {}
+  Lowering(func::FuncOp function, int64_t carried)
+      : function(function), carried(carried), builder(function), location(function.getLoc()) {}
 
   FailureOr<ProgramOp> run() {
-    program = builder.create<ProgramOp>(location, function.getSymName(), uint64_t(0));
+    program = builder.create<ProgramOp>(location, function.getSymNameAttr(),
+                                        builder.getI64IntegerAttr(0), DenseI64ArrayAttr());
     Block *body = builder.createBlock(&program.getBody());
     builder.setInsertionPointToStart(body);
     Block &source = function.getBody().front();
@@ -103,6 +104,12 @@ public:
         return failure();
     copyResults(source.getTerminator());
     place();
+    SmallVector<int64_t> inPlace;
+    for (int64_t number = 0; number < carried; ++number)
+      if (mayWriteOverArgument(program, number))
+        inPlace.push_back(number);
+    if (!inPlace.empty())
+      program.setInPlace(inPlace);
     return program;
   }
 
@@ -258,6 +265,7 @@ private:
   }
 
   func::FuncOp function;
+  int64_t carried;
   OpBuilder builder;
   Location location;
   ProgramOp program;
@@ -268,8 +276,8 @@ private:
 
 } // namespace
 
-FailureOr<ProgramOp> lowerToDevice(func::FuncOp function) {
-  Lowering lowering(function);
+FailureOr<ProgramOp> lowerToDevice(func::FuncOp function, int64_t carried) {
+  Lowering lowering(function, carried);
   return lowering.run();
 }
 

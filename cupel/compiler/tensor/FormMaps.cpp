@@ -20,7 +20,8 @@ constexpr size_t kMostReadings = 24, kMostResults = 12;
 class MapFormer {
 public:
   MapFormer(Operation *seed, Taken &taken)
-      : count(countOf(seed->getResult(0))), taken(taken), group(seed, Links::Reshapes, taken) {}
+      : count(countOf(seed->getResult(0))), taken(taken),
+        group(seed, Links::Reshapes, taken, count == 1) {} // Numbers are cheaper together.
 
   void run() {
     auto fits = [&](Operation *op) {

@@ -10,6 +10,16 @@ class TensorPass<string argument> : Pass<argument, "mlir::ModuleOp"> {
   let dependentDialects = ["::cupel::tir::TirDialect"];
 }
 
+def OutlineControlFlow : TensorPass<"outline-control-flow"> {
+  let summary = "Make functions of the regions of loops and branches";
+  let description = [{
+    So that all other passes see them, and each becomes a device program. What a region uses from
+    around it becomes an argument; small constants are made again inside. The test of a loop is also
+    put behind its body, so that a step is one program. Loops and branches on tokens or on sizes known
+    at run time only stay as they are.
+  }];
+}
+
 def FoldConstants : TensorPass<"fold-constants"> {
   let summary = "Compute what is known before the program runs";
   let description = [{

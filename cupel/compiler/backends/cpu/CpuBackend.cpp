@@ -87,7 +87,7 @@ public:
       program->info.notes["backend"] = "reference (" + reason + ")";
       return referenceBackend().compile(std::move(program));
     }
-    auto lowered = *module->getOps<dev::ProgramOp>().begin();
+    auto lowered = module->lookupSymbol<dev::ProgramOp>("main");
     Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(lowered, *module);
     if (!loaded)
       return loaded.error();
@@ -162,15 +162,15 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowe
 }
 
 Result<std::string> describeForCpu(ModuleOp module) {
-  auto programs = module.getOps<dev::ProgramOp>();
-  if (programs.empty())
+  auto main = module.lookupSymbol<dev::ProgramOp>("main");
+  if (!main)
     return Error{"there is no device program"};
-  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(*programs.begin(), module);
+  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, module);
   if (!loaded)
     return loaded.error();
   const ProgramReport &report = (*loaded)->report();
   std::map<std::string, int64_t> fused; // Operations inside of each kind of fused operation.
-  (*programs.begin()).walk([&](tir::YieldOp yield) {
+  module.walk([&](tir::YieldOp yield) {
     auto name = yield->getParentOp()->getName().stripDialect().str();
     fused[name] += std::distance(yield->getBlock()->begin(), yield->getBlock()->end()) - 1;
   });
