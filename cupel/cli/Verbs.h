@@ -23,6 +23,7 @@ std::span<const Verb> verbs();
 // The entry points, one for each row.
 int runListVerb(const Arguments &arguments);
 int runRunVerb(const Arguments &arguments);
+int runExplainVerb(const Arguments &arguments);
 int runOptVerb(const Arguments &arguments);
 int runEvalVerb(const Arguments &arguments);
 int runCompileVerb(const Arguments &arguments);

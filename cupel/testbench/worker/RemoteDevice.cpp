@@ -2,10 +2,13 @@
 
 #include "cupel/pjrt/host/PluginErrors.h"
 #include "cupel/support/CommandWords.h"
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Files.h"
+#include "cupel/support/Process.h"
 #include "cupel/support/TemporaryFolder.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/PipeProcess.h"
+#include "cupel/testbench/worker/PjrtDevice.h"
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Tensors.h"
 
@@ -162,6 +165,17 @@ Error errorIn(const ordered_json &answer) {
   return error;
 }
 
+RemoteFailure failureIn(const ordered_json &answer) {
+  std::string stage = textOf(answer, "last_stage");
+  // Of an error that the plugin returned, the stages that were done are listed, and the one that
+  // failed comes last.
+  if (stage.empty() && answer.contains("stages") && answer["stages"].is_array() &&
+      !answer["stages"].empty())
+    stage = textOf(answer["stages"].back(), "name");
+  return {textOf(answer, "outcome"), stage,
+          answer.contains("failure") ? textOf(answer["failure"], "class") : ""};
+}
+
 class RemoteDevice : public PluginDevice {
 public:
   RemoteDevice(std::string name, std::shared_ptr<Connection> connection,
@@ -169,6 +183,7 @@ public:
       : label(std::move(name)), connection(std::move(connection)), version(version) {}
 
   std::string name() const override { return label; }
+  const std::optional<RemoteFailure> &failure() const { return *last; }
 
   /// What the other side's compiler thinks of it is known when it runs: the program travels with
   /// its inputs. What is expected stays here, where it is judged.
@@ -179,16 +194,17 @@ public:
     sent.programs = workload.programs;
     sent.options = workload.options;
     sent.hasDeviceIds = workload.hasDeviceIds;
-    return RunWorkload([connection = connection, sent = std::move(sent)](
+    return RunWorkload([connection = connection, last = last, sent = std::move(sent)](
                            const TensorLists &inputs, const Budget &budget) mutable {
       sent.inputs = inputs;
-      return run(*connection, sent, budget);
+      return run(*connection, sent, budget, *last);
     });
   }
 
 private:
   static Result<TensorLists> run(Connection &connection, const workload::Workload &workload,
-                                 const Budget &budget) {
+                                 const Budget &budget, std::optional<RemoteFailure> &last) {
+    last = RemoteFailure{"lost", "", ""};
     TemporaryFolder folder("cupel-remote");
     if (folder.path.empty())
       return Error{ErrorCode::Internal, "no temporary folder can be made"};
@@ -200,8 +216,11 @@ private:
     if (!reply)
       return reply.error().as(ErrorCode::DeviceLost);
     std::string outcome = textOf(reply->answer, "outcome");
-    if (outcome != "passed" && outcome != "ran")
+    if (outcome != "passed" && outcome != "ran") {
+      last = failureIn(reply->answer);
       return errorIn(reply->answer);
+    }
+    last.reset();
     std::string path = (folder.path / "results.safetensors").string();
     if (Status written = writeOutput(path, reply->files["results.safetensors"]); !written)
       return written.error().as(ErrorCode::Internal);
@@ -216,6 +235,8 @@ private:
   std::string label;
   std::shared_ptr<Connection> connection;
   std::optional<workload::ProgramVersion> version;
+  std::shared_ptr<std::optional<RemoteFailure>> last =
+      std::make_shared<std::optional<RemoteFailure>>();
 };
 
 /// Where the plugin with its options ends and the launcher begins.
@@ -228,6 +249,19 @@ size_t launcherAt(const std::string &name) {
 
 bool namesRemoteDevice(const std::string &name) {
   return name.find(".so") != std::string::npos && launcherAt(name) != std::string::npos;
+}
+
+std::string isolatedName(const std::string &name) {
+  runtime::DeviceName device = runtime::DeviceName::parse(name);
+  if (namesRemoteDevice(name) || !device.isPlugin())
+    return name;
+  addOwnDefaults(device);
+  return device.str() + "@" + quotedForShell(executableFolder() + "/cupel-device");
+}
+
+std::optional<RemoteFailure> lastFailure(const Device &device) {
+  auto *remote = dynamic_cast<const RemoteDevice *>(&device);
+  return remote ? remote->failure() : std::nullopt;
 }
 
 Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {
