@@ -53,6 +53,8 @@ Result<Device *> Trials::device(const std::string &name) {
 
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
+  if (request.kind != Request::Kind::Keep && !request.depth.empty())
+    return runToDepth(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep)
     return run(request, progress, std::move(prepared), record);
   if (request.keep.save)
@@ -66,7 +68,7 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
 //===----------------------------------------------------------------------===//
 
 /// Compiles; what comes out heeds the checks of the workload, and may run often.
-static Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
+Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
   if (!prepared.isComplete) {
     auto compiled = device.compile(prepared.program(), prepared.budget);
     if (!compiled)
