@@ -168,10 +168,6 @@ std::string_view name(OpStatus status) { return kStatusNames[size_t(status)]; }
 
 std::string OpTensor::shapeText() const { return joinedSizes(shape); }
 
-bool OpRecord::stops(bool isExecuted) const {
-  return status < (isExecuted ? OpStatus::Executed : OpStatus::Compiled) || passed == false;
-}
-
 uint64_t OpTable::total() const {
   uint64_t sum = 0;
   for (const OpRecord &op : ops)

@@ -65,8 +65,8 @@ struct OpRecord {
   std::string sentence;     ///< Of the verdict.
   std::string remark;       ///< Inputs that are made up, a result taken over from another model.
   double compileSeconds = 0, executeSeconds = 0;
-  /// Whether it stops its model: it does not execute where that was asked for, or is wrong.
-  bool stops(bool isExecuted) const;
+  /// Whether it stops its model: it was tried and failed, or is wrong.
+  bool stops() const { return passed == false || !failure.empty(); }
   bool operator==(const OpRecord &) const = default;
 };
 

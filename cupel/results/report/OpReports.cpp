@@ -44,7 +44,7 @@ std::vector<Stopper> stoppersOf(const std::vector<OpTable> &tables) {
   std::map<std::string, Stopper> byKey;
   for (const OpTable &table : tables)
     for (const OpRecord &op : table.ops)
-      if (op.stops(table.isExecuted())) {
+      if (op.stops()) {
         Stopper &one = byKey.try_emplace(table.backend + " " + op.key, Stopper{&op, {}}).first->second;
         one.models.push_back(table.model);
         one.count += op.count;
@@ -119,7 +119,7 @@ std::string opJson(const std::vector<OpTable> &tables) {
     Json stops = Json::array();
     for (const OpRecord &op : table.ops) {
       ++counts[size_t(op.status)];
-      if (op.stops(table.isExecuted()))
+      if (op.stops())
         stops.push_back(op.key);
     }
     models.push_back({{"model", table.model},
@@ -148,7 +148,7 @@ std::string opJson(const std::vector<OpTable> &tables) {
                 {"execute_seconds", one.op.executeSeconds}};
     if (one.op.passed)
       row["passed"] = *one.op.passed;
-    if (one.op.stops(true))
+    if (one.op.stops())
       row["why"] = whyOf(one.op);
     ops.push_back(std::move(row));
   }

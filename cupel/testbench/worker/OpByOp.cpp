@@ -266,7 +266,11 @@ bool isKnown(const std::string &op) {
           names->push_back(std::move(one.op));
     return names;
   }();
-  return std::ranges::find(known, op) != known.end();
+  // The table may name an operator for all of its overloads.
+  auto isThere = [&](const std::string &name) {
+    return std::ranges::find(known, name) != known.end();
+  };
+  return isThere(op) || isThere(op.substr(0, op.rfind('.')));
 }
 
 } // namespace

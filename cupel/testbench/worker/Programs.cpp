@@ -63,7 +63,14 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
     if (folders.size() > 1) // Saved one beside the other.
       part.keep.folder += fmt::format("/graph-{:02}", i + 1);
     TestRecord one;
-    if (auto prepared = prepareSaved(part, folders[i], progress, one)) {
+    std::error_code error;
+    if (const std::string archive = folders[i] + "/model.pt2"; std::filesystem::exists(archive, error)) {
+      // It could not be lowered: op by op, what becomes of each of its calls is told.
+      part.item.file = archive;
+      part.item.part = 0;
+      if (prepareModel(part, progress, one))
+        fail(one, name(ErrorCode::Internal), "it is lowered here and was not by the Python worker");
+    } else if (auto prepared = prepareSaved(part, folders[i], progress, one)) {
       one.notes.erase("reproduces"); // It is that test.
       // Bounds in there are for those who cannot evaluate; here the configuration or noise decides.
       prepared->workload.tolerances.clear();

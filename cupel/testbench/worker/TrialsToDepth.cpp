@@ -321,7 +321,7 @@ void Trials::runOpByOp(const Request &request, Progress &progress, Prepared &pre
   size_t stopping = 0, judged = 0;
   for (const OpRecord &op : table.ops) {
     judged += op.passed.has_value();
-    if (!op.stops(table.isExecuted()))
+    if (!op.stops())
       continue;
     if (!first || op.status < first->status)
       first = &op;
