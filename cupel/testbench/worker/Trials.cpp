@@ -55,6 +55,8 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
                    TestRecord &record) {
   if (request.search.what == "explain")
     return explain(request, progress, prepared, record);
+  if (request.kind != Request::Kind::Keep && !request.depth.empty())
+    return runToDepth(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep)
     return run(request, progress, prepared, record);
   if (request.keep.save)
@@ -68,7 +70,7 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
 //===----------------------------------------------------------------------===//
 
 /// Compiles; what comes out heeds the checks of the workload, and may run often.
-static Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
+Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
   if (!prepared.isComplete) {
     auto compiled = device.compile(prepared.program(), prepared.budget);
     if (!compiled)
