@@ -280,7 +280,9 @@ class Suites:
         tools = [self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so", "--backend", "cpu", "--ratio", "60"]
         programs = [VECTORS, ROOT / "zoo/programs", ROOT / "tests/reference/ops", ROOT / "tests/jax/data"]
         count = "20000" if self.mode == "full" else "300"
-        return total_of([counted(tools, self.env), counted([self.bin / "cupel_random_programs", "0", count], self.env),
+        guarded = [counted([self.bin / "cupel_random_programs", "500", "2000" if self.mode == "full" else "60"],
+                           dict(self.env, CUPEL_GUARD_PAGES=end)) for end in ("end", "begin")]
+        return total_of([counted(tools, self.env), counted([self.bin / "cupel_random_programs", "0", count], self.env), *guarded,
                          self.stages(*programs, seeds=100, every=1)])
 
     def stages(self, *paths: Path, seeds: int = 0, every: int = 25) -> Result:
