@@ -63,6 +63,11 @@ Result<NoiseVerdict> checkWithoutNoise(const tensor::Tensor &actual, const tenso
                                        const DevicePrecision &precision,
                                        const Options &options = {});
 
+/// What is always allowed of a result of this type: as a share of an element's size, and absolute.
+double leastShare(tensor::DType type, const DevicePrecision &precision,
+                  const NoiseFactors &factors = {});
+double smallestNormal(tensor::DType type);
+
 /// Why a comparison with these values says nothing, whatever the result: no element is finite, or
 /// all are the same. Nothing where it does say something. Whoever knows that a program gives a
 /// constant whatever its inputs are need not ask; one element alone is judged as it is.

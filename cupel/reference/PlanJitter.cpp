@@ -2,6 +2,7 @@
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
+#include "cupel/reference/QuantizedJitter.h"
 
 namespace cupel::reference {
 
@@ -56,8 +57,10 @@ void planJitter(Operation &op, Step &step) {
     bool isQuantizing = isElementwise && llvm::any_of(op.getOperandTypes(), isOfNumbers);
     bool computes = isElementwise ? isQuantizing || rounds(op)
                                   : !op.hasTrait<KeepsNumbers>() && !op.hasTrait<NoArithmetic>();
-    if (computes)
+    if (computes) {
       step.jittered = Jittered::Results;
+      step.isProduct = isa<FlopsOpInterface>(op) && !op.hasTrait<Opaque>();
+    }
     return;
   }
   if (op.hasTrait<stablehlo::Elementwise>()) {
@@ -72,8 +75,17 @@ void planJitter(Operation &op, Step &step) {
   }
   if (op.hasTrait<KeepsNumbers>() || op.hasTrait<NoArithmetic>())
     return;
-  step.jittered = Jittered::Operands;
+  // Of numbers that are quantized already there is nothing to move.
+  step.jittered = llvm::any_of(op.getOperandTypes(), isOfNumbers) ? Jittered::Operands
+                                                                  : Jittered::Results;
   step.isProduct = isa<FlopsOpInterface>(op) && !op.hasTrait<Opaque>();
+}
+
+/// Another amount for every value of every operation, also of the same one in the next turn of a
+/// loop; the same on every process, so that what replicas compute alike stays alike.
+static uint64_t nextKey(GridProcess &process, const Step &step, uint64_t seed) {
+  return (seed * 0x2545f4914f6cdd1d + ++process.jitters) * 0xd1342543de82ef95 +
+         static_cast<uint64_t>(step.number) * 0x9e3779b97f4a7c15;
 }
 
 /// Moves the value of a slot.
@@ -81,10 +93,7 @@ static Status move(GridProcess &process, const Step &step, Value &value) {
   if (!value.isTensor())
     return {};
   const Jitter &jitter = process.run.options.jitter;
-  // Another amount for every value of every operation, also of the same one in the next turn of a
-  // loop; the same on every process, so that what replicas compute alike stays alike.
-  uint64_t key = (jitter.seed * 0x2545f4914f6cdd1d + ++process.jitters) * 0xd1342543de82ef95 +
-                 static_cast<uint64_t>(step.number) * 0x9e3779b97f4a7c15;
+  uint64_t key = nextKey(process, step, jitter.seed);
   Result<Tensor> moved =
       jittered(value.tensor(), step.isProduct ? jitter.products : jitter.rest, jitter.doubles, key);
   if (!moved)
@@ -98,7 +107,14 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
   if (step.jittered == Jittered::Nothing)
     return step.run(process, arguments);
   if (step.jittered == Jittered::Results) {
-    if (Status done = step.run(process, arguments); !done)
+    const Jitter &jitter = process.run.options.jitter;
+    bool givesQuantized = llvm::any_of(step.op->getResultTypes(), isQuantized);
+    std::optional<MovesQuantized> moves;
+    if (givesQuantized)
+      moves.emplace(step.isProduct ? jitter.products : jitter.rest, jitter.doubles,
+                    nextKey(process, step, jitter.seed >> 1), (jitter.seed & 1) != 0);
+    Status done = step.run(process, arguments);
+    if (!done || givesQuantized)
       return done;
     for (int slot : step.results)
       if (Status moved = move(process, step, frame[slot]); !moved)

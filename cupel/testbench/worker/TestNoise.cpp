@@ -57,7 +57,8 @@ void TestNoise::measure() {
                          declared.text());
     return;
   }
-  if (!measureByReference() && !measureByInputs(remark))
+  isReferences = measureByReference();
+  if (!isReferences && !measureByInputs(remark))
     remark = fmt::format("noise could not be measured ({}): limits from the declared precision {} "
                          "alone",
                          remark, declared.text());
