@@ -334,9 +334,12 @@ private:
 double compare::leastShare(DType type, const DevicePrecision &precision,
                            const NoiseFactors &factors) {
   int bits = mantissaBits(partType(type));
-  if (bits < 23)
-    return factors.leastNarrow * std::ldexp(1.0, -bits);
-  return factors.leastSteps * (bits > 23 ? precision.doubles.step : 0x1p-23);
+  if (bits > 23)
+    return factors.leastSteps * precision.doubles.step;
+  // What a device gives is rounded to what it computes in, whatever the type of the output is.
+  double given = precision.rest.step > 0x1p-23 ? factors.leastGiven * precision.rest.step : 0;
+  return std::max(given, bits < 23 ? factors.leastNarrow * std::ldexp(1.0, -bits)
+                                   : factors.leastSteps * 0x1p-23);
 }
 
 double compare::smallestNormal(DType type) {

@@ -32,7 +32,8 @@ struct NoiseFactors {
   double whole = 4;       ///< Of the noise of all elements together.
   double count = 4;       ///< Of the number of integers that change.
   double leastSteps = 16; ///< Steps of f32 (f64) that are always allowed,
-  double leastNarrow = 2; ///< and steps of narrower outputs.
+  double leastNarrow = 2; ///< and steps of narrower outputs,
+  double leastGiven = 0.75; ///< and of what a device computes in, if that is less than f32.
 };
 
 struct NoiseVerdict {

@@ -63,7 +63,7 @@ class Rule:
     share: int = 1
 
 
-STRICT = {"strict": Rule(), "strict, tf32 declared": Rule(precision="tf32", share=3), "strict, bf16 declared": Rule(precision="bf16", share=3)}
+STRICT = {"strict": Rule(), "strict, tf32 declared": Rule(precision="tf32", share=4), "strict, bf16 declared": Rule(precision="bf16", share=4)}
 # The rules that the page compares beside them.
 OTHERS = {"rtol 1e-2, atol 1e-3, PCC": Rule(comparators=ALLCLOSE), "PCC 0.99": Rule(("--compare", "pcc")), "PCC 0.99, one look": Rule(("--compare", "pcc", "--repeat", "1"))}
 
@@ -167,7 +167,7 @@ def plant(runs: Runs, programs: Programs, folder: Path, wide: Tally, narrow: Tal
     def tally_of(name: str) -> Tally:
         return narrow if name in programs.narrow else wide
 
-    share = 1 if OPTIONS.page else runs.rule.share
+    share = max(1, runs.rule.share // 2) if OPTIONS.page else runs.rule.share
     for fault, classes in list(RESULT_FAULTS.items())[::share]:
         tests, seen = runs.run(fault=fault)
         for name, key in programs.keys.items():

@@ -102,8 +102,21 @@ std::string describeStale(const TensorLists &outputs, const TensorLists &before)
   return found;
 }
 
-/// Numbers of many bits are not the same by chance.
-bool isOfManyBits(DType type) { return tensor::isFloat(type) && stepOf(type) <= 0x1p-23; }
+/// Numbers of many bits are not the same by chance. A device may give few of them in a type that
+/// holds more: then the last ones are zero.
+bool isOfManyBits(const Tensor &tensor) {
+  DType type = tensor.dtype();
+  Result<Tensor> plain = tensor.contiguous();
+  if (!plain || (type != DType::F32 && type != DType::F64))
+    return false;
+  int64_t numbers = 0, many = 0;
+  for (int64_t i = 0; i < plain->size(); ++i) {
+    uint64_t bits = type == DType::F32 ? plain->dataAs<uint32_t>()[i] : plain->dataAs<uint64_t>()[i];
+    numbers += bits != 0;
+    many += (bits & (type == DType::F32 ? 0xfffu : 0xfffffffu)) != 0;
+  }
+  return 2 * many > numbers && numbers >= kStaleNeighbours;
+}
 
 /// How many of the elements that should have changed, by more than rounding makes, have not; of
 /// neighbours among them, at most.
@@ -137,7 +150,7 @@ Kept countKept(const Tensor &now, const Tensor &then, const Tensor &expectedNow,
   const size_t bytes = tensor::info(now.dtype()).bytes, wide = tensor::info(e->dtype()).bytes;
   const double own = kChangedSteps * stepOf(now.dtype());
   const double least =
-      std::max(own, (isOfManyBits(now.dtype()) ? kChangedShare : kChangedSteps) * step);
+      std::max(own, (isOfManyBits(now) ? kChangedShare : kChangedSteps) * step);
   int64_t run = 0;
   for (int64_t i = 0; i < now.size(); ++i) {
     bool shouldChange;
@@ -177,9 +190,10 @@ std::string describeKept(const TensorLists &now, const TensorLists &then,
         continue;
       Kept kept = countKept(now[d][i], then[d][i], *at(expectedNow), *at(expectedThen), step);
       double all = double(kept.shouldChange);
-      bool isWhole = kept.shouldChange >= std::min<int64_t>(4, now[d][i].size()) &&
+      bool isWhole = kept.shouldChange > 0 &&
+                     kept.shouldChange >= std::min<int64_t>(4, now[d][i].size()) &&
                      double(kept.unchanged) >= kStaleShare * all;
-      bool isPart = isOfManyBits(now[d][i].dtype()) &&
+      bool isPart = isOfManyBits(now[d][i]) &&
                     kept.neighbours >= std::max<int64_t>(kStaleNeighbours, int64_t(kStalePart * all));
       if (isWhole || isPart)
         found = fmt::format("{} of {} elements of output {}, which should have changed, are those "
@@ -197,7 +211,7 @@ std::string describeTaken(const TensorLists &outputs, const TensorLists &first,
   for (size_t d = 0; d < std::min(outputs.size(), last.size()); ++d)
     for (size_t i = 0; i < std::min(outputs[d].size(), last[d].size()); ++i, ++number) {
       if (!found.empty() || d >= first.size() || i >= first[d].size() ||
-          !isOfManyBits(outputs[d][i].dtype()))
+          !isOfManyBits(outputs[d][i]))
         continue;
       Agreement same = agreementOf(outputs[d][i], first[d][i]);
       if (same.different < kStaleNeighbours)

@@ -49,6 +49,9 @@ private:
   /// False, with a remark, where it could not be done.
   bool measureByReference();
   bool measureByInputs(std::string why);
+  /// All evaluations as one, for the cache, and back.
+  TensorLists together() const;
+  bool take(TensorLists lists);
 
   const Prepared &prepared;
   compare::DevicePrecision declared;
