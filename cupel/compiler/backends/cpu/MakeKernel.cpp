@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/ControlKernel.h"
+#include "cupel/compiler/backends/cpu/FftKernel.h"
 #include "cupel/compiler/backends/cpu/MoveKernel.h"
 #include "cupel/compiler/backends/cpu/ProductKernel.h"
 #include "cupel/compiler/backends/cpu/ScanKernel.h"
@@ -52,6 +53,8 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions)
     return controlKernel(op, functions);
   else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
     kernel = scatterKernel(scatter);
+  else if (auto fft = dyn_cast<stablehlo::FftOp>(op))
+    kernel = fftKernel(fft);
   else if (isa<stablehlo::ReduceWindowOp>(op))
     kernel = scanKernel(launch);
   else
