@@ -3,6 +3,7 @@
 // read for the last time.
 
 #include "cupel/compiler/device/DeviceIr.h"
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -213,6 +214,12 @@ private:
     return std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
   }
 
+  /// What the launch runs; the launch itself if it only copies.
+  static Operation *inner(LaunchOp launch) {
+    Operation *op = &launch.getBody().front().front();
+    return op->hasTrait<OpTrait::IsTerminator>() ? launch.getOperation() : op;
+  }
+
   void place() {
     llvm::DenseMap<Value, LaunchOp> lastReads;
     for (auto launch : program.getBody().getOps<LaunchOp>()) {
@@ -236,7 +243,8 @@ private:
         bool isOver = false;
         for (auto [r, read] : llvm::enumerate(launch.getReads())) {
           Value source = rootOf(read);
-          if (!ends.contains(source) || !mayWriteOver(launch, r, w))
+          if (!ends.contains(source) || !mayWriteOver(launch, r, w) ||
+              !compiler::mayRewrite(inner(launch), "write-over"))
             continue;
           made.setOffset(source.getDefiningOp<PlaceOp>().getOffset());
           ends.remove(source);
@@ -248,10 +256,10 @@ private:
         if (lastReads[root] == launch)
           unread.push_back(root);
       }
-      for (Value root : ends)
-        arena.give(root.getDefiningOp<PlaceOp>().getOffset(), paddedBytes(root));
-      for (Value root : unread)
-        arena.give(root.getDefiningOp<PlaceOp>().getOffset(), paddedBytes(root));
+      ends.insert(unread.begin(), unread.end());
+      if (!ends.empty() && compiler::mayRewrite(inner(launch), "reuse-memory"))
+        for (Value root : ends)
+          arena.give(root.getDefiningOp<PlaceOp>().getOffset(), paddedBytes(root));
     }
     program.setArena(arena.end);
   }

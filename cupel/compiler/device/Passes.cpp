@@ -59,11 +59,13 @@ public:
 
 } // namespace
 
-void buildTensorPipeline(OpPassManager &manager) {
+void buildTensorPipeline(OpPassManager &manager, int64_t wrongRewrite) {
   manager.addPass(tir::createOutlineControlFlow());
   manager.addPass(tir::createFoldConstants());
   manager.addPass(tir::createFormConvolutions());
   manager.addPass(tir::createSinkTransposes());
+  if (wrongRewrite != 0)
+    manager.addPass(tir::createPlantWrongRewrite({wrongRewrite}));
   manager.addPass(tir::createFormProducts());
   manager.addPass(tir::createFuseEpilogues());
   manager.addPass(tir::createFormRows());
@@ -71,8 +73,8 @@ void buildTensorPipeline(OpPassManager &manager) {
   manager.addPass(tir::createFormMaps());
 }
 
-void buildDevicePipeline(OpPassManager &manager) {
-  buildTensorPipeline(manager);
+void buildDevicePipeline(OpPassManager &manager, int64_t wrongRewrite) {
+  buildTensorPipeline(manager, wrongRewrite);
   manager.addPass(createLowerToDevice());
 }
 

@@ -1,6 +1,7 @@
 // What is known before the program runs is computed once, by the golden reference; multiplications
 // by one and conversions to the same type are nothing.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 #include "cupel/reference/Plan.h"
@@ -140,7 +141,7 @@ bool fold(Operation *op) {
     values.push_back(splat);
   else if (made <= kMostElements || made <= given)
     values = evaluate(op);
-  if (values.empty())
+  if (values.empty() || !compiler::mayRewrite(op, "fold"))
     return false;
   OpBuilder builder(op);
   for (auto [result, value] : llvm::zip(op->getResults(), values))
@@ -211,18 +212,19 @@ public:
         continue;
       Block &block = function.getBody().front();
       for (Operation *op : operationsOf(block)) {
-        if (handsOn(op)) {
+        bool isSharding = op->getName().getDialectNamespace() == "sdy";
+        if (handsOn(op) && (isSharding || compiler::mayRewrite(op, "drop-barrier"))) {
           op->replaceAllUsesWith(op->getOperands());
           op->erase();
           continue;
         }
-        if (op->getName().getDialectNamespace() == "sdy" && op->getNumResults() == 0) {
+        if (isSharding && op->getNumResults() == 0) {
           op->erase();
           continue;
         }
         if (fold(op))
           continue;
-        if (Value value = unchanged(op))
+        if (Value value = unchanged(op); value && compiler::mayRewrite(op, "drop-identity"))
           op->getResult(0).replaceAllUsesWith(value);
         else if (Value reshaped = asReshape(op))
           op->getResult(0).replaceAllUsesWith(reshaped);

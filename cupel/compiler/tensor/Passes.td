@@ -84,6 +84,17 @@ def FormMaps : TensorPass<"form-maps"> {
   }];
 }
 
+def PlantWrongRewrite : TensorPass<"plant-wrong-rewrite"> {
+  let summary = "For tests: swap the operands of sums, and make one of them a difference";
+  let description = [{
+    Whoever looks for the rewrite that makes a program wrong is tried on this one: all but one are
+    right. Runs only where it is asked for.
+  }];
+  let options = [
+    Option<"number", "number", "int64_t", "1", "Which of them is wrong, from 1 on">
+  ];
+}
+
 def ExpandTensorIr : TensorPass<"expand-tensor-ir"> {
   let summary = "Write tensor IR out as StableHLO";
   let description = [{
