@@ -2,6 +2,7 @@
 // inmost, between transposes that `sink-transposes` moves out of the way. Kernels are read as they
 // lie.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -117,7 +118,7 @@ std::pair<Value, ViewAttr> readKernel(OpBuilder &builder, stablehlo::Convolution
 void form(stablehlo::ConvolutionOp op) {
   auto numbers = op.getDimensionNumbers();
   if (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult()) ||
-      op.getBatchGroupCount() != 1)
+      op.getBatchGroupCount() != 1 || !compiler::mayRewrite(op, "convolution"))
     return;
   size_t rank = numbers.getInputSpatialDimensions().size();
   bool isLine = rank == 1;
@@ -188,7 +189,7 @@ void form(stablehlo::ReduceWindowOp op) {
     bool isTrivial = window[d] == 1 && strides[d] == 1 && padding[2 * d] == 0 && padding[2 * d + 1] == 0;
     (isTrivial ? others : spatial).push_back(d);
   }
-  if (!isNeutral || spatial.size() != 2)
+  if (!isNeutral || spatial.size() != 2 || !compiler::mayRewrite(op, "pool"))
     return;
   Dims order = {others[0], spatial[0], spatial[1], others[1]};
   auto pair = [&](ArrayRef<int64_t> all) { return Dims{all[spatial[0]], all[spatial[1]]}; };
