@@ -143,6 +143,21 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.option("--explain-time", explainTime,
               "Seconds for all of that together (300; 0: no limit)")
       .placeholder("S");
+  line.option("--depth", depth,
+              "How far tests go: execute (the default: run and judge them), stablehlo (frontends "
+              "alone), device-ir (compile for the device and do not run), compile-op-by-op or "
+              "execute-op-by-op (take each program apart into its unique operations and compile, or "
+              "run and judge, each alone in a process of its own, fed with the reference's values)")
+      .oneOf({"stablehlo", "device-ir", "compile-op-by-op", "execute-op-by-op", "execute"});
+  line.option("--op-by-op-backend", opByOpBackend,
+              "What an operation is: one of stablehlo (the default), or a call of torch, which may "
+              "be many")
+      .oneOf({"torch", "stablehlo"});
+  line.option("--op-by-op-dir", opByOpFolder,
+              "Where tables of operations go, with models.md, ops.json and "
+              "models_op_per_op.xlsx over all of them (op-by-op/RUN in the results folder)")
+      .placeholder("DIR");
+  line.option("--op-timeout", opTimeout, "Seconds one operation may take (30)").placeholder("S");
   line.option("--precision", precision,
               "What the devices compute in: f32, tf32, f16, bf16, bfp8 or fp8 for all, or "
               "PRODUCTS/REST. Without it, precision= of the device's name, what --arch declares, "
@@ -299,6 +314,14 @@ Result<RunnerOptions> RunOptions::running() const {
   run.retries = retries;
   run.seed = seed;
   run.forceRun = forceRun;
+  if (depth != "execute")
+    run.depth = depth;
+  run.opByOpBackend = opByOpBackend;
+  if (!opByOpFolder.empty())
+    run.opTables = std::filesystem::absolute(opByOpFolder).lexically_normal().string();
+  if (!(opTimeout > 0))
+    return Error{fmt::format("--op-timeout {}: give seconds", opTimeout)};
+  run.opTimeoutSeconds = opTimeout;
   run.runXfail = runXfail;
   run.arch = collect.arch;
   if (Status judging = setJudging(run); !judging)
@@ -385,7 +408,9 @@ std::string RunOptions::deviceText() const {
     return "torch.compile:" + compileBackend;
   for (const std::string &name : devices)
     names.push_back(launched(named(name).str()));
-  return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
+  std::string text = names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
+  // Outcomes of another depth say nothing of these.
+  return depth == "execute" ? text : text + " (" + depth + ")";
 }
 
 } // namespace cupel::cli

@@ -227,6 +227,12 @@ void Loop::sendTest(Slot &slot) {
   request.pieces = options.pieces;
   request.precision = options.precision;
   request.search = options.search;
+  request.depth = options.depth;
+  if (request.isOpByOp()) {
+    request.opByOpBackend = options.opByOpBackend;
+    request.opTables = options.opTables;
+    request.opTimeoutSeconds = options.opTimeoutSeconds;
+  }
   if (kind.takesBackend)
     request.compileBackend = options.compileBackend;
   request.repeat = options.repeat;

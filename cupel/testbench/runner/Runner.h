@@ -74,6 +74,9 @@ struct RunnerOptions {
   std::string comparison, precision;
   bool strict = false;
   std::optional<uint32_t> noise, pieces;
+  /// How far tests go, and how they are taken apart: see worker::Request.
+  std::string depth, opByOpBackend, opTables;
+  double opTimeoutSeconds = 30;
 
   double timeoutSeconds = 300;                    ///< Of one try of a test; 0: none.
   std::map<results::Stage, double> stageTimeouts; ///< Of single stages.

@@ -68,6 +68,10 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("noise", r.noise);
   visit("precision", r.precision);
   visit("pieces", r.pieces);
+  visit("depth", r.depth);
+  visit("op_by_op_backend", r.opByOpBackend);
+  visit("op_tables", r.opTables);
+  visit("op_timeout_seconds", r.opTimeoutSeconds);
   visit("tensors", r.tensors);
   visit("keep_folder", r.keep.folder);
   visit("keep_max_bytes", r.keep.maxBytes);

@@ -82,12 +82,20 @@ struct Request {
   std::string precision; ///< --precision; empty: what the device's name or architecture says.
   /// Into how many pieces a test is cut to be judged once more; nothing: as the precision asks.
   std::optional<uint32_t> pieces;
+  /// How far the test goes: stablehlo, device-ir, compile-op-by-op, execute-op-by-op; empty: to its
+  /// end.
+  std::string depth;
+  std::string opByOpBackend;   ///< What an operation is: a call of `torch`, or one of `stablehlo`.
+  std::string opTables;        ///< The folder that gets the model's table of operations.
+  double opTimeoutSeconds = 0; ///< Of one operation; 0: none of its own.
   /// What the runner and the servers before this one made of the test: a JSON object, or empty.
   std::string handover;
   /// A file in memory for tensors that one server hands to the next; both map it.
   std::string tensors;
   KeepRequest keep;                ///< For keep alone.
   SearchRequest search;            ///< Of tests and of keep.
+
+  bool isOpByOp() const { return depth.ends_with("op-by-op"); }
 };
 
 /// The first thing a worker says.

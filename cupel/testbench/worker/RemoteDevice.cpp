@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/RemoteDevice.h"
 
 #include "cupel/pjrt/host/PluginErrors.h"
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/support/CommandWords.h"
 #include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Files.h"
@@ -178,6 +179,9 @@ RemoteFailure failureIn(const ordered_json &answer) {
 
 class RemoteDevice : public PluginDevice {
 public:
+  const std::shared_ptr<Connection> &line() const { return connection; }
+  std::vector<workload::ProgramVersion> programVersions() const { return versions(); }
+
   RemoteDevice(std::string name, std::shared_ptr<Connection> connection,
                std::optional<workload::ProgramVersion> version)
       : label(std::move(name)), connection(std::move(connection)), version(version) {}
@@ -310,6 +314,88 @@ Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {
   }
   return std::unique_ptr<Device>(
       std::make_unique<RemoteDevice>(name, std::move(connection), version));
+}
+
+//===----------------------------------------------------------------------===//
+// One program at a time, whatever it does
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class IsolatedPlugin : public DeviceProcess {
+public:
+  explicit IsolatedPlugin(const RemoteDevice &device)
+      : connection(device.line()), known(device.programVersions()) {}
+
+  std::vector<workload::ProgramVersion> versions() const override { return known; }
+
+  Attempt attempt(const workload::Workload &workload, double seconds,
+                  bool compilesOnly) override {
+    TemporaryFolder folder("cupel-attempt");
+    if (folder.path.empty())
+      return lost("failed", "no temporary folder can be made");
+    if (Status written = workload::writeWorkload(folder.path.string(), workload); !written)
+      return lost("failed", written.message());
+    Result<Connection::Reply> reply = connection->ask(
+        {{"do", "run"}, {"compile_only", compilesOnly}}, folder.path, seconds);
+    if (!reply)
+      return lost("crashed", reply.message());
+    const ordered_json &answer = reply->answer;
+    Attempt attempt;
+    attempt.outcome = textOf(answer, "outcome");
+    if (answer.contains("stages") && answer["stages"].is_array())
+      for (const ordered_json &stage : answer["stages"]) {
+        attempt.stage = textOf(stage, "name");
+        double seconds = stage.value("seconds", 0.0);
+        attempt.compileSeconds += attempt.stage == "compile" ? seconds : 0;
+        attempt.executeSeconds += attempt.stage == "execute" ? seconds : 0;
+      }
+    // Of a process that was lost, which has listed nothing.
+    if (std::string stage = textOf(answer, "last_stage"); !stage.empty())
+      attempt.stage = stage;
+    if (!attempt.isDone()) {
+      Error error = errorIn(answer);
+      attempt.kind = std::string(name(error.code));
+      attempt.message = error.message;
+      return attempt;
+    }
+    if (compilesOnly)
+      return attempt;
+    std::string path = (folder.path / "results.safetensors").string();
+    Status written = writeOutput(path, reply->files["results.safetensors"]);
+    Result<TensorLists> lists = written ? workload::readTensors(path) : written.error();
+    if (!lists)
+      return lost("failed", lists.message());
+    attempt.results = std::move(*lists);
+    return attempt;
+  }
+
+private:
+  static Attempt lost(const char *outcome, std::string message) {
+    Attempt attempt;
+    attempt.outcome = outcome;
+    attempt.message = std::move(message);
+    return attempt;
+  }
+
+  std::shared_ptr<Connection> connection;
+  std::vector<workload::ProgramVersion> known;
+};
+
+} // namespace
+
+bool Attempt::hasCompiled() const {
+  return isDone() || stage == "transfer" || stage == "execute" || stage == "read back" ||
+         stage == "write" || stage == "compare";
+}
+
+Result<std::unique_ptr<DeviceProcess>> openDeviceProcess(const std::string &name) {
+  Result<std::unique_ptr<Device>> device =
+      openRemoteDevice(isolatedName(runtime::withoutPrecision(name)));
+  if (!device)
+    return device.error();
+  return std::unique_ptr<DeviceProcess>(
+      std::make_unique<IsolatedPlugin>(static_cast<const RemoteDevice &>(**device)));
 }
 
 } // namespace cupel::testbench::worker

@@ -32,5 +32,32 @@ struct RemoteFailure {
 };
 /// That of the last execution; nothing where it came to its end, or for devices of other kinds.
 std::optional<RemoteFailure> lastFailure(const Device &device);
+/// What became of a workload in a process of its own.
+struct Attempt {
+  /// `ran`, `compiled`, or how it ended instead: `failed`, `crashed`, `exited`, `timed out`,
+  /// `out of memory`.
+  std::string outcome;
+  std::string stage; ///< The last one that it entered: load, compile, transfer, execute, ...
+  std::string kind, message;
+  double compileSeconds = 0, executeSeconds = 0;
+  TensorLists results;
+
+  bool isDone() const { return outcome == "ran" || outcome == "compiled"; }
+  /// Whether the device's compiler took it, whatever came then.
+  bool hasCompiled() const;
+};
+
+/// A plugin behind a process of its own: what a program does to it, a crash or a hang too, costs
+/// that program and no other. For those who try programs that may do anything.
+class DeviceProcess {
+public:
+  virtual ~DeviceProcess() = default;
+  virtual std::vector<workload::ProgramVersion> versions() const = 0;
+  virtual Attempt attempt(const workload::Workload &workload, double seconds,
+                          bool compilesOnly) = 0;
+};
+
+/// Any device that is behind a plugin, here or elsewhere.
+Result<std::unique_ptr<DeviceProcess>> openDeviceProcess(const std::string &name);
 
 } // namespace cupel::testbench::worker

@@ -57,6 +57,8 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
     return explain(request, progress, prepared, record);
   if (request.search.what == "reduce")
     return reduce(request, progress, prepared, record);
+  if (request.kind != Request::Kind::Keep && !request.depth.empty())
+    return runToDepth(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep)
     return run(request, progress, prepared, record);
   if (request.keep.save)
@@ -70,7 +72,7 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
 //===----------------------------------------------------------------------===//
 
 /// Compiles; what comes out heeds the checks of the workload, and may run often.
-static Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
+Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
   if (!prepared.isComplete) {
     auto compiled = device.compile(prepared.program(), prepared.budget);
     if (!compiled)
