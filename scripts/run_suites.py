@@ -270,7 +270,8 @@ class Suites:
         """cupel-device and the PJRT host against a plugin that misbehaves; failures kept and run again; StableHLO's vectors through our own."""
         bad = total_of([counted([self.python, ROOT / "tests/pjrt" / file], self.env) for file in ("check_device.py", "check_kept.py")]
                        + [counted([self.python, ROOT / "tests/planter/check_planter.py", self.build], self.env),
-                          counted([self.python, ROOT / "tests/planter/check_right.py", self.build, *(["--full"] if self.mode == "full" else [])], self.env)])
+                          *(counted([self.python, ROOT / "tests/planter" / file, self.build, *(["--full"] if self.mode == "full" else [])], self.env)
+                            for file in ("check_right.py", "check_explain.py"))])
         if not VECTORS.is_dir():
             return total_of([bad, not_run("../shared/conformance/stablehlo is not there: its vectors were not run through the plugin")])
         good = counted([self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"], self.env)

@@ -56,6 +56,8 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
                    TestRecord &record) {
   if (request.search.what == "explain")
     return explain(request, progress, prepared, record);
+  if (request.search.what == "reduce")
+    return reduce(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep && !request.depth.empty())
     return runToDepth(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep)

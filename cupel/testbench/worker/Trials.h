@@ -67,6 +67,9 @@ private:
   /// Finds the operation to blame for a test that fails, and says so in notes of the record.
   void explain(const Request &request, Progress &progress, const Prepared &prepared,
                results::TestRecord &record);
+  /// Shrinks a test that fails, into the folder of the request.
+  void reduce(const Request &request, Progress &progress, const Prepared &prepared,
+              results::TestRecord &record);
   /// What a search needs of this.
   Explainer::Seams explainSeams(const Request &request, Progress &progress);
   /// Takes a test as far as the request says, where that is not to its end.
