@@ -230,7 +230,8 @@ class Suites:
         return counted([self.python, ROOT / "tests/config/check_config.py", self.bin], self.env)
 
     def results(self) -> Result:
-        return counted([self.python, ROOT / "tests/results/check_results.py", self.bin], self.env)
+        """The verbs that read the results store: show, diff, history, and triage and accept."""
+        return total_of([counted([self.python, ROOT / "tests/results" / file, self.bin], self.env) for file in ("check_results.py", "check_triage.py")])
 
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)

@@ -25,7 +25,7 @@ FAULTS = {
     "garbage_inputs": ("failed", "bad_inputs", "inputs", "neither a tensor, a mapping nor a sequence"),
 }
 # None with parameters whose gradient is zero but for rounding (biases of keys in attention): correlation says nothing of those.
-TRAINED = {"cnn": "export", "resnet": "export", "llama/causal_lm": "export", "lstm/token_classification": "export", "two_graphs": "compile", "records": "trace"}
+TRAINED = {"cnn": "export", "resnet": "export", "llama/causal_lm": "export", "lstm/token_classification": "export", "two_graphs": "compile", "records": "trace", "siamese": "export"}
 
 
 def listed() -> list[tuple[str, str]]:
@@ -35,7 +35,7 @@ def listed() -> list[tuple[str, str]]:
 
 
 # Of torch alone, and without packages of their own: others have tests of theirs.
-MODELS = [(path, variant) for path, variant in listed() if path.endswith("pytorch") and not path.startswith("faults/") and not (ZOO / path / "requirements.txt").exists()]
+MODELS = [(path, variant) for path, variant in listed() if path.endswith("pytorch") and not path.startswith(("faults/", "siamese/")) and not (ZOO / path / "requirements.txt").exists()]
 
 
 def run(path: str, folder: Path, **more: object) -> dict:
@@ -148,7 +148,11 @@ def test_training_gives_every_gradient(path: str, method: str, tmp_path: Path) -
         assert verdict == "passed", f"{folder}: {report}"
 
 
-def test_what_is_not_there_yet_says_so(tmp_path: Path) -> None:
+def test_a_model_for_training_alone_says_so(tmp_path: Path) -> None:
+    assert "this model is for training alone" in run("siamese/pytorch", tmp_path / "w")["message"]
+
+
+def test_what_is_not_there_says_so(tmp_path: Path) -> None:
     assert run("cnn/pytorch", tmp_path / "w", parallelism="tensor_parallel")["outcome"] == "not run"
     assert "there are" in run("cnn/pytorch", tmp_path / "w", variant="enormous")["message"]
     assert model.run({"loader": "x", "folder": "y", "colour": "red"}, print)["error_class"] == "bad_request"

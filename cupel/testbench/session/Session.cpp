@@ -44,14 +44,17 @@ public:
   void stage(size_t, const TestItem &item, uint32_t slot, results::Stage stage) override {
     reporter.stageEntered(item.fullName(), slot, stage);
   }
+  void told(size_t, const TestItem &item, const std::string &line) override {
+    reporter.testTold(item.fullName(), line);
+  }
   void finished(size_t, const TestItem &, const TestRecord &record) override {
-    ++told;
+    ++toldOf;
     reporter.testEnded(record);
   }
   void notice(const std::string &text) override { reporter.note(text); }
   void tick() override { reporter.tick(); }
 
-  size_t told = 0;
+  size_t toldOf = 0;
 
 private:
   results::Reporter &reporter;
@@ -332,7 +335,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
       reporter->testEnded(found->second);
   environments.make(items, running, [&](const std::string &text) { reporter->note(text); });
   Telling telling(*reporter);
-  telling.told = done.size();
+  telling.toldOf = done.size();
   // While tests run, the runner heeds it. What comes after is short and must not be torn apart.
   std::signal(SIGINT, SIG_IGN);
   Result<RunOutcome> outcome = runner::run(items, running, journal.get(), telling, done);
@@ -340,7 +343,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     reporter->note(outcome.message());
     return {kExitUnaccounted, outcome.message()};
   }
-  return finish(std::move(*outcome), telling.told, items.size());
+  return finish(std::move(*outcome), telling.toldOf, items.size());
 }
 
 Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {

@@ -452,7 +452,8 @@ int runServe(const std::vector<std::string> &arguments) {
     const std::string &suite = request.item.suite;
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
-    if (kindOf(request.item).suite == "models") // Loaders of ONNX models are of the suite `onnx`.
+    // Loaders of ONNX models are of the suite `onnx`.
+    if (kindOf(request.item).suite == "models" || suite == "llm")
       return programs.runCaptured(request, progress);
     if (suite == "programs" || suite == "onnx" || suite == "pt2" || suite == "workloads")
       return programs.run(request, progress);

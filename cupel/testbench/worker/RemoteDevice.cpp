@@ -166,6 +166,17 @@ Error errorIn(const ordered_json &answer) {
   return error;
 }
 
+RemoteFailure failureIn(const ordered_json &answer) {
+  std::string stage = textOf(answer, "last_stage");
+  // Of an error that the plugin returned, the stages that were done are listed, and the one that
+  // failed comes last.
+  if (stage.empty() && answer.contains("stages") && answer["stages"].is_array() &&
+      !answer["stages"].empty())
+    stage = textOf(answer["stages"].back(), "name");
+  return {textOf(answer, "outcome"), stage,
+          answer.contains("failure") ? textOf(answer["failure"], "class") : ""};
+}
+
 class RemoteDevice : public PluginDevice {
 public:
   const std::shared_ptr<Connection> &line() const { return connection; }
@@ -176,6 +187,7 @@ public:
       : label(std::move(name)), connection(std::move(connection)), version(version) {}
 
   std::string name() const override { return label; }
+  const std::optional<RemoteFailure> &failure() const { return *last; }
 
   /// What the other side's compiler thinks of it is known when it runs: the program travels with
   /// its inputs. What is expected stays here, where it is judged.
@@ -186,16 +198,17 @@ public:
     sent.programs = workload.programs;
     sent.options = workload.options;
     sent.hasDeviceIds = workload.hasDeviceIds;
-    return RunWorkload([connection = connection, sent = std::move(sent)](
+    return RunWorkload([connection = connection, last = last, sent = std::move(sent)](
                            const TensorLists &inputs, const Budget &budget) mutable {
       sent.inputs = inputs;
-      return run(*connection, sent, budget);
+      return run(*connection, sent, budget, *last);
     });
   }
 
 private:
   static Result<TensorLists> run(Connection &connection, const workload::Workload &workload,
-                                 const Budget &budget) {
+                                 const Budget &budget, std::optional<RemoteFailure> &last) {
+    last = RemoteFailure{"lost", "", ""};
     TemporaryFolder folder("cupel-remote");
     if (folder.path.empty())
       return Error{ErrorCode::Internal, "no temporary folder can be made"};
@@ -207,8 +220,11 @@ private:
     if (!reply)
       return reply.error().as(ErrorCode::DeviceLost);
     std::string outcome = textOf(reply->answer, "outcome");
-    if (outcome != "passed" && outcome != "ran")
+    if (outcome != "passed" && outcome != "ran") {
+      last = failureIn(reply->answer);
       return errorIn(reply->answer);
+    }
+    last.reset();
     std::string path = (folder.path / "results.safetensors").string();
     if (Status written = writeOutput(path, reply->files["results.safetensors"]); !written)
       return written.error().as(ErrorCode::Internal);
@@ -223,6 +239,8 @@ private:
   std::string label;
   std::shared_ptr<Connection> connection;
   std::optional<workload::ProgramVersion> version;
+  std::shared_ptr<std::optional<RemoteFailure>> last =
+      std::make_shared<std::optional<RemoteFailure>>();
 };
 
 /// Where the plugin with its options ends and the launcher begins.
@@ -243,6 +261,11 @@ std::string isolatedName(const std::string &name) {
     return name;
   addOwnDefaults(device);
   return device.str() + "@" + quotedForShell(executableFolder() + "/cupel-device");
+}
+
+std::optional<RemoteFailure> lastFailure(const Device &device) {
+  auto *remote = dynamic_cast<const RemoteDevice *>(&device);
+  return remote ? remote->failure() : std::nullopt;
 }
 
 Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {

@@ -6,6 +6,7 @@
 #include "cupel/testbench/worker/Device.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cupel::testbench::worker {
@@ -22,6 +23,15 @@ bool namesRemoteDevice(const std::string &name);
 /// costs one execution. The name as it is where it names none of our plugins, or one elsewhere.
 std::string isolatedName(const std::string &name);
 
+/// How an execution behind `cupel-device` did not come to its end.
+struct RemoteFailure {
+  std::string outcome; ///< failed, crashed, exited, timed out, out of memory
+  std::string stage;   ///< load, client, compile, execute, ...
+  std::string kind;    ///< Of an error: `unimplemented`, ...
+  bool operator==(const RemoteFailure &) const = default;
+};
+/// That of the last execution; nothing where it came to its end, or for devices of other kinds.
+std::optional<RemoteFailure> lastFailure(const Device &device);
 /// What became of a workload in a process of its own.
 struct Attempt {
   /// `ran`, `compiled`, or how it ended instead: `failed`, `crashed`, `exited`, `timed out`,

@@ -53,10 +53,12 @@ Result<Device *> Trials::device(const std::string &name) {
 
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
+  if (request.search.what == "explain")
+    return explain(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep && !request.depth.empty())
     return runToDepth(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep)
-    return run(request, progress, std::move(prepared), record);
+    return run(request, progress, prepared, record);
   if (request.keep.save)
     save(request, progress, prepared, record);
   if (request.keep.explain)
@@ -117,7 +119,7 @@ static void failLook(TestRecord &record, std::string_view errorClass, const std:
   record.comparisons.push_back(std::move(comparison));
 }
 
-void Trials::run(const Request &request, Progress &progress, Prepared prepared,
+void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
                  TestRecord &record) {
   progress.enter(Stage::Compile);
   Result<Device *> device = this->device(request.device);

@@ -3,7 +3,7 @@
 // test. Used by whatever serves tests in cupel-worker.
 #pragma once
 
-#include "cupel/testbench/worker/Blame.h"
+#include "cupel/testbench/worker/Explain.h"
 #include "cupel/testbench/worker/Prepared.h"
 #include "cupel/testbench/worker/RemoteDevice.h"
 #include "cupel/testbench/worker/Serve.h"
@@ -35,7 +35,7 @@ public:
 private:
   /// The device of this name, opened when first asked for.
   Result<Device *> device(const std::string &name);
-  void run(const Request &request, Progress &progress, Prepared prepared,
+  void run(const Request &request, Progress &progress, Prepared &prepared,
            results::TestRecord &record);
   Result<TensorLists> runOn(Device &device, const Prepared &prepared, Progress *progress);
   void judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
@@ -62,9 +62,11 @@ private:
   /// request says so.
   void judgeByPieces(const Request &request, Progress &progress, Device &device,
                      const Prepared &prepared, results::TestRecord &record);
-  /// Finds the operation to blame for a test that failed, and says so in notes of the record.
+  /// Finds the operation to blame for a test that fails, and says so in notes of the record.
   void explain(const Request &request, Progress &progress, const Prepared &prepared,
                results::TestRecord &record);
+  /// What a search needs of this.
+  Explainer::Seams explainSeams(const Request &request, Progress &progress);
   /// Takes a test as far as the request says, where that is not to its end.
   void runToDepth(const Request &request, Progress &progress, Prepared &prepared,
                   results::TestRecord &record);
