@@ -230,7 +230,8 @@ class Suites:
         return counted([self.python, ROOT / "tests/config/check_config.py", self.bin], self.env)
 
     def results(self) -> Result:
-        return counted([self.python, ROOT / "tests/results/check_results.py", self.bin], self.env)
+        """The verbs that read the results store: show, diff, history, and triage and accept."""
+        return total_of([counted([self.python, ROOT / "tests/results" / file, self.bin], self.env) for file in ("check_results.py", "check_triage.py")])
 
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
@@ -261,8 +262,9 @@ class Suites:
         return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env), broken])
 
     def runner(self) -> Result:
-        """`cupel run`: outcomes, kills at random moments, resumed runs, Ctrl-C."""
-        return counted([self.python, ROOT / "tests/runner/check_runner.py", self.bin, "--mode", self.mode], self.env)
+        """`cupel run`: outcomes, kills at random moments, resumed runs, Ctrl-C; depths, and tables of operations."""
+        return total_of([counted([self.python, ROOT / "tests/runner/check_runner.py", self.bin, "--mode", self.mode], self.env),
+                         counted([self.python, ROOT / "tests/runner/check_op_by_op.py", self.bin], self.env)])
 
     def device(self) -> Result:
         """cupel-device and the PJRT host against a plugin that misbehaves; failures kept and run again; StableHLO's vectors through our own."""

@@ -92,6 +92,31 @@ typedef struct CupelTolerance {
 CUPEL_EXPORT int cupel_compare(const CupelTensor *actual, const CupelTensor *expected,
                                CupelTolerance tolerance, char **sentence, char **error);
 
+/// What a comparator means where somebody asks for it and names no number: `required_pcc`,
+/// `required_atol`, `allclose_rtol`, `allclose_atol`, and `captured_share` of captured graphs. NaN
+/// for other names.
+CUPEL_EXPORT double cupel_comparator_default(const char *name);
+
+// Cupel's own verdict, which decides where no comparator is named: limits from what the device
+// computes in and from the noise of the program. `precision` is as --precision takes it.
+
+typedef struct CupelNoise CupelNoise;
+
+/// Of a program in StableHLO on these inputs: it is evaluated when a judgement first needs it, once
+/// as it is and `samples` times with every rounding moved. The inputs' memory must live as long.
+/// Without code limits follow from the precision alone.
+CUPEL_EXPORT CupelNoise *cupel_noise_open(const char *precision, const char *code, size_t size,
+                                          const CupelTensor *inputs, size_t count, size_t samples,
+                                          char **error);
+CUPEL_EXPORT void cupel_noise_close(CupelNoise *noise);
+/// As cupel_compare. `output` is the position among the program's results; one that it does not
+/// have is judged by the precision alone, and the sentence says so.
+CUPEL_EXPORT int cupel_judge(const CupelTensor *actual, const CupelTensor *expected,
+                             CupelNoise *noise, size_t output, char **sentence, char **error);
+/// Whether a result is within what every program is allowed: then nobody need know its noise.
+CUPEL_EXPORT int cupel_judge_without_noise(const CupelTensor *actual, const CupelTensor *expected,
+                                           const char *precision, char **sentence, char **error);
+
 #ifdef __cplusplus
 }
 #endif

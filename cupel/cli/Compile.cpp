@@ -3,6 +3,7 @@
 #include "cupel/cli/ModelRequest.h"
 #include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/cli/Programs.h"
+#include "cupel/cli/RewriteWatch.h"
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 #include "cupel/compiler/passes/LowerChlo.h"
@@ -154,13 +155,21 @@ int runCompile(const char *text) {
 
   bool isTensor = word("emit") == "tensor", isDevice = word("emit") == "device";
   bool wantsReport = object->getBoolean("report").value_or(false);
-  OwningOpRef<ModuleOp> lowered; // What the cpu backend runs.
+  OwningOpRef<ModuleOp> lowered, tensorStage; // What the cpu backend runs, and what that is made of.
   if (isTensor || isDevice || wantsReport) {
     func::FuncOp entry = compiler::entryOf(*compiled.module);
     lowered = compiled.module->clone();
-    Status status = compiler::lowerForCpu(
-        *lowered, entry ? entry.getName() : "main",
-        isTensor && !wantsReport ? compiler::CpuStage::Tensor : compiler::CpuStage::Device);
+    RewriteWatch rewrites(context.get(), object->getInteger("opt_bisect_limit").value_or(-1),
+                          object->getBoolean("print_rewrites").value_or(false));
+    auto watch = [&](PassManager &, compiler::CpuStage stage) {
+      if (stage == compiler::CpuStage::Device && isTensor)
+        tensorStage = lowered->clone();
+    };
+    compiler::CpuLowering lowering{.watch = watch};
+    if (isTensor && !wantsReport)
+      lowering.stage = compiler::CpuStage::Tensor;
+    Status status =
+        compiler::lowerForCpu(*lowered, entry ? entry.getName() : StringRef("main"), lowering);
     if (!status)
       return reportError(kVerb, request->file + ": is not compiled: " + status.message(),
                          kExitFailure);
@@ -171,19 +180,12 @@ int runCompile(const char *text) {
     if (!text)
       return reportError(kVerb, request->file + ": " + text.message(), kExitFailure);
     llvm::errs() << *text;
-    if (isTensor) { // The report is of the stage behind it.
-      lowered = compiled.module->clone();
-      func::FuncOp entry = compiler::entryOf(*lowered);
-      if (Status again = compiler::lowerForCpu(*lowered, entry.getName(), compiler::CpuStage::Tensor);
-          !again)
-        return reportError(kVerb, request->file + ": " + again.message(), kExitFailure);
-    }
   }
 
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
   if (isTensor || isDevice) {
-    lowered->print(os);
+    (tensorStage ? *tensorStage : *lowered).print(os);
     os << "\n";
   } else if (isPortable) {
     if (failed(portable::writePortable(*compiled.module, version, os)))

@@ -5,7 +5,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include <charconv>
+
 namespace cupel::cli {
+
+static std::optional<int64_t> wholeNumber(const std::string &text) {
+  int64_t value;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
 
 int runCompileVerb(const Arguments &arguments) {
   CommandLine line(
@@ -14,8 +24,8 @@ int runCompileVerb(const Arguments &arguments) {
       "A model's weights become arguments behind its inputs and are written beside the output as\n"
       "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them.");
   ModelArguments model;
-  std::string emit = "stablehlo", output = "-", weights = "beside", target;
-  bool noComposites = false, report = false;
+  std::string emit = "stablehlo", output = "-", weights = "beside", target, limit = "-1";
+  bool noComposites = false, report = false, printRewrites = false;
   model.addTo(line);
   line.option("--emit", emit,
               "stablehlo: MLIR text; portable: a portable artifact; tensor, device: what the cpu "
@@ -36,6 +46,12 @@ int runCompileVerb(const Arguments &arguments) {
             "stablehlo.composite");
   line.flag("--report", report,
             "Say on standard error what the cpu backend runs: kernels, fallbacks, memory");
+  line.option("--opt-bisect-limit", limit,
+              "Do only the first N of the rewrites that the cpu backend may leave, and say on standard "
+              "error which was the last; -1: all")
+      .placeholder("N");
+  line.flag("--print-rewrites", printRewrites,
+            "List the rewrites that the cpu backend may leave on standard error");
   line.example("cupel compile model.onnx -o model.mlir", "text, and model.weights.safetensors");
   line.example("cupel compile model.onnx --emit=portable -o model.mlirbc", "a portable artifact");
   line.example("cupel compile model.onnx --shape x=8x128 --weights=inline -o m.mlir",
@@ -49,12 +65,23 @@ int runCompileVerb(const Arguments &arguments) {
     return reportError("compile", request.message(), kExitUsage);
   if (!target.empty() && emit != "portable")
     return reportError("compile", "--target-version goes with --emit=portable", kExitUsage);
+  std::optional<int64_t> rewriteLimit = wholeNumber(limit);
+  if (!rewriteLimit || *rewriteLimit < -1)
+    return reportError("compile", "--opt-bisect-limit takes a number from -1 on, not '" + limit + "'",
+                       kExitUsage);
+  if ((*rewriteLimit >= 0 || printRewrites) && emit != "tensor" && emit != "device" && !report)
+    return reportError("compile",
+                       "--opt-bisect-limit and --print-rewrites go with --emit=tensor, "
+                       "--emit=device or --report",
+                       kExitUsage);
   (*request)["emit"] = emit;
   (*request)["output"] = output;
   (*request)["weights"] = weights;
   (*request)["target_version"] = target;
   (*request)["composites"] = !noComposites;
   (*request)["report"] = report;
+  (*request)["opt_bisect_limit"] = *rewriteLimit;
+  (*request)["print_rewrites"] = printRewrites;
   return handOver("compile", "cupel-worker", {"compile", request->dump()});
 }
 

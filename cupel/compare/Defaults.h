@@ -13,6 +13,10 @@ namespace cupel::compare {
 inline constexpr double kDefaultPcc = 0.99, kDefaultAtol = 0.16;
 inline constexpr double kDefaultAllcloseRtol = 1e-2, kDefaultAllcloseAtol = 1e-2;
 
+/// Whether a captured graph is the model it was captured from, of each element and of the largest
+/// one: no verdict on a device, and coarse, since torch itself runs both.
+inline constexpr double kCapturedShare = 0.02;
+
 struct Closeness {
   double rtol = 0, atol = 0;
 };

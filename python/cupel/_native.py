@@ -9,7 +9,7 @@ import ctypes
 import functools
 import json
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,14 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cupel_result_release": (None, [ctypes.c_void_p]),
     "cupel_results_close": (None, [ctypes.c_void_p]),
     "cupel_compare": (ctypes.c_int, [ctypes.POINTER(_Tensor), ctypes.POINTER(_Tensor), _Tolerance, _ERROR, _ERROR]),
+    "cupel_comparator_default": (ctypes.c_double, [ctypes.c_char_p]),
+    "cupel_noise_open": (
+        ctypes.c_void_p,
+        [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(_Tensor), ctypes.c_size_t, ctypes.c_size_t, _ERROR],
+    ),
+    "cupel_noise_close": (None, [ctypes.c_void_p]),
+    "cupel_judge": (ctypes.c_int, [ctypes.POINTER(_Tensor), ctypes.POINTER(_Tensor), ctypes.c_void_p, ctypes.c_size_t, _ERROR, _ERROR]),
+    "cupel_judge_without_noise": (ctypes.c_int, [ctypes.POINTER(_Tensor), ctypes.POINTER(_Tensor), ctypes.c_char_p, _ERROR, _ERROR]),
     "cupel_torch_import": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, _ERROR]),
     "cupel_module_text": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
     "cupel_module_portable": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
@@ -120,16 +128,60 @@ def _described(array: Array) -> _Tensor:
     return tensor
 
 
-def compare(actual: Array, expected: Array, pcc: float | None = None, atol: float | None = None, rtol: float | None = None) -> tuple[bool, str]:
-    """Whether every bound that is given holds (none: equality), and one sentence about it."""
+def _verdict(function: str, actual: Array, expected: Array, *arguments: Any) -> tuple[bool, str]:
     library, failure, sentence = _library(), _Failure(), ctypes.c_char_p()
-    bounds = _Tolerance(*(-1.0 if bound is None else bound for bound in (pcc, atol, rtol)))
-    held = library.cupel_compare(ctypes.byref(_described(actual)), ctypes.byref(_described(expected)), bounds, ctypes.byref(sentence), ctypes.byref(failure.text))
+    held = getattr(library, function)(
+        ctypes.byref(_described(actual)), ctypes.byref(_described(expected)), *arguments, ctypes.byref(sentence), ctypes.byref(failure.text))
     if held < 0:
         raise failure.take("the comparison")
     text = (sentence.value or b"").decode(errors="replace")
     library.cupel_free(sentence)
     return held == 1, text
+
+
+def compare(actual: Array, expected: Array, pcc: float | None = None, atol: float | None = None, rtol: float | None = None) -> tuple[bool, str]:
+    """Whether every bound that is given holds (none: equality), and one sentence about it."""
+    return _verdict("cupel_compare", actual, expected, _Tolerance(*(-1.0 if bound is None else bound for bound in (pcc, atol, rtol))))
+
+
+def comparator_default(name: str) -> float:
+    """What `required_pcc`, `required_atol`, `allclose_rtol` or `allclose_atol` is where nobody names a number."""
+    return _library().cupel_comparator_default(name.encode())
+
+
+class Noise:
+    """What Cupel's own verdict goes by: what the device computes in, and how much the results of a program move by rounding.
+
+    `source` gives the program in StableHLO and its inputs; it is asked, and the program evaluated, only where a result needs it. Without it limits follow
+    from the precision alone.
+    """
+
+    SAMPLES = 2
+
+    def __init__(self, precision: str = "f32", source: Callable[[], tuple[bytes, Iterable[Array]]] | None = None) -> None:
+        self.precision = precision
+        self._source = source
+        self._handle: int | None = None
+        self._inputs: list[Array] = []
+
+    def _opened(self) -> int:
+        if self._handle is None:
+            program, inputs = self._source() if self._source else (b"", [])
+            self._inputs = list(inputs)
+            described = [_described(array) for array in self._inputs]
+            library, failure = _library(), _Failure()
+            handle = library.cupel_noise_open(self.precision.encode(), program, len(program), (_Tensor * len(described))(*described), len(described),
+                                              self.SAMPLES, ctypes.byref(failure.text))
+            if not handle:
+                raise failure.take("the noise of the program")
+            weakref.finalize(self, library.cupel_noise_close, handle)
+            self._handle = handle
+        return self._handle
+
+    def judge(self, actual: Array, expected: Array, output: int) -> tuple[bool, str]:
+        """Whether the result is right by the strict rule (docs/reference/compare.md), and one sentence about it."""
+        passed, sentence = _verdict("cupel_judge_without_noise", actual, expected, self.precision.encode())
+        return (passed, sentence) if passed else _verdict("cupel_judge", actual, expected, self._opened(), output)
 
 
 class Executable:

@@ -267,6 +267,46 @@ Result<CompiledBlockMap> compile(const BlockMap &kernel, const Target &target) {
   return CompiledBlockMap{reinterpret_cast<BlockFunction>(function), *code};
 }
 
+Status supports(const LoopKernel &kernel) {
+  for (const LoopStep &step : kernel.steps) {
+    if (!step.body)
+      continue;
+    if (step.inputs.size() != step.inputViews.size() || step.outputs.size() != step.outputViews.size())
+      return Error{"a step of a loop needs a view for each buffer"};
+    if (Status status = checkViews(step.inputViews, 0, false); !status)
+      return status;
+    if (Status status = checkViews(step.outputViews, 0, false); !status)
+      return status;
+    if (Status status = checkMapBody(*step.body, step.inputViews, step.outputViews); !status)
+      return status;
+  }
+  return {};
+}
+
+Result<CompiledLoop> compile(const LoopKernel &kernel, const Target &target) {
+  if (Status status = supports(kernel); !status)
+    return status.error();
+  auto listed = [](const std::vector<int> &numbers) {
+    return keyOf(SmallVector<int64_t>(numbers.begin(), numbers.end()));
+  };
+  std::string text = "loop|" + std::to_string(kernel.test);
+  for (const auto *pairs : {&kernel.swaps, &kernel.inPlace})
+    for (auto [a, b] : *pairs)
+      text += (pairs == &kernel.swaps ? "," : ";") + std::to_string(a) + "/" + std::to_string(b);
+  for (const LoopStep &step : kernel.steps)
+    text += step.body ? "|" + listed(step.inputs) + listed(step.outputs) + keyOf(step.inputViews) +
+                            keyOf(step.outputViews) + describe(*step.body)
+                      : "|call " + std::to_string(step.call);
+  auto code = Library::get().find(sha256(keyOf(target) + text), target,
+                                  [&](Emitter &e) { emitLoop(e, kernel); });
+  if (!code)
+    return code.error();
+  void *function = (*code)->function("loop");
+  if (!function)
+    return Error{"generated code has no function for a loop"};
+  return CompiledLoop{reinterpret_cast<LoopFunction>(function), *code};
+}
+
 CodegenStatistics statistics() { return Library::get().statistics(); }
 
 } // namespace cupel::codegen

@@ -300,6 +300,7 @@ LogicalResult expand(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<MapOp, RowOp, ReduceOp, ProductOp, ConvolutionOp, PoolOp>(
           [](auto one) { return Expansion(one).run(one); })
+      .Case<WhileOp, CaseOp>([](auto one) { return expandControlFlow(one); })
       .Default([](Operation *other) { return other->emitOpError("has no expansion"); });
 }
 

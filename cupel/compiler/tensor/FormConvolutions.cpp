@@ -1,6 +1,7 @@
 // Convolutions and pools of images are brought to channels inmost, between transposes that
 // `sink-transposes` moves out of the way. Kernels are read as they lie.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -69,7 +70,8 @@ void form(stablehlo::ConvolutionOp op) {
   bool isReversed = op.getWindowReversal() &&
                     llvm::any_of(*op.getWindowReversal(), [](bool one) { return one; });
   if (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult()) || isReversed ||
-      op.getBatchGroupCount() != 1 || !areOnes(op.getLhsDilation()))
+      op.getBatchGroupCount() != 1 || !areOnes(op.getLhsDilation()) ||
+      !compiler::mayRewrite(op, "convolution"))
     return;
   auto order = [](int64_t batch, ArrayRef<int64_t> spatial, int64_t feature) {
     return Dims{batch, spatial[0], spatial[1], feature};
@@ -130,7 +132,7 @@ void form(stablehlo::ReduceWindowOp op) {
     bool isTrivial = window[d] == 1 && strides[d] == 1 && padding[2 * d] == 0 && padding[2 * d + 1] == 0;
     (isTrivial ? others : spatial).push_back(d);
   }
-  if (!isNeutral || spatial.size() != 2)
+  if (!isNeutral || spatial.size() != 2 || !compiler::mayRewrite(op, "pool"))
     return;
   Dims order = {others[0], spatial[0], spatial[1], others[1]};
   auto pair = [&](ArrayRef<int64_t> all) { return Dims{all[spatial[0]], all[spatial[1]]}; };

@@ -9,6 +9,7 @@
 include "cupel/ir/stablehlo/StablehloBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -159,6 +160,36 @@ def Tir_PoolOp : Tir_Op<"pool", [Pure]> {
   let assemblyFormat = [{
     $combiner `(` $image `)` `window` $window `strides` $strides `padding` $padding attr-dict
       `:` functional-type($image, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tir_WhileOp : Tir_Op<"while", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A loop of functions";
+  let description = [{
+    `condition` takes what is carried and what is given, and says whether there is a first step. `body`
+    takes the same, and returns what is carried next and, last, whether there is another step.
+  }];
+  let arguments = (ins Variadic<Hlo_Tensor>:$inputs, I64Attr:$carried, FlatSymbolRefAttr:$condition,
+      FlatSymbolRefAttr:$body);
+  let results = (outs Variadic<Hlo_Tensor>:$results);
+  let assemblyFormat = [{
+    $condition `do` $body `(` $inputs `)` `carrying` $carried attr-dict
+      `:` functional-type($inputs, $results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tir_CaseOp : Tir_Op<"case", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "One of several functions of the same values";
+  let description = [{
+    `index` says which; what is below the first or past the last is the last.
+  }];
+  let arguments = (ins Hlo_Tensor:$index, Variadic<Hlo_Tensor>:$inputs,
+      TypedArrayAttrBase<FlatSymbolRefAttr, "functions">:$branches);
+  let results = (outs Variadic<Hlo_Tensor>:$results);
+  let assemblyFormat = [{
+    $index `of` $branches `(` $inputs `)` attr-dict `:` functional-type(operands, $results)
   }];
   let hasVerifier = 1;
 }

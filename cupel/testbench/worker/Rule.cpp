@@ -24,7 +24,7 @@ Rule Rule::of(const Request &request, const workload::Workload &workload, size_t
 }
 
 Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const Tensor &expected,
-                     TestNoise &noise, ComparisonRecord &record) {
+                     TestNoise &noise, ComparisonRecord &record, std::string *picture) {
   compare::Options options{.threads = 1};
   record.precision = noise.precision().text();
   Result<compare::NoiseVerdict> verdict =
@@ -36,6 +36,8 @@ Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const T
   if (!verdict)
     return verdict.error();
   record.strictPassed = verdict->passed;
+  if (picture)
+    *picture = verdict->picture;
   record.strictSentence = verdict->sentence;
   if (!verdict->note.empty())
     record.strictSentence += "; " + verdict->note;

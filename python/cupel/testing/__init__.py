@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from cupel.testing.comparison import AllcloseConfig as AllcloseConfig
 from cupel.testing.comparison import AtolConfig as AtolConfig
+from cupel.testing.comparison import Comparison as Comparison
 from cupel.testing.comparison import ComparisonConfig as ComparisonConfig
 from cupel.testing.comparison import ComparisonError as ComparisonError
 from cupel.testing.comparison import EqualConfig as EqualConfig
+from cupel.testing.comparison import PassesOnlyAsConfigured as PassesOnlyAsConfigured
 from cupel.testing.comparison import PccConfig as PccConfig
+from cupel.testing.comparison import check as check
+from cupel.testing.comparison import judge as judge
 from cupel.testing.frameworks import Framework as Framework
 from cupel.testing.testers import run_graph_test as run_graph_test
 from cupel.testing.testers import run_graph_test_with_random_inputs as run_graph_test_with_random_inputs

@@ -1,11 +1,20 @@
-"""What a test asks of a device's result."""
+"""What a test asks of a device's result: Cupel's own verdict, or the comparators that the test configures.
+
+`check` is the one function to call. The numbers are those of cupel/compare, which every other part of Cupel goes by.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from cupel._native import Array, compare
+from cupel._native import Array, Noise, comparator_default, compare
+
+
+def _default(name: str) -> Any:
+    return field(default_factory=lambda: comparator_default(name))
 
 
 @dataclass
@@ -13,7 +22,7 @@ class PccConfig:
     """Pearson correlation of at least `required_pcc`."""
 
     enabled: bool = True
-    required_pcc: float = 0.99
+    required_pcc: float = _default("required_pcc")
 
 
 @dataclass
@@ -21,7 +30,7 @@ class AtolConfig:
     """No element differs by more than `required_atol`."""
 
     enabled: bool = False
-    required_atol: float = 1.6e-1
+    required_atol: float = _default("required_atol")
 
 
 @dataclass
@@ -29,8 +38,8 @@ class AllcloseConfig:
     """|actual - expected| <= atol + rtol * |expected| for every element."""
 
     enabled: bool = False
-    rtol: float = 1e-2
-    atol: float = 1e-2
+    rtol: float = _default("allclose_rtol")
+    atol: float = _default("allclose_atol")
 
 
 @dataclass
@@ -58,12 +67,47 @@ class ComparisonConfig:
             part.enabled = False
 
 
+@dataclass
+class Policy:
+    """What holds for every test of a process; the pytest plugin sets it from `--cupel-strict` and `--cupel-precision`."""
+
+    strict: bool = False
+    """The strict rule decides also where comparators are configured."""
+    precision: str = "f32"
+    """What the device computes in."""
+
+
+POLICY = Policy()
+
+
+class PassesOnlyAsConfigured(UserWarning):
+    """A result that its test's comparators let pass and the strict rule would not."""
+
+
 class ComparisonError(AssertionError):
     """A result that is not what was expected."""
 
 
-def check(actual: Sequence[Array], expected: Sequence[Array], config: ComparisonConfig) -> None:
-    """Raises ComparisonError with one line for each result and bound that does not hold."""
+@dataclass(frozen=True)
+class Comparison:
+    """What was found of one result."""
+
+    output: int
+    passed: bool
+    rule: str
+    """`strict` (nobody configured a comparator) or `configured`."""
+    sentence: str
+    strict_passed: bool
+    """What the strict rule says, whichever decided,"""
+    strict_sentence: str
+    """and its words."""
+
+    @property
+    def passes_only_as_configured(self) -> bool:
+        return self.passed and not self.strict_passed
+
+
+def _bounds(config: ComparisonConfig) -> list[dict[str, float]]:
     bounds: list[dict[str, float]] = []
     if config.equal.enabled:
         bounds.append({})
@@ -75,16 +119,41 @@ def check(actual: Sequence[Array], expected: Sequence[Array], config: Comparison
         bounds.append({"atol": config.allclose.atol, "rtol": config.allclose.rtol})
     if not bounds:
         raise ValueError("the comparison has every part disabled: it could not fail")
+    return bounds
+
+
+def judge(actual: Sequence[Array], expected: Sequence[Array], config: ComparisonConfig | None = None, noise: Noise | None = None) -> list[Comparison]:
+    """One for each result. Without a configuration the strict rule decides, with limits from the noise of the program (without `noise`: from the precision alone);
+    comparators that are configured decide by their own meaning, and what the strict rule says stands beside it."""
+    bounds = _bounds(config) if config else []
+    config = None if POLICY.strict else config
+    noise = noise or Noise(POLICY.precision)
     if len(actual) != len(expected):
         raise ComparisonError(f"the device gave {len(actual)} results, the reference {len(expected)}")
-    complaints = []
+    rule, found = "configured" if config else "strict", []
     for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
         if a.type != e.type:
-            complaints.append(f"result {i} is of {a.type}, expected {e.type}")
+            sentence = f"is of {a.type}, expected {e.type}"
+            found.append(Comparison(i, False, rule, sentence, False, sentence))
             continue
-        for bound in bounds:
-            held, sentence = compare(a, e, **bound)
-            if not held:
-                complaints.append(f"result {i}: {sentence}")
+        strict_passed, strict_sentence = noise.judge(a, e, i)
+        if not config:
+            found.append(Comparison(i, strict_passed, rule, strict_sentence, strict_passed, strict_sentence))
+            continue
+        verdicts = [compare(a, e, **bound) for bound in bounds]
+        passed = all(held for held, _ in verdicts)
+        words = "; ".join(sentence for held, sentence in verdicts if held == passed)
+        found.append(Comparison(i, passed, rule, words, strict_passed, strict_sentence))
+    return found
+
+
+def check(actual: Sequence[Array], expected: Sequence[Array], config: ComparisonConfig | None = None, noise: Noise | None = None) -> list[Comparison]:
+    """What `judge` finds; raises ComparisonError with one line for each result that is wrong, and warns of each that only its own comparators let pass."""
+    found = judge(actual, expected, config, noise)
+    complaints = [f"result {one.output}: {one.sentence}" for one in found if not one.passed]
     if complaints:
         raise ComparisonError("\n".join(complaints))
+    for one in found:
+        if one.passes_only_as_configured:
+            warnings.warn(PassesOnlyAsConfigured(f"result {one.output} passes as configured ({one.sentence}); strict: {one.strict_sentence}"), stacklevel=2)
+    return found

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cupel._native import Array
+from cupel._native import Array, Noise
+from cupel.testing.comparison import POLICY
 from cupel.worker.instructions import settle_once
 
 
@@ -38,6 +40,15 @@ def framework_of_function(function: Callable[..., Any]) -> Framework | None:
     return None
 
 
+@dataclass(frozen=True)
+class Ran:
+    """What a function gave on the device and on the CPU, and the noise of the program that it became."""
+
+    actual: list[Array]
+    expected: list[Array]
+    noise: Noise
+
+
 class JaxRunner:
     """Runs on jax.devices("cupel"), with JAX's CPU as the reference."""
 
@@ -60,7 +71,7 @@ class JaxRunner:
                     values.append(jax.random.uniform(key, tuple(shape), jnp.float32, low, high).astype(dtype))
         return values
 
-    def run(self, function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], artifacts: Path | None) -> tuple[list[Array], list[Array]]:
+    def run(self, function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], artifacts: Path | None) -> Ran:
         import jax
 
         from cupel.jax import initialize
@@ -76,7 +87,13 @@ class JaxRunner:
         options = {"export_path": str(artifacts)} if artifacts else {}
         placed = jax.device_put(tree, device)
         actual = jax.jit(call).lower(placed).compile(compiler_options=options)(placed)
-        return [_of_jax(leaf) for leaf in jax.tree.leaves(actual)], [_of_jax(leaf) for leaf in jax.tree.leaves(expected)]
+
+        def program() -> tuple[bytes, list[Array]]:
+            text = jax.jit(call, keep_unused=True).lower(placed).as_text()
+            return text.encode(), [_of_jax(leaf) for leaf in jax.tree.leaves(tree)]
+
+        noise = Noise(POLICY.precision, program)
+        return Ran([_of_jax(leaf) for leaf in jax.tree.leaves(actual)], [_of_jax(leaf) for leaf in jax.tree.leaves(expected)], noise)
 
 
 def _of_jax(value: Any) -> Array:
@@ -111,12 +128,13 @@ class TorchRunner:
                 values.append((torch.view_as_complex(scaled) if dtype.is_complex else scaled).to(dtype))
         return values
 
-    def run(self, function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], artifacts: Path | None) -> tuple[list[Array], list[Array]]:
+    def run(self, function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], artifacts: Path | None) -> Ran:
         import torch
         from torch.utils import _pytree as pytree
 
         from cupel.torch import backend
         from cupel.torch.arrays import to_array
+        from cupel.torch.backend import watched
 
         fresh = lambda: pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (tuple(inputs), dict(keywords)))  # noqa: E731
         options = {"export_path": str(artifacts)} if artifacts else {}
@@ -127,9 +145,12 @@ class TorchRunner:
             args, kwargs = fresh()
             expected = function(*args, **kwargs)
             args, kwargs = fresh()
-            actual = compiled(*args, **kwargs)
+            with watched() as calls:
+                actual = compiled(*args, **kwargs)
         tensors = lambda tree: [to_array(leaf) for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]  # noqa: E731
-        return tensors(actual), tensors(expected)
+        # Of a function that became several programs no single one says how its results round.
+        noise = Noise(POLICY.precision, calls[0].program if len(calls) == 1 else None)
+        return Ran(tensors(actual), tensors(expected), noise)
 
 
 def runner_for(framework: Framework) -> JaxRunner | TorchRunner:

@@ -1,4 +1,4 @@
-"""The pytest side of the testers: `--serialize` and `@pytest.mark.filecheck([...])`.
+"""The pytest side of the testers: `--serialize`, `--cupel-strict`, `--cupel-precision` and `@pytest.mark.filecheck([...])`.
 
 pytest loads it through the entry point `cupel`; it imports no framework.
 """
@@ -11,13 +11,18 @@ from typing import Any
 import pytest
 
 from cupel.testing.artifacts import DONE, FOLDER
+from cupel.testing.comparison import POLICY
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("cupel").addoption("--serialize", action="store_true", help=f"write the stages of compilations to {FOLDER}/<test>/ (tests that pass `request`)")
+    group = parser.getgroup("cupel")
+    group.addoption("--serialize", action="store_true", help=f"write the stages of compilations to {FOLDER}/<test>/ (tests that pass `request`)")
+    group.addoption("--cupel-strict", action="store_true", help="judge results by noise also where a test configures comparators")
+    group.addoption("--cupel-precision", default=POLICY.precision, metavar="P", help="what the device computes in: f32, tf32, bf16, ... (f32)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    POLICY.strict, POLICY.precision = config.getoption("--cupel-strict"), config.getoption("--cupel-precision")
     config.addinivalue_line("markers", "filecheck(patterns): run LLVM's FileCheck with these files (NAME.STAGE.mlir) on the stages of the test's compilation")
 
 

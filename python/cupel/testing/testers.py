@@ -3,7 +3,7 @@
     def test_add():
         run_op_test_with_random_inputs(jnp.add, [(32, 32), (32, 32)])
 
-With pytest's `request` fixture passed on, `--serialize` writes the stages of the compilation and the mark `filecheck` checks them.
+Results are judged by Cupel's own rule (docs/reference/compare.md) unless the test configures comparators. With pytest's `request` fixture passed on, `--serialize` writes the stages of the compilation and the mark `filecheck` checks them.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def _run(
     function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], config: ComparisonConfig | None, framework: Framework, request: Any
 ) -> None:
     artifacts = Artifacts.of(request)
-    actual, expected = runner_for(framework).run(function, inputs, keywords, artifacts.folder if artifacts else None)
-    if not expected:
+    ran = runner_for(framework).run(function, inputs, keywords, artifacts.folder if artifacts else None)
+    if not ran.expected:
         raise ValueError("the function returns no tensor: there is nothing to compare")
     if artifacts:
         artifacts.finish()
-    check(actual, expected, config or ComparisonConfig())
+    check(ran.actual, ran.expected, config, ran.noise)
 
 
 def run_op_test(

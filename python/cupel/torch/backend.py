@@ -4,10 +4,12 @@ a PJRT device. Forward and backward graphs take the same way. A graph with symbo
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from torch._functorch.aot_autograd import make_boxed_func
 from torch.utils._python_dispatch import _disable_current_modes
 
 from cupel._files import plugin_path
-from cupel._native import Device, Executable, Module
+from cupel._native import Array, Device, Executable, Module
 from cupel.torch.arrays import from_array, to_array
 from cupel.torch.options import Options, parse
 from cupel.torch.program import Program, make_program
@@ -72,6 +74,8 @@ class CompiledGraph:
     def __call__(self, *given: Any) -> list[Any]:
         executable = self._executable(given)
         arrays = [to_array(value) for value in given if isinstance(value, torch.Tensor)]
+        if _watching is not None:
+            _watching.append(Call(self, given, [*arrays, *self._constants]))
         results = iter(executable.run([*arrays, *self._constants]))
         symbols = self._symbols(given)
         return [self._output(declared, results, symbols) for declared in self.program.outputs]
@@ -102,6 +106,33 @@ class CompiledGraph:
             strided = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype)
             tensor = strided.copy_(tensor)
         return tensor
+
+
+@dataclass(frozen=True)
+class Call:
+    """A graph that ran, and what it ran with."""
+
+    graph: CompiledGraph
+    given: Sequence[Any]
+    inputs: list[Array]
+
+    def program(self) -> tuple[bytes, list[Array]]:
+        """In StableHLO, with its inputs, for those who evaluate it again."""
+        return self.graph.module_for(self.given).portable(), self.inputs
+
+
+_watching: list[Call] | None = None
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[Call]]:
+    """What runs meanwhile, in its order."""
+    global _watching
+    before, _watching = _watching, []
+    try:
+        yield _watching
+    finally:
+        _watching = before
 
 
 _counter = iter(range(1 << 62))

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch._functorch.aot_autograd import make_boxed_func
 
+from cupel._native import comparator_default
 from cupel.torch.program import Program, make_program
 from cupel.torch.sound_kernels import with_sound_kernels
 from cupel.torch.structure import Flat
@@ -423,6 +424,7 @@ def first_difference(results: list[torch.Tensor], expected: list[torch.Tensor]) 
         if not one.is_floating_point():
             continue  # Integers may follow from floats that round otherwise; their own comparison comes later.
         a, b = one.double().flatten(), other.double().flatten()
-        if a.numel() and not torch.allclose(a, b, rtol=0.02, atol=0.02 * max(float(b.abs().nan_to_num(0, 0, 0).max()), 1e-6), equal_nan=True):
+        share = comparator_default("captured_share")
+        if a.numel() and not torch.allclose(a, b, rtol=share, atol=share * max(float(b.abs().nan_to_num(0, 0, 0).max()), 1e-6), equal_nan=True):
             return f"result {i} is off by {float((a - b).abs().max()):.3g}"
     return ""

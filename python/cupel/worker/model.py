@@ -58,7 +58,7 @@ class Request:
     seed: int = 0
     test: str = ""
     """The test's full name, for the record."""
-    tolerance: dict[str, Any] = field(default_factory=lambda: {"pcc": 0.99})
+    tolerance: dict[str, Any] = field(default_factory=dict)
     """Bounds of results for those who have nothing but the plugin; `cupel run` goes by the configuration, or by noise."""
     arguments: dict[str, Any] = field(default_factory=dict)
     """Further arguments, passed where a signature names them (num_layers, seq_len, ...)."""
@@ -68,6 +68,8 @@ class Request:
     """How many the device has; 0: nobody knows."""
     weights: str = "pretrained"
     """`random`: seeded ones, from the architecture's configuration."""
+    op_by_op: bool = False
+    """A graph that cannot be lowered is handed on as an archive, for a table of its operators."""
     layers: int = 0
     """With random weights: at most so many; also offered to the loader as num_layers."""
     llm: dict[str, Any] = field(default_factory=dict)
@@ -385,7 +387,8 @@ class ModelTest:
         return told
 
     def _save(self, index: int, count: int, graph: Any, result_names: list[str]) -> dict[str, Any]:
-        from cupel.worker.model_files import Placed, lower, save
+        from cupel._native import NativeError
+        from cupel.worker.model_files import Placed, lower, save, save_archive
 
         request = self.request
         name = (request.test or self.facts.get("model_info") or self.loader_file.parent.name) + (f"#{index}" if count > 1 else "")
@@ -396,7 +399,13 @@ class ModelTest:
                 placed = Placed(self._placement.mesh, self._placement.specs(graph.input_names, graph.inputs))
                 self.facts["mesh"] = self._placement.describe(placed.specs)
                 self.facts["not_split"] = "; ".join(self._placement.uneven)
-            module = lower(graph, placed)
+            try:
+                module = lower(graph, placed)
+            except NativeError:
+                if not request.op_by_op:
+                    raise
+                # The worker's frontend goes through it past what fails.
+                return {"folder": str(save_archive(folder, graph)), "inputs": len(graph.inputs), "results": len(graph.expected)}
         with self.steps.step("save", "internal", "the workload cannot be written"):
             origin = {"test": request.test, "file": str(self.loader_file), "part": index, "frontend": "torch", "variant": self.facts["variant"],
                       "parallelism": request.parallelism, "run_mode": request.run_mode, "expectation": f"torch on the CPU, {request.dtype}", "seed": request.seed, "result_names": result_names}
@@ -450,7 +459,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
                       test=f"{body.get('suite', 'models')}::{body['id']}", framework=framework, chips=body["handover"].get("chips", 0),
                       dtype=body["handover"].get("dtype") or "bfloat16", dropout=body["handover"].get("dropout", True), batch_size=body.get("batch_size"),
                       compile_options=compile_options_of(body), weights=body["handover"].get("weights", "pretrained"), layers=body["handover"].get("layers", 0),
-                      llm={name: body[name] for name in LLM_FIELDS if body.get(name)})
+                      op_by_op=bool(body["handover"].get("op_by_op")), llm={name: body[name] for name in LLM_FIELDS if body.get(name)})
     answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
@@ -482,13 +491,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--layers", type=int, default=0, help="with random weights: at most so many")
     parser.add_argument("--chips", type=int, default=0, help="of the device, for tests on several")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--pcc", type=float, default=0.99, help="correlation that a device must reach")
+    parser.add_argument("--pcc", type=float, help="correlation that a device must reach (without it results are judged by noise)")
     parser.add_argument("--argument", action="append", default=[], metavar="NAME=VALUE", help="passed where a signature names it; VALUE is JSON")
     options = parser.parse_args(arguments)
     instructions.settle()
     extra = {name: json.loads(value) for name, _, value in (text.partition("=") for text in options.argument)}
     request = Request(loader=options.loader, folder=options.out, zoo=options.zoo, variant=options.variant, run_mode=options.run_mode, dtype=options.dtype,
-                      batch_size=options.batch_size, seed=options.seed, tolerance={"pcc": options.pcc}, arguments=extra,
+                      batch_size=options.batch_size, seed=options.seed, tolerance={} if options.pcc is None else {"pcc": options.pcc}, arguments=extra,
                       parallelism=options.parallelism, chips=options.chips, weights=options.weights, layers=options.layers)
     answer = make_test(request, lambda stage: print(f"stage {stage}", file=sys.stderr)).run()
     print(json.dumps(answer, indent=1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,14 @@ def _by_device(tensors: Sequence[torch.Tensor], placed: Placed | None) -> dict[s
         else:
             named |= {f"d{device}/{i}": piece for device, piece in enumerate(pieces(tensor, spec, placed.mesh))}
     return named
+
+
+def save_archive(folder: Path, graph: Graph) -> Path:
+    """The graph as a .pt2 archive without values, for those who look at what it is made of."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / "model.pt2", "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("graph/models/model.json", graph.program.text)
+    return folder
 
 
 def save(folder: Path, name: str, graph: Graph, module: Module, tolerance: Mapping[str, Any], provenance: Mapping[str, Any],

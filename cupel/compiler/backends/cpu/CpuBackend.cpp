@@ -1,6 +1,7 @@
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 
 #include "cupel/compiler/backends/cpu/CpuExecutable.h"
+#include "cupel/compiler/backends/cpu/SavedProgram.h"
 #include "cupel/compiler/backends/reference/ReferenceBackend.h"
 #include "cupel/compiler/device/Passes.h"
 #include "cupel/compiler/passes/InlineCalls.h"
@@ -8,6 +9,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace cupel::compiler {
@@ -64,7 +66,18 @@ public:
     else if (program->options.wideAccumulation)
       reason = "it accumulates in f64";
     if (reason.empty()) {
-      Status status = lowerForCpu(*module, program->entry.getName(), CpuStage::Device);
+      StageWriter &stages = program->stages;
+      auto watch = [&](PassManager &passes, CpuStage stage) {
+        if (!stages.isOn())
+          return;
+        if (stage == CpuStage::Device) // What the passes before made, whole.
+          stages.write("tensor", *module);
+        passes.addInstrumentation(stages.watch(stage == CpuStage::Tensor ? "tensor" : "device"));
+      };
+      Status status = lowerForCpu(*module, program->entry.getName(),
+                                  {.wrongRewrite = program->options.wrongRewrite, .watch = watch});
+      if (status && stages.isOn())
+        stages.write("device", *module);
       if (!status && status.error().code != ErrorCode::Unsupported)
         return status.error();
       if (!status)
@@ -74,13 +87,29 @@ public:
       program->info.notes["backend"] = "reference (" + reason + ")";
       return referenceBackend().compile(std::move(program));
     }
-    auto lowered = *module->getOps<dev::ProgramOp>().begin();
+    auto lowered = module->lookupSymbol<dev::ProgramOp>("main");
     Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(lowered, *module);
     if (!loaded)
       return loaded.error();
     describeIn(program->info.notes, (*loaded)->report());
     return ExecutablePointer(std::make_shared<CpuExecutable>(std::move(program), std::move(module),
                                                              std::move(*loaded)));
+  }
+
+  Result<ExecutablePointer> load(std::string_view bytes) const override {
+    if (!isSavedProgram(bytes)) // It runs whole on the reference.
+      return Backend::load(bytes);
+    auto program = std::make_shared<DeviceProgram>(); // Outlives the lease.
+    ContextLease lease(static_cast<int64_t>(bytes.size()));
+    Result<OwningOpRef<ModuleOp>> module = loadProgram(*program, bytes, lease);
+    if (!module)
+      return module.error();
+    auto main = (*module)->lookupSymbol<dev::ProgramOp>("main");
+    Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, **module);
+    if (!loaded)
+      return loaded.error();
+    return ExecutablePointer(
+        std::make_shared<CpuExecutable>(program, std::move(*module), std::move(*loaded)));
   }
 
 private:
@@ -94,7 +123,7 @@ private:
 
 } // namespace
 
-Status lowerForCpu(ModuleOp module, StringRef entryName, CpuStage stage) {
+Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowering) {
   MLIRContext *context = module.getContext();
   context->loadDialect<tir::TirDialect, dev::DevDialect>();
   auto entry = module.lookupSymbol<func::FuncOp>(entryName);
@@ -113,28 +142,35 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, CpuStage stage) {
       complaint = diagnostic.str();
     return success();
   });
-  PassManager passes(context, ModuleOp::getOperationName());
-  passes.enableVerifier(false); // What comes out is verified, whole.
   entry.setSymName("main");
-  if (stage == CpuStage::Tensor)
-    dev::buildTensorPipeline(passes);
-  else
-    dev::buildDevicePipeline(passes);
-  if (failed(passes.run(module)) || failed(verify(module)))
+  auto runTo = [&](CpuStage stage) {
+    PassManager passes(context, ModuleOp::getOperationName());
+    passes.enableVerifier(false); // What comes out is verified, whole.
+    if (stage == CpuStage::Tensor)
+      dev::buildTensorPipeline(passes, lowering.wrongRewrite);
+    else
+      passes.addPass(dev::createLowerToDevice());
+    if (lowering.watch)
+      lowering.watch(passes, stage);
+    return passes.run(module);
+  };
+  if (failed(runTo(CpuStage::Tensor)) ||
+      (lowering.stage == CpuStage::Device && failed(runTo(CpuStage::Device))) ||
+      failed(verify(module)))
     return Error{ErrorCode::Internal, "the program cannot be compiled: " + complaint};
   return {};
 }
 
 Result<std::string> describeForCpu(ModuleOp module) {
-  auto programs = module.getOps<dev::ProgramOp>();
-  if (programs.empty())
+  auto main = module.lookupSymbol<dev::ProgramOp>("main");
+  if (!main)
     return Error{"there is no device program"};
-  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(*programs.begin(), module);
+  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, module);
   if (!loaded)
     return loaded.error();
   const ProgramReport &report = (*loaded)->report();
   std::map<std::string, int64_t> fused; // Operations inside of each kind of fused operation.
-  (*programs.begin()).walk([&](tir::YieldOp yield) {
+  module.walk([&](tir::YieldOp yield) {
     auto name = yield->getParentOp()->getName().stripDialect().str();
     fused[name] += std::distance(yield->getBlock()->begin(), yield->getBlock()->end()) - 1;
   });

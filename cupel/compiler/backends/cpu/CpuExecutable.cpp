@@ -1,6 +1,7 @@
 #include "cupel/compiler/backends/cpu/CpuExecutable.h"
 
 #include "cupel/compiler/backends/Backend.h"
+#include "cupel/compiler/backends/cpu/SavedProgram.h"
 #include "cupel/compiler/program/ProgramText.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/runtime/CheckArguments.h"
@@ -37,8 +38,21 @@ Result<ProcessTensors> CpuExecutable::execute(ProcessTensors arguments,
   return all;
 }
 
-std::string CpuExecutable::text() const { return programText(*program); }
+std::string CpuExecutable::text() const {
+  if (!program->entry.isExternal())
+    return programText(*program);
+  DeviceProgram expanded; // Of one that was loaded only the device program is there.
+  {
+    std::lock_guard lock(program->context->use);
+    expanded.context = program->context;
+    expanded.module = expandedProgram(*program, *compiled);
+  }
+  return expanded.module ? programText(expanded) : "";
+}
 
-std::string CpuExecutable::serialize() const { return sourceForm(*program); }
+std::string CpuExecutable::serialize() const {
+  std::lock_guard lock(program->context->use);
+  return savedForm("cpu", saveProgram(*program, *compiled));
+}
 
 } // namespace cupel::compiler

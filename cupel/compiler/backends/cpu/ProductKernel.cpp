@@ -79,6 +79,12 @@ private:
   codegen::CompiledBlockMap code;
 };
 
+/// Steps of loops and branches have no tensors for arguments, only memory, which may hold something
+/// else the next time.
+bool isMain(dev::LaunchOp launch) {
+  return launch->getParentOfType<dev::ProgramOp>().getSymName() == "main";
+}
+
 /// Weights in packed form: made at load, once for each buffer, or for each call.
 template <typename Packed> class Weights {
 public:
@@ -97,7 +103,7 @@ public:
       if (!whole)
         return whole.error().as(ErrorCode::OutOfMemory);
       fixed = pack(whole->template dataAs<float>());
-    } else if (auto given = dyn_cast<dev::ArgumentOp>(source)) {
+    } else if (auto given = dyn_cast<dev::ArgumentOp>(source); given && isMain(launch)) {
       number = int(given.getNumber());
     }
     return {};
@@ -231,7 +237,8 @@ Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch) {
     return epilogue.error();
   unsigned left = argumentOf(op.getLhs()), right = argumentOf(op.getRhs());
   Operation *source = dev::rootOf(launch.getReads()[right]).getDefiningOp();
-  if (batches == 0 && isa<dev::ConstantOp, dev::ArgumentOp>(source)) {
+  if (batches == 0 && (isa<dev::ConstantOp>(source) ||
+                       (isa<dev::ArgumentOp>(source) && isMain(launch)))) {
     auto kernel = std::make_unique<PackedProduct>(shape, left, std::move(*epilogue));
     if (Status status = kernel->load(launch, right); !status)
       return status.error();
