@@ -269,7 +269,9 @@ class Suites:
     def device(self) -> Result:
         """cupel-device and the PJRT host against a plugin that misbehaves; failures kept and run again; StableHLO's vectors through our own."""
         bad = total_of([counted([self.python, ROOT / "tests/pjrt" / file], self.env) for file in ("check_device.py", "check_kept.py")]
-                       + [counted([self.python, ROOT / "tests/planter/check_planter.py", self.build], self.env)])
+                       + [counted([self.python, ROOT / "tests/planter/check_planter.py", self.build], self.env),
+                          *(counted([self.python, ROOT / "tests/planter" / file, self.build, *(["--full"] if self.mode == "full" else [])], self.env)
+                            for file in ("check_right.py", "check_explain.py"))])
         if not VECTORS.is_dir():
             return total_of([bad, not_run("../shared/conformance/stablehlo is not there: its vectors were not run through the plugin")])
         good = counted([self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"], self.env)
@@ -305,7 +307,13 @@ class Suites:
             return not_run(f"model loaders were not run: {self.no_venv}")
         if reason := self.sanitizer.no_python():
             return not_run(f"model loaders were not run: {reason}")
-        return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/models", "-W", "ignore"], self.loading())
+        # Two processes side by side: most of the time goes into torch, which works on one core.
+        files = sorted((ROOT / "tests/models").glob("test_*.py"))
+        bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_traced", "test_structure")]
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            halves = pool.map(lambda half: counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", *half, "-W", "ignore"], self.loading()),
+                              (bundled, [file for file in files if file not in bundled]))
+            return total_of(list(halves))
 
     def fuzz(self) -> Result:
         """Damaged programs and damaged ONNX models."""

@@ -6,6 +6,7 @@
 #include "cupel/compiler/device/Passes.h"
 #include "cupel/compiler/passes/InlineCalls.h"
 #include "cupel/compiler/tensor/TensorIr.h"
+#include "cupel/ir/sdy/Sdy.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -23,7 +24,7 @@ std::string whyWhole(func::FuncOp entry) {
   std::string reason;
   entry.walk([&](Operation *op) {
     auto call = dyn_cast<stablehlo::CustomCallOp>(op);
-    if (op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::ActsOutside>() ||
+    if (op->hasTrait<stablehlo::ActsOutside>() || isa<sdy::ManualComputationOp>(op) ||
         (call && call.getHasSideEffect()))
       reason = "it holds " + op->getName().getStringRef().str();
     return reason.empty() ? WalkResult::advance() : WalkResult::interrupt();
@@ -61,8 +62,8 @@ public:
   Result<ExecutablePointer> compile(std::shared_ptr<DeviceProgram> program) const override {
     OwningOpRef<ModuleOp> module = program->module->clone();
     std::string reason;
-    if (program->info.processCount() != 1)
-      reason = "it is for several devices";
+    if (!CpuExecutable::canRun(*program))
+      reason = "its devices take pieces of whole tensors themselves";
     else if (program->options.wideAccumulation)
       reason = "it accumulates in f64";
     if (reason.empty()) {

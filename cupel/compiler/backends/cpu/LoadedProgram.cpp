@@ -11,8 +11,8 @@ namespace cupel::compiler {
 using namespace mlir;
 using tensor::Tensor;
 
-/// Frames that are kept for the next runs; a host rarely has more runs side by side.
-static constexpr size_t kMostIdleFrames = 4;
+/// Frames that are kept for the next runs; simulated devices run side by side.
+static constexpr size_t kMostIdleFrames = 8;
 
 static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
