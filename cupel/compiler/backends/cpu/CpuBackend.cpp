@@ -162,28 +162,6 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowe
   return {};
 }
 
-Result<std::string> describeForCpu(ModuleOp module) {
-  auto main = module.lookupSymbol<dev::ProgramOp>("main");
-  if (!main)
-    return Error{"there is no device program"};
-  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, module);
-  if (!loaded)
-    return loaded.error();
-  const ProgramReport &report = (*loaded)->report();
-  std::map<std::string, int64_t> fused; // Operations inside of each kind of fused operation.
-  module.walk([&](tir::YieldOp yield) {
-    auto name = yield->getParentOp()->getName().stripDialect().str();
-    fused[name] += std::distance(yield->getBlock()->begin(), yield->getBlock()->end()) - 1;
-  });
-  std::string text = "launches:  " + std::to_string(report.launches) + "\n";
-  text += "kernels:   " + listed(report.kernels) + "\n";
-  text += "fallbacks: " + (report.fallbackOps.empty() ? "none" : listed(report.fallbackOps)) + "\n";
-  text += "fused:     " + (fused.empty() ? "none" : "operations inside: " + listed(fused)) + "\n";
-  text += "arena:     " + std::to_string(report.arenaBytes) + " bytes\n";
-  text += "constants: " + std::to_string(report.constantBytes) + " bytes\n";
-  return text;
-}
-
 const Backend &cpuBackend() {
   static const CpuBackend backend;
   return backend;
