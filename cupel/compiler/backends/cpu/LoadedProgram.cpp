@@ -124,6 +124,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
     }
   }
   loaded->contents.arenaBytes = loaded->arenaBytes + loaded->workspaceBytes;
+  loaded->findTakenArguments(program);
   return loaded;
 }
 
@@ -144,7 +145,14 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
   llvm::SmallVector<const std::byte *, 8> argumentMemory;
   for (const Tensor &argument : arguments)
     argumentMemory.push_back(argument.data());
-  for (const ResultShape &shape : results) {
+  for (auto [number, shape] : llvm::enumerate(results)) {
+    // An argument that nobody else has any more.
+    if (int from = taken[number]; from >= 0)
+      if (std::byte *memory = arguments[size_t(from)].mutableData()) {
+        outputMemory.push_back(memory);
+        outputs.push_back(arguments[size_t(from)]);
+        continue;
+      }
     Result<Tensor> output = Tensor::uninitialized(shape.type, shape.shape);
     if (!output)
       return output.error().as(ErrorCode::OutOfMemory);

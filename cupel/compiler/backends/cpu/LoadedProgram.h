@@ -74,6 +74,7 @@ private:
   };
   using Memory = std::unique_ptr<std::byte, Free>;
 
+  void findTakenArguments(dev::ProgramOp program);
   std::byte **resolve(const std::byte *const *arguments, std::byte *const *results,
                       std::byte *frame) const;
   Status runLaunch(LaunchContext &context, const Launch &launch, std::byte *const *memory,
@@ -89,6 +90,7 @@ private:
   std::vector<tensor::Tensor> constants;
   std::vector<ResultShape> results;
   std::vector<int64_t> overArguments;
+  std::vector<int> taken; // Of each result: an argument on which it may lie if it is given away; or -1.
   codegen::CompiledLoop loop;
   struct Swap {
     int64_t number;
