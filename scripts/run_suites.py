@@ -298,7 +298,9 @@ class Suites:
             return not_run(f"model loaders were not run: {self.no_venv}")
         if reason := self.sanitizer.no_python():
             return not_run(f"model loaders were not run: {reason}")
-        return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/models", "-W", "ignore"], self.loading())
+        python = ROOT / ".venv/bin/python"
+        return total_of([counted([python, ROOT / "tests/run_pytest.py", ROOT / "tests/models", "-W", "ignore"], self.loading()),
+                         counted([python, ROOT / "tests/triage/check_procedures.py", self.bin, "--mode", self.mode], self.loading())])
 
     def fuzz(self) -> Result:
         """Damaged programs and damaged ONNX models."""

@@ -3,6 +3,7 @@
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/ResultsStore.h"
+#include "cupel/cli/TriageProcedures.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/results/report/Reports.h"
 #include "cupel/results/report/Text.h"
@@ -132,10 +133,14 @@ private:
 } // namespace
 
 int runTriageVerb(const Arguments &arguments) {
+  if (std::optional<int> exit = runTriageProcedure(arguments))
+    return *exit;
   CommandLine line("triage", "Say what fails, why, and what to fix first.");
   line.example("cupel triage", "the last run, and what moved since the one before");
   line.example("cupel triage --since 30d --xlsx month.xlsx", "a month, also as a workbook");
   line.example("cupel triage --since 2026-10-16 --markdown -", "since a date, for a pull request");
+  line.example("cupel triage bfloat16 TEST",
+               "one training test through a table of steps; also inputs, unpack-forward-output");
   std::string run, since, arch, device, results, markdown, xlsx;
   bool asJson = false, all = false;
   line.option("RUN", run, "A run: its id or the beginning of it, latest, latest~1 (latest)");

@@ -1,5 +1,7 @@
 #include "cupel/testbench/triage/Causes.h"
 
+#include "cupel/results/Explanation.h"
+
 #include <gtest/gtest.h>
 
 namespace cupel::testbench::triage {
@@ -71,6 +73,11 @@ TEST(Causes, PropertiesOfTheGuilty) {
                         {"shapes", "(tensor<4x8xbf16>) -> tensor<8x4xbf16>"},
                         {"permutation", "array<i64: 1, 0>"},
                         {"tag", "\"a, b\""}}));
+  // As `cupel run --explain` leaves it.
+  results::Explanation explanation;
+  explanation.operations = {{"stablehlo.sort", "(tensor<4xi8>) -> tensor<4xi8>", "m.py:1", "dimension = 0 : i64"}};
+  record.notes = {{"explanation", toJson(explanation)}};
+  EXPECT_EQ(propertiesOf(record), (Properties{{"type", "i8"}, {"rank", "1"}, {"shapes", "(tensor<4xi8>) -> tensor<4xi8>"}, {"dimension", "0 : i64"}}));
   // A sentence is all that there is.
   record.notes = {{"explained", "stablehlo.tanh (m.py:3:1) : (tensor<f32>) -> tensor<f32> alone is "
                                 "wrong: pcc 0.5"}};
