@@ -129,8 +129,8 @@ int runContents(const std::string &action, const std::string &kind, const std::s
                     {"damaged", damaged.entries}});
     if (asJson)
       continue;
-    fmt::print("{:<13} {:>7} entries {:>10} of {:>10} in {}{}{}: {}\n", row.name,
-               usage.entries, bytesText(usage.bytes), bytesText(cacheLimit(row.name)), folder,
+    fmt::print("{:<13} {:>7} entries {:>10} of {:>10} in {}{}{}: {}\n", row.name, usage.entries,
+               bytesText(usage.bytes), bytesText(cacheLimit(row.name)), folder,
                removed.entries ? fmt::format("; removed {}", bytesText(removed.bytes)) : "",
                damaged.entries ? fmt::format("; {} damaged", damaged.entries) : "", row.what);
   }
@@ -147,7 +147,8 @@ int runFiles(const std::string &python, const std::string &what, const std::stri
   std::string worker = testbench::session::findPythonWorker();
   if (worker.empty())
     return fail("the Python package of this installation is not to be found");
-  std::string script = (std::filesystem::path(worker).parent_path().parent_path() / "files.py").string();
+  std::string script =
+      (std::filesystem::path(worker).parent_path().parent_path() / "files.py").string();
   std::vector<std::string> words = {python, script, what.empty() ? "list" : what};
   if (!path.empty())
     words.push_back(path);
@@ -170,22 +171,25 @@ int runFiles(const std::string &python, const std::string &what, const std::stri
 } // namespace
 
 int runCacheVerb(const Arguments &arguments) {
-  CommandLine line("cache", "List, make or clear the cached Python environments of models, the large "
-                            "files of their loaders, and results kept by content.");
+  CommandLine line("cache",
+                   "List, make or clear the cached Python environments of models, the large "
+                   "files of their loaders, and results kept by content.");
   line.example("cupel cache", "what is there, last used first");
   line.example("cupel cache --limit 5G", "remove the least recently used beyond 5 GiB");
   line.example("cupel cache clear", "remove all that nobody uses now");
   line.example("cupel cache make models/yolo/pytorch --verbose",
                "make the environment that a loader asks for, and print its interpreter");
   line.example("cupel cache files verify", "large files that loaders fetched, with checksums");
-  line.example("cupel cache show --verify", "results kept by content: golden, machine code, probes");
+  line.example("cupel cache show --verify",
+               "results kept by content: golden, machine code, probes");
   line.example("cupel cache prune golden --limit 500M", "remove the least recently used beyond it");
   line.example("cupel cache files get URL", "fetch one as loaders do, and print where it lies");
   std::string action = "list", folder = defaultCacheFolder(), limit, loader, path;
   std::string python = "python3";
   bool asJson = false, noRequirements = false, verbose = false, verify = false;
   line.option("ACTION", action,
-              "list (default), make, clear: environments; files: large files; show, prune: results kept by content")
+              "list (default), make, clear: environments; files: large files; show, prune: results "
+              "kept by content")
       .oneOf({"list", "make", "clear", "files", "show", "prune"});
   line.option("LOADER", loader,
               "For make: a loader.py or its folder, where its requirements.txt is; for files: list "

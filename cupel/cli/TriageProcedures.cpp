@@ -52,26 +52,27 @@ Result<std::vector<CpuRun>> runOnCpu(const Settings &settings, const std::string
       one["batch_size"] = test.batchSize;
     request["tests"].push_back(std::move(one));
   }
-  Result<std::string> python = pythonOf(
-      session::pythonServer(settings.python, "cupel").command.front(),
-      (fs::path(settings.zoo) / tests.front().loaderPath).parent_path().string());
+  Result<std::string> python =
+      pythonOf(session::pythonServer(settings.python, "cupel").command.front(),
+               (fs::path(settings.zoo) / tests.front().loaderPath).parent_path().string());
   if (!python)
     return python.error();
   std::string out = (folder.path / "answer.json").string();
-  Result<CommandOutput> output =
-      runCommand({*python, "-u", script, "phases", request.dump(), out},
-                 std::chrono::seconds(settings.seconds + 120));
+  Result<CommandOutput> output = runCommand({*python, "-u", script, "phases", request.dump(), out},
+                                            std::chrono::seconds(settings.seconds + 120));
   if (!output)
     return output.error();
   std::error_code error;
   if (!fs::exists(out, error))
-    return Error{fmt::format("the loader on the CPU ended its process (exit code {}): {}", output->exitCode,
-                             output->text.substr(output->text.size() - std::min<size_t>(2000, output->text.size())))};
+    return Error{fmt::format(
+        "the loader on the CPU ended its process (exit code {}): {}", output->exitCode,
+        output->text.substr(output->text.size() - std::min<size_t>(2000, output->text.size())))};
   Result<FileContents> answer = readInput(out);
   return answer ? parseCpuRuns(answer->bytes()) : Result<std::vector<CpuRun>>(answer.error());
 }
 
-Result<std::vector<results::TestRecord>> runThroughRunner(const Settings &settings, const std::string &zoo,
+Result<std::vector<results::TestRecord>> runThroughRunner(const Settings &settings,
+                                                          const std::string &zoo,
                                                           const std::vector<std::string> &ids) {
   std::vector<results::TestRecord> records;
   if (ids.empty())
@@ -82,10 +83,11 @@ Result<std::vector<results::TestRecord>> runThroughRunner(const Settings &settin
   for (const std::string &id : ids)
     words.push_back("models::" + id);
   for (const std::string &word :
-       {std::string("--zoo"), zoo, std::string("--config"), settings.config, std::string("--force-run"),
-        std::string("--runxfail"), std::string("--no-cache"), std::string("--json"), json, std::string("--junitxml"),
-        (folder.path / "report.xml").string(), std::string("--results"), (folder.path / "results").string(),
-        std::string("--keep-failed"), std::string("none")})
+       {std::string("--zoo"), zoo, std::string("--config"), settings.config,
+        std::string("--force-run"), std::string("--runxfail"), std::string("--no-cache"),
+        std::string("--json"), json, std::string("--junitxml"),
+        (folder.path / "report.xml").string(), std::string("--results"),
+        (folder.path / "results").string(), std::string("--keep-failed"), std::string("none")})
     words.push_back(word);
   auto option = [&](const char *name, const std::string &value) {
     if (!value.empty())
@@ -95,7 +97,8 @@ Result<std::vector<results::TestRecord>> runThroughRunner(const Settings &settin
   option("--python", settings.python);
   option("--arch", settings.arch);
   words.insert(words.end(), settings.runOptions.begin(), settings.runOptions.end());
-  Result<CommandOutput> output = runCommand(words, std::chrono::seconds(settings.seconds * ids.size() + 120));
+  Result<CommandOutput> output =
+      runCommand(words, std::chrono::seconds(settings.seconds * ids.size() + 120));
   if (!output)
     return output.error();
   std::error_code error;
@@ -118,25 +121,34 @@ Result<std::vector<results::TestRecord>> runThroughRunner(const Settings &settin
 
 int run(const Procedure &procedure, const Arguments &arguments) {
   std::string verb = "triage " + std::string(procedure.name);
-  CommandLine line(verb, std::string(procedure.summary) +
-                             ": runs its loader on the CPU, tries the smallest fix, verifies, and proposes a patch "
-                             "of loader and configuration. Nothing is written without --apply.");
-  line.example("cupel " + verb + " a/pytorch-Base-single_device-training", "print the report and the patch");
-  line.example("cupel " + verb + " pytorch_A_Base_cv_image_cls_github --apply", "by the name in reports; write both");
+  CommandLine line(
+      verb,
+      std::string(procedure.summary) +
+          ": runs its loader on the CPU, tries the smallest fix, verifies, and proposes a patch "
+          "of loader and configuration. Nothing is written without --apply.");
+  line.example("cupel " + verb + " a/pytorch-Base-single_device-training",
+               "print the report and the patch");
+  line.example("cupel " + verb + " pytorch_A_Base_cv_image_cls_github --apply",
+               "by the name in reports; write both");
   Settings settings;
   std::string test, report;
   bool doApply = false, asJson = false;
-  line.option("TEST", test, "A key of the configuration, or the name that a model has in reports").required();
+  line.option("TEST", test, "A key of the configuration, or the name that a model has in reports")
+      .required();
   line.flag("--apply", doApply, "Write loader and configuration; nothing is committed");
   line.option("--zoo", settings.zoo, "Folder of model loaders (that of the project)");
-  line.option("--config", settings.config, "Folder or file of the test configuration (that of the project)");
+  line.option("--config", settings.config,
+              "Folder or file of the test configuration (that of the project)");
   line.option("--device", settings.device, "Where the tests are verified, as cupel run has it");
   line.option("--arch", settings.arch, "The architecture they are verified for");
-  line.option("--python", settings.python, "The Python for loaders ($CUPEL_PYTHON, .venv, python3)");
-  line.option("--run-option", settings.runOptions, "Another option of cupel run for the verification; may be repeated")
+  line.option("--python", settings.python,
+              "The Python for loaders ($CUPEL_PYTHON, .venv, python3)");
+  line.option("--run-option", settings.runOptions,
+              "Another option of cupel run for the verification; may be repeated")
       .placeholder("WORD")
       .oneValueEach();
-  line.option("--seconds", settings.seconds, "Longest that a loader may take on the CPU").showDefault();
+  line.option("--seconds", settings.seconds, "Longest that a loader may take on the CPU")
+      .showDefault();
   line.option("--report", report, "Write the report to this file too").placeholder("FILE");
   line.flag("--json", asJson, "Print JSON");
   if (std::optional<int> exit = line.parse(arguments))
@@ -151,7 +163,8 @@ int run(const Procedure &procedure, const Arguments &arguments) {
   if (settings.config.empty() && *project && !(*project)->config.empty())
     settings.config = (*project)->config.front();
   if (settings.zoo.empty() || settings.config.empty())
-    return fail("--zoo and --config say where loaders and configuration are; there is no project file here that does");
+    return fail("--zoo and --config say where loaders and configuration are; there is no project "
+                "file here that does");
   std::error_code error;
   settings.zoo = fs::canonical(settings.zoo, error).string();
   if (error)
@@ -175,7 +188,9 @@ int run(const Procedure &procedure, const Arguments &arguments) {
     if (item.parallelism == "single_device")
       inputs.items.push_back(std::move(item));
   Seams seams;
-  seams.cpu = [&](const std::string &zoo, const std::vector<CpuTest> &tests) { return runOnCpu(settings, zoo, tests); };
+  seams.cpu = [&](const std::string &zoo, const std::vector<CpuTest> &tests) {
+    return runOnCpu(settings, zoo, tests);
+  };
   seams.verify = [&](const std::string &zoo, const std::vector<std::string> &ids) {
     return runThroughRunner(settings, zoo, ids);
   };
@@ -191,7 +206,8 @@ int run(const Procedure &procedure, const Arguments &arguments) {
   else
     fmt::print("{}{}{}", textOf(*found), patch->empty() ? "" : "\n", *patch);
   if (!report.empty())
-    if (Status status = writeOutput(report, textOf(*found) + (patch->empty() ? "" : "\n" + *patch)); !status)
+    if (Status status = writeOutput(report, textOf(*found) + (patch->empty() ? "" : "\n" + *patch));
+        !status)
       return fail(status.message());
   if (doApply && found->stopped.empty())
     if (Status status = writeFiles(*found, settings.zoo); !status)

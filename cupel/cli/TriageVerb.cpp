@@ -40,8 +40,9 @@ Result<double> parseSince(const std::string &text, Store &store) {
   }
   Result<std::string> run = store.resolveRun(text);
   if (!run)
-    return Error{fmt::format("--since {}: no date (2026-10-16), no age (30d, 12h, 2w) and no run: {}",
-                             text, run.message())};
+    return Error{
+        fmt::format("--since {}: no date (2026-10-16), no age (30d, 12h, 2w) and no run: {}", text,
+                    run.message())};
   Result<RunInfo> info = store.run(*run);
   return info ? Result<double>(info->startedAt) : Result<double>(info.error());
 }

@@ -1,5 +1,6 @@
-// The table for tests that fail because something is not of the type bfloat16: operands of two types
-// (the loader may be mended), or an operation that has no kernel for it (nothing can be done here).
+// The table for tests that fail because something is not of the type bfloat16: operands of two
+// types (the loader may be mended), or an operation that has no kernel for it (nothing can be done
+// here).
 
 #include "cupel/testbench/procedures/Procedure.h"
 
@@ -28,8 +29,8 @@ std::optional<std::string> gate(std::string_view reason) {
 
 bool saysSo(std::string_view message) { return gate(message).has_value(); }
 
-/// torch words some of them otherwise: "expected m1 and m2 to have the same dtype, but got: float !=
-/// c10::BFloat16".
+/// torch words some of them otherwise: "expected m1 and m2 to have the same dtype, but got: float
+/// != c10::BFloat16".
 bool isMismatch(std::string_view error) {
   return gate(error).has_value() || (contains(error, "BFloat16") && contains(error, "same dtype"));
 }
@@ -62,7 +63,8 @@ bool mayFix(std::string_view flavour) { return flavour == kCrossDtype; }
 
 bool isNamed(std::string_view traceback, std::string_view name) {
   auto isWord = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
-  for (size_t at = traceback.find(name); at != std::string_view::npos; at = traceback.find(name, at + 1))
+  for (size_t at = traceback.find(name); at != std::string_view::npos;
+       at = traceback.find(name, at + 1))
     if ((at == 0 || !isWord(traceback[at - 1])) &&
         (at + name.size() >= traceback.size() || !isWord(traceback[at + name.size()])))
       return true;
@@ -89,9 +91,10 @@ Result<std::vector<FileFix>> fix(FixRequest &request) {
     return one(fixOf(offenders[0]));
   if (offenders.empty()) {
     if (phase.strays.size() != 1)
-      return Error{fmt::format("no input is float32 in the bfloat16 phase, and {} of the model's own tensors "
-                               "{}",
-                               phase.strays.size(), phase.strays.size() == 1 ? "is" : "are")};
+      return Error{fmt::format(
+          "no input is float32 in the bfloat16 phase, and {} of the model's own tensors "
+          "{}",
+          phase.strays.size(), phase.strays.size() == 1 ? "is" : "are")};
     return one(honourDtype(request.loader, phase.strays[0], std::nullopt, true));
   }
   // Several: the one that the traceback names, else the first where all could be mended.
@@ -102,13 +105,15 @@ Result<std::vector<FileFix>> fix(FixRequest &request) {
     if (phase.inputsKind == "mapping" && isNamed(phase.traceback, phase.inputs[i].name))
       named.push_back(i);
   }
-  request.review.push_back(fmt::format("{} inputs are float32 in the bfloat16 phase: {}", offenders.size(), names));
+  request.review.push_back(
+      fmt::format("{} inputs are float32 in the bfloat16 phase: {}", offenders.size(), names));
   if (named.size() == 1)
     return one(fixOf(named[0]));
   for (size_t i : offenders)
     if (Result<LoaderFix> found = fixOf(i); !found)
-      return Error{fmt::format("{} inputs are float32 ({}), and not all can be traced to a constructor: {}",
-                               offenders.size(), names, found.message())};
+      return Error{
+          fmt::format("{} inputs are float32 ({}), and not all can be traced to a constructor: {}",
+                      offenders.size(), names, found.message())};
   return one(fixOf(offenders[0]));
 }
 

@@ -1,5 +1,5 @@
-// What became of a loader on the CPU, in one phase (a dtype) after the other: as python/cupel/worker/
-// phases.py tells it. The evidence on which procedures decide.
+// What became of a loader on the CPU, in one phase (a dtype) after the other: as
+// python/cupel/worker/ phases.py tells it. The evidence on which procedures decide.
 #pragma once
 
 #include "cupel/support/Error.h"
@@ -13,7 +13,8 @@ namespace cupel::testbench::procedures {
 
 /// An input, or a part of an output: a tensor, or something of a class.
 struct NamedValue {
-  std::string name; ///< Of a mapping's key, a sequence's position, a field; empty: it is all there is.
+  std::string
+      name; ///< Of a mapping's key, a sequence's position, a field; empty: it is all there is.
   std::string dtype; ///< `float32`; empty: no tensor.
   std::string className;
   std::string shape; ///< `2x8`
@@ -23,7 +24,8 @@ struct NamedValue {
 struct CpuPhase {
   std::string dtype;
   bool ok = false;
-  std::string step; ///< The one it ended in: import, load_model, load_inputs, forward, unpack, backward.
+  std::string
+      step; ///< The one it ended in: import, load_model, load_inputs, forward, unpack, backward.
   std::string errorClass, error, traceback;
 
   std::string inputsKind; ///< single, mapping, sequence; empty: it did not come so far.

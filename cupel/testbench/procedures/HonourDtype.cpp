@@ -13,17 +13,17 @@ constexpr std::string_view kDtype = "dtype_override";
 
 /// torch's functions that make a tensor of the default type unless they are told another.
 bool isConstructor(std::string_view function) {
-  static constexpr std::string_view kNames[] = {"zeros", "ones",   "full",   "empty", "randn", "rand",
-                                                "tensor", "arange", "eye",   "linspace", "normal",
-                                                "logspace", "randint"};
+  static constexpr std::string_view kNames[] = {"zeros",  "ones",     "full",   "empty", "randn",
+                                                "rand",   "tensor",   "arange", "eye",   "linspace",
+                                                "normal", "logspace", "randint"};
   return function.starts_with("torch.") &&
          std::ranges::find(kNames, function.substr(6)) != std::end(kNames);
 }
 
 /// Methods after which a tensor has another type than its constructor gave it.
 bool changesType(std::string_view method) {
-  static constexpr std::string_view kNames[] = {"to", "float", "double", "half", "bfloat16", "type",
-                                                "type_as", "long", "int", "bool"};
+  static constexpr std::string_view kNames[] = {"to",   "float",   "double", "half", "bfloat16",
+                                                "type", "type_as", "long",   "int",  "bool"};
   return std::ranges::find(kNames, method) != std::end(kNames);
 }
 
@@ -79,7 +79,8 @@ std::vector<PythonNode> valuesOf(const PythonNode &function, std::string_view na
 
 class Search {
 public:
-  Search(std::string_view loader, const PythonNode &function) : loader(loader), function(function) {}
+  Search(std::string_view loader, const PythonNode &function)
+      : loader(loader), function(function) {}
 
   /// Follows an expression back to what makes the tensor. What a helper makes is cast, where the
   /// expression is a variable of its own.
@@ -110,7 +111,8 @@ public:
     }
     // `torch.ones(2).unsqueeze(0)`: the tensor that a method is called on.
     PythonNode of = value.field("function"), object = of.field("object");
-    if (of.is("attribute") && (object.is("call") || assignmentOf(function, object.text(), before))) {
+    if (of.is("attribute") &&
+        (object.is("call") || assignmentOf(function, object.text(), before))) {
       if (changesType(of.field("attribute").text())) {
         isTypeKnown = true;
         return Error{fmt::format("line {}: it is cast there already", value.line())};
@@ -126,7 +128,8 @@ private:
     std::vector<PythonNode> all = arguments.children();
     std::erase_if(all, [](const PythonNode &node) { return node.is("comment"); });
     if (!arguments.is("argument_list"))
-      return Error{fmt::format("line {}: it is called in a way that cannot be edited", call.line())};
+      return Error{
+          fmt::format("line {}: it is called in a way that cannot be edited", call.line())};
     std::string word = fmt::format("dtype={}", kDtype);
     size_t at = all.empty() ? arguments.begin() + 1 : all.back().end();
     std::string_view behind = loader.substr(at, arguments.end() - 1 - at);
@@ -136,8 +139,7 @@ private:
       // A call over several lines with a comma behind each argument.
       at += behind.find(',') + 1;
       bool isOwnLine = loader.substr(at, arguments.end() - at).find('\n') != std::string_view::npos;
-      insertion = isOwnLine ? "\n" + indentOf(loader, all.back().begin()) + word + ","
-                            : " " + word;
+      insertion = isOwnLine ? "\n" + indentOf(loader, all.back().begin()) + word + "," : " " + word;
     }
     return inserted(loader, at, insertion, call.line());
   }
@@ -170,7 +172,8 @@ Result<LoaderFix> honourDtype(std::string_view loader, std::string_view name,
     return Error{fmt::format("the loader has no {} of its own", method)};
   if (!hasParameter(function, kDtype))
     return Error{fmt::format("{} does not know {}", method, kDtype)};
-  std::string_view last = name.substr(name.rfind('.') == std::string_view::npos ? 0 : name.rfind('.') + 1);
+  std::string_view last =
+      name.substr(name.rfind('.') == std::string_view::npos ? 0 : name.rfind('.') + 1);
   std::vector<PythonNode> values = valuesOf(function, isOfModel ? last : name, position);
   if (isOfModel) {
     // register_buffer("mask", torch.ones(4)), model.mask = torch.ones(4).
@@ -196,9 +199,10 @@ Result<LoaderFix> honourDtype(std::string_view loader, std::string_view name,
     return Error{fmt::format("{} makes '{}' in {} places", method, name, values.size())};
   Search search(loader, function);
   // What is assigned in the very statement counts as before it.
-  return search.follow(values.front(), values.front().is("identifier") && !values.front().parent().is("assignment")
-                                           ? values.front().begin()
-                                           : function.end());
+  return search.follow(values.front(),
+                       values.front().is("identifier") && !values.front().parent().is("assignment")
+                           ? values.front().begin()
+                           : function.end());
 }
 
 } // namespace cupel::testbench::procedures

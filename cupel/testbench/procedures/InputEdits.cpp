@@ -65,8 +65,10 @@ Result<LoaderFix> addInput(std::string_view loader, std::string_view name,
   if (value.is("dictionary")) {
     if (parts.empty() || !parts.front().is("pair"))
       return Error{fmt::format("line {}: this mapping cannot be added to", value.line())};
-    std::string pair = fmt::format("\"{}\": {}", name, filled(expression, parts.front().field("value").text()));
-    std::string_view behind = loader.substr(parts.back().end(), value.end() - 1 - parts.back().end());
+    std::string pair =
+        fmt::format("\"{}\": {}", name, filled(expression, parts.front().field("value").text()));
+    std::string_view behind =
+        loader.substr(parts.back().end(), value.end() - 1 - parts.back().end());
     bool hasComma = behind.find(',') != std::string_view::npos;
     bool isOwnLine = behind.find('\n') != std::string_view::npos;
     size_t at = parts.back().end() + (hasComma ? behind.find(',') + 1 : 0);
@@ -80,21 +82,27 @@ Result<LoaderFix> addInput(std::string_view loader, std::string_view name,
     // By the names of the model's parameters; one that is called like a parameter is meant for it.
     std::string text;
     for (size_t i = 0; i < parts.size(); ++i) {
-      bool isNamed = parts[i].is("identifier") && std::ranges::find(signature, parts[i].text()) != signature.end();
+      bool isNamed = parts[i].is("identifier") &&
+                     std::ranges::find(signature, parts[i].text()) != signature.end();
       if (!isNamed && i >= signature.size())
         return Error{fmt::format("line {}: nobody knows which inputs these are", value.line())};
-      text += fmt::format("\"{}\": {}, ", isNamed ? parts[i].text() : std::string_view(signature[i]), parts[i].text());
+      text +=
+          fmt::format("\"{}\": {}, ", isNamed ? parts[i].text() : std::string_view(signature[i]),
+                      parts[i].text());
     }
     if (parts.empty())
       return Error{"load_inputs returns nothing"};
-    bool isThere = std::ranges::any_of(parts, [&](const PythonNode &part) { return part.text() == name; });
-    text = isThere ? text.substr(0, text.size() - 2)
-                   : text + fmt::format("\"{}\": {}", name, filled(expression, parts.front().text()));
+    bool isThere =
+        std::ranges::any_of(parts, [&](const PythonNode &part) { return part.text() == name; });
+    text = isThere
+               ? text.substr(0, text.size() - 2)
+               : text + fmt::format("\"{}\": {}", name, filled(expression, parts.front().text()));
     return replaced(loader, value.begin(), value.end(), "{" + text + "}", value.line());
   }
   if (value.is("identifier")) {
     PythonNode given = mappingOf(function, value.text());
-    bool isMapping = given.is("dictionary") || (given.is("call") && given.field("function").text() == "dict");
+    bool isMapping =
+        given.is("dictionary") || (given.is("call") && given.field("function").text() == "dict");
     if (!isMapping && given.is("call") && !given.field("function").text().starts_with("torch."))
       return Error{fmt::format("line {}: {} makes the inputs, which nothing can be added to",
                                given.line(), given.field("function").text())};
@@ -106,8 +114,9 @@ Result<LoaderFix> addInput(std::string_view loader, std::string_view name,
           first = fmt::format("{}[{}]", value.text(), pair.field("key").text());
       if (first.empty())
         return Error{fmt::format("line {}: the first input has no name", given.line())};
-      std::string line = fmt::format("{}[\"{}\"] = {}\n{}", value.text(), name, filled(expression, first),
-                                     indentOf(loader, statement.begin()));
+      std::string line =
+          fmt::format("{}[\"{}\"] = {}\n{}", value.text(), name, filled(expression, first),
+                      indentOf(loader, statement.begin()));
       return inserted(loader, statement.begin(), line, statement.line());
     }
   }
@@ -115,8 +124,8 @@ Result<LoaderFix> addInput(std::string_view loader, std::string_view name,
     return Error{"nobody knows what the model calls its input"};
   if (!value.is("identifier"))
     return Error{fmt::format("line {}: the input has no name to add another by", value.line())};
-  std::string text = fmt::format("{{\"{}\": {}, \"{}\": {}}}", signature.front(), value.text(), name,
-                                 filled(expression, value.text()));
+  std::string text = fmt::format("{{\"{}\": {}, \"{}\": {}}}", signature.front(), value.text(),
+                                 name, filled(expression, value.text()));
   return replaced(loader, value.begin(), value.end(), text, value.line());
 }
 

@@ -39,8 +39,8 @@ Result<LoaderFix> addUnpack(std::string_view loader, std::string_view expression
 /// Whether the loader has its own.
 bool hasOwnUnpack(std::string_view loader);
 
-/// Of the file that registers handlers by class (`_register_attr("Class", "attribute")`): adds one in
-/// the order of names, or takes one out.
+/// Of the file that registers handlers by class (`_register_attr("Class", "attribute")`): adds one
+/// in the order of names, or takes one out.
 Result<LoaderFix> registerOutput(std::string_view registry, std::string_view className,
                                  std::string_view attribute);
 Result<LoaderFix> unregisterOutput(std::string_view registry, std::string_view className);

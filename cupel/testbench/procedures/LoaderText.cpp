@@ -31,7 +31,8 @@ Result<LoaderFix> replaced(std::string_view text, size_t begin, size_t end, std:
   fix.text = std::string(text.substr(0, begin)) + std::string(with) + std::string(text.substr(end));
   // The first line that is another one.
   size_t same = size_t(std::ranges::mismatch(text, fix.text).in2 - fix.text.begin());
-  fix.line = std::max(line, uint32_t(1 + std::count(fix.text.begin(), fix.text.begin() + long(same), '\n')));
+  fix.line = std::max(
+      line, uint32_t(1 + std::count(fix.text.begin(), fix.text.begin() + long(same), '\n')));
   fix.what = lineAt(fix.text, fix.line);
   if (Result<PythonTree> tree = PythonTree::parse(fix.text); !tree)
     return tree.error().within("after the edit");

@@ -1,5 +1,5 @@
-// Putting text into a Python file: what the edits of loaders share. The line that changed is told as
-// it is afterwards.
+// Putting text into a Python file: what the edits of loaders share. The line that changed is told
+// as it is afterwards.
 #pragma once
 
 #include "cupel/testbench/procedures/LoaderEdit.h"

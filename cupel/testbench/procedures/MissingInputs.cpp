@@ -1,5 +1,5 @@
-// The table for tests whose model needs an input in training that the loader does not give: ids for a
-// decoder, targets for a detector, or a second example for batch normalisation.
+// The table for tests whose model needs an input in training that the loader does not give: ids for
+// a decoder, targets for a detector, or a second example for batch normalisation.
 
 #include "cupel/testbench/procedures/Procedure.h"
 

@@ -54,11 +54,13 @@ std::string cut(const std::string &text) {
 
 std::string describe(const CpuPhase &phase) {
   std::string label = phase.dtype == "float32" ? "FLOAT32" : "BFLOAT16";
-  return phase.ok ? label + ": OK" : fmt::format("{}: FAILED - {} [{}]", label, phase.errorLine(), phase.step);
+  return phase.ok ? label + ": OK"
+                  : fmt::format("{}: FAILED - {} [{}]", label, phase.errorLine(), phase.step);
 }
 
 bool isPass(const TestRecord &record) {
-  return familyOf(record.outcome) == Family::Pass || familyOf(record.outcome) == Family::UnexpectedPass;
+  return familyOf(record.outcome) == Family::Pass ||
+         familyOf(record.outcome) == Family::UnexpectedPass;
 }
 
 /// A test whose device gave results, and wrong ones.
@@ -95,7 +97,8 @@ public:
       std::optional<std::string> flavour = procedure.gate(entry.reason);
       if (!flavour)
         return stopped(fmt::format("This is for {} only. The failing reason here is: {}.",
-                                   procedure.handles, entry.reason.empty() ? "none" : entry.reason));
+                                   procedure.handles,
+                                   entry.reason.empty() ? "none" : entry.reason));
       report.flavour = *flavour;
     }
     if (Status status = gather(*resolved->item); !status)
@@ -115,13 +118,15 @@ private:
     return {loaderPath(item), item.variant, uint32_t(item.expectation.batchSize.value_or(0))};
   }
 
-  Result<std::vector<CpuRun>> cpu(const std::string &zoo, const std::vector<const TestItem *> &items) {
+  Result<std::vector<CpuRun>> cpu(const std::string &zoo,
+                                  const std::vector<const TestItem *> &items) {
     std::vector<CpuTest> tests;
     for (const TestItem *item : items)
       tests.push_back(cpuTest(*item));
     Result<std::vector<CpuRun>> runs = seams.cpu(zoo, tests);
     if (runs && runs->size() != items.size())
-      return Error{fmt::format("{} tests were run on the CPU, and {} answered", items.size(), runs->size())};
+      return Error{
+          fmt::format("{} tests were run on the CPU, and {} answered", items.size(), runs->size())};
     return runs;
   }
 
@@ -140,8 +145,8 @@ private:
       if (!one.isAffected) {
         one.outcome.state = "unchanged";
         if (i && !one.before.bfloat16().ok)
-          report.review.push_back(fmt::format("{} fails otherwise and is left out: {}", items[i]->id,
-                                              one.before.bfloat16().errorLine()));
+          report.review.push_back(fmt::format("{} fails otherwise and is left out: {}",
+                                              items[i]->id, one.before.bfloat16().errorLine()));
       }
     }
     return {};
@@ -154,7 +159,8 @@ private:
       if (item->id != primary.id)
         items.push_back(item);
     seams.say(fmt::format("{} on the CPU, {} of its loader", primary.id,
-                          items.size() == 1 ? "the only entry" : fmt::format("one of {} entries", items.size())));
+                          items.size() == 1 ? "the only entry"
+                                            : fmt::format("one of {} entries", items.size())));
     if (Status status = add(items); !status)
       return status;
     for (const CpuPhase &phase : candidates.front().before.phases)
@@ -195,7 +201,9 @@ private:
 
   /// Entries of other loaders that the same line of a registry mends.
   Status widen(const std::vector<FileFix> &fix) {
-    bool isGlobal = std::ranges::any_of(fix, [](const FileFix &one) { return one.path == kRegistry; }) && fix.size() == 1;
+    bool isGlobal =
+        std::ranges::any_of(fix, [](const FileFix &one) { return one.path == kRegistry; }) &&
+        fix.size() == 1;
     if (!isGlobal)
       return {};
     std::vector<const TestItem *> others;
@@ -211,7 +219,8 @@ private:
       return status;
     // Only what gives the very class.
     for (size_t i = before; i < candidates.size(); ++i)
-      if (candidates[i].before.bfloat16().outputClass != candidates.front().before.bfloat16().outputClass) {
+      if (candidates[i].before.bfloat16().outputClass !=
+          candidates.front().before.bfloat16().outputClass) {
         candidates[i].isAffected = false;
         candidates[i].outcome.state = "unchanged";
       }
@@ -224,7 +233,8 @@ private:
     std::vector<std::pair<std::string, std::string>> files;
     for (const FileFix &one : fix) {
       files.emplace_back(one.path, one.fix.text);
-      report.fix += fmt::format("{}{}:{}: {}", report.fix.empty() ? "" : "; ", one.path, one.fix.line, one.fix.what);
+      report.fix += fmt::format("{}{}:{}: {}", report.fix.empty() ? "" : "; ", one.path,
+                                one.fix.line, one.fix.what);
     }
     seams.say("tries " + report.fix);
     Result<ShadowZoo> zoo = ShadowZoo::make(inputs.zoo, files);
@@ -250,14 +260,15 @@ private:
     if (procedure.isFailure(primary.bfloat16()))
       return undo("after the fix it fails as before on the CPU");
     if (procedure.isFine(primary.bfloat16()) && procedure.needsFloat32 && !primary.float32().ok)
-      return undo(fmt::format("after the fix it fails in float32: {}", primary.float32().errorLine()));
+      return undo(
+          fmt::format("after the fix it fails in float32: {}", primary.float32().errorLine()));
     report.branch = procedure.isFine(primary.bfloat16()) ? 'B' : 'C';
     for (Candidate &one : candidates)
       if (one.isAffected && procedure.isFailure(one.after->bfloat16())) {
         one.isAffected = false;
         one.outcome.state = "unchanged";
-        report.review.push_back(fmt::format("{} still fails after the fix and is left out: {}", one.item->id,
-                                            one.after->bfloat16().errorLine()));
+        report.review.push_back(fmt::format("{} still fails after the fix and is left out: {}",
+                                            one.item->id, one.after->bfloat16().errorLine()));
       }
     report.files = std::move(fix);
     return verify(zoo->root());
@@ -268,7 +279,8 @@ private:
     report.fix.clear();
     report.files.clear();
     for (Candidate &one : candidates) {
-      one.isAffected = procedure.isFailure(one.before.bfloat16()) && !(procedure.needsFloat32 && !one.before.float32().ok);
+      one.isAffected = procedure.isFailure(one.before.bfloat16()) &&
+                       !(procedure.needsFloat32 && !one.before.float32().ok);
       // Other loaders are touched by a fix of the registry alone.
       one.isAffected &= one.item->modelPath == candidates.front().item->modelPath;
       one.after.reset();
@@ -288,10 +300,13 @@ private:
     for (const Candidate &one : candidates)
       if (one.isAffected)
         ids.push_back(one.item->id);
-    std::vector<std::string> inference = report.files.empty() || !procedure.checksInference ? std::vector<std::string>() : passingInference();
+    std::vector<std::string> inference = report.files.empty() || !procedure.checksInference
+                                             ? std::vector<std::string>()
+                                             : passingInference();
     std::vector<std::string> all = ids;
     all.insert(all.end(), inference.begin(), inference.end());
-    seams.say(fmt::format("verifies {} through the runner", all.size() == 1 ? "1 test" : fmt::format("{} tests", all.size())));
+    seams.say(fmt::format("verifies {} through the runner",
+                          all.size() == 1 ? "1 test" : fmt::format("{} tests", all.size())));
     Result<std::vector<TestRecord>> records = seams.verify(zoo, all);
     if (!records)
       return records.error();
@@ -312,11 +327,13 @@ private:
         continue;
       }
       const TestRecord &record = *found->second;
-      one.outcome.verified = fmt::format("{}{}", name(record.outcome), record.message.empty() ? "" : ": " + cut(record.message));
+      one.outcome.verified = fmt::format("{}{}", name(record.outcome),
+                                         record.message.empty() ? "" : ": " + cut(record.message));
       bool isFixed = one.after && procedure.isFine(one.after->bfloat16());
-      if (isFixed && !report.files.empty() && results::isFailure(record.outcome) && !isOnlyWrong(record) &&
-          procedure.saysSo(record.message)) {
-        report.review.push_back(fmt::format("{} passes on the CPU with the fix, and fails as before when it is run", one.item->id));
+      if (isFixed && !report.files.empty() && results::isFailure(record.outcome) &&
+          !isOnlyWrong(record) && procedure.saysSo(record.message)) {
+        report.review.push_back(fmt::format(
+            "{} passes on the CPU with the fix, and fails as before when it is run", one.item->id));
         return undo("the old failure comes back when it is run");
       }
       isFixed ? settleFixed(one, record) : settleFailing(one, record);
@@ -337,7 +354,8 @@ private:
     if (isOnlyWrong(record))
       return set(one, TestStatus::ExpectedPassing, {}, "", true);
     if (!results::isFailure(record.outcome))
-      return flag(one, fmt::format("ended as {} although it was forced to run", name(record.outcome)));
+      return flag(one,
+                  fmt::format("ended as {} although it was forced to run", name(record.outcome)));
     set(one, TestStatus::KnownFailureXfail, stageOf(record), triage::reasonText(record), false);
   }
 
@@ -347,7 +365,8 @@ private:
     if (isPass(record))
       return flag(one, "fails on the CPU and passes when it is run");
     if (!results::isFailure(record.outcome))
-      return flag(one, fmt::format("ended as {} although it was forced to run", name(record.outcome)));
+      return flag(one,
+                  fmt::format("ended as {} although it was forced to run", name(record.outcome)));
     std::string first = phase.error.substr(0, phase.error.find('\n'));
     bool isSame = phase.ok ? procedure.saysSo(record.message)
                            : record.message.find(first.substr(0, 100)) != std::string::npos;
@@ -376,15 +395,17 @@ private:
       done = bringup ? edit.setField(id, "bringup_status", text(config::name(*bringup)))
                      : edit.removeField(id, "bringup_status");
     if (done)
-      done = reason.empty() ? edit.removeField(id, "reason") : edit.setField(id, "reason", text(reason));
+      done = reason.empty() ? edit.removeField(id, "reason")
+                            : edit.setField(id, "reason", text(reason));
     if (done && withoutPcc)
       done = edit.setField(id, "assert_pcc", FieldValue(false));
     if (!done)
       return flag(one, done.message());
     if (!entry->overrides.empty())
       report.review.push_back(id + " has overrides for architectures, which stay as they are");
-    one.outcome.state = fmt::format("{}{}{}", config::name(status), withoutPcc ? " without its PCC check" : "",
-                                    reason.empty() ? "" : fmt::format(" ({}: {})", config::name(*bringup), reason));
+    one.outcome.state =
+        fmt::format("{}{}{}", config::name(status), withoutPcc ? " without its PCC check" : "",
+                    reason.empty() ? "" : fmt::format(" ({}: {})", config::name(*bringup), reason));
   }
 
   /// Entries of inference for the same loader that are expected to pass.
@@ -393,7 +414,8 @@ private:
     for (const Candidate &one : candidates)
       if (one.isAffected)
         for (const TestItem &item : inputs.items)
-          if (item.modelPath == one.item->modelPath && item.variant == one.item->variant && item.runMode == "inference" &&
+          if (item.modelPath == one.item->modelPath && item.variant == one.item->variant &&
+              item.runMode == "inference" &&
               inputs.configuration->expectation(item.id).status == TestStatus::ExpectedPassing)
             ids.push_back(item.id);
     return ids;
@@ -409,9 +431,10 @@ private:
       return;
     for (const TestItem &item : inputs.items) {
       config::Expectation entry = inputs.configuration->expectation(item.id);
-      bool isKnown = entry.status == TestStatus::KnownFailureXfail || entry.status == TestStatus::NotSupportedSkip;
-      if (item.modelPath == candidates.front().item->modelPath && item.runMode == "inference" && isKnown &&
-          procedure.saysSo(entry.reason))
+      bool isKnown = entry.status == TestStatus::KnownFailureXfail ||
+                     entry.status == TestStatus::NotSupportedSkip;
+      if (item.modelPath == candidates.front().item->modelPath && item.runMode == "inference" &&
+          isKnown && procedure.saysSo(entry.reason))
         report.staleInference.push_back(item.id);
     }
   }

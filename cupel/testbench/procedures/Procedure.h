@@ -1,8 +1,8 @@
 // Triage of one training test by a table of steps: resolve it, gate on its recorded reason, run its
-// loader on the CPU, decide, try the smallest fix of the loader, work out which other tests share the
-// failure, verify all of them through the runner, and say what loader and configuration should be.
-// Nothing of the user's is touched before `writeFiles`: fixes are tried in a copy of the zoo made of links.
-// Inference entries are never edited and nothing is ever committed.
+// loader on the CPU, decide, try the smallest fix of the loader, work out which other tests share
+// the failure, verify all of them through the runner, and say what loader and configuration should
+// be. Nothing of the user's is touched before `writeFiles`: fixes are tried in a copy of the zoo
+// made of links. Inference entries are never edited and nothing is ever committed.
 #pragma once
 
 #include "cupel/results/Record.h"
@@ -58,8 +58,8 @@ struct Procedure {
   bool (*mayFix)(std::string_view flavour);
   /// The files of the zoo with the smallest fix; the error says why there is none.
   Result<std::vector<FileFix>> (*fix)(FixRequest &request);
-  bool needsFloat32 = false;       ///< A test is this procedure's only if float32 works.
-  bool checksInference = false;    ///< Inference must go on passing, or the fix is taken back.
+  bool needsFloat32 = false;    ///< A test is this procedure's only if float32 works.
+  bool checksInference = false; ///< Inference must go on passing, or the fix is taken back.
 };
 
 std::span<const Procedure *const> allProcedures();
@@ -71,9 +71,13 @@ struct CpuTest {
 };
 
 struct Seams {
-  std::function<Result<std::vector<CpuRun>>(const std::string &zoo, const std::vector<CpuTest> &tests)> cpu;
+  std::function<Result<std::vector<CpuRun>>(const std::string &zoo,
+                                            const std::vector<CpuTest> &tests)>
+      cpu;
   /// Runs tests whatever the configuration says of them, and reports known failures as failures.
-  std::function<Result<std::vector<results::TestRecord>>(const std::string &zoo, const std::vector<std::string> &ids)> verify;
+  std::function<Result<std::vector<results::TestRecord>>(const std::string &zoo,
+                                                         const std::vector<std::string> &ids)>
+      verify;
   std::function<void(const std::string &line)> say;
 };
 
@@ -87,14 +91,14 @@ struct Inputs {
 struct EntryOutcome {
   std::string id;
   std::string cpuBefore, cpuAfter, verified; ///< A line each; empty: it did not come to that.
-  std::string state;                         ///< What the entry is now: `EXPECTED_PASSING`, `unchanged`, ...
+  std::string state; ///< What the entry is now: `EXPECTED_PASSING`, `unchanged`, ...
 };
 
 struct ProcedureReport {
   std::string test, key, loader, flavour, reason, status, bringup;
   std::string stopped; ///< Why nothing was done; empty: it came to its end.
   std::vector<std::string> cpuBefore, cpuAfter;
-  std::string fix; ///< `bert/pytorch/loader.py:12: mask = ...`; empty: none is left.
+  std::string fix;   ///< `bert/pytorch/loader.py:12: mask = ...`; empty: none is left.
   std::string noFix; ///< Why there is none.
   char branch = 0;   ///< A, B or C.
   std::vector<EntryOutcome> entries;

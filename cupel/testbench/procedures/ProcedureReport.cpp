@@ -21,8 +21,9 @@ Result<std::string> patchOf(const ProcedureReport &report, const std::string &zo
     if (!before)
       return before.error();
     std::error_code error;
-    std::string relative = fs::absolute(path, error).lexically_normal().lexically_relative(
-        fs::absolute(folder, error).lexically_normal());
+    std::string relative = fs::absolute(path, error)
+                               .lexically_normal()
+                               .lexically_relative(fs::absolute(folder, error).lexically_normal());
     text += triage::unifiedDiff(relative.empty() || relative.starts_with("..") ? path : relative,
                                 before->bytes(), after);
     return {};
@@ -75,11 +76,13 @@ std::string textOf(const ProcedureReport &report) {
     line("  run", entry.verified);
     line("  now", entry.state);
   }
-  line("inference", report.staleInference.empty() ? "its entries are not touched" : "its entries are not touched; stale now:");
+  line("inference", report.staleInference.empty() ? "its entries are not touched"
+                                                  : "its entries are not touched; stale now:");
   lines("", report.staleInference);
   lines("for a person", report.review);
   if (!report.files.empty())
-    line("not committed", "the zoo may be a repository of its own; nothing is committed there or here");
+    line("not committed",
+         "the zoo may be a repository of its own; nothing is committed there or here");
   return text;
 }
 

@@ -19,9 +19,11 @@ using results::TestRecord;
 using testing::HasSubstr;
 
 constexpr const char *kId = "a/pytorch-X-single_device-training";
-constexpr const char *kMismatch = "mat1 and mat2 must have the same dtype, but got Float and BFloat16";
-constexpr const char *kLoader = "import torch\n\n\nclass ModelLoader:\n    def load_inputs(self, dtype_override=None):\n"
-                                "        values = torch.ones(4)\n        return {\"values\": values}\n";
+constexpr const char *kMismatch =
+    "mat1 and mat2 must have the same dtype, but got Float and BFloat16";
+constexpr const char *kLoader =
+    "import torch\n\n\nclass ModelLoader:\n    def load_inputs(self, dtype_override=None):\n"
+    "        values = torch.ones(4)\n        return {\"values\": values}\n";
 
 CpuPhase fine(std::string dtype) {
   CpuPhase phase;
@@ -56,8 +58,10 @@ protected:
 
   ProcedureReport run(const Procedure &procedure = kBfloat16) {
     std::string yaml = folder.path / "test_config_training_single_device.yaml";
-    EXPECT_TRUE(writeOutput(yaml, std::string("test_config:\n  ") + kId + ":\n    status: NOT_SUPPORTED_SKIP\n    reason: \"RuntimeError: " +
-                                      kMismatch + "\"  # why\n"));
+    EXPECT_TRUE(writeOutput(
+        yaml, std::string("test_config:\n  ") + kId +
+                  ":\n    status: NOT_SUPPORTED_SKIP\n    reason: \"RuntimeError: " + kMismatch +
+                  "\"  # why\n"));
     config::Configuration configuration = config::Configuration::load({yaml});
     TestItem item;
     item.suite = "models";
@@ -68,12 +72,14 @@ protected:
     item.framework = "pytorch";
     Inputs inputs{&configuration, {item}, folder.path / "zoo"};
     Seams seams;
-    seams.cpu = [&](const std::string &zoo, const std::vector<CpuTest> &tests) -> Result<std::vector<CpuRun>> {
+    seams.cpu = [&](const std::string &zoo,
+                    const std::vector<CpuTest> &tests) -> Result<std::vector<CpuRun>> {
       bool isShadow = zoo != inputs.zoo;
       shadows += isShadow;
       return std::vector<CpuRun>(tests.size(), isShadow ? after : before);
     };
-    seams.verify = [&](const std::string &zoo, const std::vector<std::string> &ids) -> Result<std::vector<TestRecord>> {
+    seams.verify = [&](const std::string &zoo,
+                       const std::vector<std::string> &ids) -> Result<std::vector<TestRecord>> {
       return std::vector<TestRecord>{zoo == inputs.zoo && original ? *original : record};
     };
     seams.say = [](const std::string &) {};
@@ -84,8 +90,8 @@ protected:
   }
 
   TemporaryFolder folder{"cupel-procedure"};
-  TestRecord record;                   ///< What the runner says,
-  std::optional<TestRecord> original;  ///< and of the loader as it is.
+  TestRecord record;                  ///< What the runner says,
+  std::optional<TestRecord> original; ///< and of the loader as it is.
   CpuRun before, after;
   int shadows = 0;
   std::string text; ///< The configuration as it should be.
@@ -115,19 +121,22 @@ TEST_F(ProcedureTest, FixedAndFailsAnew) {
   record.bringupStatus = "FAILED_RUNTIME";
   record.message = "INTERNAL: no core is left";
   run();
-  EXPECT_THAT(text, HasSubstr("status: KNOWN_FAILURE_XFAIL\n    bringup_status: FAILED_RUNTIME\n    reason: \"INTERNAL: no core is left\""));
+  EXPECT_THAT(text, HasSubstr("status: KNOWN_FAILURE_XFAIL\n    bringup_status: FAILED_RUNTIME\n   "
+                              " reason: \"INTERNAL: no core is left\""));
 }
 
 TEST_F(ProcedureTest, OldFailureComesBack) {
   record.outcome = Outcome::Failed;
   record.bringupStatus = "UNKNOWN";
-  record.message = std::string("the model fails on the CPU in bfloat16: RuntimeError: ") + kMismatch;
+  record.message =
+      std::string("the model fails on the CPU in bfloat16: RuntimeError: ") + kMismatch;
   ProcedureReport report = run();
   EXPECT_EQ(report.branch, 'A');
   EXPECT_TRUE(report.files.empty());
   EXPECT_THAT(report.noFix, HasSubstr("comes back"));
   EXPECT_EQ(report.review.size(), 1u);
-  EXPECT_THAT(text, HasSubstr("status: KNOWN_FAILURE_XFAIL\n    bringup_status: FAILED_FE_COMPILATION\n"));
+  EXPECT_THAT(
+      text, HasSubstr("status: KNOWN_FAILURE_XFAIL\n    bringup_status: FAILED_FE_COMPILATION\n"));
   EXPECT_THAT(text, HasSubstr("# why")); // What stands beside it stays.
 }
 

@@ -47,9 +47,7 @@ Result<PythonTree> PythonTree::parse(std::string text) {
   return made;
 }
 
-PythonNode PythonTree::root() const {
-  return {ts_tree_root_node(tree.get()), *source};
-}
+PythonNode PythonTree::root() const { return {ts_tree_root_node(tree.get()), *source}; }
 
 void walk(const PythonNode &node, const std::function<bool(const PythonNode &)> &visit) {
   if (!visit(node))
@@ -89,7 +87,8 @@ std::optional<std::string> plainString(const PythonNode &node) {
   if (!node.is("string"))
     return std::nullopt;
   std::string_view text = node.text();
-  if (text.size() < 2 || (text.front() != '"' && text.front() != '\'') || text.back() != text.front())
+  if (text.size() < 2 || (text.front() != '"' && text.front() != '\'') ||
+      text.back() != text.front())
     return std::nullopt;
   text = text.substr(1, text.size() - 2);
   if (text.find_first_of("\\\"'\n{") != std::string_view::npos)

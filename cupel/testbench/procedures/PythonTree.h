@@ -1,6 +1,6 @@
 // The concrete syntax tree of a Python file, for edits that change what must change and no byte
-// more. A thin cover of tree-sitter: nodes know their text and place. Whoever only wants to know what
-// a loader says reads it with testbench/zoo.
+// more. A thin cover of tree-sitter: nodes know their text and place. Whoever only wants to know
+// what a loader says reads it with testbench/zoo.
 #pragma once
 
 #include "cupel/support/Error.h"

@@ -25,9 +25,10 @@ std::string infoName(const TestItem &item) {
 
 Result<Resolved> resolve(const Inputs &inputs, const std::string &test) {
   auto unknown = [&] {
-    return Error{fmt::format("Could not resolve {} to a YAML entry or loader. Provide either the YAML "
-                             "key or the model_info.name.",
-                             test)};
+    return Error{
+        fmt::format("Could not resolve {} to a YAML entry or loader. Provide either the YAML "
+                    "key or the model_info.name.",
+                    test)};
   };
   if (isKey(test)) {
     auto found = std::ranges::find(inputs.items, test, &TestItem::id);

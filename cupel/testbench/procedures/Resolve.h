@@ -1,5 +1,5 @@
-// From what a person typed to the entry that is meant: a key of the configuration, or the name that a
-// model has in reports.
+// From what a person typed to the entry that is meant: a key of the configuration, or the name that
+// a model has in reports.
 #pragma once
 
 #include "cupel/testbench/procedures/Procedure.h"

@@ -25,8 +25,8 @@ Decision decide(const CpuRun &cpu) {
   if (isFine(narrow))
     return {Decision::Kind::OnlyYaml, "its output is handled already: only the entry is stale"};
   if (!isFailure(narrow) && narrow.step == "backward")
-    return {Decision::Kind::OnlyYaml, fmt::format("its output is handled already; it fails later: {}",
-                                                  narrow.errorLine())};
+    return {Decision::Kind::OnlyYaml,
+            fmt::format("its output is handled already; it fails later: {}", narrow.errorLine())};
   if (!isFailure(narrow))
     return {Decision::Kind::Stop, fmt::format("it fails before its output is there, in {}: {}",
                                               narrow.step, narrow.errorLine())};
@@ -41,8 +41,8 @@ std::optional<std::string> lossRelevant(const std::vector<NamedValue> &outputs) 
   for (const NamedValue &value : outputs)
     if (value.isFloating)
       floats.push_back(&value);
-  for (std::string_view wanted : {"logits", "pred_logits", "predicted_depth", "scores", "logits_per_image",
-                                  "last_hidden_state", "pooler_output"})
+  for (std::string_view wanted : {"logits", "pred_logits", "predicted_depth", "scores",
+                                  "logits_per_image", "last_hidden_state", "pooler_output"})
     for (const NamedValue *value : floats)
       if (value->name == wanted)
         return value->name;
@@ -51,8 +51,8 @@ std::optional<std::string> lossRelevant(const std::vector<NamedValue> &outputs) 
 
 Result<std::vector<FileFix>> override(FixRequest &request, std::string_view expression,
                                       std::string_view selected, std::vector<FileFix> others = {}) {
-  Result<LoaderFix> found = addUnpack(request.loader, expression,
-                                      request.cpu->bfloat16().outputStructure, selected);
+  Result<LoaderFix> found =
+      addUnpack(request.loader, expression, request.cpu->bfloat16().outputStructure, selected);
   if (!found)
     return found.error();
   others.push_back({request.loaderPath, std::move(*found)});
@@ -78,7 +78,9 @@ Result<std::vector<FileFix>> fixBare(FixRequest &request) {
     return Error{fmt::format("its output holds no floating tensor: {}", phase.outputStructure)};
   if (floats.size() == 1)
     return override(request, floats[0], "the only floating tensor");
-  request.review.push_back(fmt::format("which of {} tensors a loss is computed from is not known: all of them are taken", floats.size()));
+  request.review.push_back(
+      fmt::format("which of {} tensors a loss is computed from is not known: all of them are taken",
+                  floats.size()));
   for (std::string &one : floats)
     one += ".flatten()";
   return override(request, fmt::format("torch.cat([{}])", fmt::join(floats, ", ")),
@@ -88,7 +90,8 @@ Result<std::vector<FileFix>> fixBare(FixRequest &request) {
 Result<std::vector<FileFix>> fix(FixRequest &request) {
   const CpuPhase &phase = request.cpu->bfloat16();
   if (hasOwnUnpack(request.loader))
-    return Error{"the loader has an unpack_forward_output of its own, which does not give a tensor"};
+    return Error{
+        "the loader has an unpack_forward_output of its own, which does not give a tensor"};
   if (phase.outputIsBare)
     return fixBare(request);
   std::optional<std::string> attribute = lossRelevant(phase.outputs);
@@ -101,8 +104,9 @@ Result<std::vector<FileFix>> fix(FixRequest &request) {
       return Error{fmt::format("{}.{} is no tensor, and nothing else of it is known to be what a "
                                "loss is computed from",
                                phase.outputClass, *known)};
-    request.review.push_back(fmt::format("the registry's line for {} is wrong ({} is no tensor) and is taken out",
-                                         phase.outputClass, *known));
+    request.review.push_back(
+        fmt::format("the registry's line for {} is wrong ({} is no tensor) and is taken out",
+                    phase.outputClass, *known));
     return override(request, "forward_output." + *attribute,
                     fmt::format("{}, which a loss is computed from", *attribute),
                     {{request.registryPath, std::move(*gone)}});

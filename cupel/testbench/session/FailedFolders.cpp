@@ -22,7 +22,8 @@ uint64_t failedLimit() {
 static uint64_t bytesIn(const fs::path &folder) {
   uint64_t bytes = 0;
   std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
     std::error_code gone;
     if (it->is_regular_file(gone) && !gone)
       if (uint64_t size = it->file_size(gone); !gone)

@@ -8,7 +8,8 @@
 
 namespace cupel::testbench::session {
 
-/// How much of all runs together is kept: CUPEL_FAILED_LIMIT (`2G`; 4 GiB by default, 0: all of it).
+/// How much of all runs together is kept: CUPEL_FAILED_LIMIT (`2G`; 4 GiB by default, 0: all of
+/// it).
 uint64_t failedLimit();
 
 /// Removes the folders of the oldest runs below `folder` (`RESULTS/failed`) until the rest fits;
