@@ -9,6 +9,7 @@
 #include "cupel/results/report/Text.h"
 #include "cupel/testbench/triage/TriageReport.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -187,6 +188,11 @@ int runTriageVerb(const Arguments &arguments) {
   TriageReport report;
   Gathering gathering(*store, from);
   bool hasEarlier = false;
+  constexpr ptrdiff_t kMostEarlier = 60;
+  ptrdiff_t earlier = std::ranges::count_if(*rows, [&](const RunRow &row) {
+    return row.info.startedAt < from && (arch.empty() || row.info.arch == arch) &&
+           (device.empty() || row.info.device == device);
+  });
   for (auto row = rows->rbegin(); row != rows->rend(); ++row) {
     const RunInfo &info = row->info;
     if ((!arch.empty() && info.arch != arch) || (!device.empty() && info.device != device))
@@ -194,6 +200,8 @@ int runTriageVerb(const Arguments &arguments) {
     bool isInScope = only.empty() ? info.startedAt >= from : info.id == only;
     if (!isInScope && info.startedAt >= from)
       continue; // Later than the run that was asked for.
+    if (!isInScope && earlier-- > kMostEarlier)
+      continue; // What was before is what these say.
     hasEarlier |= !isInScope;
     if (Status status = gathering.add(info, isInScope); !status)
       return fail(status.message());
