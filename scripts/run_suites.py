@@ -308,12 +308,13 @@ class Suites:
         if reason := self.sanitizer.no_python():
             return not_run(f"model loaders were not run: {reason}")
         # Two processes side by side: most of the time goes into torch, which works on one core.
+        python = ROOT / ".venv/bin/python"
         files = sorted((ROOT / "tests/models").glob("test_*.py"))
         bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_traced", "test_structure")]
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            halves = pool.map(lambda half: counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", *half, "-W", "ignore"], self.loading()),
+            halves = pool.map(lambda half: counted([python, ROOT / "tests/run_pytest.py", *half, "-W", "ignore"], self.loading()),
                               (bundled, [file for file in files if file not in bundled]))
-            return total_of(list(halves))
+            return total_of([*halves, counted([python, ROOT / "tests/triage/check_procedures.py", self.bin, "--mode", self.mode], self.loading())])
 
     def fuzz(self) -> Result:
         """Damaged programs and damaged ONNX models."""

@@ -36,18 +36,23 @@ constexpr std::string_view kNoLoaders = "a part of the Python worker that this v
 
 // In the order of cupel/results/Suites.cpp; a test compares the two.
 constexpr Kind kKinds[] = {
-    {.suite = "models", .what = "a model loader", .files = kLoaderFiles, .steps = kModel},
-    {.suite = "llm", .what = "a language model's loader", .steps = kModel},
+    {.suite = "models", .what = "a model loader", .files = kLoaderFiles, .steps = kModel,
+     .preparation = Preparation::Loader, .service = Service::Captured},
+    {.suite = "llm", .what = "a language model's loader", .steps = kModel,
+     .preparation = Preparation::Loader, .service = Service::Captured},
     {.suite = "op_by_op", .what = "the operators of a model", .missing = kNoLoaders},
     {.suite = "placeholder", .what = "a model to come", .missing = "a model loader"},
     {.suite = "programs",
      .what = "a StableHLO program",
      .files = kProgramFiles,
-     .steps = kProgram},
+     .steps = kProgram,
+     .service = Service::Program},
     {.suite = "opcases",
      .what = "an operator case",
      .files = kOpCaseFiles,
      .steps = kOpCase,
+     .preparation = Preparation::Case,
+     .service = Service::Case,
      .takesBackend = true,
      .deduplicated = true,
      // The start of torch takes as long as hundreds of them.
@@ -56,16 +61,19 @@ constexpr Kind kKinds[] = {
      .what = "an ONNX model",
      .files = kOnnxFiles,
      .steps = kProgram,
+     .service = Service::Program,
      .takesShapes = true},
     {.suite = "pt2",
      .what = "a torch.export archive",
      .files = kPt2Files,
      .steps = kProgram,
+     .service = Service::Program,
      .takesShapes = true},
     {.suite = "workloads",
      .what = "a saved workload",
      .files = kWorkloadFiles,
-     .steps = kProgram},
+     .steps = kProgram,
+     .service = Service::Program},
 };
 
 } // namespace

@@ -18,9 +18,8 @@ namespace {
 /// Objects that were made before, by this process or another. Off where CUPEL_CODE_CACHE is 0.
 ContentCache &codeCache() {
   static ContentCache cache = [] {
-    const char *wanted = std::getenv("CUPEL_CODE_CACHE");
-    bool isOff = wanted && std::string_view(wanted) == "0";
-    return ContentCache(isOff ? "" : cacheFolder("code"), uint64_t{512} << 20);
+    uint64_t limit = cacheLimit("code");
+    return ContentCache(limit ? cacheFolder("code") : "", limit);
   }();
   return cache;
 }

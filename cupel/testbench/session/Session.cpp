@@ -3,10 +3,12 @@
 #include "cupel/results/report/Changes.h"
 #include "cupel/results/report/OpReports.h"
 #include "cupel/results/report/Reports.h"
+#include "cupel/results/report/Text.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Version.h"
 #include "cupel/testbench/runner/KilledRuns.h"
 #include "cupel/testbench/session/CaseRequests.h"
+#include "cupel/testbench/session/FailedFolders.h"
 #include "cupel/testbench/session/ModelEnvironments.h"
 #include "cupel/testbench/triage/Explain.h"
 
@@ -296,7 +298,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
   ModelEnvironments environments;
   size_t captured = 0;
   running.prepare = [&](const TestItem &item, const std::string &device) {
-    if (kindOf(item).suite == "opcases")
+    if (kindOf(item).preparation == Preparation::Case)
       return cases.prepare(item, device);
     // Where the Python worker puts what the worker runs next.
     std::string folder = running.scratchFolder + "/captured/" + std::to_string(captured++);
@@ -381,6 +383,11 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
     if (auto imported = store->importJournal(journal->path()); !imported)
       reporter->note("the results store could not take the run, its journal is kept (" +
                      journal->path() + "): " + imported.message());
+  // What earlier runs kept makes room for what this one did.
+  if (options.keepByDefault)
+    if (auto gone = pruneFailed(options.results + "/failed", info.id, failedLimit()); !gone.empty())
+      reporter->note(fmt::format("the failed tests of {} are kept no longer (CUPEL_FAILED_LIMIT)",
+                                 results::counted(gone.size(), "earlier run")));
   if (!complete) {
     reporter.reset(); // Takes its bar away, and not what is said next.
     return {.code = kExitUnaccounted,

@@ -44,7 +44,8 @@ Wanted wantedNow(const Expectation &expectation) {
 }
 
 bool passes(const TestRecord &record) {
-  return familyOf(record.outcome) == Family::Pass || familyOf(record.outcome) == Family::UnexpectedPass;
+  return familyOf(record.outcome) == Family::Pass ||
+         familyOf(record.outcome) == Family::UnexpectedPass;
 }
 
 /// Why these outcomes are no ground to change anything; empty: they are.
@@ -56,8 +57,8 @@ std::string whyNot(const LastOutcomes &evidence, uint32_t wanted) {
     if (records[i].flaky)
       return fmt::format("flaky in run {}", evidence.runs[i]);
     if (passes(records[i]) != passes(records[0]))
-      return fmt::format("{} in run {} and {} in run {}", name(records[0].outcome), evidence.runs[0],
-                         name(records[i].outcome), evidence.runs[i]);
+      return fmt::format("{} in run {} and {} in run {}", name(records[0].outcome),
+                         evidence.runs[0], name(records[i].outcome), evidence.runs[i]);
     if (!passes(records[0]) && (records[i].bringupStatus != records[0].bringupStatus ||
                                 causesOf(records[i]) != causesOf(records[0])))
       return fmt::format("fails otherwise in run {} than in run {}", evidence.runs[0],
@@ -97,9 +98,9 @@ bool failsByPccOnly(const LastOutcomes &evidence) {
         record.comparisons.empty())
       return false;
     return std::ranges::all_of(record.comparisons, [](const results::ComparisonRecord &one) {
-      return one.passed || (one.rule != "strict" && one.pccAsserted && one.pcc && one.pccThreshold &&
-                            *one.pcc < *one.pccThreshold && !one.atolAsserted &&
-                            !one.allcloseAsserted);
+      return one.passed ||
+             (one.rule != "strict" && one.pccAsserted && one.pcc && one.pccThreshold &&
+              *one.pcc < *one.pccThreshold && !one.atolAsserted && !one.allcloseAsserted);
     });
   });
 }
@@ -121,9 +122,7 @@ public:
   std::optional<std::pair<double, double>> lowered;
 
 private:
-  void say(std::string text) {
-    because += (because.empty() ? "" : "; ") + std::move(text);
-  }
+  void say(std::string text) { because += (because.empty() ? "" : "; ") + std::move(text); }
 
   void pass() {
     std::string runs = results::counted(evidence.records.size(), "run");
@@ -146,10 +145,11 @@ private:
     std::optional<double> lowest = options.thresholds ? lowestPcc(evidence) : std::nullopt;
     if (!lowest)
       return;
-    double threshold = now.requiredPcc.value_or(compare::kDefaultPcc), reached = thresholdBelow(*lowest);
+    double threshold = now.requiredPcc.value_or(compare::kDefaultPcc),
+           reached = thresholdBelow(*lowest);
     if (threshold < compare::kDefaultPcc && reached > threshold + 1e-9) {
-      say(fmt::format("pcc is at least {} in {}: threshold {} -> {}", results::figure(*lowest), runs,
-                      results::figure(threshold), results::figure(reached)));
+      say(fmt::format("pcc is at least {} in {}: threshold {} -> {}", results::figure(*lowest),
+                      runs, results::figure(threshold), results::figure(reached)));
       wanted.requiredPcc =
           reached >= compare::kDefaultPcc ? std::nullopt : std::optional<double>(reached);
       threshold = reached;
@@ -287,8 +287,8 @@ public:
       add(judged, proposal);
     for (const auto &[arch, judgement] : judged)
       if (judgement.lowered)
-        result.lowered.push_back({id, arch, judgement.lowered->first, judgement.lowered->second,
-                                  byArch.at(arch).runs});
+        result.lowered.push_back(
+            {id, arch, judgement.lowered->first, judgement.lowered->second, byArch.at(arch).runs});
     if (!proposal.changes.empty())
       result.proposals.push_back(std::move(proposal));
   }
@@ -301,23 +301,22 @@ private:
   void edit(const Entry &entry, const Judged &judged, Proposal &proposal) {
     Wanted base = wantedNow(configuration.expectation(entry));
     const Wanted &first = judged.begin()->second.wanted;
-    bool isAlike = std::ranges::all_of(
-        judged, [&](const auto &one) { return one.second.wanted == first; });
+    bool isAlike =
+        std::ranges::all_of(judged, [&](const auto &one) { return one.second.wanted == first; });
     // The entry speaks for every architecture that the test is for: all of them must have run.
     bool isWhole = judged.contains("");
     if (!isWhole) {
       std::vector<std::string_view> supported = entry.supportedArchs("");
-      isWhole = std::ranges::all_of(supported, [&](std::string_view arch) {
-        return judged.contains(std::string(arch));
-      });
+      isWhole = std::ranges::all_of(
+          supported, [&](std::string_view arch) { return judged.contains(std::string(arch)); });
     }
     if (isAlike && isWhole) {
       addChanges(base, first, "", proposal.changes);
       // What overrides said is said by the entry now.
       for (const config::Override &own : entry.overrides)
         if (judged.contains(std::string(own.arch)))
-          for (const char *field : {"status", "bringup_status", "reason", "markers", "required_pcc",
-                                    "assert_pcc"})
+          for (const char *field :
+               {"status", "bringup_status", "reason", "markers", "required_pcc", "assert_pcc"})
             if (config::findField(field)->isSet(own.fields))
               proposal.changes.push_back({std::string(own.arch), field, std::nullopt});
       return;
@@ -355,8 +354,8 @@ private:
 
 std::string reasonText(const TestRecord &record) {
   constexpr size_t kLongest = 120;
-  std::string text = results::oneLine(
-      std::string_view(record.message).substr(0, record.message.find('\n')));
+  std::string text =
+      results::oneLine(std::string_view(record.message).substr(0, record.message.find('\n')));
   size_t characters = 0;
   for (size_t at = 0; at < text.size(); ++at)
     if ((uint8_t(text[at]) & 0xC0) != 0x80 && characters++ == kLongest)
