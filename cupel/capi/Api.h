@@ -67,7 +67,9 @@ CUPEL_EXPORT const char *cupel_device_stablehlo_version(const CupelDevice *devic
 
 /// Lowers an exported PyTorch program, the text of a .pt2 archive's model.json, whose parameters
 /// are inputs like all others. `options` is JSON: {"composites": bool, "inputs": [...]} with a
-/// shape for each tensor and a number for each symbolic integer among the inputs, in their order.
+/// shape for each tensor and a number for each symbolic integer among the inputs, in their order;
+/// {"shardings": {"mesh": [[name, size], ...], "inputs": [...]}} splits it over several devices
+/// (Shardings.h).
 CUPEL_EXPORT CupelModule *cupel_torch_import(const char *program, size_t size, const char *options,
                                              char **error);
 /// StableHLO as text; freed with cupel_free.

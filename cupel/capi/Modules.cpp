@@ -2,6 +2,7 @@
 
 #include "cupel/capi/Api.h"
 #include "cupel/capi/Errors.h"
+#include "cupel/capi/Shardings.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/frontends/torch/Import.h"
 #include "cupel/frontends/torch/ProgramJson.h"
@@ -89,12 +90,15 @@ CupelModule *cupel_torch_import(const char *program, size_t size, const char *op
   if (!given.is_object())
     return capi::failed(error, "the options are not a JSON object");
   torch::ImportOptions how;
+  nlohmann::json shardings;
   for (const auto &[name, value] : given.items()) {
     if (name == "composites" && value.is_boolean()) {
       how.composites = value.get<bool>();
     } else if (name == "inputs") {
       if (Status sizes = readSizes(value, *read, how); !sizes)
         return capi::failed(error, sizes.message());
+    } else if (name == "shardings") {
+      shardings = value;
     } else {
       return capi::failed(error, "option \"" + name + "\" does not exist or has another type");
     }
@@ -114,6 +118,8 @@ CupelModule *cupel_torch_import(const char *program, size_t size, const char *op
   result->module = std::move(imported->module);
   if (failed(compiler::lowerChlo(*result->module)))
     return capi::failed(error, "chlo cannot be lowered: " + first.text);
+  if (Status split = capi::addShardings(*result->module, shardings); !split)
+    return capi::failed(error, split.message());
   return result.release();
 }
 

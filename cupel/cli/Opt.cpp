@@ -1,6 +1,7 @@
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/OptOptions.h"
 #include "cupel/cli/ProgramDiagnostics.h"
+#include "cupel/cli/RewriteWatch.h"
 #include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/cli/Programs.h"
 #include "cupel/compiler/device/Passes.h"
@@ -50,8 +51,10 @@ LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
     auto report = [&](const Twine &message) {
       return emitError(program.module->getLoc(), message);
     };
-    if (failed(options.passes.addToPipeline(manager, report)) ||
-        failed(manager.run(*program.module)))
+    if (failed(options.passes.addToPipeline(manager, report)))
+      return failure();
+    RewriteWatch rewrites(context, options.rewriteLimit, options.printRewrites);
+    if (failed(manager.run(*program.module)))
       return failure();
   }
 

@@ -40,6 +40,10 @@ constexpr const char *kExamples =
 } // namespace
 
 OptOptions::Registration::Registration() {
+  // LLVM has one of that name for its own passes, of which none run here.
+  auto &options = cl::getRegisteredOptions();
+  if (auto known = options.find("opt-bisect-limit"); known != options.end())
+    known->second->removeArgument();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
@@ -83,6 +87,13 @@ OptOptions::OptOptions()
                    cl::desc("Leave out the functions of an artifact that use types MLIR 19 lacks, "
                             "with a warning for each"),
                    cl::cat(category)),
+      rewriteLimit("opt-bisect-limit",
+                   cl::desc("Do only the first N of the rewrites that passes may leave, and say on "
+                            "standard error which was the last"),
+                   cl::value_desc("N"), cl::init(-1), cl::cat(category)),
+      printRewrites("print-rewrites",
+                    cl::desc("List the rewrites that passes may leave on standard error"),
+                    cl::cat(category)),
       passes("", "Passes to run, in the order given") {}
 
 bool OptOptions::parse(int argc, char **argv) {

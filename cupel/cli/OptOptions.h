@@ -37,6 +37,8 @@ public:
   llvm::cl::opt<bool> verifyEach;
   llvm::cl::opt<bool> allowUnregisteredDialects;
   llvm::cl::opt<bool> allowPartial;
+  llvm::cl::opt<int64_t> rewriteLimit;
+  llvm::cl::opt<bool> printRewrites;
   mlir::PassPipelineCLParser passes;
 
 private:

@@ -70,6 +70,17 @@ Status find(runtime::DeviceName &device, const std::string &typed) {
                                   fmt::join(runtime::architectureNames(), ", ")))};
 }
 
+/// `--explain` stands for `--explain=1` where no number follows.
+Arguments withExplainCount(const Arguments &given) {
+  Arguments words;
+  for (size_t i = 0; i < given.size(); ++i) {
+    bool isCounted = i + 1 < given.size() && !given[i + 1].empty() &&
+                     std::ranges::all_of(given[i + 1], [](unsigned char c) { return std::isdigit(c); });
+    words.push_back(given[i] == "--explain" && !isCounted ? "--explain=1" : given[i]);
+  }
+  return words;
+}
+
 } // namespace
 
 Result<uint64_t> parseByteCount(const std::string &text) {
@@ -127,8 +138,26 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.option("--explain", explain,
               "Find the operation to blame for the first N tests that fail: the program is cut "
               "into pieces that are fed right values, and the smallest part that fails is saved "
-              "beside the failed test")
+              "beside the failed test (--explain alone: 1)")
       .placeholder("N");
+  line.option("--explain-time", explainTime,
+              "Seconds for all of that together (300; 0: no limit)")
+      .placeholder("S");
+  line.option("--depth", depth,
+              "How far tests go: execute (the default: run and judge them), stablehlo (frontends "
+              "alone), device-ir (compile for the device and do not run), compile-op-by-op or "
+              "execute-op-by-op (take each program apart into its unique operations and compile, or "
+              "run and judge, each alone in a process of its own, fed with the reference's values)")
+      .oneOf({"stablehlo", "device-ir", "compile-op-by-op", "execute-op-by-op", "execute"});
+  line.option("--op-by-op-backend", opByOpBackend,
+              "What an operation is: one of stablehlo (the default), or a call of torch, which may "
+              "be many")
+      .oneOf({"torch", "stablehlo"});
+  line.option("--op-by-op-dir", opByOpFolder,
+              "Where tables of operations go, with models.md, ops.json and "
+              "models_op_per_op.xlsx over all of them (op-by-op/RUN in the results folder)")
+      .placeholder("DIR");
+  line.option("--op-timeout", opTimeout, "Seconds one operation may take (30)").placeholder("S");
   line.option("--precision", precision,
               "What the devices compute in: f32, tf32, f16, bf16, bfp8 or fp8 for all, or "
               "PRODUCTS/REST. Without it, precision= of the device's name, what --arch declares, "
@@ -206,7 +235,7 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.example("cupel run --device plugin.so --keep-failed cases",
                "every failure as a folder to run again");
   line.example("cupel run --resume", "go on where a killed run stopped");
-  if (std::optional<int> exit = line.parse(given))
+  if (std::optional<int> exit = line.parse(withExplainCount(given)))
     return exit;
   if (auto parsed = frontends::parseShapes(shapes); !parsed)
     return reportError("run", parsed.message(), kExitUsage);
@@ -244,6 +273,7 @@ Status RunOptions::setJudging(RunnerOptions &run) const {
   if (pieces != kAsPrecisionAsks)
     run.pieces = pieces;
   run.keep.explain = explain;
+  run.keep.explainSeconds = explainTime;
   run.precision = precision;
   using cupel::compare::DevicePrecision;
   if (!precision.empty())
@@ -284,6 +314,14 @@ Result<RunnerOptions> RunOptions::running() const {
   run.retries = retries;
   run.seed = seed;
   run.forceRun = forceRun;
+  if (depth != "execute")
+    run.depth = depth;
+  run.opByOpBackend = opByOpBackend;
+  if (!opByOpFolder.empty())
+    run.opTables = std::filesystem::absolute(opByOpFolder).lexically_normal().string();
+  if (!(opTimeout > 0))
+    return Error{fmt::format("--op-timeout {}: give seconds", opTimeout)};
+  run.opTimeoutSeconds = opTimeout;
   run.runXfail = runXfail;
   run.arch = collect.arch;
   if (Status judging = setJudging(run); !judging)
@@ -344,7 +382,7 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .remark = [](const auto &found) { showRemarks("run", found); }};
   if (keepFailed.empty())
     session.keepByDefault = testbench::runner::KeepOptions{
-        .folder = {}, .explain = explain, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};
+        .folder = {}, .explain = explain, .explainSeconds = explainTime, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};
   session.makeReporter = [quiet = quiet, tail = resultsTail(results)](const results::RunInfo &info) {
     results::TerminalOptions terminal = results::TerminalOptions::forStream(stdout);
     terminal.quiet = quiet;
@@ -370,7 +408,9 @@ std::string RunOptions::deviceText() const {
     return "torch.compile:" + compileBackend;
   for (const std::string &name : devices)
     names.push_back(launched(named(name).str()));
-  return names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
+  std::string text = names.empty() ? "reference" : fmt::format("{}", fmt::join(names, ","));
+  // Outcomes of another depth say nothing of these.
+  return depth == "execute" ? text : text + " (" + depth + ")";
 }
 
 } // namespace cupel::cli

@@ -32,7 +32,11 @@ struct RunOptions {
   uint32_t noise = 2;    ///< Jittered evaluations.
   static constexpr uint32_t kAsPrecisionAsks = UINT32_MAX;
   uint32_t pieces = kAsPrecisionAsks; ///< Into which tests are cut.
-  uint32_t explain = 0;  ///< Of so many failures the operation to blame is found.
+  uint32_t explain = 0;  ///< Of so many failures the operation to blame is found,
+  double explainTime = 300; ///< in so many seconds for all of them.
+  /// How far tests go; op by op: what an operation is, where the tables go, seconds of each.
+  std::string depth = "execute", opByOpBackend = "stablehlo", opByOpFolder;
+  double opTimeout = 30;
   bool forceRun = false, runXfail = false, resume = false, quiet = false;
   /// Of operator cases: the interpreter, and what is under test (`cupel`, or a backend of
   /// torch.compile).

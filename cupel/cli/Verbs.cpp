@@ -6,6 +6,8 @@ std::span<const Verb> verbs() {
   static constexpr Verb kVerbs[] = {
       {"list", "List the tests there are: loaders, programs, cases, models", runListVerb},
       {"run", "Run tests, judge, remember and report them", runRunVerb},
+      {"explain", "Say which operation makes a test fail on a device", runExplainVerb},
+      {"reduce", "Shrink a test that fails on a device while it fails in the same way", runReduceVerb},
       {"opt", "Read, verify, transform and convert StableHLO programs", runOptVerb},
       {"eval", "Run programs on the golden reference, with their checks", runEvalVerb},
       {"compile", "Turn a model or program into StableHLO", runCompileVerb},
@@ -15,6 +17,8 @@ std::span<const Verb> verbs() {
       {"show", "Show a run's summary, or what happened to a test", runShowVerb},
       {"diff", "Say what is different between two runs", runDiffVerb},
       {"history", "Show the outcomes of one test in all runs", runHistoryVerb},
+      {"triage", "Say what fails, why, and what to fix first", runTriageVerb},
+      {"accept", "Propose a patch of the configuration from results", runAcceptVerb},
       {"cache", "List, make or clear the cached Python environments of models, and their large files", runCacheVerb},
       {"lsp", "Language server for .mlir files, to be started by an editor", runLspVerb},
       {"doctor", "Say what is installed, what is missing and how to get it", runDoctorVerb},

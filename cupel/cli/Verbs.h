@@ -23,6 +23,8 @@ std::span<const Verb> verbs();
 // The entry points, one for each row.
 int runListVerb(const Arguments &arguments);
 int runRunVerb(const Arguments &arguments);
+int runExplainVerb(const Arguments &arguments);
+int runReduceVerb(const Arguments &arguments);
 int runOptVerb(const Arguments &arguments);
 int runEvalVerb(const Arguments &arguments);
 int runCompileVerb(const Arguments &arguments);
@@ -30,6 +32,8 @@ int runOpsVerb(const Arguments &arguments);
 int runShowVerb(const Arguments &arguments);
 int runDiffVerb(const Arguments &arguments);
 int runHistoryVerb(const Arguments &arguments);
+int runTriageVerb(const Arguments &arguments);
+int runAcceptVerb(const Arguments &arguments);
 int runCacheVerb(const Arguments &arguments);
 int runLspVerb(const Arguments &arguments);
 int runConfigVerb(const Arguments &arguments);

@@ -1,6 +1,7 @@
 #include "cupel/compiler/Compile.h"
 
 #include "cupel/compiler/Backends.h"
+#include "cupel/compiler/backends/cpu/Threads.h"
 
 namespace cupel::compiler {
 
@@ -18,6 +19,11 @@ Result<ExecutablePointer> compile(std::string_view program, const CompileOptions
   if (!backend)
     return backend.error();
   return (*backend)->compileSource(program, options);
+}
+
+void useThreads(int threads, bool always) {
+  useKernelThreads(threads, always ? kernels::Pool::Sharing::Always
+                                   : kernels::Pool::Sharing::WhereItPays);
 }
 
 Result<ExecutablePointer> deserialize(std::string_view bytes) {

@@ -18,6 +18,10 @@ Status checkBackend(std::string_view name);
 Result<std::shared_ptr<const runtime::Executable>> compile(std::string_view program,
                                                            const CompileOptions &options);
 
+/// How many threads kernels of this process use from now on; 0: as many as there are cores. With
+/// `always` also for work that is too brief to gain by it, which only tests want.
+void useThreads(int threads, bool always = false);
+
 /// From what an executable of any backend wrote with `serialize`.
 Result<std::shared_ptr<const runtime::Executable>> deserialize(std::string_view bytes);
 

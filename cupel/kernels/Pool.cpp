@@ -13,9 +13,12 @@ constexpr double kWorthSharing = 10'000;
 
 } // namespace
 
-Pool::Pool(int threads) : count(threads > 0 ? threads : coreCount()) {}
+Pool::Pool(int threads, Sharing sharing)
+    : count(threads > 0 ? threads : coreCount()), sharing(sharing) {}
 
 int Pool::threadsFor(double nanoseconds) const {
+  if (sharing == Sharing::Always)
+    return count;
   if (nanoseconds < kWorthSharing)
     return 1;
   return static_cast<int>(std::min<double>(count, 1 + nanoseconds / (kWorthSharing / 2)));

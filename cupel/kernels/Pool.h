@@ -14,8 +14,11 @@ namespace cupel::kernels {
 
 class Pool {
 public:
+  /// Whether brief work is shared as well, which only tests want: it takes longer.
+  enum class Sharing { WhereItPays, Always };
+
   /// `threads` <= 0: as many as the process has cores.
-  explicit Pool(int threads = 0);
+  explicit Pool(int threads = 0, Sharing sharing = Sharing::WhereItPays);
 
   int threads() const { return count; }
 
@@ -40,6 +43,7 @@ private:
   void share(int64_t units, const std::function<void(int64_t)> &body) const;
 
   int count;
+  Sharing sharing;
 };
 
 } // namespace cupel::kernels

@@ -6,13 +6,14 @@
 namespace cupel {
 
 std::string missingPackage(std::string_view message) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kPackages = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kPackages = {{
       {"libMLIR.so", "libmlir-19"},
       {"libLLVM.so", "libllvm19"},
       {"liblapacke.so", "liblapacke"},
       {"liblapack.so", "liblapack3"},
       {"libblas.so", "libblas3"},
       {"libsqlite3.so", "libsqlite3-0"},
+      {"libxlsxwriter.so", "libxlsxwriter4"},
   }};
   constexpr std::string_view kSaid = "cannot open shared object file";
   size_t said = message.find(kSaid);

@@ -103,15 +103,14 @@ Result<std::vector<std::vector<Tensor>>> cupel::workload::readTensors(const std:
   if (!contents)
     return contents.error();
   std::map<std::pair<size_t, size_t>, Tensor> byPosition;
+  std::map<size_t, Tensor> common;
   size_t devices = 0;
-  bool someHaveDevices = false, someHaveNot = false;
   for (auto &[name, tensor] : contents->tensors) {
     size_t device, position;
     bool hasDevice;
     if (!parsePosition(name, device, position, hasDevice))
       return Error{
           fmt::format("{}: tensor '{}' is not named by a position such as 0 or d1/0", path, name)};
-    (hasDevice ? someHaveDevices : someHaveNot) = true;
     if (auto found = contents->metadata.find(std::string(kTypeKey) + name);
         found != contents->metadata.end()) {
       std::optional<DType> type = tensor::parseDType(found->second);
@@ -123,16 +122,22 @@ Result<std::vector<std::vector<Tensor>>> cupel::workload::readTensors(const std:
         return decoded.error();
       tensor = *decoded;
     }
-    devices = std::max(devices, device + 1);
-    if (!byPosition.emplace(std::pair(device, position), std::move(tensor)).second)
+    if (hasDevice)
+      devices = std::max(devices, device + 1);
+    if (!(hasDevice ? byPosition.emplace(std::pair(device, position), std::move(tensor)).second
+                    : common.emplace(position, std::move(tensor)).second))
       return Error{fmt::format("{}: two tensors stand at '{}'", path, name)};
   }
-  if (someHaveDevices && someHaveNot)
-    return Error{path + ": some tensors name a device and some do not"};
   if (devices > byPosition.size())
     return Error{fmt::format("{}: tensors for {} devices, but only {} tensors", path, devices,
                              byPosition.size())};
-  std::vector<std::vector<Tensor>> result(std::max<size_t>(devices, 1));
+  devices = std::max<size_t>(devices, 1);
+  // What names no device is the same on all of them, and kept once.
+  for (const auto &[position, tensor] : common)
+    for (size_t device = 0; device < devices; ++device)
+      if (!byPosition.emplace(std::pair(device, position), tensor).second)
+        return Error{fmt::format("{}: two tensors stand at 'd{}/{}'", path, device, position)};
+  std::vector<std::vector<Tensor>> result(devices);
   for (auto &[position, tensor] : byPosition) {
     if (position.second != result[position.first].size())
       return Error{fmt::format("{}: tensor {} of device {} is missing", path,

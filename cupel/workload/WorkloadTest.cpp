@@ -205,9 +205,29 @@ TEST_F(WorkloadTest, TensorsMustBeNamedByPosition) {
   };
   EXPECT_THAT(errorOf({{"x", one}}), HasSubstr("'x' is not named by a position"));
   EXPECT_THAT(errorOf({{"1", one}}), HasSubstr("tensor 0 of device 0 is missing"));
-  EXPECT_THAT(errorOf({{"0", one}, {"d1/0", one}}), HasSubstr("some tensors name a device"));
+  EXPECT_THAT(errorOf({{"0", one}, {"d0/0", one}}), HasSubstr("two tensors stand at 'd0/0'"));
+  EXPECT_THAT(errorOf({{"0", one}, {"d1/0", one}}), HasSubstr("only 1 tensors"));
+  EXPECT_THAT(errorOf({{"0", one}, {"d0/1", one}, {"d1/2", one}}), HasSubstr("tensor 1 of device 1 is missing"));
   EXPECT_THAT(errorOf({{"d999999999/0", one}}), HasSubstr("only 1 tensors"));
   EXPECT_THAT(errorOf({{"d0/0", one}, {"d1/0", one}}), HasSubstr("inputs for 2 devices"));
+}
+
+TEST_F(WorkloadTest, WhatNamesNoDeviceIsTheSameOnAll) {
+  write("program.mlirbc", "module {}");
+  write("options.json", R"({"partitions": 2})");
+  Tensor common = Tensor::of<DType::F32>({1}, {1}), first = Tensor::of<DType::F32>({1}, {2}),
+         second = Tensor::of<DType::F32>({1}, {3});
+  tensor::Safetensors contents;
+  contents.tensors = {{"0", common}, {"d0/1", first}, {"d1/1", second}};
+  ASSERT_TRUE(tensor::writeSafetensors((folder / "inputs.safetensors").string(), contents));
+  Result<Workload> read = readWorkload(folder.string());
+  ASSERT_TRUE(read) << read.message();
+  ASSERT_EQ(read->inputs.size(), 2u);
+  for (size_t device = 0; device < 2; ++device) {
+    ASSERT_EQ(read->inputs[device].size(), 2u);
+    EXPECT_EQ(read->inputs[device][0].data(), read->inputs[0][0].data());
+    EXPECT_EQ(*reinterpret_cast<const float *>(read->inputs[device][1].data()), 2.0f + device);
+  }
 }
 
 TEST_F(WorkloadTest, OneToleranceForAllFloatsIsReadAsItAlwaysWas) {

@@ -4,6 +4,8 @@
 // is our own beside this one. Options of the client:
 //   dump=FOLDER     writes every program that is compiled to FOLDER/KEY.mlirbc
 //   programs=FOLDER a program of which FOLDER/KEY.mlir is there is compiled as that instead
+//                   where FOLDER/KEY.does is there, what it says happens: compile-fails,
+//                   compile-crashes, compile-hangs, execute-fails, execute-crashes, execute-hangs
 //   fault=KIND      what to do with results (the table in Faults.cpp)
 //   log=FILE        a line `KEY observable` or `KEY hidden` for each execution with a fault: whether
 //                   it moved an element by more than a thousandth of the output's largest magnitude
@@ -16,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <unistd.h>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -84,8 +87,36 @@ PJRT_Error *platformName(PJRT_Client_PlatformName_Args *args) {
   return nullptr;
 }
 
+/// What FOLDER/KEY.does says that happens here; an error where it is one.
+PJRT_Error *actOn(const std::string &key, const std::string &when) {
+  std::string what;
+  if (programFolder.empty() || !(std::ifstream(programFolder + "/" + key + ".does") >> what))
+    return nullptr;
+  if (what == when + "-crashes")
+    std::abort();
+  if (what == when + "-hangs")
+    for (;;)
+      pause();
+  if (what != when + "-fails")
+    return nullptr;
+  // A program that no compiler takes makes the inner plugin's own error.
+  static std::string broken = "func.func @main() { this is no program }";
+  static std::string format = "mlir";
+  auto program = makeStruct<PJRT_Program>();
+  program.code = broken.data();
+  program.code_size = broken.size();
+  program.format = format.data();
+  program.format_size = format.size();
+  auto given = makeStruct<PJRT_Client_Compile_Args>();
+  given.client = client;
+  given.program = &program;
+  return inner->PJRT_Client_Compile(&given);
+}
+
 PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
   std::string key = keyOf(args->program->code, args->program->code_size);
+  if (PJRT_Error *error = actOn(key, "compile"))
+    return error;
   if (!dumpFolder.empty())
     std::ofstream(dumpFolder + "/" + key + ".mlirbc", std::ios::binary)
         .write(args->program->code, std::streamsize(args->program->code_size));
@@ -234,6 +265,9 @@ PJRT_Error *compareWithOriginal(const PJRT_LoadedExecutable_Execute_Args *args, 
 }
 
 PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
+  if (auto key = keys.find(args->executable); key != keys.end())
+    if (PJRT_Error *error = actOn(key->second, "execute"))
+      return error;
   PJRT_Error *error = inner->PJRT_LoadedExecutable_Execute(args);
   if (error || (fault.empty() && programFolder.empty()) || isHealthCheck(args))
     return error;

@@ -14,6 +14,8 @@ namespace {
 /// Of the largest number of the result, or of the numbers of about size one that a small one is the
 /// difference of.
 constexpr double kTolerance = 2e-4, kNarrowTolerance = 0.05, kLeastScale = 0.1;
+/// Another order of summation may err as much as this many times the one that was measured.
+constexpr double kTimesNoise = 4;
 
 double numberAt(const Tensor &tensor, int64_t i) {
   switch (tensor.dtype()) {
@@ -36,7 +38,7 @@ bool hasSameBits(const Tensor &a, const Tensor &b) {
 }
 
 /// Empty if all is well.
-std::string difference(const Tensor &expected, const Tensor &actual, bool isExact) {
+std::string difference(const Tensor &expected, const Tensor &actual, bool isExact, double noise) {
   if (expected.dtype() != actual.dtype() || !std::ranges::equal(expected.shape(), actual.shape()))
     return "another type or shape";
   if (hasSameBits(expected, actual))
@@ -47,7 +49,8 @@ std::string difference(const Tensor &expected, const Tensor &actual, bool isExac
   for (int64_t i = 0; i < expected.size(); ++i)
     if (double number = std::abs(numberAt(expected, i)); std::isfinite(number))
       scale = std::max(scale, number);
-  double limit = scale * (expected.dtype() == DType::BF16 ? kNarrowTolerance : kTolerance);
+  double limit = scale * (expected.dtype() == DType::BF16 ? kNarrowTolerance : kTolerance) +
+                 kTimesNoise * noise;
   for (int64_t i = 0; i < expected.size(); ++i) {
     double a = numberAt(expected, i), b = numberAt(actual, i);
     bool isSame = (std::isnan(a) && std::isnan(b)) || a == b;
@@ -57,6 +60,15 @@ std::string difference(const Tensor &expected, const Tensor &actual, bool isExac
              std::to_string(a) + (isExact ? ", which is exact" : "");
   }
   return "";
+}
+
+double largestDistance(const Tensor &a, const Tensor &b) {
+  double largest = 0;
+  if (tensor::isFloat(a.dtype()) && a.dtype() == b.dtype() && a.size() == b.size())
+    for (int64_t i = 0; i < a.size(); ++i)
+      if (double distance = std::abs(numberAt(a, i) - numberAt(b, i)); std::isfinite(distance))
+        largest = std::max(largest, distance);
+  return largest;
 }
 
 } // namespace cupel::random_programs

@@ -10,7 +10,12 @@ namespace cupel::random_programs {
 
 bool hasSameBits(const tensor::Tensor &a, const tensor::Tensor &b);
 
-/// Empty if all is well: equal numbers if the result is exact, else within roundings.
-std::string difference(const tensor::Tensor &expected, const tensor::Tensor &actual, bool isExact);
+/// Empty if all is well: equal numbers if the result is exact, else within roundings. `noise` is how
+/// far roundings move this result, where somebody has measured that.
+std::string difference(const tensor::Tensor &expected, const tensor::Tensor &actual, bool isExact,
+                       double noise = 0);
+
+/// The largest distance of two finite elements at the same place.
+double largestDistance(const tensor::Tensor &a, const tensor::Tensor &b);
 
 } // namespace cupel::random_programs

@@ -91,6 +91,16 @@ class ForgeModel(ABC):
         return None
 
 
+class ForgePrefillModel(ForgeModel):
+    """A loader of a language model's prompts: inputs of a length, weights split by a strategy (`fsdp`, `megatron`)."""
+
+    @abstractmethod
+    def load_inputs_prefill(self, dtype_override: torch.dtype | None = None, batch_size: int = 1, seq_len: int = 128) -> Any: ...
+
+    @abstractmethod
+    def load_shard_spec(self, model: torch.nn.Module, strategy: str, batch_axis: str) -> dict[torch.nn.Parameter, tuple[str | None, ...]] | None: ...
+
+
 def cast(value: Any, dtype: torch.dtype) -> Any:
     """Floating-point tensors in the dtype; containers and other values stay."""
     if isinstance(value, torch.Tensor):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import nn
 
@@ -46,3 +48,19 @@ class RMSNorm(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         wide = x.float()
         return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.epsilon)).to(x.dtype) * self.weight
+
+
+def encoder_shard_spec(blocks: Iterable[EncoderBlock]) -> dict[nn.Parameter, tuple[str | None, ...]]:
+    """Projections into heads and feed-forward networks split by rows over the axis `model`, those out of them by columns."""
+    specs: dict[nn.Parameter, tuple[str | None, ...]] = {}
+    for block in blocks:
+        attention = block.attention
+        for layer in (attention.query, attention.key, attention.value, block.up):
+            specs |= {layer.weight: ("model", None), layer.bias: ("model",)}
+        specs |= {layer.weight: (None, "model") for layer in (attention.output, block.down)}
+    return specs
+
+
+def two_rows(num_devices: int) -> tuple[tuple[int, int], tuple[str, str]]:
+    """A mesh with two rows where there are that many devices."""
+    return ((2, num_devices // 2) if num_devices >= 4 else (1, num_devices)), ("batch", "model")

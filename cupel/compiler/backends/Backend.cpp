@@ -1,5 +1,7 @@
 #include "cupel/compiler/backends/Backend.h"
 
+#include "cupel/compiler/rewrites/Rewrites.h"
+
 namespace cupel::compiler {
 
 static constexpr std::string_view kMagic = "cupel executable 3\n";
@@ -10,11 +12,32 @@ static Result<ExecutablePointer> attempt(const Backend &backend, std::string_vie
                                          const std::shared_ptr<DeviceProgram> &program,
                                          const std::string &whyWhole = {}) {
   ContextLease lease(static_cast<int64_t>(source.size()));
-  if (Status status = prepare(*program, source, options, lease); !status)
-    return status.error();
-  if (!whyWhole.empty())
-    program->info.notes["partition"] = "whole (" + whyWhole + ")";
-  return backend.compile(program);
+  std::optional<RewriteCounter> rewrites;
+  if (options.rewriteLimit >= 0 || !options.dumpFolder.empty())
+    rewrites.emplace(*lease, options.rewriteLimit);
+  Result<ExecutablePointer> made = [&]() -> Result<ExecutablePointer> {
+    if (Status status = prepare(*program, source, options, lease); !status)
+      return status.error();
+    if (!whyWhole.empty())
+      program->info.notes["partition"] = "whole (" + whyWhole + ")";
+    return backend.compile(program);
+  }();
+  if (made && options.rewriteLimit >= 0) {
+    program->info.notes["rewrites"] = rewrites->summary();
+    if (const Rewrite *last = rewrites->last())
+      program->info.notes["last_rewrite"] = describe(*last);
+  }
+  if (!program->stages.isOn())
+    return made;
+  std::string list; // Also of what failed.
+  for (const Rewrite &one : rewrites->all())
+    list += describe(one) + "\n";
+  program->stages.writeText("rewrites.txt", std::move(list));
+  Status written = program->stages.finish();
+  program->stages = StageWriter();
+  if (made && !written)
+    return written.error();
+  return made;
 }
 
 Result<ExecutablePointer> Backend::compileSource(std::string_view source,

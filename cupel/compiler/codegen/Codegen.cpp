@@ -89,6 +89,9 @@ std::string keyOf(ArrayRef<View> views) {
 // Code by its text
 //===----------------------------------------------------------------------===//
 
+/// Where assembly is wanted.
+thread_local std::string *listing = nullptr;
+
 /// What has been made and is kept: code of equal texts is the same code.
 class Library {
 public:
@@ -99,6 +102,12 @@ public:
 
   Result<std::shared_ptr<const Code>> find(const std::string &key, const Target &target,
                                            llvm::function_ref<void(Emitter &)> emit) {
+    if (listing) {
+      Result<std::string> text = make(target, emit, compileAssembly);
+      if (!text)
+        return text.error();
+      *listing += *text;
+    }
     {
       std::lock_guard lock(mutex);
       if (auto found = codes.find(key); found != codes.end()) {
@@ -112,7 +121,7 @@ public:
     if (kept) {
       object = kept->bytes();
     } else {
-      Result<std::string> made = makeObject(target, emit);
+      Result<std::string> made = make(target, emit, compileObject);
       if (!made)
         return made.error();
       object = std::move(*made);
@@ -138,8 +147,9 @@ public:
   }
 
 private:
-  static Result<std::string> makeObject(const Target &target,
-                                        llvm::function_ref<void(Emitter &)> emit) {
+  static Result<std::string>
+  make(const Target &target, llvm::function_ref<void(Emitter &)> emit,
+       Result<std::string> (*compile)(llvm::Module &module, const Target &target)) {
     llvm::LLVMContext context;
     llvm::Module module("kernel", context);
     Emitter e(module, target);
@@ -148,7 +158,7 @@ private:
     llvm::raw_string_ostream os(wrong);
     if (llvm::verifyModule(module, &os))
       return Error{"generated code is not valid: " + wrong};
-    return compileObject(module, target);
+    return compile(module, target);
   }
 
   static constexpr size_t kMost = 1024; ///< From here on, what nobody uses is dropped.
@@ -266,6 +276,49 @@ Result<CompiledBlockMap> compile(const BlockMap &kernel, const Target &target) {
     return Error{"generated code has no function for a block"};
   return CompiledBlockMap{reinterpret_cast<BlockFunction>(function), *code};
 }
+
+Status supports(const LoopKernel &kernel) {
+  for (const LoopStep &step : kernel.steps) {
+    if (!step.body)
+      continue;
+    if (step.inputs.size() != step.inputViews.size() || step.outputs.size() != step.outputViews.size())
+      return Error{"a step of a loop needs a view for each buffer"};
+    if (Status status = checkViews(step.inputViews, 0, false); !status)
+      return status;
+    if (Status status = checkViews(step.outputViews, 0, false); !status)
+      return status;
+    if (Status status = checkMapBody(*step.body, step.inputViews, step.outputViews); !status)
+      return status;
+  }
+  return {};
+}
+
+Result<CompiledLoop> compile(const LoopKernel &kernel, const Target &target) {
+  if (Status status = supports(kernel); !status)
+    return status.error();
+  auto listed = [](const std::vector<int> &numbers) {
+    return keyOf(SmallVector<int64_t>(numbers.begin(), numbers.end()));
+  };
+  std::string text = "loop|" + std::to_string(kernel.test);
+  for (const auto *pairs : {&kernel.swaps, &kernel.inPlace})
+    for (auto [a, b] : *pairs)
+      text += (pairs == &kernel.swaps ? "," : ";") + std::to_string(a) + "/" + std::to_string(b);
+  for (const LoopStep &step : kernel.steps)
+    text += step.body ? "|" + listed(step.inputs) + listed(step.outputs) + keyOf(step.inputViews) +
+                            keyOf(step.outputViews) + describe(*step.body)
+                      : "|call " + std::to_string(step.call);
+  auto code = Library::get().find(sha256(keyOf(target) + text), target,
+                                  [&](Emitter &e) { emitLoop(e, kernel); });
+  if (!code)
+    return code.error();
+  void *function = (*code)->function("loop");
+  if (!function)
+    return Error{"generated code has no function for a loop"};
+  return CompiledLoop{reinterpret_cast<LoopFunction>(function), *code};
+}
+
+AssemblyListing::AssemblyListing(std::string &text) : before(std::exchange(listing, &text)) {}
+AssemblyListing::~AssemblyListing() { listing = before; }
 
 CodegenStatistics statistics() { return Library::get().statistics(); }
 

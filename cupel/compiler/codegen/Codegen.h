@@ -22,6 +22,11 @@ using KernelFunction = void (*)(const void *const *inputs, void *const *outputs,
 using BlockFunction = void (*)(void *const *operands, float *c, int64_t ldc, int64_t row,
                                int64_t rows, int64_t column, int64_t columns);
 
+/// Repeats the steps of a loop, at most `most` times. `call` does what is no code, and says whether
+/// that went well. `outcome` becomes 0 at the loop's end, 1 if there is more to do, 2 if a call failed.
+using LoopFunction = void (*)(void **memory, int64_t most, bool (*call)(void *state, int64_t number),
+                              void *state, int64_t *outcome);
+
 /// Code in memory; freed with its last owner.
 class Code;
 
@@ -45,16 +50,36 @@ struct CompiledBlockMap {
   std::shared_ptr<const Code> code;
 };
 
+struct CompiledLoop {
+  LoopFunction function = nullptr;
+  std::shared_ptr<const Code> code;
+};
+
 /// Whether code can be made; else why not.
 Status supports(const MapKernel &kernel);
 Status supports(const RowKernel &kernel);
 Status supports(const Reduction &kernel);
 Status supports(const BlockMap &kernel);
+Status supports(const LoopKernel &kernel);
 
 Result<CompiledKernel> compile(const MapKernel &kernel, const Target &target = Target::host());
 Result<CompiledKernel> compile(const RowKernel &kernel, const Target &target = Target::host());
 Result<CompiledKernel> compile(const Reduction &kernel, const Target &target = Target::host());
 Result<CompiledBlockMap> compile(const BlockMap &kernel, const Target &target = Target::host());
+Result<CompiledLoop> compile(const LoopKernel &kernel, const Target &target = Target::host());
+
+/// While it lives, `text` gets the assembly of all code that the thread asks for, also of what is
+/// there already.
+class AssemblyListing {
+public:
+  explicit AssemblyListing(std::string &text);
+  ~AssemblyListing();
+  AssemblyListing(const AssemblyListing &) = delete;
+  AssemblyListing &operator=(const AssemblyListing &) = delete;
+
+private:
+  std::string *before;
+};
 
 /// What has been made so far in this process.
 struct CodegenStatistics {

@@ -82,4 +82,22 @@ struct BlockMap {
   mlir::Block *body = nullptr;
 };
 
+/// Work within a loop: a function of single elements, or a call of the caller's.
+struct LoopStep {
+  mlir::Block *body = nullptr; ///< A map's body; null for a call.
+  std::vector<int> inputs, outputs; ///< Numbers of buffers in the caller's table of addresses.
+  std::vector<View> inputViews, outputViews; ///< Without strides.
+  int64_t call = -1; ///< What the caller is told.
+};
+
+/// Steps that are repeated while the element (i1) of buffer `test` is true behind them. After each
+/// repetition the addresses of `swaps` change places in the table. Buffers are written once in a
+/// repetition and read after that, or before it where another lies on them. The second of a pair of
+/// `inPlace` lies on the first, which the next repetition reads.
+struct LoopKernel {
+  std::vector<LoopStep> steps;
+  std::vector<std::pair<int, int>> swaps, inPlace;
+  int test = 0;
+};
+
 } // namespace cupel::codegen

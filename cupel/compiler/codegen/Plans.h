@@ -21,6 +21,7 @@ KernelPlan planMap(const MapKernel &kernel, const Target &target);
 KernelPlan planRows(const RowKernel &kernel, const Target &target);
 KernelPlan planReduction(const Reduction &kernel, const Target &target);
 void emitBlockMap(Emitter &e, const BlockMap &kernel);
+void emitLoop(Emitter &e, const LoopKernel &kernel);
 
 /// Arguments of a KernelFunction, with the emitter standing in its entry.
 struct KernelArguments {

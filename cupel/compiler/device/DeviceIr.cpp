@@ -64,7 +64,23 @@ bool dev::mayWriteOver(LaunchOp launch, unsigned read, unsigned written) {
   Value source = rootOf(launch.getReads()[read]);
   if (bytesOf(launch.getReads()[read]) != bytesOf(launch.getWrites()[written]))
     return false;
-  auto map = dyn_cast<tir::MapOp>(launch.getBody().front().front());
+  Operation &op = launch.getBody().front().front();
+  // Only this operand, and only once, may be what is read there.
+  auto isOnlyOperand = [&](unsigned operand) {
+    Value argument = launch.getBody().getArgument(read);
+    return op.getOperand(operand) == argument && argument.hasOneUse() &&
+           llvm::count_if(launch.getReads(),
+                          [&](Value buffer) { return rootOf(buffer) == source; }) == 1;
+  };
+  // Kernels that cannot do it in place compute aside and copy.
+  if (isa<stablehlo::DynamicUpdateSliceOp>(op) ||
+      (isa<stablehlo::ScatterOp>(op) && launch.getWrites().size() == 1))
+    return isOnlyOperand(0);
+  if (auto loop = dyn_cast<tir::WhileOp>(op))
+    return isOnlyOperand(written);
+  if (op.hasTrait<OpTrait::IsTerminator>())
+    return true; // A copy.
+  auto map = dyn_cast<tir::MapOp>(op);
   if (!map)
     return false;
   auto readType = cast<BufferType>(launch.getReads()[read].getType()).getTensor();
@@ -80,6 +96,37 @@ bool dev::mayWriteOver(LaunchOp launch, unsigned read, unsigned written) {
         return false;
   }
   return true;
+}
+
+bool dev::mayWriteOverArgument(ProgramOp program, int64_t number) {
+  Value argument, result;
+  for (Operation &op : program.getBody().front()) {
+    if (auto one = dyn_cast<ArgumentOp>(op); one && int64_t(one.getNumber()) == number)
+      argument = one.getBuffer();
+    if (auto one = dyn_cast<ResultOp>(op); one && int64_t(one.getNumber()) == number)
+      result = one.getBuffer();
+  }
+  if (!argument || !result || bytesOf(argument) != bytesOf(result))
+    return false;
+  bool isWritten = false;
+  for (auto launch : program.getBody().getOps<LaunchOp>()) {
+    auto isRead = [&](unsigned r) { return rootOf(launch.getReads()[r]) == argument; };
+    for (unsigned w = 0; w < launch.getWrites().size(); ++w) {
+      if (rootOf(launch.getWrites()[w]) != result)
+        continue;
+      isWritten = true;
+      for (unsigned r = 0; r < launch.getReads().size(); ++r)
+        if (isRead(r) && !mayWriteOver(launch, r, w))
+          return false;
+    }
+    bool writes = llvm::any_of(launch.getWrites(),
+                               [&](Value buffer) { return rootOf(buffer) == result; });
+    if (isWritten && !writes)
+      for (unsigned r = 0; r < launch.getReads().size(); ++r)
+        if (isRead(r))
+          return false;
+  }
+  return isWritten;
 }
 
 LogicalResult AsOp::verify() {
@@ -112,6 +159,9 @@ LogicalResult LaunchOp::verify() {
 }
 
 LogicalResult ProgramOp::verify() {
+  for (int64_t number : getInPlace().value_or(ArrayRef<int64_t>()))
+    if (!mayWriteOverArgument(*this, number))
+      return emitOpError() << "writes result " << number << " over an argument that is needed";
   // When each piece of the arena is needed: from the launch that writes it to the last that reads.
   struct Use {
     int64_t first = -1, last = -1;

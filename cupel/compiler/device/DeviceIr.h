@@ -31,12 +31,16 @@ std::optional<int64_t> byteSizeOf(mlir::Type type);
 mlir::Value rootOf(mlir::Value buffer);
 
 /// Whether a launch may write its result over what it reads there: element i of the result needs
-/// of this operand element i alone.
+/// of this operand element i alone, or the kernel knows of it (updates of slices, loops).
 bool mayWriteOver(LaunchOp launch, unsigned read, unsigned written);
 
-/// Makes a program of the function, which must be of static shapes and call nobody. What cannot be
-/// is told by a diagnostic.
-mlir::FailureOr<ProgramOp> lowerToDevice(mlir::func::FuncOp function);
+/// Whether the program may write its result of this number over the argument of that number.
+bool mayWriteOverArgument(ProgramOp program, int64_t number);
+
+/// Makes a program of the function, which must be of static shapes and call nobody. The first
+/// `carried` results are written over the arguments of the same number wherever that can be. What
+/// cannot be is told by a diagnostic.
+mlir::FailureOr<ProgramOp> lowerToDevice(mlir::func::FuncOp function, int64_t carried = 0);
 /// Makes the function again.
 mlir::func::FuncOp expandProgram(ProgramOp program);
 

@@ -3,6 +3,7 @@
 // read for the last time.
 
 #include "cupel/compiler/device/DeviceIr.h"
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -81,11 +82,12 @@ private:
 
 class Lowering {
 public:
-  explicit Lowering(func::FuncOp function)
-      : function(function), builder(function), location(function.getLoc()) {}
+  Lowering(func::FuncOp function, int64_t carried)
+      : function(function), carried(carried), builder(function), location(function.getLoc()) {}
 
   FailureOr<ProgramOp> run() {
-    program = builder.create<ProgramOp>(location, function.getSymName(), uint64_t(0));
+    program = builder.create<ProgramOp>(location, function.getSymNameAttr(),
+                                        builder.getI64IntegerAttr(0), DenseI64ArrayAttr());
     Block *body = builder.createBlock(&program.getBody());
     builder.setInsertionPointToStart(body);
     Block &source = function.getBody().front();
@@ -102,6 +104,12 @@ public:
         return failure();
     copyResults(source.getTerminator());
     place();
+    SmallVector<int64_t> inPlace;
+    for (int64_t number = 0; number < carried; ++number)
+      if (mayWriteOverArgument(program, number))
+        inPlace.push_back(number);
+    if (!inPlace.empty())
+      program.setInPlace(inPlace);
     return program;
   }
 
@@ -206,6 +214,12 @@ private:
     return std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
   }
 
+  /// What the launch runs; the launch itself if it only copies.
+  static Operation *inner(LaunchOp launch) {
+    Operation *op = &launch.getBody().front().front();
+    return op->hasTrait<OpTrait::IsTerminator>() ? launch.getOperation() : op;
+  }
+
   void place() {
     llvm::DenseMap<Value, LaunchOp> lastReads;
     for (auto launch : program.getBody().getOps<LaunchOp>()) {
@@ -229,7 +243,8 @@ private:
         bool isOver = false;
         for (auto [r, read] : llvm::enumerate(launch.getReads())) {
           Value source = rootOf(read);
-          if (!ends.contains(source) || !mayWriteOver(launch, r, w))
+          if (!ends.contains(source) || !mayWriteOver(launch, r, w) ||
+              !compiler::mayRewrite(inner(launch), "write-over"))
             continue;
           made.setOffset(source.getDefiningOp<PlaceOp>().getOffset());
           ends.remove(source);
@@ -241,15 +256,16 @@ private:
         if (lastReads[root] == launch)
           unread.push_back(root);
       }
-      for (Value root : ends)
-        arena.give(root.getDefiningOp<PlaceOp>().getOffset(), paddedBytes(root));
-      for (Value root : unread)
-        arena.give(root.getDefiningOp<PlaceOp>().getOffset(), paddedBytes(root));
+      ends.insert(unread.begin(), unread.end());
+      if (!ends.empty() && compiler::mayRewrite(inner(launch), "reuse-memory"))
+        for (Value root : ends)
+          arena.give(root.getDefiningOp<PlaceOp>().getOffset(), paddedBytes(root));
     }
     program.setArena(arena.end);
   }
 
   func::FuncOp function;
+  int64_t carried;
   OpBuilder builder;
   Location location;
   ProgramOp program;
@@ -260,8 +276,8 @@ private:
 
 } // namespace
 
-FailureOr<ProgramOp> lowerToDevice(func::FuncOp function) {
-  Lowering lowering(function);
+FailureOr<ProgramOp> lowerToDevice(func::FuncOp function, int64_t carried) {
+  Lowering lowering(function, carried);
   return lowering.run();
 }
 

@@ -1,8 +1,10 @@
 #include "cupel/compiler/device/Passes.h"
 
 #include "cupel/compiler/tensor/Passes.h"
+#include "cupel/compiler/tensor/TensorIr.h"
 
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -23,9 +25,25 @@ public:
       getOperation().emitError("there is no function @main of one block");
       return signalPassFailure();
     }
-    if (failed(lowerToDevice(main)))
-      return signalPassFailure();
-    main.erase();
+    // Steps of loops and branches, each with how many of its results are carried.
+    llvm::MapVector<StringAttr, int64_t> carried;
+    getOperation().walk([&](Operation *op) {
+      if (auto loop = dyn_cast<tir::WhileOp>(op)) {
+        carried.insert({loop.getConditionAttr().getAttr(), 0});
+        carried.insert({loop.getBodyAttr().getAttr(), loop.getCarried()});
+      } else if (auto branches = dyn_cast<tir::CaseOp>(op)) {
+        for (auto branch : branches.getBranches().getAsRange<FlatSymbolRefAttr>())
+          carried.insert({branch.getAttr(), 0});
+      }
+    });
+    carried.insert({main.getSymNameAttr(), 0});
+    SymbolTable symbols(getOperation());
+    for (auto [name, count] : carried) {
+      auto function = symbols.lookup<func::FuncOp>(name);
+      if (!function || failed(lowerToDevice(function, count)))
+        return signalPassFailure();
+      function.erase();
+    }
   }
 };
 
@@ -41,10 +59,13 @@ public:
 
 } // namespace
 
-void buildTensorPipeline(OpPassManager &manager) {
+void buildTensorPipeline(OpPassManager &manager, int64_t wrongRewrite) {
+  manager.addPass(tir::createOutlineControlFlow());
   manager.addPass(tir::createFoldConstants());
   manager.addPass(tir::createFormConvolutions());
   manager.addPass(tir::createSinkTransposes());
+  if (wrongRewrite != 0)
+    manager.addPass(tir::createPlantWrongRewrite({wrongRewrite}));
   manager.addPass(tir::createFormProducts());
   manager.addPass(tir::createFuseEpilogues());
   manager.addPass(tir::createFormRows());
@@ -52,8 +73,8 @@ void buildTensorPipeline(OpPassManager &manager) {
   manager.addPass(tir::createFormMaps());
 }
 
-void buildDevicePipeline(OpPassManager &manager) {
-  buildTensorPipeline(manager);
+void buildDevicePipeline(OpPassManager &manager, int64_t wrongRewrite) {
+  buildTensorPipeline(manager, wrongRewrite);
   manager.addPass(createLowerToDevice());
 }
 

@@ -13,10 +13,11 @@ namespace cupel::dev {
 #define GEN_PASS_DECL
 #include "cupel/compiler/device/Passes.h.inc"
 
-/// StableHLO behind the common passes, without calls, to tensor IR.
-void buildTensorPipeline(mlir::OpPassManager &manager);
+/// StableHLO behind the common passes, without calls, to tensor IR. `wrongRewrite` is for tests: see
+/// `plant-wrong-rewrite`, which runs if it is not 0.
+void buildTensorPipeline(mlir::OpPassManager &manager, int64_t wrongRewrite = 0);
 /// And on to device IR.
-void buildDevicePipeline(mlir::OpPassManager &manager);
+void buildDevicePipeline(mlir::OpPassManager &manager, int64_t wrongRewrite = 0);
 
 /// Makes the dialects, passes and pipelines known by their names.
 void registerDialects(mlir::DialectRegistry &registry);

@@ -1,6 +1,7 @@
 #include "cupel/compiler/passes/CombineReductions.h"
 
 #include "cupel/compiler/passes/Passes.h"
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -24,7 +25,7 @@ bool isAlike(Operation *one, Operation *other) {
 
 /// One operation, where the last of them stands.
 void combine(SmallVectorImpl<Operation *> &group) {
-  if (group.size() > 1) {
+  if (group.size() > 1 && mayRewrite(group.back(), "combine")) {
     Operation *last = group.back();
     OperationState state(last->getLoc(), last->getName());
     for (Operation *op : group) {

@@ -105,7 +105,57 @@ public:
     return ends;
   }
 
+  /// A private function of these operations beside the entry function.
+  func::FuncOp makeFunction(ArrayRef<size_t> own, const std::string &name, Gives gives,
+                            llvm::SetVector<Value> &taken, SmallVector<Value> &given) {
+    llvm::DenseSet<Operation *> chosen;
+    for (size_t i : own)
+      chosen.insert(parts[i]);
+    for (size_t i : own) {
+      for (Value value : readBy(parts[i])) {
+        Operation *op = value.getDefiningOp();
+        if (!op || (!chosen.contains(op) && !made.contains(op)))
+          taken.insert(value);
+      }
+      for (Value value : parts[i]->getResults())
+        if (gives == Gives::Everything || isReadBeyond(value, chosen))
+          given.push_back(value);
+    }
+    OpBuilder builder(entry.getContext());
+    builder.setInsertionPoint(entry);
+    auto type = builder.getFunctionType(TypeRange(ValueRange(taken.getArrayRef())),
+                                        TypeRange(ValueRange(given)));
+    auto function = builder.create<func::FuncOp>(parts[own.front()]->getLoc(), name, type);
+    function.setPrivate();
+    SymbolTable(entry->getParentOfType<ModuleOp>()).insert(function);
+    Block *block = function.addEntryBlock();
+    builder.setInsertionPointToStart(block);
+    IRMapping mapping;
+    for (auto [value, argument] : llvm::zip_equal(taken, block->getArguments()))
+      mapping.map(value, argument);
+    for (size_t i : own) {
+      for (Value value : readBy(parts[i]))
+        make(value, builder, mapping);
+      builder.clone(*parts[i], mapping);
+    }
+    SmallVector<Value> results;
+    for (Value value : given)
+      results.push_back(mapping.lookup(value));
+    builder.create<func::ReturnOp>(entry.getLoc(), results);
+    return function;
+  }
+
 private:
+  /// Whether somebody reads it who is not among these, or nobody reads anything of its operation.
+  bool isReadBeyond(Value value, const llvm::DenseSet<Operation *> &chosen) const {
+    if (value.getDefiningOp()->use_empty())
+      return true;
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      Operation *own = body.findAncestorOpInBlock(*user);
+      return !own || !chosen.contains(own);
+    });
+  }
+
   /// Sorts operations into those that every piece makes for itself, because they are made of
   /// constants alone, and those that are divided among pieces.
   void findParts() {
@@ -169,42 +219,13 @@ private:
   }
 
   ProgramPiece makePiece(size_t begin, size_t end, size_t number) {
+    std::vector<size_t> own;
+    for (size_t i = begin; i < end; ++i)
+      own.push_back(i);
     llvm::SetVector<Value> taken;
     SmallVector<Value> given;
-    llvm::DenseSet<Operation *> own(parts.begin() + begin, parts.begin() + end);
-    for (size_t i = begin; i < end; ++i) {
-      for (Value value : readBy(parts[i])) {
-        Operation *op = value.getDefiningOp();
-        if (!op || (!own.contains(op) && !made.contains(op)))
-          taken.insert(value);
-      }
-      for (Value value : parts[i]->getResults())
-        if (lastUse[value] >= end)
-          given.push_back(value);
-    }
-    OpBuilder builder(entry.getContext());
-    builder.setInsertionPoint(entry);
-    auto type = builder.getFunctionType(TypeRange(ValueRange(taken.getArrayRef())),
-                                        TypeRange(ValueRange(given)));
-    auto function = builder.create<func::FuncOp>(
-        parts[begin]->getLoc(), "piece_" + std::to_string(number), type);
-    function.setPrivate();
-    SymbolTable(entry->getParentOfType<ModuleOp>()).insert(function);
-    Block *block = function.addEntryBlock();
-    builder.setInsertionPointToStart(block);
-    IRMapping mapping;
-    for (auto [value, argument] : llvm::zip_equal(taken, block->getArguments()))
-      mapping.map(value, argument);
-    for (size_t i = begin; i < end; ++i) {
-      for (Value value : readBy(parts[i]))
-        make(value, builder, mapping);
-      builder.clone(*parts[i], mapping);
-    }
-    SmallVector<Value> results;
-    for (Value value : given)
-      results.push_back(mapping.lookup(value));
-    builder.create<func::ReturnOp>(entry.getLoc(), results);
-
+    func::FuncOp function =
+        makeFunction(own, "piece_" + std::to_string(number), Gives::WhatIsNeeded, taken, given);
     ProgramPiece piece{.function = function, .takes = {}, .gives = next};
     for (Value value : taken)
       piece.takes.push_back(numbers.lookup(value));
@@ -249,8 +270,7 @@ private:
 
 } // namespace
 
-/// Whether it is a list of operations now, called @main: it was the only function, or is called so.
-static bool isOneList(func::FuncOp entry) {
+bool makeOneList(func::FuncOp entry) {
   if (!entry.getBody().hasOneBlock() || !inlineCalls(entry))
     return false;
   entry.setName("main");
@@ -258,14 +278,14 @@ static bool isOneList(func::FuncOp entry) {
 }
 
 FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, uint32_t count) {
-  if (!isOneList(entry))
+  if (!makeOneList(entry))
     return failure();
   Cutter cutter(entry);
   return cutter.cut(cutter.chooseEnds(count));
 }
 
 FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, std::vector<size_t> ends) {
-  if (!isOneList(entry))
+  if (!makeOneList(entry))
     return failure();
   return Cutter(entry).cut(ends);
 }
@@ -276,6 +296,8 @@ OwningOpRef<ModuleOp> programOf(const ProgramPiece &piece) {
   func::FuncOp function = piece.function;
   auto from = function->getParentOfType<ModuleOp>();
   OwningOpRef<ModuleOp> program = ModuleOp::create(function.getLoc());
+  // For how many devices it is, for one.
+  (*program)->setDiscardableAttrs(from->getDiscardableAttrDictionary());
   OpBuilder builder = OpBuilder::atBlockEnd(program->getBody());
   auto main = cast<func::FuncOp>(builder.clone(*function));
   main.setPublic();
@@ -287,13 +309,27 @@ OwningOpRef<ModuleOp> programOf(const ProgramPiece &piece) {
       continue;
     for (SymbolTable::SymbolUse use : *uses) {
       auto name = use.getSymbolRef().getRootReference();
-      auto needed = from.lookupSymbol<func::FuncOp>(name);
-      if (needed && present.insert(name).second)
-        open.push_back(cast<func::FuncOp>(builder.clone(*needed)));
+      Operation *needed = from.lookupSymbol(name);
+      if (!needed || !present.insert(name).second)
+        continue;
+      Operation *own = builder.clone(*needed);
+      if (auto called = dyn_cast<func::FuncOp>(own))
+        open.push_back(called);
     }
   }
   main.setName("main");
   return program;
+}
+
+Selection selectOperations(func::FuncOp entry, ArrayRef<size_t> numbers, Gives gives) {
+  Selection selection;
+  llvm::SetVector<Value> taken;
+  Cutter cutter(entry);
+  func::FuncOp function = cutter.makeFunction(numbers, "selected", gives, taken, selection.gives);
+  selection.takes.assign(taken.begin(), taken.end());
+  selection.program = programOf({function, {}, 0});
+  function.erase();
+  return selection;
 }
 
 namespace {

@@ -37,7 +37,27 @@ mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entr
 /// they are constants or moves of them, are not; calls are as they stand.
 std::vector<mlir::Operation *> countedOperations(mlir::func::FuncOp entry);
 
-/// The piece as a program of its own, whose entry function is @main, with the functions it needs.
+/// The piece as a program of its own, whose entry function is @main, with the functions it needs and
+/// the attributes of the whole.
 mlir::OwningOpRef<mlir::ModuleOp> programOf(const ProgramPiece &piece);
+
+/// Puts calls in line and calls the function @main; false, with some of it done, where that cannot
+/// be.
+bool makeOneList(mlir::func::FuncOp entry);
+
+/// Some operations of a program as a program of their own.
+struct Selection {
+  mlir::OwningOpRef<mlir::ModuleOp> program; ///< Its entry function is @main.
+  llvm::SmallVector<mlir::Value> takes;      ///< What of the whole its arguments are;
+  llvm::SmallVector<mlir::Value> gives;      ///< and its results.
+};
+
+/// Which results a selection gives: those that somebody beyond it reads (of an operation
+/// that nobody reads anything of: all), or all there are.
+enum class Gives : uint8_t { WhatIsNeeded, Everything };
+
+/// The operations of these numbers, which ascend and count `countedOperations`. The entry function
+/// is one list (makeOneList) and stays as it is.
+Selection selectOperations(mlir::func::FuncOp entry, llvm::ArrayRef<size_t> numbers, Gives gives);
 
 } // namespace cupel::compiler

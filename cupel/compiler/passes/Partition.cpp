@@ -6,6 +6,7 @@
 #include "cupel/compiler/passes/CombineReductions.h"
 #include "cupel/compiler/passes/InlineCalls.h"
 #include "cupel/compiler/passes/Passes.h"
+#include "cupel/compiler/rewrites/Rewrites.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -56,6 +57,8 @@ struct PartitionPass : public impl::PartitionBase<PartitionPass> {
     Result<ProgramInfo> info = describe(module, entry);
     if (!info || !isAnythingSplit(*info))
       return; // One computes for all.
+    if (!mayRewrite(entry, "split"))
+      return;
     Result<OwningOpRef<ModuleOp>> made = partitioned(module, *info);
     if (!made)
       return refuse(made.message());

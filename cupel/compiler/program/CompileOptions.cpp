@@ -13,7 +13,12 @@ std::string describe(const CompileOptions &options) {
   std::string line = std::to_string(options.replicas) + " " + std::to_string(options.partitions) +
                      " " + (options.wideAccumulation ? "wide" : "native") +
                      (options.isGlobal ? "" : ",own") + (options.splitsWork ? "" : ",whole") +
-                     (options.scatterSkipsWindows ? ",windows " : " ");
+                     (options.scatterSkipsWindows ? ",windows" : "");
+  if (options.wrongRewrite != 0)
+    line += ",wrong=" + std::to_string(options.wrongRewrite);
+  if (options.rewriteLimit >= 0)
+    line += ",limit=" + std::to_string(options.rewriteLimit);
+  line += ' ';
   line += llvm::join(
       llvm::map_range(options.types, [](tensor::DType type) { return tensor::info(type).name; }),
       ",");
@@ -32,6 +37,15 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
       words[1].getAsInteger(10, options.partitions))
     return malformed;
   StringRef mode = words[2];
+  auto take = [&](StringRef key, int64_t &number) { // A number at the end; whether all is well.
+    auto [before, after] = mode.split(key);
+    if (before.size() == mode.size())
+      return true;
+    mode = before;
+    return !after.getAsInteger(10, number);
+  };
+  if (!take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
+    return malformed;
   options.scatterSkipsWindows = mode.consume_back(",windows");
   options.splitsWork = !mode.consume_back(",whole");
   options.isGlobal = !mode.consume_back(",own");

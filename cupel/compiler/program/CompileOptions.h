@@ -36,6 +36,12 @@ struct CompileOptions {
   std::string backend = "reference";
   /// Which results may get a sharding that the compiler finds; one entry may stand for all.
   std::vector<bool> propagateToResults;
+  /// Only so many of the rewrites that passes may leave are done (see rewrites/Rewrites.h), and they
+  /// are counted; -1: all of them, and nobody counts.
+  int64_t rewriteLimit = -1;
+  /// For tests of those who find wrong rewrites: the rewrite of `plant-wrong-rewrite` that is wrong,
+  /// from 1 on; 0: the pass does not run.
+  int64_t wrongRewrite = 0;
   /// A folder for the stages of compilation; empty: none are written.
   std::string dumpFolder;
 };

@@ -5,7 +5,6 @@
 #include "cupel/compiler/analysis/MemoryEstimate.h"
 #include "cupel/compiler/partition/PartitionCalls.h"
 #include "cupel/compiler/passes/Pipelines.h"
-#include "cupel/compiler/program/Stages.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/reference/Plan.h"
 
@@ -105,7 +104,8 @@ Status prepare(DeviceProgram &program, std::string_view source, const CompileOpt
     return Error{complaint.empty() ? otherwise : complaint};
   };
 
-  StageWriter stages(options.dumpFolder);
+  program.stages = StageWriter(options.dumpFolder);
+  StageWriter &stages = program.stages;
   program.module = read(source, *lease, stages);
   if (!program.module)
     return complain("the program cannot be read");
@@ -126,7 +126,7 @@ Status prepare(DeviceProgram &program, std::string_view source, const CompileOpt
       program.source.clear();
       llvm::raw_string_ostream(program.source) << module;
       if (stages.isOn())
-        stages.write("calls", module);
+        stages.write("shlo_calls", module);
     }
   }
 
@@ -136,7 +136,7 @@ Status prepare(DeviceProgram &program, std::string_view source, const CompileOpt
   pipeline.outside = outside;
   buildDevicePipeline(passes, pipeline);
   if (stages.isOn())
-    passes.addInstrumentation(stages.watch());
+    passes.addInstrumentation(stages.watch("shlo"));
   bool isDone = succeeded(passes.run(module));
   auto reason = module->getAttrOfType<StringAttr>(kNotPartitionedAttr);
   if (!isDone && reason)
@@ -152,8 +152,6 @@ Status prepare(DeviceProgram &program, std::string_view source, const CompileOpt
   info.fingerprint = hexHash({source, options.backend, describe(options)});
   if (reason)
     info.notes["partition"] = "whole (" + reason.str() + ")";
-  if (stages.isOn())
-    return stages.finish();
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/program/CompileOptions.h"
 #include "cupel/compiler/program/Contexts.h"
+#include "cupel/compiler/program/Stages.h"
 #include "cupel/runtime/Executable.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -27,6 +28,7 @@ struct DeviceProgram {
   runtime::ProgramInfo info; // With estimates; a backend that knows better puts its own there.
   CompileOptions options;
   std::string source; // The bytes that were compiled.
+  StageWriter stages; // Where `options` says; finished by `Backend::compileSource`.
 };
 
 /// Reads a program and runs `compile-for-devices` over it. `program`, which is new, must outlive

@@ -20,21 +20,26 @@ void StageWriter::write(const std::string &stage, mlir::ModuleOp module) {
   mlir::OpPrintingFlags flags;
   flags.enableDebugInfo(false);
   module->print(os, flags);
-  stages.push_back({stage, text + "\n"});
+  writeText(stage + ".mlir", text + "\n");
+}
+
+void StageWriter::writeText(const std::string &file, std::string text) {
+  files.push_back({file, std::move(text)});
 }
 
 namespace {
 
 class AfterChanges : public mlir::PassInstrumentation {
 public:
-  explicit AfterChanges(StageWriter &writer) : writer(writer) {}
+  AfterChanges(StageWriter &writer, std::string prefix)
+      : writer(writer), prefix(std::move(prefix)) {}
 
   void runBeforePass(mlir::Pass *, mlir::Operation *op) override { before.emplace(op); }
 
   void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
     auto module = mlir::dyn_cast<mlir::ModuleOp>(op);
     if (module && before && *before != mlir::OperationFingerPrint(op))
-      writer.write(stageAfter(pass->getArgument()), module);
+      writer.write(prefix + "_" + stageAfter(pass->getArgument()), module);
   }
 
 private:
@@ -48,13 +53,14 @@ private:
   }
 
   StageWriter &writer;
+  std::string prefix;
   std::optional<mlir::OperationFingerPrint> before;
 };
 
 } // namespace
 
-std::unique_ptr<mlir::PassInstrumentation> StageWriter::watch() {
-  return std::make_unique<AfterChanges>(*this);
+std::unique_ptr<mlir::PassInstrumentation> StageWriter::watch(std::string prefix) {
+  return std::make_unique<AfterChanges>(*this, std::move(prefix));
 }
 
 /// The number after the greatest that a folder's entries begin with.
@@ -93,8 +99,8 @@ Status StageWriter::finish() {
   if (error)
     return Error{"the stages cannot be written to " + place.string() + ": " + error.message() +
                  " (the folder comes from the option export_path or from CUPEL_DUMP_DIR)"};
-  for (const auto &[stage, text] : stages) {
-    std::string path = (place / (stage + ".mlir")).string();
+  for (const auto &[name, text] : files) {
+    std::string path = (place / name).string();
     std::FILE *file = std::fopen(path.c_str(), "w");
     bool done = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if (file)

@@ -1,6 +1,7 @@
 // What is known before the program runs is computed once, by the golden reference; multiplications
 // by one and conversions to the same type are nothing.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 #include "cupel/reference/Plan.h"
@@ -109,6 +110,7 @@ DenseElementsAttr foldSplat(Operation *op) {
 
 bool fold(Operation *op) {
   if (isa<stablehlo::ConstantOp>(op) || op->getNumResults() == 0 || !isMemoryEffectFree(op) ||
+      isa_and_nonnull<TirDialect>(op->getDialect()) ||
       op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>() ||
       isa<stablehlo::CustomCallOp, stablehlo::RngOp, stablehlo::RngBitGeneratorOp,
           stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
@@ -139,7 +141,7 @@ bool fold(Operation *op) {
     values.push_back(splat);
   else if (made <= kMostElements || made <= given)
     values = evaluate(op);
-  if (values.empty())
+  if (values.empty() || !compiler::mayRewrite(op, "fold"))
     return false;
   OpBuilder builder(op);
   for (auto [result, value] : llvm::zip(op->getResults(), values))
@@ -176,6 +178,25 @@ Value unchanged(Operation *op) {
   return {};
 }
 
+/// A broadcast that repeats nothing is another shape of the same memory.
+Value asReshape(Operation *op) {
+  auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op);
+  if (!broadcast || !hasPlainElements(broadcast.getType()) ||
+      countOf(broadcast.getOperand()) != countOf(broadcast))
+    return {};
+  // Dimensions of size one may go anywhere, the others keep their order.
+  SmallVector<int64_t> order;
+  auto sizes = cast<RankedTensorType>(broadcast.getOperand().getType()).getShape();
+  for (auto [size, dimension] : llvm::zip(sizes, broadcast.getBroadcastDimensions()))
+    if (size != 1)
+      order.push_back(dimension);
+  if (!llvm::is_sorted(order))
+    return {};
+  OpBuilder builder(op);
+  return builder.create<stablehlo::ReshapeOp>(op->getLoc(), broadcast.getType(),
+                                              broadcast.getOperand());
+}
+
 /// Hands on its operands: a barrier, or what speaks of shardings, of which one device has none.
 bool handsOn(Operation *op) {
   bool isSharding = op->getName().getDialectNamespace() == "sdy" && op->getNumRegions() == 0;
@@ -191,19 +212,22 @@ public:
         continue;
       Block &block = function.getBody().front();
       for (Operation *op : operationsOf(block)) {
-        if (handsOn(op)) {
+        bool isSharding = op->getName().getDialectNamespace() == "sdy";
+        if (handsOn(op) && (isSharding || compiler::mayRewrite(op, "drop-barrier"))) {
           op->replaceAllUsesWith(op->getOperands());
           op->erase();
           continue;
         }
-        if (op->getName().getDialectNamespace() == "sdy" && op->getNumResults() == 0) {
+        if (isSharding && op->getNumResults() == 0) {
           op->erase();
           continue;
         }
         if (fold(op))
           continue;
-        if (Value value = unchanged(op))
+        if (Value value = unchanged(op); value && compiler::mayRewrite(op, "drop-identity"))
           op->getResult(0).replaceAllUsesWith(value);
+        else if (Value reshaped = asReshape(op))
+          op->getResult(0).replaceAllUsesWith(reshaped);
       }
       eraseUnused(block);
     }

@@ -1,6 +1,7 @@
 // Elementwise operations on as many elements become maps that read their operands through whatever
 // moved them there; what only moves elements and is left becomes a map that copies.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/ElementBody.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -19,7 +20,8 @@ constexpr size_t kMostReadings = 24, kMostResults = 12;
 class MapFormer {
 public:
   MapFormer(Operation *seed, Taken &taken)
-      : count(countOf(seed->getResult(0))), taken(taken), group(seed, Links::Reshapes, taken) {}
+      : count(countOf(seed->getResult(0))), taken(taken),
+        group(seed, Links::Reshapes, taken, count == 1) {} // Numbers are cheaper together.
 
   void run() {
     auto fits = [&](Operation *op) {
@@ -28,7 +30,7 @@ public:
     (void)addReadings(group.operations()[0]);
     group.grow(fits, fits);
     SmallVector<Value> results = group.escaping();
-    if (results.empty())
+    if (results.empty() || !compiler::mayRewrite(group.operations()[0], "map"))
       return;
     Operation *place = group.place();
     auto shape = cast<RankedTensorType>(results.back().getType()).getShape();
@@ -74,6 +76,8 @@ void copyMove(Operation *op) {
   nest.add(op->getResult(0), nest.identityStrides());
   if (nest.readings()[0].value == op->getResult(0))
     return; // It cannot be told as a way of reading.
+  if (!compiler::mayRewrite(op, "copy"))
+    return;
   (void)nest.collapse();
   OpBuilder builder(op);
   auto map = builder.create<MapOp>(op->getLoc(), TypeRange{type}, nest.readings()[0].value,

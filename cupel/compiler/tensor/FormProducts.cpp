@@ -1,5 +1,6 @@
 // dot_general becomes products whose sides are read as they lie, through whatever moved them.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -131,7 +132,8 @@ public:
         continue;
       Block &block = function.getBody().front();
       for (Operation *op : operationsOf(block))
-        if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op); dot && isPlainProduct(dot))
+        if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
+            dot && isPlainProduct(dot) && compiler::mayRewrite(dot, "product"))
           form(dot);
       eraseUnused(block);
     }

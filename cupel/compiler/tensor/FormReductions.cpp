@@ -1,5 +1,6 @@
 // Reductions take in what makes their elements.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/ElementBody.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -13,6 +14,8 @@ namespace cupel::tir {
 namespace {
 
 void form(stablehlo::ReduceOp reduce, Taken &taken) {
+  if (!compiler::mayRewrite(reduce, "reduction"))
+    return;
   Value input = reduce.getInputs()[0];
   int64_t count = countOf(input);
   Group group(reduce, Links::Reshapes, taken);

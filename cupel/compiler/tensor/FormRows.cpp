@@ -2,6 +2,7 @@
 // norms, log-softmax, variance, cross entropy. They are found by how values depend on each other: an
 // element for each row comes from a reduction and goes back to the row by a broadcast.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -43,7 +44,8 @@ public:
     group.grow([&](Operation *op) { return takes(op); },
                [&](Operation *op) { return isFusible(op) && kindOf(op) != Kind::None && hasRoom(); });
     SmallVector<Value> results = group.escaping();
-    if (results.empty() || results.size() > kMostResults)
+    if (results.empty() || results.size() > kMostResults ||
+        !compiler::mayRewrite(group.operations()[0], "row"))
       return;
     Operation *place = group.place();
     location = place->getLoc();

@@ -1,5 +1,6 @@
 // What is done to every element of a product or convolution is done while it is at hand.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/ElementBody.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -44,6 +45,8 @@ void fuse(Operation *op, Taken &taken) {
       fitsRows &= reading.valid.empty();
     if (!fitsRows)
       continue;
+    if (!compiler::mayRewrite(op, "epilogue"))
+      return;
     Operation *place = group.place();
     OpBuilder builder(place);
     SmallVector<Value> extras = body.inputs();
@@ -64,8 +67,9 @@ void fuse(Operation *op, Taken &taken) {
       llvm::append_range(views, body.views());
       fused = builder.create<ConvolutionOp>(
           op->getLoc(), resultType, convolution.getImage(), convolution.getKernel(), extras,
-          convolution.getWindow(), convolution.getStrides(), convolution.getPadding(),
-          convolution.getDilations(), convolution.getGroups(), builder.getArrayAttr(views));
+          convolution.getWindowAttr(), convolution.getStridesAttr(), convolution.getPaddingAttr(),
+          convolution.getDilationsAttr(), convolution.getSpreadAttr(), convolution.getGroupsAttr(),
+          builder.getArrayAttr(views));
     }
     bodyOf(fused).push_back(body.write({result}, op->getLoc(), leading));
     Value value = fused->getResult(0);

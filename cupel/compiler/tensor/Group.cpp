@@ -91,9 +91,17 @@ void Group::grow(llvm::function_ref<bool(Operation *)> takes,
           isBlocked |= contains(maker) || behind.contains(maker);
     });
     needs |= isBlocked;
-    if (!needs || contains(op))
+    if ((!needs && !wide) || contains(op))
       continue;
-    if (!isBlocked && isLink(op)) {
+    if (!needs) {
+      if (!takes(op))
+        continue;
+      members.insert(op);
+      takeProducers(op, takesProducer);
+      last = op;
+      steps.push_back({members.size(), op});
+      sinceLast = 0;
+    } else if (!isBlocked && isLink(op)) {
       behind.insert(op);
       linked.insert(op);
     } else if (!isBlocked && takes(op)) {

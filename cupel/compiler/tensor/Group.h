@@ -32,8 +32,9 @@ using Taken = llvm::DenseSet<mlir::Operation *>;
 
 class Group {
 public:
-  Group(mlir::Operation *seed, Links links, const Taken &taken)
-      : links(links), taken(taken), last(seed) {
+  /// A `wide` group also takes what has nothing to do with its members.
+  Group(mlir::Operation *seed, Links links, const Taken &taken, bool wide = false)
+      : links(links), taken(taken), wide(wide), last(seed) {
     members.insert(seed);
   }
 
@@ -68,6 +69,7 @@ private:
 
   Links links;
   const Taken &taken;
+  bool wide;
   llvm::SetVector<mlir::Operation *> members;
   mlir::Operation *last; // In the order of the program.
   mlir::SmallVector<std::pair<size_t, mlir::Operation *>> steps; // Sizes after each that was taken.

@@ -10,6 +10,16 @@ class TensorPass<string argument> : Pass<argument, "mlir::ModuleOp"> {
   let dependentDialects = ["::cupel::tir::TirDialect"];
 }
 
+def OutlineControlFlow : TensorPass<"outline-control-flow"> {
+  let summary = "Make functions of the regions of loops and branches";
+  let description = [{
+    So that all other passes see them, and each becomes a device program. What a region uses from
+    around it becomes an argument; small constants are made again inside. The test of a loop is also
+    put behind its body, so that a step is one program. Loops and branches on tokens or on sizes known
+    at run time only stay as they are.
+  }];
+}
+
 def FoldConstants : TensorPass<"fold-constants"> {
   let summary = "Compute what is known before the program runs";
   let description = [{
@@ -72,6 +82,17 @@ def FormMaps : TensorPass<"form-maps"> {
     reverse, pad, reshape), which then need not be computed. A group of which several values are
     needed has several results. What only moves elements and is still needed becomes a map as well.
   }];
+}
+
+def PlantWrongRewrite : TensorPass<"plant-wrong-rewrite"> {
+  let summary = "For tests: swap the operands of sums, and make one of them a difference";
+  let description = [{
+    Whoever looks for the rewrite that makes a program wrong is tried on this one: all but one are
+    right. Runs only where it is asked for.
+  }];
+  let options = [
+    Option<"number", "number", "int64_t", "1", "Which of them is wrong, from 1 on">
+  ];
 }
 
 def ExpandTensorIr : TensorPass<"expand-tensor-ir"> {

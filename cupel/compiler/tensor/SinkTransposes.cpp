@@ -1,5 +1,6 @@
 // Transposes are moved behind what works on elements, until they meet others that undo them.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -79,6 +80,8 @@ bool sinkThroughElementwise(Operation *op) {
       return false; // What was made for others is unused, and erased.
     operands.push_back(value);
   }
+  if (!compiler::mayRewrite(op, "sink-through-elementwise"))
+    return false;
   Dims sizes = before(shapeOf(op->getResult(0)), transpose.getPermutation());
   BodyWriter writer(builder, op->getLoc());
   Value made = writer.copy(op, operands, sizes);
@@ -97,7 +100,7 @@ bool sinkThroughReduction(stablehlo::ReduceOp reduce) {
   Dims dims, kept; // Of the transpose's operand; those that stay in the order of the result.
   for (auto [i, d] : llvm::enumerate(transpose.getPermutation()))
     (llvm::is_contained(reduce.getDimensions(), int64_t(i)) ? dims : kept).push_back(d);
-  if (!llvm::is_sorted(kept))
+  if (!llvm::is_sorted(kept) || !compiler::mayRewrite(reduce, "sink-through-reduction"))
     return false;
   llvm::sort(dims);
   OpBuilder builder(reduce);
@@ -116,7 +119,12 @@ bool cancel(stablehlo::TransposeOp transpose) {
   if (!cast<RankedTensorType>(operand.getType()).hasStaticShape())
     return false;
   OpBuilder builder(transpose);
-  if (auto inner = operand.getDefiningOp<stablehlo::TransposeOp>()) {
+  auto inner = operand.getDefiningOp<stablehlo::TransposeOp>();
+  if (!inner && !llvm::is_sorted(transpose.getPermutation()) && !isReshape(transpose))
+    return false;
+  if (!compiler::mayRewrite(transpose, "cancel-transpose"))
+    return false;
+  if (inner) {
     Dims both;
     for (int64_t d : transpose.getPermutation())
       both.push_back(inner.getPermutation()[d]);
@@ -130,12 +138,9 @@ bool cancel(stablehlo::TransposeOp transpose) {
     transpose.getResult().replaceAllUsesWith(operand);
     return true;
   }
-  if (isReshape(transpose)) {
-    transpose.getResult().replaceAllUsesWith(builder.create<stablehlo::ReshapeOp>(
-        transpose.getLoc(), transpose.getResult().getType(), operand));
-    return true;
-  }
-  return false;
+  transpose.getResult().replaceAllUsesWith(builder.create<stablehlo::ReshapeOp>(
+      transpose.getLoc(), transpose.getResult().getType(), operand));
+  return true;
 }
 
 class SinkTransposes : public impl::SinkTransposesBase<SinkTransposes> {

@@ -9,6 +9,7 @@
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 #include "cupel/compiler/tensor/TensorDialect.h.inc"
@@ -33,6 +34,8 @@ mlir::Operation *simpleCombiner(mlir::Region &region);
 
 /// Replaces the operation by StableHLO that computes the same.
 mlir::LogicalResult expand(mlir::Operation *op);
+/// Loops and branches: functions are put in line again, as they stand.
+mlir::LogicalResult expandControlFlow(mlir::Operation *op);
 /// All of tensor IR in the module.
 mlir::LogicalResult expandTensorIr(mlir::ModuleOp module);
 

@@ -9,6 +9,7 @@
 include "cupel/ir/stablehlo/StablehloBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -130,21 +131,27 @@ def Tir_ConvolutionOp : Tir_Op<"convolution", [Pure, IsolatedFromAbove, SingleBl
   let description = [{
     `image` is batch x height x width x channels, the result batch x height x width x filters. The
     first view reads `kernel` over the height and width of `window`, the channels of a group, and
-    filters. `padding` is top, bottom, left, right. The other views read `extras` over pixels (batch x
+    filters. `padding` is top, bottom, left, right. With `spread`, pixels of the image lie so far apart,
+    with zeros between them (a transposed convolution). The other views read `extras` over pixels (batch x
     height x width of the result) and filters. The body takes the element of the convolution and those
     of the extras.
   }];
   let arguments = (ins Hlo_Tensor:$image, Hlo_Tensor:$kernel, Variadic<Hlo_Tensor>:$extras,
       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
-      DenseI64ArrayAttr:$dilations, I64Attr:$groups, Tir_ViewArrayAttr:$views);
+      DenseI64ArrayAttr:$dilations, OptionalAttr<DenseI64ArrayAttr>:$spread, I64Attr:$groups,
+      Tir_ViewArrayAttr:$views);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Hlo_Tensor:$result);
   let assemblyFormat = [{
     `(` $image `,` $kernel `)` (`with` `(` $extras^ `)`)? `window` $window `strides` $strides
-      `padding` $padding `dilations` $dilations `groups` $groups `reading` $views
+      `padding` $padding `dilations` $dilations (`spread` $spread^)? `groups` $groups `reading` $views
       attr-dict-with-keyword `:` functional-type(operands, $result) $body
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// How far apart the pixels of a dimension lie.
+    int64_t spreadOf(unsigned dimension) { return getSpread() ? (*getSpread())[dimension] : 1; }
+  }];
 }
 
 def Tir_PoolOp : Tir_Op<"pool", [Pure]> {
@@ -159,6 +166,36 @@ def Tir_PoolOp : Tir_Op<"pool", [Pure]> {
   let assemblyFormat = [{
     $combiner `(` $image `)` `window` $window `strides` $strides `padding` $padding attr-dict
       `:` functional-type($image, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tir_WhileOp : Tir_Op<"while", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A loop of functions";
+  let description = [{
+    `condition` takes what is carried and what is given, and says whether there is a first step. `body`
+    takes the same, and returns what is carried next and, last, whether there is another step.
+  }];
+  let arguments = (ins Variadic<Hlo_Tensor>:$inputs, I64Attr:$carried, FlatSymbolRefAttr:$condition,
+      FlatSymbolRefAttr:$body);
+  let results = (outs Variadic<Hlo_Tensor>:$results);
+  let assemblyFormat = [{
+    $condition `do` $body `(` $inputs `)` `carrying` $carried attr-dict
+      `:` functional-type($inputs, $results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tir_CaseOp : Tir_Op<"case", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "One of several functions of the same values";
+  let description = [{
+    `index` says which; what is below the first or past the last is the last.
+  }];
+  let arguments = (ins Hlo_Tensor:$index, Variadic<Hlo_Tensor>:$inputs,
+      TypedArrayAttrBase<FlatSymbolRefAttr, "functions">:$branches);
+  let results = (outs Variadic<Hlo_Tensor>:$results);
+  let assemblyFormat = [{
+    $index `of` $branches `(` $inputs `)` attr-dict `:` functional-type(operands, $results)
   }];
   let hasVerifier = 1;
 }

@@ -77,7 +77,15 @@ void Importer::locate(const GraphNode &node) {
   Location location = UnknownLoc::get(&context);
   if (auto line = sourceLine(node.stackTrace))
     location = FileLineColLoc::get(&context, line->first, line->second, 0);
-  builder->setLocation(location);
+  // Which call an operation comes from: those who go through a model call by call ask for it.
+  const Argument *result = node.outputs.empty() ? nullptr : &node.outputs.front();
+  const Name *name = result ? result->as<Name>() : nullptr;
+  const auto *names = result ? result->as<std::vector<Name>>() : nullptr;
+  std::string label = name                      ? name->text
+                      : names && !names->empty() ? names->front().text
+                                                 : std::string();
+  label += (label.empty() ? "" : " ") + shortTarget(node.target).str();
+  builder->setLocation(NameLoc::get(StringAttr::get(&context, label), location));
 }
 
 Status Importer::importNodes(Scope &scope) {

@@ -147,7 +147,8 @@ private:
         workload->noise.clear();
         workload->noiseCenter.clear();
       }
-    RunSettings settings{request.value("timeout", 300.0), request.value("repeat", 1u)};
+    RunSettings settings{request.value("timeout", 300.0), request.value("repeat", 1u),
+                         request.value("compile_only", false)};
     RunReport report =
         runWorkload(*client, *workload, settings, [&](std::string_view stage) { enter(stage); });
 
@@ -165,6 +166,10 @@ private:
       answer["executable"] = report.executable.name;
     if (report.failure)
       return answer;
+    if (settings.compilesOnly) {
+      answer["outcome"] = "compiled";
+      return answer;
+    }
     for (const auto &list : report.results) {
       ordered_json types = ordered_json::array();
       for (const tensor::Tensor &tensor : list)

@@ -126,7 +126,8 @@ int cupel::device::serve(Supervisor &supervisor, double defaultTimeout) {
                               {"folder", folder.path.string()},
                               {"out", (folder.path / "out").string()},
                               {"timeout", timeout},
-                              {"repeat", repeat}};
+                              {"repeat", repeat},
+                              {"compile_only", request.value("compile_only", ordered_json()) == true}};
     ordered_json answer = supervisor.ask(forwarded, timeout,
                                          [](std::string_view stage) { send({{"stage", stage}}); });
     ordered_json reply = {{"done", std::move(answer)}};

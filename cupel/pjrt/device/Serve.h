@@ -3,6 +3,7 @@
 //
 // A request is one line of JSON, then the bytes of its files one after another:
 //   {"do":"run","files":{"program.mlirbc":1234,"inputs.safetensors":88},"timeout":60,"repeat":1}
+//   {"do":"run","files":{...},"compile_only":true}
 //   {"do":"info","timeout":60}
 // The answer is a line {"stage":"compile"} for each stage, then one line and the bytes of its
 // files:

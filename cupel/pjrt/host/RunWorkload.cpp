@@ -138,6 +138,8 @@ private:
       return loaded.error();
     report.programVersion = loaded->programVersion();
     report.executable = loaded->info();
+    if (settings.compilesOnly)
+      return {};
 
     enter("transfer");
     Result<BufferLists> arguments = loaded->transfer(workload.inputs, deadline);

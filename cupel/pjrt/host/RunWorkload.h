@@ -46,6 +46,7 @@ private:
 struct RunSettings {
   double timeout = 300;     ///< Seconds for everything.
   uint32_t repetitions = 1; ///< How often to execute; every execution is timed.
+  bool compilesOnly = false; ///< Ends behind the compilation, without results.
 };
 
 struct RunReport {

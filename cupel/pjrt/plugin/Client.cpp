@@ -74,6 +74,15 @@ Result<Layout> layoutOf(const Options &options) {
   }
   if (Status verdict = chooseNumerics(options, layout.numerics); !verdict)
     return verdict.error();
+  Result<std::optional<int64_t>> threads = options.integer("num_threads");
+  if (!threads)
+    return threads.error();
+  if (*threads && (**threads < 0 || **threads > 4096))
+    return Error{ErrorCode::InvalidArgument,
+                 "num_threads is " + std::to_string(**threads) + "; it may be 0 to 4096"};
+  layout.threads = *threads;
+  if (Status verdict = chooseRewrites(options, layout.rewrites); !verdict)
+    return verdict.error();
   Result<bool> isCopied = choosesCopies(options);
   if (!isCopied)
     return isCopied.error();
@@ -104,6 +113,8 @@ PJRT_Error *create(PJRT_Client_Create_Args *args) {
   Result<Layout> layout = layoutOf(options);
   if (!layout)
     return makeError(layout.error());
+  if (layout->threads)
+    compiler::useThreads(static_cast<int>(*layout->threads));
   args->client = handle<PJRT_Client>(new Client(std::move(*layout)));
   return nullptr;
 }

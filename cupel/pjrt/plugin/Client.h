@@ -21,6 +21,8 @@ struct Layout {
   bool isCopied = false; // Hosts do not read devices' own memory in place.
   std::string exportPath; // A folder for stages; empty: none.
   std::string backend = "reference";
+  Rewrites rewrites;
+  std::optional<int64_t> threads; // Of kernels; none: as it is.
   bool isStrict = false;
 };
 Result<Layout> layoutOf(const Options &options);

@@ -136,6 +136,11 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
     compile.types = defaults.architecture.dtypes;
   compile.splitsWork = !numerics.computesWhole;
   compile.backend = given.string("backend").value_or(defaults.backend);
+  Rewrites rewrites = defaults.rewrites;
+  if (Status verdict = chooseRewrites(given, rewrites); !verdict)
+    return verdict.error();
+  compile.rewriteLimit = rewrites.limit;
+  compile.wrongRewrite = rewrites.wrong;
   Result<std::optional<bool>> strict = given.boolean("strict");
   if (!strict)
     return strict.error();

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <numeric>
+#include <tuple>
 
 namespace cupel::pjrt {
 
@@ -42,6 +43,16 @@ static constexpr OptionInfo kClientOptions[] = {
     {"strict", Type::Boolean, "false", "CUPEL_STRICT",
      "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
      "standard error, and `partition` in the cost analysis, say why it is computed whole."},
+    {"num_threads", Type::Integer, "as many as there are cores", "CUPEL_NUM_THREADS",
+     "Threads that kernels of the backend cpu use, in all clients of the process; 0: as many as there "
+     "are cores. Results do not depend on it."},
+    {"opt_bisect_limit", Type::Integer, "none", "CUPEL_OPT_BISECT_LIMIT",
+     "Only the first so many of the rewrites that the compiler may leave are done; -1: all. The cost "
+     "analysis then says in `rewrites` how many there were, and in `last_rewrite` which was the last: "
+     "between a limit that is right and the next that is wrong stands the wrong rewrite."},
+    {"plant_wrong_rewrite", Type::Integer, "0", "CUPEL_PLANT_WRONG_REWRITE",
+     "For tests of those who look for wrong rewrites: the backend cpu swaps the operands of all sums "
+     "and makes the one of this number, from 1 on, a difference. 0: it does not."},
     {"host_reads", Type::String, "in_place", "CUPEL_HOST_READS",
      "How hosts get at what is in a device's own memory: in_place (it is the host's memory and "
      "says so) or copied (as from a device with a memory of its own, so that a host can tell and guard "
@@ -62,6 +73,10 @@ static constexpr OptionInfo kCompileOptions[] = {
     {"backend", Type::String, "that of the client", "", "What makes this program run."},
     {"strict", Type::Boolean, "that of the client", "",
      "This program is split over its devices if it is to be, or not compiled."},
+    {"opt_bisect_limit", Type::Integer, "that of the client", "",
+     "How many of the rewrites that may be left are done to this program; -1: all."},
+    {"plant_wrong_rewrite", Type::Integer, "that of the client", "",
+     "For tests: which rewrite of this program is wrong; 0: none."},
 };
 
 std::span<const OptionInfo> clientOptions() { return kClientOptions; }
@@ -204,6 +219,22 @@ Status chooseNumerics(const Options &options, Numerics &numerics) {
     if (!*chosen)
       return chosen->error();
   numerics = {*wide, *windows, *program, *whole};
+  return {};
+}
+
+Status chooseRewrites(const Options &options, Rewrites &rewrites) {
+  for (auto [name, least, number] :
+       {std::tuple("opt_bisect_limit", int64_t(-1), &rewrites.limit),
+        std::tuple("plant_wrong_rewrite", int64_t(0), &rewrites.wrong)}) {
+    Result<std::optional<int64_t>> given = options.integer(name);
+    if (!given)
+      return given.error();
+    if (*given && **given < least)
+      return Error{ErrorCode::InvalidArgument, "the option '" + std::string(name) + "' is " +
+                                                   std::to_string(**given) + "; the least is " +
+                                                   std::to_string(least)};
+    *number = given->value_or(*number);
+  }
   return {};
 }
 

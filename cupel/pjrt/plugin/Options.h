@@ -58,6 +58,13 @@ struct Numerics {
 /// Takes what the options of a client or a compilation say; the rest stays.
 Status chooseNumerics(const Options &options, Numerics &numerics);
 
+/// Which rewrites the compiler does; see CompileOptions.
+struct Rewrites {
+  int64_t limit = -1, wrong = 0;
+};
+/// As for numerics.
+Status chooseRewrites(const Options &options, Rewrites &rewrites);
+
 /// Whether hosts are to copy what devices hold, although it is memory that they could read.
 Result<bool> choosesCopies(const Options &options);
 

@@ -22,6 +22,8 @@ public:
   /// `slot` is the worker that runs it, from 0; `attempt` from 1.
   virtual void testStarted(std::string_view fullName, uint32_t slot, uint32_t attempt) = 0;
   virtual void stageEntered(std::string_view fullName, uint32_t slot, Stage stage) = 0;
+  /// A line about how far it is.
+  virtual void testTold(std::string_view, std::string_view) {}
   /// Its outcome is final and in the journal.
   virtual void testEnded(const TestRecord &record) = 0;
   /// One line about the run itself: a device marked bad, a store that cannot be written.

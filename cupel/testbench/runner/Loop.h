@@ -68,7 +68,8 @@ private:
   void recordOrKeep(size_t test, results::TestRecord record);
   bool keepNext(Slot &slot);
   void askToKeep(worker::Request &request, const results::TestRecord &record) const;
-  void keepEnded(size_t test, results::TestRecord record, const results::TestRecord &found);
+  void keepEnded(size_t test, results::TestRecord record, const results::TestRecord &found,
+                 Clock::time_point began);
   void giveUpKeeping(const std::string &why);
   void tellOnce(const std::string &text);
   void removeHalfKept() const;
@@ -101,7 +102,8 @@ private:
   std::deque<std::pair<uint64_t, size_t>> unshown; ///< Number in the journal, test.
   std::deque<std::pair<size_t, results::TestRecord>> toKeep; ///< Failed, and not recorded yet.
   uint64_t nextRequest = 1, memoryKills = 0, keptBytes = 0;
-  uint32_t explained = 0; ///< Tests whose operation to blame was looked for.
+  uint32_t explained = 0; ///< Tests whose operation to blame was looked for,
+  double explainedSeconds = 0; ///< and how long that took.
   bool toldOfKeeping = false;
   size_t recorded = 0;
   std::string folder; ///< Our own.

@@ -92,6 +92,10 @@ void Loop::askToKeep(Request &request, const TestRecord &record) const {
   request.keep.folder = options.keep.folder + "/" + keptName(request.item);
   request.keep.save = record.reproduction.empty();
   request.keep.explain = explained < options.keep.explain;
+  if (request.keep.explain && options.keep.explainSeconds > 0) {
+    request.search.seconds = options.keep.explainSeconds - explainedSeconds;
+    request.keep.explain = request.search.seconds > 0;
+  }
   request.keep.maxBytes = options.keep.testBytes;
   if (uint64_t all = options.keep.runBytes) {
     uint64_t left = all - std::min(keptBytes, all);
@@ -103,15 +107,22 @@ void Loop::askToKeep(Request &request, const TestRecord &record) const {
 }
 
 /// Takes what became of the saving; the outcome of the test itself is certain.
-void Loop::keepEnded(size_t test, TestRecord record, const TestRecord &found) {
+void Loop::keepEnded(size_t test, TestRecord record, const TestRecord &found,
+                     Clock::time_point began) {
   if (explained < options.keep.explain) {
     ++explained;
-    for (const char *note : {"explained", "guilty", "reduced", "not explained", "not reduced"})
+    explainedSeconds += std::chrono::duration<double>(Clock::now() - began).count();
+    for (const char *note :
+         {"explained", "explanation", "guilty", "reduced", "not explained", "not reduced"})
       if (auto told = found.notes.find(note); told != found.notes.end())
         record.notes[note] = told->second;
     if (!record.notes.contains("explained") && !record.notes.contains("not explained"))
       record.notes["not explained"] =
-          found.message.empty() ? "nobody said why" : found.message;
+          !found.message.empty()                                  ? found.message
+          : explainedSeconds >= options.keep.explainSeconds &&
+                  options.keep.explainSeconds > 0
+              ? "the time for explanations is used up (--explain-time)"
+              : "nobody said why";
   }
   if (!record.reproduction.empty()) {
     // It was there before.

@@ -226,6 +226,13 @@ void Loop::sendTest(Slot &slot) {
   request.noise = options.noise;
   request.pieces = options.pieces;
   request.precision = options.precision;
+  request.search = options.search;
+  request.depth = options.depth;
+  if (request.isOpByOp()) {
+    request.opByOpBackend = options.opByOpBackend;
+    request.opTables = options.opTables;
+    request.opTimeoutSeconds = options.opTimeoutSeconds;
+  }
   if (kind.takesBackend)
     request.compileBackend = options.compileBackend;
   request.repeat = options.repeat;
@@ -291,6 +298,9 @@ void Loop::handle(Slot &slot, Reply reply) {
     slot.attempt->enter(stage->stage, Clock::now());
     observer.stage(slot.attempt->test, items[slot.attempt->test], uint32_t(slot.number),
                    stage->stage);
+  } else if (auto *told = std::get_if<worker::Told>(&reply)) {
+    if (slot.attempt && slot.attempt->request == told->number && !slot.attempt->sentence)
+      observer.told(slot.attempt->test, items[slot.attempt->test], told->line);
   } else if (auto *finished = std::get_if<Finished>(&reply)) {
     if (slot.state == Slot::State::Checking && finished->number == slot.checkRequest) {
       const TestRecord &record = finished->record;
@@ -362,7 +372,7 @@ void Loop::endAttempt(Slot &slot, TestRecord found) {
   Attempt attempt = std::move(*slot.attempt);
   slot.attempt.reset();
   if (attempt.kept)
-    return keepEnded(attempt.test, std::move(*attempt.kept), found);
+    return keepEnded(attempt.test, std::move(*attempt.kept), found, attempt.began);
   const TestItem &item = items[attempt.test];
   schedule->release(attempt.test, slot.device);
 

@@ -6,6 +6,7 @@
 #include "cupel/results/Record.h"
 #include "cupel/support/Error.h"
 #include "cupel/testbench/Kinds.h"
+#include "cupel/testbench/worker/Protocol.h"
 
 #include <array>
 #include <cstdint>
@@ -53,6 +54,7 @@ struct Prepared {
 struct KeepOptions {
   std::string folder;                   ///< Empty: none.
   uint32_t explain = 0; ///< Of so many failed tests the operation to blame is looked for.
+  double explainSeconds = 0; ///< In all these searches together; 0: no limit.
   uint64_t testBytes = 0, runBytes = 0; ///< Of one test, and of all together; 0: no limit.
 };
 
@@ -72,6 +74,9 @@ struct RunnerOptions {
   std::string comparison, precision;
   bool strict = false;
   std::optional<uint32_t> noise, pieces;
+  /// How far tests go, and how they are taken apart: see worker::Request.
+  std::string depth, opByOpBackend, opTables;
+  double opTimeoutSeconds = 30;
 
   double timeoutSeconds = 300;                    ///< Of one try of a test; 0: none.
   std::map<results::Stage, double> stageTimeouts; ///< Of single stages.
@@ -90,6 +95,7 @@ struct RunnerOptions {
   uint64_t seed = 0;
 
   KeepOptions keep;
+  worker::SearchRequest search; ///< Tests are searched rather than run, where it says so.
   std::string scratchFolder; ///< Workers get folders of their own below it.
   std::unordered_map<std::string, Forecast> forecasts; ///< By full name.
   /// Called once on every record before it is written: reasons, guidance, bring-up status.
@@ -107,6 +113,8 @@ public:
   /// `slot` is the worker that runs it, from 0; `attempt` counts from 1.
   virtual void started(size_t index, const TestItem &item, uint32_t slot, uint32_t attempt) {}
   virtual void stage(size_t index, const TestItem &item, uint32_t slot, results::Stage stage) {}
+  /// A line about how far a test is.
+  virtual void told(size_t index, const TestItem &item, const std::string &line) {}
   /// Once for each test of the selection that a resumed journal did not hold already, in the order
   /// in which they ended.
   virtual void finished(size_t index, const TestItem &item, const results::TestRecord &record) {}

@@ -1,6 +1,7 @@
 #include "cupel/testbench/session/Session.h"
 
 #include "cupel/results/report/Changes.h"
+#include "cupel/results/report/OpReports.h"
 #include "cupel/results/report/Reports.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Version.h"
@@ -43,14 +44,17 @@ public:
   void stage(size_t, const TestItem &item, uint32_t slot, results::Stage stage) override {
     reporter.stageEntered(item.fullName(), slot, stage);
   }
+  void told(size_t, const TestItem &item, const std::string &line) override {
+    reporter.testTold(item.fullName(), line);
+  }
   void finished(size_t, const TestItem &, const TestRecord &record) override {
-    ++told;
+    ++toldOf;
     reporter.testEnded(record);
   }
   void notice(const std::string &text) override { reporter.note(text); }
   void tick() override { reporter.tick(); }
 
-  size_t told = 0;
+  size_t toldOf = 0;
 
 private:
   results::Reporter &reporter;
@@ -94,6 +98,11 @@ std::map<std::string, std::string> environmentNow(uint64_t seed) {
       break;
   }
   return environment;
+}
+
+/// Whether tests end before anybody could judge their results.
+bool stopsBeforeJudging(const std::string &depth) {
+  return !depth.empty() && depth != "execute-op-by-op";
 }
 
 /// Where the workers of a run have their folders.
@@ -294,9 +303,10 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     auto chosen = std::ranges::find(running.devices, device, &runner::DeviceSpec::name);
     runner::Prepared prepared = environments.prepare(item);
     prepared.handover = fmt::format(
-        R"({{"folder":"{}","chips":{},"weights":"{}","layers":{},"dtype":"{}","dropout":{}}})", folder,
+        R"({{"folder":"{}","chips":{},"weights":"{}","layers":{},"dtype":"{}","dropout":{},"op_by_op":"{}"}})", folder,
         chosen == running.devices.end() ? 0 : chosen->chips, options.weights, options.layers,
-        options.modelDtype, !options.noDropout);
+        options.modelDtype, !options.noDropout,
+        running.depth.ends_with("op-by-op") ? running.opByOpBackend : "");
     return prepared;
   };
   running.scratchFolder = scratchFolder(info.id);
@@ -304,6 +314,13 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     running.keep = *options.keepByDefault;
     running.keep.folder =
         fs::absolute(options.results).lexically_normal().string() + "/failed/" + info.id;
+  }
+  if (running.depth.ends_with("op-by-op")) {
+    if (running.opTables.empty())
+      running.opTables =
+          fs::absolute(options.results).lexically_normal().string() + "/op-by-op/" + info.id;
+    std::error_code ignored; // What models of another run told each other is no news.
+    fs::remove_all(running.opTables + "/.done", ignored);
   }
   for (const KnownTest &test : known)
     if (test.seconds > 0)
@@ -318,7 +335,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
       reporter->testEnded(found->second);
   environments.make(items, running, [&](const std::string &text) { reporter->note(text); });
   Telling telling(*reporter);
-  telling.told = done.size();
+  telling.toldOf = done.size();
   // While tests run, the runner heeds it. What comes after is short and must not be torn apart.
   std::signal(SIGINT, SIG_IGN);
   Result<RunOutcome> outcome = runner::run(items, running, journal.get(), telling, done);
@@ -326,7 +343,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     reporter->note(outcome.message());
     return {kExitUnaccounted, outcome.message()};
   }
-  return finish(std::move(*outcome), telling.told, items.size());
+  return finish(std::move(*outcome), telling.toldOf, items.size());
 }
 
 Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
@@ -348,7 +365,9 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
       code = kExitUsage;
   }
   // A run that judged nothing is no evidence of anything, and must not look like it.
-  if (isAnyUnjudged && (options.unjudgedFails || !isAnyJudged) && code == kExitSuccess)
+  // One that was not to judge did what it was asked for.
+  if (isAnyUnjudged && (options.unjudgedFails || !isAnyJudged) && code == kExitSuccess &&
+      !stopsBeforeJudging(options.running.depth))
     code = kExitFailure;
   info.exitCode = code;
   // Stopped at once, the run has not ended: it can be resumed.
@@ -377,6 +396,9 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
   const results::RunChanges *shown = known.empty() ? nullptr : &changes;
   reporter->runEnded(info, shown);
   Ending ending{code};
+  if (!options.running.opTables.empty())
+    ending.note = "Operations: " + options.running.opTables +
+                  "/ has a table a model, models.md, ops.json and models_op_per_op.xlsx";
   if (Status status = writeReports(outcome.records, shown); !status)
     ending = {code == kExitSuccess ? kExitUsage : code, status.message()};
   return ending;
@@ -398,6 +420,9 @@ Status Session::writeReports(const std::vector<TestRecord> &records,
   report(options.markdown, [&](std::ostream &out) {
     return results::writeMarkdown(out, info, source, changes);
   });
+  if (!options.running.opTables.empty())
+    if (Status status = results::writeOpReports(options.running.opTables, info); !status && first)
+      first = status;
   return first;
 }
 

@@ -1,12 +1,8 @@
 #include "cupel/testbench/worker/Blame.h"
 
-#include "cupel/compiler/analysis/Devices.h"
-#include "cupel/compiler/passes/CutIntoPieces.h"
-#include "cupel/reference/Plan.h"
-
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <mlir/Dialect/Func/IR/FuncOps.h>
 
 namespace cupel::testbench::worker {
 
@@ -14,31 +10,8 @@ namespace {
 
 /// More operations than these are not wrong together: an error adds up over them.
 constexpr size_t kLargestGroup = 12;
-
-/// The operations of a program that are divided among pieces.
-std::vector<BlamedOperation> operationsOf(const Program &program) {
-  std::vector<BlamedOperation> operations;
-  mlir::func::FuncOp entry = compiler::entryOf(mlir::cast<mlir::ModuleOp>(program.module));
-  for (mlir::Operation *op : compiler::countedOperations(entry)) {
-    BlamedOperation &one = operations.emplace_back();
-    one.name = op->getName().getStringRef().str();
-    auto types = [](mlir::TypeRange range) {
-      std::vector<std::string> texts;
-      for (mlir::Type type : range) {
-        std::string text;
-        llvm::raw_string_ostream(text) << type;
-        texts.push_back(std::move(text));
-      }
-      return texts;
-    };
-    std::vector<std::string> results = types(op->getResultTypes());
-    std::string given = fmt::format("{}", fmt::join(results, ", "));
-    one.types = fmt::format("({}) -> {}", fmt::join(types(op->getOperandTypes()), ", "),
-                            results.size() == 1 ? given : "(" + given + ")");
-    one.place = reference::describeLocation(op->getLoc());
-  }
-  return operations;
-}
+/// Of so many operations nobody tries to leave away each alone.
+constexpr size_t kLargestGrain = 64;
 
 class Search {
 public:
@@ -48,7 +21,12 @@ public:
   Result<std::optional<Prepared>> firstThatFails(Result<Pieces> pieces) {
     if (!pieces)
       return pieces.error();
-    while (std::optional<Prepared> piece = pieces->next()) {
+    count = pieces->size();
+    for (size_t i = 1;; ++i) {
+      std::optional<Prepared> piece = pieces->next();
+      if (!piece)
+        return std::optional<Prepared>();
+      tell(fmt::format("piece {} of {}", i, pieces->size()));
       Result<TensorLists> expected = seams.evaluate(*piece);
       if (!expected)
         return expected.error();
@@ -60,114 +38,251 @@ public:
       if (*failed)
         return piece;
     }
-    return std::optional<Prepared>();
   }
 
-  /// The operations [begin, end) of a program as a test of their own, with what they should give.
-  Result<std::optional<Prepared>> window(const Prepared &from, size_t begin, size_t end,
-                                         size_t count) {
-    std::vector<size_t> ends;
-    if (begin)
-      ends.push_back(begin);
-    ends.push_back(end);
-    if (end < count)
-      ends.push_back(count);
-    Result<Pieces> pieces = Pieces::at(from, ends);
-    if (!pieces)
-      return pieces.error();
-    size_t wanted = begin ? 1 : 0;
-    if (pieces->size() <= wanted)
-      return std::optional<Prepared>();
-    for (size_t i = 0;; ++i) {
-      std::optional<Prepared> piece = pieces->next();
-      Result<TensorLists> expected = seams.evaluate(*piece);
-      if (!expected)
-        return expected.error();
-      if (i < wanted) {
-        pieces->setResults(expected->front());
+  Result<bool> fails(Prepared &piece) { return note(seams.tryOnDevice(piece)); }
+
+  /// The first of these choices that fails.
+  Result<std::optional<size_t>> firstChoice(const Intermediates &from,
+                                            const std::vector<std::vector<size_t>> &choices,
+                                            compiler::Gives gives) {
+    // So many at once as run side by side; those behind the first that fails are wasted.
+    constexpr size_t kAtOnce = 8;
+    for (size_t begin = 0; begin < choices.size(); begin += kAtOnce) {
+      std::vector<Prepared> made;
+      std::vector<size_t> numbers;
+      for (size_t i = begin; i < std::min(choices.size(), begin + kAtOnce); ++i) {
+        Result<Prepared> one = from.select(choices[i], gives);
+        // What cannot be made a program of its own, or gives nothing, cannot be wrong.
+        if (!one || one->workload.expected.front().empty())
+          continue;
+        made.push_back(std::move(*one));
+        numbers.push_back(i);
+      }
+      std::vector<Prepared *> programs;
+      for (Prepared &one : made)
+        programs.push_back(&one);
+      if (!seams.tryAll) {
+        for (size_t i = 0; i < programs.size(); ++i) {
+          Result<bool> failed = fails(*programs[i]);
+          if (!failed)
+            return failed.error();
+          if (*failed)
+            return std::optional(numbers[i]);
+        }
         continue;
       }
-      piece->workload.expected = std::move(*expected);
-      return piece;
-    }
-  }
-
-  Result<bool> fails(Prepared &piece) {
-    ++blame.tried;
-    Result<TriedPiece> tried = seams.tryOnDevice(piece);
-    if (!tried)
-      return tried.error();
-    if (!tried->passed)
-      blame.sentence = tried->sentence;
-    return !tried->passed;
-  }
-
-  /// Leaves operations away from the front, then from the back, as long as the rest fails.
-  Result<Prepared> shrink(Prepared failing) {
-    for (bool front : {true, false}) {
-      size_t count = operationsOf(failing.program()).size();
-      // By halves first: most of a piece has usually nothing to do with it.
-      for (size_t step = count / 2; step > 0;) {
-        size_t left = operationsOf(failing.program()).size();
-        if (left <= step) {
-          step /= 2;
-          continue;
-        }
-        Result<std::optional<Prepared>> rest =
-            front ? window(failing, step, left, left) : window(failing, 0, left - step, left);
-        if (!rest)
-          return rest.error();
-        Result<bool> failed = *rest ? fails(**rest) : Result<bool>(false);
+      std::vector<Result<TriedPiece>> tried = seams.tryAll(programs);
+      for (size_t i = 0; i < tried.size(); ++i) {
+        Result<bool> failed = note(tried[i]);
         if (!failed)
           return failed.error();
         if (*failed)
-          failing = std::move(**rest);
-        else
-          step /= 2;
+          return std::optional(numbers[i]);
       }
     }
-    return failing;
+    return std::optional<size_t>();
   }
 
+  void tell(const std::string &line) const {
+    if (seams.tell)
+      seams.tell(line);
+  }
+
+  size_t count = 0; ///< Of the pieces that were looked at last.
+
 private:
+  Result<bool> note(Result<TriedPiece> tried) {
+    ++blame.probes;
+    if (!tried)
+      return tried.error();
+    if (tried->passed)
+      return false;
+    blame.tried = std::move(*tried);
+    blame.sentence = blame.tried.sentence;
+    return true;
+  }
+
   const BlameSeams &seams;
   Blame &blame;
 };
 
+/// Into how many pieces a program is cut, so that what lies between two cuts fits the bound.
+uint32_t piecesFor(const Prepared &whole, uint32_t count, uint64_t memoryBytes) {
+  if (!memoryBytes)
+    return count;
+  uint64_t bytes = 0;
+  mlir::cast<mlir::ModuleOp>(whole.program().module)->walk([&](mlir::Operation *op) {
+    for (mlir::Value value : op->getResults())
+      if (auto type = mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
+          type && type.hasStaticShape() && type.getElementType().isIntOrFloat())
+        bytes += uint64_t(type.getNumElements()) *
+                 std::max(1u, type.getElementTypeBitWidth() / 8);
+  });
+  // Operations differ in size: half of the bound for the average.
+  return uint32_t(std::max<uint64_t>(count, 2 * bytes / memoryBytes));
+}
+
+std::vector<size_t> upTo(size_t size) {
+  std::vector<size_t> all(size);
+  for (size_t i = 0; i < size; ++i)
+    all[i] = i;
+  return all;
+}
+
+/// Among operations that are wrong together: the one whose result is the first wrong value when all
+/// of their results are asked for. Nothing where that makes them right.
+Result<std::optional<size_t>> firstWrongAmong(const Intermediates &all,
+                                              const std::vector<size_t> &group, Search &search,
+                                              Blame &blame) {
+  const TriedPiece before = blame.tried;
+  Result<Prepared> program = all.select(group, compiler::Gives::Everything);
+  if (!program)
+    return std::optional<size_t>();
+  search.tell("all intermediate values at once");
+  Result<bool> failed = search.fails(*program);
+  if (!failed)
+    return failed.error();
+  std::optional<size_t> found;
+  if (*failed && !blame.tried.failure) {
+    // Results come in the order of operations, those of each process again.
+    std::vector<size_t> givers;
+    for (const Intermediates::Place &place : all.places())
+      if (std::ranges::binary_search(group, place.atom))
+        givers.push_back(place.atom);
+    if (!givers.empty())
+      found = givers[blame.tried.output % givers.size()];
+  }
+  if (!found) {
+    blame.tried = before;
+    blame.sentence = before.sentence;
+  }
+  return found;
+}
+
+/// Blames the smallest part of a piece that fails. False where that is no small part.
+Result<bool> blameWithin(Prepared piece, const BlameSeams &seams, Search &search, Blame &blame,
+                         bool isWhole) {
+  const TriedPiece whole = blame.tried;
+  Result<Intermediates> all = Intermediates::of(piece, seams.evaluate, seams.memoryBytes);
+  if (!all)
+    return all.error();
+  // Pieces of the whole were right: no operation of it fails alone.
+  if (!isWhole) {
+    std::vector<std::vector<size_t>> singles;
+    for (size_t i = 0; i < all->size(); ++i)
+      singles.push_back({i});
+    search.tell(fmt::format("{} operations, one by one", singles.size()));
+    Result<std::optional<size_t>> single =
+        search.firstChoice(*all, singles, compiler::Gives::WhatIsNeeded);
+    if (!single)
+      return single.error();
+    if (*single) {
+      Result<Prepared> program = all->select(singles[**single]);
+      if (!program)
+        return program.error();
+      blame.program = std::move(*program);
+      blame.operations = all->operations(**single);
+      blame.kind =
+          blame.operations.size() == 1 ? Blame::Kind::Operation : Blame::Kind::Group;
+      return true;
+    }
+  }
+  blame.tried = whole;
+  blame.sentence = whole.sentence;
+  Result<std::vector<size_t>> group =
+      smallestChoice(*all, seams, compiler::Gives::WhatIsNeeded, blame);
+  if (!group)
+    return group.error();
+  Result<Prepared> program = all->select(*group);
+  if (!program)
+    return program.error();
+  blame.program = std::move(*program);
+  const TriedPiece smallest = blame.tried;
+  if (group->size() > 1 && !smallest.failure) {
+    Result<std::optional<size_t>> wrong = firstWrongAmong(*all, *group, search, blame);
+    if (!wrong)
+      return wrong.error();
+    if (*wrong && group->size() > kLargestGroup) {
+      blame.operations = all->operations(**wrong);
+      blame.kind = Blame::Kind::Context;
+      return true;
+    }
+    if (*wrong)
+      blame.firstWrong = all->operations(**wrong).front();
+    blame.tried = smallest;
+    blame.sentence = smallest.sentence;
+  }
+  if (group->size() > kLargestGroup && isWhole) {
+    blame.program.reset();
+    return false;
+  }
+  for (size_t atom : *group)
+    blame.operations.insert(blame.operations.end(), all->operations(atom).begin(),
+                            all->operations(atom).end());
+  blame.kind = blame.operations.size() == 1 ? Blame::Kind::Operation : Blame::Kind::Group;
+  return true;
+}
+
 } // namespace
+
+Result<std::vector<size_t>> smallestChoice(const Intermediates &from, const BlameSeams &seams,
+                                           compiler::Gives gives, Blame &blame) {
+  Search search(seams, blame);
+  std::vector<size_t> chosen = upTo(from.size());
+  for (size_t grains = 2; chosen.size() > 1;) {
+    grains = std::min(grains, chosen.size());
+    search.tell(fmt::format("{} operations, in {} parts", chosen.size(), grains));
+    auto boundary = [&](size_t i) { return chosen.begin() + ptrdiff_t(chosen.size() * i / grains); };
+    // Each part alone, then all but each.
+    std::vector<std::vector<size_t>> choices;
+    for (size_t i = 0; i < grains; ++i)
+      choices.emplace_back(boundary(i), boundary(i + 1));
+    size_t parts = choices.size();
+    for (size_t i = 0; grains > 2 && i < grains; ++i) {
+      std::vector<size_t> &rest = choices.emplace_back(chosen.begin(), boundary(i));
+      rest.insert(rest.end(), boundary(i + 1), chosen.end());
+    }
+    Result<std::optional<size_t>> found = search.firstChoice(from, choices, gives);
+    if (!found)
+      return found.error();
+    if (*found) {
+      chosen = choices[**found];
+      grains = **found < parts ? 2 : std::max<size_t>(grains - 1, 2);
+      continue;
+    }
+    if (grains == chosen.size() || grains >= kLargestGrain)
+      break;
+    grains *= 2;
+  }
+  return chosen;
+}
 
 Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t count) {
   Blame blame;
   Search search(seams, blame);
-  Result<std::optional<Prepared>> piece = search.firstThatFails(Pieces::of(whole, count));
-  // A group may stand where two pieces meet.
+  Result<std::optional<Prepared>> piece =
+      search.firstThatFails(Pieces::of(whole, piecesFor(whole, count, seams.memoryBytes)));
+  // A group may stand where two pieces meet: cuts at other places, then none.
+  if (piece && !*piece && search.count > 2)
+    piece = search.firstThatFails(Pieces::of(whole, uint32_t(search.count / 2) | 1));
   bool isWhole = piece && !*piece;
   if (isWhole)
     piece = search.firstThatFails(Pieces::of(whole, 1));
   if (!piece)
     return piece.error();
-  if (!*piece)
+  if (!*piece) {
+    blame.needsCalls = true;
     return blame;
-  std::string pieceSentence = blame.sentence;
-  size_t size = operationsOf((*piece)->program()).size();
-  Result<std::optional<Prepared>> alone =
-      isWhole ? std::optional<Prepared>()
-              : search.firstThatFails(Pieces::of(**piece, uint32_t(size)));
-  if (!alone)
-    return alone.error();
-  if (*alone) {
-    blame.program = std::move(**alone);
-  } else {
-    blame.sentence = pieceSentence;
-    Result<Prepared> group = search.shrink(std::move(**piece));
-    if (!group)
-      return group.error();
-    if (isWhole && operationsOf(group->program()).size() > kLargestGroup)
-      return blame;
-    blame.program = std::move(*group);
   }
-  blame.operations = operationsOf(blame.program->program());
-  blame.kind = blame.operations.size() == 1 ? Blame::Kind::Operation : Blame::Kind::Group;
+  Result<bool> found = blameWithin(std::move(**piece), seams, search, blame, isWhole);
+  if (!found)
+    return found.error();
+  if (!*found)
+    return blame;
+  if (blame.kind == Blame::Kind::Operation)
+    if (Status looked = lookInside(blame, seams, count); !looked)
+      return looked.error();
   return blame;
 }
 
@@ -175,23 +290,31 @@ std::string describe(const Blame &blame) {
   auto named = [](const BlamedOperation &one) {
     return fmt::format("{} ({})", one.name, one.place);
   };
+  std::string inside = blame.inside.empty() ? "" : " " + blame.inside;
+  const char *wrong = blame.tried.failure ? "fails" : "is wrong";
   switch (blame.kind) {
   case Blame::Kind::Operation:
-    return fmt::format("{} : {} alone is wrong: {}", named(blame.operations.front()),
-                       blame.operations.front().types, blame.sentence);
+    return fmt::format("{} : {}{} alone {}: {}", named(blame.operations.front()),
+                       blame.operations.front().types, inside, wrong, blame.sentence);
   case Blame::Kind::Group: {
     std::vector<std::string> names;
     for (const BlamedOperation &one : blame.operations)
       names.push_back(named(one));
-    return fmt::format("{} operations are wrong together, and right each alone: {}: {}",
-                       blame.operations.size(), fmt::join(names, ", "), blame.sentence);
+    return fmt::format("{} operations{} {} together, and {} each alone: {}: {}",
+                       blame.operations.size(), inside, blame.tried.failure ? "fail" : "are wrong",
+                       blame.tried.failure ? "run" : "right", fmt::join(names, ", "),
+                       blame.sentence);
   }
+  case Blame::Kind::Context:
+    return fmt::format("{} : {} {} among many others, and right alone: {}",
+                       named(blame.operations.front()), blame.operations.front().types, wrong,
+                       blame.sentence);
   case Blame::Kind::Accumulation:
     break;
   }
   return fmt::format("each of {} pieces is right when it is fed right values: the error adds up "
                      "over many operations, or arises where pieces meet",
-                     blame.tried);
+                     blame.probes);
 }
 
 } // namespace cupel::testbench::worker

@@ -66,7 +66,7 @@ TEST_F(BlameTest, FindsAnOperationThatFailsAlone) {
                                 "tensor<4xf32> alone is wrong: off by much");
     ASSERT_TRUE(blame->program);
     EXPECT_EQ(blame->program->workload.expected.front().size(), 1u);
-    EXPECT_LE(blame->tried, 46u);
+    EXPECT_LE(blame->probes, 46u);
   }
 }
 
@@ -101,7 +101,7 @@ TEST_F(BlameTest, BlamesNobodyWhereAllPiecesAreRight) {
   EXPECT_EQ(blame->kind, Blame::Kind::Accumulation);
   EXPECT_TRUE(blame->operations.empty());
   EXPECT_FALSE(blame->program);
-  EXPECT_EQ(blame->tried, 7u); // Six pieces, and the whole once more.
+  EXPECT_EQ(blame->probes, 10u); // Six pieces, three others, and the whole once more.
 }
 
 } // namespace

@@ -16,11 +16,44 @@ Result<Pieces> Pieces::at(const Prepared &whole, std::vector<size_t> ends) {
   return cutBy(whole, ends);
 }
 
+Result<std::vector<std::vector<Tensor>>> inputsByProcess(const Prepared &whole, size_t processes) {
+  const workload::Workload &workload = whole.workload;
+  if (workload.options.deviceCount() > 1 && workload.options.deviceCount() != processes)
+    return Error{ErrorCode::Unsupported, "its devices hold pieces of whole tensors"};
+  if (workload.inputs.size() > 1 && workload.inputs.size() != processes)
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("it has inputs for {} devices and runs in {} processes",
+                             workload.inputs.size(), processes)};
+  std::vector<std::vector<Tensor>> values;
+  for (size_t i = 0; !workload.inputs.empty() && i < workload.inputs.front().size(); ++i) {
+    std::vector<Tensor> &each = values.emplace_back();
+    for (size_t p = 0; p < processes; ++p)
+      each.push_back(workload.inputs[workload.inputs.size() > 1 ? p : 0][i]);
+  }
+  return values;
+}
+
+Prepared partOf(const Prepared &whole, std::unique_ptr<ProgramReader::Read> read,
+                const std::vector<std::vector<Tensor>> &values) {
+  Prepared part{std::move(read), {}, whole.budget};
+  // A part that does not communicate runs in as many processes as the whole.
+  Program &program = part.read->program;
+  program.replicas = whole.program().replicas;
+  program.partitions = whole.program().partitions;
+  part.workload.name = program.name;
+  part.workload.provenance = whole.workload.provenance;
+  part.workload.provenance.expectation.clear();
+  size_t processes = size_t(program.replicas) * program.partitions;
+  for (size_t p = 0; p < processes; ++p) {
+    std::vector<Tensor> &inputs = part.workload.inputs.emplace_back();
+    for (const std::vector<Tensor> &value : values)
+      inputs.push_back(value[p]);
+  }
+  return part;
+}
+
 Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how) {
   const Program &program = whole.program();
-  if (uint64_t(program.replicas) * program.partitions != 1 || whole.workload.inputs.size() > 1 ||
-      whole.workload.options.deviceCount() > 1)
-    return Error{ErrorCode::Unsupported, "it runs on several devices"};
   if (program.selfChecking || !whole.workload.checks.empty())
     return Error{ErrorCode::Unsupported, "it checks itself"};
   mlir::OwningOpRef<mlir::ModuleOp> module =
@@ -34,9 +67,11 @@ Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how) {
 
   Pieces pieces;
   pieces.whole = &whole;
-  if (!whole.workload.inputs.empty())
-    for (const Tensor &input : whole.workload.inputs.front())
-      pieces.values.emplace_back(input);
+  pieces.processes = size_t(program.replicas) * program.partitions;
+  Result<std::vector<std::vector<Tensor>>> inputs = inputsByProcess(whole, pieces.processes);
+  if (!inputs)
+    return inputs.error();
+  pieces.values = std::move(*inputs);
   for (compiler::ProgramPiece &piece : *cut) {
     // Nothing can be said of a piece that gives nothing.
     if (piece.function.getNumResults() == 0)
@@ -68,26 +103,23 @@ std::optional<Prepared> Pieces::next() {
   if (given == cut.size())
     return {};
   Piece &piece = cut[given];
-  Prepared prepared{std::move(piece.read), {}, whole->budget};
-  prepared.workload.name = prepared.program().name;
-  prepared.workload.provenance = whole->workload.provenance;
-  prepared.workload.provenance.expectation.clear();
-  std::vector<Tensor> inputs;
+  std::vector<std::vector<Tensor>> inputs;
   for (uint32_t number : piece.takes) {
-    inputs.push_back(*values[number]);
+    inputs.push_back(values[number]);
     if (lastTaker[number] == given)
-      values[number].reset();
+      values[number].clear();
   }
-  prepared.workload.inputs.push_back(std::move(inputs));
   ++given;
-  return prepared;
+  return partOf(*whole, std::move(piece.read), inputs);
 }
 
 void Pieces::setResults(const std::vector<Tensor> &results) {
   const Piece &piece = cut[given - 1];
-  for (size_t i = 0; i < results.size(); ++i)
+  const size_t count = results.size() / processes;
+  for (size_t i = 0; i < count; ++i)
     if (lastTaker[piece.gives + i] >= given)
-      values[piece.gives + i] = results[i];
+      for (size_t p = 0; p < processes; ++p)
+        values[piece.gives + i].push_back(results[p * count + i]);
 }
 
 } // namespace cupel::testbench::worker

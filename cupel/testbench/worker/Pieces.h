@@ -13,17 +13,20 @@ namespace cupel::testbench::worker {
 class Pieces {
 public:
   /// Cuts a copy of the test's program into about `count` pieces. An error says why it cannot be
-  /// cut: it is for several devices, checks itself, or its calls cannot be put in line.
+  /// cut: it checks itself, computes on pieces of whole tensors, or its calls cannot be put in line.
   static Result<Pieces> of(const Prepared &whole, uint32_t count);
   /// With the cuts behind so many operations each (compiler::cutIntoPieces).
   static Result<Pieces> at(const Prepared &whole, std::vector<size_t> ends);
 
   size_t size() const { return cut.size(); }
+  /// A piece that has not been given yet, to look at.
+  const Program &at(size_t number) const { return cut[number].read->program; }
   /// Where the next piece stands: "piece 3 of 24 (model.py:17:4)".
   std::string describeNext() const;
   /// The next piece with its inputs; nothing behind the last one. What it expects is not known.
   std::optional<Prepared> next();
-  /// The right results of the piece that was given last. Must be said before the next one is taken.
+  /// The right results of the piece that was given last, those of several processes one after
+  /// another. Must be said before the next one is taken.
   void setResults(const std::vector<tensor::Tensor> &results);
 
 private:
@@ -38,9 +41,20 @@ private:
   const Prepared *whole = nullptr;
   std::vector<Piece> cut;
   size_t given = 0; ///< How many pieces have been.
-  /// By number; those that no piece takes any more are let go of.
-  std::vector<std::optional<tensor::Tensor>> values;
+  size_t processes = 1;
+  /// By number, of each process; those that no piece takes any more are let go of.
+  std::vector<std::vector<tensor::Tensor>> values;
   std::vector<size_t> lastTaker;
 };
+
+/// Of each argument of a test, its value for each of so many processes; an error where the test
+/// cannot be taken apart because of how it is run.
+Result<std::vector<std::vector<tensor::Tensor>>> inputsByProcess(const Prepared &whole,
+                                                                 size_t processes);
+
+/// A part of a test as a test of its own, with these values (by argument, then by process). What it
+/// expects is not known.
+Prepared partOf(const Prepared &whole, std::unique_ptr<ProgramReader::Read> read,
+                const std::vector<std::vector<tensor::Tensor>> &values);
 
 } // namespace cupel::testbench::worker

@@ -125,9 +125,41 @@ TEST_F(PiecesTest, RefusesWhatCannotBeCut) {
     return %0 : tensor<2xf32>
   }})",
                              {ramp({2}, 1, 1)});
+  several.workload.options.replicas = 4; // Of which only two communicate.
   pieces = Pieces::of(several, 4);
   ASSERT_FALSE(pieces);
-  EXPECT_EQ(pieces.message(), "it runs on several devices");
+  EXPECT_EQ(pieces.message(), "its devices hold pieces of whole tensors");
+}
+
+TEST_F(PiecesTest, TakesProgramsOfSeveralProcessesApart) {
+  Prepared several = prepare(R"(
+  module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
+  func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+    %b = stablehlo.negate %a : tensor<2xf32>
+    %0 = "stablehlo.all_reduce"(%b) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = stablehlo.multiply %0, %a : tensor<2xf32>
+    return %1 : tensor<2xf32>
+  }})",
+                             {ramp({2}, 1, 1)});
+  several.workload.inputs.push_back({ramp({2}, 5, 2)});
+  std::vector<Tensor> expected = run(several);
+  ASSERT_EQ(expected.size(), 2u);
+  Result<Pieces> pieces = Pieces::of(several, 3);
+  ASSERT_TRUE(pieces) << pieces.message();
+  EXPECT_EQ(pieces->size(), 3u);
+  std::vector<Tensor> last;
+  while (std::optional<Prepared> piece = pieces->next()) {
+    EXPECT_EQ(piece->workload.inputs.size(), 2u);
+    last = run(*piece);
+    pieces->setResults(last);
+  }
+  ASSERT_EQ(last.size(), 2u);
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(std::memcmp(last[i].data(), expected[i].data(), 8), 0) << i;
 }
 
 } // namespace

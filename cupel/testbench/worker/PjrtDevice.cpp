@@ -144,8 +144,23 @@ bool usesReferenceBackend(const runtime::DeviceName &device) {
 
 } // namespace
 
-Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &device) {
-  std::string name = device.str(), plugin = device.plugin;
+void addOwnDefaults(runtime::DeviceName &device) {
+  if (device.plugin != "cupel")
+    return;
+  device.plugin = (std::filesystem::path(executableFolder()).parent_path() /
+                   "lib/pjrt_plugin_cupel.so")
+                      .string();
+  // Devices that are made up cost nothing: enough for the programs people write.
+  bool isChosen = std::getenv("CUPEL_ARCH") || std::getenv("CUPEL_NUM_DEVICES") ||
+                  !device.option("arch").empty() || !device.option("num_devices").empty();
+  if (!isChosen)
+    device.options.push_back("num_devices=8");
+}
+
+Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &given) {
+  runtime::DeviceName device = given;
+  addOwnDefaults(device);
+  const std::string name = given.str(), plugin = device.plugin;
   std::vector<pjrt::NamedValue> options;
   for (const std::string &text : device.options) {
     Result<pjrt::NamedValue> option = pjrt::parseNamedValue(text);
@@ -153,18 +168,8 @@ Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &device
       return Error{"device '" + name + "': " + option.message()};
     options.push_back(std::move(*option));
   }
-  if (plugin == "cupel") {
-    plugin = (std::filesystem::path(executableFolder()).parent_path() / "lib/pjrt_plugin_cupel.so")
-                 .string();
-    if (!std::filesystem::exists(plugin))
-      return Error{"device 'cupel': " + plugin + " is not there (./run builds it)"};
-    // Devices that are made up cost nothing: enough for the programs people write.
-    bool isChosen = std::getenv("CUPEL_ARCH") || std::getenv("CUPEL_NUM_DEVICES") ||
-                    !device.option("arch").empty() || !device.option("num_devices").empty();
-    if (!isChosen)
-      if (Result<pjrt::NamedValue> count = pjrt::parseNamedValue("num_devices=8"))
-        options.push_back(std::move(*count));
-  }
+  if (given.plugin == "cupel" && !std::filesystem::exists(plugin))
+    return Error{"device 'cupel': " + plugin + " is not there (./run builds it)"};
   Result<std::shared_ptr<pjrt::Plugin>> loaded = pjrt::Plugin::load(plugin);
   if (!loaded)
     return Error{"device '" + name + "': " + loaded.message()};

@@ -13,4 +13,8 @@ namespace cupel::testbench::worker {
 /// `cupel` is the plugin beside this binary. Options are those of its client.
 Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &device);
 
+/// Makes `cupel` the path of our own plugin, with as many devices as programs want where nobody
+/// chooses. Other devices stay as they are.
+void addOwnDefaults(runtime::DeviceName &device);
+
 } // namespace cupel::testbench::worker

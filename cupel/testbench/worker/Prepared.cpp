@@ -7,6 +7,15 @@
 
 namespace cupel::testbench::worker {
 
+Prepared Prepared::clone() const {
+  Prepared copy{std::make_unique<ProgramReader::Read>(), workload, budget, ownInputs, otherInputs,
+                isComplete};
+  copy.read->module = mlir::cast<mlir::ModuleOp>(program().module).clone();
+  copy.read->program = program();
+  copy.read->program.module = *copy.read->module;
+  return copy;
+}
+
 workload::Workload workloadFor(const Request &request, std::string frontend) {
   workload::Workload workload;
   workload.name = request.item.id;

@@ -23,6 +23,8 @@ struct Prepared {
   bool isComplete = false;
 
   const Program &program() const { return read->program; }
+  /// The same once more, with a program of its own.
+  Prepared clone() const;
 };
 
 /// A workload that says of which test it is, without program and values.

@@ -44,6 +44,12 @@ public:
                                             const frontends::ImportOptions &options,
                                             const std::string &name);
 
+  /// What becomes of each operator of a model that cannot be imported whole.
+  frontends::ModelSurvey survey(const frontends::ModelFile &model,
+                                const frontends::ImportOptions &options) {
+    return model.survey(*context, options);
+  }
+
 private:
   void renewContext();
   /// Lowers chlo and describes what the module takes and gives.

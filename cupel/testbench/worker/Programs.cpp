@@ -55,6 +55,7 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
                        handed.value("expectation", ""), progress);
   bool isUnjudged = false;
   std::string unjudged;
+  std::optional<TestRecord> failed; // Op by op, where graphs behind one that fails are tried.
   for (size_t i = 0; i < folders.size(); ++i) {
     std::string which =
         folders.size() > 1 ? fmt::format("graph {} of {}: ", i + 1, folders.size()) : "";
@@ -62,7 +63,14 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
     if (folders.size() > 1) // Saved one beside the other.
       part.keep.folder += fmt::format("/graph-{:02}", i + 1);
     TestRecord one;
-    if (auto prepared = prepareSaved(part, folders[i], progress, one)) {
+    std::error_code error;
+    if (const std::string archive = folders[i] + "/model.pt2"; std::filesystem::exists(archive, error)) {
+      // It could not be lowered: op by op, what becomes of each of its calls is told.
+      part.item.file = archive;
+      part.item.part = 0;
+      if (prepareModel(part, progress, one))
+        fail(one, name(ErrorCode::Internal), "it is lowered here and was not by the Python worker");
+    } else if (auto prepared = prepareSaved(part, folders[i], progress, one)) {
       one.notes.erase("reproduces"); // It is that test.
       // Bounds in there are for those who cannot evaluate; here the configuration or noise decides.
       prepared->workload.tolerances.clear();
@@ -72,6 +80,7 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
       comparison.output = uint32_t(record.comparisons.size());
       record.comparisons.push_back(std::move(comparison));
     }
+    record.notes.erase("operations"); // Those of all graphs so far are told with the last.
     record.notes.merge(one.notes);
     record.outcome = one.outcome;
     record.errorClass = one.errorClass;
@@ -82,8 +91,18 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
       unjudged = record.message;
     } else if (one.outcome != Outcome::Passed) {
       isUnjudged = false;
-      break;
+      // Op by op, the operations of the other graphs are wanted too.
+      if (!request.isOpByOp() || request.kind != Request::Kind::Test)
+        break;
+      failed = record;
     }
+  }
+  // The last graph speaks of the operations of all; that one before it could not be taken apart,
+  // it does not know.
+  if (failed && !results::isFailure(record.outcome)) {
+    failed->notes["operations"] = record.notes["operations"];
+    record = std::move(*failed);
+    isUnjudged = false;
   }
   // One graph without a verdict leaves the model without one.
   if (isUnjudged)
@@ -351,6 +370,8 @@ std::optional<Prepared> ProgramTest::prepareModel(const Request &request, Progre
   auto lowered = reader.import(**model, options, shown);
   if (!lowered) {
     refuse(record, lowered.error());
+    if (request.isOpByOp() && request.kind == Request::Kind::Test)
+      trials.serveSurvey(request, reader.survey(**model, options), record);
     return {};
   }
   auto read = std::move(*lowered);
@@ -431,7 +452,8 @@ int runServe(const std::vector<std::string> &arguments) {
     const std::string &suite = request.item.suite;
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
-    if (kindOf(request.item).suite == "models") // Loaders of ONNX models are of the suite `onnx`.
+    // Loaders of ONNX models are of the suite `onnx`.
+    if (kindOf(request.item).suite == "models" || suite == "llm")
       return programs.runCaptured(request, progress);
     if (suite == "programs" || suite == "onnx" || suite == "pt2" || suite == "workloads")
       return programs.run(request, progress);

@@ -68,6 +68,10 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("noise", r.noise);
   visit("precision", r.precision);
   visit("pieces", r.pieces);
+  visit("depth", r.depth);
+  visit("op_by_op_backend", r.opByOpBackend);
+  visit("op_tables", r.opTables);
+  visit("op_timeout_seconds", r.opTimeoutSeconds);
   visit("tensors", r.tensors);
   visit("keep_folder", r.keep.folder);
   visit("keep_max_bytes", r.keep.maxBytes);
@@ -76,6 +80,16 @@ template <typename Visitor, typename R> void requestFields(R &r, Visitor &&visit
   visit("failed_message", r.keep.message);
   visit("save", r.keep.save);
   visit("explain", r.keep.explain);
+  visit("search", r.search.what);
+  visit("search_memory_bytes", r.search.memoryBytes);
+  visit("search_probe_seconds", r.search.probeSeconds);
+  visit("search_seconds", r.search.seconds);
+  visit("search_tries", r.search.tries);
+  visit("search_jobs", r.search.jobs);
+  visit("search_folder", r.search.folder);
+  visit("search_keep_folder", r.search.keepFolder);
+  visit("search_fresh", r.search.isFresh);
+  visit("bisect_passes", r.search.bisectPasses);
   itemFields(r.item, visit);
 }
 
@@ -218,6 +232,10 @@ std::string encode(const Finished &finished) {
   return payload + "\n" + withHandover(results::toJson(finished.record), finished.handover);
 }
 
+std::string encode(const Told &told) {
+  return "told " + std::to_string(told.number) + "\n" + told.line;
+}
+
 Result<Request> decodeRequest(std::string_view payload) {
   Parts parts = split(payload);
   Request request;
@@ -264,6 +282,12 @@ Result<Reply> decodeReply(std::string_view payload) {
     if (!of || !stage)
       return Error{"the worker sent '" + excerpt(payload) + "', which names no stage of a test"};
     return Reply(StageEntered{*of, *stage});
+  }
+  if (parts.words[0] == "told") {
+    Result<uint64_t> of = number(parts.words[1]);
+    if (!of)
+      return of.error();
+    return Reply(Told{*of, std::string(parts.body)});
   }
   if (parts.words[0] == "result") {
     Result<uint64_t> of = number(parts.words[1]);

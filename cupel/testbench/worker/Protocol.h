@@ -42,6 +42,20 @@ struct KeepRequest {
   bool explain = false;
 };
 
+/// A search for why a test fails instead of its verdict alone.
+struct SearchRequest {
+  std::string what;          ///< `explain`, `reduce`; empty: the test is run.
+  uint64_t memoryBytes = 0;  ///< Of intermediate values; 0: as the search likes.
+  double probeSeconds = 0;   ///< Of one execution on the device; likewise.
+  double seconds = 0;        ///< Of all of it: what was found by then is given; 0: no limit.
+  uint32_t tries = 0;        ///< Of what fails now and then; likewise.
+  uint32_t jobs = 0;         ///< Processes with the device at once; likewise.
+  std::string folder;        ///< Where what it makes goes, by its whole path; empty: a cache.
+  std::string keepFolder;    ///< Where intermediate values go; empty: nowhere.
+  bool isFresh = false;      ///< What is remembered is not looked at.
+  bool bisectPasses = false; ///< Our own compiler's passes are searched too.
+};
+
 /// What the runner asks of a worker. `test`: run this item. `health`: run a small program that is
 /// known to be good, to learn whether the device still works. `keep`: save this item, which failed,
 /// as a workload, without the device; the record names its folder, or says why there is none.
@@ -68,11 +82,20 @@ struct Request {
   std::string precision; ///< --precision; empty: what the device's name or architecture says.
   /// Into how many pieces a test is cut to be judged once more; nothing: as the precision asks.
   std::optional<uint32_t> pieces;
+  /// How far the test goes: stablehlo, device-ir, compile-op-by-op, execute-op-by-op; empty: to its
+  /// end.
+  std::string depth;
+  std::string opByOpBackend;   ///< What an operation is: a call of `torch`, or one of `stablehlo`.
+  std::string opTables;        ///< The folder that gets the model's table of operations.
+  double opTimeoutSeconds = 0; ///< Of one operation; 0: none of its own.
   /// What the runner and the servers before this one made of the test: a JSON object, or empty.
   std::string handover;
   /// A file in memory for tensors that one server hands to the next; both map it.
   std::string tensors;
   KeepRequest keep;                ///< For keep alone.
+  SearchRequest search;            ///< Of tests and of keep.
+
+  bool isOpByOp() const { return depth.ends_with("op-by-op"); }
 };
 
 /// The first thing a worker says.
@@ -89,6 +112,12 @@ struct StageEntered {
   results::Stage stage = results::Stage::None;
 };
 
+/// A line about how far the test is, for whoever watches.
+struct Told {
+  uint64_t number = 0;
+  std::string line;
+};
+
 /// The test is over. Of the record only what the test itself found out is filled: outcome (before
 /// statuses of the configuration act), stages, comparisons, error class, message, notes.
 struct Finished {
@@ -100,13 +129,14 @@ struct Finished {
   std::string handover = {};
 };
 
-using Reply = std::variant<Hello, StageEntered, Finished>;
+using Reply = std::variant<Hello, StageEntered, Finished, Told>;
 
 // Payloads, without the length.
 std::string encode(const Request &request);
 std::string encode(const Hello &hello);
 std::string encode(const StageEntered &stage);
 std::string encode(const Finished &finished);
+std::string encode(const Told &told);
 
 Result<Request> decodeRequest(std::string_view payload);
 Result<Reply> decodeReply(std::string_view payload);

@@ -1,11 +1,15 @@
 #include "cupel/testbench/worker/RemoteDevice.h"
 
 #include "cupel/pjrt/host/PluginErrors.h"
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/support/CommandWords.h"
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Files.h"
+#include "cupel/support/Process.h"
 #include "cupel/support/TemporaryFolder.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/PipeProcess.h"
+#include "cupel/testbench/worker/PjrtDevice.h"
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Tensors.h"
 
@@ -162,13 +166,28 @@ Error errorIn(const ordered_json &answer) {
   return error;
 }
 
+RemoteFailure failureIn(const ordered_json &answer) {
+  std::string stage = textOf(answer, "last_stage");
+  // Of an error that the plugin returned, the stages that were done are listed, and the one that
+  // failed comes last.
+  if (stage.empty() && answer.contains("stages") && answer["stages"].is_array() &&
+      !answer["stages"].empty())
+    stage = textOf(answer["stages"].back(), "name");
+  return {textOf(answer, "outcome"), stage,
+          answer.contains("failure") ? textOf(answer["failure"], "class") : ""};
+}
+
 class RemoteDevice : public PluginDevice {
 public:
+  const std::shared_ptr<Connection> &line() const { return connection; }
+  std::vector<workload::ProgramVersion> programVersions() const { return versions(); }
+
   RemoteDevice(std::string name, std::shared_ptr<Connection> connection,
                std::optional<workload::ProgramVersion> version)
       : label(std::move(name)), connection(std::move(connection)), version(version) {}
 
   std::string name() const override { return label; }
+  const std::optional<RemoteFailure> &failure() const { return *last; }
 
   /// What the other side's compiler thinks of it is known when it runs: the program travels with
   /// its inputs. What is expected stays here, where it is judged.
@@ -179,16 +198,17 @@ public:
     sent.programs = workload.programs;
     sent.options = workload.options;
     sent.hasDeviceIds = workload.hasDeviceIds;
-    return RunWorkload([connection = connection, sent = std::move(sent)](
+    return RunWorkload([connection = connection, last = last, sent = std::move(sent)](
                            const TensorLists &inputs, const Budget &budget) mutable {
       sent.inputs = inputs;
-      return run(*connection, sent, budget);
+      return run(*connection, sent, budget, *last);
     });
   }
 
 private:
   static Result<TensorLists> run(Connection &connection, const workload::Workload &workload,
-                                 const Budget &budget) {
+                                 const Budget &budget, std::optional<RemoteFailure> &last) {
+    last = RemoteFailure{"lost", "", ""};
     TemporaryFolder folder("cupel-remote");
     if (folder.path.empty())
       return Error{ErrorCode::Internal, "no temporary folder can be made"};
@@ -200,8 +220,11 @@ private:
     if (!reply)
       return reply.error().as(ErrorCode::DeviceLost);
     std::string outcome = textOf(reply->answer, "outcome");
-    if (outcome != "passed" && outcome != "ran")
+    if (outcome != "passed" && outcome != "ran") {
+      last = failureIn(reply->answer);
       return errorIn(reply->answer);
+    }
+    last.reset();
     std::string path = (folder.path / "results.safetensors").string();
     if (Status written = writeOutput(path, reply->files["results.safetensors"]); !written)
       return written.error().as(ErrorCode::Internal);
@@ -216,6 +239,8 @@ private:
   std::string label;
   std::shared_ptr<Connection> connection;
   std::optional<workload::ProgramVersion> version;
+  std::shared_ptr<std::optional<RemoteFailure>> last =
+      std::make_shared<std::optional<RemoteFailure>>();
 };
 
 /// Where the plugin with its options ends and the launcher begins.
@@ -228,6 +253,19 @@ size_t launcherAt(const std::string &name) {
 
 bool namesRemoteDevice(const std::string &name) {
   return name.find(".so") != std::string::npos && launcherAt(name) != std::string::npos;
+}
+
+std::string isolatedName(const std::string &name) {
+  runtime::DeviceName device = runtime::DeviceName::parse(name);
+  if (namesRemoteDevice(name) || !device.isPlugin())
+    return name;
+  addOwnDefaults(device);
+  return device.str() + "@" + quotedForShell(executableFolder() + "/cupel-device");
+}
+
+std::optional<RemoteFailure> lastFailure(const Device &device) {
+  auto *remote = dynamic_cast<const RemoteDevice *>(&device);
+  return remote ? remote->failure() : std::nullopt;
 }
 
 Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {
@@ -276,6 +314,88 @@ Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name) {
   }
   return std::unique_ptr<Device>(
       std::make_unique<RemoteDevice>(name, std::move(connection), version));
+}
+
+//===----------------------------------------------------------------------===//
+// One program at a time, whatever it does
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class IsolatedPlugin : public DeviceProcess {
+public:
+  explicit IsolatedPlugin(const RemoteDevice &device)
+      : connection(device.line()), known(device.programVersions()) {}
+
+  std::vector<workload::ProgramVersion> versions() const override { return known; }
+
+  Attempt attempt(const workload::Workload &workload, double seconds,
+                  bool compilesOnly) override {
+    TemporaryFolder folder("cupel-attempt");
+    if (folder.path.empty())
+      return lost("failed", "no temporary folder can be made");
+    if (Status written = workload::writeWorkload(folder.path.string(), workload); !written)
+      return lost("failed", written.message());
+    Result<Connection::Reply> reply = connection->ask(
+        {{"do", "run"}, {"compile_only", compilesOnly}}, folder.path, seconds);
+    if (!reply)
+      return lost("crashed", reply.message());
+    const ordered_json &answer = reply->answer;
+    Attempt attempt;
+    attempt.outcome = textOf(answer, "outcome");
+    if (answer.contains("stages") && answer["stages"].is_array())
+      for (const ordered_json &stage : answer["stages"]) {
+        attempt.stage = textOf(stage, "name");
+        double seconds = stage.value("seconds", 0.0);
+        attempt.compileSeconds += attempt.stage == "compile" ? seconds : 0;
+        attempt.executeSeconds += attempt.stage == "execute" ? seconds : 0;
+      }
+    // Of a process that was lost, which has listed nothing.
+    if (std::string stage = textOf(answer, "last_stage"); !stage.empty())
+      attempt.stage = stage;
+    if (!attempt.isDone()) {
+      Error error = errorIn(answer);
+      attempt.kind = std::string(name(error.code));
+      attempt.message = error.message;
+      return attempt;
+    }
+    if (compilesOnly)
+      return attempt;
+    std::string path = (folder.path / "results.safetensors").string();
+    Status written = writeOutput(path, reply->files["results.safetensors"]);
+    Result<TensorLists> lists = written ? workload::readTensors(path) : written.error();
+    if (!lists)
+      return lost("failed", lists.message());
+    attempt.results = std::move(*lists);
+    return attempt;
+  }
+
+private:
+  static Attempt lost(const char *outcome, std::string message) {
+    Attempt attempt;
+    attempt.outcome = outcome;
+    attempt.message = std::move(message);
+    return attempt;
+  }
+
+  std::shared_ptr<Connection> connection;
+  std::vector<workload::ProgramVersion> known;
+};
+
+} // namespace
+
+bool Attempt::hasCompiled() const {
+  return isDone() || stage == "transfer" || stage == "execute" || stage == "read back" ||
+         stage == "write" || stage == "compare";
+}
+
+Result<std::unique_ptr<DeviceProcess>> openDeviceProcess(const std::string &name) {
+  Result<std::unique_ptr<Device>> device =
+      openRemoteDevice(isolatedName(runtime::withoutPrecision(name)));
+  if (!device)
+    return device.error();
+  return std::unique_ptr<DeviceProcess>(
+      std::make_unique<IsolatedPlugin>(static_cast<const RemoteDevice &>(**device)));
 }
 
 } // namespace cupel::testbench::worker

@@ -6,6 +6,7 @@
 #include "cupel/testbench/worker/Device.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cupel::testbench::worker {
@@ -17,5 +18,46 @@ namespace cupel::testbench::worker {
 Result<std::unique_ptr<Device>> openRemoteDevice(const std::string &name);
 
 bool namesRemoteDevice(const std::string &name);
+
+/// The same device in a process of its own on this machine: a plugin that crashes or hangs there
+/// costs one execution. The name as it is where it names none of our plugins, or one elsewhere.
+std::string isolatedName(const std::string &name);
+
+/// How an execution behind `cupel-device` did not come to its end.
+struct RemoteFailure {
+  std::string outcome; ///< failed, crashed, exited, timed out, out of memory
+  std::string stage;   ///< load, client, compile, execute, ...
+  std::string kind;    ///< Of an error: `unimplemented`, ...
+  bool operator==(const RemoteFailure &) const = default;
+};
+/// That of the last execution; nothing where it came to its end, or for devices of other kinds.
+std::optional<RemoteFailure> lastFailure(const Device &device);
+/// What became of a workload in a process of its own.
+struct Attempt {
+  /// `ran`, `compiled`, or how it ended instead: `failed`, `crashed`, `exited`, `timed out`,
+  /// `out of memory`.
+  std::string outcome;
+  std::string stage; ///< The last one that it entered: load, compile, transfer, execute, ...
+  std::string kind, message;
+  double compileSeconds = 0, executeSeconds = 0;
+  TensorLists results;
+
+  bool isDone() const { return outcome == "ran" || outcome == "compiled"; }
+  /// Whether the device's compiler took it, whatever came then.
+  bool hasCompiled() const;
+};
+
+/// A plugin behind a process of its own: what a program does to it, a crash or a hang too, costs
+/// that program and no other. For those who try programs that may do anything.
+class DeviceProcess {
+public:
+  virtual ~DeviceProcess() = default;
+  virtual std::vector<workload::ProgramVersion> versions() const = 0;
+  virtual Attempt attempt(const workload::Workload &workload, double seconds,
+                          bool compilesOnly) = 0;
+};
+
+/// Any device that is behind a plugin, here or elsewhere.
+Result<std::unique_ptr<DeviceProcess>> openDeviceProcess(const std::string &name);
 
 } // namespace cupel::testbench::worker

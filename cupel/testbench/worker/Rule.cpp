@@ -37,7 +37,7 @@ static bool isTheReferences(const Tensor &actual, compare::Noise noise,
 }
 
 Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const Tensor &expected,
-                     TestNoise &noise, ComparisonRecord &record) {
+                     TestNoise &noise, ComparisonRecord &record, std::string *picture) {
   compare::Options options{.threads = 1};
   record.precision = noise.precision().text();
   Result<compare::NoiseVerdict> verdict =
@@ -53,6 +53,8 @@ Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const T
   if (!verdict)
     return verdict.error();
   record.strictPassed = verdict->passed;
+  if (picture)
+    *picture = verdict->picture;
   record.strictSentence = verdict->sentence;
   if (!verdict->note.empty())
     record.strictSentence += "; " + verdict->note;

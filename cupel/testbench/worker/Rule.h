@@ -27,9 +27,10 @@ Result<results::ComparisonRecord> judgeOutput(uint32_t output, size_t list, size
                                               TestNoise &noise);
 
 /// The verdict by noise alone, into a record. The noise is measured only if it can matter.
+/// `picture`, where it is wanted, is what a wrong result looks like.
 Status judgeStrictly(size_t list, size_t position, const tensor::Tensor &actual,
                      const tensor::Tensor &expected, TestNoise &noise,
-                     results::ComparisonRecord &record);
+                     results::ComparisonRecord &record, std::string *picture = nullptr);
 
 /// By which rules the outputs of a test were judged, for the notes of its record.
 std::string describeRules(const results::TestRecord &record, const TestNoise &noise);

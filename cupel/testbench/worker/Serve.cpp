@@ -94,6 +94,8 @@ void Progress::enter(results::Stage stage) {
   since = std::chrono::steady_clock::now();
 }
 
+void Progress::tell(const std::string &line) { sendOrExit(replies, encode(Told{number, line})); }
+
 std::vector<results::StageTime> Progress::times() const {
   std::vector<results::StageTime> all = passed;
   if (current == results::Stage::None)

@@ -19,6 +19,8 @@ public:
   Progress(int replies, uint64_t number) : replies(replies), number(number) {}
 
   void enter(results::Stage stage);
+  /// A line about how far it is.
+  void tell(const std::string &line);
   results::Stage stage() const { return current; }
   /// What the next server of this test needs, a JSON object.
   std::string handover;

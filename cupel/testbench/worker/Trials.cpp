@@ -54,8 +54,14 @@ Result<Device *> Trials::device(const std::string &name) {
 
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
+  if (request.search.what == "explain")
+    return explain(request, progress, prepared, record);
+  if (request.search.what == "reduce")
+    return reduce(request, progress, prepared, record);
+  if (request.kind != Request::Kind::Keep && !request.depth.empty())
+    return runToDepth(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep)
-    return run(request, progress, std::move(prepared), record);
+    return run(request, progress, prepared, record);
   if (request.keep.save)
     save(request, progress, prepared, record);
   if (request.keep.explain)
@@ -67,7 +73,7 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
 //===----------------------------------------------------------------------===//
 
 /// Compiles; what comes out heeds the checks of the workload, and may run often.
-static Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
+Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
   if (!prepared.isComplete) {
     auto compiled = device.compile(prepared.program(), prepared.budget);
     if (!compiled)
@@ -116,7 +122,7 @@ static void failLook(TestRecord &record, std::string_view errorClass, const std:
   record.comparisons.push_back(std::move(comparison));
 }
 
-void Trials::run(const Request &request, Progress &progress, Prepared prepared,
+void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
                  TestRecord &record) {
   progress.enter(Stage::Compile);
   Result<Device *> device = this->device(request.device);

@@ -3,10 +3,13 @@
 // test. Used by whatever serves tests in cupel-worker.
 #pragma once
 
-#include "cupel/testbench/worker/Blame.h"
+#include "cupel/testbench/worker/Explain.h"
 #include "cupel/testbench/worker/Prepared.h"
+#include "cupel/testbench/worker/RemoteDevice.h"
 #include "cupel/testbench/worker/Serve.h"
 #include "cupel/testbench/worker/TestNoise.h"
+
+#include "cupel/testbench/worker/OpByOp.h"
 
 #include <functional>
 #include <map>
@@ -21,6 +24,10 @@ public:
   /// Does with a test what the request asks for: runs it, or saves it.
   void serve(const Request &request, Progress &progress, Prepared prepared,
              results::TestRecord &record);
+  /// Of a model that cannot be made into a program, op by op: the table of what becomes of each of
+  /// its operators.
+  void serveSurvey(const Request &request, const frontends::ModelSurvey &survey,
+                   results::TestRecord &record);
   /// A small program that every device must get right.
   results::TestRecord checkHealth(const Request &request, Progress &progress,
                                   ProgramReader &reader);
@@ -28,7 +35,7 @@ public:
 private:
   /// The device of this name, opened when first asked for.
   Result<Device *> device(const std::string &name);
-  void run(const Request &request, Progress &progress, Prepared prepared,
+  void run(const Request &request, Progress &progress, Prepared &prepared,
            results::TestRecord &record);
   Result<TensorLists> runOn(Device &device, const Prepared &prepared, Progress *progress);
   void judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
@@ -57,16 +64,39 @@ private:
   /// request says so.
   void judgeByPieces(const Request &request, Progress &progress, Device &device,
                      const Prepared &prepared, results::TestRecord &record);
-  /// Finds the operation to blame for a test that failed, and says so in notes of the record.
+  /// Finds the operation to blame for a test that fails, and says so in notes of the record.
   void explain(const Request &request, Progress &progress, const Prepared &prepared,
                results::TestRecord &record);
+  /// Shrinks a test that fails, into the folder of the request.
+  void reduce(const Request &request, Progress &progress, const Prepared &prepared,
+              results::TestRecord &record);
+  /// What a search needs of this.
+  Explainer::Seams explainSeams(const Request &request, Progress &progress);
+  /// Takes a test as far as the request says, where that is not to its end.
+  void runToDepth(const Request &request, Progress &progress, Prepared &prepared,
+                  results::TestRecord &record);
+  void runOpByOp(const Request &request, Progress &progress, Prepared &prepared,
+                 results::TestRecord &record);
+  /// The table of the test; graphs of one test share it.
+  OpByOp &opsOf(const Request &request);
+  /// Compiles, and executes, one operation in a process of its own, and says what came of it.
+  void attemptOp(const Request &request, double seconds, Prepared &piece, results::OpRecord &op);
+  void judgeOp(const Request &request, Prepared &piece,
+               const std::vector<tensor::Tensor> &outputs, results::OpRecord &op);
+  Result<DeviceProcess *> deviceProcess(const std::string &name);
   /// What the device under test computes in.
   static Result<compare::DevicePrecision> precisionOf(const Request &request);
   void save(const Request &request, Progress &progress, Prepared &prepared,
             results::TestRecord &record);
 
   std::map<std::string, std::unique_ptr<Device>> devices;
+  std::map<std::string, std::unique_ptr<DeviceProcess>> processes;
+  std::unique_ptr<OpByOp> ops; ///< Of the request `opsNumber`.
+  uint64_t opsNumber = 0;
 };
+
+/// Compiles a test for a device; what comes out heeds the checks of the workload, and may run often.
+Result<RunWorkload> makeReady(Device &device, const Prepared &prepared);
 
 /// Records that a test ran and that nothing says whether it is right, and why not.
 void leaveUnjudged(results::TestRecord &record, const std::string &why);

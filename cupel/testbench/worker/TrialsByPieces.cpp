@@ -1,11 +1,12 @@
 // Trials of parts of a test: a device of a narrow precision is judged piece by piece, and a test
 // that failed is searched for the operation to blame. What a part should give, the reference says.
 
-#include "cupel/testbench/worker/Blame.h"
+#include "cupel/testbench/worker/Reduce.h"
 #include "cupel/testbench/worker/Rule.h"
 #include "cupel/testbench/worker/Trials.h"
 #include "cupel/workload/Folder.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace cupel::testbench::worker {
@@ -103,48 +104,105 @@ void Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
     note += "; no time was left for the others";
 }
 
+Explainer::Seams Trials::explainSeams(const Request &request, Progress &progress) {
+  Explainer::Seams seams;
+  seams.runHere = [this, &request, &progress](Prepared test) {
+    TestRecord found;
+    Request here = request;
+    here.search = {};
+    run(here, progress, test, found);
+    return found;
+  };
+  seams.save = [this, &request](Prepared &program, const std::string &folder) {
+    saveNoise(request, program);
+    return workload::saveWorkload(folder, portableForm(program));
+  };
+  seams.tell = [&progress](const std::string &line) { progress.tell(line); };
+  return seams;
+}
+
+/// How a search goes about it, as the request asks.
+static ExplainOptions optionsOf(const SearchRequest &search) {
+  ExplainOptions options;
+  if (search.memoryBytes)
+    options.memoryBytes = search.memoryBytes;
+  if (search.probeSeconds > 0)
+    options.probeSeconds = search.probeSeconds;
+  if (search.tries)
+    options.tries = search.tries;
+  options.jobs = std::max(1u, search.jobs);
+  options.keepFolder = search.keepFolder;
+  options.isFresh = search.isFresh;
+  return options;
+}
+
 void Trials::explain(const Request &request, Progress &progress, const Prepared &prepared,
                      TestRecord &record) {
   progress.enter(results::Stage::Compare);
-  Result<Device *> device = this->device(request.device);
   Result<Device *> reference = this->device("reference");
-  if (!device || !reference) {
-    record.notes["not explained"] = device ? reference.message() : device.message();
+  if (!reference) {
+    record.notes["not explained"] = reference.message();
     return;
   }
-  const bool isWrongResult = request.keep.stage == results::name(results::Stage::Compare);
-  BlameSeams seams;
-  seams.evaluate = [&](Prepared &piece) { return runOn(**reference, piece, nullptr); };
-  seams.tryOnDevice = [&](Prepared &piece) -> Result<TriedPiece> {
-    Result<TriedPiece> tried = tryPiece(request, **device, piece);
-    if (tried)
-      return isWrongResult ? tried : Result<TriedPiece>(TriedPiece{true, "it runs"});
-    // Only what fails as the test did counts.
-    return TriedPiece{isWrongResult, tried.message()};
-  };
-  Result<Blame> blame = findBlame(prepared, seams);
-  if (!blame) {
-    record.notes["not explained"] = blame.message();
+  const SearchRequest &search = request.search;
+  ExplainOptions options = optionsOf(search);
+  if (request.kind == Request::Kind::Keep)
+    options.reducedFolder = request.keep.folder.empty() ? "" : request.keep.folder + "-reduced";
+  else
+    options.reducedFolder = search.folder;
+  Prepared test = prepared.clone();
+  if (search.seconds > 0)
+    test.budget.deadline =
+        std::min(test.budget.deadline,
+                 std::chrono::steady_clock::now() +
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                         std::chrono::duration<double>(search.seconds)));
+  Explainer explainer(request, **reference, std::move(options), explainSeams(request, progress));
+  Result<results::Explanation> found = explainer.explain(test);
+  if (!found) {
+    record.notes["not explained"] = found.message();
     return;
   }
-  record.notes["explained"] = describe(*blame);
-  if (!blame->program)
-    return;
+  bool passes = found->answer == results::Explanation::Answer::Passes;
+  record.notes["explanation"] = toJson(*found);
+  record.notes[passes ? "not explained" : "explained"] = found->sentence;
   std::string guilty;
-  for (const BlamedOperation &one : blame->operations)
+  for (const results::Explanation::Operation &one : found->operations)
     guilty += (guilty.empty() ? "" : ", ") + one.name;
-  record.notes["guilty"] = guilty;
-  if (request.keep.folder.empty())
+  if (!guilty.empty())
+    record.notes["guilty"] = guilty;
+  if (!found->reduced.empty())
+    record.notes["reduced"] = found->reduced;
+  if (request.kind != Request::Kind::Keep)
+    record.outcome = passes ? Outcome::Passed : Outcome::Failed;
+}
+
+void Trials::reduce(const Request &request, Progress &progress, const Prepared &prepared,
+                    TestRecord &record) {
+  progress.enter(results::Stage::Compare);
+  record.outcome = Outcome::Failed;
+  Result<Device *> reference = this->device("reference");
+  if (!reference) {
+    record.notes["not reduced"] = reference.message();
     return;
-  // The smallest program that fails is a test of its own beside the whole one.
-  Prepared &program = *blame->program;
-  program.workload.name = prepared.workload.name + ", reduced";
-  program.workload.provenance.outcome = request.keep.outcome;
-  program.workload.provenance.message = blame->sentence;
-  saveNoise(request, program);
-  std::string folder = request.keep.folder + "-reduced";
-  Status saved = workload::saveWorkload(folder, portableForm(program));
-  record.notes[saved ? "reduced" : "not reduced"] = saved ? folder : saved.message();
+  }
+  ReduceOptions options;
+  options.explain = optionsOf(request.search);
+  // What is remembered is an answer; here the program is wanted.
+  options.explain.isFresh = true;
+  options.explain.reducedFolder = request.search.folder + "/explained";
+  options.seconds = request.search.seconds;
+  options.folder = request.search.folder;
+  Reducer reducer(request, **reference, options, explainSeams(request, progress));
+  Result<Reduction> made = reducer.reduce(prepared);
+  std::error_code error;
+  std::filesystem::remove_all(options.explain.reducedFolder, error);
+  if (!made) {
+    record.notes["not reduced"] = made.message();
+    return;
+  }
+  record.notes["reduction"] = toJson(*made);
+  record.notes["reduced"] = options.folder;
 }
 
 } // namespace cupel::testbench::worker

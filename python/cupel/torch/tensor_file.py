@@ -6,7 +6,7 @@ import ctypes
 import json
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -24,23 +24,28 @@ _ALIGNMENT = 64
 
 def write_positions(path: str | Path, tensors: Sequence[torch.Tensor]) -> None:
     """The file appears whole or not at all. Tensors are named by position: `0`, `1`, ..."""
+    write_tensors(path, {str(i): tensor for i, tensor in enumerate(tensors)})
+
+
+def write_tensors(path: str | Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    """The same by name: `d2/0` is what device 2 has at position 0."""
     header: dict[str, object] = {}
     kept: dict[str, str] = {}
     at = 0
     # Wide elements first: then all are aligned, and the reader maps them without a copy.
-    order = sorted(range(len(tensors)), key=lambda i: -tensors[i].element_size())
-    for i in order:
-        tensor = tensors[i]
+    order = sorted(tensors, key=lambda name: -tensors[name].element_size())
+    for key in order:
+        tensor = tensors[key]
         shape = list(tensor.shape)
         if tensor.dtype in _AS_BYTES:
-            kept[f"cupel.dtype.{i}"] = _AS_BYTES[tensor.dtype]
+            kept[f"cupel.dtype.{key}"] = _AS_BYTES[tensor.dtype]
             shape, name = [*shape, tensor.element_size()], "U8"
         elif tensor.dtype in _NAMES:
             name = _NAMES[tensor.dtype]
         else:
             raise TypeError(f"tensors of {tensor.dtype} cannot be kept in a file: safetensors and StableHLO have no such type")
         size = tensor.numel() * tensor.element_size()
-        header[str(i)] = {"dtype": name, "shape": shape, "data_offsets": [at, at + size]}
+        header[key] = {"dtype": name, "shape": shape, "data_offsets": [at, at + size]}
         at += size
     if kept:
         header["__metadata__"] = kept
@@ -51,8 +56,8 @@ def write_positions(path: str | Path, tensors: Sequence[torch.Tensor]) -> None:
     try:
         with open(temporary, "wb") as file:
             file.write(struct.pack("<Q", len(text)) + text)
-            for i in order:
-                dense = tensors[i].detach().cpu().resolve_conj().resolve_neg().contiguous()
+            for key in order:
+                dense = tensors[key].detach().cpu().resolve_conj().resolve_neg().contiguous()
                 if dense.numel():
                     file.write(memoryview((ctypes.c_char * dense.nbytes).from_address(dense.data_ptr())))
         os.replace(temporary, target)

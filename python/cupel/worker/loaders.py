@@ -92,8 +92,8 @@ def _import(root: Path, loader: Path) -> types.ModuleType:
         raise first
 
 
-def import_class(root: Path, loader: Path) -> type:
-    """The class `ModelLoader` of a loader file."""
+def import_class(root: Path, loader: Path, name: str = "ModelLoader") -> type:
+    """The class `ModelLoader` of a loader file; those of language models may have another beside it."""
     root, loader = root.resolve(), loader.resolve()
     if not loader.is_file():
         raise LoaderError("no_loader", f"{loader}: no such file")
@@ -103,9 +103,9 @@ def import_class(root: Path, loader: Path) -> type:
     vendor_modules.serve_to(root)
     module = _import(root, loader)
     zoo_files.use_our_files(root)
-    found = getattr(module, "ModelLoader", None)
+    found = getattr(module, name, None)
     if not isinstance(found, type):
-        raise LoaderError("no_loader", f"{loader} defines no class ModelLoader")
+        raise LoaderError("no_loader", f"{loader} defines no class {name}")
     return found
 
 

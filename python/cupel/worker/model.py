@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import gc
 import json
+import math
 import os
 import resource
 import signal
@@ -22,12 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from cupel.worker import instructions
+from cupel.worker.llm import Padding, Phase
 from cupel.worker.loaders import LoaderError, arguments_of, call_named, choose_variant, import_class, instantiate, place_in_zoo, zoo_of
 from cupel.worker.model_output import StepOutput
 
 # Stages of the worker protocol that a step belongs to.
 STAGES = {"import": "load", "model": "load", "inputs": "load", "golden": "reference", "capture": "frontend", "lower": "frontend", "save": "frontend"}
 
+
+LLM_FIELDS = ("phase", "sharding", "mesh", "sequence_length", "llm_batch_size")
 
 # Frameworks whose loaders are run.
 SERVED = ("pytorch", "jax", "bounty_jax", "onnx")
@@ -64,8 +68,12 @@ class Request:
     """How many the device has; 0: nobody knows."""
     weights: str = "pretrained"
     """`random`: seeded ones, from the architecture's configuration."""
+    op_by_op: bool = False
+    """A graph that cannot be lowered is handed on as an archive, for a table of its operators."""
     layers: int = 0
     """With random weights: at most so many; also offered to the loader as num_layers."""
+    llm: dict[str, Any] = field(default_factory=dict)
+    """Of a language model: `phase`, `sharding`, `mesh`, `sequence_length`, `llm_batch_size`, as the runner's request has them."""
 
     @staticmethod
     def of(body: Mapping[str, Any]) -> Request:
@@ -194,7 +202,10 @@ class ModelTest:
         self.root = Path(request.zoo) if request.zoo else zoo_of(self.loader_file)
         self.steps = Steps(self.root, enter_stage)
         self.facts: dict[str, Any] = {"dtype": request.dtype}
+        self.loader_class = "ModelLoader"
         self._random: Any = None
+        self._placement: Any = None
+        self._padding: Any = None
 
     # --- load ----------------------------------------------------------------------------------------------------------------------------
 
@@ -221,7 +232,7 @@ class ModelTest:
         request = self.request
         torch.manual_seed(request.seed)
         with self.steps.step("import", "loader_import", "the loader cannot be imported"):
-            loader_class = import_class(self.root, self.loader_file)
+            loader_class = import_class(self.root, self.loader_file, self.loader_class)
             variant = choose_variant(loader_class, request.variant)
             loader = instantiate(loader_class, variant, request.arguments)
             self.facts["variant"] = "" if variant is None else str(getattr(variant, "value", variant))
@@ -231,6 +242,36 @@ class ModelTest:
                 self._random.replace_in(self.loader_file)
         return loader
 
+    def _phase(self) -> Phase | None:
+        """What a test of a language model is; ends one that is no test."""
+        phase = Phase.of(self.request.llm, self.request.run_mode)
+        if phase is None:
+            return None
+        if reason := phase.why_skipped():
+            raise StepFailed("", reason, "skipped")
+        if not phase.is_decode:
+            self.loader_class = "ModelLoaderPrefill"
+        return phase
+
+    def _check_chips(self, phase: Phase | None) -> int:
+        """How many chips the test is for; ends it where the device has not as many."""
+        request = self.request
+        if request.parallelism == "single_device":
+            return 1
+        needed = math.prod(phase.mesh_shape) if phase and phase.mesh_shape else 2
+        if request.chips < needed:
+            raise StepFailed("", f"needs a device with {needed if needed > 2 else 'several'} chips, and this one has {request.chips or 'nobody knows how many'} "
+                             "(--arch or ?num_devices=N says it)", "not run")
+        return needed if phase and phase.mesh_shape else request.chips
+
+    def _dtype(self) -> Any:
+        import torch
+
+        dtype = None if self.request.dtype in ("", "none") else getattr(torch, self.request.dtype, None)
+        if self.request.dtype not in ("", "none") and not isinstance(dtype, torch.dtype):
+            raise StepFailed("unsupported", f"there is no dtype '{self.request.dtype}'")
+        return dtype
+
     def _load(self) -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]]:
         """The loader, its model and the model's arguments."""
         import torch
@@ -238,12 +279,9 @@ class ModelTest:
         request = self.request
         if request.run_mode not in ("inference", "training"):
             raise StepFailed("unsupported", f"there is no run mode '{request.run_mode}'", "not run")
-        if request.parallelism != "single_device":
-            raise StepFailed("", f"needs {request.parallelism} tests of loaders, which this version does not have: only single_device ones", "not run")
-        is_training = request.run_mode == "training"
-        dtype = None if request.dtype in ("", "none") else getattr(torch, request.dtype, None)
-        if request.dtype not in ("", "none") and not isinstance(dtype, torch.dtype):
-            raise StepFailed("unsupported", f"there is no dtype '{request.dtype}'")
+        phase = self._phase()
+        chips = self._check_chips(phase)
+        is_training, dtype = request.run_mode == "training", self._dtype()
         loader = self._open_loader()
         with self.steps.step("model", "loader_model", "load_model fails"):
             model = call_named(loader.load_model, dtype_override=dtype, **request.arguments)
@@ -257,13 +295,49 @@ class ModelTest:
             self.facts["parameters"] = sum(one.numel() for one in parameters)
             self.facts["parameter_bytes"] = sum(one.nbytes for one in parameters)
         with self.steps.step("inputs", "loader_inputs", "load_inputs fails"):
-            batch = request.batch_size or (2 if is_training else None)
-            inputs = call_named(loader.load_inputs, dtype_override=dtype, batch_size=batch, **request.arguments)
+            inputs = self._load_inputs(loader, phase, dtype)
             from cupel.torch.structure import describe
 
-            self.facts["inputs"] = describe(inputs)
             args, kwargs = arguments_of(inputs)
+            if request.parallelism == "data_parallel":
+                from cupel.worker.parallel import repeated
+
+                args, kwargs = tuple(repeated(value, chips) for value in args), {name: repeated(value, chips) for name, value in kwargs.items()}
+            self.facts["inputs"] = describe(kwargs or args if request.parallelism == "data_parallel" else inputs)
+        if chips > 1:
+            with self.steps.step("inputs", "bad_shard_spec", "the model cannot be split"):
+                self._placement = self._place(loader, model, args, kwargs, chips, phase)
         return loader, model, args, kwargs
+
+    def _load_inputs(self, loader: Any, phase: Phase | None, dtype: Any) -> Any:
+        request = self.request
+        if phase is None:
+            batch = request.batch_size or (2 if request.run_mode == "training" else None)
+            return call_named(loader.load_inputs, dtype_override=dtype, batch_size=batch, **request.arguments)
+        if phase.is_decode:
+            return call_named(loader.load_inputs_decode, dtype_override=dtype, batch_size=phase.rows, **request.arguments)
+        inputs = call_named(loader.load_inputs_prefill, dtype_override=dtype, batch_size=phase.rows, seq_len=phase.sequence_length, **request.arguments)
+        if request.run_mode == "inference" and (padding := Padding.of(inputs)):
+            self._padding, self.facts["padding"] = padding, str(padding)
+        return inputs
+
+    def _place(self, loader: Any, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], chips: int, phase: Phase | None) -> Any:
+        """Where the model's tensors lie on the mesh."""
+        from cupel.torch.shardings import Mesh
+        from cupel.worker import parallel
+
+        if self.request.parallelism == "data_parallel":
+            return parallel.data_parallel(chips, args, kwargs)
+        try:
+            if phase is None or not phase.mesh_shape:
+                return parallel.tensor_parallel(loader, model, parallel.mesh_of(loader, chips))
+        except parallel.Skipped as reason:
+            raise StepFailed("", str(reason), "skipped") from reason
+        axis = "data" if phase.splits_inputs else "batch"
+        placement = parallel.tensor_parallel(loader, model, Mesh.of(phase.mesh_shape, (axis, "model")), strategy=phase.strategy, batch_axis=axis)
+        if phase.splits_inputs:
+            placement.add_arguments(parallel.named_arguments(args, kwargs), axis)
+        return placement
 
     # --- the whole -----------------------------------------------------------------------------------------------------------------------
 
@@ -294,13 +368,14 @@ class ModelTest:
 
         make = golden_training if self.request.run_mode == "training" else golden_inference
         with self.steps.step("golden", "golden_error", f"the model fails on the CPU in {self.request.dtype}"):
-            golden = make(loader, model, args, kwargs, self.request.seed)
+            golden = make(loader, model, args, kwargs, self.request.seed, self._padding)
             self.facts |= golden.facts
             if not golden.expected:
                 raise StepFailed("no_tensor", "the model's result holds no tensor: there is nothing to compare")
         with self.steps.step("capture", "not_captured", "the model cannot be captured"):
             try:
-                captured = golden.capture() if golden.capture else capture(golden.flat, golden.expected, self.request.seed)
+                with self._placement.constraining() if self._placement else contextlib.nullcontext():
+                    captured = golden.capture() if golden.capture else capture(golden.flat, golden.expected, self.request.seed)
             except NotCaptured as error:
                 raise StepFailed("not_captured", str(error)) from error
         told: dict[str, Any] = {"method": captured.method, "graphs": len(captured.graphs), "workloads": []}
@@ -312,17 +387,29 @@ class ModelTest:
         return told
 
     def _save(self, index: int, count: int, graph: Any, result_names: list[str]) -> dict[str, Any]:
-        from cupel.worker.model_files import lower, save
+        from cupel._native import NativeError
+        from cupel.worker.model_files import Placed, lower, save, save_archive
 
         request = self.request
         name = (request.test or self.facts.get("model_info") or self.loader_file.parent.name) + (f"#{index}" if count > 1 else "")
         folder = Path(request.folder) if count == 1 else Path(request.folder) / f"graph-{index:02}"
         with self.steps.step("lower", "not_lowered", f"graph {index} of {count} cannot be lowered to StableHLO" if count > 1 else "the model cannot be lowered to StableHLO"):
-            module = lower(graph)
+            placed = None
+            if self._placement:
+                placed = Placed(self._placement.mesh, self._placement.specs(graph.input_names, graph.inputs))
+                self.facts["mesh"] = self._placement.describe(placed.specs)
+                self.facts["not_split"] = "; ".join(self._placement.uneven)
+            try:
+                module = lower(graph, placed)
+            except NativeError:
+                if not request.op_by_op:
+                    raise
+                # The worker's frontend goes through it past what fails.
+                return {"folder": str(save_archive(folder, graph)), "inputs": len(graph.inputs), "results": len(graph.expected)}
         with self.steps.step("save", "internal", "the workload cannot be written"):
             origin = {"test": request.test, "file": str(self.loader_file), "part": index, "frontend": "torch", "variant": self.facts["variant"],
                       "parallelism": request.parallelism, "run_mode": request.run_mode, "expectation": f"torch on the CPU, {request.dtype}", "seed": request.seed, "result_names": result_names}
-            save(folder, name, graph, module, request.tolerance, origin, request.compile_options)
+            save(folder, name, graph, module, request.tolerance, origin, request.compile_options, placed)
         row = {"folder": str(folder), "inputs": len(graph.inputs), "results": len(graph.expected)}
         if result_names:
             row["result_names"] = result_names
@@ -371,12 +458,14 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
                       run_mode=body.get("run_mode", "inference"), parallelism=body.get("parallelism", "single_device"), seed=body.get("seed", 0),
                       test=f"{body.get('suite', 'models')}::{body['id']}", framework=framework, chips=body["handover"].get("chips", 0),
                       dtype=body["handover"].get("dtype") or "bfloat16", dropout=body["handover"].get("dropout", True), batch_size=body.get("batch_size"),
-                      compile_options=compile_options_of(body), weights=body["handover"].get("weights", "pretrained"), layers=body["handover"].get("layers", 0))
+                      compile_options=compile_options_of(body), weights=body["handover"].get("weights", "pretrained"), layers=body["handover"].get("layers", 0),
+                      op_by_op=bool(body["handover"].get("op_by_op")), llm={name: body[name] for name in LLM_FIELDS if body.get(name)})
     answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
-             "step": answer.get("step"), "golden": facts.get("without golden"), "weights": facts.get("weights")}
+             "step": answer.get("step"), "golden": facts.get("without golden"), "weights": facts.get("weights"),
+             "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +15,59 @@ import torch
 from cupel import __version__
 from cupel._native import Module
 from cupel.torch.captured import Graph
-from cupel.torch.tensor_file import write_positions
+from cupel.torch.shardings import Mesh, Spec, pieces
+from cupel.torch.tensor_file import write_positions, write_tensors
 
 
-def lower(graph: Graph) -> Module:
+@dataclass
+class Placed:
+    """A mesh, and how each input of a graph lies on it."""
+
+    mesh: Mesh
+    specs: list[Spec | None]
+
+
+def lower(graph: Graph, placed: Placed | None = None) -> Module:
     """The graph in StableHLO; raises NativeError with what the frontend has to say."""
-    return Module.from_torch(graph.program.text, {"inputs": [list(tensor.shape) for tensor in graph.inputs]})
+    options: dict[str, Any] = {"inputs": [list(tensor.shape) for tensor in graph.inputs]}
+    if placed:
+        options["shardings"] = {"mesh": placed.mesh.axes, "inputs": placed.specs}
+    return Module.from_torch(graph.program.text, options)
+
+
+def _by_device(tensors: Sequence[torch.Tensor], placed: Placed | None) -> dict[str, torch.Tensor]:
+    """By position where every device has the whole, else a piece a device."""
+    named: dict[str, torch.Tensor] = {}
+    for i, tensor in enumerate(tensors):
+        spec = placed.specs[i] if placed else None
+        if placed is None or spec is None:
+            named[str(i)] = tensor
+        else:
+            named |= {f"d{device}/{i}": piece for device, piece in enumerate(pieces(tensor, spec, placed.mesh))}
+    return named
+
+
+def save_archive(folder: Path, graph: Graph) -> Path:
+    """The graph as a .pt2 archive without values, for those who look at what it is made of."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / "model.pt2", "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("graph/models/model.json", graph.program.text)
+    return folder
 
 
 def save(folder: Path, name: str, graph: Graph, module: Module, tolerance: Mapping[str, Any], provenance: Mapping[str, Any],
-         compile_options: Mapping[str, Any] | None = None) -> None:
+         compile_options: Mapping[str, Any] | None = None, placed: Placed | None = None) -> None:
     """Writes beside the folder's place and moves it there when it is whole."""
     temporary = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
         (temporary / "program.mlirbc").write_bytes(module.portable())
-        write_positions(temporary / "inputs.safetensors", graph.inputs)
+        write_tensors(temporary / "inputs.safetensors", _by_device(graph.inputs, placed))
         write_positions(temporary / "expected.safetensors", graph.expected)
         options = {"format": 1, "name": name} | ({"tolerance": dict(tolerance)} if tolerance else {}) | ({"expects_first": True} if graph.gives_more else {})
         options |= {"compile_options": dict(compile_options)} if compile_options else {}
+        options |= {"partitions": placed.mesh.size, "use_spmd": True, "use_shardy": True} if placed else {}
         (temporary / "options.json").write_text(json.dumps(options, indent=1) + "\n")
         origin = {"format": 1} | {key: value for key, value in provenance.items() if value not in ("", None, [])}
         origin["versions"] = {"cupel": __version__, "torch": torch.__version__}

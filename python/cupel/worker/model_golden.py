@@ -12,6 +12,7 @@ from cupel.torch.captured import Capture, one_line
 from cupel.torch.captured_training import capture_training
 from cupel.torch.sound_kernels import sound_kernels
 from cupel.torch.structure import Flat, describe, replaced, results_of
+from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
 
 
@@ -41,14 +42,18 @@ def _told(calls: list[str]) -> dict[str, Any]:
     return {"golden_calls": {call: calls.count(call) for call in dict.fromkeys(calls)}} if calls else {}
 
 
-def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
+def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:
+    def judged(result: Any) -> list[torch.Tensor]:
+        """What is compared: every tensor of the result, without positions that are padding."""
+        return [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(result)]
+
     with torch.no_grad(), sound_kernels() as replaced:
         own_args, own_kwargs = _cloned((args, kwargs))
         torch.manual_seed(seed)
         output = model(*own_args, **own_kwargs)
     found = results_of(output)
-    expected = [tensor.detach().clone() for _, tensor in found]
-    flat = Flat(model, args, kwargs, lambda result: [tensor for _, tensor in results_of(result)])
+    expected = [tensor.detach().clone() for tensor in judged(output)]
+    flat = Flat(model, args, kwargs, judged)
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
     return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced))
 
@@ -64,8 +69,11 @@ def _unpacked(loader: Any, result: Any) -> torch.Tensor:
     return output
 
 
-def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Golden:
-    """Forward in train mode, the output that the loader picks, and every parameter's gradient for a drawn gradient of that output."""
+def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:
+    """Forward in train mode, the output that the loader picks, and every parameter's gradient for a drawn gradient of that output.
+
+    Padding is not left out: gradients come from all positions.
+    """
     parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}  # Running statistics move; both sides start alike.
     own_args, own_kwargs = _cloned((args, kwargs))

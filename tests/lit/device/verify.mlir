@@ -39,3 +39,20 @@ dev.program @main arena 64 {
   // expected-error @below {{does not lie in the arena}}
   %p = dev.place 64 : !dev.buffer<tensor<4xf32>>
 }
+
+// -----
+
+// expected-error @below {{writes result 0 over an argument that is needed}}
+dev.program @main arena 0 attributes {in_place = array<i64: 0>} {
+  %a = dev.argument 0 : !dev.buffer<tensor<4xf32>>
+  %r = dev.result 0 : !dev.buffer<tensor<4xf32>>
+  %s = dev.result 1 : !dev.buffer<tensor<4xf32>>
+  dev.launch(%a) to(%r) : (!dev.buffer<tensor<4xf32>>) to(!dev.buffer<tensor<4xf32>>) {
+  ^bb0(%x: tensor<4xf32>):
+    dev.yield %x : tensor<4xf32>
+  }
+  dev.launch(%a) to(%s) : (!dev.buffer<tensor<4xf32>>) to(!dev.buffer<tensor<4xf32>>) {
+  ^bb0(%x: tensor<4xf32>):
+    dev.yield %x : tensor<4xf32>
+  }
+}

@@ -40,5 +40,9 @@ func.func @main(%a: tensor<4x6xf32>, %b: tensor<6xf32>, %w: tensor<6x3xf32>, %i:
   }
   // CHECK: tir.pool "maximum"(%arg3) window [2, 2] strides [2, 2] padding [0, 1, 0, 1]
   %5 = tir.pool "maximum"(%i) window [2, 2] strides [2, 2] padding [0, 1, 0, 1] : (tensor<1x5x5x2xf32>) -> tensor<1x3x3x2xf32>
+  // CHECK: tir.while @test do @step(%arg1, %arg0) carrying 1
+  %6 = tir.while @test do @step(%b, %a) carrying 1 : (tensor<6xf32>, tensor<4x6xf32>) -> tensor<6xf32>
   return %1#0 : tensor<4x6xf32>
 }
+func.func private @test(%b: tensor<6xf32>, %a: tensor<4x6xf32>) -> tensor<i1>
+func.func private @step(%b: tensor<6xf32>, %a: tensor<4x6xf32>) -> (tensor<6xf32>, tensor<i1>)

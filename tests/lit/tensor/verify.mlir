@@ -44,3 +44,20 @@ func.func @main(%a: tensor<4x6xf32>, %w: tensor<6x3xf32>) -> tensor<4x3xf32> {
   }
   return %3 : tensor<4x3xf32>
 }
+
+// -----
+
+func.func @main(%i: tensor<i32>, %b: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error @below {{does not fit the type of @other}}
+  %0 = tir.case %i of [@other](%b) : (tensor<i32>, tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+func.func private @other(%x: tensor<5xf32>) -> tensor<6xf32>
+
+// -----
+
+func.func @main(%b: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error @below {{needs a result for each value that it carries}}
+  %0 = tir.while @test do @step(%b) carrying 2 : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}

@@ -20,29 +20,46 @@ constexpr double kPartNanoseconds = 30'000;
 
 class CodeKernel final : public Kernel {
 public:
-  CodeKernel(codegen::CompiledKernel code, std::string_view kind, std::vector<int> inputs)
-      : code(std::move(code)), word(kind), inputs(std::move(inputs)) {}
-
-  Status run(LaunchContext &, std::span<const std::byte *const> reads,
-             std::span<std::byte *const> writes) const override {
-    llvm::SmallVector<const void *, 16> in;
-    llvm::SmallVector<void *, 8> out(writes.begin(), writes.end());
-    for (int input : inputs)
-      in.push_back(reads[input]);
-    AlignedMemory workspace(code.workspaceBytes);
-    if (code.workspaceBytes > 0) {
-      if (!workspace.get())
-        return Error{ErrorCode::OutOfMemory, "there is no memory for a kernel's workspace"};
-      out.push_back(workspace.get());
-    }
+  CodeKernel(codegen::CompiledKernel made, std::string_view kind, std::vector<int> numbers)
+      : code(std::move(made)), word(kind), inputs(std::move(numbers)) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      isInOrder &= inputs[i] == int(i);
     for (const codegen::Stage &stage : code.stages) {
       double unit = std::max(double(stage.unitElements) * kNanosecondsPerElement, 1.0);
       auto perPart = std::max<int64_t>(1, int64_t(kPartNanoseconds / unit));
-      int64_t parts = (stage.units + perPart - 1) / perPart;
-      kernelPool().parallelFor(parts, unit * double(perPart), [&](int64_t part) {
+      parts.push_back({(stage.units + perPart - 1) / perPart, perPart, unit * double(perPart)});
+    }
+  }
+
+  int64_t workspaceBytes() const override { return code.workspaceBytes; }
+
+  Status run(LaunchContext &context, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    llvm::SmallVector<const void *, 16> chosen;
+    const void *const *in = reinterpret_cast<const void *const *>(reads.data());
+    if (!isInOrder) {
+      for (int input : inputs)
+        chosen.push_back(reads[input]);
+      in = chosen.data();
+    }
+    llvm::SmallVector<void *, 8> more;
+    void *const *out = reinterpret_cast<void *const *>(writes.data());
+    if (code.workspaceBytes > 0) {
+      more.assign(writes.begin(), writes.end());
+      more.push_back(context.workspace);
+      out = more.data();
+    }
+    for (size_t i = 0; i < code.stages.size(); ++i) {
+      const codegen::Stage &stage = code.stages[i];
+      auto [count, perPart, nanoseconds] = parts[i];
+      if (count == 1) {
+        stage.function(in, out, 0, stage.units, threadScratch(code.scratchBytes));
+        continue;
+      }
+      kernelPool().parallelFor(count, nanoseconds, [&, perPart = perPart](int64_t part) {
         void *scratch = threadScratch(code.scratchBytes);
-        stage.function(in.data(), out.data(), part * perPart,
-                       std::min(stage.units, (part + 1) * perPart), scratch);
+        stage.function(in, out, part * perPart, std::min(stage.units, (part + 1) * perPart),
+                       scratch);
       });
     }
     return {};
@@ -51,9 +68,16 @@ public:
   std::string_view kind() const override { return word; }
 
 private:
+  struct Parts {
+    int64_t count, units; // Units in each.
+    double nanoseconds;
+  };
+
   codegen::CompiledKernel code;
   std::string_view word;
   std::vector<int> inputs; // Which of what is read each input is.
+  bool isInOrder = true;
+  std::vector<Parts> parts; // Of each stage.
 };
 
 /// Which argument of the launch each operand is.

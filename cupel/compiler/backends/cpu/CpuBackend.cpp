@@ -1,13 +1,16 @@
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 
 #include "cupel/compiler/backends/cpu/CpuExecutable.h"
+#include "cupel/compiler/backends/cpu/SavedProgram.h"
 #include "cupel/compiler/backends/reference/ReferenceBackend.h"
 #include "cupel/compiler/device/Passes.h"
 #include "cupel/compiler/passes/InlineCalls.h"
 #include "cupel/compiler/tensor/TensorIr.h"
+#include "cupel/ir/sdy/Sdy.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace cupel::compiler {
@@ -21,7 +24,7 @@ std::string whyWhole(func::FuncOp entry) {
   std::string reason;
   entry.walk([&](Operation *op) {
     auto call = dyn_cast<stablehlo::CustomCallOp>(op);
-    if (op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::ActsOutside>() ||
+    if (op->hasTrait<stablehlo::ActsOutside>() || isa<sdy::ManualComputationOp>(op) ||
         (call && call.getHasSideEffect()))
       reason = "it holds " + op->getName().getStringRef().str();
     return reason.empty() ? WalkResult::advance() : WalkResult::interrupt();
@@ -59,12 +62,23 @@ public:
   Result<ExecutablePointer> compile(std::shared_ptr<DeviceProgram> program) const override {
     OwningOpRef<ModuleOp> module = program->module->clone();
     std::string reason;
-    if (program->info.processCount() != 1)
-      reason = "it is for several devices";
+    if (!CpuExecutable::canRun(*program))
+      reason = "its devices take pieces of whole tensors themselves";
     else if (program->options.wideAccumulation)
       reason = "it accumulates in f64";
     if (reason.empty()) {
-      Status status = lowerForCpu(*module, program->entry.getName(), CpuStage::Device);
+      StageWriter &stages = program->stages;
+      auto watch = [&](PassManager &passes, CpuStage stage) {
+        if (!stages.isOn())
+          return;
+        if (stage == CpuStage::Device) // What the passes before made, whole.
+          stages.write("tensor", *module);
+        passes.addInstrumentation(stages.watch(stage == CpuStage::Tensor ? "tensor" : "device"));
+      };
+      Status status = lowerForCpu(*module, program->entry.getName(),
+                                  {.wrongRewrite = program->options.wrongRewrite, .watch = watch});
+      if (status && stages.isOn())
+        stages.write("device", *module);
       if (!status && status.error().code != ErrorCode::Unsupported)
         return status.error();
       if (!status)
@@ -74,13 +88,29 @@ public:
       program->info.notes["backend"] = "reference (" + reason + ")";
       return referenceBackend().compile(std::move(program));
     }
-    auto lowered = *module->getOps<dev::ProgramOp>().begin();
+    auto lowered = module->lookupSymbol<dev::ProgramOp>("main");
     Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(lowered, *module);
     if (!loaded)
       return loaded.error();
     describeIn(program->info.notes, (*loaded)->report());
     return ExecutablePointer(std::make_shared<CpuExecutable>(std::move(program), std::move(module),
                                                              std::move(*loaded)));
+  }
+
+  Result<ExecutablePointer> load(std::string_view bytes) const override {
+    if (!isSavedProgram(bytes)) // It runs whole on the reference.
+      return Backend::load(bytes);
+    auto program = std::make_shared<DeviceProgram>(); // Outlives the lease.
+    ContextLease lease(static_cast<int64_t>(bytes.size()));
+    Result<OwningOpRef<ModuleOp>> module = loadProgram(*program, bytes, lease);
+    if (!module)
+      return module.error();
+    auto main = (*module)->lookupSymbol<dev::ProgramOp>("main");
+    Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, **module);
+    if (!loaded)
+      return loaded.error();
+    return ExecutablePointer(
+        std::make_shared<CpuExecutable>(program, std::move(*module), std::move(*loaded)));
   }
 
 private:
@@ -94,7 +124,7 @@ private:
 
 } // namespace
 
-Status lowerForCpu(ModuleOp module, StringRef entryName, CpuStage stage) {
+Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowering) {
   MLIRContext *context = module.getContext();
   context->loadDialect<tir::TirDialect, dev::DevDialect>();
   auto entry = module.lookupSymbol<func::FuncOp>(entryName);
@@ -113,38 +143,23 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, CpuStage stage) {
       complaint = diagnostic.str();
     return success();
   });
-  PassManager passes(context, ModuleOp::getOperationName());
-  passes.enableVerifier(false); // What comes out is verified, whole.
   entry.setSymName("main");
-  if (stage == CpuStage::Tensor)
-    dev::buildTensorPipeline(passes);
-  else
-    dev::buildDevicePipeline(passes);
-  if (failed(passes.run(module)) || failed(verify(module)))
+  auto runTo = [&](CpuStage stage) {
+    PassManager passes(context, ModuleOp::getOperationName());
+    passes.enableVerifier(false); // What comes out is verified, whole.
+    if (stage == CpuStage::Tensor)
+      dev::buildTensorPipeline(passes, lowering.wrongRewrite);
+    else
+      passes.addPass(dev::createLowerToDevice());
+    if (lowering.watch)
+      lowering.watch(passes, stage);
+    return passes.run(module);
+  };
+  if (failed(runTo(CpuStage::Tensor)) ||
+      (lowering.stage == CpuStage::Device && failed(runTo(CpuStage::Device))) ||
+      failed(verify(module)))
     return Error{ErrorCode::Internal, "the program cannot be compiled: " + complaint};
   return {};
-}
-
-Result<std::string> describeForCpu(ModuleOp module) {
-  auto programs = module.getOps<dev::ProgramOp>();
-  if (programs.empty())
-    return Error{"there is no device program"};
-  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(*programs.begin(), module);
-  if (!loaded)
-    return loaded.error();
-  const ProgramReport &report = (*loaded)->report();
-  std::map<std::string, int64_t> fused; // Operations inside of each kind of fused operation.
-  (*programs.begin()).walk([&](tir::YieldOp yield) {
-    auto name = yield->getParentOp()->getName().stripDialect().str();
-    fused[name] += std::distance(yield->getBlock()->begin(), yield->getBlock()->end()) - 1;
-  });
-  std::string text = "launches:  " + std::to_string(report.launches) + "\n";
-  text += "kernels:   " + listed(report.kernels) + "\n";
-  text += "fallbacks: " + (report.fallbackOps.empty() ? "none" : listed(report.fallbackOps)) + "\n";
-  text += "fused:     " + (fused.empty() ? "none" : "operations inside: " + listed(fused)) + "\n";
-  text += "arena:     " + std::to_string(report.arenaBytes) + " bytes\n";
-  text += "constants: " + std::to_string(report.constantBytes) + " bytes\n";
-  return text;
 }
 
 const Backend &cpuBackend() {

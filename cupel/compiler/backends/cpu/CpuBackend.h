@@ -7,18 +7,25 @@
 
 #include "cupel/compiler/backends/Backend.h"
 
+namespace mlir {
+class PassManager;
+} // namespace mlir
+
 namespace cupel::compiler {
 
 const Backend &cpuBackend();
 
 enum class CpuStage { Tensor, Device };
 
+struct CpuLowering {
+  CpuStage stage = CpuStage::Device;
+  int64_t wrongRewrite = 0; // As in CompileOptions.
+  /// Called with the passes to each stage before they run: for those who watch them.
+  llvm::function_ref<void(mlir::PassManager &passes, CpuStage stage)> watch;
+};
+
 /// Brings a program behind the common passes, whose main function has this name, to a stage of its
 /// compilation. ErrorCode::Unsupported says why it runs whole on the reference instead.
-Status lowerForCpu(mlir::ModuleOp module, mlir::StringRef entry, CpuStage stage);
-
-/// Launches, kernels, fallbacks, fused operations and memory of a module at the device stage, a line
-/// each. The module gets functions for what falls back.
-Result<std::string> describeForCpu(mlir::ModuleOp module);
+Status lowerForCpu(mlir::ModuleOp module, mlir::StringRef entry, const CpuLowering &lowering);
 
 } // namespace cupel::compiler

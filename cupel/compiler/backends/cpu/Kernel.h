@@ -10,14 +10,19 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace cupel::compiler {
+
+class LoadedProgram;
 
 /// What kernels of one run share.
 struct LaunchContext {
   reference::GridProcess &process;
-  /// The arguments of the program, contiguous.
+  /// The arguments of the main program, contiguous; none for steps of loops and branches.
   std::span<const tensor::Tensor> arguments;
+  /// As many bytes as the kernel asks for, aligned to 64 bytes, for the time of the launch.
+  std::byte *workspace = nullptr;
 };
 
 class Kernel {
@@ -28,6 +33,10 @@ public:
   virtual Status run(LaunchContext &context, std::span<const std::byte *const> reads,
                      std::span<std::byte *const> writes) const = 0;
 
+  /// Memory that each launch needs besides what it reads and writes.
+  virtual int64_t workspaceBytes() const { return 0; }
+  /// Device programs that it runs.
+  virtual std::vector<const LoadedProgram *> programs() const { return {}; }
   /// The golden reference's kernel, for want of another.
   virtual bool isFallback() const { return false; }
   /// What it is, in a word or two for reports.

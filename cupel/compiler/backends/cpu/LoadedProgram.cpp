@@ -1,5 +1,6 @@
 #include "cupel/compiler/backends/cpu/LoadedProgram.h"
 
+#include "cupel/compiler/backends/cpu/LaunchWatch.h"
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
 #include "cupel/reference/Registry.h"
 
@@ -10,12 +11,19 @@ namespace cupel::compiler {
 using namespace mlir;
 using tensor::Tensor;
 
-/// Arenas that are kept for the next runs; a host rarely has more runs side by side.
-static constexpr size_t kMostIdleArenas = 4;
+/// Frames that are kept for the next runs; simulated devices run side by side.
+static constexpr size_t kMostIdleFrames = 8;
+
+static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 void LoadedProgram::Free::operator()(std::byte *memory) const { std::free(memory); }
 
-LoadedProgram::Memory LoadedProgram::takeArena() const {
+int64_t LoadedProgram::frameBytes() const {
+  return aligned(arenaBytes) + aligned(workspaceBytes) +
+         aligned(int64_t((buffers.size() + mostOperands) * sizeof(std::byte *)));
+}
+
+LoadedProgram::Memory LoadedProgram::takeFrame() const {
   {
     std::lock_guard lock(mutex);
     if (!idle.empty()) {
@@ -25,22 +33,57 @@ LoadedProgram::Memory LoadedProgram::takeArena() const {
     }
   }
   // As large as huge pages where that matters.
-  size_t alignment = arenaBytes >= (size_t{4} << 20) ? size_t{2} << 20 : size_t{4096};
-  size_t bytes = (arenaBytes + alignment - 1) / alignment * alignment;
+  auto bytes = size_t(frameBytes());
+  size_t alignment = bytes >= (size_t{4} << 20) ? size_t{2} << 20 : size_t{4096};
+  bytes = (bytes + alignment - 1) / alignment * alignment;
   return Memory(static_cast<std::byte *>(std::aligned_alloc(alignment, std::max(bytes, alignment))));
 }
 
-void LoadedProgram::giveArena(Memory memory) const {
+void LoadedProgram::giveFrame(Memory memory) const {
   std::lock_guard lock(mutex);
-  if (idle.size() < kMostIdleArenas)
+  if (idle.size() < kMostIdleFrames)
     idle.push_back(std::move(memory));
+}
+
+Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
+                          const llvm::DenseMap<Value, int> &numbers) {
+  ++contents.launches;
+  ++contents.kernels[std::string(kernel->kind())];
+  if (kernel->isFallback()) {
+    ++contents.fallbacks;
+    Operation &inner = launch.getBody().front().front();
+    ++contents.fallbackOps[inner.getName().getStringRef().str()];
+  }
+  for (const LoadedProgram *program : kernel->programs()) {
+    const ProgramReport &inner = program->report();
+    contents.launches += inner.launches;
+    contents.fallbacks += inner.fallbacks;
+    contents.constantBytes += inner.constantBytes;
+    for (const auto &[kind, count] : inner.kernels)
+      contents.kernels[kind] += count;
+    for (const auto &[op, count] : inner.fallbackOps)
+      contents.fallbackOps[op] += count;
+  }
+  workspaceBytes = std::max(workspaceBytes, kernel->workspaceBytes());
+  Launch one{std::move(kernel), uint32_t(operands.size()), uint32_t(launch.getReads().size()),
+             uint32_t(launch.getWrites().size())};
+  for (ValueRange buffers : {ValueRange(launch.getReads()), ValueRange(launch.getWrites())})
+    for (Value buffer : buffers) {
+      operands.push_back(numbers.lookup(dev::rootOf(buffer)));
+      operandBytes.push_back(
+          dev::byteSizeOf(cast<dev::BufferType>(buffer.getType()).getTensor()).value_or(0));
+    }
+  mostOperands = std::max(mostOperands, size_t(one.reads + one.writes));
+  launches.push_back(std::move(one));
+  return {};
 }
 
 Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp program,
                                                            ModuleOp functions) {
   auto loaded = std::make_unique<LoadedProgram>();
-  loaded->arenaBytes = program.getArena();
-  loaded->contents.arenaBytes = program.getArena();
+  loaded->arenaBytes = int64_t(program.getArena());
+  if (auto inPlace = program.getInPlace())
+    loaded->overArguments.assign(inPlace->begin(), inPlace->end());
   llvm::DenseMap<Value, int> numbers;
   auto add = [&](Value buffer, Buffer::Kind kind, int64_t position) {
     numbers[buffer] = static_cast<int>(loaded->buffers.size());
@@ -76,22 +119,11 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
       Result<KernelPointer> kernel = makeKernel(launch, functions);
       if (!kernel)
         return kernel.error();
-      ++loaded->contents.launches;
-      ++loaded->contents.kernels[std::string((*kernel)->kind())];
-      if ((*kernel)->isFallback()) {
-        ++loaded->contents.fallbacks;
-        Operation &inner = launch.getBody().front().front();
-        ++loaded->contents.fallbackOps[inner.getName().getStringRef().str()];
-      }
-      Launch one;
-      one.kernel = std::move(*kernel);
-      for (Value buffer : launch.getReads())
-        one.reads.push_back(numbers.lookup(dev::rootOf(buffer)));
-      for (Value buffer : launch.getWrites())
-        one.writes.push_back(numbers.lookup(dev::rootOf(buffer)));
-      loaded->launches.push_back(std::move(one));
+      if (Status status = loaded->add(launch, std::move(*kernel), numbers); !status)
+        return status.error();
     }
   }
+  loaded->contents.arenaBytes = loaded->arenaBytes + loaded->workspaceBytes;
   return loaded;
 }
 
@@ -103,12 +135,15 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
       return whole.error().as(ErrorCode::OutOfMemory);
     argument = std::move(*whole);
   }
-  Memory arena = takeArena();
-  if (!arena)
+  Memory frame = takeFrame();
+  if (!frame)
     return Error{ErrorCode::OutOfMemory,
-                 "there is no memory for an arena of " + std::to_string(arenaBytes) + " bytes"};
+                 "there is no memory for an arena of " + std::to_string(frameBytes()) + " bytes"};
   std::vector<Tensor> outputs;
-  std::vector<std::byte *> outputMemory;
+  llvm::SmallVector<std::byte *, 8> outputMemory;
+  llvm::SmallVector<const std::byte *, 8> argumentMemory;
+  for (const Tensor &argument : arguments)
+    argumentMemory.push_back(argument.data());
   for (const ResultShape &shape : results) {
     Result<Tensor> output = Tensor::uninitialized(shape.type, shape.shape);
     if (!output)
@@ -116,40 +151,63 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
     outputMemory.push_back(output->mutableData());
     outputs.push_back(std::move(*output));
   }
-  std::vector<std::byte *> memory;
-  memory.reserve(buffers.size());
+  LaunchWatch::Scope scope(LaunchWatch::current() ? LaunchWatch::current() : guardPages());
+  if (Status status =
+          execute(process, arguments, argumentMemory.data(), outputMemory.data(), frame.get());
+      !status)
+    return status.error();
+  giveFrame(std::move(frame));
+  return outputs;
+}
+
+std::byte **LoadedProgram::resolve(const std::byte *const *arguments, std::byte *const *results,
+                                   std::byte *frame) const {
+  auto **memory =
+      reinterpret_cast<std::byte **>(frame + aligned(arenaBytes) + aligned(workspaceBytes));
+  std::byte **next = memory;
   for (const Buffer &buffer : buffers)
     switch (buffer.kind) {
-    case Buffer::Argument: // Only read: launches that write there do not verify.
-      memory.push_back(const_cast<std::byte *>(arguments[buffer.position].data()));
+    case Buffer::Argument: // Only read, but where a result lies on it.
+      *next++ = const_cast<std::byte *>(arguments[buffer.position]);
       break;
     case Buffer::Constant:
-      memory.push_back(const_cast<std::byte *>(constants[buffer.position].data()));
+      *next++ = const_cast<std::byte *>(constants[buffer.position].data());
       break;
     case Buffer::Result:
-      memory.push_back(outputMemory[buffer.position]);
+      *next++ = results[buffer.position];
       break;
     case Buffer::Place:
-      memory.push_back(arena.get() + buffer.position);
+      *next++ = frame + buffer.position;
       break;
     }
-  LaunchContext context{process, arguments};
-  std::vector<const std::byte *> reads;
-  std::vector<std::byte *> writes;
+  return memory;
+}
+
+Status LoadedProgram::runLaunch(LaunchContext &context, const Launch &launch,
+                                std::byte *const *memory, std::byte **given) const {
+  const int *numbers = operands.data() + launch.first;
+  for (uint32_t i = 0; i < launch.reads + launch.writes; ++i)
+    given[i] = memory[numbers[i]];
+  if (LaunchWatch *watch = LaunchWatch::current())
+    return watch->run(*launch.kernel, context,
+                      {{given, launch.reads},
+                       {given + launch.reads, launch.writes},
+                       {operandBytes.data() + launch.first, size_t(launch.reads + launch.writes)}});
+  return launch.kernel->run(context, {given, launch.reads}, {given + launch.reads, launch.writes});
+}
+
+Status LoadedProgram::execute(reference::GridProcess &process, std::span<const Tensor> tensors,
+                              const std::byte *const *arguments, std::byte *const *results,
+                              std::byte *frame) const {
+  std::byte **memory = resolve(arguments, results, frame);
+  LaunchContext context{process, tensors, frame + aligned(arenaBytes)};
   for (const Launch &launch : launches) {
     if (Status status = process.run.stopped(); !status)
       return status.error();
-    reads.clear();
-    writes.clear();
-    for (int buffer : launch.reads)
-      reads.push_back(memory[buffer]);
-    for (int buffer : launch.writes)
-      writes.push_back(memory[buffer]);
-    if (Status status = launch.kernel->run(context, reads, writes); !status)
+    if (Status status = runLaunch(context, launch, memory, memory + buffers.size()); !status)
       return status.error();
   }
-  giveArena(std::move(arena));
-  return outputs;
+  return {};
 }
 
 } // namespace cupel::compiler

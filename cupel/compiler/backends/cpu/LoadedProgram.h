@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupel/compiler/backends/cpu/Kernel.h"
+#include "cupel/compiler/codegen/Codegen.h"
 #include "cupel/tensor/Tensor.h"
 
 #include <map>
@@ -29,7 +30,31 @@ public:
   Result<std::vector<tensor::Tensor>> run(reference::GridProcess &process,
                                           std::vector<tensor::Tensor> arguments) const;
 
+  /// Runs on memory that is given: of each argument and result, and `frameBytes()` at `frame`,
+  /// aligned to 64 bytes. Allocates nothing.
+  Status execute(reference::GridProcess &process, std::span<const tensor::Tensor> tensors,
+                 const std::byte *const *arguments, std::byte *const *results,
+                 std::byte *frame) const;
+
+  /// The arena, what kernels work in, and the addresses of buffers.
+  int64_t frameBytes() const;
+  /// Results that lie where the argument of the same number does.
+  llvm::ArrayRef<int64_t> inPlace() const { return overArguments; }
+
+  /// Lets functions of single elements be steps of one piece of code that repeats the whole program,
+  /// from its second repetition on. `swaps` are results that change places with the arguments of
+  /// the same number, `test` the result that says whether to go on. Nothing is done where there is
+  /// nothing to gain.
+  Status compileLoop(dev::ProgramOp program, llvm::ArrayRef<int64_t> swaps, int64_t test);
+  bool isLoop() const { return loop.function; }
+  /// Repeats the program; the code must have been made.
+  Status repeat(reference::GridProcess &process, const std::byte **arguments, std::byte **results,
+                std::byte *frame) const;
+
+  /// With the programs that its kernels run.
   const ProgramReport &report() const { return contents; }
+  /// That of each launch, in the order of the program.
+  const Kernel &kernel(size_t launch) const { return *launches[launch].kernel; }
 
 private:
   struct Buffer {
@@ -38,7 +63,7 @@ private:
   };
   struct Launch {
     KernelPointer kernel;
-    std::vector<int> reads, writes; // Buffers.
+    uint32_t first, reads, writes; // Its buffers in `operands`: those it reads, those it writes.
   };
   struct ResultShape {
     tensor::ElementType type;
@@ -49,17 +74,32 @@ private:
   };
   using Memory = std::unique_ptr<std::byte, Free>;
 
-  Memory takeArena() const;
-  void giveArena(Memory memory) const;
+  std::byte **resolve(const std::byte *const *arguments, std::byte *const *results,
+                      std::byte *frame) const;
+  Status runLaunch(LaunchContext &context, const Launch &launch, std::byte *const *memory,
+                   std::byte **given) const;
+  Status add(dev::LaunchOp launch, KernelPointer kernel, const llvm::DenseMap<mlir::Value, int> &numbers);
+  Memory takeFrame() const;
+  void giveFrame(Memory memory) const;
 
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
+  std::vector<int> operands;
+  std::vector<int64_t> operandBytes; // Of each of them.
   std::vector<tensor::Tensor> constants;
   std::vector<ResultShape> results;
-  size_t arenaBytes = 0;
+  std::vector<int64_t> overArguments;
+  codegen::CompiledLoop loop;
+  struct Swap {
+    int64_t number;
+    int argument, result; // Buffers.
+  };
+  std::vector<Swap> swapped;
+  int64_t arenaBytes = 0, workspaceBytes = 0;
+  size_t mostOperands = 0; // Of one launch.
   ProgramReport contents;
   mutable std::mutex mutex;
-  mutable std::vector<Memory> idle; // Arenas of earlier runs.
+  mutable std::vector<Memory> idle; // Frames of earlier runs.
 };
 
 } // namespace cupel::compiler

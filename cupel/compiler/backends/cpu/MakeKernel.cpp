@@ -1,7 +1,12 @@
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
+#include "cupel/compiler/backends/cpu/ControlKernel.h"
+#include "cupel/compiler/backends/cpu/FftKernel.h"
+#include "cupel/compiler/backends/cpu/MoveKernel.h"
 #include "cupel/compiler/backends/cpu/ProductKernel.h"
+#include "cupel/compiler/backends/cpu/ScanKernel.h"
+#include "cupel/compiler/backends/cpu/ScatterKernel.h"
 
 #include <cstring>
 
@@ -18,7 +23,7 @@ public:
   Status run(LaunchContext &, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
     for (size_t i = 0; i < bytes.size(); ++i)
-      if (bytes[i] != 0)
+      if (bytes[i] != 0 && writes[i] != reads[i]) // A value that a loop carries unchanged.
         std::memcpy(writes[i], reads[i], bytes[i]);
     return {};
   }
@@ -44,6 +49,16 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions)
     kernel = codeKernel(op);
   else if (isa<tir::ProductOp, tir::ConvolutionOp, tir::PoolOp>(op))
     kernel = productKernel(launch);
+  else if (isa<tir::WhileOp, tir::CaseOp>(op))
+    return controlKernel(op, functions);
+  else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+    kernel = scatterKernel(scatter);
+  else if (auto fft = dyn_cast<stablehlo::FftOp>(op))
+    kernel = fftKernel(fft);
+  else if (isa<stablehlo::ReduceWindowOp>(op))
+    kernel = scanKernel(launch);
+  else
+    kernel = moveKernel(op);
   // Anything else that goes wrong is no reason to compute it another way in silence.
   if (kernel || kernel.error().code != ErrorCode::Unsupported)
     return kernel;

@@ -79,6 +79,12 @@ private:
   codegen::CompiledBlockMap code;
 };
 
+/// Steps of loops and branches have no tensors for arguments, only memory, which may hold something
+/// else the next time.
+bool isMain(dev::LaunchOp launch) {
+  return launch->getParentOfType<dev::ProgramOp>().getSymName() == "main";
+}
+
 /// Weights in packed form: made at load, once for each buffer, or for each call.
 template <typename Packed> class Weights {
 public:
@@ -97,7 +103,7 @@ public:
       if (!whole)
         return whole.error().as(ErrorCode::OutOfMemory);
       fixed = pack(whole->template dataAs<float>());
-    } else if (auto given = dyn_cast<dev::ArgumentOp>(source)) {
+    } else if (auto given = dyn_cast<dev::ArgumentOp>(source); given && isMain(launch)) {
       number = int(given.getNumber());
     }
     return {};
@@ -231,7 +237,8 @@ Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch) {
     return epilogue.error();
   unsigned left = argumentOf(op.getLhs()), right = argumentOf(op.getRhs());
   Operation *source = dev::rootOf(launch.getReads()[right]).getDefiningOp();
-  if (batches == 0 && isa<dev::ConstantOp, dev::ArgumentOp>(source)) {
+  if (batches == 0 && (isa<dev::ConstantOp>(source) ||
+                       (isa<dev::ArgumentOp>(source) && isMain(launch)))) {
     auto kernel = std::make_unique<PackedProduct>(shape, left, std::move(*epilogue));
     if (Status status = kernel->load(launch, right); !status)
       return status.error();
@@ -310,6 +317,7 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch) {
   shape.paddingLow = {0, op.getPadding()[0], op.getPadding()[2]};
   shape.paddingHigh = {0, op.getPadding()[1], op.getPadding()[3]};
   shape.kernelDilation = {1, op.getDilations()[0], op.getDilations()[1]};
+  shape.inputDilation = {1, op.spreadOf(0), op.spreadOf(1)};
   shape.groups = int64_t(op.getGroups());
   Result<EpilogueCode> epilogue = EpilogueCode::make(
       op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(1)));

@@ -1,12 +1,20 @@
 #include "cupel/compiler/backends/cpu/Threads.h"
 
+#include <atomic>
 #include <memory>
 
 namespace cupel::compiler {
 
-const kernels::Pool &kernelPool() {
-  static const kernels::Pool pool;
+/// Never freed: kernels may still run with one that was chosen before.
+static std::atomic<const kernels::Pool *> &chosenPool() {
+  static std::atomic<const kernels::Pool *> pool = new kernels::Pool;
   return pool;
+}
+
+const kernels::Pool &kernelPool() { return *chosenPool().load(std::memory_order_relaxed); }
+
+void useKernelThreads(int threads, kernels::Pool::Sharing sharing) {
+  chosenPool() = new kernels::Pool(threads, sharing);
 }
 
 void *threadScratch(int64_t bytes) {

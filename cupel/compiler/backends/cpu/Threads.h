@@ -9,8 +9,11 @@
 
 namespace cupel::compiler {
 
-/// As many threads as the process has cores.
+/// As many threads as the process has cores, unless somebody chose otherwise.
 const kernels::Pool &kernelPool();
+/// For all that runs from now on; 0: as many as there are cores. Results do not depend on it.
+void useKernelThreads(int threads,
+                      kernels::Pool::Sharing sharing = kernels::Pool::Sharing::WhereItPays);
 
 /// Memory of the calling thread, valid until its next call; aligned to 64 bytes. Null for none.
 void *threadScratch(int64_t bytes);

@@ -7,7 +7,7 @@ from torch import nn
 
 from ....base import ForgeModel, tokens
 from ....config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask, StrEnum
-from ....layers import EncoderBlock
+from ....layers import EncoderBlock, encoder_shard_spec, two_rows
 
 
 class GPT(nn.Module):
@@ -34,3 +34,9 @@ class ModelLoader(ForgeModel):
 
     def make_inputs(self, batch_size: int, generator: torch.Generator) -> list[torch.Tensor]:
         return [tokens(generator, batch_size, 32, 193)]
+
+    def get_mesh_config(self, num_devices: int) -> tuple[tuple[int, int], tuple[str, str]]:
+        return two_rows(num_devices)
+
+    def load_shard_spec(self, model: nn.Module) -> dict[nn.Parameter, tuple[str | None, ...]]:
+        return encoder_shard_spec(model.blocks) | {model.positions.weight: (None, "model")}

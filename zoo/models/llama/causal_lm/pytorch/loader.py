@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ....base import ForgeModel, cast, normal, tokens
+from ....base import SEED, ForgeModel, ForgePrefillModel, cast, normal, tokens
 from ....config import Framework, ModelConfig, ModelGroup, ModelInfo, ModelSource, ModelTask, StrEnum
 from ....layers import RMSNorm
 
@@ -82,7 +82,8 @@ class Llama(nn.Module):
         size = width // heads
         self.register_buffer("frequencies", 1.0 / 10000 ** (torch.arange(0, size, 2) / size), persistent=False)
 
-    def forward(self, input_ids: torch.Tensor, past_key_values: Cache | None = None, cache_position: torch.Tensor | None = None, use_cache: bool = True) -> CausalLMOutput:
+    def forward(self, input_ids: torch.Tensor, past_key_values: Cache | None = None, cache_position: torch.Tensor | None = None,
+                attention_mask: torch.Tensor | None = None, use_cache: bool = True) -> CausalLMOutput:
         length = input_ids.shape[1]
         cache = past_key_values or Cache([CacheLayer() for _ in self.blocks], is_static=False)
         positions = torch.arange(length) if cache_position is None else cache_position
@@ -92,9 +93,22 @@ class Llama(nn.Module):
         cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         known = cache.layers[0].keys.shape[2] if cache.is_static else length
         mask = torch.arange(known)[None, :] <= positions[:, None]
+        if attention_mask is not None:  # [batch, heads, queries, keys]; padding sees itself, so that no row is empty.
+            mask = (mask & attention_mask.bool()[:, None, None, :]) | torch.eye(length, dtype=torch.bool)
         for block in self.blocks:
             x = block(x, cosine, sine, mask, cache, positions)
         return CausalLMOutput(self.head(self.norm(x)), cache if use_cache else None)
+
+
+def _decode_inputs(batch_size: int, generator: torch.Generator) -> dict[str, Any]:
+    layers = [CacheLayer(normal(generator, batch_size, 2, 24, 8), normal(generator, batch_size, 2, 24, 8)) for _ in range(2)]
+    return {"input_ids": tokens(generator, batch_size, 1, 199), "past_key_values": Cache(layers, is_static=True), "cache_position": torch.tensor([17])}
+
+
+def _with_cache_in(dtype: torch.dtype | None, inputs: dict[str, Any]) -> dict[str, Any]:
+    for layer in inputs["past_key_values"].layers:
+        layer.keys, layer.values = cast([layer.keys, layer.values], dtype or torch.float32)
+    return inputs
 
 
 class ModelLoader(ForgeModel):
@@ -114,14 +128,15 @@ class ModelLoader(ForgeModel):
     def make_inputs(self, batch_size: int, generator: torch.Generator) -> dict[str, Any]:
         if self._variant == ModelVariant.PREFILL:
             return {"input_ids": tokens(generator, batch_size, 16, 199), "use_cache": True}
-        layers = [CacheLayer(normal(generator, batch_size, 2, 24, 8), normal(generator, batch_size, 2, 24, 8)) for _ in range(2)]
-        return {"input_ids": tokens(generator, batch_size, 1, 199), "past_key_values": Cache(layers, is_static=True), "cache_position": torch.tensor([17])}
+        return _decode_inputs(batch_size, generator)
 
     def load_inputs(self, dtype_override: torch.dtype | None = None, batch_size: int = 1) -> dict[str, Any]:
         inputs = super().load_inputs(dtype_override, batch_size)
-        for layer in inputs["past_key_values"].layers if "past_key_values" in inputs else ():
-            layer.keys, layer.values = cast([layer.keys, layer.values], dtype_override or torch.float32)
-        return inputs
+        return _with_cache_in(dtype_override, inputs) if "past_key_values" in inputs else inputs
+
+    def load_inputs_decode(self, dtype_override: torch.dtype | None = None, batch_size: int = 1) -> dict[str, Any]:
+        """One token behind a full cache, whatever the variant."""
+        return _with_cache_in(dtype_override, _decode_inputs(batch_size, torch.Generator().manual_seed(SEED)) | {"use_cache": True})
 
     def get_mesh_config(self, num_devices: int) -> tuple[tuple[int, int], tuple[str, str]]:
         return (1, num_devices), ("batch", "model")
@@ -132,4 +147,25 @@ class ModelLoader(ForgeModel):
         for block in model.blocks:
             specs |= {layer.weight: ("model", "batch") for layer in (block.query, block.gate, block.up)}
             specs |= {layer.weight: ("batch", "model") for layer in (block.output, block.down)}
+        return specs
+
+
+class ModelLoaderPrefill(ModelLoader, ForgePrefillModel):
+    """Prompts of a length, the later rows of a batch shorter and padded on the left; weights split by a strategy."""
+
+    _VARIANTS = {ModelVariant.PREFILL: ModelConfig("cupel/llama-prefill")}
+
+    def load_inputs_prefill(self, dtype_override: torch.dtype | None = None, batch_size: int = 1, seq_len: int = 128) -> dict[str, Any]:
+        input_ids = tokens(torch.Generator().manual_seed(SEED), batch_size, seq_len, 199)
+        padding = torch.tensor([(row * seq_len) // 8 % seq_len for row in range(batch_size)]) + (seq_len // 8)
+        attention_mask = (torch.arange(seq_len)[None, :] >= padding[:, None]).long()
+        return {"input_ids": input_ids * attention_mask, "attention_mask": attention_mask, "use_cache": True}
+
+    def load_shard_spec(self, model: nn.Module, strategy: str = "megatron", batch_axis: str = "batch") -> dict[nn.Parameter, tuple[str | None, ...]]:
+        """`fsdp` splits each weight over both axes; `megatron` over the heads alone."""
+        other = batch_axis if strategy == "fsdp" else None
+        specs = {model.words.weight: (None, other), model.norm.weight: (None,)}
+        for block in model.blocks:
+            specs |= {layer.weight: ("model", other) for layer in (block.query, block.gate, block.up)}
+            specs |= {layer.weight: (other, "model") for layer in (block.output, block.down)}
         return specs

@@ -7,7 +7,7 @@ from torch import nn
 
 from ....base import ForgeModel, tokens
 from ....config import Framework, ModelConfig, ModelGroup, ModelInfo, ModelSource, ModelTask, StrEnum
-from ....layers import Attention
+from ....layers import Attention, two_rows
 
 
 class Experts(nn.Module):
@@ -77,3 +77,15 @@ class ModelLoader(ForgeModel):
 
     def unpack_forward_output(self, fwd_output: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
         return fwd_output[0]
+
+    def get_mesh_config(self, num_devices: int) -> tuple[tuple[int, int], tuple[str, str]]:
+        if num_devices > 8:
+            raise ValueError(f"four experts cannot be split over {num_devices} devices")
+        return two_rows(num_devices)
+
+    def load_shard_spec(self, model: nn.Module) -> dict[nn.Parameter, tuple[str | None, ...]]:
+        """Each device has some of the experts."""
+        return {model.experts.up: ("model", None, None), model.experts.down: ("model", None, None)}
+
+    def load_activation_shard_spec(self, model: nn.Module) -> dict[nn.Module, tuple[str | None, ...]]:
+        return {model.norm2: (None, "batch", None)}

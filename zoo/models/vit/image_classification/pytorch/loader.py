@@ -9,7 +9,7 @@ from torch import nn
 
 from ....base import ForgeModel, normal
 from ....config import Framework, ModelConfig, ModelGroup, ModelInfo, ModelSource, ModelTask, StrEnum
-from ....layers import EncoderBlock
+from ....layers import EncoderBlock, encoder_shard_spec, two_rows
 
 
 class ModelVariant(StrEnum):
@@ -56,3 +56,9 @@ class ModelLoader(ForgeModel):
 
     def make_inputs(self, batch_size: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
         return {"pixel_values": normal(generator, batch_size, 3, 32, 32)}
+
+    def get_mesh_config(self, num_devices: int) -> tuple[tuple[int, int], tuple[str, str]]:
+        return two_rows(num_devices)
+
+    def load_shard_spec(self, model: nn.Module) -> dict[nn.Parameter, tuple[str | None, ...]]:
+        return encoder_shard_spec(model.blocks)

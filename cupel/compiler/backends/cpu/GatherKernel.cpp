@@ -1,0 +1,132 @@
+#include "cupel/compiler/backends/cpu/GatherKernel.h"
+
+#include "cupel/compiler/backends/cpu/Boxes.h"
+#include "cupel/compiler/backends/cpu/IndexReader.h"
+#include "cupel/compiler/backends/cpu/Threads.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cupel::compiler {
+
+using namespace mlir;
+
+namespace {
+
+class GatherKernel final : public Kernel {
+public:
+  GatherKernel(stablehlo::GatherOp op, int64_t elementBytes)
+      : index(op.getStartIndices().getType()), element(elementBytes),
+        operand(cast<BlockArgument>(op.getOperand()).getArgNumber()),
+        indices(cast<BlockArgument>(op.getStartIndices()).getArgNumber()) {
+    auto numbers = op.getDimensionNumbers();
+    ArrayRef<int64_t> from = cast<RankedTensorType>(op.getOperand().getType()).getShape(),
+                      at = cast<RankedTensorType>(op.getStartIndices().getType()).getShape(),
+                      to = cast<RankedTensorType>(op.getResult().getType()).getShape();
+    SmallVector<int64_t> fromSteps = stridesOf(from), atSteps = stridesOf(at), toSteps = stridesOf(to);
+    // The box: what is neither collapsed nor of a batch, at the result's offset dimensions.
+    SmallVector<int64_t> sizes, boxFrom, boxTo;
+    size_t offset = 0;
+    for (size_t d = 0; d < from.size(); ++d) {
+      if (llvm::is_contained(numbers.getCollapsedSliceDims(), int64_t(d)) ||
+          llvm::is_contained(numbers.getOperandBatchingDims(), int64_t(d)))
+        continue;
+      sizes.push_back(op.getSliceSizes()[d]);
+      boxFrom.push_back(fromSteps[d]);
+      boxTo.push_back(toSteps[numbers.getOffsetDims()[offset++]]);
+    }
+    box = BoxCopy(sizes, boxFrom, boxTo, element);
+    // Where each index vector comes from, and where its box goes.
+    size_t batch = 0;
+    int64_t vectorDim = numbers.getIndexVectorDim();
+    for (size_t d = 0; d < to.size(); ++d) {
+      if (llvm::is_contained(numbers.getOffsetDims(), int64_t(d)))
+        continue;
+      size_t inIndices = batch + (int64_t(batch) >= vectorDim ? 1 : 0);
+      Batch one{to[d], atSteps[inIndices], toSteps[d] * element, 0};
+      for (auto [ours, theirs] :
+           llvm::zip(numbers.getOperandBatchingDims(), numbers.getStartIndicesBatchingDims()))
+        if (theirs == int64_t(inIndices))
+          one.from = fromSteps[ours] * element;
+      batches.push_back(one);
+      count *= to[d];
+      ++batch;
+    }
+    for (auto [k, d] : llvm::enumerate(numbers.getStartIndexMap()))
+      parts.push_back({vectorDim < int64_t(at.size()) ? int64_t(k) * atSteps[vectorDim] : 0,
+                       from[d] - op.getSliceSizes()[d], fromSteps[d] * element});
+  }
+
+  Status run(LaunchContext &, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    if (count == 0 || box.bytes() == 0)
+      return {};
+    double one = 3 + double(box.bytes()) * 0.1;
+    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    kernelPool().parallelFor((count + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
+      boxes(reads[operand], reads[indices], writes[0], part * perPart,
+            std::min(count, (part + 1) * perPart));
+    });
+    return {};
+  }
+  std::string_view kind() const override { return "gather"; }
+
+private:
+  void boxes(const std::byte *from, const std::byte *at, std::byte *to, int64_t begin,
+             int64_t end) const {
+    SmallVector<int64_t, 4> place(batches.size());
+    int64_t vector = 0, rest = begin;
+    for (size_t d = batches.size(); d-- > 0;) {
+      place[d] = rest % batches[d].size;
+      rest /= batches[d].size;
+      vector += place[d] * batches[d].index;
+      to += place[d] * batches[d].to;
+      from += place[d] * batches[d].from;
+    }
+    for (int64_t i = begin; i < end; ++i) {
+      const std::byte *start = from;
+      for (const Part &part : parts)
+        start += std::clamp<int64_t>(index.read(at, vector + part.index), 0, part.last) * part.from;
+      if (box.bytes() == 4)
+        std::memcpy(to, start, 4);
+      else
+        box.run(start, to);
+      for (size_t d = batches.size(); d-- > 0;) {
+        vector += batches[d].index;
+        to += batches[d].to;
+        from += batches[d].from;
+        if (++place[d] < batches[d].size)
+          break;
+        vector -= batches[d].index * batches[d].size;
+        to -= batches[d].to * batches[d].size;
+        from -= batches[d].from * batches[d].size;
+        place[d] = 0;
+      }
+    }
+  }
+
+  struct Batch {
+    int64_t size, index, to, from; // Steps: of indices in elements, of the others in bytes.
+  };
+  struct Part {
+    int64_t index, last, from;
+  };
+  IndexReader index;
+  int64_t element, count = 1;
+  unsigned operand, indices;
+  BoxCopy box;
+  std::vector<Batch> batches;
+  std::vector<Part> parts; // Of an index vector.
+};
+
+} // namespace
+
+Result<KernelPointer> gatherKernel(stablehlo::GatherOp op) {
+  auto type = cast<RankedTensorType>(op.getOperand().getType());
+  int64_t element = dev::byteSizeOf(RankedTensorType::get({}, type.getElementType())).value_or(0);
+  if (element == 0 || !IndexReader::reads(op.getStartIndices().getType()))
+    return Error{ErrorCode::Unsupported, "there is no gather of such elements or indices"};
+  return KernelPointer(std::make_unique<GatherKernel>(op, element));
+}
+
+} // namespace cupel::compiler

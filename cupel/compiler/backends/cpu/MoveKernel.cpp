@@ -1,0 +1,220 @@
+#include "cupel/compiler/backends/cpu/MoveKernel.h"
+
+#include "cupel/compiler/backends/cpu/Boxes.h"
+#include "cupel/compiler/backends/cpu/GatherKernel.h"
+#include "cupel/compiler/backends/cpu/IndexReader.h"
+#include "cupel/compiler/backends/cpu/Threads.h"
+
+#include <cstring>
+
+namespace cupel::compiler {
+
+using namespace mlir;
+
+namespace {
+
+llvm::ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+unsigned argumentOf(Value value) { return cast<BlockArgument>(value).getArgNumber(); }
+int64_t elementBytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return dev::byteSizeOf(RankedTensorType::get({}, type.getElementType())).value_or(0);
+}
+
+/// Where a box lies in a tensor: the start in each dimension, held inside.
+class Start {
+public:
+  Start(ValueRange indices, llvm::ArrayRef<int64_t> whole, llvm::ArrayRef<int64_t> box,
+        int64_t elementBytes) {
+    llvm::SmallVector<int64_t> strides = stridesOf(whole);
+    for (size_t d = 0; d < indices.size(); ++d)
+      if (whole[d] != box[d])
+        parts.push_back({IndexReader(indices[d].getType()), argumentOf(indices[d]),
+                         whole[d] - box[d], strides[d] * elementBytes});
+  }
+
+  int64_t bytes(std::span<const std::byte *const> reads) const {
+    int64_t offset = 0;
+    for (const Part &part : parts)
+      offset += std::clamp<int64_t>(part.index.read(reads[part.argument], 0), 0, part.last) *
+                part.step;
+    return offset;
+  }
+
+private:
+  struct Part {
+    IndexReader index;
+    unsigned argument;
+    int64_t last, step;
+  };
+  std::vector<Part> parts;
+};
+
+class SliceKernel final : public Kernel {
+public:
+  explicit SliceKernel(stablehlo::DynamicSliceOp op)
+      : start(op.getStartIndices(), shapeOf(op.getOperand()), shapeOf(op.getResult()),
+              elementBytesOf(op.getOperand())),
+        copy(shapeOf(op.getResult()), stridesOf(shapeOf(op.getOperand())),
+             stridesOf(shapeOf(op.getResult())), elementBytesOf(op.getOperand())),
+        operand(argumentOf(op.getOperand())) {}
+
+  Status run(LaunchContext &, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    copy.runShared(reads[operand] + start.bytes(reads), writes[0]);
+    return {};
+  }
+  std::string_view kind() const override { return "slice"; }
+
+private:
+  Start start;
+  BoxCopy copy;
+  unsigned operand;
+};
+
+/// In place where the plan has put the result on the operand.
+class UpdateKernel final : public Kernel {
+public:
+  explicit UpdateKernel(stablehlo::DynamicUpdateSliceOp op)
+      : start(op.getStartIndices(), shapeOf(op.getOperand()), shapeOf(op.getUpdate()),
+              elementBytesOf(op.getOperand())),
+        whole(shapeOf(op.getOperand()), stridesOf(shapeOf(op.getOperand())),
+              stridesOf(shapeOf(op.getOperand())), elementBytesOf(op.getOperand())),
+        part(shapeOf(op.getUpdate()), stridesOf(shapeOf(op.getUpdate())),
+             stridesOf(shapeOf(op.getOperand())), elementBytesOf(op.getOperand())),
+        operand(argumentOf(op.getOperand())), update(argumentOf(op.getUpdate())) {}
+
+  Status run(LaunchContext &, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    if (writes[0] != reads[operand])
+      whole.runShared(reads[operand], writes[0]);
+    part.runShared(reads[update], writes[0] + start.bytes(reads));
+    return {};
+  }
+  std::string_view kind() const override { return "update"; }
+
+private:
+  Start start;
+  BoxCopy whole, part;
+  unsigned operand, update;
+};
+
+class ConcatenateKernel final : public Kernel {
+public:
+  explicit ConcatenateKernel(stablehlo::ConcatenateOp op) {
+    auto dimension = op.getDimension();
+    llvm::SmallVector<int64_t> strides = stridesOf(shapeOf(op.getResult()));
+    int64_t element = elementBytesOf(op.getResult()), offset = 0;
+    for (Value input : op.getInputs()) {
+      parts.push_back({BoxCopy(shapeOf(input), stridesOf(shapeOf(input)), strides, element),
+                       argumentOf(input), offset * strides[dimension] * element});
+      offset += shapeOf(input)[dimension];
+    }
+  }
+
+  Status run(LaunchContext &, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    for (const Part &part : parts)
+      part.copy.runShared(reads[part.argument], writes[0] + part.offset);
+    return {};
+  }
+  std::string_view kind() const override { return "concatenate"; }
+
+private:
+  struct Part {
+    BoxCopy copy;
+    unsigned argument;
+    int64_t offset; // In bytes.
+  };
+  std::vector<Part> parts;
+};
+
+/// Numbers along one dimension: each is repeated `inner` times, all of it `outer` times.
+template <typename T> class IotaKernel final : public Kernel {
+public:
+  IotaKernel(int64_t outer, int64_t size, int64_t inner) : outer(outer), size(size), inner(inner) {}
+
+  Status run(LaunchContext &, std::span<const std::byte *const>,
+             std::span<std::byte *const> writes) const override {
+    auto *to = reinterpret_cast<T *>(writes[0]);
+    constexpr int64_t kPart = 1 << 16;
+    if (inner == 1 && size > 1) {
+      int64_t perRow = (size + kPart - 1) / kPart;
+      kernelPool().parallelFor(outer * perRow, double(std::min(size, kPart)) * 0.3, [&](int64_t at) {
+        int64_t row = at / perRow, begin = at % perRow * kPart;
+        fill(to + row * size, begin, std::min(size, begin + kPart));
+      });
+      return {};
+    }
+    int64_t rows = outer * size, perPart = std::max<int64_t>(1, kPart / std::max<int64_t>(1, inner));
+    kernelPool().parallelFor((rows + perPart - 1) / perPart, double(perPart * inner) * 0.3,
+                             [&](int64_t part) {
+                               for (int64_t row = part * perPart;
+                                    row < std::min(rows, (part + 1) * perPart); ++row)
+                                 std::fill_n(to + row * inner, inner, T(row % size));
+                             });
+    return {};
+  }
+  std::string_view kind() const override { return "iota"; }
+
+private:
+  static void fill(T *to, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      to[i] = static_cast<T>(i);
+  }
+
+  int64_t outer, size, inner;
+};
+
+Result<KernelPointer> make(stablehlo::IotaOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  int64_t outer = 1, inner = 1, d = int64_t(op.getIotaDimension());
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (i != d)
+      (i < d ? outer : inner) *= type.getDimSize(i);
+  int64_t size = type.getDimSize(d);
+  auto made = [&]<typename T>(T) {
+    return KernelPointer(std::make_unique<IotaKernel<T>>(outer, size, inner));
+  };
+  Type element = type.getElementType();
+  if (element.isF32())
+    return made(float());
+  if (element.isF64())
+    return made(double());
+  if (auto integer = dyn_cast<IntegerType>(element))
+    switch (integer.getWidth()) { // Integers wrap, so the sign changes nothing.
+    case 8: return made(uint8_t());
+    case 16: return made(uint16_t());
+    case 32: return made(uint32_t());
+    case 64: return made(uint64_t());
+    default: break;
+    }
+  return Error{ErrorCode::Unsupported, "there is no iota of this element type"};
+}
+
+} // namespace
+
+Result<KernelPointer> moveKernel(Operation *op) {
+  ValueRange starts;
+  if (auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op))
+    starts = slice.getStartIndices();
+  if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(op))
+    starts = update.getStartIndices();
+  for (Value start : starts)
+    if (!IndexReader::reads(start.getType()))
+      return Error{ErrorCode::Unsupported, "there are no slices at indices of this type"};
+  if (auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op))
+    return KernelPointer(std::make_unique<SliceKernel>(slice));
+  if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(op))
+    return KernelPointer(std::make_unique<UpdateKernel>(update));
+  if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op))
+    return KernelPointer(std::make_unique<ConcatenateKernel>(concatenate));
+  if (auto gather = dyn_cast<stablehlo::GatherOp>(op))
+    return gatherKernel(gather);
+  if (auto iota = dyn_cast<stablehlo::IotaOp>(op))
+    return make(iota);
+  return Error{ErrorCode::Unsupported, "this moves nothing to a place known at run time"};
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,80 @@
+// Says why a test fails on a device: runs it there in a process of its own, takes it apart, and
+// makes an explanation of what it finds. Used by the worker, for `cupel explain` and for the tests
+// that `cupel run --explain` looks at. What it found is remembered by content; it changes no record
+// and no verdict.
+#pragma once
+
+#include "cupel/results/Explanation.h"
+#include "cupel/testbench/worker/Blame.h"
+
+namespace cupel::testbench::worker {
+
+/// How a search goes about it.
+struct ExplainOptions {
+  uint64_t memoryBytes = uint64_t(2) << 30; ///< Of intermediate values.
+  double probeSeconds = 20;                 ///< Of one execution on the device.
+  uint32_t tries = 10;                      ///< Of what fails now and then.
+  unsigned jobs = 1;                        ///< Processes with the device at once.
+  std::string reducedFolder;                ///< Where the smallest program goes; empty: a cache.
+  std::string keepFolder;                   ///< Where intermediate values go; empty: nowhere.
+  bool isFresh = false;                     ///< What was found before is not looked at.
+};
+
+class Explainer {
+public:
+  struct Seams {
+    /// Runs a test in this process, with all looks at it that a run has; for what shows over several
+    /// executions only. Must not be called for a test that does not come to its end.
+    std::function<results::TestRecord(Prepared)> runHere;
+    /// Saves a program as a workload folder.
+    std::function<Status(Prepared &, const std::string &folder)> save;
+    std::function<void(const std::string &line)> tell;
+  };
+
+  /// `request` and `reference` must outlive this.
+  Explainer(const Request &request, Device &reference, ExplainOptions options, Seams seams);
+
+  /// An error says why nothing can be said.
+  Result<results::Explanation> explain(const Prepared &given);
+
+  // For those who go on from here, after a search.
+  /// The smallest program that fails; null where nothing was found, or where it was remembered.
+  const Prepared *smallest() const { return kept ? &*kept : nullptr; }
+  /// The test without its checks.
+  const Prepared *plainTest() const { return plain ? &*plain : nullptr; }
+  const TriedPiece &failureOfTest() const { return failure; }
+  Prober &probing() { return prober; }
+  /// What tries programs and counts those that fail as the test does.
+  BlameSeams seamsForSearch() { return seamsLike(failure); }
+
+private:
+  Result<results::Explanation> search(const Prepared &given);
+  /// Whether the test fails on the device, and how; fills `failure`.
+  Result<bool> failsAtAll(const Prepared &given, results::Explanation &found);
+  void searchHere(results::Explanation &found);
+  Status blameIt(results::Explanation &found);
+  void tell(const Blame &blame, results::Explanation &found);
+  void confirm(Prepared &program, results::Explanation &found);
+  void tryOtherValues(Prepared &program, results::Explanation &found);
+  void trySiblings(const Blame &blame, results::Explanation &found);
+  void measureDepths(results::Explanation &found);
+  void keepValues(results::Explanation &found);
+  void save(Prepared &program, results::Explanation &found);
+  BlameSeams seamsLike(const TriedPiece &failure);
+  std::string keyOf(const Prepared &given) const;
+
+  const Request &request;
+  ExplainOptions options;
+  Seams seams;
+  Prober prober;
+  std::optional<Prepared> plain; ///< The test without checks, with the reference's results.
+  TriedPiece failure;            ///< How it fails.
+  uint32_t triesOfEach = 1;      ///< Where it fails now and then.
+  std::optional<Prepared> kept;  ///< The smallest that fails.
+  bool isEvaluated = true;       ///< Otherwise the reference cannot evaluate it.
+};
+
+/// Zeros of a program's results: for what does not come to its end, whatever the values.
+Result<TensorLists> zerosFor(const Prepared &program);
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,249 @@
+#include "cupel/testbench/worker/Intermediates.h"
+
+#include "cupel/compiler/analysis/Devices.h"
+#include "cupel/reference/Plan.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/ADT/EquivalenceClasses.h>
+#include <mlir/Transforms/RegionUtils.h>
+
+namespace cupel::testbench::worker {
+
+using tensor::Tensor;
+
+BlamedOperation describeOperation(mlir::Operation *op) {
+  BlamedOperation one;
+  one.name = op->getName().getStringRef().str();
+  auto types = [](mlir::TypeRange range) {
+    std::vector<std::string> texts;
+    for (mlir::Type type : range) {
+      std::string text;
+      llvm::raw_string_ostream(text) << type;
+      texts.push_back(std::move(text));
+    }
+    return texts;
+  };
+  std::vector<std::string> results = types(op->getResultTypes());
+  std::string given = fmt::format("{}", fmt::join(results, ", "));
+  one.types = fmt::format("({}) -> {}", fmt::join(types(op->getOperandTypes()), ", "),
+                          results.size() == 1 ? given : "(" + given + ")");
+  one.place = reference::describeLocation(op->getLoc());
+  return one;
+}
+
+std::vector<BlamedOperation> operationsOf(const Program &program) {
+  std::vector<BlamedOperation> operations;
+  mlir::func::FuncOp entry = compiler::entryOf(mlir::cast<mlir::ModuleOp>(program.module));
+  for (mlir::Operation *op : compiler::countedOperations(entry))
+    operations.push_back(describeOperation(op));
+  return operations;
+}
+
+/// Bytes of a value that can be handed on; nothing for tokens, tuples and sizes nobody knows.
+static std::optional<uint64_t> bytesOf(mlir::Value value) {
+  auto type = mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape())
+    return {};
+  mlir::Type element = type.getElementType();
+  uint64_t bits = 64;
+  if (auto complex = mlir::dyn_cast<mlir::ComplexType>(element))
+    bits = 2 * complex.getElementType().getIntOrFloatBitWidth();
+  else if (element.isIntOrFloat())
+    bits = element.getIntOrFloatBitWidth();
+  else
+    return {};
+  return uint64_t(type.getNumElements()) * std::max<uint64_t>(1, bits / 8);
+}
+
+Result<Intermediates> Intermediates::of(const Prepared &whole, const Evaluate &evaluate,
+                                        uint64_t memoryBytes) {
+  Intermediates all;
+  all.whole = &whole;
+  const Program &program = whole.program();
+  all.processes = size_t(program.replicas) * program.partitions;
+  all.module = mlir::cast<mlir::ModuleOp>(program.module).clone();
+  all.entry = compiler::entryOf(*all.module);
+  if (!all.entry || all.entry.isExternal())
+    return Error{ErrorCode::Unsupported, "it has no entry function"};
+  if (!compiler::makeOneList(all.entry))
+    return Error{ErrorCode::Unsupported, "its calls cannot be put in line"};
+  std::vector<mlir::Operation *> operations = compiler::countedOperations(all.entry);
+  if (operations.empty())
+    return Error{ErrorCode::Unsupported, "it has no operations"};
+
+  // What hands on something that is no tensor stays with those who read it.
+  llvm::DenseMap<mlir::Operation *, size_t> numbers;
+  llvm::EquivalenceClasses<size_t> together;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    numbers[operations[i]] = i;
+    together.insert(i);
+  }
+  mlir::Block &body = all.entry.getBody().front();
+  for (size_t i = 0; i < operations.size(); ++i)
+    for (mlir::Value value : operations[i]->getResults()) {
+      if (std::optional<uint64_t> size = bytesOf(value)) {
+        bytes += *size * all.processes;
+        continue;
+      }
+      for (mlir::Operation *user : value.getUsers())
+        if (auto found = numbers.find(body.findAncestorOpInBlock(*user)); found != numbers.end())
+          together.unionSets(i, found->second);
+        else
+          return Error{ErrorCode::Unsupported, "it gives something that is not a tensor"};
+    }
+  if (memoryBytes && bytes > memoryBytes)
+    return Error{ErrorCode::OutOfMemory,
+                 fmt::format("its intermediate values take {} MiB, and --memory allows {} MiB",
+                             bytes >> 20, memoryBytes >> 20)};
+  llvm::DenseMap<size_t, size_t> atomOf;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    size_t leader = together.getLeaderValue(i);
+    auto [found, isNew] = atomOf.try_emplace(leader, all.atoms.size());
+    if (isNew) {
+      all.atoms.emplace_back();
+      all.described.emplace_back();
+      all.readers.emplace_back();
+    }
+    size_t atom = found->second;
+    all.atoms[atom].push_back(i);
+    all.described[atom].push_back(describeOperation(operations[i]));
+    llvm::SetVector<mlir::Value> read;
+    mlir::getUsedValuesDefinedAbove(operations[i]->getRegions(), read);
+    read.insert(operations[i]->operand_begin(), operations[i]->operand_end());
+    for (mlir::Value value : read)
+      if (mlir::Operation *giver = value.getDefiningOp())
+        if (auto known = numbers.find(giver); known != numbers.end())
+          all.readers[atom].push_back(atomOf[together.getLeaderValue(known->second)]);
+  }
+
+  Result<std::vector<std::vector<Tensor>>> inputs = inputsByProcess(whole, all.processes);
+  if (!inputs)
+    return inputs.error();
+  for (auto [i, argument] : llvm::enumerate(all.entry.getArguments()))
+    if (i < inputs->size())
+      all.values[argument] = (*inputs)[i];
+  std::vector<size_t> every(operations.size());
+  for (size_t i = 0; i < every.size(); ++i)
+    every[i] = i;
+  compiler::Selection selection =
+      compiler::selectOperations(all.entry, every, compiler::Gives::Everything);
+  // Tokens have no value: only tensors are asked for.
+  auto main = compiler::entryOf(*selection.program);
+  mlir::Operation *end = main.getBody().front().getTerminator();
+  llvm::SmallVector<mlir::Value> given, wanted;
+  for (auto [value, own] : llvm::zip_equal(selection.gives, end->getOperands()))
+    if (bytesOf(value)) {
+      given.push_back(value);
+      wanted.push_back(own);
+    }
+  end->setOperands(wanted);
+  main.setFunctionType(mlir::FunctionType::get(main.getContext(), main.getArgumentTypes(),
+                                               mlir::TypeRange(mlir::ValueRange(wanted))));
+  std::vector<std::vector<Tensor>> taken;
+  for (mlir::Value value : selection.takes)
+    taken.push_back(all.values.lookup(value));
+  auto read = std::make_unique<ProgramReader::Read>();
+  read->module = std::move(selection.program);
+  if (Status status = ProgramReader::describe(*read, program.name); !status)
+    return status.error();
+  Prepared everything = partOf(whole, std::move(read), taken);
+  Result<TensorLists> results = evaluate(everything);
+  if (!results)
+    return results.error();
+  const std::vector<Tensor> &list = results->front();
+  if (list.size() != given.size() * all.processes)
+    return Error{ErrorCode::Internal, "the reference gives other results than were asked for"};
+  for (size_t i = 0; i < given.size(); ++i) {
+    std::vector<Tensor> &own = all.values[given[i]];
+    for (size_t p = 0; p < all.processes; ++p)
+      own.push_back(list[p * given.size() + i]);
+    auto result = mlir::cast<mlir::OpResult>(given[i]);
+    size_t number = numbers[result.getOwner()];
+    all.everything.push_back(
+        {atomOf[together.getLeaderValue(number)], size_t(result.getResultNumber())});
+  }
+  return all;
+}
+
+Result<Prepared> Intermediates::select(const std::vector<size_t> &chosen,
+                                       compiler::Gives gives) const {
+  std::vector<size_t> numbers;
+  for (size_t atom : chosen)
+    numbers.insert(numbers.end(), atoms[atom].begin(), atoms[atom].end());
+  std::ranges::sort(numbers);
+  mlir::func::FuncOp function = entry;
+  compiler::Selection selection = compiler::selectOperations(function, numbers, gives);
+  std::vector<std::vector<Tensor>> inputs;
+  for (mlir::Value value : selection.takes) {
+    auto found = values.find(value);
+    if (found == values.end())
+      return Error{ErrorCode::Unsupported, "it takes something that is not a tensor"};
+    inputs.push_back(found->second);
+  }
+  auto read = std::make_unique<ProgramReader::Read>();
+  read->module = std::move(selection.program);
+  if (Status status = ProgramReader::describe(*read, whole->program().name + ", part"); !status)
+    return status.error();
+  Prepared part = partOf(*whole, std::move(read), inputs);
+  std::vector<Tensor> &expected = part.workload.expected.emplace_back();
+  for (size_t p = 0; p < processes; ++p)
+    for (mlir::Value value : selection.gives) {
+      auto found = values.find(value);
+      if (found == values.end())
+        return Error{ErrorCode::Unsupported, "it gives something that is not a tensor"};
+      expected.push_back(found->second[p]);
+    }
+  return part;
+}
+
+Result<Prepared> withoutChecks(const Prepared &whole) {
+  Prepared plain = whole.clone();
+  plain.isComplete = false;
+  plain.read->program = {};
+  workload::Workload &workload = plain.workload;
+  // What a folder's checks compare are results already.
+  if (!workload.checks.empty()) {
+    workload.checks.clear();
+    workload.constants.clear();
+    workload.expected.clear();
+    workload.provenance.expectation.clear();
+  }
+  workload.programs.clear();
+  mlir::func::FuncOp entry = compiler::entryOf(*plain.read->module);
+  if (whole.program().selfChecking && entry && !entry.isExternal()) {
+    workload.expected.clear();
+    workload.provenance.expectation.clear();
+    if (!compiler::makeOneList(entry))
+      return Error{ErrorCode::Unsupported, "its calls cannot be put in line"};
+    mlir::Operation *end = entry.getBody().front().getTerminator();
+    llvm::SetVector<mlir::Value> results;
+    results.insert(end->operand_begin(), end->operand_end());
+    for (mlir::Operation &op : llvm::make_early_inc_range(entry.getBody().front())) {
+      if (op.getName().getDialectNamespace() != "check")
+        continue;
+      // The first operand is what the program computed; a second one may be too.
+      for (mlir::Value value : op.getOperands())
+        if (bytesOf(value))
+          results.insert(value);
+      op.erase();
+    }
+    end->setOperands(results.getArrayRef());
+    entry.setFunctionType(mlir::FunctionType::get(
+        entry.getContext(), entry.getArgumentTypes(),
+        mlir::TypeRange(mlir::ValueRange(results.getArrayRef()))));
+    entry.removeResAttrsAttr();
+  }
+  if (Status status = ProgramReader::describe(*plain.read, whole.program().name); !status)
+    return status.error();
+  if (plain.program().selfChecking)
+    return Error{ErrorCode::Unsupported, "it checks itself within functions of its own"};
+  plain.read->program.replicas = whole.program().replicas;
+  plain.read->program.partitions = whole.program().partitions;
+  plain.read->program.arguments = whole.program().arguments;
+  return plain;
+}
+
+} // namespace cupel::testbench::worker

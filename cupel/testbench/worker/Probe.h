@@ -1,0 +1,92 @@
+// One execution of a small program on the device under test, in a process of its own and with a
+// deadline of its own, judged against the reference. What came of it is remembered by content, so
+// that a search that was killed goes on where it was. Used by whoever looks for the operation to
+// blame and by whoever shrinks programs; it never takes a device's word for what is right.
+#pragma once
+
+#include "cupel/results/Record.h"
+#include "cupel/support/ContentCache.h"
+#include "cupel/testbench/worker/GoldenCache.h"
+#include "cupel/testbench/worker/Prepared.h"
+#include "cupel/testbench/worker/RemoteDevice.h"
+#include "cupel/testbench/worker/TestNoise.h"
+
+#include <mutex>
+#include <span>
+
+namespace cupel::testbench::worker {
+
+/// What came of a program on the device under test.
+struct TriedPiece {
+  bool passed = false;
+  std::string sentence = {}; ///< Why not, or how well.
+  /// Of one that did not come to its end; nothing where results are wrong or right.
+  std::optional<RemoteFailure> failure = {};
+  std::string errorClass = {}; ///< Of such a one: `unsupported`, `device_lost`, ...
+  // Of one with wrong results: the first of them.
+  size_t output = 0;
+  std::string picture = {};
+  std::optional<double> pcc = {}, maxAbsolute = {}, relativeL2 = {};
+
+  /// Whether both failed in the same way: the same stage, the same kind of end and a message of the
+  /// same shape; of wrong results, that both are wrong.
+  bool failsLike(const TriedPiece &other) const;
+};
+
+/// What a message says, without names, numbers and places.
+std::string shapeOfMessage(const std::string &message);
+
+class Prober {
+public:
+  /// `device` is named as it is opened for each of `jobs` processes (isolatedName). The reference
+  /// must outlive this.
+  Prober(const Request &request, Device &reference, std::string device, unsigned jobs);
+
+  /// The reference's results of a program.
+  Result<TensorLists> evaluate(const Prepared &program);
+  /// Runs a program whose expected values are the reference's. `attempt` tells executions of the
+  /// same apart. An error means that nothing can be said: the device cannot be reached, or the
+  /// comparison cannot be made.
+  Result<TriedPiece> probe(Prepared &program, uint32_t attempt = 0);
+  /// What the device gives for a program.
+  Result<std::vector<tensor::Tensor>> execute(const Prepared &program);
+  /// What is wrong with `actual` by the noise of the program; empty where nothing is.
+  Result<std::string> describeDifference(const Prepared &program, const TensorLists &expected,
+                                         const TensorLists &actual);
+  /// Several at once, in their order.
+  std::vector<Result<TriedPiece>> probeAll(std::span<Prepared *> programs);
+
+  /// Each probe may take so long.
+  void setDeadline(double seconds) { probeSeconds = seconds; }
+  /// Probes may take this much longer than the slowest that passed, and no longer than the deadline.
+  void setPatience(double factor) { patience = factor; }
+  /// How many probes there were, and how many of them were known already.
+  size_t probes() const { return asked; }
+  size_t known() const { return found; }
+  unsigned jobs() const { return unsigned(devices.size()); }
+  /// What the cache knows this device by; empty where nothing of it is kept.
+  const std::string &identity() const { return deviceIdentity; }
+
+private:
+  struct Slot {
+    std::unique_ptr<Device> device;
+  };
+  Result<TriedPiece> run(Device &device, Prepared &program);
+  Status open(Slot &slot);
+  TestNoise noiseOf(const Prepared &program);
+  TriedPiece judge(const Prepared &program, const std::vector<tensor::Tensor> &actual);
+  Result<TriedPiece> probeOn(Slot &slot, Prepared &program, uint32_t attempt);
+  double secondsAllowed() const;
+
+  const Request &request;
+  Device &reference;
+  std::string deviceName, deviceIdentity;
+  std::vector<Slot> devices;
+  double probeSeconds = 20, patience = 0, slowest = 0;
+  std::atomic<size_t> asked = 0, found = 0;
+  std::mutex mutex; ///< Of `slowest`.
+  GoldenCache golden;
+  ContentCache cache;
+};
+
+} // namespace cupel::testbench::worker

@@ -1,0 +1,80 @@
+"""What a loader says of several chips: mesh, shard specs of parameters and outputs, and how arguments are repeated and split over them.
+
+As the zoo's own runner does it. Used by ModelTest for data_parallel, tensor_parallel and the strategies of language models. Never moves a tensor.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from cupel.torch.shardings import BadSpec, Mesh, Placement
+from cupel.worker.loaders import LoaderError, call_named
+
+
+class Skipped(Exception):
+    """The loader does not do this test; the message says why."""
+
+
+def repeated(value: Any, devices: int) -> Any:
+    """A top-level argument for data parallelism: rows follow each other `devices` times, so that every device gets the loader's own batch."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    if value.dim() == 0:
+        return value.repeat(devices)
+    return (value.unsqueeze(0) if value.dim() == 1 else value).repeat_interleave(devices, dim=0)
+
+
+def named_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """By the names that a captured graph has for them."""
+    return [*((str(i), value) for i, value in enumerate(args)), *kwargs.items()]
+
+
+def mesh_of(loader: Any, devices: int) -> Mesh:
+    """The loader's own; one that it does not have for so many devices is no failure."""
+    try:
+        shape, names = loader.get_mesh_config(devices)
+    except Exception as error:
+        raise Skipped(f"the loader has no mesh for {devices} devices: {type(error).__name__}: {error}") from error
+    if shape is None:
+        raise Skipped(f"the loader names no mesh for {devices} devices")
+    try:
+        mesh = Mesh.of(shape, names)
+    except BadSpec as error:
+        raise LoaderError("bad_shard_spec", str(error)) from error
+    if mesh.size > devices:
+        raise Skipped(f"the loader's mesh {mesh} needs {mesh.size} devices, and there are {devices}")
+    return mesh
+
+
+def data_parallel(devices: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Placement:
+    """Weights on every device, arguments split by rows."""
+    placement = Placement(Mesh.of((1, devices), ("model", "data")))
+    placement.add_arguments(named_arguments(args, kwargs), "data")
+    return placement
+
+
+def _base_of(model: torch.nn.Module) -> torch.nn.Module:
+    """Specs are for the model that adapters were put around."""
+    return model.get_base_model() if callable(getattr(model, "get_base_model", None)) else model
+
+
+def tensor_parallel(loader: Any, model: torch.nn.Module, mesh: Mesh, **how: Any) -> Placement:
+    """Weights as the loader splits them (`how`: strategy and batch axis, where it takes them), outputs as it constrains them."""
+    if not callable(getattr(loader, "load_shard_spec", None)):
+        raise LoaderError("no_shard_spec", "the loader says nothing of several devices: it has no load_shard_spec")
+    placement = Placement(mesh, str(how.get("strategy", "")))
+    takes_all = all(name in inspect.signature(loader.load_shard_spec).parameters for name in how)
+    if how and not takes_all:
+        raise LoaderError("no_shard_spec", f"load_shard_spec takes no {' and no '.join(how)}")
+    specs = loader.load_shard_spec(_base_of(model), **how)
+    outputs = call_named(loader.load_activation_shard_spec, model=model) if hasattr(loader, "load_activation_shard_spec") else None
+    try:
+        placement.add_parameters(model, specs or {})
+        placement.add_outputs(outputs or {})
+    except BadSpec as error:
+        raise LoaderError("bad_shard_spec", str(error)) from error
+    return placement

@@ -1,0 +1,192 @@
+"""Models on several chips: what loaders say of meshes and shardings reaches the program, the pieces and the verdict."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from cupel._files import command_path, plugin_path
+from cupel.torch.shardings import BadSpec, Mesh, Placement, axes_of, pieces
+from cupel.worker import model
+from cupel.worker.llm import Padding, Phase
+from cupel.worker.parallel import Skipped, mesh_of, repeated
+
+ZOO = Path(__file__).resolve().parent.parent.parent / "zoo/models"
+
+
+def captured(path: str, folder: Path, **more: object) -> dict:
+    # cupel-device, which judges here, has no reference to measure noise with: a bound is named.
+    return model.run({"loader": str(ZOO / path / "pytorch/loader.py"), "folder": str(folder), "parallelism": "tensor_parallel",
+                      "tolerance": {"pcc": 0.99}, **more}, lambda stage: None)
+
+
+def on_device(folder: Path, **options: int) -> tuple[str, str]:
+    given = [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
+    done = subprocess.run([command_path("cupel-device"), "run", "--plugin", plugin_path(), *given, "--", str(folder)], capture_output=True, text=True, check=False)
+    return done.stdout.split("  ")[0].strip(), done.stdout + done.stderr
+
+
+def text_of(folder: Path) -> str:
+    return subprocess.run([command_path(), "opt", str(folder / "program.mlirbc")], capture_output=True, text=True, check=True).stdout
+
+
+# --- meshes and pieces --------------------------------------------------------------------------------------------------------------------
+
+
+def test_pieces_put_together_are_the_tensor() -> None:
+    mesh = Mesh.of((2, 4), ("batch", "model"))
+    tensor = torch.arange(8 * 12).reshape(8, 12)
+    held = list(pieces(tensor, [["model"], ["batch"]], mesh))
+    assert len(held) == 8 and all(piece.shape == (2, 6) for piece in held)
+    rows = [torch.cat([held[model + 4 * batch] for batch in range(2)], 1) for model in range(4)]
+    assert torch.equal(torch.cat(rows), tensor)
+    both = list(pieces(tensor, [["batch", "model"], []], mesh))
+    assert torch.equal(torch.cat(both), tensor), "the first axis is the major one"
+
+
+def test_specs_are_checked() -> None:
+    mesh = Mesh.of((1, 2), (None, "model"))
+    assert mesh.axes == (("axis_0", 1), ("model", 2))
+    assert axes_of((None, "model"), 3, mesh) == [[], ["model"], []]
+    for spec, message in (((None, None, "model"), "rank 2"), (("colour",), "has no axis 'colour'"), (("model", "model"), "twice")):
+        with pytest.raises(BadSpec, match=message):
+            axes_of(spec, 2, mesh)
+    layer = torch.nn.Linear(3, 4)
+    placement = Placement(mesh)
+    with pytest.raises(BadSpec, match="none of the model's"):
+        placement.add_parameters(layer, {torch.nn.Parameter(torch.ones(2)): ("model",)})
+    placement.add_parameters(layer, {layer.weight: (None, "model"), layer.bias: ("model",)})
+    assert placement.uneven == ["weight: 3 over model"]
+    assert placement.specs(["w", "b"], [layer.weight.detach(), layer.bias.detach()]) == [None, [["model"]]]
+
+
+def test_batches_are_repeated_as_the_zoo_does() -> None:
+    assert repeated(torch.tensor(3), 2).tolist() == [3, 3]
+    assert repeated(torch.tensor([1, 2]), 2).tolist() == [[1, 2], [1, 2]]
+    assert repeated(torch.tensor([[1], [2]]), 2).tolist() == [[1], [1], [2], [2]]
+    assert repeated("text", 2) == "text"
+
+
+def test_a_loader_without_a_mesh_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    class Loader:
+        def get_mesh_config(self, num_devices: int) -> tuple:
+            return ((4, 8), ("batch", "model")) if num_devices else (None, ())
+
+    with pytest.raises(Skipped, match="needs 32 devices, and there are 8"):
+        mesh_of(Loader(), 8)
+    answer = captured("cnn", tmp_path / "w", chips=2)
+    assert (answer["outcome"], answer["message"]) == ("skipped", "the loader names no mesh for 2 devices")
+    answer = captured("moe/causal_lm", tmp_path / "w", chips=32)
+    assert answer["outcome"] == "skipped" and "four experts cannot be split over 32 devices" in answer["message"]
+    answer = captured("llama/causal_lm", tmp_path / "w", chips=1)
+    assert answer["outcome"] == "not run" and "several chips" in answer["message"]
+
+
+# --- whole models -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("path", "more", "split", "mesh"), [
+    ("llama/causal_lm", {"chips": 2}, 10, '"batch"=1, "model"=2'),
+    ("moe/causal_lm", {"chips": 8}, 2, '"batch"=2, "model"=4'),
+    ("cnn", {"chips": 8, "parallelism": "data_parallel"}, 1, '"model"=1, "data"=8'),
+    ("llama/causal_lm", {"chips": 8, "run_mode": "training"}, 10, '"batch"=1, "model"=8'),
+])
+def test_a_model_is_split_and_passes(path: str, more: dict, split: int, mesh: str, tmp_path: Path) -> None:
+    answer = captured(path, tmp_path / "w", **more)
+    assert "capture" in answer, answer["message"]
+    text = text_of(tmp_path / "w")
+    assert f"sdy.mesh @mesh = <[{mesh}]>" in text
+    arguments = text[text.index("@main("):text.index(") -> (")]
+    assert sum('{"' in one for one in arguments.split("%arg")) == split
+    assert ("sdy.sharding_constraint" in text) == (path == "moe/causal_lm") and "cupel.sharding_constraint" not in text
+    verdict, report = on_device(tmp_path / "w", num_devices=more["chips"])
+    assert verdict == "passed", report
+
+
+def test_each_chip_has_its_own_memory(tmp_path: Path) -> None:
+    """What does not fit on one chip does on eight, and not where it is whole on each."""
+    sizes = {}
+    for chips, parallelism in ((1, "single_device"), (8, "tensor_parallel"), (8, "data_parallel")):
+        folder = tmp_path / parallelism
+        assert "capture" in captured("vit/image_classification", folder, variant="small", chips=chips, parallelism=parallelism)
+        fits = [limit for limit in (128 << 10, 256 << 10, 512 << 10, 1 << 20) if on_device(folder, num_devices=chips, memory_limit=limit)[0] == "passed"]
+        assert fits, f"{parallelism} fits nowhere"
+        sizes[parallelism] = min(fits)
+    assert sizes["tensor_parallel"] < sizes["single_device"] <= sizes["data_parallel"], sizes
+
+
+def test_weights_that_are_whole_are_kept_once(tmp_path: Path) -> None:
+    sizes = []
+    for chips in (2, 8):
+        captured("cnn", tmp_path / str(chips), chips=chips, parallelism="data_parallel", dtype="float32")
+        sizes.append((tmp_path / str(chips) / "inputs.safetensors").stat().st_size)
+    assert sizes[1] - sizes[0] < 6 * 4 * 3 * 32 * 32 + 4096, "six more pictures, and no more weights"
+
+
+# --- language models ----------------------------------------------------------------------------------------------------------------------
+
+
+def phase(name: str, sharding: str = "single_device", mesh: str = "mesh_default", length: int = 128, batch: int = 1, run_mode: str = "inference") -> Phase:
+    return Phase(name, sharding, mesh, length, batch, run_mode)
+
+
+def test_so_many_combinations_are_tests() -> None:
+    shardings = ["single_device", "tensor_parallel", *(f"{kind}-{dp}-tensor_parallel" for kind in ("megatron", "fsdp") for dp in ("no_dp", "dp"))]
+    meshes = ["mesh_default", "mesh_1x4", "mesh_2x2", "mesh_1x8", "mesh_2x4", "mesh_4x8"]
+
+    def tests(name: str, lengths: list[int], batches: list[int]) -> int:
+        return sum(not phase(name, s, m, n, b, r).why_skipped() for s in shardings for m in meshes for n in lengths for b in batches for r in ("inference", "training"))
+
+    assert tests("llm_decode", [1, 128], [1, 4]) == 2
+    assert tests("llm_prefill", [1, 128, 1024, 2048, 4096, 8192], [1, 4]) == 300
+
+
+def test_a_combination_that_is_none_says_why() -> None:
+    for made, why in ((phase("llm_prefill", "fsdp-dp-tensor_parallel"), "fsdp needs a mesh"),
+                      (phase("llm_prefill", mesh="mesh_2x4"), "takes the loader's mesh"),
+                      (phase("llm_prefill", "fsdp-no_dp-tensor_parallel", "mesh_1x8"), "megatron without data parallelism"),
+                      (phase("llm_decode", run_mode="training", length=1), "decode is inference"),
+                      (phase("llm_decode", "megatron-no_dp-tensor_parallel", "mesh_1x4", 1), "takes no strategy"),
+                      (phase("llm_prefill", "tensor_parallel"), "take strategies")):
+        assert why in made.why_skipped()
+    assert phase("llm_prefill", "megatron-dp-tensor_parallel", "mesh_2x4", batch=4).rows == 8
+
+
+def test_padding_does_not_count() -> None:
+    mask = torch.tensor([[0, 1, 1], [1, 1, 1]])
+    padding = Padding.of({"attention_mask": mask})
+    assert padding and str(padding) == "1 of 6 positions left out"
+    logits, keys = torch.randn(2, 3, 5), torch.randn(2, 4, 3, 7)
+    assert torch.equal(padding.left_out(logits), logits[mask.bool()])
+    assert torch.equal(padding.left_out(keys), keys.movedim(2, 1)[mask.bool()])
+    assert padding.left_out(torch.ones(2, 3)).shape == (2, 3)
+    assert Padding.of({"attention_mask": torch.ones(2, 3)}) is None and Padding.of([mask]) is None
+
+
+@pytest.mark.parametrize(("how", "chips", "split"), [
+    ({"sharding": "fsdp-dp-tensor_parallel", "mesh": "mesh_2x4", "llm_batch_size": 4}, 8, 13),
+    ({"sharding": "megatron-no_dp-tensor_parallel", "mesh": "mesh_1x8", "llm_batch_size": 1}, 8, 10),
+])
+def test_prefill_by_a_strategy(how: dict, chips: int, split: int, tmp_path: Path) -> None:
+    answer = captured("llama/causal_lm", tmp_path / "w", chips=chips, variant="prefill", llm={"phase": "llm_prefill", "sequence_length": 128, **how})
+    assert "capture" in answer, answer["message"]
+    rows = how["llm_batch_size"] * (2 if "-dp-" in how["sharding"] and "no_dp" not in how["sharding"] else 1)
+    assert f"int64[{rows}x128]" in answer["model"]["inputs"] and "left out" in answer["model"]["padding"]
+    assert f"{split} of " in answer["model"]["mesh"] and how["sharding"].split("-")[0] in answer["model"]["mesh"]
+    options = json.loads((tmp_path / "w/options.json").read_text())
+    assert (options["partitions"], options["use_shardy"]) == (chips, True)
+    verdict, report = on_device(tmp_path / "w", num_devices=chips)
+    assert verdict == "passed", report
+
+
+def test_decode_takes_the_loaders_own_inputs(tmp_path: Path) -> None:
+    answer = captured("llama/causal_lm", tmp_path / "w", chips=2, variant="prefill", llm={"phase": "llm_decode", "sharding": "tensor_parallel", "mesh": "mesh_default",
+                                                                                        "sequence_length": 1, "llm_batch_size": 1})
+    assert "past_key_values: Cache" in answer["model"]["inputs"], answer["message"]
+    assert on_device(tmp_path / "w", num_devices=2)[0] == "passed"
+    skipped = captured("llama/causal_lm", tmp_path / "w", chips=2, run_mode="training", llm={"phase": "llm_decode", "sharding": "tensor_parallel", "mesh": "mesh_default", "llm_batch_size": 1})
+    assert (skipped["outcome"], skipped["message"]) == ("skipped", "decode is inference")

@@ -1,0 +1,448 @@
+// A PJRT plugin that wraps another one and plants faults by a rule about operations: every program
+// that it is given is changed wherever the rule holds, so that a part of a program is as wrong as the
+// whole. check_explain.py drives it and counts what `cupel explain` blames. Everything else is the
+// inner plugin's: CUPEL_PLANTER_INNER names its file, else it is our own beside this one. Options of
+// the client, of which all that are given must hold of an operation:
+//   op=NAME        its name (stablehlo.tanh)
+//   rank=N         the rank of its first result
+//   element=NAME   the element type of its first operand, as MLIR prints it (f32, i64)
+//   least=N        its first result has at least so many elements
+//   user=NAME      an operation of that name reads it
+//   producer=NAME  an operation of that name gives one of its operands
+//   operations=N   the program has at least so many operations
+//   effect=KIND    what is planted (the table kEffects, and those of `compile`)
+// The program by which Cupel tells a healthy device is a multiply and an add of four elements: no rule
+// of the checks holds of it.
+
+#include "cupel/ir/Dialects.h"
+#include "cupel/ir/portable/ReadProgram.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
+#include "cupel/pjrt/Structs.h"
+
+#include <dlfcn.h>
+#include <map>
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/BuiltinOps.h>
+#include <mlir/IR/MLIRContext.h>
+#include <mlir/IR/Verifier.h>
+#include <mlir/Parser/Parser.h>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <unistd.h>
+
+using namespace mlir;
+using cupel::pjrt::makeStruct;
+namespace hlo = cupel::stablehlo;
+
+namespace {
+
+const PJRT_Api *inner = nullptr;
+std::map<std::string, std::string> rule;
+std::mutex mutex;
+
+/// What an executable does instead of running.
+enum class AtRun : uint8_t { Runs, Crashes, Hangs, RunsOutOfMemory };
+std::map<PJRT_LoadedExecutable *, AtRun> planted;
+
+struct OwnError {
+  PJRT_Error_Code code;
+  std::string message;
+};
+std::set<const void *> ownErrors;
+
+PJRT_Error *makeError(PJRT_Error_Code code, std::string message) {
+  auto *error = new OwnError{code, std::move(message)};
+  std::lock_guard lock(mutex);
+  ownErrors.insert(error);
+  return reinterpret_cast<PJRT_Error *>(error);
+}
+
+//===----------------------------------------------------------------------===//
+// The rule
+//===----------------------------------------------------------------------===//
+
+std::string option(const char *name) {
+  auto found = rule.find(name);
+  return found == rule.end() ? "" : found->second;
+}
+
+bool isNamed(Operation *op, const std::string &name) {
+  return op && op->getName().getStringRef() == name;
+}
+
+bool holds(Operation *op) {
+  if (!isNamed(op, option("op")) || op->getNumResults() == 0)
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || !type.hasStaticShape())
+    return false;
+  if (std::string rank = option("rank"); !rank.empty() && type.getRank() != std::stoll(rank))
+    return false;
+  if (std::string least = option("least");
+      !least.empty() && type.getNumElements() < std::stoll(least))
+    return false;
+  if (std::string element = option("element"); !element.empty()) {
+    auto first = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
+                                      : type;
+    std::string text;
+    llvm::raw_string_ostream(text) << (first ? first.getElementType() : type.getElementType());
+    if (text != element)
+      return false;
+  }
+  if (std::string user = option("user");
+      !user.empty() && llvm::none_of(op->getUsers(), [&](Operation *one) { return isNamed(one, user); }))
+    return false;
+  if (std::string producer = option("producer");
+      !producer.empty() && llvm::none_of(op->getOperands(), [&](Value value) {
+        return isNamed(value.getDefiningOp(), producer);
+      }))
+    return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What is planted. Each gets an operation of which the rule holds.
+//===----------------------------------------------------------------------===//
+
+Value splat(OpBuilder &builder, Location at, RankedTensorType type, double value) {
+  Type element = type.getElementType();
+  Attribute attribute = isa<FloatType>(element)
+                            ? Attribute(builder.getFloatAttr(element, value))
+                            : Attribute(builder.getIntegerAttr(element, int64_t(value)));
+  return builder.create<hlo::ConstantOp>(at, DenseElementsAttr::get(type, attribute));
+}
+
+/// Replaces what others read of the first result.
+void replaceBy(Operation *op, llvm::function_ref<Value(OpBuilder &, Value)> change) {
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  Value old = op->getResult(0);
+  llvm::SmallVector<OpOperand *> uses;
+  for (OpOperand &use : old.getUses())
+    uses.push_back(&use);
+  Value changed = change(builder, old);
+  for (OpOperand *use : uses)
+    use->set(changed);
+}
+
+bool isFloat(Value value) {
+  return isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType());
+}
+
+void scale(Operation *op) {
+  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
+    auto type = cast<RankedTensorType>(old.getType());
+    if (type.getElementType().isInteger(1))
+      return builder.create<hlo::NotOp>(op->getLoc(), old);
+    Value by = splat(builder, op->getLoc(), type, isFloat(old) ? 1.25 : 1);
+    if (isFloat(old))
+      return builder.create<hlo::MultiplyOp>(op->getLoc(), old, by);
+    return builder.create<hlo::AddOp>(op->getLoc(), old, by);
+  });
+}
+
+void negate(Operation *op) {
+  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
+    return builder.create<hlo::NegateOp>(op->getLoc(), old);
+  });
+}
+
+/// Elements run the other way along the last dimension.
+void reverse(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (type.getRank() == 0)
+    return scale(op);
+  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
+    return builder.create<hlo::ReverseOp>(op->getLoc(), old,
+                                          llvm::ArrayRef<int64_t>{type.getRank() - 1});
+  });
+}
+
+/// One bit of the exponent of large elements: right for values below one.
+void largeValues(Operation *op) {
+  if (!isFloat(op->getResult(0)))
+    return;
+  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
+    auto type = cast<RankedTensorType>(old.getType());
+    Location at = op->getLoc();
+    Value limit = splat(builder, at, type, 8), half = splat(builder, at, type, 0.5);
+    Value size = builder.create<hlo::AbsOp>(at, old);
+    Value isLarge =
+        builder.create<hlo::CompareOp>(at, size, limit, hlo::ComparisonDirection::GT);
+    Value less = builder.create<hlo::MultiplyOp>(at, old, half);
+    return builder.create<hlo::SelectOp>(at, isLarge, less, old);
+  });
+}
+
+/// Goes through bfloat16 on its way.
+void narrow(Operation *op) {
+  if (!isFloat(op->getResult(0)))
+    return;
+  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
+    auto type = cast<RankedTensorType>(old.getType());
+    auto small = type.clone(builder.getBF16Type());
+    Value down = builder.create<hlo::ConvertOp>(op->getLoc(), small, old);
+    return builder.create<hlo::ConvertOp>(op->getLoc(), type, down);
+  });
+}
+
+void swapOperands(Operation *op) {
+  if (op->getNumOperands() >= 2 && op->getOperand(0).getType() == op->getOperand(1).getType()) {
+    Value first = op->getOperand(0);
+    op->setOperand(0, op->getOperand(1));
+    op->setOperand(1, first);
+  }
+}
+
+/// Windows begin one element later.
+void shiftPadding(Operation *op) {
+  auto padding = op->getAttrOfType<DenseIntElementsAttr>("padding");
+  if (!padding)
+    return scale(op);
+  llvm::SmallVector<int64_t> values(padding.getValues<int64_t>());
+  if (values.size() >= 2) {
+    values[0] += 1;
+    values[1] -= 1;
+  }
+  op->setAttr("padding", DenseIntElementsAttr::get(cast<ShapedType>(padding.getType()), values));
+}
+
+/// Reductions begin with one more than they should.
+void wrongInit(Operation *op) {
+  Value init = op->getOperand(op->getNumOperands() - 1);
+  OpBuilder builder(op);
+  auto type = cast<RankedTensorType>(init.getType());
+  Value one = splat(builder, op->getLoc(), type, 1);
+  op->setOperand(op->getNumOperands() - 1,
+                 builder.create<hlo::AddOp>(op->getLoc(), init, one));
+}
+
+/// The rest of the first dimension is forgotten.
+void zeroLast(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (type.getRank() == 0 || type.getDimSize(0) < 2)
+    return scale(op);
+  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
+    Location at = op->getLoc();
+    auto whole = type.clone(builder.getIntegerType(64));
+    Value place = builder.create<hlo::IotaOp>(at, whole, 0);
+    Value last = splat(builder, at, whole, double(type.getDimSize(0) - 1));
+    Value isKept =
+        builder.create<hlo::CompareOp>(at, place, last, hlo::ComparisonDirection::LT);
+    return builder.create<hlo::SelectOp>(at, isKept, old, splat(builder, at, type, 0));
+  });
+}
+
+void notANumber(Operation *op) {
+  if (!isFloat(op->getResult(0)))
+    return scale(op);
+  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
+    Value zero = splat(builder, op->getLoc(), cast<RankedTensorType>(old.getType()), 0);
+    Value nan = builder.create<hlo::DivideOp>(op->getLoc(), zero, zero);
+    return builder.create<hlo::AddOp>(op->getLoc(), old, nan);
+  });
+}
+
+/// Every other compilation.
+void nowAndThen(Operation *op) {
+  static std::random_device random;
+  if (random() % 2)
+    scale(op);
+}
+
+struct Effect {
+  const char *name;
+  void (*plant)(Operation *);
+};
+constexpr Effect kEffects[] = {
+    {"scale", scale},        {"negate", negate},        {"reverse", reverse},
+    {"large", largeValues},  {"narrow", narrow},        {"swap", swapOperands},
+    {"padding", shiftPadding}, {"init", wrongInit},     {"zero_last", zeroLast},
+    {"nan", notANumber},     {"now_and_then", nowAndThen},
+};
+
+//===----------------------------------------------------------------------===//
+// The wrapped entries
+//===----------------------------------------------------------------------===//
+
+PJRT_Error *createClient(PJRT_Client_Create_Args *args) {
+  static const std::set<std::string> kOwn = {"op",   "rank",     "element",    "least",
+                                             "user", "producer", "operations", "effect"};
+  std::vector<PJRT_NamedValue> rest;
+  for (size_t i = 0; i < args->num_options; ++i) {
+    const PJRT_NamedValue &given = args->create_options[i];
+    std::string name(given.name, given.name_size);
+    if (!kOwn.contains(name))
+      rest.push_back(given);
+    else if (given.type == PJRT_NamedValue_kString)
+      rule[name].assign(given.string_value, given.value_size);
+    else if (given.type == PJRT_NamedValue_kInt64)
+      rule[name] = std::to_string(given.int64_value);
+  }
+  PJRT_Client_Create_Args own = *args;
+  own.create_options = rest.data();
+  own.num_options = rest.size();
+  PJRT_Error *error = inner->PJRT_Client_Create(&own);
+  args->client = own.client;
+  return error;
+}
+
+PJRT_Error *platformName(PJRT_Client_PlatformName_Args *args) {
+  args->platform_name = "operation-planter";
+  args->platform_name_size = 17;
+  return nullptr;
+}
+
+[[noreturn]] void hang() {
+  while (true)
+    ::pause();
+}
+
+PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
+  static MLIRContext *context = [] {
+    DialectRegistry registry;
+    cupel::ir::registerAllDialects(registry);
+    return new MLIRContext(registry);
+  }();
+  std::string bytes(args->program->code, args->program->code_size);
+  OwningOpRef<ModuleOp> module =
+      cupel::ir::readProgram(llvm::MemoryBufferRef(bytes, "program"), ParserConfig(context));
+  if (!module)
+    return inner->PJRT_Client_Compile(args);
+  llvm::SmallVector<Operation *> found;
+  int64_t count = 0;
+  module->walk([&](Operation *op) {
+    bool counts = isa_and_nonnull<hlo::StablehloDialect>(op->getDialect()) &&
+                  !isa<hlo::ConstantOp>(op) && !op->hasTrait<OpTrait::IsTerminator>();
+    count += counts;
+    // What reductions, sorts and scatters apply is no operation of its own.
+    if (holds(op) &&
+        isa_and_nonnull<func::FuncOp, hlo::WhileOp, hlo::IfOp, hlo::CaseOp>(op->getParentOp()))
+      found.push_back(op);
+  });
+  if (std::string least = option("operations"); !least.empty() && count < std::stoll(least))
+    found.clear();
+  std::string effect = option("effect"), text;
+  if (found.empty())
+    return inner->PJRT_Client_Compile(args);
+  if (effect == "refuse")
+    return makeError(PJRT_Error_Code_UNIMPLEMENTED,
+                     "no kernel for '" + option("op") + "' of this kind in the planter's library");
+  if (effect == "crash_compile")
+    std::abort();
+  if (effect == "hang_compile")
+    hang();
+  if (effect == "crash_now_and_then") {
+    static std::random_device random;
+    if (random() % 2)
+      std::abort();
+  }
+  for (const Effect &one : kEffects)
+    if (effect == one.name)
+      for (Operation *op : found)
+        one.plant(op);
+  if (failed(verify(*module))) {
+    module->dump();
+    return makeError(PJRT_Error_Code_INTERNAL, "the planter made no program");
+  }
+  llvm::raw_string_ostream(text) << *module;
+  PJRT_Program program = *args->program;
+  program.code = text.data();
+  program.code_size = text.size();
+  PJRT_Client_Compile_Args own = *args;
+  own.program = &program;
+  PJRT_Error *error = inner->PJRT_Client_Compile(&own);
+  args->executable = own.executable;
+  AtRun atRun = effect == "crash_run"  ? AtRun::Crashes
+                : effect == "hang_run" ? AtRun::Hangs
+                : effect == "memory"   ? AtRun::RunsOutOfMemory
+                                       : AtRun::Runs;
+  std::lock_guard lock(mutex);
+  if (!error && atRun != AtRun::Runs)
+    planted[args->executable] = atRun;
+  return error;
+}
+
+PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
+  AtRun atRun = AtRun::Runs;
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = planted.find(args->executable); found != planted.end())
+      atRun = found->second;
+  }
+  if (atRun == AtRun::Crashes)
+    std::abort();
+  if (atRun == AtRun::Hangs)
+    hang();
+  if (atRun == AtRun::RunsOutOfMemory)
+    return makeError(PJRT_Error_Code_RESOURCE_EXHAUSTED,
+                     "out of memory: 1099511627776 bytes for a temporary buffer");
+  return inner->PJRT_LoadedExecutable_Execute(args);
+}
+
+PJRT_Error *destroyExecutable(PJRT_LoadedExecutable_Destroy_Args *args) {
+  std::lock_guard lock(mutex);
+  planted.erase(args->executable);
+  return inner->PJRT_LoadedExecutable_Destroy(args);
+}
+
+bool isOwn(const PJRT_Error *error) {
+  std::lock_guard lock(mutex);
+  return ownErrors.contains(error);
+}
+void destroyError(PJRT_Error_Destroy_Args *args) {
+  if (!isOwn(args->error))
+    return inner->PJRT_Error_Destroy(args);
+  std::lock_guard lock(mutex);
+  ownErrors.erase(args->error);
+  delete reinterpret_cast<OwnError *>(args->error);
+}
+void errorMessage(PJRT_Error_Message_Args *args) {
+  if (!isOwn(args->error))
+    return inner->PJRT_Error_Message(args);
+  const auto *own = reinterpret_cast<const OwnError *>(args->error);
+  args->message = own->message.data();
+  args->message_size = own->message.size();
+}
+PJRT_Error *errorCode(PJRT_Error_GetCode_Args *args) {
+  if (!isOwn(args->error))
+    return inner->PJRT_Error_GetCode(args);
+  args->code = reinterpret_cast<const OwnError *>(args->error)->code;
+  return nullptr;
+}
+
+std::string innerFile() {
+  if (const char *chosen = std::getenv("CUPEL_PLANTER_INNER"))
+    return chosen;
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void *>(&innerFile), &info))
+    return "pjrt_plugin_cupel.so";
+  std::string path = info.dli_fname;
+  return path.substr(0, path.find_last_of('/') + 1) + "pjrt_plugin_cupel.so";
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi() {
+  static PJRT_Api api;
+  void *library = dlopen(innerFile().c_str(), RTLD_NOW | RTLD_LOCAL);
+  auto *entry = library ? reinterpret_cast<const PJRT_Api *(*)()>(dlsym(library, "GetPjrtApi"))
+                        : nullptr;
+  if (!entry) {
+    std::fprintf(stderr, "planter: %s\n", dlerror());
+    return nullptr;
+  }
+  inner = entry();
+  std::memcpy(&api, inner, std::min(inner->struct_size, sizeof api));
+  api.PJRT_Client_Create = createClient;
+  api.PJRT_Client_PlatformName = platformName;
+  api.PJRT_Client_Compile = compile;
+  api.PJRT_LoadedExecutable_Execute = execute;
+  api.PJRT_LoadedExecutable_Destroy = destroyExecutable;
+  api.PJRT_Error_Destroy = destroyError;
+  api.PJRT_Error_Message = errorMessage;
+  api.PJRT_Error_GetCode = errorCode;
+  return &api;
+}
