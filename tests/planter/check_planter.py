@@ -77,7 +77,8 @@ class Runs:
         if rule.comparators:
             config = folder / "config"
             config.mkdir()
-            entries = "".join(f"  {path.name}: {rule.comparators}\n" for path in FILES)
+            listed = subprocess.run([str(word) for word in (BUILD / "bin/cupel", "list", *MODELS, "--format", "ids")], capture_output=True, text=True, check=True).stdout
+            entries = "".join(f"  {line.split('::', 1)[1]}: {rule.comparators}\n" for line in listed.splitlines() if "::" in line)
             (config / "test_config_planted.yaml").write_text(f"test_config:\n{entries}")
             self.arguments += ["--config", str(config)]
 

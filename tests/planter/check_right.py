@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the programs of our suites on devices that are right, by the strict rule, and counts what it flags: nothing may be.
 
-usage: check_right.py BUILD [--full] [--verbose]. Ends with `N passed, N failed`.
+usage: check_right.py BUILD [--full | --sample N] [--only CORPUS] [--verbose]. Ends with `N passed, N failed`.
 
 Programs are ONNX's own cases and models, OpInfo's samples as archives, programs of JAX and of torch, and those that ship; what the other suites have not
 made yet is left out and named. Without --full a sample of each is taken. Devices are the compiled one, which adds in another order than the reference and
@@ -26,14 +26,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 PARSER.add_argument("build", type=Path)
 PARSER.add_argument("--full", action="store_true", help="all programs, not a sample of each kind")
+PARSER.add_argument("--sample", type=int, default=20, help="about how many of each kind, without --full")
 PARSER.add_argument("--only", help="one corpus, by the beginning of its name")
 PARSER.add_argument("--verbose", action="store_true", help="name whatever was not judged")
 OPTIONS = PARSER.parse_args()
 BUILD = OPTIONS.build.resolve()
 PLANTER = f"{BUILD / 'lib/planter_plugin.so'}?backend=cpu"
 DEVICES = {"compiled": "cupel?backend=cpu", "compiled, last bits vary": f"{PLANTER}&fault=right_varies", "rounded to bf16, declared": f"{PLANTER}&fault=right_in_bf16&precision=bf16"}
-# Of each corpus in a sample; verdicts of which classes are alarms; how many expected values may be worse than the reference, of all.
-SAMPLE = 20
+# Verdicts of which classes are alarms; how many expected values may be worse than the reference, of all.
 ALARMS = {"wrong_result", "stale_result", "not_deterministic"}
 MOST_OFF = 0.02
 IS_OFF = "the reference is off as far"
@@ -53,7 +53,7 @@ def corpora() -> dict[str, list[Path]]:
 
 
 def sampled(paths: list[Path]) -> list[Path]:
-    return paths if OPTIONS.full or len(paths) <= SAMPLE else paths[:: len(paths) // SAMPLE + 1]
+    return paths if OPTIONS.full or len(paths) <= OPTIONS.sample else paths[:: len(paths) // OPTIONS.sample + 1]
 
 
 def run(paths: list[Path], device: str) -> list[dict]:
