@@ -42,3 +42,11 @@ def test_call_by_call(tmp_path: pathlib.Path) -> None:
     assert [one["models"] for one in merged["stops"]] == [[UNKNOWN]] and merged["stops"][0]["key"].startswith("cupel_zoo.mystery.default"), merged["stops"]
     assert merged["models"] and "stopped_by" in models[UNKNOWN] and models[UNKNOWN]["statuses"][2] == 1, models[UNKNOWN]
     assert "unique of" in records[UNKNOWN]["notes"]["operations"], records[UNKNOWN]
+
+
+def test_the_suite_of_upstream_goes_operation_by_operation(tmp_path: pathlib.Path) -> None:
+    done = subprocess.run([command_path("cupel"), "run", "--zoo", ROOT / "zoo/models", "--suite", "op_by_op", f"op_by_op::{CNN}", "--device", "cupel?backend=cpu", "--python", sys.executable,
+                           "--op-by-op-dir", tmp_path / "tables", "--results", tmp_path / "results"], capture_output=True, text=True, check=False, timeout=400)
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = json.loads((tmp_path / "tables/cnn/pytorch_small_single_device_inference_unique_ops.json").read_text())
+    assert len(table) > 20 and all(op["compilation_status"] == 7 and op["passed"] for op in table.values()), table

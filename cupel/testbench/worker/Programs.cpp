@@ -453,7 +453,7 @@ int runServe(const std::vector<std::string> &arguments) {
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
     // Loaders of ONNX models are of the suite `onnx`.
-    if (kindOf(request.item).suite == "models" || suite == "llm")
+    if (kindOf(request.item).suite == "models" || suite == "llm" || suite == "op_by_op")
       return programs.runCaptured(request, progress);
     if (suite == "programs" || suite == "onnx" || suite == "pt2" || suite == "workloads")
       return programs.run(request, progress);
