@@ -48,7 +48,7 @@ Result<AllEvidence> gather(Store &store, const Configuration &configuration,
       bool isModel = outcome.suite == "models" || outcome.suite == "llm";
       if (!isModel && !configuration.find(outcome.id))
         continue;
-      Evidence &own = evidence[outcome.id][row.info.arch];
+      LastOutcomes &own = evidence[outcome.id][row.info.arch];
       if (own.records.size() >= wanted)
         continue;
       Result<std::optional<TestRecord>> record = store.record(row.info.id, outcome.fullName());

@@ -72,7 +72,7 @@ private:
 
 struct SearchOptions {
   std::string target, memory, keep, out;
-  double timeout = 600, probeTimeout = 20;
+  double timeout = 600, probeTimeout = 20, seconds = 0;
   uint32_t tries = 10, jobs = 0;
   bool asJson = false, isFresh = false, bisectPasses = false;
   RunOptions run;
@@ -167,6 +167,7 @@ Result<SessionOptions> sessionFor(SearchOptions &options, const char *what,
   search.keepFolder = whole(options.keep);
   search.probeSeconds = options.probeTimeout;
   search.tries = options.tries;
+  search.seconds = options.seconds;
   search.isFresh = options.isFresh;
   search.bisectPasses = options.bisectPasses;
   search.jobs = options.jobs ? options.jobs
@@ -254,6 +255,57 @@ int runExplainVerb(const Arguments &arguments) {
                     fmt::print("{}", describe(*found));
                   bool passes = found->answer == results::Explanation::Answer::Passes;
                   return passes ? kExitSuccess : kExitFailure;
+                });
+}
+
+int runReduceVerb(const Arguments &arguments) {
+  CommandLine line("reduce", "Shrink a test that fails on a device while it fails in the same way: "
+                             "a workload folder, a program that checks itself, and scripts that "
+                             "reproduce it.");
+  SearchOptions options;
+  double seconds = 120;
+  addCommon(line, options);
+  line.option("-o,--output", options.out, "The folder to write").placeholder("DIR").required();
+  line.option("--time", seconds, "Seconds after which the best so far is taken (120; 0: no limit)")
+      .placeholder("S");
+  line.example("cupel reduce programs::attention.mlir --device plugin.so -o out",
+               "out/workload, out/repro.mlir, out/repro.sh, out/repro.py");
+  line.example("cupel reduce failed/case-17 --device plugin.so --time 600 -o out",
+               "a workload that a run kept; the same again goes on where it was killed");
+  if (std::optional<int> exit = line.parse(arguments))
+    return *exit;
+  // The worker stops by itself; a probe that hangs may take its whole deadline.
+  options.timeout = seconds > 0 ? 2 * seconds + 10 * options.probeTimeout + 60 : 0;
+  options.seconds = seconds;
+  return search(options, "reduce", "reduction",
+                [&](const TestRecord &, const std::string &text) -> int {
+                  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+                  if (!json.is_object())
+                    return reportError("reduce", "the worker told nothing", kExitUsage);
+                  if (options.asJson) {
+                    fmt::print("{}\n", json.dump(2));
+                    return kExitSuccess;
+                  }
+                  auto size = [&](const char *key) {
+                    const auto &one = json[key];
+                    return fmt::format("{} operations, {} arguments, {} results, {} elements",
+                                       one.value("operations", 0), one.value("arguments", 0),
+                                       one.value("results", 0), one.value("elements", 0));
+                  };
+                  fmt::print("{}\n  before      {}\n  after       {}\n",
+                             json["explanation"].value("sentence", ""), size("before"),
+                             size("after"));
+                  for (const auto &file : json["files"])
+                    fmt::print("  {:<11} {}/{}\n", &file == &json["files"].front() ? "written" : "",
+                               options.out, file.get<std::string>());
+                  for (const auto &remark : json.value("remarks", nlohmann::ordered_json::array()))
+                    fmt::print("  note        {}\n", remark.get<std::string>());
+                  fmt::print("  {} executions on the device ({} of them known before), {:.1f} s{}\n",
+                             json.value("probes", 0), json.value("known", 0),
+                             json.value("seconds", 0.0),
+                             json.value("timed_out", false) ? "; the time was up: the best so far"
+                                                            : "");
+                  return kExitSuccess;
                 });
 }
 

@@ -7,6 +7,7 @@ std::span<const Verb> verbs() {
       {"list", "List the tests there are: loaders, programs, cases, models", runListVerb},
       {"run", "Run tests, judge, remember and report them", runRunVerb},
       {"explain", "Say which operation makes a test fail on a device", runExplainVerb},
+      {"reduce", "Shrink a test that fails on a device while it fails in the same way", runReduceVerb},
       {"opt", "Read, verify, transform and convert StableHLO programs", runOptVerb},
       {"eval", "Run programs on the golden reference, with their checks", runEvalVerb},
       {"compile", "Turn a model or program into StableHLO", runCompileVerb},

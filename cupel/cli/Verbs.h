@@ -24,6 +24,7 @@ std::span<const Verb> verbs();
 int runListVerb(const Arguments &arguments);
 int runRunVerb(const Arguments &arguments);
 int runExplainVerb(const Arguments &arguments);
+int runReduceVerb(const Arguments &arguments);
 int runOptVerb(const Arguments &arguments);
 int runEvalVerb(const Arguments &arguments);
 int runCompileVerb(const Arguments &arguments);

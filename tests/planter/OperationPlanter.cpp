@@ -317,8 +317,9 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
     bool counts = isa_and_nonnull<hlo::StablehloDialect>(op->getDialect()) &&
                   !isa<hlo::ConstantOp>(op) && !op->hasTrait<OpTrait::IsTerminator>();
     count += counts;
-    // What reductions apply is no operation of its own.
-    if (holds(op) && !isa_and_nonnull<hlo::ReduceOp>(op->getParentOp()))
+    // What reductions, sorts and scatters apply is no operation of its own.
+    if (holds(op) &&
+        isa_and_nonnull<func::FuncOp, hlo::WhileOp, hlo::IfOp, hlo::CaseOp>(op->getParentOp()))
       found.push_back(op);
   });
   if (std::string least = option("operations"); !least.empty() && count < std::stoll(least))

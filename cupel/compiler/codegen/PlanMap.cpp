@@ -34,6 +34,8 @@ void emitMap(Emitter &e, const MapPlan &plan) {
   e.loop(arguments.begin, arguments.end, 1, [&](V unit) {
     if (plan.across)
       plan.emitTiledUnit(e, arguments, unit);
+    else if (plan.isInterleaved)
+      plan.emitInterleavedUnit(e, arguments, unit);
     else
       emitUnit(e, plan, arguments, unit);
   });
@@ -61,9 +63,9 @@ KernelArguments beginKernel(Emitter &e, llvm::StringRef name, size_t inputs, siz
   return arguments;
 }
 
-KernelPlan planMap(const MapKernel &kernel, const Target &) {
+KernelPlan planMap(const MapKernel &kernel, const Target &target) {
   MapPlan plan{{kernel.sizes, kernel.inputs}, kernel.inputs.size(), BodyOps(*kernel.body), {}, 0,
-               kPiece};
+               false, kPiece};
   for (const View &view : kernel.outputs)
     plan.nest.views.push_back(view);
   plan.nest.dropUnits();
@@ -75,12 +77,15 @@ KernelPlan planMap(const MapKernel &kernel, const Target &) {
       view.strides = {1};
   }
   plan.chooseTiles();
+  plan.chooseInterleaving(target.lanes);
   int64_t units = plan.pieces();
-  for (size_t d = 0; d + 1 < plan.nest.sizes.size(); ++d) {
+  for (size_t d = 0; d + 1 + plan.isInterleaved < plan.nest.sizes.size(); ++d) {
     int64_t group = plan.across == d ? plan.tileRows : 1;
     units *= (plan.nest.sizes[d] + group - 1) / group;
   }
   int64_t elements = std::min(plan.length(), plan.piece) * std::max<int64_t>(1, plan.tileRows);
+  if (plan.isInterleaved)
+    elements *= plan.nest.sizes[plan.nest.sizes.size() - 2];
   KernelPlan result;
   result.stages.push_back({nullptr, units, std::max<int64_t>(1, elements)});
   result.emit = [plan = std::move(plan)](Emitter &e) { emitMap(e, plan); };

@@ -5,6 +5,7 @@
 #include "cupel/compiler/codegen/Body.h"
 #include "cupel/compiler/codegen/Loops.h"
 #include "cupel/compiler/codegen/Plans.h"
+#include "cupel/compiler/codegen/VectorMath.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
@@ -52,6 +53,12 @@ struct RowPlan {
   void emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelArguments &arguments,
                 ArrayRef<V> indices, Values &values) const;
   void emitUniform(Emitter &e, unsigned level, Values &values) const;
+  /// Whether a row in f32 is divided by one number.
+  bool hasSharedDivisor(Emitter &e, mlir::Operation *op) const {
+    return e.target.hasFma && mlir::isa<stablehlo::DivideOp>(op) &&
+           uniform.contains(op->getOperand(1)) &&
+           elementTypeOf(op->getOperand(1).getType()) == DType::F32;
+  }
 };
 
 /// Scratch has values as they are computed: f16 and bf16 in f32.
@@ -188,6 +195,13 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     V base = e.CreateGEP(e.getInt8Ty(), arguments.scratch, e.i64(saved.lookup(value)));
     return e.at(base, e.storageType(scratchType(value)), i);
   };
+  llvm::DenseMap<mlir::Value, SharedDivisor> divisors;
+  for (mlir::Operation *op : pass.computes)
+    if (hasSharedDivisor(e, op)) {
+      mlir::Value divisor = op->getOperand(1);
+      if (!divisors.contains(divisor))
+        divisors.insert({divisor, shareDivisor(e, values.lookup(divisor))});
+    }
   e.loop(e.i64(0), length, lanes, accumulators, [&](V i, MutableArrayRef<V> carried) {
     Values here = values;
     for (auto [argument, value] : llvm::zip(pass.loads, loadVectors(e, in, i, length, whole)))
@@ -201,6 +215,9 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     for (mlir::Operation *op : pass.computes) {
       if (mlir::isa<stablehlo::IotaOp>(op))
         here[op->getResult(0)] = emitIota(e, op, i);
+      else if (hasSharedDivisor(e, op))
+        here[op->getResult(0)] =
+            emitDivide(e, here.lookup(op->getOperand(0)), divisors.lookup(op->getOperand(1)));
       else
         emitOperation(e, body, op, here);
       mlir::Value result = op->getResult(0);

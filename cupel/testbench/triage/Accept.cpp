@@ -48,7 +48,7 @@ bool passes(const TestRecord &record) {
 }
 
 /// Why these outcomes are no ground to change anything; empty: they are.
-std::string whyNot(const Evidence &evidence, uint32_t wanted) {
+std::string whyNot(const LastOutcomes &evidence, uint32_t wanted) {
   const std::vector<TestRecord> &records = evidence.records;
   for (size_t i = 0; i < records.size(); ++i) {
     if (!results::isVerdict(records[i].outcome))
@@ -74,7 +74,7 @@ double thresholdBelow(double pcc) {
 }
 
 /// The lowest PCC of all outputs in all runs, where a threshold judged all of them.
-std::optional<double> lowestPcc(const Evidence &evidence) {
+std::optional<double> lowestPcc(const LastOutcomes &evidence) {
   std::optional<double> lowest;
   for (const TestRecord &record : evidence.records) {
     bool hasThreshold = false;
@@ -91,7 +91,7 @@ std::optional<double> lowestPcc(const Evidence &evidence) {
 }
 
 /// Whether a PCC below its threshold is all that is wrong.
-bool failsByPccOnly(const Evidence &evidence) {
+bool failsByPccOnly(const LastOutcomes &evidence) {
   return std::ranges::all_of(evidence.records, [](const TestRecord &record) {
     if (record.bringupStatus != config::name(BringupStatus::IncorrectResult) ||
         record.comparisons.empty())
@@ -107,7 +107,7 @@ bool failsByPccOnly(const Evidence &evidence) {
 /// What results of one architecture say the entry should be there.
 class Judgement {
 public:
-  Judgement(const Expectation &expectation, const Evidence &evidence, const AcceptOptions &options)
+  Judgement(const Expectation &expectation, const LastOutcomes &evidence, const AcceptOptions &options)
       : now(wantedNow(expectation)), wanted(now), evidence(evidence), options(options) {
     if (passes(evidence.records.front()))
       pass();
@@ -191,7 +191,7 @@ private:
     wanted.reason = reasonText(record);
   }
 
-  const Evidence &evidence;
+  const LastOutcomes &evidence;
   const AcceptOptions &options;
 };
 
@@ -246,7 +246,7 @@ public:
   Proposer(const config::Configuration &configuration, const AcceptOptions &options)
       : configuration(configuration), options(options) {}
 
-  void consider(const std::string &id, const std::map<std::string, Evidence> &byArch) {
+  void consider(const std::string &id, const std::map<std::string, LastOutcomes> &byArch) {
     const Entry *entry = configuration.find(id);
     std::map<std::string, Judgement> judged;
     std::set<std::string> held;

@@ -39,15 +39,15 @@ TestRecord record(Outcome outcome, std::optional<double> pcc = {}, double thresh
   return made;
 }
 
-Evidence evidence(std::vector<TestRecord> records) {
-  Evidence made;
+LastOutcomes evidence(std::vector<TestRecord> records) {
+  LastOutcomes made;
   for (size_t i = 0; i < records.size(); ++i)
     made.runs.push_back("run" + std::to_string(records.size() - i));
   made.records = std::move(records);
   return made;
 }
 
-Evidence three(const TestRecord &one) { return evidence({one, one, one}); }
+LastOutcomes three(const TestRecord &one) { return evidence({one, one, one}); }
 
 Configuration configured(const std::string &fields) {
   std::string text = "test_config:\n";
@@ -80,7 +80,7 @@ std::vector<std::string> changesOf(const Acceptance &acceptance) {
 
 using Texts = std::vector<std::string>;
 
-Acceptance proposed(const std::string &fields, std::map<std::string, Evidence> byArch,
+Acceptance proposed(const std::string &fields, std::map<std::string, LastOutcomes> byArch,
                     AcceptOptions options = {}) {
   return propose(configured(fields), {{kId, std::move(byArch)}}, options);
 }
@@ -153,7 +153,7 @@ TEST(Accept, GuardsHoldBack) {
 
 TEST(Accept, EntriesSpeakForAllTheirArchitectures) {
   std::string fields = "    status: KNOWN_FAILURE_XFAIL\n";
-  Evidence pass = three(record(Outcome::XPassed)), fails = three(record(Outcome::XFailed));
+  LastOutcomes pass = three(record(Outcome::XPassed)), fails = three(record(Outcome::XFailed));
   EXPECT_EQ(changesOf(proposed(fields, {{"n150", pass}, {"p150", pass}})),
             Texts{"status=EXPECTED_PASSING"});
   // p150 was not run, or says otherwise.
@@ -169,7 +169,7 @@ TEST(Accept, EntriesSpeakForAllTheirArchitectures) {
 
 TEST(Accept, ThresholdsFollowTheLowestPcc) {
   std::string fields = "    status: EXPECTED_PASSING\n    required_pcc: 0.95\n";
-  Evidence up = evidence({record(Outcome::Passed, 0.9875, 0.95), record(Outcome::Passed, 0.999, 0.95),
+  LastOutcomes up = evidence({record(Outcome::Passed, 0.9875, 0.95), record(Outcome::Passed, 0.999, 0.95),
                           record(Outcome::Passed, 0.999, 0.95)});
   EXPECT_EQ(changesOf(proposed(fields, {{"", up}})), Texts{"required_pcc=0.98"});
   EXPECT_EQ(changesOf(proposed(fields, {{"", three(record(Outcome::Passed, 0.9999, 0.95))}})),
@@ -182,7 +182,7 @@ TEST(Accept, ThresholdsFollowTheLowestPcc) {
 
 TEST(Accept, ThresholdsAreLoweredOnlyWhereThatIsAllowed) {
   std::string fields = "    status: EXPECTED_PASSING\n";
-  Evidence low = three(record(Outcome::Failed, 0.975));
+  LastOutcomes low = three(record(Outcome::Failed, 0.975));
   EXPECT_EQ(changesOf(proposed(fields, {{"", low}}))[0], "status=KNOWN_FAILURE_XFAIL");
   Acceptance found =
       proposed(fields, {{"", low}}, {.allowLowerPcc = true, .why = "measured"});

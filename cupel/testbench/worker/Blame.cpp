@@ -130,6 +130,36 @@ std::vector<size_t> upTo(size_t size) {
   return all;
 }
 
+/// Among operations that are wrong together: the one whose result is the first wrong value when all
+/// of their results are asked for. Nothing where that makes them right.
+Result<std::optional<size_t>> firstWrongAmong(const Intermediates &all,
+                                              const std::vector<size_t> &group, Search &search,
+                                              Blame &blame) {
+  const TriedPiece before = blame.tried;
+  Result<Prepared> program = all.select(group, compiler::Gives::Everything);
+  if (!program)
+    return std::optional<size_t>();
+  search.tell("all intermediate values at once");
+  Result<bool> failed = search.fails(*program);
+  if (!failed)
+    return failed.error();
+  std::optional<size_t> found;
+  if (*failed && !blame.tried.failure) {
+    // Results come in the order of operations, those of each process again.
+    std::vector<size_t> givers;
+    for (const Intermediates::Place &place : all.places())
+      if (std::ranges::binary_search(group, place.atom))
+        givers.push_back(place.atom);
+    if (!givers.empty())
+      found = givers[blame.tried.output % givers.size()];
+  }
+  if (!found) {
+    blame.tried = before;
+    blame.sentence = before.sentence;
+  }
+  return found;
+}
+
 /// Blames the smallest part of a piece that fails. False where that is no small part.
 Result<bool> blameWithin(Prepared piece, const BlameSeams &seams, Search &search, Blame &blame,
                          bool isWhole) {
@@ -164,44 +194,34 @@ Result<bool> blameWithin(Prepared piece, const BlameSeams &seams, Search &search
       smallestChoice(*all, seams, compiler::Gives::WhatIsNeeded, blame);
   if (!group)
     return group.error();
-  if (isWhole && group->size() > kLargestGroup)
-    return false;
   Result<Prepared> program = all->select(*group);
   if (!program)
     return program.error();
   blame.program = std::move(*program);
+  const TriedPiece smallest = blame.tried;
+  if (group->size() > 1 && !smallest.failure) {
+    Result<std::optional<size_t>> wrong = firstWrongAmong(*all, *group, search, blame);
+    if (!wrong)
+      return wrong.error();
+    if (*wrong && group->size() > kLargestGroup) {
+      blame.operations = all->operations(**wrong);
+      blame.kind = Blame::Kind::Context;
+      return true;
+    }
+    if (*wrong)
+      blame.firstWrong = all->operations(**wrong).front();
+    blame.tried = smallest;
+    blame.sentence = smallest.sentence;
+  }
+  if (group->size() > kLargestGroup && isWhole) {
+    blame.program.reset();
+    return false;
+  }
   for (size_t atom : *group)
     blame.operations.insert(blame.operations.end(), all->operations(atom).begin(),
                             all->operations(atom).end());
   blame.kind = blame.operations.size() == 1 ? Blame::Kind::Operation : Blame::Kind::Group;
   return true;
-}
-
-/// Where nothing fails apart from the rest: all intermediate values are made results, and the first
-/// that is wrong names its operation.
-Status blameInContext(const Prepared &whole, const BlameSeams &seams, Search &search,
-                      Blame &blame) {
-  Result<Intermediates> all = Intermediates::of(whole, seams.evaluate, seams.memoryBytes);
-  if (!all)
-    return {}; // It would take too much: nothing more is known.
-  const TriedPiece before = blame.tried;
-  Result<Prepared> program = all->select(upTo(all->size()), compiler::Gives::Everything);
-  if (!program)
-    return {};
-  search.tell("all intermediate values at once");
-  Result<bool> failed = search.fails(*program);
-  if (!failed)
-    return failed.error();
-  if (!*failed || blame.tried.failure || blame.tried.output >= all->places().size()) {
-    blame.tried = before;
-    blame.sentence = before.sentence;
-    return {};
-  }
-  size_t atom = all->places()[blame.tried.output % all->places().size()].atom;
-  blame.operations = all->operations(atom);
-  blame.program = std::move(*program);
-  blame.kind = Blame::Kind::Context;
-  return {};
 }
 
 } // namespace
@@ -258,11 +278,8 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
   Result<bool> found = blameWithin(std::move(**piece), seams, search, blame, isWhole);
   if (!found)
     return found.error();
-  if (!*found) {
-    if (Status looked = blameInContext(whole, seams, search, blame); !looked)
-      return looked.error();
+  if (!*found)
     return blame;
-  }
   if (blame.kind == Blame::Kind::Operation)
     if (Status looked = lookInside(blame, seams, count); !looked)
       return looked.error();
@@ -289,7 +306,7 @@ std::string describe(const Blame &blame) {
                        blame.sentence);
   }
   case Blame::Kind::Context:
-    return fmt::format("{} : {} {} within the whole program, and right alone: {}",
+    return fmt::format("{} : {} {} among many others, and right alone: {}",
                        named(blame.operations.front()), blame.operations.front().types, wrong,
                        blame.sentence);
   case Blame::Kind::Accumulation:

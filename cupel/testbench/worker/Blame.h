@@ -35,6 +35,8 @@ struct Blame {
   std::vector<BlamedOperation> operations = {}; ///< None for Accumulation.
   std::string sentence = {};                    ///< Of the smallest program that fails.
   TriedPiece tried = {};                        ///< What came of that.
+  /// Of a group with wrong results: whose result is the first wrong value among them.
+  std::optional<BlamedOperation> firstWrong = {};
   /// In which loop or branch it stands: "in iteration 3 of stablehlo.while (model.py:9:2)".
   std::string inside = {};
   /// The program, with its inputs and the values that the reference has; nothing for Accumulation.

@@ -175,6 +175,8 @@ Result<bool> Explainer::failsAtAll(const Prepared &given, Explanation &found) {
   };
   if (Status done = execute(1); !done)
     return done.error();
+  if (first && first->failure && first->failure->kind == name(ErrorCode::NeedsMoreDevices))
+    return Error{ErrorCode::NeedsMoreDevices, first->sentence};
   // One that hangs costs its whole deadline each time.
   bool isHanging = first && first->failure && first->failure->outcome == "timed out";
   if (Status done = execute(isHanging ? 1 : 3); !done)
@@ -309,18 +311,35 @@ Status Explainer::blameIt(Explanation &found) {
   }
   if (blame->kind == Blame::Kind::Accumulation && !failure.failure)
     measureDepths(found);
-  if (triesOfEach > 1 && blame->program) {
-    uint32_t failures = 0;
-    for (uint32_t i = 0; i < options.tries; ++i)
-      if (Result<TriedPiece> tried = prober.probe(*blame->program, i); tried)
-        failures += !tried->passed;
-    found.remarks.push_back(fmt::format("what is to blame fails {} of {} times, the whole {} of {}",
-                                        failures, options.tries, found.failures, found.executions));
-    if (!failure.failure)
-      found.answer = Answer::NotDeterministic;
-  }
+  if (blame->program)
+    confirm(*blame->program, found);
   save(blame->program ? *blame->program : *plain, found);
   return {};
+}
+
+/// Nobody is blamed for what happened once: the smallest program runs again, and its rate is stated
+/// where it does not fail each time.
+void Explainer::confirm(Prepared &program, Explanation &found) {
+  if (failure.failure && failure.failure->outcome == "timed out")
+    return; // Each time costs the whole deadline.
+  uint32_t failures = 0, executions = 0;
+  auto execute = [&](uint32_t times) {
+    for (; executions < times; ++executions)
+      if (Result<TriedPiece> tried = prober.probe(program, executions); tried)
+        failures += !tried->passed;
+  };
+  execute(3);
+  if (failures == executions && triesOfEach == 1)
+    return;
+  execute(options.tries);
+  found.remarks.push_back(
+      fmt::format("what is to blame fails {} of {} times", failures, executions));
+  if (!found.executions) {
+    found.failures = failures;
+    found.executions = executions;
+  }
+  if (!failure.failure)
+    found.answer = Answer::NotDeterministic;
 }
 
 void Explainer::tell(const Blame &blame, Explanation &found) {
@@ -342,10 +361,13 @@ void Explainer::tell(const Blame &blame, Explanation &found) {
     break;
   case Blame::Kind::Group:
     found.answer = Answer::Neighbours;
+    if (blame.firstWrong)
+      found.remarks.push_back(fmt::format("the first wrong value among them is the result of {} ({})",
+                                          blame.firstWrong->name, blame.firstWrong->place));
     break;
   case Blame::Kind::Context:
     found.answer = Answer::InContext;
-    found.result = 0;
+    found.result = 0; // Results are counted by operation there.
     break;
   case Blame::Kind::Accumulation:
     found.answer = blame.tried.failure || blame.needsCalls ? Answer::WholeOnly : Answer::Accumulates;
@@ -359,6 +381,7 @@ void Explainer::tell(const Blame &blame, Explanation &found) {
 }
 
 void Explainer::save(Prepared &program, Explanation &found) {
+  kept = program.clone();
   if (options.reducedFolder.empty())
     return;
   program.workload.name = request.item.id + ", reduced";

@@ -37,6 +37,16 @@ public:
   /// An error says why nothing can be said.
   Result<results::Explanation> explain(const Prepared &given);
 
+  // For those who go on from here, after a search.
+  /// The smallest program that fails; null where nothing was found, or where it was remembered.
+  const Prepared *smallest() const { return kept ? &*kept : nullptr; }
+  /// The test without its checks.
+  const Prepared *plainTest() const { return plain ? &*plain : nullptr; }
+  const TriedPiece &failureOfTest() const { return failure; }
+  Prober &probing() { return prober; }
+  /// What tries programs and counts those that fail as the test does.
+  BlameSeams seamsForSearch() { return seamsLike(failure); }
+
 private:
   Result<results::Explanation> search(const Prepared &given);
   /// Whether the test fails on the device, and how; fills `failure`.
@@ -44,6 +54,7 @@ private:
   void searchHere(results::Explanation &found);
   Status blameIt(results::Explanation &found);
   void tell(const Blame &blame, results::Explanation &found);
+  void confirm(Prepared &program, results::Explanation &found);
   void tryOtherValues(Prepared &program, results::Explanation &found);
   void trySiblings(const Blame &blame, results::Explanation &found);
   void measureDepths(results::Explanation &found);
@@ -59,6 +70,7 @@ private:
   std::optional<Prepared> plain; ///< The test without checks, with the reference's results.
   TriedPiece failure;            ///< How it fails.
   uint32_t triesOfEach = 1;      ///< Where it fails now and then.
+  std::optional<Prepared> kept;  ///< The smallest that fails.
   bool isEvaluated = true;       ///< Otherwise the reference cannot evaluate it.
 };
 

@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/Trials.h"
 
+#include "cupel/compare/Repeat.h"
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/Looks.h"
@@ -55,6 +56,8 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
                    TestRecord &record) {
   if (request.search.what == "explain")
     return explain(request, progress, prepared, record);
+  if (request.search.what == "reduce")
+    return reduce(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep && !request.depth.empty())
     return runToDepth(request, progress, prepared, record);
   if (request.kind != Request::Kind::Keep)
@@ -195,8 +198,8 @@ void Trials::tryTelling(const Request &request, Progress &progress, Device &devi
 
 std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &progress,
                                              Device &device, Prepared &prepared,
-                                             const TensorLists &inputs,
-                                             const TensorLists &outputs) {
+                                             const TensorLists &inputs, const TensorLists &outputs,
+                                             TensorLists &expected) {
   const workload::Workload kept = prepared.workload;
   const Budget budget = prepared.budget;
   prepared.workload.inputs = inputs;
@@ -209,11 +212,31 @@ std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &p
   TestRecord found;
   judge(request, progress, device, prepared, outputs, found);
   bool isJudged = progress.stage() == Stage::Compare;
+  expected = std::move(prepared.workload.expected);
   prepared.workload = kept;
   prepared.budget = budget;
   if (!isJudged)
     return std::nullopt;
   return found;
+}
+
+/// Why executions with the same inputs may not differ so; comparators that somebody named know
+/// nothing of that, and decide alone.
+static std::string describeApart(const Request &request, const workload::Workload &workload,
+                                 const TensorLists &now, const TensorLists &before,
+                                 TestNoise &noise) {
+  for (size_t d = 0, number = 0; d < std::min(now.size(), before.size()); ++d)
+    for (size_t i = 0; i < std::min(now[d].size(), before[d].size()); ++i, ++number) {
+      const Tensor &a = now[d][i], &b = before[d][i];
+      if (Rule::of(request, workload, i).comparators ||
+          compare::areNearlySame(a, b, noise.precision()))
+        continue;
+      Result<compare::RepeatVerdict> verdict =
+          compare::checkRepeated(a, b, noise.of(d, i, b.shape()), {}, {.threads = 1});
+      if (verdict && !verdict->passed)
+        return fmt::format("output {}: {}", number, verdict->sentence);
+    }
+  return {};
 }
 
 void Trials::lookAgain(const Request &request, Progress &progress, Device &device,
@@ -240,9 +263,22 @@ void Trials::lookAgain(const Request &request, Progress &progress, Device &devic
     // Checks have judged them already, within the program or beside it.
     if (prepared.program().selfChecking || !prepared.workload.checks.empty())
       return LookVerdict{};
-    auto found = judgeOther(request, progress, device, prepared, inputs, outputs);
-    return found ? std::optional(verdictOf(*found)) : std::nullopt;
+    TensorLists expected;
+    auto found = judgeOther(request, progress, device, prepared, inputs, outputs, expected);
+    if (!found)
+      return std::nullopt;
+    LookVerdict verdict = verdictOf(*found);
+    verdict.expected = std::move(expected);
+    return verdict;
   };
+  Result<TestNoise> noise = noiseOf(request, prepared, &device);
+  if (noise) {
+    seams.expected = &prepared.workload.expected;
+    seams.step = noise->precision().coarsest().step;
+    seams.judgeRepeat = [&](const TensorLists &now, const TensorLists &before) {
+      return describeApart(request, prepared.workload, now, before, *noise);
+    };
+  }
   seams.otherInputs = [&](uint32_t look) -> std::optional<TensorLists> {
     // A program that judges itself does so for the inputs that it was written for.
     if (prepared.program().selfChecking || !prepared.workload.checks.empty())

@@ -1,11 +1,12 @@
 // Trials of parts of a test: a device of a narrow precision is judged piece by piece, and a test
 // that failed is searched for the operation to blame. What a part should give, the reference says.
 
-#include "cupel/testbench/worker/Blame.h"
+#include "cupel/testbench/worker/Reduce.h"
 #include "cupel/testbench/worker/Rule.h"
 #include "cupel/testbench/worker/Trials.h"
 #include "cupel/workload/Folder.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace cupel::testbench::worker {
@@ -120,16 +121,9 @@ Explainer::Seams Trials::explainSeams(const Request &request, Progress &progress
   return seams;
 }
 
-void Trials::explain(const Request &request, Progress &progress, const Prepared &prepared,
-                     TestRecord &record) {
-  progress.enter(results::Stage::Compare);
-  Result<Device *> reference = this->device("reference");
-  if (!reference) {
-    record.notes["not explained"] = reference.message();
-    return;
-  }
+/// How a search goes about it, as the request asks.
+static ExplainOptions optionsOf(const SearchRequest &search) {
   ExplainOptions options;
-  const SearchRequest &search = request.search;
   if (search.memoryBytes)
     options.memoryBytes = search.memoryBytes;
   if (search.probeSeconds > 0)
@@ -139,6 +133,19 @@ void Trials::explain(const Request &request, Progress &progress, const Prepared 
   options.jobs = std::max(1u, search.jobs);
   options.keepFolder = search.keepFolder;
   options.isFresh = search.isFresh;
+  return options;
+}
+
+void Trials::explain(const Request &request, Progress &progress, const Prepared &prepared,
+                     TestRecord &record) {
+  progress.enter(results::Stage::Compare);
+  Result<Device *> reference = this->device("reference");
+  if (!reference) {
+    record.notes["not explained"] = reference.message();
+    return;
+  }
+  const SearchRequest &search = request.search;
+  ExplainOptions options = optionsOf(search);
   if (request.kind == Request::Kind::Keep)
     options.reducedFolder = request.keep.folder.empty() ? "" : request.keep.folder + "-reduced";
   else
@@ -168,6 +175,34 @@ void Trials::explain(const Request &request, Progress &progress, const Prepared 
     record.notes["reduced"] = found->reduced;
   if (request.kind != Request::Kind::Keep)
     record.outcome = passes ? Outcome::Passed : Outcome::Failed;
+}
+
+void Trials::reduce(const Request &request, Progress &progress, const Prepared &prepared,
+                    TestRecord &record) {
+  progress.enter(results::Stage::Compare);
+  record.outcome = Outcome::Failed;
+  Result<Device *> reference = this->device("reference");
+  if (!reference) {
+    record.notes["not reduced"] = reference.message();
+    return;
+  }
+  ReduceOptions options;
+  options.explain = optionsOf(request.search);
+  // What is remembered is an answer; here the program is wanted.
+  options.explain.isFresh = true;
+  options.explain.reducedFolder = request.search.folder + "/explained";
+  options.seconds = request.search.seconds;
+  options.folder = request.search.folder;
+  Reducer reducer(request, **reference, options, explainSeams(request, progress));
+  Result<Reduction> made = reducer.reduce(prepared);
+  std::error_code error;
+  std::filesystem::remove_all(options.explain.reducedFolder, error);
+  if (!made) {
+    record.notes["not reduced"] = made.message();
+    return;
+  }
+  record.notes["reduction"] = toJson(*made);
+  record.notes["reduced"] = options.folder;
 }
 
 } // namespace cupel::testbench::worker

@@ -53,6 +53,8 @@ public:
 
   /// With the programs that its kernels run.
   const ProgramReport &report() const { return contents; }
+  /// That of each launch, in the order of the program.
+  const Kernel &kernel(size_t launch) const { return *launches[launch].kernel; }
 
 private:
   struct Buffer {
@@ -83,6 +85,7 @@ private:
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
   std::vector<int> operands;
+  std::vector<int64_t> operandBytes; // Of each of them.
   std::vector<tensor::Tensor> constants;
   std::vector<ResultShape> results;
   std::vector<int64_t> overArguments;

@@ -1,0 +1,274 @@
+"""Faults planted by a rule about operations: does `cupel explain` blame the operation, and does `cupel reduce` leave three operations at most?
+
+  check_explain.py BUILD [--full] [--page FILE] [--verbose]
+
+Every program that the planter is given is changed wherever its rule holds, so that a part is as wrong as the whole. Without --full a small set is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+PARSER.add_argument("build", type=Path)
+PARSER.add_argument("--full", action="store_true", help="all kinds in all models")
+PARSER.add_argument("--page", type=Path, help="write what was found as a page")
+PARSER.add_argument("--verbose", action="store_true")
+OPTIONS = PARSER.parse_args()
+BUILD = OPTIONS.build.resolve()
+CUPEL = BUILD / "bin/cupel"
+PLANTER = BUILD / "lib/operation_planter.so"
+PINNED_GOAL, SMALL_GOAL, EXPLAIN_SECONDS, REDUCE_SECONDS = 0.95, 0.90, 10, 60
+
+
+class Fault(NamedTuple):
+    rule: str
+    guilty: str
+    answers: tuple[str, ...] = ()
+    outcome: str = "incorrect"
+
+
+ALONE = ("operation alone", "these values", "these shapes")
+FAULTS = {
+    "tanh is scaled": Fault("op=stablehlo.tanh&effect=scale", "stablehlo.tanh", ALONE),
+    "division is swapped": Fault("op=stablehlo.divide&effect=swap", "stablehlo.divide", ALONE),
+    "exponential is NaN": Fault("op=stablehlo.exponential&effect=nan", "stablehlo.exponential", ALONE),
+    "convolution padding off by one": Fault("op=stablehlo.convolution&effect=padding", "stablehlo.convolution", ALONE),
+    "reductions begin with one more": Fault("op=stablehlo.reduce&effect=init", "stablehlo.reduce", ALONE),
+    "transposes of rank 3 are reversed": Fault("op=stablehlo.transpose&rank=3&effect=reverse", "stablehlo.transpose", ALONE),
+    "products forget their last rows": Fault("op=stablehlo.dot_general&effect=zero_last", "stablehlo.dot_general", ALONE),
+    "products lose precision": Fault("op=stablehlo.dot_general&effect=narrow", "stablehlo.dot_general", ALONE),
+    "large values are halved": Fault("op=stablehlo.multiply&effect=large", "stablehlo.multiply", ALONE),
+    "an add in front of a multiply is negated": Fault("op=stablehlo.add&user=stablehlo.multiply&effect=negate", "stablehlo.add", ("neighbours",)),
+    "an add behind a product is scaled": Fault("op=stablehlo.add&producer=stablehlo.dot_general&effect=scale", "stablehlo.add", ("neighbours",)),
+    "an add behind a multiply is scaled": Fault("op=stablehlo.add&producer=stablehlo.multiply&effect=scale", "stablehlo.add", ("neighbours",)),
+    "a maximum behind an add is negated": Fault("op=stablehlo.maximum&producer=stablehlo.add&effect=negate", "stablehlo.maximum", ("neighbours",)),
+    "broadcasts of many elements are scaled": Fault("op=stablehlo.broadcast_in_dim&least=100&effect=scale", "stablehlo.broadcast_in_dim", ALONE),
+    "compiler refuses gather": Fault("op=stablehlo.gather&effect=refuse", "stablehlo.gather", ALONE, "failed"),
+    "compiler refuses tanh": Fault("op=stablehlo.tanh&effect=refuse", "stablehlo.tanh", ALONE, "failed"),
+    "compiler crashes on sort": Fault("op=stablehlo.sort&effect=crash_compile", "stablehlo.sort", ALONE, "crashed"),
+    "compiler crashes on a maximum behind an add": Fault("op=stablehlo.maximum&producer=stablehlo.add&effect=crash_compile", "stablehlo.maximum", ("neighbours",), "crashed"),
+    "execution crashes in exponential": Fault("op=stablehlo.exponential&effect=crash_run", "stablehlo.exponential", ALONE, "crashed"),
+    "compiler hangs on scatter": Fault("op=stablehlo.scatter&effect=hang_compile", "stablehlo.scatter", ALONE, "timed out"),
+    "execution hangs in fft": Fault("op=stablehlo.fft&effect=hang_run", "stablehlo.fft", ALONE, "timed out"),
+    "convolution runs out of memory": Fault("op=stablehlo.convolution&effect=memory", "stablehlo.convolution", ALONE, "failed"),
+    "tanh is scaled now and then": Fault("op=stablehlo.tanh&effect=now_and_then", "stablehlo.tanh", ("not deterministic",)),
+    "compiler crashes on tanh now and then": Fault("op=stablehlo.tanh&effect=crash_now_and_then", "stablehlo.tanh", (), "crashed"),
+    "loops with a multiply are wrong": Fault("op=stablehlo.multiply&effect=negate", "stablehlo.multiply", ALONE),
+    "all_reduce is scaled": Fault("op=stablehlo.all_reduce&effect=scale&num_devices=8", "stablehlo.all_reduce", ALONE),
+    "only large programs have a wrong tanh": Fault("op=stablehlo.tanh&operations=40&effect=scale", "stablehlo.tanh", ("in context", "neighbours", "accumulates")),
+}
+MODELS = [*(ROOT / f"zoo/programs/{name}.mlir" for name in ("attention", "collectives", "conv_net", "mlp", "scatter", "sort", "while_loop", "random_and_fft", "composite_rms_norm")),
+          *(ROOT / f"tests/planter/models/{name}.mlir" for name in ("lstm_cell", "residual_block", "train_step"))]
+# Kind and model, for every day.
+SMALL = [("tanh is scaled", "lstm_cell"), ("convolution padding off by one", "conv_net"), ("reductions begin with one more", "train_step"),
+         ("an add behind a multiply is scaled", "deep"), ("large values are halved", "deep"), ("compiler refuses gather", "scatter"),
+         ("compiler crashes on sort", "sort"), ("execution crashes in exponential", "attention"), ("loops with a multiply are wrong", "while_loop"),
+         ("all_reduce is scaled", "collectives"), ("tanh is scaled now and then", "lstm_cell"), ("execution hangs in fft", "random_and_fft"),
+         ("only large programs have a wrong tanh", "deep"), ("products lose precision", "mlp")]
+
+
+def deep_model(blocks: int = 46) -> str:
+    """About 500 operations, one after another, whose values neither grow nor vanish and whose noise stays small."""
+    lines = ["func.func @main(%x0: tensor<8x16xf32>, %w: tensor<16x16xf32>) -> (RESULTS) {",
+             "  %zero = stablehlo.constant dense<0.0> : tensor<f32>", "  %half = stablehlo.constant dense<0.5> : tensor<8x16xf32>",
+             "  %ten = stablehlo.constant dense<20.0> : tensor<8x16xf32>", "  %tenth = stablehlo.constant dense<0.05> : tensor<8x16xf32>"]
+    t = "tensor<8x16xf32>"
+    for i in range(blocks):
+        x = f"%x{i}"
+        function = "logistic" if i == blocks // 2 else "tanh" if i % 7 == 3 else "cosine"
+        lines += [f"  %d{i} = stablehlo.dot_general {x}, %w, contracting_dims = [1] x [0] : ({t}, tensor<16x16xf32>) -> {t}",
+                  f"  %t{i} = stablehlo.multiply %d{i}, %tenth : {t}",
+                  f"  %a{i} = stablehlo.add %t{i}, {x} : {t}",
+                  f"  %f{i} = stablehlo.{function} %a{i} : {t}",
+                  f"  %s{i} = stablehlo.reduce(%f{i} init: %zero) applies stablehlo.maximum across dimensions = [1] : ({t}, tensor<f32>) -> tensor<8xf32>",
+                  f"  %b{i} = stablehlo.broadcast_in_dim %s{i}, dims = [0] : (tensor<8xf32>) -> {t}",
+                  f"  %m{i} = stablehlo.multiply %b{i}, %half : {t}",
+                  f"  %u{i} = stablehlo.subtract %f{i}, %m{i} : {t}",
+                  f"  %l{i} = stablehlo.multiply %u{i}, %ten : {t}",
+                  f"  %g{i} = stablehlo.multiply %l{i}, %tenth : {t}",
+                  f"  %x{i + 1} = stablehlo.minimum %g{i}, %u{i} : {t}"]
+    # Some on the way too: what is wrong early is forgotten late.
+    shown = [f"%x{i}" for i in range(5, blocks + 1, 5)]
+    types = ", ".join([t] * len(shown))
+    return "\n".join([*lines, f"  return {', '.join(shown)} : {types}", "}", ""]).replace("RESULTS", types)
+
+
+class Found(NamedTuple):
+    kind: str
+    model: str
+    answer: dict
+    reduced: dict | None
+    problem: str
+
+
+def cupel(*words: object, timeout: float = 200) -> subprocess.CompletedProcess:
+    return subprocess.run([CUPEL, *map(str, words)], capture_output=True, text=True, timeout=timeout, check=False, env={**os.environ, **ENVIRONMENT})
+
+
+ENVIRONMENT: dict[str, str] = {}
+
+
+def examine(kind: str, model: Path, folder: Path) -> Found | None:
+    fault = FAULTS[kind]
+    place = folder / f"{model.stem}-{abs(hash(kind)) % 10**8}"
+    device = ("--device", f"{PLANTER}?{fault.rule}", "--results", place / "results")
+    hangs = ("--probe-timeout", 4) if "hang" in fault.rule else ()
+    result = cupel("explain", model, *device, *hangs, "--json")
+    if not result.stdout.startswith("{"):
+        return Found(kind, model.stem, {}, None, f"no answer: {result.stderr[-300:]}")
+    answer = json.loads(result.stdout)
+    if answer["answer"] == "passes":
+        return None  # The fault does not show in this model.
+    names = [one["name"] for one in answer["operations"]]
+    problem = ""
+    if fault.guilty not in names:
+        problem = f"blames {names or 'nobody'} ({answer['answer']})"
+    elif fault.answers and answer["answer"] not in fault.answers:
+        problem = f"answers {answer['answer']}"
+    elif answer["outcome"] != fault.outcome:
+        problem = f"says that it {answer['outcome']}"
+    reduction = cupel("reduce", model, *device, *hangs, "--json", "-o", place / "out")
+    reduced = json.loads(reduction.stdout) if reduction.stdout.startswith("{") else None
+    if reduced and "now_and_then" not in fault.rule:
+        script = subprocess.run([place / "out/repro.sh"], capture_output=True, text=True, check=False, timeout=400,
+                                env={**os.environ, "CUPEL_DEVICE": str(BUILD / "bin/cupel-device")}) if "hang" not in fault.rule else None
+        if script and (script.returncode != 1 or not script.stdout.startswith(fault.outcome)):
+            problem = problem or f"repro.sh: {script.stdout[:200]}{script.stderr[:200]}"
+    return Found(kind, model.stem, answer, reduced, problem)
+
+
+def check_right_devices(models: list[Path], folder: Path) -> list[str]:
+    """Nobody is blamed on a device that is right."""
+    blamed = []
+    for model in models:
+        result = cupel("explain", model, "--device", f"{PLANTER}?op=stablehlo.nothing&effect=scale&num_devices=8", "--results", folder / "right", "--json")
+        answer = json.loads(result.stdout) if result.stdout.startswith("{") else {"answer": result.stderr[-200:], "operations": []}
+        if answer["answer"] != "passes" or result.returncode != 0:
+            blamed.append(f"{model.stem}: {answer['answer']}")
+    return blamed
+
+
+def check_memory_of_it(model: Path, folder: Path) -> dict[str, bool]:
+    """Explaining again takes no probe; a search that is killed loses the probe that ran."""
+    words = ["explain", model, "--device", f"{PLANTER}?op=stablehlo.minimum&producer=stablehlo.subtract&effect=negate", "--results", folder / "again", "--json"]
+    killed = 0
+    for seconds in (0.3, 0.5, 0.8):
+        process = subprocess.Popen([CUPEL, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **ENVIRONMENT})
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed += 1
+    first = json.loads(cupel(*words).stdout)
+    began = time.monotonic()
+    second = json.loads(cupel(*words).stdout)
+    seconds = time.monotonic() - began
+    same = all(first[key] == second[key] for key in ("answer", "operations", "sentence"))
+    return {"a search that was killed knows what it had found": killed == 0 or first["known"] > 0 or first.get("remembered", False),
+            "explaining again is instant and the same": second.get("remembered", False) and same and seconds < 3}
+
+
+def check_scripts(folder: Path) -> dict[str, bool]:
+    """What reduce writes fails by itself, and passes where the device is right."""
+    out = folder / "scripts"
+    rule = f"{PLANTER}?op=stablehlo.tanh&effect=scale"
+    cupel("reduce", ROOT / "tests/planter/models/lstm_cell.mlir", "--device", rule, "--results", folder / "scripts-results", "-o", out)
+    program = out / "repro.mlir"
+    right, wrong = cupel("eval", program), cupel("eval", program, "--device", rule)
+    checks = {"repro.mlir holds on the reference and fails on the device": right.returncode == 0 and wrong.returncode == 1}
+    python = ROOT / ".venv/bin/python"
+    if python.exists():
+        run = lambda *words: subprocess.run([python, out / "repro.py", *words], capture_output=True, text=True, check=False, timeout=200)
+        wrong, right = run("planter", str(PLANTER)), run("cpu")
+        checks["repro.py fails through the plugin and passes on the CPU"] = wrong.returncode == 1 and "wrong" in wrong.stdout and right.returncode == 0
+    return checks
+
+
+def report(found: list[Found], seconds: float, deep: list[Found]) -> tuple[dict[str, bool], list[str]]:
+    pinned = [one for one in found if one.answer and FAULTS[one.kind].guilty in [op["name"] for op in one.answer["operations"]]]
+    innocent = [one for one in found if one.answer and one.answer["answer"] in ALONE and one.answer["operations"][0]["name"] != FAULTS[one.kind].guilty]
+    small = [one for one in found if one.reduced and one.reduced["after"]["operations"] <= 3]
+    slow = [one for one in found if one.reduced and one.reduced["seconds"] > REDUCE_SECONDS]
+    median = statistics.median([one.answer["seconds"] for one in deep if one.answer] or [0])
+    lines = [f"{len(found)} faults of {len({one.kind for one in found})} kinds in {len({one.model for one in found})} models: "
+             f"{len(pinned)} pinned to the operation ({100 * len(pinned) / max(1, len(found)):.1f} %), {len(small)} reduced to 3 operations or fewer "
+             f"({100 * len(small) / max(1, len(found)):.1f} %); median explanation of a model of 500 operations {median:.1f} s; {seconds:.0f} s in all"]
+    checks = {f"at least {100 * PINNED_GOAL:.0f} % pinned": len(pinned) >= PINNED_GOAL * len(found),
+              f"at least {100 * SMALL_GOAL:.0f} % reduced to 3 operations": len(small) >= SMALL_GOAL * len(found),
+              "no innocent operation is blamed": not innocent, f"reduced in {REDUCE_SECONDS} s": not slow,
+              f"500 operations explained in {EXPLAIN_SECONDS} s": median < EXPLAIN_SECONDS,
+              "every answer is of the right kind": all(not one.problem for one in found)}
+    return checks, lines
+
+
+def page(found: list[Found], summary: str) -> str:
+    rows = Counter(one.kind for one in found)
+    text = ["# What explanations pin", "",
+            "Made by `tests/planter/check_explain.py BUILD --full --page docs/reference/explained.md`: a plugin that wraps ours changes every program it is given by a rule",
+            "about an operation, and `cupel explain` and `cupel reduce` are asked.", "", summary, "",
+            "| planted | models in which it shows | pinned | reduced to 3 operations or fewer | answers |", "|---|---|---|---|---|"]
+    for kind in FAULTS:
+        if not rows[kind]:
+            continue
+        own = [one for one in found if one.kind == kind]
+        pinned = sum(bool(one.answer) and FAULTS[kind].guilty in [op["name"] for op in one.answer["operations"]] for one in own)
+        small = sum(bool(one.reduced) and one.reduced["after"]["operations"] <= 3 for one in own)
+        answers = ", ".join(sorted({one.answer.get("answer", "none") for one in own}))
+        text.append(f"| {kind} | {len(own)} | {pinned} | {small} | {answers} |")
+    return "\n".join(text) + "\n"
+
+
+def main() -> int:
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="cupel-explain-") as name:
+        folder = Path(name)
+        ENVIRONMENT["CUPEL_CACHE_DIR"] = str(folder / "cache")
+        deep = folder / "deep.mlir"
+        deep.write_text(deep_model())
+        models = {model.stem: model for model in [*MODELS, deep]}
+        pairs = [(kind, model) for kind in FAULTS for model in models] if OPTIONS.full else SMALL
+        texts = {name: model.read_text() for name, model in models.items()}
+        # Where the operation does not stand, there is nothing to see.
+        pairs = [(kind, model) for kind, model in pairs if FAULTS[kind].guilty in texts[model]]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            found = [one for one in pool.map(lambda pair: examine(pair[0], models[pair[1]], folder), pairs) if one]
+        checks, lines = report(found, time.monotonic() - began, [one for one in found if one.model == "deep"])
+        missed = 0 if OPTIONS.full else len(SMALL) - len(found)
+        checks["every fault of the small set shows"] = missed == 0
+        blamed = check_right_devices(list(models.values()) if OPTIONS.full else [models["attention"], models["collectives"], deep], folder)
+        checks["nobody is blamed on a right device"] = not blamed
+        checks |= check_memory_of_it(deep, folder)
+        checks |= check_scripts(folder)
+    print("\n".join(lines))
+    if OPTIONS.page:
+        OPTIONS.page.write_text(page(found, lines[0].rsplit(";", 1)[0] + "."))
+    for one in found:
+        if one.problem or OPTIONS.verbose or not one.reduced or one.reduced["after"]["operations"] > 3:
+            size = one.reduced["after"]["operations"] if one.reduced else "not reduced"
+            print(f"  {one.kind} in {one.model}: {one.problem or 'ok'}; {one.answer.get('answer')}, {one.answer.get('seconds', 0):.1f} s, {size}")
+    for line in blamed:
+        print(f"  blamed on a right device: {line}")
+    for check, holds in checks.items():
+        if not holds:
+            print(f"FAIL {check}")
+    print(f"{sum(checks.values())} passed, {len(checks) - sum(checks.values())} failed")
+    return 0 if all(checks.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
