@@ -32,15 +32,14 @@ constexpr std::string_view kOnnxFiles[] = {".onnx"};
 constexpr std::string_view kPt2Files[] = {".pt2"};
 constexpr std::string_view kWorkloadFiles[] = {"workload.json"};
 
-constexpr std::string_view kNoLoaders = "a part of the Python worker that this version does not have";
-
 // In the order of cupel/results/Suites.cpp; a test compares the two.
 constexpr Kind kKinds[] = {
     {.suite = "models", .what = "a model loader", .files = kLoaderFiles, .steps = kModel,
      .preparation = Preparation::Loader, .service = Service::Captured},
     {.suite = "llm", .what = "a language model's loader", .steps = kModel,
      .preparation = Preparation::Loader, .service = Service::Captured},
-    {.suite = "op_by_op", .what = "the operators of a model", .missing = kNoLoaders},
+    {.suite = "op_by_op", .what = "the operators of a model", .steps = kModel,
+     .preparation = Preparation::Loader, .service = Service::Captured},
     {.suite = "placeholder", .what = "a model to come", .missing = "a model loader"},
     {.suite = "programs",
      .what = "a StableHLO program",
@@ -100,6 +99,10 @@ const Kind &kindOf(const TestItem &item) {
   bool isLoader = !item.modelPath.empty() && results::findSuite(item.suite) &&
                   !results::findSuite(item.suite)->fromZoo;
   return isLoader ? kKinds[0] : kindOf(item.suite);
+}
+
+std::string depthOf(const TestItem &item, const std::string &ofRun) {
+  return item.suite == "op_by_op" && ofRun.empty() ? "execute-op-by-op" : ofRun;
 }
 
 const Kind *kindOfFile(std::string_view name) {

@@ -66,6 +66,9 @@ std::span<const Kind> kinds();
 const Kind &kindOf(std::string_view suite);
 const Kind &kindOf(const TestItem &item);
 
+/// How far a test goes in a run of this depth: those of the suite `op_by_op` go operation by operation.
+std::string depthOf(const TestItem &item, const std::string &ofRun);
+
 /// The kind of test that a file of this name is; null where it is none.
 const Kind *kindOfFile(std::string_view name);
 

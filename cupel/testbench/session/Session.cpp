@@ -308,7 +308,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
         R"({{"folder":"{}","chips":{},"weights":"{}","layers":{},"dtype":"{}","dropout":{},"op_by_op":"{}"}})", folder,
         chosen == running.devices.end() ? 0 : chosen->chips, options.weights, options.layers,
         options.modelDtype, !options.noDropout,
-        running.depth.ends_with("op-by-op") ? running.opByOpBackend : "");
+        depthOf(item, running.depth).ends_with("op-by-op") ? running.opByOpBackend : "");
     return prepared;
   };
   running.scratchFolder = scratchFolder(info.id);
@@ -317,7 +317,12 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     running.keep.folder =
         fs::absolute(options.results).lexically_normal().string() + "/failed/" + info.id;
   }
-  if (running.depth.ends_with("op-by-op")) {
+  bool isOpByOp = std::ranges::any_of(items, [&](const TestItem &item) {
+    return depthOf(item, running.depth).ends_with("op-by-op");
+  });
+  if (!isOpByOp)
+    running.opTables.clear();
+  if (isOpByOp) {
     if (running.opTables.empty())
       running.opTables =
           fs::absolute(options.results).lexically_normal().string() + "/op-by-op/" + info.id;
