@@ -300,7 +300,7 @@ class Suites:
             return not_run(f"model loaders were not run: {reason}")
         # Two processes side by side: most of the time goes into torch, which works on one core.
         files = sorted((ROOT / "tests/models").glob("test_*.py"))
-        bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_parallel", "test_traced", "test_structure")]
+        bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_faults", "test_parallel", "test_traced", "test_structure")]
         with concurrent.futures.ThreadPoolExecutor() as pool:
             halves = pool.map(lambda half: counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", *half, "-W", "ignore"], self.loading()),
                               (bundled, [file for file in files if file not in bundled]))
