@@ -310,7 +310,7 @@ class Suites:
         # Two processes side by side: most of the time goes into torch, which works on one core.
         python = ROOT / ".venv/bin/python"
         files = sorted((ROOT / "tests/models").glob("test_*.py"))
-        bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_traced", "test_structure")]
+        bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_faults", "test_parallel", "test_traced", "test_structure")]
         with concurrent.futures.ThreadPoolExecutor() as pool:
             halves = pool.map(lambda half: counted([python, ROOT / "tests/run_pytest.py", *half, "-W", "ignore"], self.loading()),
                               (bundled, [file for file in files if file not in bundled]))
