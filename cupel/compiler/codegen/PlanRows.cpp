@@ -47,11 +47,18 @@ struct RowPlan {
   void need(mlir::Value value, unsigned pass);
   int costAgain(mlir::Value value, llvm::DenseSet<mlir::Value> &seen) const;
   mlir::Operation *end() const { return body.end(); }
+  int64_t rows() const {
+    int64_t count = 1;
+    for (int64_t size : kernel.outer)
+      count *= size;
+    return count;
+  }
 
   void emit(Emitter &e) const;
-  void emitRow(Emitter &e, const KernelArguments &arguments, V row) const;
+  /// `streams` becomes true where some results go past the caches.
+  void emitRow(Emitter &e, const KernelArguments &arguments, V row, bool &streams) const;
   void emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelArguments &arguments,
-                ArrayRef<V> indices, Values &values) const;
+                ArrayRef<V> indices, Values &values, bool &streams) const;
   void emitUniform(Emitter &e, unsigned level, Values &values) const;
   /// Whether a row in f32 is divided by one number.
   bool hasSharedDivisor(Emitter &e, mlir::Operation *op) const {
@@ -160,7 +167,7 @@ V emitIota(Emitter &e, mlir::Operation *op, V i) {
 }
 
 void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelArguments &arguments,
-                       ArrayRef<V> indices, Values &values) const {
+                       ArrayRef<V> indices, Values &values, bool &streams) const {
   SmallVector<RowAccess> in, out;
   SmallVector<mlir::Value> results;
   for (mlir::Value load : pass.loads) {
@@ -171,6 +178,7 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     for (auto [k, result] : llvm::enumerate(end()->getOperands()))
       if (isRow(result)) {
         out.push_back(rowAccess(e, kernel.outputs[k], arguments.outputs[k], indices));
+        streams |= letStream(e, out.back(), rows() * kernel.length);
         results.push_back(result);
       }
   if (pass.reductions.empty() && out.empty())
@@ -259,7 +267,7 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
   }
 }
 
-void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row) const {
+void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row, bool &streams) const {
   SmallVector<V> indices = unflatten(e, kernel.outer, row);
   Values values;
   for (auto [k, argument] : llvm::enumerate(kernel.body->getArguments()))
@@ -268,7 +276,8 @@ void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row) const
           loadScalar(e, rowAccess(e, kernel.inputs[k], arguments.inputs[k], indices));
   for (unsigned pass = 0; pass < passes.size(); ++pass) {
     emitUniform(e, pass, values);
-    emitPass(e, passes[pass], pass + 1 == passes.size(), arguments, indices, values);
+    emitPass(e, passes[pass], pass + 1 == passes.size(), arguments, indices, values,
+             streams);
   }
   unsigned highest = 0;
   for (auto &[value, level] : levels)
@@ -284,7 +293,10 @@ void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row) const
 void RowPlan::emit(Emitter &e) const {
   KernelArguments arguments =
       beginKernel(e, "stage0", kernel.inputs.size(), kernel.outputs.size());
-  e.loop(arguments.begin, arguments.end, 1, [&](V row) { emitRow(e, arguments, row); });
+  bool streams = false;
+  e.loop(arguments.begin, arguments.end, 1, [&](V row) { emitRow(e, arguments, row, streams); });
+  if (streams)
+    endStreams(e);
   e.CreateRetVoid();
 }
 
@@ -293,10 +305,7 @@ void RowPlan::emit(Emitter &e) const {
 KernelPlan planRows(const RowKernel &kernel, const Target &target) {
   RowPlan plan(kernel, target);
   KernelPlan result;
-  int64_t rows = 1;
-  for (int64_t size : kernel.outer)
-    rows *= size;
-  result.stages.push_back({nullptr, rows, std::max<int64_t>(1, kernel.length)});
+  result.stages.push_back({nullptr, plan.rows(), std::max<int64_t>(1, kernel.length)});
   result.scratchBytes = plan.scratchBytes;
   result.emit = [plan = std::move(plan)](Emitter &e) { plan.emit(e); };
   return result;

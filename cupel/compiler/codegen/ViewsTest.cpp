@@ -203,6 +203,26 @@ TEST_P(ViewsTest, AnOutputMayLieOnAnInput) {
     ASSERT_EQ(a.as<float>()[i], static_cast<float>(2 * i));
 }
 
+TEST_P(ViewsTest, LargeResultsLieAnywhere) {
+  Bodies bodies;
+  mlir::Block *body = bodies.parse("func.func @f(%a: tensor<f32>) -> tensor<f32> {"
+                                   "  %0 = stablehlo.negate %a : tensor<f32>"
+                                   "  return %0 : tensor<f32> }");
+  // Large enough to be written past the caches, from a line's beginning and from between.
+  for (int64_t n : {int64_t{3400000}, int64_t{3400003}}) {
+    View view = View::contiguous(DType::F32, {n});
+    auto code = compile(MapKernel{{n}, {view}, {view}, body}, GetParam().second);
+    ASSERT_TRUE(code) << code.message();
+    GuardedBytes in(n * 4), out(n * 4);
+    for (int64_t i = 0; i < n; ++i)
+      in.as<float>()[i] = static_cast<float>(i);
+    runInPieces(*code, {in.data()}, {out.data()}, 3);
+    EXPECT_TRUE(out.isClean());
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_EQ(out.as<float>()[i], -static_cast<float>(i)) << n;
+  }
+}
+
 /// Channels brought inmost: rows that are shorter than a vector, with something done by the way.
 template <DType type> void checkInterleaving(const Target &target) {
   using T = tensor::Storage<type>;
