@@ -183,6 +183,18 @@ def check_memory_of_it(model: Path, folder: Path) -> dict[str, bool]:
             "explaining again is instant and the same": second.get("remembered", False) and same and seconds < 3}
 
 
+def check_passes(deep: Path, folder: Path) -> dict[str, bool]:
+    """The rewrite of our own compiler that was planted is named by its place, and so is its operation."""
+    words = ("--device", "cupel?backend=cpu&plant_wrong_rewrite=5", "--bisect-passes", "--results", folder / "passes", "--json")
+    answer = json.loads(cupel("explain", deep, *words).stdout)
+    fifth = [number for number, line in enumerate(deep.read_text().splitlines(), 1) if "stablehlo.add %" in line][4]
+    place = f"{deep}:{fifth}:"
+    foreign = json.loads(cupel("explain", deep, "--device", f"{PLANTER}?op=stablehlo.logistic&effect=scale", *words[2:]).stdout)
+    return {"the wrong rewrite is named": "pass plant-wrong-rewrite" in answer.get("pass", "") and place in answer.get("pass", ""),
+            "the operation that it made wrong is blamed": any(one["place"].startswith(place) for one in answer["operations"]),
+            "other devices have no passes of ours": "pass" not in foreign and any("none of ours" in remark for remark in foreign["remarks"])}
+
+
 def check_scripts(folder: Path) -> dict[str, bool]:
     """What reduce writes fails by itself, and passes where the device is right."""
     out = folder / "scripts"
@@ -254,6 +266,7 @@ def main() -> int:
         checks["nobody is blamed on a right device"] = not blamed
         checks |= check_memory_of_it(deep, folder)
         checks |= check_scripts(folder)
+        checks |= check_passes(deep, folder)
     print("\n".join(lines))
     if OPTIONS.page:
         OPTIONS.page.write_text(page(found, lines[0].rsplit(";", 1)[0] + "."))

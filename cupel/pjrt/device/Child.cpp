@@ -164,6 +164,8 @@ private:
       answer["execute_seconds"] = report.executeSeconds;
     if (!report.executable.name.empty())
       answer["executable"] = report.executable.name;
+    if (!report.executable.notes.empty())
+      answer["executable_notes"] = report.executable.notes;
     if (report.failure)
       return answer;
     if (settings.compilesOnly) {

@@ -7,6 +7,7 @@
 #include "cupel/pjrt/host/Event.h"
 #include "cupel/tensor/Tensor.h"
 
+#include <map>
 #include <span>
 
 namespace cupel::pjrt {
@@ -72,6 +73,8 @@ struct ExecutableInfo {
   size_t outputs = 0;
   std::optional<size_t> replicas, partitions;
   std::optional<int64_t> codeBytes;
+  /// Of our own plugin: what the cost analysis says in words, such as the last rewrite.
+  std::map<std::string, std::string> notes;
 };
 
 /// A compiled program on its devices.

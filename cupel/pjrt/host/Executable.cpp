@@ -106,6 +106,19 @@ Status Executable::examine() {
   if (library->call(&PJRT_Api::PJRT_Executable_SizeOfGeneratedCodeInBytes, code) &&
       code->size_in_bytes >= 0)
     information.codeBytes = code->size_in_bytes;
+  // Others compute something for it; ours has it at hand.
+  auto cost = library->arguments<PJRT_Executable_GetCostAnalysis_Args>();
+  cost->executable = executable;
+  if (client->platformName() == "cupel" &&
+      library->call(&PJRT_Api::PJRT_Executable_GetCostAnalysis, cost))
+    for (size_t i = 0; i < std::min<size_t>(cost->num_properties, kMostHandles); ++i)
+      if (const PJRT_NamedValue &one = cost->properties[i]; one.type == PJRT_NamedValue_kString) {
+        auto key = checkedString("PJRT_Executable_GetCostAnalysis", one.name, one.name_size);
+        auto value =
+            checkedString("PJRT_Executable_GetCostAnalysis", one.string_value, one.value_size);
+        if (key && value)
+          information.notes[*key] = *value;
+      }
 
   auto devices = library->arguments<PJRT_LoadedExecutable_AddressableDevices_Args>();
   devices->executable = handle;

@@ -224,6 +224,37 @@ Result<bool> blameWithin(Prepared piece, const BlameSeams &seams, Search &search
   return true;
 }
 
+/// A group that is wrong by itself may be right where it stands: a fault may count operations, or
+/// look at the whole program. Where the first wrong value of the whole program is the result of
+/// another operation, that one is to blame.
+Status checkInContext(const Prepared &whole, const BlameSeams &seams, Search &search,
+                      Blame &blame) {
+  Result<Intermediates> all = Intermediates::of(whole, seams.evaluate, seams.memoryBytes);
+  if (!all)
+    return {}; // It takes too much: the group is what is known.
+  const TriedPiece before = blame.tried;
+  Result<std::optional<size_t>> wrong =
+      firstWrongAmong(*all, upTo(all->size()), search, blame);
+  if (!wrong)
+    return wrong.error();
+  if (*wrong) {
+    const std::vector<BlamedOperation> &found = all->operations(**wrong);
+    if (std::ranges::find(blame.operations, found.front()) == blame.operations.end()) {
+      Result<Prepared> program = all->select(upTo(all->size()), compiler::Gives::Everything);
+      if (!program)
+        return program.error();
+      blame.kind = Blame::Kind::Context;
+      blame.operations = found;
+      blame.firstWrong.reset();
+      blame.program = std::move(*program);
+      return {};
+    }
+  }
+  blame.tried = before;
+  blame.sentence = before.sentence;
+  return {};
+}
+
 } // namespace
 
 Result<std::vector<size_t>> smallestChoice(const Intermediates &from, const BlameSeams &seams,
@@ -280,6 +311,9 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
     return found.error();
   if (!*found)
     return blame;
+  if (blame.kind == Blame::Kind::Group && !blame.tried.failure && !isWhole)
+    if (Status checked = checkInContext(whole, seams, search, blame); !checked)
+      return checked.error();
   if (blame.kind == Blame::Kind::Operation)
     if (Status looked = lookInside(blame, seams, count); !looked)
       return looked.error();

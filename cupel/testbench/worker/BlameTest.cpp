@@ -43,12 +43,27 @@ protected:
     seams.tryOnDevice = [&, wrong](Prepared &piece) -> Result<TriedPiece> {
       EXPECT_FALSE(piece.workload.expected.empty());
       std::vector<std::string> names;
+      std::vector<mlir::Operation *> operations;
+      mlir::Operation *end = nullptr;
       piece.program().module->walk([&](mlir::Operation *op) {
-        if (op->getDialect()->getNamespace() == "stablehlo")
-          names.push_back(op->getName().stripDialect().str());
+        if (op->getName().getStringRef() == "func.return")
+          end = op;
+        if (op->getDialect()->getNamespace() != "stablehlo")
+          return;
+        names.push_back(op->getName().stripDialect().str());
+        operations.push_back(op);
       });
-      bool found = std::search(names.begin(), names.end(), wrong.begin(), wrong.end()) != names.end();
-      return TriedPiece{!found || wrong.empty(), found ? "off by much" : "right"};
+      auto at = std::search(names.begin(), names.end(), wrong.begin(), wrong.end());
+      bool found = at != names.end() && !wrong.empty();
+      TriedPiece tried{!found, found ? "off by much" : "right"};
+      // Wrong is what the last of them gives, and what follows from it.
+      if (found) {
+        mlir::Operation *guilty = operations[size_t(at - names.begin()) + wrong.size() - 1];
+        for (unsigned i = 0; i < end->getNumOperands(); ++i)
+          if (end->getOperand(i).getDefiningOp() == guilty)
+            tried.output = i;
+      }
+      return tried;
     };
     return findBlame(*whole, seams, count);
   }

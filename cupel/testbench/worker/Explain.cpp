@@ -63,7 +63,7 @@ Result<TensorLists> zerosFor(const Prepared &program) {
 }
 
 Explainer::Explainer(const Request &request, Device &reference, ExplainOptions given, Seams seams)
-    : request(request), options(std::move(given)), seams(std::move(seams)),
+    : request(request), reference(reference), options(std::move(given)), seams(std::move(seams)),
       prober(request, reference, isolatedName(request.device), options.jobs) {
   prober.setDeadline(options.probeSeconds);
   prober.setPatience(kPatience);
@@ -79,7 +79,8 @@ std::string Explainer::keyOf(const Prepared &given) const {
       given, fmt::format("explain {} {} {} {} {} {} {} {} {}", prober.identity(), request.precision,
                          request.arch, request.strict, request.comparison,
                          request.noise.value_or(kNoiseSamples), options.memoryBytes, expected,
-                         !options.keepFolder.empty()));
+                         (options.keepFolder.empty() ? "" : "keep") +
+                             std::string(options.bisectPasses ? "bisect" : "")));
 }
 
 Result<Explanation> Explainer::explain(const Prepared &given) {
@@ -129,6 +130,8 @@ Result<Explanation> Explainer::search(const Prepared &given) {
   if (*fails)
     if (Status blamed = blameIt(found); !blamed)
       return blamed.error();
+  if (*fails && options.bisectPasses)
+    bisectPasses(found);
   if (!options.keepFolder.empty() && isEvaluated)
     keepValues(found);
   return found;

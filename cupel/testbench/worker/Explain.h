@@ -17,6 +17,7 @@ struct ExplainOptions {
   unsigned jobs = 1;                        ///< Processes with the device at once.
   std::string reducedFolder;                ///< Where the smallest program goes; empty: a cache.
   std::string keepFolder;                   ///< Where intermediate values go; empty: nowhere.
+  bool bisectPasses = false; ///< Which rewrite of our own compiler makes it wrong.
   bool isFresh = false;                     ///< What was found before is not looked at.
 };
 
@@ -60,10 +61,13 @@ private:
   void measureDepths(results::Explanation &found);
   void keepValues(results::Explanation &found);
   void save(Prepared &program, results::Explanation &found);
+  /// Finds the rewrite of our own compiler without which the test does not fail.
+  void bisectPasses(results::Explanation &found);
   BlameSeams seamsLike(const TriedPiece &failure);
   std::string keyOf(const Prepared &given) const;
 
   const Request &request;
+  Device &reference;
   ExplainOptions options;
   Seams seams;
   Prober prober;

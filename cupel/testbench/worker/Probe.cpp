@@ -272,6 +272,11 @@ Result<std::vector<Tensor>> Prober::execute(const Prepared &program) {
   return (*executable)->run(program.workload.inputs, budget);
 }
 
+std::map<std::string, std::string> Prober::notes() const {
+  return devices.front().device ? lastNotes(*devices.front().device)
+                                : std::map<std::string, std::string>();
+}
+
 Result<TriedPiece> Prober::probeOn(Slot &slot, Prepared &program, uint32_t attempt) {
   ++asked;
   program.workload.provenance.expectation = kReferencesWord;

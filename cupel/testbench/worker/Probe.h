@@ -50,6 +50,8 @@ public:
   Result<TriedPiece> probe(Prepared &program, uint32_t attempt = 0);
   /// What the device gives for a program.
   Result<std::vector<tensor::Tensor>> execute(const Prepared &program);
+  /// What our own plugin said of what was executed so.
+  std::map<std::string, std::string> notes() const;
   /// What is wrong with `actual` by the noise of the program; empty where nothing is.
   Result<std::string> describeDifference(const Prepared &program, const TensorLists &expected,
                                          const TensorLists &actual);

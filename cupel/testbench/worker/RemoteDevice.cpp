@@ -187,7 +187,8 @@ public:
       : label(std::move(name)), connection(std::move(connection)), version(version) {}
 
   std::string name() const override { return label; }
-  const std::optional<RemoteFailure> &failure() const { return *last; }
+  const std::optional<RemoteFailure> &failure() const { return last->failure; }
+  const std::map<std::string, std::string> &notes() const { return last->notes; }
 
   /// What the other side's compiler thinks of it is known when it runs: the program travels with
   /// its inputs. What is expected stays here, where it is judged.
@@ -206,9 +207,15 @@ public:
   }
 
 private:
+  /// How the execution before went.
+  struct Last {
+    std::optional<RemoteFailure> failure;
+    std::map<std::string, std::string> notes;
+  };
+
   static Result<TensorLists> run(Connection &connection, const workload::Workload &workload,
-                                 const Budget &budget, std::optional<RemoteFailure> &last) {
-    last = RemoteFailure{"lost", "", ""};
+                                 const Budget &budget, Last &last) {
+    last = {RemoteFailure{"lost", "", ""}, {}};
     TemporaryFolder folder("cupel-remote");
     if (folder.path.empty())
       return Error{ErrorCode::Internal, "no temporary folder can be made"};
@@ -221,10 +228,15 @@ private:
       return reply.error().as(ErrorCode::DeviceLost);
     std::string outcome = textOf(reply->answer, "outcome");
     if (outcome != "passed" && outcome != "ran") {
-      last = failureIn(reply->answer);
+      last.failure = failureIn(reply->answer);
       return errorIn(reply->answer);
     }
-    last.reset();
+    last.failure.reset();
+    if (auto notes = reply->answer.find("executable_notes");
+        notes != reply->answer.end() && notes->is_object())
+      for (const auto &[key, value] : notes->items())
+        if (value.is_string())
+          last.notes[key] = value.get<std::string>();
     std::string path = (folder.path / "results.safetensors").string();
     if (Status written = writeOutput(path, reply->files["results.safetensors"]); !written)
       return written.error().as(ErrorCode::Internal);
@@ -239,8 +251,7 @@ private:
   std::string label;
   std::shared_ptr<Connection> connection;
   std::optional<workload::ProgramVersion> version;
-  std::shared_ptr<std::optional<RemoteFailure>> last =
-      std::make_shared<std::optional<RemoteFailure>>();
+  std::shared_ptr<Last> last = std::make_shared<Last>();
 };
 
 /// Where the plugin with its options ends and the launcher begins.
@@ -261,6 +272,11 @@ std::string isolatedName(const std::string &name) {
     return name;
   addOwnDefaults(device);
   return device.str() + "@" + quotedForShell(executableFolder() + "/cupel-device");
+}
+
+std::map<std::string, std::string> lastNotes(const Device &device) {
+  auto *remote = dynamic_cast<const RemoteDevice *>(&device);
+  return remote ? remote->notes() : std::map<std::string, std::string>();
 }
 
 std::optional<RemoteFailure> lastFailure(const Device &device) {

@@ -5,6 +5,7 @@
 
 #include "cupel/testbench/worker/Device.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct RemoteFailure {
   std::string kind;    ///< Of an error: `unimplemented`, ...
   bool operator==(const RemoteFailure &) const = default;
 };
+/// What our own plugin said of the program that was executed last, by name; empty for others.
+std::map<std::string, std::string> lastNotes(const Device &device);
 /// That of the last execution; nothing where it came to its end, or for devices of other kinds.
 std::optional<RemoteFailure> lastFailure(const Device &device);
 /// What became of a workload in a process of its own.

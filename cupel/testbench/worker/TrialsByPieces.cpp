@@ -133,6 +133,7 @@ static ExplainOptions optionsOf(const SearchRequest &search) {
   options.jobs = std::max(1u, search.jobs);
   options.keepFolder = search.keepFolder;
   options.isFresh = search.isFresh;
+  options.bisectPasses = search.bisectPasses;
   return options;
 }
 
