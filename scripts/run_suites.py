@@ -270,7 +270,8 @@ class Suites:
         """cupel-device and the PJRT host against a plugin that misbehaves; failures kept and run again; StableHLO's vectors through our own."""
         bad = total_of([counted([self.python, ROOT / "tests/pjrt" / file], self.env) for file in ("check_device.py", "check_kept.py")]
                        + [counted([self.python, ROOT / "tests/planter/check_planter.py", self.build], self.env),
-                          counted([self.python, ROOT / "tests/planter/check_explain.py", self.build, *(["--full"] if self.mode == "full" else [])], self.env)])
+                          *(counted([self.python, ROOT / "tests/planter" / file, self.build, *(["--full"] if self.mode == "full" else [])], self.env)
+                            for file in ("check_right.py", "check_explain.py"))])
         if not VECTORS.is_dir():
             return total_of([bad, not_run("../shared/conformance/stablehlo is not there: its vectors were not run through the plugin")])
         good = counted([self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"], self.env)
@@ -279,10 +280,17 @@ class Suites:
     def compiled(self) -> Result:
         """The compiled device: StableHLO's vectors by their checks, random programs against the reference, every stage against the first."""
         tools = [self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so", "--backend", "cpu", "--ratio", "60"]
-        programs = sorted((ROOT / "zoo/programs").glob("*.mlir")) + sorted((ROOT / "tests/reference/ops").glob("*.mlir"))
+        programs = [VECTORS, ROOT / "zoo/programs", ROOT / "tests/reference/ops", ROOT / "tests/jax/data"]
         count = "20000" if self.mode == "full" else "300"
-        return total_of([counted(tools, self.env), counted([self.bin / "cupel_random_programs", "0", count], self.env),
-                         counted([self.bin / "cupel_compare_stages", "0", "100", *programs], self.env)])
+        guarded = [counted([self.bin / "cupel_random_programs", "500", "2000" if self.mode == "full" else "60"],
+                           dict(self.env, CUPEL_GUARD_PAGES=end)) for end in ("end", "begin")]
+        return total_of([counted(tools, self.env), counted([self.bin / "cupel_random_programs", "0", count], self.env), *guarded,
+                         self.stages(*programs, seeds=100, every=1)])
+
+    def stages(self, *paths: Path, seeds: int = 0, every: int = 25) -> Result:
+        """Every stage of the compiler against the program it began with; of large corpora a part, all in a full run."""
+        every = 1 if self.mode == "full" else every
+        return counted([self.bin / "cupel_compare_stages", "0", str(seeds), str(every), *paths], self.env)
 
     def plugin(self) -> Result:
         """The PJRT plugin, through JAX."""
@@ -299,7 +307,14 @@ class Suites:
             return not_run(f"model loaders were not run: {self.no_venv}")
         if reason := self.sanitizer.no_python():
             return not_run(f"model loaders were not run: {reason}")
-        return counted([ROOT / ".venv/bin/python", ROOT / "tests/run_pytest.py", ROOT / "tests/models", "-W", "ignore"], self.loading())
+        # Two processes side by side: most of the time goes into torch, which works on one core.
+        python = ROOT / ".venv/bin/python"
+        files = sorted((ROOT / "tests/models").glob("test_*.py"))
+        bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_faults", "test_parallel", "test_traced", "test_structure")]
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            halves = pool.map(lambda half: counted([python, ROOT / "tests/run_pytest.py", *half, "-W", "ignore"], self.loading()),
+                              (bundled, [file for file in files if file not in bundled]))
+            return total_of([*halves, counted([python, ROOT / "tests/triage/check_procedures.py", self.bin, "--mode", self.mode], self.loading())])
 
     def fuzz(self) -> Result:
         """Damaged programs and damaged ONNX models."""
@@ -329,7 +344,7 @@ class Suites:
         suite = counted([self.python, ROOT / "tests/onnx/check_onnx.py", self.bin, cases], self.env)
         verbs = [ROOT / ".venv/bin/python", ROOT / "tests/onnx/check_verbs.py", self.bin, "--plugin", self.build / "lib/pjrt_plugin_cupel.so"]
         models = [ROOT / ".venv/bin/python", ROOT / "tests/onnx_models/check_models.py", self.bin, self.build / "onnx-models"]
-        return total_of([suite, counted(verbs, self.env), counted(models, self.env)])
+        return total_of([suite, counted(verbs, self.env), counted(models, self.env), self.stages(cases)])
 
     def torch(self) -> Result:
         """PyTorch's operator samples, programs and models as archives on the reference, torch.compile's backend, the testers."""
@@ -342,6 +357,7 @@ class Suites:
                 results.append(Result(failed=1, details=f"{output}\nexport_opinfo.py --dtype {dtype} ended with {code}"))
             else:
                 results.append(counted([self.python, ROOT / "tests/torch/check_opinfo.py", self.bin, cases / dtype], self.env))
+                results.append(self.stages(cases / dtype))
         results.append(counted([python, ROOT / "tests/torch/check_programs.py", self.bin, self.build / "torch-programs"], self.env))
         results.append(counted([python, ROOT / "tests/torch/check_verbs.py", self.bin], self.env))
         results.append(counted([python, ROOT / "tests/torch/check_composites.py", self.bin], self.env))

@@ -1,4 +1,5 @@
-// `cupel accept`: from the results of the last runs to a patch of the configuration, to be reviewed.
+// `cupel accept`: from the results of the last runs to a patch of the configuration, to be
+// reviewed.
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/ResultsStore.h"
@@ -48,7 +49,7 @@ Result<AllEvidence> gather(Store &store, const Configuration &configuration,
       bool isModel = outcome.suite == "models" || outcome.suite == "llm";
       if (!isModel && !configuration.find(outcome.id))
         continue;
-      Evidence &own = evidence[outcome.id][row.info.arch];
+      LastOutcomes &own = evidence[outcome.id][row.info.arch];
       if (own.records.size() >= wanted)
         continue;
       Result<std::optional<TestRecord>> record = store.record(row.info.id, outcome.fullName());
@@ -77,7 +78,9 @@ std::string fieldText(const testbench::config::FieldValue &value) {
 }
 
 Json toJson(const Acceptance &acceptance, const std::string &patch) {
-  Json json = {{"schema", "cupel-accept-1"}, {"proposals", Json::array()}, {"held_back", Json::array()},
+  Json json = {{"schema", "cupel-accept-1"},
+               {"proposals", Json::array()},
+               {"held_back", Json::array()},
                {"lowered", Json::array()}};
   for (const Proposal &one : acceptance.proposals) {
     Json changes = Json::array();
@@ -172,8 +175,7 @@ int runAcceptVerb(const Arguments &arguments) {
   Result<Store> store = openResults(results);
   if (!store)
     return fail(store.message());
-  Result<AllEvidence> evidence =
-      gather(*store, configuration, device, arch, options.runs, tests);
+  Result<AllEvidence> evidence = gather(*store, configuration, device, arch, options.runs, tests);
   if (!evidence)
     return fail(evidence.message());
   if (evidence->empty())
@@ -187,13 +189,15 @@ int runAcceptVerb(const Arguments &arguments) {
   std::error_code error;
   std::string text = patch->text(std::filesystem::current_path(error).string());
   if (asJson) {
-    fmt::print("{}\n", toJson(acceptance, text).dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n",
+               toJson(acceptance, text).dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
     // Remarks go where they do not get into a patch that is piped.
     std::FILE *remarks = check ? stdout : stderr;
     for (const Proposal &one : acceptance.proposals)
       for (const std::string &because : one.because)
-        fmt::print(remarks, "{}{}: {}\n", check ? "stale: " : "", oneLine(one.id), oneLine(because));
+        fmt::print(remarks, "{}{}: {}\n", check ? "stale: " : "", oneLine(one.id),
+                   oneLine(because));
     for (const HeldBack &one : acceptance.heldBack)
       fmt::print(remarks, "held back: {}{}: {}\n", oneLine(one.id),
                  one.arch.empty() ? "" : " on " + one.arch, oneLine(one.why));

@@ -1,9 +1,10 @@
-// `cupel cache`: the Python environments that models asked for, and the large files that their
-// loaders fetched; lists, makes and removes them.
+// `cupel cache`: the Python environments that models asked for, the large files that their loaders
+// fetched, and results that are kept by content; lists, makes, checks and removes them.
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/results/report/Text.h"
+#include "cupel/support/ContentCache.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/requirements/Environments.h"
 #include "cupel/testbench/session/PythonServer.h"
@@ -97,13 +98,57 @@ int makeEnvironment(const std::string &loader, EnvironmentOptions options, bool 
   return kExitSuccess;
 }
 
+/// What is kept by content: golden results, machine code, ...; of one kind or of all.
+int runContents(const std::string &action, const std::string &kind, const std::string &limit,
+                bool verify, bool asJson) {
+  std::optional<uint64_t> bytes = limit.empty() ? std::nullopt : parseSize(limit);
+  if (!limit.empty() && !bytes)
+    return badLimit(limit);
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  std::string names;
+  for (const CacheKind &row : cacheKinds()) {
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+    if (!kind.empty() && row.name != kind)
+      continue;
+    std::string folder = cacheFolder(row.name);
+    ContentCache cache(folder, row.limit);
+    ContentCache::Usage damaged, removed;
+    if (verify)
+      damaged = cache.verify();
+    if (action == "prune")
+      removed = cache.prune(bytes.value_or(cacheLimit(row.name)));
+    ContentCache::Usage usage = cache.usage();
+    json.push_back({{"kind", row.name},
+                    {"what", row.what},
+                    {"folder", folder},
+                    {"entries", usage.entries},
+                    {"bytes", usage.bytes},
+                    {"limit", cacheLimit(row.name)},
+                    {"removed_entries", removed.entries},
+                    {"removed_bytes", removed.bytes},
+                    {"damaged", damaged.entries}});
+    if (asJson)
+      continue;
+    fmt::print("{:<13} {:>7} entries {:>10} of {:>10} in {}{}{}: {}\n", row.name, usage.entries,
+               bytesText(usage.bytes), bytesText(cacheLimit(row.name)), folder,
+               removed.entries ? fmt::format("; removed {}", bytesText(removed.bytes)) : "",
+               damaged.entries ? fmt::format("; {} damaged", damaged.entries) : "", row.what);
+  }
+  if (json.empty())
+    return fail(fmt::format("{}: there is no such cache; there are {}", kind, names));
+  if (asJson)
+    fmt::print("{}\n", json.dump(2));
+  return kExitSuccess;
+}
+
 /// Large files are a matter of Python, which fetches them: this process becomes its tool for them.
 int runFiles(const std::string &python, const std::string &what, const std::string &path,
              const std::string &limit, bool asJson) {
   std::string worker = testbench::session::findPythonWorker();
   if (worker.empty())
     return fail("the Python package of this installation is not to be found");
-  std::string script = (std::filesystem::path(worker).parent_path().parent_path() / "files.py").string();
+  std::string script =
+      (std::filesystem::path(worker).parent_path().parent_path() / "files.py").string();
   std::vector<std::string> words = {python, script, what.empty() ? "list" : what};
   if (!path.empty())
     words.push_back(path);
@@ -126,23 +171,29 @@ int runFiles(const std::string &python, const std::string &what, const std::stri
 } // namespace
 
 int runCacheVerb(const Arguments &arguments) {
-  CommandLine line("cache", "List, make or clear the cached Python environments of models, and the "
-                            "large files of their loaders.");
+  CommandLine line("cache",
+                   "List, make or clear the cached Python environments of models, the large "
+                   "files of their loaders, and results kept by content.");
   line.example("cupel cache", "what is there, last used first");
   line.example("cupel cache --limit 5G", "remove the least recently used beyond 5 GiB");
   line.example("cupel cache clear", "remove all that nobody uses now");
   line.example("cupel cache make models/yolo/pytorch --verbose",
                "make the environment that a loader asks for, and print its interpreter");
   line.example("cupel cache files verify", "large files that loaders fetched, with checksums");
+  line.example("cupel cache show --verify",
+               "results kept by content: golden, machine code, probes");
+  line.example("cupel cache prune golden --limit 500M", "remove the least recently used beyond it");
   line.example("cupel cache files get URL", "fetch one as loaders do, and print where it lies");
   std::string action = "list", folder = defaultCacheFolder(), limit, loader, path;
   std::string python = "python3";
-  bool asJson = false, noRequirements = false, verbose = false;
-  line.option("ACTION", action, "list (default), make, clear or files")
-      .oneOf({"list", "make", "clear", "files"});
+  bool asJson = false, noRequirements = false, verbose = false, verify = false;
+  line.option("ACTION", action,
+              "list (default), make, clear: environments; files: large files; show, prune: results "
+              "kept by content")
+      .oneOf({"list", "make", "clear", "files", "show", "prune"});
   line.option("LOADER", loader,
               "For make: a loader.py or its folder, where its requirements.txt is; for files: list "
-              "(default), verify, clear or get");
+              "(default), verify, clear or get; for show and prune: which kind (all)");
   line.option("PATH", path, "For files get: a URL, or a path below the mirror IRD_LF_CACHE");
   line.option("--python", python,
               "For make: the interpreter of the base environment; for files: the one to use");
@@ -150,6 +201,7 @@ int runCacheVerb(const Arguments &arguments) {
             "For make: take the base as it is (also CUPEL_DISABLE_MODEL_REQS=1)");
   line.flag("-v,--verbose", verbose,
             "For make: say what is done and how long it takes (also TT_XLA_REQS_DEBUG=1)");
+  line.flag("--verify", verify, "For show: check every entry, and remove what is damaged");
   line.option("--limit", limit, "Remove the least recently used beyond this size, e.g. 500M")
       .placeholder("SIZE");
   line.option("--cache", folder,
@@ -164,6 +216,8 @@ int runCacheVerb(const Arguments &arguments) {
     return runFiles(python, loader, path, limit, asJson);
   if (!path.empty())
     return fail(fmt::format("{}: only 'cupel cache files get' takes a path", path));
+  if (action == "show" || action == "prune")
+    return runContents(action, loader, limit, verify, asJson);
   if (action == "make") {
     EnvironmentOptions options;
     options.cacheFolder = folder;

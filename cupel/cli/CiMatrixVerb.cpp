@@ -1,13 +1,17 @@
 // `cupel ci-matrix`: presets of CI jobs into the job matrix that a workflow takes.
 
 #include "cupel/cli/CommandLine.h"
+#include "cupel/cli/ResultsStore.h"
 #include "cupel/cli/Verbs.h"
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Error.h"
+#include "cupel/testbench/matrix/Collect.h"
 #include "cupel/testbench/selection/Preset.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <unordered_map>
 
 namespace cupel::cli {
 
@@ -27,6 +31,40 @@ std::vector<std::string> splitFiles(const std::string &argument) {
   return files;
 }
 
+/// Looks what each job selects and how long that took when it last ran; a test that was never
+/// measured counts as the average of the others.
+Status measure(std::vector<testbench::selection::PresetJob> &jobs,
+               const testbench::matrix::CollectOptions &sources, results::Store &store,
+               const std::string &device) {
+  for (testbench::selection::PresetJob &job : jobs) {
+    testbench::matrix::CollectOptions options = sources;
+    options.preset = fmt::format("{}:#{}", job.file, job.number);
+    options.arch = job.arch;
+    Result<testbench::matrix::Collection> collection = testbench::matrix::collect(options);
+    if (!collection)
+      return collection.error().within(job.where());
+    std::unordered_map<std::string, double> seconds;
+    std::string name = runtime::DeviceName::parse(device, job.arch).str();
+    if (Result<std::vector<results::KnownTest>> known = store.known(job.arch, name))
+      for (const results::KnownTest &test : *known)
+        if (test.seconds > 0)
+          seconds[test.fullName()] = test.seconds;
+    double sum = 0;
+    size_t measured = 0;
+    for (size_t i = 0; i < collection->size(); ++i) {
+      std::string full;
+      collection->appendFullName(i, full);
+      if (auto found = seconds.find(full); found != seconds.end()) {
+        sum += found->second;
+        ++measured;
+      }
+    }
+    job.measured = {uint32_t(collection->size()),
+                    measured ? sum / double(measured) * double(collection->size()) : 0};
+  }
+  return {};
+}
+
 } // namespace
 
 int runCiMatrixVerb(const Arguments &arguments) {
@@ -36,17 +74,30 @@ int runCiMatrixVerb(const Arguments &arguments) {
                    "their place, one\njob for each parallel group, labels of shared machines put "
                    "in.");
   std::vector<std::string> files, runners;
-  std::string folder;
+  std::string folder, resultsFolder, device = "reference";
+  testbench::matrix::CollectOptions sources;
+  double minutes = 0;
   bool compact = false;
   line.option("FILES", files, "Preset files (JSON); several may be joined by colons").required();
   line.option("--folder", folder, "Where the files are");
   line.option("--runner", runners,
               "LABEL=NAME: the shared machine to use for a label (repeatable)");
+  line.option("--minutes", minutes,
+              "Split each job into groups that last about so long, by the durations of earlier "
+              "runs; jobs that were never run keep their own number");
+  line.option("--zoo", sources.zoo, "With --minutes: root of the loaders");
+  line.option("--config", sources.config, "With --minutes: folder of the YAML configuration");
+  line.option("--device", device, "With --minutes: whose durations count (reference)");
+  addResultsOption(line, resultsFolder);
   line.flag("--compact", compact, "Everything on one line, as step outputs want it");
   line.example("cupel ci-matrix on-pr.json", "the jobs of a pull request");
   line.example("cupel ci-matrix a.json:b.json --compact", "two presets on one line");
+  line.example("cupel ci-matrix nightly.json --minutes 20 --zoo models --config test_config",
+               "groups of about 20 minutes, as measured");
   if (std::optional<int> code = line.parse(arguments))
     return *code;
+  if (minutes < 0)
+    return reportError("ci-matrix", "--minutes should be above 0", kExitUsage);
 
   RunnerLabels labels = sharedRunnerLabels();
   for (const std::string &runner : runners) {
@@ -66,6 +117,15 @@ int runCiMatrixVerb(const Arguments &arguments) {
         fmt::print(stderr, "cupel ci-matrix: warning: {}\n", warning);
       std::move(loaded->jobs.begin(), loaded->jobs.end(), std::back_inserter(jobs));
     }
+  }
+  if (minutes > 0) {
+    Result<results::Store> store = openResults(resultsFolder);
+    if (!store)
+      return reportError("ci-matrix", "--minutes: " + store.message(), kExitUsage);
+    if (Status status = measure(jobs, sources, *store, device); !status)
+      return reportError("ci-matrix", status.message(), kExitUsage);
+    for (PresetJob &job : jobs)
+      job.splitByDuration(minutes * 60);
   }
   Result<std::string> matrix = jobMatrix(jobs, labels, compact);
   if (!matrix)

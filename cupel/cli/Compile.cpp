@@ -1,11 +1,9 @@
 #include "cupel/cli/Compile.h"
 
+#include "cupel/cli/CompileForCpu.h"
 #include "cupel/cli/ModelRequest.h"
 #include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/cli/Programs.h"
-#include "cupel/cli/RewriteWatch.h"
-#include "cupel/compiler/analysis/Devices.h"
-#include "cupel/compiler/backends/cpu/CpuBackend.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/frontends/HloBuilder.h"
 #include "cupel/support/Files.h"
@@ -153,40 +151,14 @@ int runCompile(const char *text) {
                            "--weights=inline",
                        kExitUsage);
 
-  bool isTensor = word("emit") == "tensor", isDevice = word("emit") == "device";
-  bool wantsReport = object->getBoolean("report").value_or(false);
-  OwningOpRef<ModuleOp> lowered, tensorStage; // What the cpu backend runs, and what that is made of.
-  if (isTensor || isDevice || wantsReport) {
-    func::FuncOp entry = compiler::entryOf(*compiled.module);
-    lowered = compiled.module->clone();
-    RewriteWatch rewrites(context.get(), object->getInteger("opt_bisect_limit").value_or(-1),
-                          object->getBoolean("print_rewrites").value_or(false));
-    auto watch = [&](PassManager &, compiler::CpuStage stage) {
-      if (stage == compiler::CpuStage::Device && isTensor)
-        tensorStage = lowered->clone();
-    };
-    compiler::CpuLowering lowering{.watch = watch};
-    if (isTensor && !wantsReport)
-      lowering.stage = compiler::CpuStage::Tensor;
-    Status status =
-        compiler::lowerForCpu(*lowered, entry ? entry.getName() : StringRef("main"), lowering);
-    if (!status)
-      return reportError(kVerb, request->file + ": is not compiled: " + status.message(),
-                         kExitFailure);
-  }
-  if (wantsReport) {
-    OwningOpRef<ModuleOp> loaded = lowered->clone();
-    Result<std::string> text = compiler::describeForCpu(*loaded);
-    if (!text)
-      return reportError(kVerb, request->file + ": " + text.message(), kExitFailure);
-    llvm::errs() << *text;
-  }
+  Result<std::string> forCpu = compileForCpu(*object, context.get(), *compiled.module);
+  if (!forCpu)
+    return reportError(kVerb, request->file + ": " + forCpu.message(), kExitFailure);
 
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
-  if (isTensor || isDevice) {
-    (tensorStage ? *tensorStage : *lowered).print(os);
-    os << "\n";
+  if (!forCpu->empty()) {
+    os << *forCpu;
   } else if (isPortable) {
     if (failed(portable::writePortable(*compiled.module, version, os)))
       return reportError(kVerb, request->file + ": has no portable form: " + context.complaint,

@@ -24,13 +24,14 @@ int runCompileVerb(const Arguments &arguments) {
       "A model's weights become arguments behind its inputs and are written beside the output as\n"
       "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them.");
   ModelArguments model;
-  std::string emit = "stablehlo", output = "-", weights = "beside", target, limit = "-1";
-  bool noComposites = false, report = false, printRewrites = false;
+  std::string emit = "stablehlo", output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore;
+  uint32_t reportRuns = 0;
+  bool noComposites = false, report = false, printRewrites = false, timing = false;
   model.addTo(line);
   line.option("--emit", emit,
-              "stablehlo: MLIR text; portable: a portable artifact; tensor, device: what the cpu "
-              "backend makes of it")
-      .oneOf({"stablehlo", "portable", "tensor", "device"})
+              "stablehlo or shlo: MLIR text; portable: a portable artifact; tensor, device, asm: what "
+              "the cpu backend makes of it")
+      .oneOf({"stablehlo", "shlo", "portable", "tensor", "device", "asm"})
       .showDefault();
   line.option("-o", output, "Where to write; - is standard output")
       .placeholder("FILE")
@@ -46,6 +47,16 @@ int runCompileVerb(const Arguments &arguments) {
             "stablehlo.composite");
   line.flag("--report", report,
             "Say on standard error what the cpu backend runs: kernels, fallbacks, memory");
+  line.option("--report-json", reportFile, "Write the report as JSON to a file").placeholder("FILE");
+  line.option("--report-runs", reportRuns,
+              "Run the program so often, on made-up inputs, and report where the time goes")
+      .placeholder("N");
+  line.option("--print-ir-after", printAfter,
+              "Print the program on standard error behind these passes of the cpu backend (all: behind "
+              "every one that changes something)")
+      .placeholder("PASS,...");
+  line.option("--print-ir-before", printBefore, "The same before passes").placeholder("PASS,...");
+  line.flag("--timing", timing, "Say on standard error how long each pass of the cpu backend took");
   line.option("--opt-bisect-limit", limit,
               "Do only the first N of the rewrites that the cpu backend may leave, and say on standard "
               "error which was the last; -1: all")
@@ -58,6 +69,8 @@ int runCompileVerb(const Arguments &arguments) {
                "one file, batch of 8");
   line.example("cupel compile model.mlir --emit=portable -o model.mlirbc", "from a program");
   line.example("cupel compile model.mlir --emit=device --report", "as the cpu backend runs it");
+  line.example("cupel compile model.onnx --emit=asm --report-runs 20 -o model.s",
+               "its machine code, and where the time goes");
   if (std::optional<int> code = line.parse(arguments))
     return *code;
   Result<nlohmann::json> request = model.request();
@@ -69,11 +82,18 @@ int runCompileVerb(const Arguments &arguments) {
   if (!rewriteLimit || *rewriteLimit < -1)
     return reportError("compile", "--opt-bisect-limit takes a number from -1 on, not '" + limit + "'",
                        kExitUsage);
-  if ((*rewriteLimit >= 0 || printRewrites) && emit != "tensor" && emit != "device" && !report)
-    return reportError("compile",
-                       "--opt-bisect-limit and --print-rewrites go with --emit=tensor, "
-                       "--emit=device or --report",
-                       kExitUsage);
+  if (reportRuns > 0 && reportFile.empty())
+    report = true;
+  bool isCompiled = emit == "tensor" || emit == "device" || emit == "asm" || report || !reportFile.empty();
+  for (auto [option, isGiven] :
+       {std::pair("--opt-bisect-limit", *rewriteLimit >= 0), std::pair("--print-rewrites", printRewrites),
+        std::pair("--print-ir-after", !printAfter.empty()),
+        std::pair("--print-ir-before", !printBefore.empty()), std::pair("--timing", timing)})
+    if (isGiven && !isCompiled)
+      return reportError("compile",
+                         std::string(option) +
+                             " goes with --emit=tensor, --emit=device, --emit=asm or --report",
+                         kExitUsage);
   (*request)["emit"] = emit;
   (*request)["output"] = output;
   (*request)["weights"] = weights;
@@ -82,6 +102,11 @@ int runCompileVerb(const Arguments &arguments) {
   (*request)["report"] = report;
   (*request)["opt_bisect_limit"] = *rewriteLimit;
   (*request)["print_rewrites"] = printRewrites;
+  (*request)["report_file"] = reportFile;
+  (*request)["report_runs"] = reportRuns;
+  (*request)["print_after"] = printAfter;
+  (*request)["print_before"] = printBefore;
+  (*request)["timing"] = timing;
   return handOver("compile", "cupel-worker", {"compile", request->dump()});
 }
 

@@ -3,11 +3,13 @@
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/ResultsStore.h"
+#include "cupel/cli/TriageProcedures.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/results/report/Reports.h"
 #include "cupel/results/report/Text.h"
 #include "cupel/testbench/triage/TriageReport.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -39,8 +41,9 @@ Result<double> parseSince(const std::string &text, Store &store) {
   }
   Result<std::string> run = store.resolveRun(text);
   if (!run)
-    return Error{fmt::format("--since {}: no date (2026-10-16), no age (30d, 12h, 2w) and no run: {}",
-                             text, run.message())};
+    return Error{
+        fmt::format("--since {}: no date (2026-10-16), no age (30d, 12h, 2w) and no run: {}", text,
+                    run.message())};
   Result<RunInfo> info = store.run(*run);
   return info ? Result<double>(info->startedAt) : Result<double>(info.error());
 }
@@ -132,10 +135,14 @@ private:
 } // namespace
 
 int runTriageVerb(const Arguments &arguments) {
+  if (std::optional<int> exit = runTriageProcedure(arguments))
+    return *exit;
   CommandLine line("triage", "Say what fails, why, and what to fix first.");
   line.example("cupel triage", "the last run, and what moved since the one before");
   line.example("cupel triage --since 30d --xlsx month.xlsx", "a month, also as a workbook");
   line.example("cupel triage --since 2026-10-16 --markdown -", "since a date, for a pull request");
+  line.example("cupel triage bfloat16 TEST",
+               "one training test through a table of steps; also inputs, unpack-forward-output");
   std::string run, since, arch, device, results, markdown, xlsx;
   bool asJson = false, all = false;
   line.option("RUN", run, "A run: its id or the beginning of it, latest, latest~1 (latest)");
@@ -181,6 +188,11 @@ int runTriageVerb(const Arguments &arguments) {
   TriageReport report;
   Gathering gathering(*store, from);
   bool hasEarlier = false;
+  constexpr ptrdiff_t kMostEarlier = 60;
+  ptrdiff_t earlier = std::ranges::count_if(*rows, [&](const RunRow &row) {
+    return row.info.startedAt < from && (arch.empty() || row.info.arch == arch) &&
+           (device.empty() || row.info.device == device);
+  });
   for (auto row = rows->rbegin(); row != rows->rend(); ++row) {
     const RunInfo &info = row->info;
     if ((!arch.empty() && info.arch != arch) || (!device.empty() && info.device != device))
@@ -188,6 +200,8 @@ int runTriageVerb(const Arguments &arguments) {
     bool isInScope = only.empty() ? info.startedAt >= from : info.id == only;
     if (!isInScope && info.startedAt >= from)
       continue; // Later than the run that was asked for.
+    if (!isInScope && earlier-- > kMostEarlier)
+      continue; // What was before is what these say.
     hasEarlier |= !isInScope;
     if (Status status = gathering.add(info, isInScope); !status)
       return fail(status.message());

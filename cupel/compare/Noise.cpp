@@ -46,18 +46,6 @@ bool isInexact(const tensor::ElementType &type) {
   return tensor::isFloat(type.storage) || tensor::isComplex(type.storage);
 }
 
-/// The smallest normal number: what is below may become zero.
-double smallestOf(DType type) {
-  switch (type) {
-  case DType::F64:
-    return 0x1p-1022;
-  case DType::F16:
-    return 0x1p-14;
-  default:
-    return 0x1p-126;
-  }
-}
-
 struct Samples {
   std::vector<ElementReader> readers;
   std::optional<ElementReader> center; // where that is not what is expected
@@ -229,10 +217,8 @@ private:
     DType type = partType(expected.dtype());
     int bits = mantissaBits(type);
     limits.factor = factors.element;
-    limits.least = bits < 23 ? factors.leastNarrow * std::ldexp(1.0, -bits)
-                             : factors.leastSteps *
-                                   (bits > 23 ? noise.precision.doubles.step : 0x1p-23);
-    limits.smallest = smallestOf(type);
+    limits.least = leastShare(type, noise.precision, factors);
+    limits.smallest = smallestNormal(type);
     limits.size = sizes.expected;
     // Nothing rounds on the way to this output, or nobody could find out.
     if (sizes.noise == 0 && !noise.isNone) {
@@ -344,6 +330,28 @@ private:
 };
 
 } // namespace
+
+double compare::leastShare(DType type, const DevicePrecision &precision,
+                           const NoiseFactors &factors) {
+  int bits = mantissaBits(partType(type));
+  if (bits > 23)
+    return factors.leastSteps * precision.doubles.step;
+  // What a device gives is rounded to what it computes in, whatever the type of the output is.
+  double given = precision.rest.step > 0x1p-23 ? factors.leastGiven * precision.rest.step : 0;
+  return std::max(given, bits < 23 ? factors.leastNarrow * std::ldexp(1.0, -bits)
+                                   : factors.leastSteps * 0x1p-23);
+}
+
+double compare::smallestNormal(DType type) {
+  switch (partType(type)) {
+  case DType::F64:
+    return 0x1p-1022;
+  case DType::F16:
+    return 0x1p-14;
+  default:
+    return 0x1p-126;
+  }
+}
 
 Result<NoiseVerdict> compare::checkByNoise(const Tensor &actual, const Tensor &expected,
                                            const Noise &noise, const NoiseFactors &factors,

@@ -32,7 +32,8 @@ struct NoiseFactors {
   double whole = 4;       ///< Of the noise of all elements together.
   double count = 4;       ///< Of the number of integers that change.
   double leastSteps = 16; ///< Steps of f32 (f64) that are always allowed,
-  double leastNarrow = 2; ///< and steps of narrower outputs.
+  double leastNarrow = 2; ///< and steps of narrower outputs,
+  double leastGiven = 0.75; ///< and of what a device computes in, if that is less than f32.
 };
 
 struct NoiseVerdict {
@@ -62,6 +63,11 @@ Result<NoiseVerdict> checkByNoise(const tensor::Tensor &actual, const tensor::Te
 Result<NoiseVerdict> checkWithoutNoise(const tensor::Tensor &actual, const tensor::Tensor &expected,
                                        const DevicePrecision &precision,
                                        const Options &options = {});
+
+/// What is always allowed of a result of this type: as a share of an element's size, and absolute.
+double leastShare(tensor::DType type, const DevicePrecision &precision,
+                  const NoiseFactors &factors = {});
+double smallestNormal(tensor::DType type);
 
 /// Why a comparison with these values says nothing, whatever the result: no element is finite, or
 /// all are the same. Nothing where it does say something. Whoever knows that a program gives a

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -64,6 +65,66 @@ TEST(ExecutableTest, UsesTheMemoryOfArgumentsAgain) {
   auto results = add->execute(std::move(arguments));
   ASSERT_TRUE(results);
   EXPECT_EQ((*results)[0][0].data(), memory);
+}
+
+TEST(ExecutableTest, CompiledProgramsTakeArgumentsThatNobodyElseHas) {
+  CompileOptions options;
+  options.backend = "cpu";
+  auto add = made(kAdd, options);
+  Tensor given = floats({1, 2, 3}), kept = floats({5, 6, 7});
+  const std::byte *memory = given.data();
+  ProcessTensors arguments(1);
+  arguments[0].push_back(std::move(given));
+  arguments[0].push_back(kept);
+  auto results = add->execute(std::move(arguments));
+  ASSERT_TRUE(results);
+  EXPECT_EQ((*results)[0][0].data(), memory);
+  EXPECT_EQ(valuesOf((*results)[0][0]), (std::vector<float>{6, 8, 10}));
+  auto both = add->execute({{kept, kept}});
+  ASSERT_TRUE(both);
+  EXPECT_EQ(valuesOf((*both)[0][0]), (std::vector<float>{10, 12, 14}));
+  EXPECT_EQ(valuesOf(kept), (std::vector<float>{5, 6, 7}));
+}
+
+TEST(ExecutableTest, CompiledLoopsCarryNumbersAndTensorsAndCanBeStopped) {
+  CompileOptions options;
+  options.backend = "cpu";
+  auto loop = made(R"(func.func @main(%x: tensor<4xf32>, %n: tensor<i32>) -> (tensor<4xf32>, tensor<i32>, tensor<4xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %0:3 = stablehlo.while(%i = %zero, %a = %x, %b = %x) : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %sum = stablehlo.add %a, %b : tensor<4xf32>
+      stablehlo.return %next, %b, %sum : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+    }
+    return %0#1, %0#0, %0#2 : tensor<4xf32>, tensor<i32>, tensor<4xf32>
+  })", options);
+  ASSERT_TRUE(loop);
+  EXPECT_NE(loop->info().notes.at("kernels").find("while"), std::string::npos);
+  EXPECT_FALSE(loop->info().notes.contains("fallbacks"));
+  Tensor ones = floats({1, 1, 1, 1});
+  std::vector<float> fibonacci = {1, 1, 2, 3, 5, 8, 13, 21};
+  for (int32_t steps : {0, 1, 2, 3, 6}) {
+    auto results = loop->execute({{ones, Tensor::of<DType::I32>({}, {steps})}});
+    ASSERT_TRUE(results) << results.message();
+    EXPECT_EQ(valuesOf((*results)[0][0])[2], fibonacci[size_t(steps)]) << steps;
+    EXPECT_EQ((*results)[0][1].dataAs<int32_t>()[0], steps);
+    EXPECT_EQ(valuesOf((*results)[0][2])[3], fibonacci[size_t(steps) + 1]) << steps;
+  }
+  EXPECT_EQ(valuesOf(ones), (std::vector<float>{1, 1, 1, 1}));
+  std::atomic<bool> stop = false;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop = true;
+  });
+  auto stopped = loop->execute({{ones, Tensor::of<DType::I32>({}, {2'000'000'000})}}, &stop);
+  stopper.join();
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::Cancelled);
 }
 
 TEST(ExecutableTest, ResultsOutliveTheExecutable) {

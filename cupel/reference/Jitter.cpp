@@ -4,7 +4,10 @@
 #include "cupel/reference/Parallel.h"
 #include "cupel/tensor/Float.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 
 namespace cupel::reference {
 
@@ -36,6 +39,25 @@ static double stepOf(DType type, double epsilon, double doubles) {
   return std::max(epsilon, std::ldexp(1.0, bits == 23 ? -23 : -bits - 1));
 }
 
+/// The bits of a number in 32.
+template <typename Part> static uint32_t bitsOf(const Part &value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(Part));
+  return static_cast<uint32_t>(bits ^ (bits >> 32));
+}
+
+/// Whether a few values make most of a tensor, as far as 64 of its elements tell.
+template <typename Part> static bool isRepetitive(const Part *values, int64_t count) {
+  constexpr int64_t kLooks = 64;
+  if (count < kLooks)
+    return false;
+  std::array<uint32_t, kLooks> seen;
+  for (int64_t i = 0; i < kLooks; ++i)
+    seen[i] = bitsOf(values[count / kLooks * i + i % (count / kLooks)]);
+  std::ranges::sort(seen);
+  return std::ranges::unique(seen).begin() - seen.begin() <= kLooks / 2;
+}
+
 template <DType type>
 static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
   constexpr bool isComplex = tensor::isComplex(type);
@@ -43,13 +65,19 @@ static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
   using Part = tensor::Storage<part>;
   const Part *source = from.dataAs<Part>();
   Part *target = to.mutableAs<Part>();
-  forBlocks(from.size() * (isComplex ? 2 : 1), 1.0, [&](int64_t begin, int64_t end) {
+  const int64_t count = from.size() * (isComplex ? 2 : 1);
+  // The same operation on the same numbers rounds the same way: where a few values make the tensor
+  // their errors do not average out, and equal ones are moved alike. Not in narrow types, where a
+  // value stays or becomes its neighbour: it would be all or nothing.
+  const bool isByValue = sizeof(Part) >= 4 && isRepetitive(source, count);
+  forBlocks(count, 1.0, [&](int64_t begin, int64_t end) {
     // Infinity and NaN stay what they are: neither becomes another by a factor near 1. The largest
     // numbers stay finite.
-    const uint32_t blockKey = keyOf(key, begin);
+    const uint32_t blockKey = isByValue ? keyOf(key, 0) : keyOf(key, begin);
     for (int64_t i = begin; i < end; ++i) {
       double value = tensor::toDouble<part>(source[i]);
-      double moved = value * (1 + step * noiseAt(blockKey, static_cast<uint32_t>(i)));
+      uint32_t which = isByValue ? bitsOf(source[i]) : static_cast<uint32_t>(i);
+      double moved = value * (1 + step * noiseAt(blockKey, which));
       Part rounded = tensor::fromDouble<part>(moved);
       bool overflows = !std::isfinite(tensor::toDouble<part>(rounded)) && std::isfinite(value);
       target[i] = overflows ? source[i] : rounded;
@@ -57,27 +85,9 @@ static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
   });
 }
 
-/// Elements of stored integers that move up or down by a step.
-template <DType type>
-static void moveSteps(const Tensor &from, Tensor &to, const tensor::Quantization &range,
-                      uint64_t key) {
-  using Stored = tensor::Storage<type>;
-  const Stored *source = from.dataAs<Stored>();
-  Stored *target = to.mutableAs<Stored>();
-  forBlocks(from.size(), 1.0, [&](int64_t begin, int64_t end) {
-    const uint32_t blockKey = keyOf(key, begin);
-    for (int64_t i = begin; i < end; ++i) {
-      double u = noiseAt(blockKey, static_cast<uint32_t>(i));
-      int64_t moved = static_cast<int64_t>(source[i]) + (u > 0.75) - (u < -0.75);
-      target[i] = static_cast<Stored>(std::clamp(moved, range.storageMin, range.storageMax));
-    }
-  });
-}
-
 Result<Tensor> jittered(const Tensor &tensor, double epsilon, double doubles, uint64_t key) {
-  const tensor::Quantization *steps = tensor.elementType().quantization.get();
   bool isNumber = tensor::isFloat(tensor.dtype()) || tensor::isComplex(tensor.dtype());
-  if ((!isNumber && !steps) || epsilon <= 0 || tensor.size() == 0)
+  if (!isNumber || epsilon <= 0 || tensor.size() == 0)
     return tensor;
   Result<Tensor> source = tensor.contiguous();
   if (!source)
@@ -90,8 +100,6 @@ Result<Tensor> jittered(const Tensor &tensor, double epsilon, double doubles, ui
   tensor::dispatch(tensor.dtype(), [&]<DType type>() {
     if constexpr (tensor::isFloat(type) || tensor::isComplex(type))
       move<type>(*source, *moved, step, key);
-    else if constexpr (std::is_integral_v<tensor::Storage<type>>)
-      moveSteps<type>(*source, *moved, *steps, key);
   });
   return moved;
 }

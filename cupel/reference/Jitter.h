@@ -26,8 +26,8 @@ enum class Jittered : uint8_t { Nothing, Operands, Results };
 
 /// A copy with every float (part) x become x (1 + e u), u in [-1, 1] by position and `key`; e is
 /// `epsilon`, but never less than a step of f32, half a step of a narrower type; of f64 it is
-/// `doubles`. Zero, infinity and NaN stay. Of a quantized tensor one element in four becomes its
-/// neighbour, as it may where a number lies between two steps. Other tensors are returned as they are.
+/// `doubles`. Zero, infinity and NaN stay. Other tensors are returned as they are, quantized ones
+/// too: their numbers move before they are rounded to steps (QuantizedJitter.h).
 Result<tensor::Tensor> jittered(const tensor::Tensor &tensor, double epsilon, double doubles,
                                 uint64_t key);
 

@@ -2,6 +2,7 @@
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
+#include "cupel/reference/QuantizedJitter.h"
 
 namespace cupel::reference {
 
@@ -56,8 +57,10 @@ void planJitter(Operation &op, Step &step) {
     bool isQuantizing = isElementwise && llvm::any_of(op.getOperandTypes(), isOfNumbers);
     bool computes = isElementwise ? isQuantizing || rounds(op)
                                   : !op.hasTrait<KeepsNumbers>() && !op.hasTrait<NoArithmetic>();
-    if (computes)
+    if (computes) {
       step.jittered = Jittered::Results;
+      step.isProduct = isa<FlopsOpInterface>(op) && !op.hasTrait<Opaque>();
+    }
     return;
   }
   if (op.hasTrait<stablehlo::Elementwise>()) {
@@ -72,21 +75,26 @@ void planJitter(Operation &op, Step &step) {
   }
   if (op.hasTrait<KeepsNumbers>() || op.hasTrait<NoArithmetic>())
     return;
-  step.jittered = Jittered::Operands;
+  // Of numbers that are quantized already there is nothing to move.
+  step.jittered = llvm::any_of(op.getOperandTypes(), isOfNumbers) ? Jittered::Operands
+                                                                  : Jittered::Results;
   step.isProduct = isa<FlopsOpInterface>(op) && !op.hasTrait<Opaque>();
 }
 
-/// Moves the value of a slot.
-static Status move(GridProcess &process, const Step &step, Value &value) {
+/// Another amount for every value of every operation, also of the same one in the next turn of a
+/// loop; the same on every process, so that what replicas compute alike stays alike.
+static uint64_t nextKey(GridProcess &process, const Step &step, uint64_t seed) {
+  return (seed * 0x2545f4914f6cdd1d + ++process.jitters) * 0xd1342543de82ef95 +
+         static_cast<uint64_t>(step.number) * 0x9e3779b97f4a7c15;
+}
+
+/// Moves the value of a slot by a rounding.
+static Status move(GridProcess &process, const Step &step, Value &value, double epsilon) {
   if (!value.isTensor())
     return {};
   const Jitter &jitter = process.run.options.jitter;
-  // Another amount for every value of every operation, also of the same one in the next turn of a
-  // loop; the same on every process, so that what replicas compute alike stays alike.
-  uint64_t key = (jitter.seed * 0x2545f4914f6cdd1d + ++process.jitters) * 0xd1342543de82ef95 +
-                 static_cast<uint64_t>(step.number) * 0x9e3779b97f4a7c15;
-  Result<Tensor> moved =
-      jittered(value.tensor(), step.isProduct ? jitter.products : jitter.rest, jitter.doubles, key);
+  uint64_t key = nextKey(process, step, jitter.seed);
+  Result<Tensor> moved = jittered(value.tensor(), epsilon, jitter.doubles, key);
   if (!moved)
     return moved.error();
   value = std::move(*moved);
@@ -97,13 +105,22 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
   StepArguments arguments(frame, step.operands, step.results);
   if (step.jittered == Jittered::Nothing)
     return step.run(process, arguments);
-  if (step.jittered == Jittered::Results) {
-    if (Status done = step.run(process, arguments); !done)
-      return done;
+  const Jitter &jitter = process.run.options.jitter;
+  const double epsilon = step.isProduct ? jitter.products : jitter.rest;
+  auto moveResults = [&](double by) -> Status {
     for (int slot : step.results)
-      if (Status moved = move(process, step, frame[slot]); !moved)
+      if (Status moved = move(process, step, frame[slot], by); !moved)
         return moved;
     return {};
+  };
+  if (step.jittered == Jittered::Results) {
+    bool givesQuantized = llvm::any_of(step.op->getResultTypes(), isQuantized);
+    std::optional<MovesQuantized> moves;
+    if (givesQuantized)
+      moves.emplace(epsilon, jitter.doubles, nextKey(process, step, jitter.seed >> 1),
+                    (jitter.seed & 1) != 0);
+    Status done = step.run(process, arguments);
+    return done && !givesQuantized ? moveResults(epsilon) : done;
   }
   std::vector<std::pair<int, Value>> kept;
   Status done;
@@ -112,13 +129,15 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     if (isDone || !done)
       continue;
     kept.emplace_back(use.slot, frame[use.slot]);
-    done = move(process, step, frame[use.slot]);
+    done = move(process, step, frame[use.slot], epsilon);
   }
   if (done)
     done = step.run(process, arguments);
   for (auto &[slot, value] : kept)
     frame[slot] = std::move(value);
-  return done;
+  // A device that computes in less than f32 rounds what it gives, too; in f32 that is one rounding
+  // among many.
+  return done && jitter.rest > 0x1p-23 ? moveResults(jitter.rest) : done;
 }
 
 } // namespace cupel::reference

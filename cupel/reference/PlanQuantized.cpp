@@ -2,6 +2,7 @@
 
 #include "cupel/reference/Elementwise.h"
 #include "cupel/reference/Quantized.h"
+#include "cupel/reference/QuantizedJitter.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Quantize.h"
@@ -30,7 +31,7 @@ Status setQuantized(StepArguments &arguments, Result<Tensor> value, const Elemen
     arguments.set(0, std::move(*value));
     return {};
   }
-  Result<Tensor> quantized = tensor::quantize(*value, type);
+  Result<Tensor> quantized = quantizedMoving(*value, type);
   if (!quantized)
     return quantized.error();
   arguments.set(0, std::move(*quantized));
@@ -43,8 +44,8 @@ Result<StepFunction> planUniformQuantize(Operation *op, Planning &) {
     return !from ? from.error() : to.error();
   bool again = static_cast<bool>(from->quantization);
   return StepFunction([again, type = *to](GridProcess &, StepArguments &arguments) -> Status {
-    Result<Tensor> result = again ? tensor::requantize(arguments.tensor(0), type)
-                                  : tensor::quantize(arguments.tensor(0), type);
+    Result<Tensor> result = again ? requantizedMoving(arguments.tensor(0), type)
+                                  : quantizedMoving(arguments.tensor(0), type);
     if (!result)
       return result.error();
     arguments.set(0, std::move(*result));
@@ -114,7 +115,7 @@ Result<StepFunction> planThroughRealNumbers(Operation *op, Planning &planning, P
         for (size_t i = 0; i < results.size(); ++i) {
           Tensor &value = frame[results[i]].tensor();
           Result<Tensor> stored =
-              types[i].quantization ? tensor::quantize(value, types[i]) : Result<Tensor>(value);
+              types[i].quantization ? quantizedMoving(value, types[i]) : Result<Tensor>(value);
           if (!stored)
             return stored.error();
           arguments.set(i, std::move(*stored));

@@ -1,5 +1,6 @@
 #include "cupel/reference/Quantized.h"
 
+#include "cupel/reference/QuantizedJitter.h"
 #include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Float.h"
 #include "cupel/tensor/Quantize.h"
@@ -89,7 +90,7 @@ DType realType(const ElementType &result) {
 
 /// Products that can be computed on stored integers.
 bool hasIntegerForm(const Tensor &lhs, const Tensor &rhs, const ElementType &result) {
-  return isPerTensor(lhs.elementType()) && expressesF32(lhs.elementType()) &&
+  return !MovesQuantized::isOn() && isPerTensor(lhs.elementType()) && expressesF32(lhs.elementType()) &&
          expressesF32(rhs.elementType()) && expressesF32(result) &&
          zeroPointsAreZero(rhs.elementType()) && zeroPointsAreZero(result);
 }
@@ -208,14 +209,15 @@ Result<Tensor> throughRealNumbers(std::span<const Tensor> operands, const Elemen
   Result<Tensor> real = compute(reals);
   if (!real || !result.quantization)
     return real;
-  return tensor::quantize(*real, result);
+  return quantizedMoving(*real, result);
 }
 
 Result<Tensor> quantizedAdd(const Tensor &lhs, const Tensor &rhs, const ElementType &result) {
   if (!std::ranges::equal(lhs.shape(), rhs.shape()))
     return Error{"add: operands have different shapes"};
   const Tensor operands[] = {lhs, rhs};
-  bool integer = isPerTensor(result) && expressesF32(result);
+  // Devices may compute either way: with numbers that move it is the way of real ones.
+  bool integer = isPerTensor(result) && expressesF32(result) && !MovesQuantized::isOn();
   for (const Tensor &operand : operands)
     integer &= isPerTensor(operand.elementType()) && expressesF32(operand.elementType());
   if (!integer)

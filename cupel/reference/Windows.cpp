@@ -3,6 +3,7 @@
 #include "cupel/reference/DataMovement.h"
 #include "cupel/reference/LaneUpdates.h"
 #include "cupel/reference/Parallel.h"
+#include "cupel/reference/PrefixWindows.h"
 #include "cupel/reference/Reductions.h"
 #include "cupel/reference/StridedCopy.h"
 
@@ -79,6 +80,13 @@ Result<std::vector<Tensor>> reduceWindow(std::span<const Tensor> inputs,
   if (!window)
     return window.error();
   auto rank = static_cast<size_t>(inputs[0].rank());
+  if (std::optional<size_t> dimension = prefixDimension(*window, inputs[0])) {
+    auto folded = foldPrefixes(inputs, inits, *dimension, body, accumulate);
+    if (!folded)
+      return folded.error();
+    if (*folded)
+      return std::move(**folded);
+  }
 
   // Padding and dilation are made real; the rest is a fold over a view in which windows overlap.
   std::vector<int64_t> interior = window->baseDilations;

@@ -143,6 +143,49 @@ TEST(Windows, ReduceWindowAgreesWithTheWalkOnRandomWindows) {
   }
 }
 
+TEST(Windows, PrefixesHaveTheBitsOfTheWalkOverEveryWindow) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  auto sumOf = [](float a, float b) { return a + b; };
+  auto known = binary<DType::F32>(sumOf, KnownFunction::Add);
+  for (int64_t length : {1, 2, 7, 100}) {
+    Shape shape = {3, length, 2};
+    std::vector<float> numbers(size_t(6 * length));
+    for (float &number : numbers)
+      number = std::ldexp(normal(random), int(random() % 40) - 20);
+    if (length == 7)
+      numbers[5] = std::numeric_limits<float>::infinity(), numbers[20] = std::nanf("");
+    Tensor x = Tensor::of<DType::F32>(shape, numbers);
+    WindowNumbers w;
+    w.sizes = {1, length, 1};
+    w.paddingLow = {0, length - 1, 0};
+    w.paddingHigh = {0, 0, 0};
+    for (Accumulate mode : {Accumulate::Native, Accumulate::Wide}) {
+      Result<Tensor> all = windowed(x, Tensor::of<DType::F32>({}, {0}), w, known, mode);
+      ASSERT_TRUE(all) << all.message();
+      std::vector<float> actual = valuesOf<DType::F32>(*all);
+      for (int64_t line = 0; line < 6; ++line)
+        for (int64_t k = 0; k < length; ++k) {
+          // One window, which is no prefix of anything longer.
+          std::vector<float> part;
+          for (int64_t i = 0; i <= k; ++i)
+            part.push_back(numbers[size_t((line / 2 * length + i) * 2 + line % 2)]);
+          WindowNumbers whole;
+          whole.sizes = {k + 1};
+          Result<Tensor> one = windowed(Tensor::of<DType::F32>({k + 1}, part),
+                                        Tensor::of<DType::F32>({}, {0}), whole, known, mode);
+          ASSERT_TRUE(one) << one.message();
+          float expected = valuesOf<DType::F32>(*one)[0];
+          float got = actual[size_t((line / 2 * length + k) * 2 + line % 2)];
+          if (std::isnan(expected))
+            EXPECT_TRUE(std::isnan(got));
+          else
+            EXPECT_EQ(std::bit_cast<uint32_t>(expected), std::bit_cast<uint32_t>(got));
+        }
+    }
+  }
+}
+
 TEST(Windows, ReduceWindowOfNarrowFloatsAndOfTwoInputs) {
   // bf16: 256 + 1 + 1, rounded each time or once.
   Tensor x = Tensor::of<DType::BF16>({3}, {0x4380, 0x3f80, 0x3f80});

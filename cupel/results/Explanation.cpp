@@ -79,8 +79,12 @@ std::string toJson(const Explanation &e) {
   text("outcome", e.outcome);
   text("stage", e.stage);
   json["operations"] = Json::array();
-  for (const Explanation::Operation &one : e.operations)
-    json["operations"].push_back({{"name", one.name}, {"types", one.types}, {"place", one.place}});
+  for (const Explanation::Operation &one : e.operations) {
+    Json operation = {{"name", one.name}, {"types", one.types}, {"place", one.place}};
+    if (!one.attributes.empty())
+      operation["attributes"] = one.attributes;
+    json["operations"].push_back(std::move(operation));
+  }
   text("inside", e.inside);
   if (!e.operations.empty() && e.stage == "compare")
     json["result"] = e.result;
@@ -134,6 +138,7 @@ Result<Explanation> explanationFromJson(std::string_view text) {
       get(one, "name", operation.name);
       get(one, "types", operation.types);
       get(one, "place", operation.place);
+      get(one, "attributes", operation.attributes);
     }
   get(json, "inside", e.inside);
   get(json, "result", e.result);

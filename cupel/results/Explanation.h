@@ -38,6 +38,7 @@ struct Explanation {
     std::string name;  ///< `stablehlo.tanh`
     std::string types; ///< `(tensor<4xf32>) -> tensor<4xf32>`
     std::string place; ///< The source line of the model, where locations name one.
+    std::string attributes = {}; ///< `dimension = 1 : i64`
     bool operator==(const Operation &) const = default;
   };
   /// How wrong the result is when the program ends behind this place.

@@ -40,6 +40,31 @@ std::string cacheFolder(std::string_view kind) {
   return "./.cache/cupel/" + std::string(kind);
 }
 
+std::span<const CacheKind> cacheKinds() {
+  static constexpr CacheKind kKinds[] = {
+      {"golden", "results of the golden reference, and its noise", uint64_t{2} << 30,
+       "CUPEL_GOLDEN_CACHE"},
+      {"code", "machine code of the compiled device", uint64_t{512} << 20, "CUPEL_CODE_CACHE"},
+      {"probes", "what became of parts of programs on devices", uint64_t{256} << 20, ""},
+      {"explanations", "why tests failed", uint64_t{64} << 20, ""},
+  };
+  return kKinds;
+}
+
+uint64_t cacheLimit(std::string_view kind) {
+  auto found = std::ranges::find(cacheKinds(), kind, &CacheKind::name);
+  if (found == cacheKinds().end())
+    return 0;
+  const char *text =
+      found->variable.empty() ? nullptr : std::getenv(std::string(found->variable).c_str());
+  if (!text || !*text)
+    return found->limit;
+  char *end = nullptr;
+  double number = std::strtod(text, &end);
+  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+  return number > 0 ? uint64_t(number * double(uint64_t{1} << shift)) : 0;
+}
+
 std::string_view ContentCache::Found::bytes() const {
   std::string_view all = file.bytes();
   return all.substr(0, all.size() - kTail);
@@ -47,6 +72,12 @@ std::string_view ContentCache::Found::bytes() const {
 
 std::string ContentCache::pathOf(const std::string &key) const {
   return folder + "/" + key.substr(0, 2) + "/" + key.substr(2);
+}
+
+/// Whether an entry's bytes are those that were kept under this key.
+static bool isWhole(const std::string &key, std::string_view all) {
+  return all.size() >= kTail && all.substr(all.size() - kTail, kMark.size()) == kMark &&
+         hashOf(key, {{all.substr(0, all.size() - kTail)}}) == all.substr(all.size() - 64);
 }
 
 std::optional<ContentCache::Found> ContentCache::find(const std::string &key) const {
@@ -59,10 +90,7 @@ std::optional<ContentCache::Found> ContentCache::find(const std::string &key) co
   Result<FileContents> file = readInput(path);
   if (!file)
     return {};
-  std::string_view all = file->bytes();
-  bool isWhole = all.size() >= kTail && all.substr(all.size() - kTail, kMark.size()) == kMark &&
-                 hashOf(key, {{all.substr(0, all.size() - kTail)}}) == all.substr(all.size() - 64);
-  if (!isWhole) {
+  if (!isWhole(key, file->bytes())) {
     ++damagedEntries;
     fs::remove(path, ignored);
     return {};
@@ -145,6 +173,23 @@ ContentCache::Usage ContentCache::prune(uint64_t bytes) const {
     if (!fs::remove(entry.path, error))
       continue;
     total -= entry.bytes;
+    ++removed.entries;
+    removed.bytes += entry.bytes;
+  }
+  return removed;
+}
+
+ContentCache::Usage ContentCache::verify() const {
+  Usage removed;
+  for (const Entry &entry : entriesOf(folder)) {
+    std::string key = entry.path.parent_path().filename().string() + entry.path.filename().string();
+    bool isKey = key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (!isKey)
+      continue; // On its way to be one.
+    Result<FileContents> file = readInput(entry.path.string());
+    std::error_code error;
+    if (!file || isWhole(key, file->bytes()) || !fs::remove(entry.path, error))
+      continue;
     ++removed.entries;
     removed.bytes += entry.bytes;
   }

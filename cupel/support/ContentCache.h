@@ -15,6 +15,17 @@ namespace cupel {
 /// ~/.cache/cupel.
 std::string cacheFolder(std::string_view kind);
 
+/// The kinds of results that are cached by content: whoever caches, lists or clears them asks here.
+struct CacheKind {
+  std::string_view name;     ///< Of its folder.
+  std::string_view what;     ///< For people.
+  uint64_t limit;            ///< In bytes, unless the variable says otherwise.
+  std::string_view variable; ///< `4G`, `0`: off; empty: none.
+};
+std::span<const CacheKind> cacheKinds();
+/// How much a kind may hold, by its row and its variable; 0: it is off.
+uint64_t cacheLimit(std::string_view kind);
+
 class ContentCache {
 public:
   /// An empty folder: nothing is kept.
@@ -45,6 +56,9 @@ public:
   Usage usage() const;
   /// Removes the least recently used until the rest fits; returns what was removed.
   Usage prune(uint64_t bytes) const;
+  /// Reads all of them and removes what is damaged; returns that. What another process is writing
+  /// is left alone.
+  Usage verify() const;
 
 private:
   std::string pathOf(const std::string &key) const;

@@ -161,5 +161,31 @@ TEST(CacheFolder, FollowsTheEnvironment) {
   unsetenv("XDG_CACHE_HOME");
 }
 
+TEST_F(ContentCacheTest, VerifiesAllOfThem) {
+  ContentCache cache(folder, 1 << 20);
+  for (const char *name : {"a", "b", "c"})
+    keep(cache, name, "a result that took long");
+  EXPECT_EQ(cache.verify().entries, 0u);
+  std::ofstream(pathOf("b"), std::ios::app) << "x";
+  std::ofstream(folder + "/half-written.tmp") << "x";
+  EXPECT_EQ(cache.verify().entries, 1u);
+  EXPECT_EQ(found(cache, "a"), "a result that took long");
+  EXPECT_EQ(found(cache, "b"), "nothing");
+  EXPECT_TRUE(fs::exists(folder + "/half-written.tmp")); // Somebody may be writing it.
+}
+
+TEST(CacheKinds, HaveLimitsOfTheirOwn) {
+  unsetenv("CUPEL_GOLDEN_CACHE");
+  EXPECT_EQ(cacheLimit("golden"), uint64_t{2} << 30);
+  setenv("CUPEL_GOLDEN_CACHE", "1.5M", 1);
+  EXPECT_EQ(cacheLimit("golden"), 3u << 19);
+  setenv("CUPEL_GOLDEN_CACHE", "0", 1);
+  EXPECT_EQ(cacheLimit("golden"), 0u);
+  unsetenv("CUPEL_GOLDEN_CACHE");
+  EXPECT_EQ(cacheLimit("nonsense"), 0u);
+  for (const CacheKind &kind : cacheKinds())
+    EXPECT_GT(kind.limit, 0u) << kind.name;
+}
+
 } // namespace
 } // namespace cupel

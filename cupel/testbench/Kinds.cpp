@@ -32,22 +32,26 @@ constexpr std::string_view kOnnxFiles[] = {".onnx"};
 constexpr std::string_view kPt2Files[] = {".pt2"};
 constexpr std::string_view kWorkloadFiles[] = {"workload.json"};
 
-constexpr std::string_view kNoLoaders = "a part of the Python worker that this version does not have";
-
 // In the order of cupel/results/Suites.cpp; a test compares the two.
 constexpr Kind kKinds[] = {
-    {.suite = "models", .what = "a model loader", .files = kLoaderFiles, .steps = kModel},
-    {.suite = "llm", .what = "a language model's loader", .steps = kModel},
-    {.suite = "op_by_op", .what = "the operators of a model", .missing = kNoLoaders},
+    {.suite = "models", .what = "a model loader", .files = kLoaderFiles, .steps = kModel,
+     .preparation = Preparation::Loader, .service = Service::Captured},
+    {.suite = "llm", .what = "a language model's loader", .steps = kModel,
+     .preparation = Preparation::Loader, .service = Service::Captured},
+    {.suite = "op_by_op", .what = "the operators of a model", .steps = kModel,
+     .preparation = Preparation::Loader, .service = Service::Captured},
     {.suite = "placeholder", .what = "a model to come", .missing = "a model loader"},
     {.suite = "programs",
      .what = "a StableHLO program",
      .files = kProgramFiles,
-     .steps = kProgram},
+     .steps = kProgram,
+     .service = Service::Program},
     {.suite = "opcases",
      .what = "an operator case",
      .files = kOpCaseFiles,
      .steps = kOpCase,
+     .preparation = Preparation::Case,
+     .service = Service::Case,
      .takesBackend = true,
      .deduplicated = true,
      // The start of torch takes as long as hundreds of them.
@@ -56,16 +60,19 @@ constexpr Kind kKinds[] = {
      .what = "an ONNX model",
      .files = kOnnxFiles,
      .steps = kProgram,
+     .service = Service::Program,
      .takesShapes = true},
     {.suite = "pt2",
      .what = "a torch.export archive",
      .files = kPt2Files,
      .steps = kProgram,
+     .service = Service::Program,
      .takesShapes = true},
     {.suite = "workloads",
      .what = "a saved workload",
      .files = kWorkloadFiles,
-     .steps = kProgram},
+     .steps = kProgram,
+     .service = Service::Program},
 };
 
 } // namespace
@@ -92,6 +99,10 @@ const Kind &kindOf(const TestItem &item) {
   bool isLoader = !item.modelPath.empty() && results::findSuite(item.suite) &&
                   !results::findSuite(item.suite)->fromZoo;
   return isLoader ? kKinds[0] : kindOf(item.suite);
+}
+
+std::string depthOf(const TestItem &item, const std::string &ofRun) {
+  return item.suite == "op_by_op" && ofRun.empty() ? "execute-op-by-op" : ofRun;
 }
 
 const Kind *kindOfFile(std::string_view name) {

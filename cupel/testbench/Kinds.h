@@ -28,6 +28,21 @@ struct Step {
   std::span<const results::Stage> stages; ///< That it names, in order.
 };
 
+/// What a run hands to the first server of a test, besides the test itself.
+enum class Preparation : uint8_t {
+  None,
+  Case,   ///< The call of an operator case.
+  Loader, ///< Where the loader's graphs go, and the environment it runs in.
+};
+
+/// How the worker serves a test.
+enum class Service : uint8_t {
+  None,
+  Program,  ///< It reads the test's file.
+  Captured, ///< It runs and judges what Python made.
+  Case,     ///< It makes a program of an operator case's call.
+};
+
 struct Kind {
   std::string_view suite;
   std::string_view what; ///< "a StableHLO program", for messages.
@@ -35,6 +50,8 @@ struct Kind {
   std::span<const std::string_view> files = {};
   std::span<const Step> steps = {}; ///< None: nobody runs it.
   std::string_view missing = {};    ///< What it waits for, where nobody does.
+  Preparation preparation = Preparation::None;
+  Service service = Service::None;
 
   // Settings of a run that concern it.
   bool takesShapes = false;   ///< --shape
@@ -48,6 +65,9 @@ std::span<const Kind> kinds();
 /// That of a suite. Suites that are no row are frameworks of loaders beyond upstream's.
 const Kind &kindOf(std::string_view suite);
 const Kind &kindOf(const TestItem &item);
+
+/// How far a test goes in a run of this depth: those of the suite `op_by_op` go operation by operation.
+std::string depthOf(const TestItem &item, const std::string &ofRun);
 
 /// The kind of test that a file of this name is; null where it is none.
 const Kind *kindOfFile(std::string_view name);

@@ -20,6 +20,10 @@ TEST(Kinds, EverySuiteIsAKind) {
       EXPECT_FALSE(step.stages.empty()) << kind.suite;
     if (!kind.steps.empty())
       EXPECT_EQ(kind.steps.back().server, Server::Worker) << kind.suite;
+    // Whoever has steps is served, and what Python begins with is prepared.
+    EXPECT_EQ(kind.steps.empty(), kind.service == Service::None) << kind.suite;
+    bool beginsInPython = !kind.steps.empty() && kind.steps.front().server == Server::Python;
+    EXPECT_EQ(beginsInPython, kind.preparation != Preparation::None) << kind.suite;
   }
 }
 

@@ -20,6 +20,11 @@ static Judgement judgeByNoise(std::string what, const Tensor &actual, const Tens
   judgement.sentence = verdict ? verdict->sentence : verdict.message();
   if (verdict && !verdict->note.empty())
     judgement.sentence += "; " + verdict->note;
+  // Equal is equal, whatever the limits are.
+  if (verdict && noise.samples.empty() && verdict->statistics.different > 0)
+    judgement.sentence += fmt::format("; the workload has no noise stored: limits from the declared "
+                                      "precision {} alone",
+                                      noise.precision.text());
   return judgement;
 }
 

@@ -289,6 +289,12 @@ TEST_F(WorkloadTest, ResultsAreJudged) {
   EXPECT_TRUE(first({near}, {a}, {.noise = {{{Tensor::of<DType::F32>({2}, {1, 2.005f})}}}}).passed);
   EXPECT_FALSE(first({b}, {a}, {.noise = {{{Tensor::of<DType::F32>({2}, {1, 2.005f})}}}}).passed);
   EXPECT_THAT(first({b}, {a}, {}).sentence, HasSubstr("beyond 8x noise"));
+  // Who judges without noise says so, unless nothing differs.
+  const char *kAlone = "no noise stored: limits from the declared precision f32 alone";
+  EXPECT_THAT(first({b}, {a}, {}).sentence, HasSubstr(kAlone));
+  EXPECT_THAT(first({a}, {a}, {}).sentence, testing::Not(HasSubstr(kAlone)));
+  EXPECT_THAT(first({b}, {a}, {.noise = {{{Tensor::of<DType::F32>({2}, {1, 2.005f})}}}}).sentence,
+              testing::Not(HasSubstr(kAlone)));
   EXPECT_FALSE(first({}, {a}, {}).passed);
   EXPECT_FALSE(first({a, b}, {a}, {}).passed);
   EXPECT_TRUE(first({a, b}, {a}, {.expectsFirst = true}).passed);

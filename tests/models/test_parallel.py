@@ -19,7 +19,9 @@ ZOO = Path(__file__).resolve().parent.parent.parent / "zoo/models"
 
 
 def captured(path: str, folder: Path, **more: object) -> dict:
-    return model.run({"loader": str(ZOO / path / "pytorch/loader.py"), "folder": str(folder), "parallelism": "tensor_parallel", **more}, lambda stage: None)
+    # cupel-device, which judges here, has no reference to measure noise with: a bound is named.
+    return model.run({"loader": str(ZOO / path / "pytorch/loader.py"), "folder": str(folder), "parallelism": "tensor_parallel",
+                      "tolerance": {"pcc": 0.99}, **more}, lambda stage: None)
 
 
 def on_device(folder: Path, **options: int) -> tuple[str, str]:

@@ -6,17 +6,15 @@
 //   programs=FOLDER a program of which FOLDER/KEY.mlir is there is compiled as that instead
 //                   where FOLDER/KEY.does is there, what it says happens: compile-fails,
 //                   compile-crashes, compile-hangs, execute-fails, execute-crashes, execute-hangs
-//   fault=KIND      what to do with results (the table kFaults)
+//   fault=KIND      what to do with results (the table in Faults.cpp)
 //   log=FILE        a line `KEY observable` or `KEY hidden` for each execution with a fault: whether
 //                   it moved an element by more than a thousandth of the output's largest magnitude
 //                   (2^-7 in bf16, 2^-9 in f16), made it NaN, or made another integer of it
 // KEY is a hash of the program's bytes. The program by which Cupel tells a healthy device is known
 // by its inputs and always computed as it should be.
 
-#include "cupel/pjrt/Structs.h"
+#include "Faults.h"
 
-#include <bit>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -30,242 +28,13 @@
 #include <vector>
 
 using namespace cupel::pjrt;
+using namespace planter;
 
 namespace {
 
 const PJRT_Api *inner = nullptr;
 std::string fault, dumpFolder, programFolder, logFile;
 std::mutex mutex; ///< Of everything below.
-
-/// An output as its bytes, for faults to change.
-struct Output {
-  PJRT_Buffer_Type type = PJRT_Buffer_Type_F32;
-  std::vector<int64_t> dims;
-  std::vector<char> bytes;
-
-  size_t elementBytes() const {
-    switch (type) {
-    case PJRT_Buffer_Type_S16:
-    case PJRT_Buffer_Type_U16:
-    case PJRT_Buffer_Type_F16:
-    case PJRT_Buffer_Type_BF16:
-      return 2;
-    case PJRT_Buffer_Type_S32:
-    case PJRT_Buffer_Type_U32:
-    case PJRT_Buffer_Type_F32:
-      return 4;
-    case PJRT_Buffer_Type_S64:
-    case PJRT_Buffer_Type_U64:
-    case PJRT_Buffer_Type_F64:
-    case PJRT_Buffer_Type_C64:
-      return 8;
-    case PJRT_Buffer_Type_C128:
-      return 16;
-    default:
-      return 1;
-    }
-  }
-  size_t count() const { return bytes.size() / elementBytes(); }
-  bool isReal() const {
-    return type == PJRT_Buffer_Type_F32 || type == PJRT_Buffer_Type_F64 ||
-           type == PJRT_Buffer_Type_BF16;
-  }
-  bool isWhole() const { return type == PJRT_Buffer_Type_S32 || type == PJRT_Buffer_Type_U32; }
-
-  double get(size_t i) const {
-    const char *at = bytes.data() + i * elementBytes();
-    if (type == PJRT_Buffer_Type_F64)
-      return std::bit_cast<double>(*reinterpret_cast<const uint64_t *>(at));
-    if (type == PJRT_Buffer_Type_F32)
-      return std::bit_cast<float>(*reinterpret_cast<const uint32_t *>(at));
-    if (type == PJRT_Buffer_Type_BF16)
-      return std::bit_cast<float>(uint32_t(*reinterpret_cast<const uint16_t *>(at)) << 16);
-    return double(*reinterpret_cast<const int32_t *>(at));
-  }
-  void set(size_t i, double value) {
-    char *at = bytes.data() + i * elementBytes();
-    if (type == PJRT_Buffer_Type_F64)
-      *reinterpret_cast<double *>(at) = value;
-    else if (type == PJRT_Buffer_Type_F32)
-      *reinterpret_cast<float *>(at) = float(value);
-    else if (type == PJRT_Buffer_Type_BF16)
-      *reinterpret_cast<uint16_t *>(at) =
-          uint16_t((std::bit_cast<uint32_t>(float(value)) + 0x8000) >> 16);
-    else
-      *reinterpret_cast<int32_t *>(at) = int32_t(value);
-  }
-  void change(size_t i, const std::function<double(double)> &how) { set(i, how(get(i))); }
-  bool canChange() const { return (isReal() || isWhole()) && count() > 0; }
-  double largest() const {
-    double most = 0;
-    for (size_t i = 0; i < count(); ++i)
-      if (std::isfinite(get(i)))
-        most = std::max(most, std::abs(get(i)));
-    return most > 0 ? most : 1;
-  }
-  /// The element of the largest magnitude: a fault there is one that matters.
-  size_t worst() const {
-    size_t found = 0;
-    for (size_t i = 0; i < count(); ++i)
-      if (std::abs(get(i)) > std::abs(get(found)))
-        found = i;
-    return found;
-  }
-  /// The elements of one part along the first dimension.
-  std::pair<size_t, size_t> part(size_t number) const {
-    size_t rows = dims.empty() ? 1 : size_t(std::max<int64_t>(dims[0], 1)), each = count() / rows;
-    return {number % rows * each, (number % rows + 1) * each};
-  }
-  std::pair<size_t, size_t> lastRow() const {
-    size_t row = dims.empty() ? 1 : size_t(std::max<int64_t>(dims.back(), 1));
-    return {count() - std::min(row, count()), count()};
-  }
-};
-
-using Outputs = std::vector<Output>;
-
-/// What an executable did so far.
-struct History {
-  size_t executions = 0;
-  std::vector<Outputs> first, last; ///< By device.
-};
-
-void forEach(Outputs &outputs, const std::function<void(Output &)> &change) {
-  for (Output &output : outputs)
-    if (output.canChange())
-      change(output);
-}
-void scale(Output &output, std::pair<size_t, size_t> range, double factor) {
-  for (size_t i = range.first; i < range.second; ++i)
-    output.change(i, [&](double value) {
-      return output.isWhole() ? value + 1 : value * factor;
-    });
-}
-void shuffle(Output &output, const std::function<size_t(size_t)> &from) {
-  Output old = output;
-  size_t size = output.elementBytes();
-  for (size_t i = 0; i < output.count(); ++i)
-    std::memcpy(output.bytes.data() + i * size,
-                old.bytes.data() + from(i) % output.count() * size, size);
-}
-double toBf16(double value) {
-  return std::bit_cast<float>((std::bit_cast<uint32_t>(float(value)) + 0x8000) & 0xFFFF0000u);
-}
-bool isNowAndThen(const History &history) { return history.executions % 3 == 2; }
-
-using Fault = void (*)(Outputs &, const Outputs *first, const Outputs *last, const History &);
-struct NamedFault {
-  const char *name;
-  Fault plant;
-};
-#define PLANT [](Outputs & o, const Outputs *first, const Outputs *last, const History &h)
-const NamedFault kFaults[] = {
-    {"scaled", PLANT { forEach(o, [](Output &x) { scale(x, {0, x.count()}, 1.25); }); }},
-    {"shifted", PLANT {
-       forEach(o, [](Output &x) {
-         double by = x.isWhole() ? 1 : x.largest() / 8;
-         for (size_t i = 0; i < x.count(); ++i)
-           x.change(i, [&](double value) { return value + by; });
-       });
-     }},
-    {"negated", PLANT { forEach(o, [](Output &x) { scale(x, {0, x.count()}, -1); }); }},
-    {"batch_scaled", PLANT { forEach(o, [](Output &x) { scale(x, x.part(1), 1.0625); }); }},
-    {"row_zeroed", PLANT {
-       forEach(o, [](Output &x) {
-         for (auto [i, end] = x.lastRow(); i < end; ++i)
-           x.set(i, 0);
-       });
-     }},
-    {"exponent_bit", PLANT {
-       forEach(o, [](Output &x) {
-         x.change(x.worst(), [&](double value) { return x.isWhole() ? value + 4 : value * 2; });
-       });
-     }},
-    {"sign_bit", PLANT {
-       forEach(o, [](Output &x) { x.change(x.worst(), [](double value) { return -value; }); });
-     }},
-    {"one_element", PLANT {
-       forEach(o, [](Output &x) {
-         double by = x.isWhole() ? 1 : x.largest() / 64;
-         x.change(x.count() / 2, [&](double value) { return value + by; });
-       });
-     }},
-    {"not_a_number", PLANT {
-       forEach(o, [](Output &x) {
-         if (x.isReal())
-           x.set(x.count() - 1, std::nan(""));
-       });
-     }},
-    {"wrong_stride", PLANT { forEach(o, [](Output &x) { shuffle(x, [](size_t i) { return i * 2; }); }); }},
-    {"off_by_one", PLANT { forEach(o, [](Output &x) { shuffle(x, [](size_t i) { return i + 1; }); }); }},
-    {"reversed", PLANT {
-       forEach(o, [](Output &x) { shuffle(x, [n = x.count()](size_t i) { return n - 1 - i; }); });
-     }},
-    {"tile_repeated", PLANT {
-       forEach(o, [](Output &x) { shuffle(x, [n = (x.count() + 1) / 2](size_t i) { return i % n; }); });
-     }},
-    {"rounded_to_bf16", PLANT {
-       forEach(o, [](Output &x) {
-         for (size_t i = 0; i < x.count() && x.isReal(); ++i)
-           x.change(i, toBf16);
-       });
-     }},
-    {"swapped_outputs", PLANT {
-       for (size_t i = 0; i + 1 < o.size(); ++i)
-         if (o[i].type == o[i + 1].type && o[i].dims == o[i + 1].dims) {
-           std::swap(o[i], o[i + 1]);
-           return;
-         }
-     }},
-    {"stale", PLANT {
-       if (first)
-         o = *first;
-     }},
-    {"stale_once", PLANT {
-       if (last && h.executions == 2)
-         o = *last;
-     }},
-    {"flaky", PLANT {
-       if (isNowAndThen(h))
-         forEach(o, [](Output &x) { scale(x, {0, x.count()}, 1.5); });
-     }},
-    {"flaky_element", PLANT {
-       if (isNowAndThen(h))
-         forEach(o, [](Output &x) { scale(x, {x.worst(), x.worst() + 1}, 1.0625); });
-     }},
-    {"adds_to_last", PLANT {
-       for (size_t i = 0; last && i < o.size(); ++i)
-         if (o[i].canChange())
-           for (size_t j = 0; j < o[i].count(); ++j)
-             o[i].set(j, o[i].get(j) + (*last)[i].get(j));
-     }},
-    // Correct devices.
-    {"right_off_by_1e-6", PLANT {
-       forEach(o, [](Output &x) {
-         for (size_t i = 0; i < x.count() && x.type == PJRT_Buffer_Type_F32; ++i)
-           x.change(i, [&](double value) { return value * (1 + (i % 2 ? 1e-6 : -1e-6)); });
-       });
-     }},
-    {"right_last_bit", PLANT {
-       forEach(o, [](Output &x) {
-         for (size_t i = 0; i < x.count() && x.isReal(); ++i)
-           if (x.get(i) != 0 && std::isfinite(x.get(i))) {
-             if (x.type == PJRT_Buffer_Type_F64)
-               x.change(i, [](double value) { return std::nextafter(value, 0.0); });
-             else if (x.type == PJRT_Buffer_Type_F32)
-               x.change(i, [](double value) { return double(std::nextafterf(float(value), 0.0f)); });
-           }
-       });
-     }},
-    {"right_varies", PLANT {
-       // Sums in another order each time.
-       forEach(o, [&](Output &x) {
-         for (size_t i = h.executions % 2; i < x.count() && x.type == PJRT_Buffer_Type_F32; i += 2)
-           x.change(i, [](double value) { return double(std::nextafterf(float(value), 1e30f)); });
-       });
-     }},
-};
-#undef PLANT
 
 //===----------------------------------------------------------------------===//
 // The wrapped entries
@@ -373,25 +142,6 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
   keys[given.executable] = key;
   args->executable = given.executable;
   return nullptr;
-}
-
-/// Whether a sceptic would see the difference.
-bool isObservable(const Output &right, const Output &planted) {
-  if (right.bytes == planted.bytes)
-    return false;
-  if (right.dims != planted.dims || right.type != planted.type || !right.isReal())
-    return true;
-  double most = 0;
-  for (size_t i = 0; i < right.count(); ++i)
-    if (std::isfinite(right.get(i)))
-      most = std::max(most, std::abs(right.get(i)));
-  double share = right.type == PJRT_Buffer_Type_BF16 ? 0x1p-7 : 1e-3;
-  for (size_t i = 0; i < right.count(); ++i) {
-    double a = right.get(i), b = planted.get(i);
-    if (std::isnan(a) != std::isnan(b) || std::abs(a - b) > share * most)
-      return true;
-  }
-  return false;
 }
 
 void tell(PJRT_LoadedExecutable *executable, bool isSeen) {
@@ -547,10 +297,11 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
       if (PJRT_Error *failed = read(args->output_lists[d][i], all[d][i]))
         return failed;
     Outputs changed = all[d];
-    for (const NamedFault &one : kFaults)
-      if (one.name == fault)
-        one.plant(changed, history.first.empty() ? nullptr : &history.first[d],
-                  history.last.empty() ? nullptr : &history.last[d], history);
+    Planted planted{changed, history.first.empty() ? nullptr : &history.first[d],
+                    history.last.empty() ? nullptr : &history.last[d],
+                    d == 0 ? nullptr : &all[d - 1], history};
+    if (Fault plant = findFault(fault))
+      plant(planted);
     for (size_t i = 0; i < count; ++i)
       if (isSeen |= isObservable(all[d][i], changed[i]); changed[i].bytes != all[d][i].bytes)
         if (PJRT_Error *failed = write(args->output_lists[d][i], changed[i]))

@@ -58,6 +58,95 @@ def narrowed(line: str) -> str | None:
             f"{indent}{name} = stablehlo.convert {fresh(name, 'n')} : ({narrow}) -> {type_}")
 
 
+F32_RESULT = re.compile(r"(\s*)(%\w+) = (stablehlo\.(?:multiply|add|subtract|divide|dot_general|convolution|tanh|exponential|logistic|maximum)\b.*?(tensor<((?:\d+x)+)f32>))$")
+
+
+def rewritten(change: Callable[[str, str, list[int], str], list[str]]) -> Change:
+    """An operation that gives numbers, with something done to its result: `change(from, to, sizes, type)` writes the lines."""
+
+    def on_line(line: str) -> str | None:
+        match = F32_RESULT.match(line)
+        if not match:
+            return None
+        indent, name, operation, type_, sizes = match.groups()
+        given = fresh(name, "w")
+        lines = change(given, name, [int(size) for size in sizes.split("x") if size], type_)
+        return "\n".join(f"{indent}{text}" for text in [f"{given} = {operation}", *lines]) if lines else None
+
+    return on_line
+
+
+def slightly_scaled(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    return [f"{fresh(name, 'c')} = stablehlo.constant dense<1.03125> : {type_}", f"{name} = stablehlo.multiply {given}, {fresh(name, 'c')} : {type_}"]
+
+
+def shifted_by_constant(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    return [f"{fresh(name, 'c')} = stablehlo.constant dense<0.0625> : {type_}", f"{name} = stablehlo.add {given}, {fresh(name, 'c')} : {type_}"]
+
+
+def typed(sizes: list[int]) -> str:
+    return f"tensor<{''.join(f'{size}x' for size in sizes)}f32>"
+
+
+def tail_dropped(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    """The last row of the first dimension that has several is zero."""
+    axis = next((i for i, size in enumerate(sizes) if size > 1), None)
+    if axis is None:
+        return []
+    kept = [size - (i == axis) for i, size in enumerate(sizes)]
+    ranges = ", ".join(f"0:{size}" for size in kept)
+    zeros, high = [0] * len(sizes), [int(i == axis) for i in range(len(sizes))]
+    return [f"{fresh(name, 's')} = stablehlo.slice {given} [{ranges}] : ({type_}) -> {typed(kept)}", f"{fresh(name, 'z')} = stablehlo.constant dense<0.0> : tensor<f32>",
+            f"{name} = stablehlo.pad {fresh(name, 's')}, {fresh(name, 'z')}, low = {zeros}, high = {high}, interior = {zeros} : ({typed(kept)}, tensor<f32>) -> {type_}"]
+
+
+def rotated_rows(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    """Rows lie one further than they should: wrong strides."""
+    if len(sizes) < 2 or sizes[-1] < 2:
+        return []
+    kept, last = [*sizes[:-1], sizes[-1] - 1], [*sizes[:-1], 1]
+    ranges = "".join(f"0:{size}, " for size in sizes[:-1])
+    return [f"{fresh(name, 'l')} = stablehlo.slice {given} [{ranges}{sizes[-1] - 1}:{sizes[-1]}] : ({type_}) -> {typed(last)}",
+            f"{fresh(name, 'k')} = stablehlo.slice {given} [{ranges}0:{sizes[-1] - 1}] : ({type_}) -> {typed(kept)}",
+            f"{name} = stablehlo.concatenate {fresh(name, 'l')}, {fresh(name, 'k')}, dim = {len(sizes) - 1} : ({typed(last)}, {typed(kept)}) -> {type_}"]
+
+
+def mirrored(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    axis = max((i for i, size in enumerate(sizes) if size > 1), default=None)
+    return [] if axis is None else [f"{name} = stablehlo.reverse {given}, dims = [{axis}] : {type_}"]
+
+
+def transposed_layout(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    """The memory of the other order of the last two dimensions, taken for this one."""
+    if len(sizes) < 2 or min(sizes[-2:]) < 2:
+        return []
+    order = [*range(len(sizes) - 2), len(sizes) - 1, len(sizes) - 2]
+    turned = [*sizes[:-2], sizes[-1], sizes[-2]]
+    return [f"{fresh(name, 't')} = stablehlo.transpose {given}, dims = {order} : ({type_}) -> {typed(turned)}",
+            f"{name} = stablehlo.reshape {fresh(name, 't')} : ({typed(turned)}) -> {type_}"]
+
+
+def not_a_number_spreads(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    """What is far below zero becomes no number."""
+    return [f"{fresh(name, 'h')} = stablehlo.constant dense<0.5> : {type_}", f"{fresh(name, 'p')} = stablehlo.add {given}, {fresh(name, 'h')} : {type_}",
+            f"{fresh(name, 'q')} = stablehlo.sqrt {fresh(name, 'p')} : {type_}", f"{fresh(name, 'n')} = stablehlo.subtract {fresh(name, 'q')}, {fresh(name, 'q')} : {type_}",
+            f"{name} = stablehlo.add {given}, {fresh(name, 'n')} : {type_}"]
+
+
+def saturating(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    return [f"{fresh(name, 'h')} = stablehlo.constant dense<0.5> : {type_}", f"{name} = stablehlo.minimum {given}, {fresh(name, 'h')} : {type_}"]
+
+
+def started_elsewhere(line: str) -> str | None:
+    """A sum that begins with something else than zero."""
+    match = SUM.match(line)
+    if not match:
+        return None
+    indent, name, x, _, dims, tx, ti, result = match.groups()
+    return (f"{indent}{fresh(name, 'i')} = stablehlo.constant dense<0.25> : {ti}\n"
+            f"{indent}{name} = stablehlo.reduce({x} init: {fresh(name, 'i')}) applies stablehlo.add across dimensions = {dims} : ({tx}, {ti}) -> {result}")
+
+
 FAULTS: dict[str, list[Change]] = {
     "subtract for add": [word("add", "subtract")],
     "add for multiply": [word("multiply", "add")],
@@ -78,12 +167,32 @@ FAULTS: dict[str, list[Change]] = {
     "wrong constant": [pattern(r"stablehlo\.constant dense<(\d+)>", lambda match: f"stablehlo.constant dense<{int(match[1]) + 1}>"),
                        pattern(r"stablehlo\.constant dense<(\d\.\d+e[-+]\d+)>", lambda match: f"stablehlo.constant dense<{float(match[1]) * 1.5 + 0.25:e}>")],
     "precision lost (bf16)": [narrowed],
+    "scaled on the way": [rewritten(slightly_scaled)],
+    "shifted on the way": [rewritten(shifted_by_constant)],
+    "last row dropped": [rewritten(tail_dropped)],
+    "wrong stride on the way": [rewritten(rotated_rows)],
+    "mirrored on the way": [rewritten(mirrored)],
+    "transposed layout": [rewritten(transposed_layout)],
+    "NaN below a half": [rewritten(not_a_number_spreads)],
+    "saturated on the way": [rewritten(saturating)],
+    "sum begins elsewhere": [started_elsewhere],
+    "operand used twice": [pattern(r"= stablehlo\.(add|multiply|subtract|maximum) (%[\w#]+), (%[\w#]+) :", r"= stablehlo.\1 \2, \2 :")],
+    "joined in another order": [pattern(r"= stablehlo\.concatenate (%[\w#]+), (%[\w#]+), dim", r"= stablehlo.concatenate \2, \1, dim")],
+    "indices swapped": [pattern(r"= stablehlo\.dynamic_slice (%\w+), (%\w+), (%\w+),", r"= stablehlo.dynamic_slice \1, \3, \2,"),
+                        pattern(r"= stablehlo\.dynamic_update_slice (%\w+), (%\w+), (%\w+), (%\w+) ", r"= stablehlo.dynamic_update_slice \1, \2, \4, \3 ")],
+    "comparison turned round": [pattern(r"compare +EQ,", "compare NE,"), pattern(r"compare +LE,", "compare GE,"), pattern(r"compare +NE,", "compare EQ,"),
+                                pattern(r"compare +GT,", "compare LE,"), pattern(r"compare +GE,", "compare LT,")],
+    "bounds swapped": [pattern(r"= stablehlo\.clamp (%\w+), (%\w+), (%\w+) :", r"= stablehlo.clamp \3, \2, \1 :")],
+    "broadcast along another axis": [pattern(r"(broadcast_in_dim %\w+, dims = )\[1\]", r"\1[0]"), pattern(r"(broadcast_in_dim %\w+, dims = )\[0\]", r"\1[1]")],
+    "window moved": [pattern(r"padding = dense<\[\[(\d+), (\d+)\]", lambda match: f"padding = dense<[[{int(match[1]) + 1}, {int(match[2]) - 1}]")],
 }
 
 
-def faults(text: str) -> Iterator[tuple[str, str]]:
-    """Kind and program, the kinds in turn."""
-    lines = [iter([(kind, found) for change in changes for found in each_line(text, change)]) for kind, changes in FAULTS.items()]
+def faults(text: str, first: int = 0) -> Iterator[tuple[str, str]]:
+    """Kind and program, the kinds in turn, beginning with number `first`."""
+    kinds = list(FAULTS.items())
+    kinds = kinds[first % len(kinds):] + kinds[:first % len(kinds)]
+    lines = [iter([(kind, found) for change in changes for found in each_line(text, change)]) for kind, changes in kinds]
     while lines:
         for source in list(lines):
             found = next(source, None)
@@ -146,21 +255,38 @@ def fused(line: str) -> str:
     return line
 
 
-def products_in_bf16(line: str) -> str:
-    """Operands of products rounded to bf16, which a device must declare."""
-    if match := DOT.match(line):
+def products_in(format_: str) -> Callable[[str], str]:
+    """Operands of products rounded to another format of eight bits of exponent: e8m10 is tf32, e8m7 bf16."""
+
+    def on_line(line: str) -> str:
+        match = DOT.match(line)
+        if not match:
+            return line
         indent, name, a, b, rest, _, _, ta, tb, result = match.groups()
-        text, operands = "", []
-        for letter, operand, type_ in (("a", a, ta), ("b", b, tb)):
-            narrow = type_.replace("f32", "bf16")
-            text += (f"{indent}{fresh(name, letter + 'n')} = stablehlo.convert {operand} : ({type_}) -> {narrow}\n"
-                     f"{indent}{fresh(name, letter)} = stablehlo.convert {fresh(name, letter + 'n')} : ({narrow}) -> {type_}\n")
-            operands.append(f"{fresh(name, letter)}")
-        return f"{text}{indent}{name} = stablehlo.dot_general {', '.join(operands)}, {rest} : ({ta}, {tb}) -> {result}"
-    return line
+        text = "".join(f"{indent}{fresh(name, letter)} = stablehlo.reduce_precision {operand}, format = {format_} : {type_}\n"
+                       for letter, operand, type_ in (("a", a, ta), ("b", b, tb)))
+        return f"{text}{indent}{name} = stablehlo.dot_general {fresh(name, 'a')}, {fresh(name, 'b')}, {rest} : ({ta}, {tb}) -> {result}"
+
+    return on_line
+
+
+def everything_in(format_: str) -> Callable[[str], str]:
+    """Every result that rounds, rounded to another format."""
+
+    def on_line(line: str) -> str:
+        match = F32_RESULT.match(line)
+        if not match or "stablehlo.maximum" in line:
+            return line
+        indent, name, operation, type_, _ = match.groups()
+        return f"{indent}{fresh(name, 'e')} = {operation}\n{indent}{name} = stablehlo.reduce_precision {fresh(name, 'e')}, format = {format_} : {type_}"
+
+    return on_line
 
 
 CORRECT = {"sums reversed": reversed_sums, "fast mathematics": fast_mathematics, "fused, rounded once": fused}
+# What must be declared, and the change.
+NARROW = {"products in tf32, declared": ("tf32/f32", products_in("e8m10")), "products in bf16, declared": ("bf16", products_in("e8m7")),
+          "everything in tf32, declared": ("tf32", everything_in("e8m10")), "everything in bf16, declared": ("bf16", everything_in("e8m7"))}
 
 
 def correct(text: str, change: Callable[[str], str]) -> str:

@@ -7,8 +7,10 @@
 
 #include "cupel/compiler/Compile.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 using namespace cupel;
 using tensor::Tensor;
@@ -80,6 +82,17 @@ std::string check(const random_programs::Program &program) {
   return "";
 }
 
+uint64_t currentSeed = 0;
+
+/// Says which program it was that touched memory it has no business with (CUPEL_GUARD_PAGES).
+void reportSeed(int signal) {
+  char text[128];
+  int size = std::snprintf(text, sizeof text, "FAILED  seed %llu: ended by signal %d\n0 passed, 1 failed\n",
+                           (unsigned long long)currentSeed, signal);
+  (void)!write(STDOUT_FILENO, text, size_t(size));
+  _exit(1);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -91,9 +104,12 @@ int main(int argc, char **argv) {
                stderr);
     return 2;
   }
+  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE})
+    std::signal(signal, reportSeed);
   int64_t failed = 0;
   for (int64_t i = 0; i < count; ++i) {
-    random_programs::Program program = random_programs::generate(seed + uint64_t(i));
+    currentSeed = seed + uint64_t(i);
+    random_programs::Program program = random_programs::generate(currentSeed);
     if (count == 1)
       std::fputs(program.text.c_str(), stdout);
     std::string what = check(program);

@@ -268,6 +268,14 @@ def attributes_and_constants_tell_operations_apart(where: Path) -> None:
 
 
 @check
+def what_comes_from_no_call_is_its_own_operation(where: Path) -> None:
+    file = program(where, "small.mlir", ("tanh", "sine"))
+    code, printed, _ = run(where, file, "--depth", "execute-op-by-op", "--op-by-op-backend", "torch", "--op-by-op-dir", where / "tables")
+    ops = table(where / "tables", "small_mlir")
+    assert code == 0 and len(ops) == 3 and all(op["backend"] == "torch" and "torch_name" not in op for op in ops.values()), (printed, ops)
+
+
+@check
 def the_reference_is_no_judge_of_itself(where: Path) -> None:
     file = program(where, "small.mlir", ("tanh",))
     code, printed, records = run(where, file, "--depth", "execute-op-by-op", device="reference")

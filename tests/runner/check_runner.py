@@ -452,6 +452,10 @@ def narrow_devices_are_judged_piece_by_piece(place: Place) -> None:
     expect(not any("by pieces" in test["notes"] for test in tests.values()), "f32 devices are judged whole")
     _, tests = report(place, programs / "mlp.mlir", "--device", "cupel", "--pieces", 3)
     expect(next(iter(tests.values()))["notes"]["by pieces"].startswith("3 of 3 pieces are right"), tests)
+    # Who asks for pieces is told where there are none.
+    result, _ = report(place, programs / "collectives.mlir", programs / "mlp.mlir", "--device", "cupel?num_devices=8", "--pieces", 3)
+    said = json.loads((place.folder / "report.json").read_text())["summary"]["not_judged_by_pieces"]
+    expect(said == {"it runs on several devices": 1} and "1 test was not judged by pieces, as a whole alone: it runs on several devices" in result.stdout, result.stdout)
 
 
 @check
@@ -504,6 +508,50 @@ def our_plugin_presents_architectures(place: Place) -> None:
                               (("--device", "cupel?num_devices=2", "--arch", "n150"), "cupel?num_devices=2"), (("--device", "cpu"), "cupel")):
         result = place.run(place.programs, *arguments)
         expect(result.returncode == 0 and f" on {device}" in result.stdout.splitlines()[0], f"{arguments}: {result.stdout}{result.stderr}")
+
+
+@check
+def golden_results_are_computed_once_for_all_devices(place: Place) -> None:
+    plugin("pjrt_plugin_cupel.so")
+    for number in range(4):
+        size = 300 + number
+        place.program(f"p{number}.mlir", f"""func.func @main(%x: tensor<{size}x300xf32>, %y: tensor<300x300xf32>) -> tensor<{size}x300xf32> {{
+  %z = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<{size}x300xf32>, tensor<300x300xf32>) -> tensor<{size}x300xf32>
+  %t = stablehlo.tanh %z : tensor<{size}x300xf32>
+  return %t : tensor<{size}x300xf32>
+}}
+""")
+    kept = place.folder / "kept"
+
+    def run(device: str) -> dict[str, tuple[int, int]]:
+        """What the golden cache holds after a run: each file with its inode, which another writing of it would change."""
+        environment = place.environment(fake=False) | {"CUPEL_CACHE_DIR": str(kept)}
+        environment.pop("CUPEL_GOLDEN_CACHE", None)
+        result = subprocess.run(place.command(place.programs, "--device", device, "-j", 1), capture_output=True, text=True, timeout=300, cwd=place.folder,
+                                stdin=subprocess.DEVNULL, env=environment)
+        expect(result.returncode == 0 and "4 passed" in result.stdout, result.stdout + result.stderr)
+        last = sorted((place.folder / "results/journals").glob("*.jsonl"))[-1]
+        records = [json.loads(line)["record"] for line in last.read_text().splitlines() if '"record"' in line]
+        remembered.append([record.get("notes", {}).get("golden remembered", "no") for record in records])
+        return {str(path.relative_to(kept)): (path.stat().st_ino, path.stat().st_size) for path in (kept / "golden").rglob("*") if path.is_file()}
+
+    remembered: list[list[str]] = []
+    first = run("cupel?backend=cpu")
+    expect(len(first) >= 4, f"the golden results of 4 programs are kept: {first}")
+    second = run("cupel?backend=cpu&num_threads=1")
+    expect({name: place for name, place in second.items() if name in first} == first, "a golden result was computed again")
+    expect(len(second) == len(first), f"{len(second) - len(first)} golden results were computed for the second device")
+    expect(remembered == [["no"] * 4, ["yes"] * 4], remembered)
+    shown = subprocess.run([str(CUPEL), "cache", "show", "golden", "--verify", "--json"], capture_output=True, text=True, env=place.environment(False) | {"CUPEL_CACHE_DIR": str(kept)})
+    row = json.loads(shown.stdout)[0]
+    expect((row["kind"], row["entries"], row["damaged"]) == ("golden", len(first), 0) and row["bytes"] <= row["limit"], row)
+    # A damaged one is noticed, and computed again.
+    (kept / next(iter(first))).write_bytes(b"rubbish")
+    shown = subprocess.run([str(CUPEL), "cache", "show", "golden", "--verify", "--json"], capture_output=True, text=True, env=place.environment(False) | {"CUPEL_CACHE_DIR": str(kept)})
+    expect(json.loads(shown.stdout)[0]["damaged"] == 1, shown.stdout)
+    expect(len(run("cupel?backend=cpu")) == len(first), "it is there again")
+    subprocess.run([str(CUPEL), "cache", "prune", "--limit", "0"], check=True, capture_output=True, env=place.environment(False) | {"CUPEL_CACHE_DIR": str(kept)})
+    expect(not [path for path in (kept / "golden").rglob("*") if path.is_file()], "prune leaves nothing")
 
 
 @check

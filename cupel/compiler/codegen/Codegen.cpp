@@ -18,9 +18,8 @@ namespace {
 /// Objects that were made before, by this process or another. Off where CUPEL_CODE_CACHE is 0.
 ContentCache &codeCache() {
   static ContentCache cache = [] {
-    const char *wanted = std::getenv("CUPEL_CODE_CACHE");
-    bool isOff = wanted && std::string_view(wanted) == "0";
-    return ContentCache(isOff ? "" : cacheFolder("code"), uint64_t{512} << 20);
+    uint64_t limit = cacheLimit("code");
+    return ContentCache(limit ? cacheFolder("code") : "", limit);
   }();
   return cache;
 }
@@ -89,6 +88,9 @@ std::string keyOf(ArrayRef<View> views) {
 // Code by its text
 //===----------------------------------------------------------------------===//
 
+/// Where assembly is wanted.
+thread_local std::string *listing = nullptr;
+
 /// What has been made and is kept: code of equal texts is the same code.
 class Library {
 public:
@@ -99,6 +101,12 @@ public:
 
   Result<std::shared_ptr<const Code>> find(const std::string &key, const Target &target,
                                            llvm::function_ref<void(Emitter &)> emit) {
+    if (listing) {
+      Result<std::string> text = make(target, emit, compileAssembly);
+      if (!text)
+        return text.error();
+      *listing += *text;
+    }
     {
       std::lock_guard lock(mutex);
       if (auto found = codes.find(key); found != codes.end()) {
@@ -112,7 +120,7 @@ public:
     if (kept) {
       object = kept->bytes();
     } else {
-      Result<std::string> made = makeObject(target, emit);
+      Result<std::string> made = make(target, emit, compileObject);
       if (!made)
         return made.error();
       object = std::move(*made);
@@ -138,8 +146,9 @@ public:
   }
 
 private:
-  static Result<std::string> makeObject(const Target &target,
-                                        llvm::function_ref<void(Emitter &)> emit) {
+  static Result<std::string>
+  make(const Target &target, llvm::function_ref<void(Emitter &)> emit,
+       Result<std::string> (*compile)(llvm::Module &module, const Target &target)) {
     llvm::LLVMContext context;
     llvm::Module module("kernel", context);
     Emitter e(module, target);
@@ -148,7 +157,7 @@ private:
     llvm::raw_string_ostream os(wrong);
     if (llvm::verifyModule(module, &os))
       return Error{"generated code is not valid: " + wrong};
-    return compileObject(module, target);
+    return compile(module, target);
   }
 
   static constexpr size_t kMost = 1024; ///< From here on, what nobody uses is dropped.
@@ -306,6 +315,9 @@ Result<CompiledLoop> compile(const LoopKernel &kernel, const Target &target) {
     return Error{"generated code has no function for a loop"};
   return CompiledLoop{reinterpret_cast<LoopFunction>(function), *code};
 }
+
+AssemblyListing::AssemblyListing(std::string &text) : before(std::exchange(listing, &text)) {}
+AssemblyListing::~AssemblyListing() { listing = before; }
 
 CodegenStatistics statistics() { return Library::get().statistics(); }
 

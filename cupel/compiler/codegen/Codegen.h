@@ -68,6 +68,19 @@ Result<CompiledKernel> compile(const Reduction &kernel, const Target &target = T
 Result<CompiledBlockMap> compile(const BlockMap &kernel, const Target &target = Target::host());
 Result<CompiledLoop> compile(const LoopKernel &kernel, const Target &target = Target::host());
 
+/// While it lives, `text` gets the assembly of all code that the thread asks for, also of what is
+/// there already.
+class AssemblyListing {
+public:
+  explicit AssemblyListing(std::string &text);
+  ~AssemblyListing();
+  AssemblyListing(const AssemblyListing &) = delete;
+  AssemblyListing &operator=(const AssemblyListing &) = delete;
+
+private:
+  std::string *before;
+};
+
 /// What has been made so far in this process.
 struct CodegenStatistics {
   int64_t compiled = 0;     ///< Kernels that LLVM compiled.

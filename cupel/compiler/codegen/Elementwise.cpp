@@ -20,6 +20,19 @@ template <V (*function)(Emitter &, V)> V unary(Emitter &e, V x, StringRef runtim
 template <V (*function)(Emitter &, V, V)> V binary(Emitter &e, V x, V y, StringRef runtime) {
   return isDouble(x) ? e.callRuntime(runtime, {x, y}) : function(e, x, y);
 }
+
+/// The squares that norms are made of need no logarithm; a product is rounded once, as a power is.
+V emitPower(Emitter &e, Case, Operands x) {
+  if (auto *constant = llvm::dyn_cast<llvm::Constant>(x[1]))
+    if (auto *value = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant->getSplatValue())) {
+      if (value->isExactlyValue(2))
+        return e.CreateFMul(x[0], x[0]);
+      if (value->isExactlyValue(1))
+        return x[0];
+    }
+  return binary<emitPow>(e, x[0], x[1], "pow");
+}
+
 template <ID id> V plain(Emitter &e, Case, Operands x) { return e.intrinsic(id, x[0]); }
 
 V emitSign(Emitter &e, Case, Operands x) {
@@ -125,7 +138,7 @@ const FloatRow kFloats[] = {
     {"maximum", RULE(emitMaximum(e, x[0], x[1])), 3},
     {"minimum", RULE(emitMinimum(e, x[0], x[1])), 3},
     {"multiply", RULE(e.CreateFMul(x[0], x[1])), 1},
-    {"power", RULE(binary<emitPow>(e, x[0], x[1], "pow")), 80},
+    {"power", emitPower, 80},
     {"remainder", RULE(e.callRuntime("fmod", x)), 200},
     {"subtract", RULE(e.CreateFSub(x[0], x[1])), 1},
     {"compare", emitCompare, 1},

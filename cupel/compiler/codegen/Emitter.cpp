@@ -195,6 +195,13 @@ V Emitter::scale(V a, V b) {
                          {a, b, a, everyLane, currentRounding});
 }
 
+V Emitter::range(V a, V b, bool isMaximum) {
+  // The sign is that of what was chosen.
+  V how = getInt32(isMaximum ? 5 : 4), everyLane = getInt16(0xffff), currentRounding = getInt32(4);
+  return CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_range_ps_512, {},
+                         {a, b, how, a, everyLane, currentRounding});
+}
+
 V Emitter::polynomial(V x, ArrayRef<double> coefficients) {
   V result = number(x->getType(), coefficients.back());
   for (double coefficient : llvm::reverse(coefficients.drop_back()))

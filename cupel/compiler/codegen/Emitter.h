@@ -66,6 +66,9 @@ public:
   V fma(V a, V b, V c);
   /// a times 2 to the power of b, an integer, of f32; only where the target has it.
   V scale(V a, V b);
+  /// The greater or lesser of numbers in f32, -0 below +0; of a NaN and a number, the number. Only
+  /// where the target has it (as `scale`).
+  V range(V a, V b, bool isMaximum);
   /// c0 + c1 x + c2 x^2 + ... by fused steps.
   V polynomial(V x, ArrayRef<double> coefficients);
   V intrinsic(llvm::Intrinsic::ID id, V a);

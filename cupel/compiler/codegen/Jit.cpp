@@ -144,4 +144,20 @@ Result<std::string> compileObject(Module &module, const codegen::Target &target)
   return std::string(bytes.data(), bytes.size());
 }
 
+Result<std::string> compileAssembly(Module &module, const codegen::Target &target) {
+  TargetMachine *machine = machineFor(target);
+  if (!machine)
+    return Error{ErrorCode::Unsupported, "LLVM makes no code for " + target.triple};
+  module.setTargetTriple(target.triple);
+  module.setDataLayout(machine->createDataLayout());
+  SmallVector<char, 0> bytes;
+  raw_svector_ostream stream(bytes);
+  legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::AssemblyFile,
+                                   /*DisableVerify=*/true))
+    return Error{ErrorCode::Unsupported, "LLVM writes no assembly for " + target.triple};
+  passes.run(module);
+  return std::string(bytes.data(), bytes.size());
+}
+
 } // namespace cupel::codegen

@@ -37,5 +37,7 @@ private:
 /// No passes run over the IR; the code generator works at its default level. Thread-safe for
 /// modules of different contexts.
 Result<std::string> compileObject(llvm::Module &module, const Target &target);
+/// The same as text for people.
+Result<std::string> compileAssembly(llvm::Module &module, const Target &target);
 
 } // namespace cupel::codegen

@@ -1,5 +1,7 @@
 #include "cupel/compiler/codegen/Loops.h"
 
+#include "llvm/IR/IntrinsicsX86.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -126,6 +128,20 @@ RowAccess rowAccess(Emitter &e, const View &view, V buffer, ArrayRef<V> outer) {
   return access;
 }
 
+bool letStream(Emitter &e, RowAccess &row, int64_t count) {
+  // What is smaller may still be there when the next kernel reads it.
+  constexpr int64_t kLargeBytes = int64_t{12} << 20, kLine = 64;
+  int64_t bytes = tensor::info(row.view->type).bytes;
+  if (!e.target.hasScale || row.stride != 1 || bytes * int64_t(e.lanes) != kLine ||
+      count * bytes < kLargeBytes)
+    return false;
+  V address = e.CreatePtrToInt(row.base, e.getInt64Ty());
+  row.streams = e.CreateICmpEQ(e.CreateAnd(address, e.i64(kLine - 1)), e.i64(0));
+  return true;
+}
+
+void endStreams(Emitter &e) { e.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); }
+
 bool isScalarAlongRow(const View &view, size_t outer) {
   if (view.strides.size() <= outer)
     return true;
@@ -222,6 +238,24 @@ V loadPart(Emitter &e, const RowAccess &row, V i, V from, V to, V rest) {
 }
 
 void storeWhole(Emitter &e, const RowAccess &row, V stored, V i) {
+  if (row.streams) {
+    auto store = [&](llvm::Align align) {
+      return e.CreateAlignedStore(stored, addressOf(e, row, i), align);
+    };
+    e.branch(
+        row.streams,
+        [&] {
+          auto *one = llvm::ConstantAsMetadata::get(e.getInt32(1));
+          store(llvm::Align(64))->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                                              llvm::MDNode::get(e.getContext(), one));
+          return SmallVector<V>();
+        },
+        [&] {
+          store(alignOf(row));
+          return SmallVector<V>();
+        });
+    return;
+  }
   if (row.stride == 1 || row.stride == -1) {
     V at = row.stride == 1 ? i : e.CreateAdd(i, e.i64(e.lanes - 1));
     e.CreateAlignedStore(row.stride == 1 ? stored : reversed(e, stored), addressOf(e, row, at),

@@ -30,12 +30,20 @@ struct RowAccess {
   int64_t stride = 0;    ///< Along the row.
   V base = nullptr;      ///< The element at index 0 of the row (which need not be valid).
   V from = nullptr, to = nullptr; ///< What is valid, null where all is.
+  V streams = nullptr; ///< Whether whole vectors are written past the caches; null where none is.
 };
 
 /// The index in each of the dimensions [0, outer) of a flat number.
 SmallVector<V> unflatten(Emitter &e, ArrayRef<int64_t> sizes, V flat);
 /// `stride` is that of dimension `sizes.size()`; 0 if the view has no further one.
 RowAccess rowAccess(Emitter &e, const View &view, V buffer, ArrayRef<V> outer);
+
+/// Lets whole vectors of a row that is written go past the caches, where the whole result of `count`
+/// elements is larger than these and a vector is a line of them. Returns whether some may: then
+/// `endStreams` must stand at the function's end.
+bool letStream(Emitter &e, RowAccess &row, int64_t count);
+/// Others see what went past the caches before what is written behind.
+void endStreams(Emitter &e);
 
 /// The element that all indices of the row share (stride 0 and no range along the row).
 V loadScalar(Emitter &e, const RowAccess &access);

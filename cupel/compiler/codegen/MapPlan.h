@@ -1,5 +1,6 @@
 // A map that is ready to be written: loops in the order of the first output's memory, and where an
-// input runs across them, tiles. PlanMap.cpp makes and writes it, TiledMap.cpp writes tiles.
+// input runs across them, tiles or interleaved vectors. PlanMap.cpp makes and writes it, TiledMap.cpp
+// writes tiles, InterleavedMap.cpp what is interleaved.
 
 #pragma once
 
@@ -16,6 +17,9 @@ struct MapPlan {
   /// turned round in tiles of `tileRows` rows.
   std::optional<size_t> across;
   int64_t tileRows = 0;
+  /// Rows are shorter than a vector: the last two dimensions have changed places, and results are
+  /// interleaved.
+  bool isInterleaved = false;
   int64_t piece = 0; ///< Elements of a row that are one unit of work; a multiple of the lanes.
 
   int64_t length() const { return nest.sizes.back(); }
@@ -31,6 +35,9 @@ struct MapPlan {
   }
   /// Decides whether there are tiles.
   void chooseTiles();
+  /// Decides whether results are interleaved, for vectors of so many lanes.
+  void chooseInterleaving(unsigned lanes);
+  void emitInterleavedUnit(Emitter &e, const KernelArguments &arguments, V unit) const;
   void emitTiledUnit(Emitter &e, const KernelArguments &arguments, V unit) const;
 };
 

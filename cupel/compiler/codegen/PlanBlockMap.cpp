@@ -1,37 +1,89 @@
-// Epilogues: a rectangular block of a product's result, row by row, in place.
+// Epilogues: a rectangular block of a product's result, in place. A vector of columns is taken from
+// the first row to the last, so that what is the same for all rows (a bias, the scale of a
+// normalisation) is loaded and computed once for them.
 
 #include "cupel/compiler/codegen/Plans.h"
-#include "cupel/compiler/codegen/RowOfMap.h"
+
+#include "cupel/compiler/codegen/Body.h"
+#include "cupel/compiler/codegen/Loops.h"
+
+#include "llvm/ADT/DenseSet.h"
 
 namespace cupel::codegen {
+namespace {
 
-void emitBlockMap(Emitter &e, const BlockMap &kernel) {
+/// What the arguments of the emitted function are.
+struct BlockArguments {
+  V c, ldc, row, rows, column, columns;
+  SmallVector<V> operands;
+};
+
+BlockArguments beginBlock(Emitter &e, size_t count) {
   llvm::Type *pointer = e.getPtrTy(), *number = e.getInt64Ty();
   llvm::Function *function =
       e.beginFunction("block", {pointer, pointer, number, number, number, number, number});
   auto argument = [&](unsigned i) { return function->getArg(i); };
-  V c = argument(1), ldc = argument(2), row = argument(3), rows = argument(4);
-  V column = argument(5), columns = argument(6);
-  SmallVector<V> operands;
-  for (size_t k = 0; k < kernel.operands.size(); ++k)
-    operands.push_back(
+  BlockArguments block{argument(1), argument(2), argument(3), argument(4),
+                       argument(5), argument(6), {}};
+  for (size_t k = 0; k < count; ++k)
+    block.operands.push_back(
         e.CreateLoad(pointer, e.at(argument(0), pointer, e.i64(static_cast<int64_t>(k)))));
+  return block;
+}
+
+/// An operand at one row of the whole result, from the block's first column on.
+RowAccess operandAt(Emitter &e, const BlockArguments &block, const View &view, V operand, V row) {
+  RowAccess access = rowAccess(e, view, operand, row);
+  V skipped = e.CreateMul(block.column, e.i64(view.strides[1]));
+  access.base = e.CreateGEP(e.storageType(view.type), access.base, skipped);
+  return access;
+}
+
+} // namespace
+
+void emitBlockMap(Emitter &e, const BlockMap &kernel) {
+  BlockArguments block = beginBlock(e, kernel.operands.size());
   BodyOps body(*kernel.body);
-  View block;
-  block.strides = {0, 1};
-  e.loop(e.i64(0), rows, 1, [&](V r) {
-    RowAccess result{&block, 1, e.at(c, e.getFloatTy(), e.CreateMul(r, ldc))};
-    SmallVector<RowAccess> in{result};
-    for (auto [view, operand] : llvm::zip(kernel.operands, operands)) {
-      RowAccess access = rowAccess(e, view, operand, e.CreateAdd(row, r));
-      // Column 0 of the block is `column` of the whole.
-      V skipped = e.CreateMul(column, e.i64(view.strides[1]));
-      access.base = e.CreateGEP(e.storageType(view.type), access.base, skipped);
-      in.push_back(access);
+  View own;
+  own.strides = {0, 1};
+  e.loop(e.i64(0), block.columns, e.lanes, [&](V i) {
+    Values values;
+    auto read = [&](mlir::Value argument, const RowAccess &access) {
+      values[argument] = isScalarAlongRow(*access.view, 1)
+                             ? loadScalar(e, access)
+                             : loadVectors(e, {access}, i, block.columns, false)[0];
+    };
+    // What all rows share.
+    SmallVector<size_t> changing;
+    for (size_t k = 0; k < kernel.operands.size(); ++k) {
+      const View &view = kernel.operands[k];
+      if (view.strides[0] == 0 && view.valid.empty())
+        read(kernel.body->getArgument(static_cast<unsigned>(k) + 1),
+             operandAt(e, block, view, block.operands[k], e.i64(0)));
+      else
+        changing.push_back(k);
     }
-    RowOfMap map(e, body, in, 1);
-    e.loop(e.i64(0), columns, e.lanes, [&](V i) {
-      storeVectors(e, result, map.compute(e, i, columns, false), i, columns, false);
+    llvm::DenseSet<mlir::Operation *> shared;
+    for (mlir::Operation *op : body.operations()) {
+      auto isThere = [&](mlir::Value value) { return values.contains(value); };
+      if (!llvm::all_of(body.operandsOf(op), isThere))
+        continue;
+      emitOperation(e, body, op, values);
+      shared.insert(op);
+    }
+    const Values ahead = values;
+    e.loop(e.i64(0), block.rows, 1, [&](V r) {
+      values = ahead;
+      RowAccess result{&own, 1, e.at(block.c, e.getFloatTy(), e.CreateMul(r, block.ldc))};
+      read(kernel.body->getArgument(0), result);
+      for (size_t k : changing)
+        read(kernel.body->getArgument(static_cast<unsigned>(k) + 1),
+             operandAt(e, block, kernel.operands[k], block.operands[k],
+                       e.CreateAdd(block.row, r)));
+      for (mlir::Operation *op : body.operations())
+        if (!shared.contains(op))
+          emitOperation(e, body, op, values);
+      storeVectors(e, result, values.lookup(body.end()->getOperand(0)), i, block.columns, false);
     });
   });
   e.CreateRetVoid();

@@ -5,6 +5,7 @@
 #include "cupel/compiler/codegen/Body.h"
 #include "cupel/compiler/codegen/Loops.h"
 #include "cupel/compiler/codegen/Plans.h"
+#include "cupel/compiler/codegen/VectorMath.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
@@ -46,12 +47,25 @@ struct RowPlan {
   void need(mlir::Value value, unsigned pass);
   int costAgain(mlir::Value value, llvm::DenseSet<mlir::Value> &seen) const;
   mlir::Operation *end() const { return body.end(); }
+  int64_t rows() const {
+    int64_t count = 1;
+    for (int64_t size : kernel.outer)
+      count *= size;
+    return count;
+  }
 
   void emit(Emitter &e) const;
-  void emitRow(Emitter &e, const KernelArguments &arguments, V row) const;
+  /// `streams` becomes true where some results go past the caches.
+  void emitRow(Emitter &e, const KernelArguments &arguments, V row, bool &streams) const;
   void emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelArguments &arguments,
-                ArrayRef<V> indices, Values &values) const;
+                ArrayRef<V> indices, Values &values, bool &streams) const;
   void emitUniform(Emitter &e, unsigned level, Values &values) const;
+  /// Whether a row in f32 is divided by one number.
+  bool hasSharedDivisor(Emitter &e, mlir::Operation *op) const {
+    return e.target.hasFma && mlir::isa<stablehlo::DivideOp>(op) &&
+           uniform.contains(op->getOperand(1)) &&
+           elementTypeOf(op->getOperand(1).getType()) == DType::F32;
+  }
 };
 
 /// Scratch has values as they are computed: f16 and bf16 in f32.
@@ -153,7 +167,7 @@ V emitIota(Emitter &e, mlir::Operation *op, V i) {
 }
 
 void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelArguments &arguments,
-                       ArrayRef<V> indices, Values &values) const {
+                       ArrayRef<V> indices, Values &values, bool &streams) const {
   SmallVector<RowAccess> in, out;
   SmallVector<mlir::Value> results;
   for (mlir::Value load : pass.loads) {
@@ -164,6 +178,7 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     for (auto [k, result] : llvm::enumerate(end()->getOperands()))
       if (isRow(result)) {
         out.push_back(rowAccess(e, kernel.outputs[k], arguments.outputs[k], indices));
+        streams |= letStream(e, out.back(), rows() * kernel.length);
         results.push_back(result);
       }
   if (pass.reductions.empty() && out.empty())
@@ -188,6 +203,13 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     V base = e.CreateGEP(e.getInt8Ty(), arguments.scratch, e.i64(saved.lookup(value)));
     return e.at(base, e.storageType(scratchType(value)), i);
   };
+  llvm::DenseMap<mlir::Value, SharedDivisor> divisors;
+  for (mlir::Operation *op : pass.computes)
+    if (hasSharedDivisor(e, op)) {
+      mlir::Value divisor = op->getOperand(1);
+      if (!divisors.contains(divisor))
+        divisors.insert({divisor, shareDivisor(e, values.lookup(divisor))});
+    }
   e.loop(e.i64(0), length, lanes, accumulators, [&](V i, MutableArrayRef<V> carried) {
     Values here = values;
     for (auto [argument, value] : llvm::zip(pass.loads, loadVectors(e, in, i, length, whole)))
@@ -201,6 +223,9 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     for (mlir::Operation *op : pass.computes) {
       if (mlir::isa<stablehlo::IotaOp>(op))
         here[op->getResult(0)] = emitIota(e, op, i);
+      else if (hasSharedDivisor(e, op))
+        here[op->getResult(0)] =
+            emitDivide(e, here.lookup(op->getOperand(0)), divisors.lookup(op->getOperand(1)));
       else
         emitOperation(e, body, op, here);
       mlir::Value result = op->getResult(0);
@@ -242,7 +267,7 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
   }
 }
 
-void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row) const {
+void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row, bool &streams) const {
   SmallVector<V> indices = unflatten(e, kernel.outer, row);
   Values values;
   for (auto [k, argument] : llvm::enumerate(kernel.body->getArguments()))
@@ -251,7 +276,8 @@ void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row) const
           loadScalar(e, rowAccess(e, kernel.inputs[k], arguments.inputs[k], indices));
   for (unsigned pass = 0; pass < passes.size(); ++pass) {
     emitUniform(e, pass, values);
-    emitPass(e, passes[pass], pass + 1 == passes.size(), arguments, indices, values);
+    emitPass(e, passes[pass], pass + 1 == passes.size(), arguments, indices, values,
+             streams);
   }
   unsigned highest = 0;
   for (auto &[value, level] : levels)
@@ -267,7 +293,10 @@ void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row) const
 void RowPlan::emit(Emitter &e) const {
   KernelArguments arguments =
       beginKernel(e, "stage0", kernel.inputs.size(), kernel.outputs.size());
-  e.loop(arguments.begin, arguments.end, 1, [&](V row) { emitRow(e, arguments, row); });
+  bool streams = false;
+  e.loop(arguments.begin, arguments.end, 1, [&](V row) { emitRow(e, arguments, row, streams); });
+  if (streams)
+    endStreams(e);
   e.CreateRetVoid();
 }
 
@@ -276,10 +305,7 @@ void RowPlan::emit(Emitter &e) const {
 KernelPlan planRows(const RowKernel &kernel, const Target &target) {
   RowPlan plan(kernel, target);
   KernelPlan result;
-  int64_t rows = 1;
-  for (int64_t size : kernel.outer)
-    rows *= size;
-  result.stages.push_back({nullptr, rows, std::max<int64_t>(1, kernel.length)});
+  result.stages.push_back({nullptr, plan.rows(), std::max<int64_t>(1, kernel.length)});
   result.scratchBytes = plan.scratchBytes;
   result.emit = [plan = std::move(plan)](Emitter &e) { plan.emit(e); };
   return result;

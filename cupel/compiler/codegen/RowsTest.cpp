@@ -3,6 +3,8 @@
 
 #include "cupel/compiler/codegen/CodegenTesting.h"
 
+#include <bit>
+
 #include <cmath>
 #include <numeric>
 
@@ -187,6 +189,71 @@ TEST_P(RowsTest, NanAndInfinityGoThroughMaximum) {
     in.as<float>()[i] = -INFINITY;
   runInPieces(*code, {in.data()}, {out.data()}, 3);
   EXPECT_EQ(out.as<float>()[n - 1], -INFINITY);
+}
+
+TEST_P(RowsTest, RowsAreDividedByWhateverTheyShare) {
+  constexpr int64_t n = 203;
+  const char *text = R"(func.func @f(%x: tensor<$Nxf32>, %s: tensor<f32>) -> tensor<$Nxf32> {
+    %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<$Nxf32>
+    %q = stablehlo.divide %x, %b : tensor<$Nxf32>
+    return %q : tensor<$Nxf32> })";
+  std::vector<float> divisors = {1,        3,      -7.25f,    0x1p-126f, 0x1p-149f, 0x1p127f, 0.0f,
+                                 -0.0f,    INFINITY, -INFINITY, NAN,     0x1p99f,   0x1p-99f, 1e30f,
+                                 0x1.fffffep0f};
+  for (int i = 0; i < 200; ++i)
+    divisors.push_back(0.37f + 0.731f * static_cast<float>(i));
+  auto rows = static_cast<int64_t>(divisors.size());
+  View view = View::contiguous(DType::F32, {rows, n});
+  RowKernel kernel{{rows}, n, {view, {DType::F32, 0, {1, 0}, {}, 0}}, {view}, parse(text, n)};
+  auto code = compile(kernel, target());
+  ASSERT_TRUE(code) << code.message();
+  GuardedBytes in(rows * n * 4), by(rows * 4), out(rows * n * 4);
+  fillRandom(in.as<float>(), rows * n, 100);
+  constexpr float kSpecial[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, 0x1.fffffep127f};
+  for (int64_t r = 0; r < rows; ++r)
+    std::copy(std::begin(kSpecial), std::end(kSpecial), in.as<float>() + r * n);
+  std::copy(divisors.begin(), divisors.end(), by.as<float>());
+  runInPieces(*code, {in.data(), by.data()}, {out.data()}, 3);
+  int64_t differing = 0;
+  for (int64_t i = 0; i < rows * n; ++i) {
+    float right = in.as<float>()[i] / by.as<float>()[i / n], got = out.as<float>()[i];
+    if (std::isnan(right)) {
+      EXPECT_TRUE(std::isnan(got)) << i;
+    } else if (got != right || std::signbit(got) != std::signbit(right)) {
+      ++differing;
+      EXPECT_TRUE(got == std::nextafter(right, INFINITY) || got == std::nextafter(right, -INFINITY))
+          << in.as<float>()[i] << " / " << by.as<float>()[i / n] << ": " << got;
+    }
+  }
+  EXPECT_LT(differing, rows * n / 100);
+}
+
+TEST_P(RowsTest, MaximumAndMinimumKnowTheSignsOfZero) {
+  constexpr int64_t n = 40;
+  const char *text = R"(func.func @f(%x: tensor<$Nxf32>, %y: tensor<$Nxf32>) -> (tensor<$Nxf32>, tensor<$Nxf32>) {
+    %a = stablehlo.maximum %x, %y : tensor<$Nxf32>
+    %i = stablehlo.minimum %x, %y : tensor<$Nxf32>
+    return %a, %i : tensor<$Nxf32>, tensor<$Nxf32> })";
+  View view = View::contiguous(DType::F32, {1, n});
+  RowKernel kernel{{1}, n, {view, view}, {view, view}, parse(text, n)};
+  auto code = compile(kernel, target());
+  ASSERT_TRUE(code) << code.message();
+  GuardedBytes x(n * 4), y(n * 4), most(n * 4), least(n * 4);
+  const float kValues[] = {0.0f, -0.0f, 1.0f, -INFINITY, INFINITY, NAN};
+  for (int64_t i = 0; i < n; ++i)
+    x.as<float>()[i] = kValues[i / 6 % 6], y.as<float>()[i] = kValues[i % 6];
+  runInPieces(*code, {x.data(), y.data()}, {most.data(), least.data()}, 1);
+  for (int64_t i = 0; i < n; ++i) {
+    float a = x.as<float>()[i], b = y.as<float>()[i];
+    if (std::isnan(a) || std::isnan(b)) {
+      EXPECT_TRUE(std::isnan(most.as<float>()[i]) && std::isnan(least.as<float>()[i])) << i;
+      continue;
+    }
+    bool isLess = a < b || (a == b && std::signbit(a) && !std::signbit(b));
+    auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
+    EXPECT_EQ(bits(most.as<float>()[i]), bits(isLess ? b : a)) << i;
+    EXPECT_EQ(bits(least.as<float>()[i]), bits(isLess ? a : b)) << i;
+  }
 }
 
 TEST_P(RowsTest, WhatIsNoRowIsRefused) {

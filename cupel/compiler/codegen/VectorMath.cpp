@@ -154,6 +154,28 @@ V emitRsqrt(Emitter &e, V x) {
   return e.CreateFDiv(e.number(x->getType(), 1), e.intrinsic(llvm::Intrinsic::sqrt, x));
 }
 
+SharedDivisor shareDivisor(Emitter &e, V divisor) {
+  llvm::Type *t = divisor->getType();
+  V size = e.fabs(divisor);
+  V isSafe = e.CreateAnd(e.CreateFCmpOGT(size, e.number(t, 0x1p-100)),
+                         e.CreateFCmpOLT(size, e.number(t, 0x1p100)));
+  return {divisor, e.CreateFDiv(e.number(t, 1), divisor),
+          e.CreateExtractElement(isSafe, uint64_t{0})};
+}
+
+V emitDivide(Emitter &e, V x, const SharedDivisor &by) {
+  auto quickly = [&] {
+    V guess = e.CreateFMul(x, by.reciprocal);
+    V rest = e.fma(e.CreateFNeg(guess), by.divisor, x);
+    V quotient = e.fma(rest, by.reciprocal, guess);
+    // An infinite guess leaves no rest that is a number, a zero none that knows its sign.
+    V isBetter = e.CreateFCmpONE(quotient, e.number(x->getType(), 0));
+    return SmallVector<V>{e.CreateSelect(isBetter, quotient, guess)};
+  };
+  return e.branch(by.isSafe, quickly,
+                  [&] { return SmallVector<V>{e.CreateFDiv(x, by.divisor)}; })[0];
+}
+
 //===----------------------------------------------------------------------===//
 // Extremes
 //===----------------------------------------------------------------------===//
@@ -172,6 +194,8 @@ V extreme(Emitter &e, V a, V b, bool isMaximum) {
       if (!number.isNaN() && (!number.isZero() || number.isNegative() != isMaximum))
         return e.CreateSelect(e.CreateFCmp(within, a, b), b, a);
     }
+  if (e.target.hasScale && a->getType()->getScalarType()->isFloatTy())
+    return e.CreateSelect(e.CreateFCmpUNO(a, b), e.CreateFAdd(a, b), e.range(a, b, isMaximum));
   V result = e.CreateSelect(e.CreateFCmp(beyond, a, b), a, b); // NaN of b stays.
   // Equal values differ at most in the sign of a zero.
   V both =

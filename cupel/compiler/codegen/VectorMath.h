@@ -26,6 +26,16 @@ V emitPow(Emitter &e, V x, V y);
 V emitCbrt(Emitter &e, V x);
 V emitAtan2(Emitter &e, V y, V x);
 
+/// A divisor that many vectors share, with what makes their divisions quick.
+struct SharedDivisor {
+  V divisor, reciprocal;
+  V isSafe; ///< One bit: the reciprocal is neither subnormal nor infinite.
+};
+/// `divisor` has the same number in f32 in all lanes.
+SharedDivisor shareDivisor(Emitter &e, V divisor);
+/// x / divisor, at most the last bit away from it, on targets with fused multiply-add.
+V emitDivide(Emitter &e, V x, const SharedDivisor &by);
+
 /// IEEE 754-2019 maximum and minimum: NaN wins, -0 is below +0. f32 or f64.
 V emitMaximum(Emitter &e, V a, V b);
 V emitMinimum(Emitter &e, V a, V b);

@@ -203,6 +203,63 @@ TEST_P(ViewsTest, AnOutputMayLieOnAnInput) {
     ASSERT_EQ(a.as<float>()[i], static_cast<float>(2 * i));
 }
 
+TEST_P(ViewsTest, LargeResultsLieAnywhere) {
+  Bodies bodies;
+  mlir::Block *body = bodies.parse("func.func @f(%a: tensor<f32>) -> tensor<f32> {"
+                                   "  %0 = stablehlo.negate %a : tensor<f32>"
+                                   "  return %0 : tensor<f32> }");
+  // Large enough to be written past the caches, from a line's beginning and from between.
+  for (int64_t n : {int64_t{3400000}, int64_t{3400003}}) {
+    View view = View::contiguous(DType::F32, {n});
+    auto code = compile(MapKernel{{n}, {view}, {view}, body}, GetParam().second);
+    ASSERT_TRUE(code) << code.message();
+    GuardedBytes in(n * 4), out(n * 4);
+    for (int64_t i = 0; i < n; ++i)
+      in.as<float>()[i] = static_cast<float>(i);
+    runInPieces(*code, {in.data()}, {out.data()}, 3);
+    EXPECT_TRUE(out.isClean());
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_EQ(out.as<float>()[i], -static_cast<float>(i)) << n;
+  }
+}
+
+/// Channels brought inmost: rows that are shorter than a vector, with something done by the way.
+template <DType type> void checkInterleaving(const Target &target) {
+  using T = tensor::Storage<type>;
+  std::string t = "tensor<" + std::string(tensor::info(type).name) + ">";
+  Bodies bodies;
+  mlir::Block *body = bodies.parse("func.func @f(%a: " + t + ", %b: " + t + ") -> " + t +
+                                   " { %0 = stablehlo.subtract %a, %b : " + t + " return %0 : " + t +
+                                   " }");
+  for (auto [images, pixels, channels] :
+       {std::array<int64_t, 3>{1, 16, 2}, {2, 37, 3}, {1, 2500, 3}, {3, 64, 5}, {1, 17, 8}}) {
+    std::vector<int64_t> sizes = {images, pixels, channels};
+    View across{type, 0, {pixels * channels, 1, pixels}, {}, 0}, each{type, 0, {0, 0, 1}, {}, 0};
+    MapKernel kernel{sizes, {across, each}, {View::contiguous(type, sizes)}, body};
+    auto code = compile(kernel, target);
+    ASSERT_TRUE(code) << code.message();
+    int64_t count = images * pixels * channels;
+    GuardedBytes a(count * sizeof(T)), b(channels * sizeof(T)), out(count * sizeof(T));
+    for (int64_t i = 0; i < count; ++i)
+      a.as<T>()[i] = static_cast<T>(i % 101);
+    for (int64_t i = 0; i < channels; ++i)
+      b.as<T>()[i] = static_cast<T>(i);
+    runInPieces(*code, {a.data(), b.data()}, {out.data()}, 2);
+    EXPECT_TRUE(out.isClean());
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t channel = i % channels, pixel = i / channels % pixels, image = i / channels / pixels;
+      int64_t from = (image * channels + channel) * pixels + pixel;
+      ASSERT_EQ(out.as<T>()[i], static_cast<T>(from % 101 - channel)) << i;
+    }
+  }
+}
+
+TEST_P(ViewsTest, ShortRowsAreInterleaved) {
+  checkInterleaving<DType::F32>(GetParam().second);
+  checkInterleaving<DType::I8>(GetParam().second);
+  checkInterleaving<DType::F64>(GetParam().second);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, ViewsTest, testing::ValuesIn(allTargets()),
                          [](const auto &info) { return info.param.first; });
 

@@ -72,7 +72,9 @@ bool dev::mayWriteOver(LaunchOp launch, unsigned read, unsigned written) {
            llvm::count_if(launch.getReads(),
                           [&](Value buffer) { return rootOf(buffer) == source; }) == 1;
   };
-  if (isa<stablehlo::DynamicUpdateSliceOp>(op))
+  // Kernels that cannot do it in place compute aside and copy.
+  if (isa<stablehlo::DynamicUpdateSliceOp>(op) ||
+      (isa<stablehlo::ScatterOp>(op) && launch.getWrites().size() == 1))
     return isOnlyOperand(0);
   if (auto loop = dyn_cast<tir::WhileOp>(op))
     return isOnlyOperand(written);

@@ -106,7 +106,8 @@ public:
     place();
     SmallVector<int64_t> inPlace;
     for (int64_t number = 0; number < carried; ++number)
-      if (mayWriteOverArgument(program, number))
+      if (mayWriteOverArgument(program, number) &&
+          compiler::mayRewrite(program, "write-over-argument"))
         inPlace.push_back(number);
     if (!inPlace.empty())
       program.setInPlace(inPlace);

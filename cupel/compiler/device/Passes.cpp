@@ -62,6 +62,7 @@ public:
 void buildTensorPipeline(OpPassManager &manager, int64_t wrongRewrite) {
   manager.addPass(tir::createOutlineControlFlow());
   manager.addPass(tir::createFoldConstants());
+  manager.addPass(tir::createJoinSummedGroups());
   manager.addPass(tir::createFormConvolutions());
   manager.addPass(tir::createSinkTransposes());
   if (wrongRewrite != 0)

@@ -47,15 +47,16 @@ struct Made {
   std::map<std::string, std::string> notes;
 };
 
-Made run(CompileOptions options) {
-  auto executable = compile(kProgram, options);
+Made run(CompileOptions options, const char *program = kProgram) {
+  auto executable = compile(program, options);
   if (!executable) {
     ADD_FAILURE() << executable.message();
     return {};
   }
-  auto results = (*executable)
-                     ->execute({{filled({2, 5, 6, 3}, 1), filled({3, 3, 3, 4}, 2),
-                                 filled({4, 7}, 3), filled({7}, 4)}});
+  std::vector<Tensor> arguments;
+  for (const runtime::ValueInfo &value : (*executable)->info().arguments)
+    arguments.push_back(filled(value.shape, int(arguments.size()) + 1));
+  auto results = (*executable)->execute({arguments});
   if (!results) {
     ADD_FAILURE() << results.message();
     return {};
@@ -108,6 +109,46 @@ TEST(RewritesTest, EveryLimitIsARightProgram) {
                               "reuse-memory"})
     EXPECT_TRUE(patterns.contains(pattern)) << pattern;
   EXPECT_FALSE(run(onCpu(-1)).notes.contains("rewrites")) << "counted although nobody asked";
+}
+
+constexpr const char *kLoop = R"(func.func @main(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<3x4xf32> cond {
+    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %two, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %t = "stablehlo.if"(%p) ({
+      %a = stablehlo.sine %s : tensor<3x4xf32>
+      stablehlo.return %a : tensor<3x4xf32>
+    }, {
+      %b = stablehlo.add %s, %y : tensor<3x4xf32>
+      stablehlo.return %b : tensor<3x4xf32>
+    }) : (tensor<i1>) -> tensor<3x4xf32>
+    stablehlo.return %next, %t : tensor<i32>, tensor<3x4xf32>
+  }
+  %1 = stablehlo.negate %0#1 : tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+})";
+
+TEST(RewritesTest, EveryLimitOfALoopIsARightProgram) {
+  Made expected = run({}, kLoop), all = run(onCpu(1 << 20), kLoop);
+  EXPECT_TRUE(isClose(expected.results, all.results));
+  int64_t total = rewritesOf(all);
+  std::string lasts;
+  for (int64_t limit = 0; limit <= total; ++limit) {
+    Made made = run(onCpu(limit), kLoop);
+    EXPECT_TRUE(isClose(expected.results, made.results)) << limit;
+    if (limit > 0)
+      lasts += made.notes.at("last_rewrite") + "\n";
+  }
+  EXPECT_NE(lasts.find("pass outline-control-flow, pattern outline at stablehlo.while"),
+            std::string::npos)
+      << lasts;
 }
 
 TEST(RewritesTest, AWrongRewriteIsFoundByHalving) {

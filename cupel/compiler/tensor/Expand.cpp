@@ -92,6 +92,8 @@ public:
     state.addTypes(RankedTensorType::get(type.getShape(), element));
     state.addAttribute("window_strides", op.getStridesAttr());
     state.addAttribute("padding", padding);
+    if (op.getSpread())
+      state.addAttribute("lhs_dilation", op.getSpreadAttr());
     state.addAttribute("rhs_dilation", op.getDilationsAttr());
     state.addAttribute("dimension_numbers", numbers);
     state.addAttribute("feature_group_count", op.getGroupsAttr());

@@ -1,5 +1,6 @@
-// Convolutions and pools of images are brought to channels inmost, between transposes that
-// `sink-transposes` moves out of the way. Kernels are read as they lie.
+// Convolutions (of lines as well, and transposed ones) and pools of images are brought to channels
+// inmost, between transposes that `sink-transposes` moves out of the way. Kernels are read as they
+// lie.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
@@ -18,7 +19,7 @@ using Dims = SmallVector<int64_t>;
 
 bool isImage(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  return type.getRank() == 4 && type.hasStaticShape() && !type.getEncoding() &&
+  return (type.getRank() == 3 || type.getRank() == 4) && type.hasStaticShape() && !type.getEncoding() &&
          type.getElementType().isF32() && type.getNumElements() > 0;
 }
 
@@ -65,44 +66,98 @@ RankedTensorType permuted(Value value, ArrayRef<int64_t> order) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
+/// A line is an image of one row: brought from batch x width x channels to that, or back.
+Value reshaped(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getShape() == shape)
+    return value;
+  return builder.create<stablehlo::ReshapeOp>(
+      location, RankedTensorType::get(shape, type.getElementType()), value);
+}
+
+/// With what a dimension of height adds in front where there is none.
+Dims asImage(ArrayRef<int64_t> sizes, bool isLine, ArrayRef<int64_t> height) {
+  Dims all(sizes);
+  if (isLine)
+    all.insert(all.begin(), height.begin(), height.end());
+  return all;
+}
+
+/// The kernel as it is read: over height, width, channels of a group and filters.
+std::pair<Value, ViewAttr> readKernel(OpBuilder &builder, stablehlo::ConvolutionOp op, bool isLine) {
+  auto numbers = op.getDimensionNumbers();
+  ArrayRef<int64_t> spatial = numbers.getKernelSpatialDimensions();
+  Value kernel = op.getRhs();
+  if (std::optional<ArrayRef<bool>> reversal = op.getWindowReversal()) {
+    Dims turned;
+    for (auto [i, isTurned] : llvm::enumerate(*reversal))
+      if (isTurned)
+        turned.push_back(spatial[i]);
+    if (!turned.empty())
+      kernel = builder.create<stablehlo::ReverseOp>(op.getLoc(), kernel, turned);
+  }
+  Dims order(spatial);
+  order.push_back(numbers.getKernelInputFeatureDimension());
+  order.push_back(numbers.getKernelOutputFeatureDimension());
+  auto shape = cast<RankedTensorType>(kernel.getType()).getShape();
+  Dims all = rowMajorStrides(shape), strides, sizes;
+  for (int64_t d : order) {
+    strides.push_back(all[d]);
+    sizes.push_back(shape[d]);
+  }
+  sizes = asImage(sizes, isLine, {1});
+  strides = asImage(strides, isLine, {0});
+  // Four dimensions that stay four.
+  LoopNest nest(sizes, {0, 1, 2, 3});
+  nest.add(kernel, strides);
+  if (nest.collapse() && nest.sizes().size() == 4 && nest.readings()[0].valid.empty())
+    return {nest.readings()[0].value, nest.view(0)};
+  return {kernel, ViewAttr::get(op.getContext(), 0, strides, {}, {})};
+}
+
 void form(stablehlo::ConvolutionOp op) {
   auto numbers = op.getDimensionNumbers();
-  bool isReversed = op.getWindowReversal() &&
-                    llvm::any_of(*op.getWindowReversal(), [](bool one) { return one; });
-  if (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult()) || isReversed ||
-      op.getBatchGroupCount() != 1 || !areOnes(op.getLhsDilation()) ||
-      !compiler::mayRewrite(op, "convolution"))
+  if (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult()) ||
+      op.getBatchGroupCount() != 1 || !compiler::mayRewrite(op, "convolution"))
     return;
+  size_t rank = numbers.getInputSpatialDimensions().size();
+  bool isLine = rank == 1;
   auto order = [](int64_t batch, ArrayRef<int64_t> spatial, int64_t feature) {
-    return Dims{batch, spatial[0], spatial[1], feature};
+    Dims all = {batch};
+    llvm::append_range(all, spatial);
+    all.push_back(feature);
+    return all;
   };
   Dims in = order(numbers.getInputBatchDimension(), numbers.getInputSpatialDimensions(),
                   numbers.getInputFeatureDimension()),
        out = order(numbers.getOutputBatchDimension(), numbers.getOutputSpatialDimensions(),
                    numbers.getOutputFeatureDimension());
-  ArrayRef<int64_t> spatial = numbers.getKernelSpatialDimensions();
-  Dims kernelOrder = {spatial[0], spatial[1], numbers.getKernelInputFeatureDimension(),
-                      numbers.getKernelOutputFeatureDimension()};
-  RankedTensorType kernelType = permuted(op.getRhs(), kernelOrder);
-  Dims strides = rowMajorStrides(cast<RankedTensorType>(op.getRhs().getType()).getShape()), own;
-  for (int64_t d : kernelOrder)
-    own.push_back(strides[d]);
-  // Four dimensions that stay four.
-  LoopNest nest(kernelType.getShape(), {0, 1, 2, 3});
-  nest.add(op.getRhs(), own);
-  Value kernel = op.getRhs();
-  auto view = ViewAttr::get(op.getContext(), 0, own, {}, {});
-  if (nest.collapse() && nest.sizes().size() == 4 && nest.readings()[0].valid.empty()) {
-    kernel = nest.readings()[0].value;
-    view = nest.view(0);
-  }
   OpBuilder builder(op);
+  auto [kernel, view] = readKernel(builder, op, isLine);
   Value image = transposed(builder, op.getLoc(), op.getLhs(), in);
+  auto imageType = cast<RankedTensorType>(image.getType()),
+       resultType = permuted(op.getResult(), out);
+  auto withHeight = [&](ArrayRef<int64_t> shape) {
+    Dims all(shape);
+    if (isLine)
+      all.insert(all.begin() + 1, 1);
+    return all;
+  };
+  image = reshaped(builder, op.getLoc(), image, withHeight(imageType.getShape()));
+  auto rhs = cast<RankedTensorType>(op.getRhs().getType());
+  Dims window;
+  for (int64_t d : numbers.getKernelSpatialDimensions())
+    window.push_back(rhs.getDimSize(d));
+  auto sized = [&](ArrayRef<int64_t> sizes) {
+    return builder.getDenseI64ArrayAttr(asImage(sizes, isLine, {1}));
+  };
   auto convolution = builder.create<ConvolutionOp>(
-      op.getLoc(), permuted(op.getResult(), out), image, kernel, ValueRange{},
-      kernelType.getShape().take_front(2), orOnes(op.getWindowStrides(), 2),
-      paddingOf(op.getPadding(), 2), orOnes(op.getRhsDilation(), 2),
-      uint64_t(op.getFeatureGroupCount()), builder.getArrayAttr({view}));
+      op.getLoc(), RankedTensorType::get(withHeight(resultType.getShape()), builder.getF32Type()),
+      image, kernel, ValueRange{}, sized(window), sized(orOnes(op.getWindowStrides(), rank)),
+      builder.getDenseI64ArrayAttr(asImage(paddingOf(op.getPadding(), rank), isLine, {0, 0})),
+      sized(orOnes(op.getRhsDilation(), rank)),
+      areOnes(op.getLhsDilation()) ? DenseI64ArrayAttr() : sized(*op.getLhsDilation()),
+      builder.getI64IntegerAttr(int64_t(op.getFeatureGroupCount())), builder.getArrayAttr({view}));
   {
     OpBuilder::InsertionGuard guard(builder);
     Block *body = builder.createBlock(&convolution.getBody(), {},
@@ -110,13 +165,15 @@ void form(stablehlo::ConvolutionOp op) {
                                       {op.getLoc()});
     builder.create<YieldOp>(op.getLoc(), body->getArguments());
   }
-  op.getResult().replaceAllUsesWith(
-      restored(builder, op.getLoc(), convolution.getResult(), inverse(out)));
+  Value result =
+      reshaped(builder, op.getLoc(), convolution.getResult(), resultType.getShape());
+  op.getResult().replaceAllUsesWith(restored(builder, op.getLoc(), result, inverse(out)));
   op.erase();
 }
 
 void form(stablehlo::ReduceWindowOp op) {
-  if (op.getInputs().size() != 1 || !isImage(op.getInputs()[0]) || !isImage(op.getResult(0)) ||
+  if (op.getInputs().size() != 1 || op.getWindowDimensions().size() != 4 ||
+      !isImage(op.getInputs()[0]) || !isImage(op.getResult(0)) ||
       !areOnes(op.getBaseDilations()) || !areOnes(op.getWindowDilations()))
     return;
   Operation *combiner = simpleCombiner(op.getBody());

@@ -67,8 +67,9 @@ void fuse(Operation *op, Taken &taken) {
       llvm::append_range(views, body.views());
       fused = builder.create<ConvolutionOp>(
           op->getLoc(), resultType, convolution.getImage(), convolution.getKernel(), extras,
-          convolution.getWindow(), convolution.getStrides(), convolution.getPadding(),
-          convolution.getDilations(), convolution.getGroups(), builder.getArrayAttr(views));
+          convolution.getWindowAttr(), convolution.getStridesAttr(), convolution.getPaddingAttr(),
+          convolution.getDilationsAttr(), convolution.getSpreadAttr(), convolution.getGroupsAttr(),
+          builder.getArrayAttr(views));
     }
     bodyOf(fused).push_back(body.write({result}, op->getLoc(), leading));
     Value value = fused->getResult(0);

@@ -1,5 +1,6 @@
 // Regions of loops and branches become functions, which all other passes see.
 
+#include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Passes.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 
@@ -59,7 +60,7 @@ public:
         continue;
       SmallVector<Operation *> found;
       for (Operation &op : function.getBody().front())
-        if (isOutlined(&op))
+        if (isOutlined(&op) && compiler::mayRewrite(&op, "outline"))
           found.push_back(&op);
       for (Operation *op : found) {
         if (auto loop = dyn_cast<stablehlo::WhileOp>(op))

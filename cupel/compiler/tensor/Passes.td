@@ -30,11 +30,19 @@ def FoldConstants : TensorPass<"fold-constants"> {
   }];
 }
 
+def JoinSummedGroups : TensorPass<"join-summed-groups"> {
+  let summary = "Make one convolution of groups whose results are summed";
+  let description = [{
+    Where all that is done with a convolution in groups is to sum it over the groups, they are channels
+    of one. Gradients of kernels come with a group for every image of the batch.
+  }];
+}
+
 def FormConvolutions : TensorPass<"form-convolutions"> {
   let summary = "Bring convolutions and pools of images to channels inmost";
   let description = [{
-    Of f32 and two spatial dimensions, without dilated images or reversed kernels. Images are
-    transposed before and back behind; kernels are read as they lie.
+    Of f32 and one or two spatial dimensions. Images are transposed before and back behind; kernels are
+    read as they lie.
   }];
 }
 

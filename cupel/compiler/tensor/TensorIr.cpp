@@ -344,7 +344,8 @@ LogicalResult tir::ConvolutionOp::verify() {
     if (!type.hasStaticShape() || type.getRank() != 4)
       return emitOpError("works on images of static shape and rank 4");
   if (getWindow().size() != 2 || getStrides().size() != 2 || getDilations().size() != 2 ||
-      getPadding().size() != 4 || getViews().size() != getExtras().size() + 1)
+      getPadding().size() != 4 || (getSpread() && getSpread()->size() != 2) ||
+      getViews().size() != getExtras().size() + 1)
     return emitOpError("needs 2 sizes, strides and dilations, 4 paddings and a view for the kernel "
                        "and each extra");
   auto groups = int64_t(getGroups()), channels = image.getDimSize(3), filters = result.getDimSize(3);
@@ -352,10 +353,12 @@ LogicalResult tir::ConvolutionOp::verify() {
       result.getDimSize(0) != image.getDimSize(0))
     return emitOpError("has channels, filters and groups that do not fit");
   for (int i : {0, 1}) {
-    if (getStrides()[i] < 1 || getDilations()[i] < 1 || getWindow()[i] < 1)
-      return emitOpError("needs positive strides, dilations and window sizes");
+    if (getStrides()[i] < 1 || getDilations()[i] < 1 || getWindow()[i] < 1 || spreadOf(i) < 1)
+      return emitOpError("needs positive strides, dilations, spreads and window sizes");
     int64_t reach = (getWindow()[i] - 1) * getDilations()[i] + 1;
-    int64_t padded = image.getDimSize(i + 1) + getPadding()[2 * i] + getPadding()[2 * i + 1];
+    int64_t length = image.getDimSize(i + 1);
+    length = length == 0 ? 0 : (length - 1) * spreadOf(i) + 1;
+    int64_t padded = length + getPadding()[2 * i] + getPadding()[2 * i + 1];
     int64_t expected = padded < reach ? 0 : (padded - reach) / getStrides()[i] + 1;
     if (result.getDimSize(i + 1) != expected)
       return emitOpError() << "gives " << expected << " windows, not " << result.getDimSize(i + 1);

@@ -38,8 +38,9 @@ static constexpr OptionInfo kClientOptions[] = {
      "computes its pieces, with collectives, where that can be done without more work) or whole "
      "(pieces are put together and one computes for all devices)."},
     {"backend", Type::String, "reference", "CUPEL_BACKEND",
-     "What makes programs run: reference (the golden reference's kernels) or null (programs whose "
-     "results are their arguments, for measuring what everything else costs)."},
+     "What makes programs run: reference (the golden reference's kernels), cpu (compiled for the "
+     "host's processor) or null (programs whose results are their arguments, for measuring what "
+     "everything else costs)."},
     {"strict", Type::Boolean, "false", "CUPEL_STRICT",
      "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
      "standard error, and `partition` in the cost analysis, say why it is computed whole."},

@@ -114,6 +114,8 @@ Status writeJson(std::ostream &out, const RunInfo &run, const RecordSource &reco
     summary["comparison"] = rule->second;
   if (tally->onlyAsConfiguredCount())
     summary["passed_only_as_configured"] = tally->onlyAsConfiguredCount();
+  if (!tally->notByPieces().empty())
+    summary["not_judged_by_pieces"] = tally->notByPieces();
   if (!tally->opCases().empty())
     summary["opcases"] = tally->opCases().json();
   out << "{\"schema\":\"cupel-results-1\",\n\"run\":" << toJson(run)

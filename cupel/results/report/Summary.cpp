@@ -246,6 +246,11 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
     if (all > kMostChanges)
       text += and_(all - kMostChanges, "cupel show " + run.id);
   }
+  for (const auto &[why, count] : tally.notByPieces())
+    text += "\n" + paint.odd(fmt::format("{} not judged by pieces, as a whole alone: {}",
+                                         counted(count, "test") + (count == 1 ? " was" : " were"),
+                                         oneLine(why))) +
+            "\n";
   if (auto reasons = tally.reasons(); !reasons.empty()) {
     text += "\n" + paint.head("Top reasons:") + "\n";
     for (size_t i = 0; i < reasons.size() && i < kMostReasons; ++i)

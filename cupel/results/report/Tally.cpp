@@ -84,6 +84,9 @@ void Tally::add(const TestRecord &record) {
     ++bringupCounts[record.bringupStatus];
   if (record.notes.contains("ambiguous"))
     ++ambiguousCount;
+  if (auto note = record.notes.find("by pieces"); note != record.notes.end())
+    if (constexpr std::string_view kNot = "not judged by pieces: "; note->second.starts_with(kNot))
+      ++wholeCounts[note->second.substr(kNot.size(), kMostMessage)];
 
   if (record.seconds > 0 && (slow.size() < kSlowest || record.seconds > slow.back().seconds)) {
     slow.push_back(lineOf(record));

@@ -60,6 +60,8 @@ public:
   /// Those that their own comparators let pass and the strict rule would not, with what it says.
   const std::vector<Line> &onlyAsConfigured() const { return laxLines; }
   uint64_t onlyAsConfiguredCount() const { return laxCount; }
+  /// Tests that should have been judged piece by piece and were not, by the reason.
+  const std::map<std::string, uint64_t> &notByPieces() const { return wholeCounts; }
 
   static constexpr size_t kSlowest = 5;
 
@@ -69,6 +71,7 @@ private:
   std::array<uint64_t, kOutcomeCount> counts{};
   double totalSeconds = 0;
   uint64_t ambiguousCount = 0, laxCount = 0;
+  std::map<std::string, uint64_t> wholeCounts;
   OpCaseMetrics operatorCases;
   std::vector<Line> laxLines;
   std::map<std::string, uint64_t> reasonCounts, guidanceCounts, bringupCounts;

@@ -42,7 +42,8 @@ uint32_t widthOf(std::string_view text) {
 }
 
 std::string lowerCase(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
   return text;
 }
 

@@ -51,7 +51,8 @@ public:
   void heading(const std::vector<std::string> &titles);
   /// A row; `style` is that of the cells which have none of their own. A hidden row is one that the
   /// reader must unfold: it belongs to the shown one above it.
-  void row(const std::vector<Cell> &cells, CellStyle style = CellStyle::Plain, bool isHidden = false);
+  void row(const std::vector<Cell> &cells, CellStyle style = CellStyle::Plain,
+           bool isHidden = false);
   /// The next row stays empty.
   void skipRow() { ++next; }
   /// How the sheet is called in the end.

@@ -17,8 +17,9 @@ using testing::HasSubstr;
 std::string read(const std::string &path) {
   Result<CommandOutput> output =
       runCommand({"python3", std::string(CUPEL_TESTDATA) + "/read_xlsx.py", path});
-  return output && output->exitCode == 0 ? output->text
-                                         : "unreadable: " + (output ? output->text : output.message());
+  return output && output->exitCode == 0
+             ? output->text
+             : "unreadable: " + (output ? output->text : output.message());
 }
 
 TEST(Xlsx, KeepsTextsNumbersAndHiddenRows) {

@@ -227,7 +227,7 @@ void Loop::sendTest(Slot &slot) {
   request.pieces = options.pieces;
   request.precision = options.precision;
   request.search = options.search;
-  request.depth = options.depth;
+  request.depth = depthOf(item, options.depth);
   if (request.isOpByOp()) {
     request.opByOpBackend = options.opByOpBackend;
     request.opTables = options.opTables;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -201,6 +202,15 @@ Result<PresetJobs> findPresetJobs(const std::string &spec) {
   if (!all)
     return all;
   std::string_view wanted = std::string_view(spec).substr(colon + 1);
+  if (wanted.starts_with('#')) {
+    PresetJobs one{{}, std::move(all->warnings)};
+    for (PresetJob &job : all->jobs)
+      if (job.file == spec.substr(0, colon) && std::to_string(job.number) == wanted.substr(1))
+        one.jobs.push_back(std::move(job));
+    if (one.jobs.empty())
+      return Error{spec.substr(0, colon) + ": has no entry " + std::string(wanted.substr(1))};
+    return one;
+  }
   size_t at = wanted.rfind('@');
   std::string_view name = wanted.substr(0, at);
   std::string_view machine = at == std::string_view::npos ? "" : wanted.substr(at + 1);
@@ -242,6 +252,13 @@ const RunnerLabels &sharedRunnerLabels() {
   return kLabels;
 }
 
+void PresetJob::splitByDuration(double secondsOfAGroup) {
+  if (!measured || measured->seconds <= 0)
+    return;
+  double needed = std::ceil(measured->seconds / secondsOfAGroup);
+  groups = uint32_t(std::clamp(needed, 1.0, double(std::max(measured->tests, 1u))));
+}
+
 Result<std::string> jobMatrix(const std::vector<PresetJob> &jobs, const RunnerLabels &labels,
                               bool compact) {
   Json matrix = Json::array();
@@ -258,6 +275,13 @@ Result<std::string> jobMatrix(const std::vector<PresetJob> &jobs, const RunnerLa
       }
       entry["runs-on-original"] = job.runsOn;
       entry["runs-on"] = label->second;
+    }
+    if (job.measured) {
+      entry["tests"] = job.measured->tests;
+      if (job.measured->seconds > 0)
+        entry["estimated-seconds"] = std::llround(job.measured->seconds / job.groups);
+      if (entry.contains("parallel-groups") || job.groups > 1)
+        entry["parallel-groups"] = job.groups;
     }
     if (!entry.contains("parallel-groups")) {
       matrix.push_back(std::move(entry));

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,15 @@ struct PresetJob {
   /// The whole entry as JSON text, fields in their order, `shared-runners` a boolean.
   std::string json;
 
+  /// What is known of the tests it selects, where somebody looked.
+  struct Measured {
+    uint32_t tests = 0;
+    double seconds = 0; ///< All of them, one after another.
+  };
+  std::optional<Measured> measured;
+  /// Splits it into as many groups as it takes for none to last longer, if its tests were measured.
+  void splitByDuration(double secondsOfAGroup);
+
   /// `file: entry 3 (run_jax on n150)`, for messages.
   std::string where() const;
 };
@@ -42,7 +52,8 @@ struct PresetJobs {
 /// The jobs of a file, those of included files in their place.
 Result<PresetJobs> loadPreset(const std::string &path);
 
-/// The jobs that `FILE`, `FILE:name` or `FILE:name@machine` means; an error if there are none.
+/// The jobs that `FILE`, `FILE:name`, `FILE:name@machine` or `FILE:#3` (the third entry) means; an
+/// error if there are none.
 Result<PresetJobs> findPresetJobs(const std::string &spec);
 
 /// Labels of shared machines: what a job with `shared-runners` asks for instead of its own label.
@@ -50,7 +61,8 @@ using RunnerLabels = std::map<std::string, std::string, std::less<>>;
 const RunnerLabels &sharedRunnerLabels();
 
 /// The job matrix as JSON text: a list with one object for each group of each job, `group-id` from
-/// 1; jobs on shared machines have their label mapped and keep it as `runs-on-original`.
+/// 1; jobs on shared machines have their label mapped and keep it as `runs-on-original`; those whose
+/// tests were measured say `tests`, of the whole job, and `estimated-seconds`, of a group.
 Result<std::string> jobMatrix(const std::vector<PresetJob> &jobs, const RunnerLabels &labels,
                               bool compact = false);
 

@@ -152,6 +152,31 @@ TEST_F(Presets, JobsAreFoundByName) {
             path + ": no job is called ruun; did you mean run?");
   EXPECT_EQ(std::string(findPresetJobs(path + ":run@n300").message()),
             path + ": no job is called run@n300; it has run@n150, run@p150, other@p150");
+  ASSERT_EQ(findPresetJobs(path + ":#3")->jobs.size(), 1u);
+  EXPECT_EQ(findPresetJobs(path + ":#3")->jobs.front().name, "other");
+  EXPECT_EQ(std::string(findPresetJobs(path + ":#4").message()), path + ": has no entry 4");
+}
+
+TEST_F(Presets, JobsAreSplitByWhatTheirTestsTook) {
+  std::string path = write("a.json", R"([{"runs-on": "n150", "name": "long"},
+    {"runs-on": "n150", "name": "short", "parallel-groups": 4},
+    {"runs-on": "n150", "name": "unknown", "parallel-groups": 3},
+    {"runs-on": "n150", "name": "few"}])");
+  std::vector<PresetJob> jobs = findPresetJobs(path)->jobs;
+  jobs[0].measured = {100, 900};
+  jobs[1].measured = {10, 30};
+  jobs[2].measured = {10, 0};
+  jobs[3].measured = {2, 900};
+  for (PresetJob &job : jobs)
+    job.splitByDuration(200);
+  EXPECT_EQ(jobs[0].groups, 5u);
+  EXPECT_EQ(jobs[1].groups, 1u);
+  EXPECT_EQ(jobs[2].groups, 3u) << "never measured: its own number stays";
+  EXPECT_EQ(jobs[3].groups, 2u) << "no group is empty";
+  Result<std::string> matrix = jobMatrix(jobs, sharedRunnerLabels(), true);
+  ASSERT_TRUE(matrix) << matrix.message();
+  EXPECT_THAT(*matrix, HasSubstr(R"("tests":100,"estimated-seconds":180,"parallel-groups":5,"group-id":5})"));
+  EXPECT_THAT(*matrix, HasSubstr(R"("parallel-groups":1,"tests":10,"estimated-seconds":30,"group-id":1})"));
 }
 
 TEST_F(Presets, TheRealOnesLoad) {

@@ -3,10 +3,12 @@
 #include "cupel/results/report/Changes.h"
 #include "cupel/results/report/OpReports.h"
 #include "cupel/results/report/Reports.h"
+#include "cupel/results/report/Text.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Version.h"
 #include "cupel/testbench/runner/KilledRuns.h"
 #include "cupel/testbench/session/CaseRequests.h"
+#include "cupel/testbench/session/FailedFolders.h"
 #include "cupel/testbench/session/ModelEnvironments.h"
 #include "cupel/testbench/triage/Explain.h"
 
@@ -296,7 +298,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
   ModelEnvironments environments;
   size_t captured = 0;
   running.prepare = [&](const TestItem &item, const std::string &device) {
-    if (kindOf(item).suite == "opcases")
+    if (kindOf(item).preparation == Preparation::Case)
       return cases.prepare(item, device);
     // Where the Python worker puts what the worker runs next.
     std::string folder = running.scratchFolder + "/captured/" + std::to_string(captured++);
@@ -306,7 +308,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
         R"({{"folder":"{}","chips":{},"weights":"{}","layers":{},"dtype":"{}","dropout":{},"op_by_op":"{}"}})", folder,
         chosen == running.devices.end() ? 0 : chosen->chips, options.weights, options.layers,
         options.modelDtype, !options.noDropout,
-        running.depth.ends_with("op-by-op") ? running.opByOpBackend : "");
+        depthOf(item, running.depth).ends_with("op-by-op") ? running.opByOpBackend : "");
     return prepared;
   };
   running.scratchFolder = scratchFolder(info.id);
@@ -315,7 +317,12 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
     running.keep.folder =
         fs::absolute(options.results).lexically_normal().string() + "/failed/" + info.id;
   }
-  if (running.depth.ends_with("op-by-op")) {
+  bool isOpByOp = std::ranges::any_of(items, [&](const TestItem &item) {
+    return depthOf(item, running.depth).ends_with("op-by-op");
+  });
+  if (!isOpByOp)
+    running.opTables.clear();
+  if (isOpByOp) {
     if (running.opTables.empty())
       running.opTables =
           fs::absolute(options.results).lexically_normal().string() + "/op-by-op/" + info.id;
@@ -381,6 +388,11 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
     if (auto imported = store->importJournal(journal->path()); !imported)
       reporter->note("the results store could not take the run, its journal is kept (" +
                      journal->path() + "): " + imported.message());
+  // What earlier runs kept makes room for what this one did.
+  if (options.keepByDefault)
+    if (auto gone = pruneFailed(options.results + "/failed", info.id, failedLimit()); !gone.empty())
+      reporter->note(fmt::format("the failed tests of {} are kept no longer (CUPEL_FAILED_LIMIT)",
+                                 results::counted(gone.size(), "earlier run")));
   if (!complete) {
     reporter.reset(); // Takes its bar away, and not what is said next.
     return {.code = kExitUnaccounted,

@@ -44,11 +44,12 @@ Wanted wantedNow(const Expectation &expectation) {
 }
 
 bool passes(const TestRecord &record) {
-  return familyOf(record.outcome) == Family::Pass || familyOf(record.outcome) == Family::UnexpectedPass;
+  return familyOf(record.outcome) == Family::Pass ||
+         familyOf(record.outcome) == Family::UnexpectedPass;
 }
 
 /// Why these outcomes are no ground to change anything; empty: they are.
-std::string whyNot(const Evidence &evidence, uint32_t wanted) {
+std::string whyNot(const LastOutcomes &evidence, uint32_t wanted) {
   const std::vector<TestRecord> &records = evidence.records;
   for (size_t i = 0; i < records.size(); ++i) {
     if (!results::isVerdict(records[i].outcome))
@@ -56,8 +57,8 @@ std::string whyNot(const Evidence &evidence, uint32_t wanted) {
     if (records[i].flaky)
       return fmt::format("flaky in run {}", evidence.runs[i]);
     if (passes(records[i]) != passes(records[0]))
-      return fmt::format("{} in run {} and {} in run {}", name(records[0].outcome), evidence.runs[0],
-                         name(records[i].outcome), evidence.runs[i]);
+      return fmt::format("{} in run {} and {} in run {}", name(records[0].outcome),
+                         evidence.runs[0], name(records[i].outcome), evidence.runs[i]);
     if (!passes(records[0]) && (records[i].bringupStatus != records[0].bringupStatus ||
                                 causesOf(records[i]) != causesOf(records[0])))
       return fmt::format("fails otherwise in run {} than in run {}", evidence.runs[0],
@@ -74,7 +75,7 @@ double thresholdBelow(double pcc) {
 }
 
 /// The lowest PCC of all outputs in all runs, where a threshold judged all of them.
-std::optional<double> lowestPcc(const Evidence &evidence) {
+std::optional<double> lowestPcc(const LastOutcomes &evidence) {
   std::optional<double> lowest;
   for (const TestRecord &record : evidence.records) {
     bool hasThreshold = false;
@@ -91,15 +92,15 @@ std::optional<double> lowestPcc(const Evidence &evidence) {
 }
 
 /// Whether a PCC below its threshold is all that is wrong.
-bool failsByPccOnly(const Evidence &evidence) {
+bool failsByPccOnly(const LastOutcomes &evidence) {
   return std::ranges::all_of(evidence.records, [](const TestRecord &record) {
     if (record.bringupStatus != config::name(BringupStatus::IncorrectResult) ||
         record.comparisons.empty())
       return false;
     return std::ranges::all_of(record.comparisons, [](const results::ComparisonRecord &one) {
-      return one.passed || (one.rule != "strict" && one.pccAsserted && one.pcc && one.pccThreshold &&
-                            *one.pcc < *one.pccThreshold && !one.atolAsserted &&
-                            !one.allcloseAsserted);
+      return one.passed ||
+             (one.rule != "strict" && one.pccAsserted && one.pcc && one.pccThreshold &&
+              *one.pcc < *one.pccThreshold && !one.atolAsserted && !one.allcloseAsserted);
     });
   });
 }
@@ -107,7 +108,7 @@ bool failsByPccOnly(const Evidence &evidence) {
 /// What results of one architecture say the entry should be there.
 class Judgement {
 public:
-  Judgement(const Expectation &expectation, const Evidence &evidence, const AcceptOptions &options)
+  Judgement(const Expectation &expectation, const LastOutcomes &evidence, const AcceptOptions &options)
       : now(wantedNow(expectation)), wanted(now), evidence(evidence), options(options) {
     if (passes(evidence.records.front()))
       pass();
@@ -121,9 +122,7 @@ public:
   std::optional<std::pair<double, double>> lowered;
 
 private:
-  void say(std::string text) {
-    because += (because.empty() ? "" : "; ") + std::move(text);
-  }
+  void say(std::string text) { because += (because.empty() ? "" : "; ") + std::move(text); }
 
   void pass() {
     std::string runs = results::counted(evidence.records.size(), "run");
@@ -146,10 +145,11 @@ private:
     std::optional<double> lowest = options.thresholds ? lowestPcc(evidence) : std::nullopt;
     if (!lowest)
       return;
-    double threshold = now.requiredPcc.value_or(compare::kDefaultPcc), reached = thresholdBelow(*lowest);
+    double threshold = now.requiredPcc.value_or(compare::kDefaultPcc),
+           reached = thresholdBelow(*lowest);
     if (threshold < compare::kDefaultPcc && reached > threshold + 1e-9) {
-      say(fmt::format("pcc is at least {} in {}: threshold {} -> {}", results::figure(*lowest), runs,
-                      results::figure(threshold), results::figure(reached)));
+      say(fmt::format("pcc is at least {} in {}: threshold {} -> {}", results::figure(*lowest),
+                      runs, results::figure(threshold), results::figure(reached)));
       wanted.requiredPcc =
           reached >= compare::kDefaultPcc ? std::nullopt : std::optional<double>(reached);
       threshold = reached;
@@ -191,7 +191,7 @@ private:
     wanted.reason = reasonText(record);
   }
 
-  const Evidence &evidence;
+  const LastOutcomes &evidence;
   const AcceptOptions &options;
 };
 
@@ -246,7 +246,7 @@ public:
   Proposer(const config::Configuration &configuration, const AcceptOptions &options)
       : configuration(configuration), options(options) {}
 
-  void consider(const std::string &id, const std::map<std::string, Evidence> &byArch) {
+  void consider(const std::string &id, const std::map<std::string, LastOutcomes> &byArch) {
     const Entry *entry = configuration.find(id);
     std::map<std::string, Judgement> judged;
     std::set<std::string> held;
@@ -287,8 +287,8 @@ public:
       add(judged, proposal);
     for (const auto &[arch, judgement] : judged)
       if (judgement.lowered)
-        result.lowered.push_back({id, arch, judgement.lowered->first, judgement.lowered->second,
-                                  byArch.at(arch).runs});
+        result.lowered.push_back(
+            {id, arch, judgement.lowered->first, judgement.lowered->second, byArch.at(arch).runs});
     if (!proposal.changes.empty())
       result.proposals.push_back(std::move(proposal));
   }
@@ -301,23 +301,22 @@ private:
   void edit(const Entry &entry, const Judged &judged, Proposal &proposal) {
     Wanted base = wantedNow(configuration.expectation(entry));
     const Wanted &first = judged.begin()->second.wanted;
-    bool isAlike = std::ranges::all_of(
-        judged, [&](const auto &one) { return one.second.wanted == first; });
+    bool isAlike =
+        std::ranges::all_of(judged, [&](const auto &one) { return one.second.wanted == first; });
     // The entry speaks for every architecture that the test is for: all of them must have run.
     bool isWhole = judged.contains("");
     if (!isWhole) {
       std::vector<std::string_view> supported = entry.supportedArchs("");
-      isWhole = std::ranges::all_of(supported, [&](std::string_view arch) {
-        return judged.contains(std::string(arch));
-      });
+      isWhole = std::ranges::all_of(
+          supported, [&](std::string_view arch) { return judged.contains(std::string(arch)); });
     }
     if (isAlike && isWhole) {
       addChanges(base, first, "", proposal.changes);
       // What overrides said is said by the entry now.
       for (const config::Override &own : entry.overrides)
         if (judged.contains(std::string(own.arch)))
-          for (const char *field : {"status", "bringup_status", "reason", "markers", "required_pcc",
-                                    "assert_pcc"})
+          for (const char *field :
+               {"status", "bringup_status", "reason", "markers", "required_pcc", "assert_pcc"})
             if (config::findField(field)->isSet(own.fields))
               proposal.changes.push_back({std::string(own.arch), field, std::nullopt});
       return;
@@ -355,8 +354,8 @@ private:
 
 std::string reasonText(const TestRecord &record) {
   constexpr size_t kLongest = 120;
-  std::string text = results::oneLine(
-      std::string_view(record.message).substr(0, record.message.find('\n')));
+  std::string text =
+      results::oneLine(std::string_view(record.message).substr(0, record.message.find('\n')));
   size_t characters = 0;
   for (size_t at = 0; at < text.size(); ++at)
     if ((uint8_t(text[at]) & 0xC0) != 0x80 && characters++ == kLongest)

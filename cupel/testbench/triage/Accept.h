@@ -25,12 +25,12 @@ struct AcceptOptions {
 
 /// The last outcomes of a test on one architecture, newest first: of the last runs that it was
 /// selected in, whether or not it ran there.
-struct Evidence {
+struct LastOutcomes {
   std::vector<results::TestRecord> records;
   std::vector<std::string> runs; ///< One for each record.
 };
 /// By id, then by architecture (empty: the run had none).
-using AllEvidence = std::map<std::string, std::map<std::string, Evidence>>;
+using AllEvidence = std::map<std::string, std::map<std::string, LastOutcomes>>;
 
 struct FieldChange {
   std::string arch; ///< Empty: of the entry itself.

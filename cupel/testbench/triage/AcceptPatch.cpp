@@ -31,8 +31,9 @@ Status edit(FileEditor &editor, const Proposal &proposal) {
     for (const FieldChange &change : proposal.changes) {
       if (change.value.has_value() == removes || (proposal.isNewEntry && change.arch.empty()))
         continue;
-      Status done = removes ? editor.removeField(proposal.id, change.field, change.arch)
-                            : editor.setField(proposal.id, change.field, *change.value, change.arch);
+      Status done = removes
+                        ? editor.removeField(proposal.id, change.field, change.arch)
+                        : editor.setField(proposal.id, change.field, *change.value, change.arch);
       if (!done)
         return done.error().within(proposal.id);
     }
@@ -95,8 +96,9 @@ Result<ConfigurationPatch> ConfigurationPatch::make(const Acceptance &acceptance
 std::string ConfigurationPatch::text(const std::string &folder) const {
   auto shown = [&](const std::string &path) {
     std::error_code error;
-    std::string relative = fs::absolute(path, error).lexically_normal().lexically_relative(
-        fs::absolute(folder, error).lexically_normal());
+    std::string relative = fs::absolute(path, error)
+                               .lexically_normal()
+                               .lexically_relative(fs::absolute(folder, error).lexically_normal());
     return relative.empty() || relative.starts_with("..") ? path : relative;
   };
   std::string text;

@@ -39,15 +39,15 @@ TestRecord record(Outcome outcome, std::optional<double> pcc = {}, double thresh
   return made;
 }
 
-Evidence evidence(std::vector<TestRecord> records) {
-  Evidence made;
+LastOutcomes evidence(std::vector<TestRecord> records) {
+  LastOutcomes made;
   for (size_t i = 0; i < records.size(); ++i)
     made.runs.push_back("run" + std::to_string(records.size() - i));
   made.records = std::move(records);
   return made;
 }
 
-Evidence three(const TestRecord &one) { return evidence({one, one, one}); }
+LastOutcomes three(const TestRecord &one) { return evidence({one, one, one}); }
 
 Configuration configured(const std::string &fields) {
   std::string text = "test_config:\n";
@@ -80,15 +80,16 @@ std::vector<std::string> changesOf(const Acceptance &acceptance) {
 
 using Texts = std::vector<std::string>;
 
-Acceptance proposed(const std::string &fields, std::map<std::string, Evidence> byArch,
+Acceptance proposed(const std::string &fields, std::map<std::string, LastOutcomes> byArch,
                     AcceptOptions options = {}) {
   return propose(configured(fields), {{kId, std::move(byArch)}}, options);
 }
 
 TEST(Accept, KnownFailureThatPassesIsOneNoMore) {
-  Acceptance found = proposed("    status: KNOWN_FAILURE_XFAIL\n    bringup_status: FAILED_RUNTIME\n"
-                              "    reason: old\n",
-                              {{"", three(record(Outcome::XPassed))}});
+  Acceptance found =
+      proposed("    status: KNOWN_FAILURE_XFAIL\n    bringup_status: FAILED_RUNTIME\n"
+               "    reason: old\n",
+               {{"", three(record(Outcome::XPassed))}});
   EXPECT_EQ(changesOf(found), (Texts{"status=EXPECTED_PASSING", "-bringup_status", "-reason"}));
   EXPECT_THAT(found.proposals[0].because[0], HasSubstr("passes in 3 runs"));
 }
@@ -108,10 +109,10 @@ TEST(Accept, NewTestsArePromoted) {
 }
 
 TEST(Accept, NewFailuresBecomeKnownWithTheirReasonVerbatim) {
-  EXPECT_EQ(changesOf(proposed("    status: EXPECTED_PASSING\n",
-                               {{"", three(record(Outcome::Failed))}})),
-            (Texts{"status=KNOWN_FAILURE_XFAIL", "bringup_status=FAILED_RUNTIME",
-                   "reason=RuntimeError: it broke at 17"}));
+  EXPECT_EQ(
+      changesOf(proposed("    status: EXPECTED_PASSING\n", {{"", three(record(Outcome::Failed))}})),
+      (Texts{"status=KNOWN_FAILURE_XFAIL", "bringup_status=FAILED_RUNTIME",
+             "reason=RuntimeError: it broke at 17"}));
 }
 
 TEST(Accept, WhatPeopleWroteOfAFailureStays) {
@@ -135,7 +136,8 @@ TEST(Accept, GuardsHoldBack) {
              notRun = pass, other = record(Outcome::Failed);
   flaky.flaky = true;
   notRun.outcome = Outcome::NotRun;
-  auto why = [&](std::vector<TestRecord> records, std::string text = "    status: KNOWN_FAILURE_XFAIL\n") {
+  auto why = [&](std::vector<TestRecord> records,
+                 std::string text = "    status: KNOWN_FAILURE_XFAIL\n") {
     Acceptance found = proposed(text, {{"", evidence(std::move(records))}});
     EXPECT_TRUE(found.proposals.empty());
     return found.heldBack.size() == 1 ? found.heldBack[0].why : "held back nothing";
@@ -148,12 +150,13 @@ TEST(Accept, GuardsHoldBack) {
   EXPECT_EQ(why({other, other, otherwise}, "    status: EXPECTED_PASSING\n"),
             "fails otherwise in run run3 than in run run1");
   // As many runs as are asked for.
-  EXPECT_EQ(changesOf(proposed(fields, {{"", evidence({pass})}}, {.runs = 1, .why = {}})).size(), 1u);
+  EXPECT_EQ(changesOf(proposed(fields, {{"", evidence({pass})}}, {.runs = 1, .why = {}})).size(),
+            1u);
 }
 
 TEST(Accept, EntriesSpeakForAllTheirArchitectures) {
   std::string fields = "    status: KNOWN_FAILURE_XFAIL\n";
-  Evidence pass = three(record(Outcome::XPassed)), fails = three(record(Outcome::XFailed));
+  LastOutcomes pass = three(record(Outcome::XPassed)), fails = three(record(Outcome::XFailed));
   EXPECT_EQ(changesOf(proposed(fields, {{"n150", pass}, {"p150", pass}})),
             Texts{"status=EXPECTED_PASSING"});
   // p150 was not run, or says otherwise.
@@ -169,12 +172,14 @@ TEST(Accept, EntriesSpeakForAllTheirArchitectures) {
 
 TEST(Accept, ThresholdsFollowTheLowestPcc) {
   std::string fields = "    status: EXPECTED_PASSING\n    required_pcc: 0.95\n";
-  Evidence up = evidence({record(Outcome::Passed, 0.9875, 0.95), record(Outcome::Passed, 0.999, 0.95),
-                          record(Outcome::Passed, 0.999, 0.95)});
+  LastOutcomes up =
+      evidence({record(Outcome::Passed, 0.9875, 0.95), record(Outcome::Passed, 0.999, 0.95),
+                record(Outcome::Passed, 0.999, 0.95)});
   EXPECT_EQ(changesOf(proposed(fields, {{"", up}})), Texts{"required_pcc=0.98"});
   EXPECT_EQ(changesOf(proposed(fields, {{"", three(record(Outcome::Passed, 0.9999, 0.95))}})),
             Texts{"-required_pcc"});
-  EXPECT_TRUE(proposed(fields, {{"", three(record(Outcome::Passed, 0.953, 0.95))}}).proposals.empty());
+  EXPECT_TRUE(
+      proposed(fields, {{"", three(record(Outcome::Passed, 0.953, 0.95))}}).proposals.empty());
   EXPECT_EQ(changesOf(proposed("    status: EXPECTED_PASSING\n    assert_pcc: false\n",
                                {{"", three(record(Outcome::Passed, 0.9999, 0.99, false))}})),
             Texts{"-assert_pcc"});
@@ -182,23 +187,23 @@ TEST(Accept, ThresholdsFollowTheLowestPcc) {
 
 TEST(Accept, ThresholdsAreLoweredOnlyWhereThatIsAllowed) {
   std::string fields = "    status: EXPECTED_PASSING\n";
-  Evidence low = three(record(Outcome::Failed, 0.975));
+  LastOutcomes low = three(record(Outcome::Failed, 0.975));
   EXPECT_EQ(changesOf(proposed(fields, {{"", low}}))[0], "status=KNOWN_FAILURE_XFAIL");
-  Acceptance found =
-      proposed(fields, {{"", low}}, {.allowLowerPcc = true, .why = "measured"});
+  Acceptance found = proposed(fields, {{"", low}}, {.allowLowerPcc = true, .why = "measured"});
   EXPECT_EQ(changesOf(found), Texts{"required_pcc=0.97"});
   ASSERT_EQ(found.lowered.size(), 1u);
   EXPECT_DOUBLE_EQ(found.lowered[0].from, 0.99);
   EXPECT_DOUBLE_EQ(found.lowered[0].to, 0.97);
   // A crash is no matter of thresholds.
-  found = proposed(fields, {{"", three(record(Outcome::Crashed))}}, {.allowLowerPcc = true, .why = "x"});
+  found = proposed(fields, {{"", three(record(Outcome::Crashed))}},
+                   {.allowLowerPcc = true, .why = "x"});
   EXPECT_TRUE(found.lowered.empty());
   EXPECT_EQ(changesOf(found)[0], "status=KNOWN_FAILURE_XFAIL");
 }
 
 TEST(Accept, WhatWasSkippedSaysNothing) {
-  Acceptance found = proposed("    status: NOT_SUPPORTED_SKIP\n",
-                              {{"", three(record(Outcome::Skipped))}});
+  Acceptance found =
+      proposed("    status: NOT_SUPPORTED_SKIP\n", {{"", three(record(Outcome::Skipped))}});
   EXPECT_TRUE(found.proposals.empty());
   EXPECT_TRUE(found.heldBack.empty());
 }
@@ -214,8 +219,9 @@ TEST(Patch, IsAUnifiedDiff) {
             "@@ -12,7 +12,6 @@\n 12\n 13\n 14\n-15\n 16\n 17\n 18\n");
   EXPECT_EQ(unifiedDiff("f", before, before), "");
   EXPECT_EQ(unifiedDiff("f", "", "a\n", false), "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n");
-  EXPECT_EQ(unifiedDiff("f", "a", "b"), "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of "
-                                        "file\n+b\n\\ No newline at end of file\n");
+  EXPECT_EQ(unifiedDiff("f", "a", "b"),
+            "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of "
+            "file\n+b\n\\ No newline at end of file\n");
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "cupel/testbench/triage/Causes.h"
 
+#include "cupel/results/Explanation.h"
 #include "cupel/results/report/Text.h"
 
 #include <algorithm>
@@ -61,6 +62,12 @@ std::vector<Form> formsOf(const TestRecord &record) {
   // One line by older runs: `NAME (PLACE) : (TYPES) -> TYPES alone is wrong: ...`.
   static const re2::RE2 kExplained(R"(^([\w.]+) \(.*?\) : (\(.*?\) -> .*?) alone is wrong)");
   std::vector<Form> forms;
+  if (std::string_view text = noteOf(record, "explanation"); !text.empty())
+    if (Result<results::Explanation> found = results::explanationFromJson(text))
+      for (const results::Explanation::Operation &one : found->operations)
+        forms.push_back({one.name, one.attributes, one.types});
+  if (!forms.empty())
+    return forms;
   for (const std::string &line : split(noteOf(record, "guilty form"), "\n")) {
     Form form;
     if (re2::RE2::FullMatch(line, kForm, &form.name, &form.attributes, &form.types))

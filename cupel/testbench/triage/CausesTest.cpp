@@ -1,5 +1,7 @@
 #include "cupel/testbench/triage/Causes.h"
 
+#include "cupel/results/Explanation.h"
+
 #include <gtest/gtest.h>
 
 namespace cupel::testbench::triage {
@@ -21,16 +23,15 @@ TestRecord failed(std::vector<std::string> reasons, std::map<std::string, std::s
 
 TEST(Causes, GuiltyOperationExplainsAllReasons) {
   TestRecord record = failed({"DATA_MISMATCH_WRONG_PCC", "OTHER"}, {{"guilty", "stablehlo.tanh"}});
-  EXPECT_EQ(causesOf(record),
-            (std::vector<Cause>{{Cause::Kind::Operation, "stablehlo.tanh"}}));
+  EXPECT_EQ(causesOf(record), (std::vector<Cause>{{Cause::Kind::Operation, "stablehlo.tanh"}}));
   record.notes["guilty"] = "stablehlo.add, stablehlo.tanh"; // Wrong only together.
   EXPECT_EQ(causesOf(record),
             (std::vector<Cause>{{Cause::Kind::Operation, "stablehlo.add + stablehlo.tanh"}}));
 }
 
 TEST(Causes, ReasonsThatFitAreAllCauses) {
-  EXPECT_EQ(causesOf(failed({"B", "A", "B"})), (std::vector<Cause>{{Cause::Kind::Reason, "A"},
-                                                                   {Cause::Kind::Reason, "B"}}));
+  EXPECT_EQ(causesOf(failed({"B", "A", "B"})),
+            (std::vector<Cause>{{Cause::Kind::Reason, "A"}, {Cause::Kind::Reason, "B"}}));
 }
 
 TEST(Causes, UnmatchedGoByTheShapeOfTheirMessage) {
@@ -65,12 +66,20 @@ TEST(Causes, PropertiesOfTheGuilty) {
       {}, {{"guilty", "stablehlo.transpose"},
            {"guilty form", "stablehlo.transpose {permutation = array<i64: 1, 0>, tag = \"a, b\"} : "
                            "(tensor<4x8xbf16>) -> tensor<8x4xbf16>"}});
-  EXPECT_EQ(propertiesOf(record),
-            (Properties{{"type", "bf16"},
-                        {"rank", "2"},
-                        {"shapes", "(tensor<4x8xbf16>) -> tensor<8x4xbf16>"},
-                        {"permutation", "array<i64: 1, 0>"},
-                        {"tag", "\"a, b\""}}));
+  EXPECT_EQ(propertiesOf(record), (Properties{{"type", "bf16"},
+                                              {"rank", "2"},
+                                              {"shapes", "(tensor<4x8xbf16>) -> tensor<8x4xbf16>"},
+                                              {"permutation", "array<i64: 1, 0>"},
+                                              {"tag", "\"a, b\""}}));
+  // As `cupel run --explain` leaves it.
+  results::Explanation explanation;
+  explanation.operations = {
+      {"stablehlo.sort", "(tensor<4xi8>) -> tensor<4xi8>", "m.py:1", "dimension = 0 : i64"}};
+  record.notes = {{"explanation", toJson(explanation)}};
+  EXPECT_EQ(propertiesOf(record), (Properties{{"type", "i8"},
+                                              {"rank", "1"},
+                                              {"shapes", "(tensor<4xi8>) -> tensor<4xi8>"},
+                                              {"dimension", "0 : i64"}}));
   // A sentence is all that there is.
   record.notes = {{"explained", "stablehlo.tanh (m.py:3:1) : (tensor<f32>) -> tensor<f32> alone is "
                                 "wrong: pcc 0.5"}};

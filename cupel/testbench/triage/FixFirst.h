@@ -15,9 +15,9 @@ namespace cupel::testbench::triage {
 
 /// A test that fails now, wherever it was run.
 struct FailingTest {
-  std::string name;  ///< suite::id
-  std::string model; ///< Empty for what belongs to no model.
-  bool isKnown = false; ///< The configuration says so, everywhere it fails.
+  std::string name;       ///< suite::id
+  std::string model;      ///< Empty for what belongs to no model.
+  bool isKnown = false;   ///< The configuration says so, everywhere it fails.
   std::set<Cause> causes; ///< All that stand in its way, on all architectures and devices.
   /// Of each guilty operation, by its cause.
   std::map<Cause, std::vector<Properties>> properties;
@@ -44,10 +44,10 @@ private:
 
 struct CauseGroup {
   Cause cause;
-  std::vector<size_t> touched;  ///< Tests that have it, among others perhaps.
-  std::vector<size_t> unlocked; ///< Tests that have nothing else.
+  std::vector<size_t> touched;     ///< Tests that have it, among others perhaps.
+  std::vector<size_t> unlocked;    ///< Tests that have nothing else.
   std::vector<std::string> models; ///< All of whose failing tests are unlocked.
-  Properties shared; ///< What all guilty operations of this cause have in common.
+  Properties shared;               ///< What all guilty operations of this cause have in common.
 };
 
 /// Causes that must all be fixed.

@@ -87,7 +87,8 @@ TEST(FixFirst, AModelNeedsAllOfItsTests) {
 
 TEST(FixFirst, SaysWhatTheGuiltyShare) {
   FailingTests tests;
-  for (const char *types : {"(tensor<4xbf16>) -> tensor<4xbf16>", "(tensor<9xbf16>) -> tensor<9xbf16>"}) {
+  for (const char *types :
+       {"(tensor<4xbf16>) -> tensor<4xbf16>", "(tensor<9xbf16>) -> tensor<9xbf16>"}) {
     TestRecord record = model(types, "1", {"A"});
     record.notes = {{"guilty", "stablehlo.tanh"},
                     {"guilty form", std::string("stablehlo.tanh : ") + types}};

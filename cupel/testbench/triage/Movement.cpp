@@ -60,7 +60,8 @@ std::string flakiness(const History &seen) {
   for (size_t i = 0; i + 2 < seen.size(); ++i)
     for (size_t j = i + 1; j + 1 < seen.size(); ++j)
       if (fails(seen[i]->row) != fails(seen[j]->row) && seen[i]->commit == seen[j]->commit &&
-          seen[j]->commit == seen[j + 1]->commit && fails(seen[j + 1]->row) == fails(seen[i]->row)) {
+          seen[j]->commit == seen[j + 1]->commit &&
+          fails(seen[j + 1]->row) == fails(seen[i]->row)) {
         std::string text;
         for (const Sighting *one : seen)
           text += (text.empty() ? "" : ", ") + std::string(name(one->row.outcome));
@@ -150,7 +151,8 @@ Movement movementSince(std::vector<Sighting> sightings, double since,
       movement.newFailures.push_back(std::move(moved));
     else if (!fails(now) && before && fails(before->row))
       movement.fixed.push_back(std::move(moved));
-    else if (std::string worse = before ? worsening(before->row, now, options) : ""; !worse.empty()) {
+    else if (std::string worse = before ? worsening(before->row, now, options) : "";
+             !worse.empty()) {
       moved.why = worse;
       moved.run = now.run;
       movement.worse.push_back(std::move(moved));

@@ -14,9 +14,9 @@ namespace cupel::testbench::triage {
 /// One outcome of a test, with what its run happened in.
 struct Sighting {
   results::OutcomeRow row;
-  double at = 0;           ///< When its run began.
+  double at = 0; ///< When its run began.
   std::string arch, device;
-  std::string commit;      ///< Of the run's environment; empty where it is not known.
+  std::string commit; ///< Of the run's environment; empty where it is not known.
 };
 
 struct MovementOptions {

@@ -23,12 +23,13 @@ Sighting seen(std::string id, double at, Outcome outcome, std::optional<double> 
 }
 
 TEST(Movement, TellsNewFromFixed) {
-  Movement moved = movementSince({seen("new", 1, Outcome::Passed), seen("new", 3, Outcome::Failed),
-                                  seen("new", 4, Outcome::Crashed), seen("fixed", 1, Outcome::Failed),
-                                  seen("fixed", 3, Outcome::Passed), seen("same", 1, Outcome::Failed),
-                                  seen("same", 3, Outcome::Failed), seen("added", 3, Outcome::Failed),
-                                  seen("gone", 1, Outcome::Passed)},
-                                 2);
+  Movement moved =
+      movementSince({seen("new", 1, Outcome::Passed), seen("new", 3, Outcome::Failed),
+                     seen("new", 4, Outcome::Crashed), seen("fixed", 1, Outcome::Failed),
+                     seen("fixed", 3, Outcome::Passed), seen("same", 1, Outcome::Failed),
+                     seen("same", 3, Outcome::Failed), seen("added", 3, Outcome::Failed),
+                     seen("gone", 1, Outcome::Passed)},
+                    2);
   ASSERT_EQ(moved.newFailures.size(), 2u);
   EXPECT_EQ(moved.newFailures[0].name, "models::added");
   EXPECT_EQ(moved.newFailures[0].before, "");
@@ -81,12 +82,12 @@ TEST(Movement, FlakyIsWhatFlipsWithoutAChange) {
 TEST(Movement, WorseWithoutChangingSides) {
   Sighting early = seen("stage", 3, Outcome::Failed);
   early.row.lastStage = Stage::Compile;
-  Movement moved = movementSince(
-      {seen("pcc", 1, Outcome::Passed, 0.999), seen("pcc", 3, Outcome::Passed, 0.991),
-       seen("stage", 1, Outcome::Failed), early, seen("dies", 1, Outcome::Failed),
-       seen("dies", 3, Outcome::Crashed), seen("better", 1, Outcome::Passed, 0.99),
-       seen("better", 3, Outcome::Passed, 0.999)},
-      2);
+  Movement moved =
+      movementSince({seen("pcc", 1, Outcome::Passed, 0.999), seen("pcc", 3, Outcome::Passed, 0.991),
+                     seen("stage", 1, Outcome::Failed), early, seen("dies", 1, Outcome::Failed),
+                     seen("dies", 3, Outcome::Crashed), seen("better", 1, Outcome::Passed, 0.99),
+                     seen("better", 3, Outcome::Passed, 0.999)},
+                    2);
   ASSERT_EQ(moved.worse.size(), 3u);
   EXPECT_EQ(moved.worse[0].why, "failed -> crashed");
   EXPECT_EQ(moved.worse[1].why, "pcc 0.999 -> 0.991");
@@ -104,12 +105,12 @@ TEST(Movement, ArchitecturesAreApart) {
 }
 
 TEST(Movement, DriftIsFromTheLastBeforeToNow) {
-  Movement moved = movementSince(
-      {seen("a", 0, Outcome::Passed, 0.5), seen("a", 1, Outcome::Passed, 0.999),
-       seen("a", 3, Outcome::Passed, 0.998), seen("a", 4, Outcome::Passed, 0.997),
-       seen("a", 5, Outcome::Passed, 0.996), seen("still", 1, Outcome::Passed, 0.999),
-       seen("still", 3, Outcome::Passed, 0.9985)},
-      2);
+  Movement moved =
+      movementSince({seen("a", 0, Outcome::Passed, 0.5), seen("a", 1, Outcome::Passed, 0.999),
+                     seen("a", 3, Outcome::Passed, 0.998), seen("a", 4, Outcome::Passed, 0.997),
+                     seen("a", 5, Outcome::Passed, 0.996), seen("still", 1, Outcome::Passed, 0.999),
+                     seen("still", 3, Outcome::Passed, 0.9985)},
+                    2);
   ASSERT_EQ(moved.drift.size(), 1u);
   EXPECT_EQ(moved.drift[0].name, "models::a");
   EXPECT_DOUBLE_EQ(moved.drift[0].before, 0.999);

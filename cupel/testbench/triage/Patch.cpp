@@ -92,8 +92,8 @@ std::string unifiedDiff(std::string_view path, std::string_view before, std::str
     edits.push_back({' ', a[i]});
 
   constexpr size_t kContext = 3;
-  std::string text = fmt::format("--- {}\n+++ b/{}\n",
-                                 existed ? fmt::format("a/{}", path) : "/dev/null", path);
+  std::string text =
+      fmt::format("--- {}\n+++ b/{}\n", existed ? fmt::format("a/{}", path) : "/dev/null", path);
   size_t lineA = 0, lineB = 0;
   for (size_t i = 0; i < edits.size();) {
     // The next change, and how far it and those close to it go.

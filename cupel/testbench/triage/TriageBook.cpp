@@ -52,11 +52,35 @@ void writeFixes(XlsxBook &book, const TriageReport &report) {
 
 void writeFailures(XlsxBook &book, const TriageReport &report) {
   XlsxSheet &sheet = book.sheet("Failures");
-  sheet.heading({"Test", "Suite", "Model", "Group", "Framework", "Task", "Source", "Variant",
-                 "Run Mode", "Parallelism", "Arch", "Device", "Run", "Outcome", "Last Stage",
-                 "Model Test Status", "Bringup Status", "Failing Reason", "Component", "Summary",
-                 "Guilty Operation", "Properties", "PCC", "PCC Threshold", "ATOL", "Causes",
-                 "Guidance", "Error Message", "Reproduction"});
+  sheet.heading({"Test",
+                 "Suite",
+                 "Model",
+                 "Group",
+                 "Framework",
+                 "Task",
+                 "Source",
+                 "Variant",
+                 "Run Mode",
+                 "Parallelism",
+                 "Arch",
+                 "Device",
+                 "Run",
+                 "Outcome",
+                 "Last Stage",
+                 "Model Test Status",
+                 "Bringup Status",
+                 "Failing Reason",
+                 "Component",
+                 "Summary",
+                 "Guilty Operation",
+                 "Properties",
+                 "PCC",
+                 "PCC Threshold",
+                 "ATOL",
+                 "Causes",
+                 "Guidance",
+                 "Error Message",
+                 "Reproduction"});
   for (const FailingTest &test : report.failing)
     for (size_t i = 0; i < test.records.size(); ++i) {
       const TestRecord &r = test.records[i];
@@ -69,16 +93,34 @@ void writeFailures(XlsxBook &book, const TriageReport &report) {
       for (const ComparisonRecord &comparison : r.comparisons)
         if (!threshold || !comparison.passed)
           threshold = comparison.pccThreshold;
-      sheet.row({r.id,           r.suite,       test.model,
-                 r.group,        r.framework,   r.task,
-                 r.source,       r.variant,     r.runMode,
-                 r.parallelism,  r.arch,        r.device,
-                 test.runs[i],   name(r.outcome), name(r.lastStage),
-                 r.testStatus,   r.bringupStatus, reason.name,
-                 reason.component, reason.summary,
+      sheet.row({r.id,
+                 r.suite,
+                 test.model,
+                 r.group,
+                 r.framework,
+                 r.task,
+                 r.source,
+                 r.variant,
+                 r.runMode,
+                 r.parallelism,
+                 r.arch,
+                 r.device,
+                 test.runs[i],
+                 name(r.outcome),
+                 name(r.lastStage),
+                 r.testStatus,
+                 r.bringupStatus,
+                 reason.name,
+                 reason.component,
+                 reason.summary,
                  guilty == r.notes.end() ? Cell() : Cell(guilty->second),
-                 describe(propertiesOf(r)), maybe(worstPcc(r)), maybe(threshold),
-                 maybe(largestAbsolute(r)), joined(causes), joined(r.guidance), r.message,
+                 describe(propertiesOf(r)),
+                 maybe(worstPcc(r)),
+                 maybe(threshold),
+                 maybe(largestAbsolute(r)),
+                 joined(causes),
+                 joined(r.guidance),
+                 r.message,
                  r.reproduction},
                 test.isKnown ? CellStyle::Plain : CellStyle::Yellow);
     }
@@ -100,8 +142,8 @@ void writeModels(XlsxBook &book, const TriageReport &report) {
     std::vector<std::string> names;
     for (const Cause &cause : causes[model])
       names.push_back(cause.name);
-    sheet.row({model, counts.first, counts.second, total,
-               Cell(share).percent().in(lightOf(share)), joined(names)});
+    sheet.row({model, counts.first, counts.second, total, Cell(share).percent().in(lightOf(share)),
+               joined(names)});
   }
   sheet.row({"Total", passing, failing, passing + failing}, CellStyle::Bold);
   sheet.skipRow();
@@ -122,8 +164,8 @@ void writeMovement(XlsxBook &book, const TriageReport &report) {
       sheet.row({m.name, m.arch, m.device, m.before, m.now, m.run, m.why});
   }
   XlsxSheet &sheet = book.sheet("PCC Drift");
-  sheet.heading({"Test", "Arch", "Device", "Before", "Now", "Change", "Least", "Most", "Runs",
-                 "A Run"});
+  sheet.heading(
+      {"Test", "Arch", "Device", "Before", "Now", "Change", "Least", "Most", "Runs", "A Run"});
   for (const Drift &d : report.movement.drift)
     sheet.row({d.name, d.arch, d.device, d.before, d.now,
                Cell(d.now - d.before).in(d.now < d.before ? CellStyle::Orange : CellStyle::Green),

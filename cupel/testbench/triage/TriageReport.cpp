@@ -18,7 +18,8 @@ std::string heading(const TriageReport &report) {
   uint64_t known = 0;
   for (const FailingTest &test : report.failing)
     known += test.isKnown;
-  std::string text = fmt::format("{} of {} fail", report.failing.size(), counted(report.total, "test"));
+  std::string text =
+      fmt::format("{} of {} fail", report.failing.size(), counted(report.total, "test"));
   if (known)
     text += fmt::format(" ({} of them known)", known);
   text += report.runs.size() == 1 ? fmt::format(" in run {}", report.runs[0].id)
@@ -169,8 +170,9 @@ void writeMarkdown(std::ostream &out, const TriageReport &report, size_t most) {
     if (const std::vector<Moved> &moved = report.movement.*list; !moved.empty()) {
       out << fmt::format("\n### {}{}: {}\n\n", char(std::toupper(title[0])), title.substr(1),
                          moved.size());
-      some(moved, most, [&](const Moved &one) { out << "- " << markdownSafe(line(one)) << "\n"; },
-           more);
+      some(
+          moved, most, [&](const Moved &one) { out << "- " << markdownSafe(line(one)) << "\n"; },
+          more);
     }
   if (!report.movement.drift.empty()) {
     out << "\n### PCC drift\n\n| test | before | now | least | most | runs | a run |\n"

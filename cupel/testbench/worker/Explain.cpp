@@ -21,7 +21,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint64_t kCacheBytes = uint64_t(64) << 20;
 constexpr uint32_t kPieces = 24;
 /// How much longer than the slowest that passed a probe may take.
 constexpr double kPatience = 40;
@@ -85,7 +84,7 @@ std::string Explainer::keyOf(const Prepared &given) const {
 }
 
 Result<Explanation> Explainer::explain(const Prepared &given) {
-  ContentCache cache(cacheFolder("explanations"), kCacheBytes);
+  ContentCache cache(cacheFolder("explanations"), cacheLimit("explanations"));
   std::string key = keyOf(given);
   if (options.reducedFolder.empty() && !key.empty())
     options.reducedFolder = cacheFolder("reduced") + "/" + key.substr(0, 16);
@@ -256,7 +255,7 @@ void Explainer::searchHere(Explanation &found) {
   if (!blame || !blame->program)
     return;
   for (const BlamedOperation &one : blame->operations)
-    found.operations.push_back({one.name, one.types, one.place});
+    found.operations.push_back({one.name, one.types, one.place, one.attributes});
   found.sentence = fmt::format("executions of the same program differ: {}", describe(*blame));
   save(*blame->program, found);
 }
@@ -347,7 +346,7 @@ void Explainer::confirm(Prepared &program, Explanation &found) {
 
 void Explainer::tell(const Blame &blame, Explanation &found) {
   for (const BlamedOperation &one : blame.operations)
-    found.operations.push_back({one.name, one.types, one.place});
+    found.operations.push_back({one.name, one.types, one.place, one.attributes});
   found.inside = blame.inside;
   found.sentence = describe(blame);
   if (!blame.operations.empty()) {

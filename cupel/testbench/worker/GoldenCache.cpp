@@ -43,17 +43,6 @@ const std::string &thisBuild() {
   return build;
 }
 
-uint64_t limitFromEnvironment() {
-  constexpr uint64_t kDefault = uint64_t{2} << 30;
-  const char *text = std::getenv("CUPEL_GOLDEN_CACHE");
-  if (!text || !*text)
-    return kDefault;
-  char *end = nullptr;
-  double number = std::strtod(text, &end);
-  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-  return number > 0 ? uint64_t(number * double(uint64_t{1} << shift)) : 0;
-}
-
 void hashTensor(Sha256 &hash, const Tensor &tensor) {
   hash.update(tensor::describe(tensor.elementType(), tensor.shape()));
   Result<Tensor> plain = tensor.contiguous();
@@ -64,7 +53,7 @@ void hashTensor(Sha256 &hash, const Tensor &tensor) {
 } // namespace
 
 GoldenCache::GoldenCache()
-    : limit(limitFromEnvironment()), cache(limit ? cacheFolder("golden") : "", limit) {}
+    : limit(cacheLimit("golden")), cache(limit ? cacheFolder("golden") : "", limit) {}
 
 std::string GoldenCache::keyOf(const Prepared &prepared, std::string_view how) const {
   if (!limit)

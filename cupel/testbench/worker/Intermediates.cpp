@@ -30,6 +30,14 @@ BlamedOperation describeOperation(mlir::Operation *op) {
   one.types = fmt::format("({}) -> {}", fmt::join(types(op->getOperandTypes()), ", "),
                           results.size() == 1 ? given : "(" + given + ")");
   one.place = reference::describeLocation(op->getLoc());
+  for (mlir::NamedAttribute attribute : op->getAttrs()) {
+    std::string text;
+    llvm::raw_string_ostream(text) << attribute.getValue();
+    constexpr size_t kLongest = 200; // Constants are values, no property of the operation.
+    if (text.size() <= kLongest)
+      one.attributes += fmt::format("{}{} = {}", one.attributes.empty() ? "" : ", ",
+                                    attribute.getName().getValue().str(), text);
+  }
   return one;
 }
 

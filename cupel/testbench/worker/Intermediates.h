@@ -17,6 +17,7 @@ struct BlamedOperation {
   std::string name;  ///< `stablehlo.add`
   std::string types; ///< `(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>`
   std::string place; ///< `model.py:17:4`
+  std::string attributes = {}; ///< `dimension = 1 : i64, is_stable = true`
   bool operator==(const BlamedOperation &) const = default;
 };
 

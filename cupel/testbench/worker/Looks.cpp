@@ -17,10 +17,30 @@ using tensor::Tensor;
 using Clock = std::chrono::steady_clock;
 
 /// How long more executions may take, and how many there are at most, where nobody asked for any.
-constexpr double kFreeSeconds = 0.1;
+constexpr double kFreeSeconds = 0.2;
 constexpr uint32_t kMostFree = 10;
 /// An output is that of the run before if so much of it is.
 constexpr double kStaleShare = 0.9;
+/// What changes by more steps of its type than this, or by more of what the device computes in, is
+/// not what it was: less of the latter shows in numbers of many bits, which are sums of others.
+constexpr double kChangedSteps = 2, kChangedShare = 0.25;
+/// A part is that of the run before if so many neighbours are, and so large a share.
+constexpr int64_t kStaleNeighbours = 16;
+constexpr double kStalePart = 1.0 / 16;
+
+/// From a number of a type to the next, as a share of it.
+double stepOf(DType type) {
+  switch (type) {
+  case DType::F64:
+    return 0x1p-52;
+  case DType::F32:
+    return 0x1p-23;
+  case DType::F16:
+    return 0x1p-10;
+  default:
+    return tensor::isFloat(type) ? (type == DType::BF16 ? 0x1p-7 : 0x1p-2) : 0;
+  }
+}
 
 bool haveSameBytes(const Tensor &a, const Tensor &b) {
   Result<Tensor> left = a.contiguous(), right = b.contiguous();
@@ -82,6 +102,137 @@ std::string describeStale(const TensorLists &outputs, const TensorLists &before)
   return found;
 }
 
+/// Numbers of many bits are not the same by chance. A device may give few of them in a type that
+/// holds more: then the last ones are zero.
+bool isOfManyBits(const Tensor &tensor) {
+  DType type = tensor.dtype();
+  Result<Tensor> plain = tensor.contiguous();
+  if (!plain || (type != DType::F32 && type != DType::F64))
+    return false;
+  int64_t numbers = 0, many = 0;
+  for (int64_t i = 0; i < plain->size(); ++i) {
+    uint64_t bits = type == DType::F32 ? plain->dataAs<uint32_t>()[i] : plain->dataAs<uint64_t>()[i];
+    numbers += bits != 0;
+    many += (bits & (type == DType::F32 ? 0xfffu : 0xfffffffu)) != 0;
+  }
+  return 2 * many > numbers && numbers >= kStaleNeighbours;
+}
+
+/// How many of the elements that should have changed, by more than rounding makes, have not; of
+/// neighbours among them, at most.
+struct Kept {
+  int64_t unchanged = 0, shouldChange = 0, neighbours = 0;
+};
+
+Kept countKept(const Tensor &now, const Tensor &then, const Tensor &expectedNow,
+               const Tensor &expectedThen, double step) {
+  Kept kept;
+  auto isAlike = [&](const Tensor &other) {
+    return other.dtype() == now.dtype() && std::ranges::equal(other.shape(), now.shape());
+  };
+  if (!isAlike(then) || !isAlike(expectedNow) || !isAlike(expectedThen))
+    return kept;
+  bool isFloat = tensor::isFloat(now.dtype());
+  Result<Tensor> a = now.contiguous(), b = then.contiguous();
+  Result<Tensor> e = tensor::convert(expectedNow, isFloat ? DType::F64 : now.dtype());
+  Result<Tensor> f = tensor::convert(expectedThen, isFloat ? DType::F64 : now.dtype());
+  if (e)
+    e = e->contiguous();
+  if (f)
+    f = f->contiguous();
+  if (!a || !b || !e || !f)
+    return kept;
+  double squares = 0;
+  for (int64_t i = 0; isFloat && i < e->size(); ++i)
+    if (double value = e->dataAs<double>()[i]; std::isfinite(value))
+      squares += value * value;
+  const double size = std::sqrt(squares / double(std::max<int64_t>(e->size(), 1)));
+  const size_t bytes = tensor::info(now.dtype()).bytes, wide = tensor::info(e->dtype()).bytes;
+  const double own = kChangedSteps * stepOf(now.dtype());
+  const double least =
+      std::max(own, (isOfManyBits(now) ? kChangedShare : kChangedSteps) * step);
+  int64_t run = 0;
+  for (int64_t i = 0; i < now.size(); ++i) {
+    bool shouldChange;
+    if (isFloat) {
+      double x = e->dataAs<double>()[i], y = f->dataAs<double>()[i];
+      shouldChange = std::isfinite(x) && std::isfinite(y) &&
+                     std::fabs(x - y) > least * std::max(std::fabs(x), size);
+    } else {
+      shouldChange = std::memcmp(e->data() + size_t(i) * wide, f->data() + size_t(i) * wide, wide);
+    }
+    if (!shouldChange)
+      continue;
+    bool isUnchanged =
+        std::memcmp(a->data() + size_t(i) * bytes, b->data() + size_t(i) * bytes, bytes) == 0;
+    ++kept.shouldChange;
+    kept.unchanged += isUnchanged;
+    run = isUnchanged ? run + 1 : 0;
+    kept.neighbours = std::max(kept.neighbours, run);
+  }
+  return kept;
+}
+
+/// Which output stayed what it was where another was expected; empty where none did.
+std::string describeKept(const TensorLists &now, const TensorLists &then,
+                         const TensorLists &expectedNow, const TensorLists &expectedThen,
+                         double step) {
+  std::string found;
+  size_t number = 0;
+  for (size_t d = 0; d < std::min(now.size(), then.size()); ++d)
+    for (size_t i = 0; i < std::min(now[d].size(), then[d].size()); ++i, ++number) {
+      auto at = [&](const TensorLists &lists) -> const Tensor * {
+        const std::vector<Tensor> &own = lists[lists.size() > 1 ? std::min(d, lists.size() - 1) : 0];
+        return i < own.size() ? &own[i] : nullptr;
+      };
+      if (!found.empty() || expectedNow.empty() || expectedThen.empty() || !at(expectedNow) ||
+          !at(expectedThen))
+        continue;
+      Kept kept = countKept(now[d][i], then[d][i], *at(expectedNow), *at(expectedThen), step);
+      double all = double(kept.shouldChange);
+      bool isWhole = kept.shouldChange > 0 &&
+                     kept.shouldChange >= std::min<int64_t>(4, now[d][i].size()) &&
+                     double(kept.unchanged) >= kStaleShare * all;
+      bool isPart = isOfManyBits(now[d][i]) &&
+                    kept.neighbours >= std::max<int64_t>(kStaleNeighbours, int64_t(kStalePart * all));
+      if (isWhole || isPart)
+        found = fmt::format("{} of {} elements of output {}, which should have changed, are those "
+                            "of the run before, bit by bit",
+                            kept.unchanged, kept.shouldChange, number);
+    }
+  return found;
+}
+
+/// Which output differs from what it should be again just where, and as, the run before had it.
+std::string describeTaken(const TensorLists &outputs, const TensorLists &first,
+                          const TensorLists &last) {
+  std::string found;
+  size_t number = 0;
+  for (size_t d = 0; d < std::min(outputs.size(), last.size()); ++d)
+    for (size_t i = 0; i < std::min(outputs[d].size(), last[d].size()); ++i, ++number) {
+      if (!found.empty() || d >= first.size() || i >= first[d].size() ||
+          !isOfManyBits(outputs[d][i]))
+        continue;
+      Agreement same = agreementOf(outputs[d][i], first[d][i]);
+      if (same.different < kStaleNeighbours)
+        continue;
+      Result<Tensor> a = outputs[d][i].contiguous(), b = first[d][i].contiguous(),
+                     c = last[d][i].contiguous();
+      if (!a || !b || !c || c->dtype() != a->dtype() || c->size() != a->size())
+        continue;
+      size_t bytes = tensor::info(a->dtype()).bytes;
+      int64_t taken = 0;
+      for (int64_t j = 0; j < a->size(); ++j) {
+        size_t at = size_t(j) * bytes;
+        taken += std::memcmp(a->data() + at, b->data() + at, bytes) != 0 &&
+                 std::memcmp(a->data() + at, c->data() + at, bytes) == 0;
+      }
+      if (double(taken) >= kStaleShare * double(same.different))
+        found = fmt::format("{} of {} elements of output {}", taken, a->size(), number);
+    }
+  return found;
+}
+
 LookVerdict failed(std::string_view errorClass, std::string message) {
   return {false, std::string(errorClass), std::move(message)};
 }
@@ -113,6 +264,15 @@ public:
                                          " are those of the run before (" + verdict->message + ")");
       return false;
     }
+    if (verdict && verdict->expected && seams.expected && areSame(last, first)) {
+      std::string kept =
+          describeKept(*outputs, first, *verdict->expected, *seams.expected, seams.step);
+      if (!kept.empty()) {
+        result.verdict =
+            failed(kStaleResult, "with other inputs it gave what it gave before: " + kept);
+        return false;
+      }
+    }
     last = std::move(*outputs);
     return true;
   }
@@ -126,26 +286,37 @@ public:
       last = first;
       return true;
     }
+    if (std::string taken = describeTaken(*outputs, first, last); !taken.empty()) {
+      result.verdict = failed(kStaleResult, "with the first inputs again it gave the result of the "
+                                            "others: " +
+                                                taken + " are those of the run before");
+      return false;
+    }
     std::string difference = describeDifference(*outputs, first);
-    if (++judged <= kMostJudged)
-      if (LookVerdict verdict = seams.judge(*outputs); !verdict.passed) {
-        std::string stale = areSame(last, first) ? "" : describeStale(*outputs, last);
-        if (!stale.empty()) {
-          result.verdict = failed(kStaleResult, "with the first inputs again it gave the result of "
-                                                "the others: " +
-                                                    stale + " are those of the run before");
-          return false;
-        }
-        // Once more tells what depends on the run before from what depends on nothing.
-        Result<TensorLists> third = execute(inputs, "with the same inputs again");
-        bool isSteady = third && areSame(*third, *outputs);
-        result.verdict = failed(
-            kNotDeterministic,
-            fmt::format("the same inputs gave another result in execution {}: {} differ ({}){}",
-                        result.executions - 1, difference, verdict.message,
-                        isSteady ? "; it stays so: results depend on what ran before" : ""));
+    LookVerdict verdict;
+    if (seams.judgeRepeat)
+      verdict.message = seams.judgeRepeat(*outputs, first);
+    verdict.passed = verdict.message.empty();
+    if (verdict.passed && ++judged <= kMostJudged)
+      verdict = seams.judge(*outputs);
+    if (!verdict.passed) {
+      std::string stale = areSame(last, first) ? "" : describeStale(*outputs, last);
+      if (!stale.empty()) {
+        result.verdict = failed(kStaleResult, "with the first inputs again it gave the result of "
+                                              "the others: " +
+                                                  stale + " are those of the run before");
         return false;
       }
+      // Once more tells what depends on the run before from what depends on nothing.
+      Result<TensorLists> third = execute(inputs, "with the same inputs again");
+      bool isSteady = third && areSame(*third, *outputs);
+      result.verdict = failed(
+          kNotDeterministic,
+          fmt::format("the same inputs gave another result in execution {}: {} differ ({}){}",
+                      result.executions - 1, difference, verdict.message,
+                      isSteady ? "; it stays so: results depend on what ran before" : ""));
+      return false;
+    }
     result.note = "executions with the same inputs differ, within what is allowed: " + difference;
     last = std::move(*outputs);
     return true;

@@ -1,8 +1,8 @@
 // Executions of a test beyond the first: with other inputs, and again with the first ones, in the
 // same executable. They show what one execution cannot: results that are those of the run before,
 // buffers that two executions share, results that differ from run to run. Used by Trials once the
-// first execution has been judged. It knows devices and judges only through what it is given, and
-// never calls a difference wrong that the judge lets pass.
+// first execution has been judged. It knows devices and judges only through what it is given:
+// executions are compared with what is expected and with each other.
 #pragma once
 
 #include "cupel/testbench/worker/Device.h"
@@ -19,6 +19,7 @@ inline constexpr std::string_view kNotDeterministic = "not_deterministic";
 struct LookVerdict {
   bool passed = true;
   std::string errorClass, message; ///< Of one that did not pass.
+  std::optional<TensorLists> expected = {}; ///< What it was judged by, where that is known.
 };
 
 struct LookSeams {
@@ -29,6 +30,13 @@ struct LookSeams {
   /// Whether they are right for other inputs; nothing where nobody can say so in a short time.
   std::function<std::optional<LookVerdict>(const TensorLists &inputs, const TensorLists &outputs)>
       judgeOther;
+  /// Why two executions with the same inputs may not differ as these do; empty where they may.
+  /// Unset: nobody can say.
+  std::function<std::string(const TensorLists &now, const TensorLists &before)> judgeRepeat;
+  /// What is expected for the first inputs, and the coarsest step that the device computes in: what
+  /// should have changed by more than a few of them and is the same bit by bit was not computed.
+  const TensorLists *expected = nullptr;
+  double step = 0;
   /// Inputs that are not the first ones, of the same shapes; nothing where there are none.
   std::function<std::optional<TensorLists>(uint32_t look)> otherInputs;
 };

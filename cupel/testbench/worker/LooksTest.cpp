@@ -24,7 +24,9 @@ struct Doubler {
     float *to = result.mutableAs<float>();
     for (int64_t i = 0; i < result.size(); ++i)
       to[i] = 2 * inputs[0][0].dataAs<float>()[i];
-    return {{result}};
+    TensorLists results = {{result}};
+    results[0].insert(results[0].end(), inputs[0].begin() + 1, inputs[0].end()); // As they are.
+    return results;
   }
 
   Looks look(const LookOptions &options = {.executions = 5}) {
@@ -64,6 +66,114 @@ TEST(Looks, TheResultOfTheRunBeforeIsStale) {
   EXPECT_EQ(verdict.errorClass, kStaleResult);
   EXPECT_NE(verdict.message.find("4 of 4 elements of output 0"), std::string::npos)
       << verdict.message;
+}
+
+TEST(Looks, WhatShouldHaveChangedAndDidNotIsStaleHoweverWideTheLimitsAre) {
+  TensorLists inputs = {{floats({1, 2, 3, 4})}};
+  TensorLists first = Doubler::right(inputs);
+  bool isStale = true;
+  LookSeams seams;
+  seams.execute = [&](const TensorLists &given) -> Result<TensorLists> {
+    return isStale ? first : Doubler::right(given);
+  };
+  seams.judge = [](const TensorLists &) { return LookVerdict{}; };
+  seams.judgeOther = [](const TensorLists &given, const TensorLists &) {
+    LookVerdict verdict;
+    verdict.expected = Doubler::right(given);
+    return std::optional(verdict);
+  };
+  seams.otherInputs = [&](uint32_t look) { return nearbyInputs(inputs, SIZE_MAX, look); };
+  seams.expected = &first;
+  LookVerdict verdict = lookAgain(seams, inputs, first, 0.001, {.executions = 3}).verdict;
+  EXPECT_EQ(verdict.errorClass, kStaleResult) << verdict.message;
+  // Nobody expects a device that computes so coarsely to see the difference.
+  seams.step = 1;
+  EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 3}).verdict.passed);
+  isStale = false;
+  seams.step = 0;
+  // Where there is nothing, nothing is stale.
+  for (TensorLists *lists : {&inputs, &first})
+    lists->front().push_back(*Tensor::uninitialized(DType::F32, {0}));
+  EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 3}).verdict.passed);
+}
+
+TEST(Looks, APartThatWasNotWrittenIsStale) {
+  std::vector<float> numbers(64);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = float(i) + 1;
+  TensorLists inputs = {{Tensor::of<DType::F32>({64}, numbers)}};
+  TensorLists first = Doubler::right(inputs);
+  int64_t written = 40;
+  LookSeams seams;
+  seams.execute = [&](const TensorLists &given) -> Result<TensorLists> {
+    TensorLists results = Doubler::right(given);
+    std::copy(first[0][0].dataAs<float>() + written, first[0][0].dataAs<float>() + 64,
+              results[0][0].mutableAs<float>() + written);
+    return results;
+  };
+  seams.judge = [](const TensorLists &) { return LookVerdict{}; };
+  seams.judgeOther = [](const TensorLists &given, const TensorLists &) {
+    LookVerdict verdict;
+    verdict.expected = Doubler::right(given);
+    return std::optional(verdict);
+  };
+  seams.otherInputs = [&](uint32_t look) { return nearbyInputs(inputs, SIZE_MAX, look); };
+  seams.expected = &first;
+  LookVerdict verdict = lookAgain(seams, inputs, first, 0.001, {.executions = 2}).verdict;
+  EXPECT_EQ(verdict.errorClass, kStaleResult) << verdict.message;
+  EXPECT_NE(verdict.message.find("24 of 64 elements"), std::string::npos) << verdict.message;
+  written = 56; // Too few to be sure.
+  EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 2}).verdict.passed);
+}
+
+TEST(Looks, APartOfTheRunBeforeIsKnownThoughAllIsWithinLimits) {
+  std::vector<float> numbers(64);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = std::sqrt(float(i) + 1);
+  TensorLists inputs = {{Tensor::of<DType::F32>({64}, numbers)}};
+  TensorLists first = Doubler::right(inputs);
+  LookSeams seams;
+  seams.execute = [&, given = first](const TensorLists &taken) mutable -> Result<TensorLists> {
+    TensorLists results = Doubler::right(taken);
+    if (taken[0][0].dataAs<float>()[0] == 1) // What was given last still lies there.
+      std::copy(given[0][0].dataAs<float>() + 40, given[0][0].dataAs<float>() + 64,
+                results[0][0].mutableAs<float>() + 40);
+    given = results;
+    return results;
+  };
+  seams.judge = [](const TensorLists &) { return LookVerdict{}; };
+  seams.judgeOther = [](const TensorLists &, const TensorLists &) {
+    return std::optional(LookVerdict{});
+  };
+  seams.otherInputs = [&](uint32_t look) { return nearbyInputs(inputs, SIZE_MAX, look); };
+  LookVerdict verdict = lookAgain(seams, inputs, first, 0.001, {.executions = 5}).verdict;
+  EXPECT_EQ(verdict.errorClass, kStaleResult) << verdict.message;
+}
+
+TEST(Looks, ExecutionsAreComparedWithEachOther) {
+  TensorLists inputs = {{floats({1, 2, 3, 4})}};
+  TensorLists first = Doubler::right(inputs);
+  int executions = 1;
+  LookSeams seams;
+  seams.execute = [&](const TensorLists &given) -> Result<TensorLists> {
+    TensorLists results = Doubler::right(given);
+    if (++executions == 5)
+      results[0][0].mutableAs<float>()[2] += 1;
+    return results;
+  };
+  seams.judge = [](const TensorLists &) { return LookVerdict{}; }; // All is well, it says.
+  seams.judgeOther = [](const TensorLists &, const TensorLists &) {
+    return std::optional(LookVerdict{});
+  };
+  seams.otherInputs = [](uint32_t) { return std::optional<TensorLists>(); };
+  EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 14}).verdict.passed);
+  executions = 1;
+  seams.judgeRepeat = [](const TensorLists &, const TensorLists &) -> std::string {
+    return "apart by more than noise";
+  };
+  LookVerdict verdict = lookAgain(seams, inputs, first, 0.001, {.executions = 14}).verdict;
+  EXPECT_EQ(verdict.errorClass, kNotDeterministic) << verdict.message;
+  EXPECT_NE(verdict.message.find("apart by more than noise"), std::string::npos) << verdict.message;
 }
 
 TEST(Looks, StaleIsSeenWithTheFirstInputsToo) {

@@ -63,10 +63,14 @@ std::string nameOf(mlir::Operation *op) {
   return name;
 }
 
-/// The call of the framework that an operation was lowered from: `NAME aten.add.Tensor`.
+/// The call of PyTorch that an operation was lowered from, as its frontend names it: `NAME
+/// aten.add.Tensor`. Nothing where there is none, whatever else the place is called.
 std::string callOf(mlir::Operation *op) {
   auto name = op->getLoc()->findInstanceOf<mlir::NameLoc>();
-  return name ? name.getName().str() : "";
+  if (!name)
+    return "";
+  llvm::StringRef target = name.getName().getValue().rsplit(' ').second;
+  return target.count('.') >= 2 ? name.getName().str() : "";
 }
 
 mlir::OpPrintingFlags plainly() {
@@ -182,7 +186,8 @@ std::vector<size_t> endsOfCalls(mlir::func::FuncOp entry) {
       if (auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(type);
           !ranked || !ranked.hasStaticShape())
         return {};
-    if (i + 1 == ops.size() || callOf(ops[i]) != callOf(ops[i + 1]))
+    std::string call = callOf(ops[i]);
+    if (i + 1 == ops.size() || call.empty() || call != callOf(ops[i + 1]))
       ends.push_back(i + 1);
   }
   return ends;

@@ -22,7 +22,6 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr uint64_t kCacheBytes = uint64_t(256) << 20;
 /// No probe gets less: a process may have to be started for it.
 constexpr double kLeastSeconds = 3;
 
@@ -131,7 +130,7 @@ bool TriedPiece::failsLike(const TriedPiece &other) const {
 Prober::Prober(const Request &request, Device &reference, std::string device, unsigned jobs)
     : request(request), reference(reference), deviceName(std::move(device)),
       deviceIdentity(identityOf(deviceName)), devices(std::max(1u, jobs)),
-      cache(deviceIdentity.empty() ? "" : cacheFolder("probes"), kCacheBytes) {}
+      cache(deviceIdentity.empty() ? "" : cacheFolder("probes"), cacheLimit("probes")) {}
 
 double Prober::secondsAllowed() const {
   if (patience <= 0 || slowest <= 0)

@@ -449,19 +449,21 @@ int runServe(const std::vector<std::string> &arguments) {
   ProgramTest programs(trials);
   OpCaseTest cases(trials);
   return serve(*options, [&](const Request &request, Progress &progress) {
-    const std::string &suite = request.item.suite;
     if (request.kind == Request::Kind::Health)
       return programs.checkHealth(request, progress);
-    // Loaders of ONNX models are of the suite `onnx`.
-    if (kindOf(request.item).suite == "models" || suite == "llm")
+    switch (kindOf(request.item).service) {
+    case Service::Captured:
       return programs.runCaptured(request, progress);
-    if (suite == "programs" || suite == "onnx" || suite == "pt2" || suite == "workloads")
+    case Service::Program:
       return programs.run(request, progress);
-    if (suite == "opcases")
+    case Service::Case:
       return cases.run(request, progress);
+    case Service::None:
+      break;
+    }
     TestRecord record;
     record.outcome = Outcome::NotRun;
-    record.message = "needs a worker for tests of the suite '" + suite + "'";
+    record.message = "needs a worker for tests of the suite '" + request.item.suite + "'";
     return record;
   });
 }

@@ -1,10 +1,10 @@
 #include "cupel/testbench/worker/TestNoise.h"
 
-#include "cupel/support/Sha256.h"
 #include "cupel/testbench/worker/GoldenCache.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace cupel::testbench::worker {
 
@@ -13,8 +13,8 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// What took no longer than this is computed again rather than kept.
-constexpr double kWorthKeeping = 0.02;
+/// What took no longer than this is computed again rather than kept: about what it takes to find.
+constexpr double kWorthKeeping = 0.001;
 /// The part of the time that is left which may go into noise.
 constexpr double kShareOfTime = 0.4;
 /// Where the expected values are not the reference's, nobody waits longer for it than this.
@@ -57,7 +57,8 @@ void TestNoise::measure() {
                          declared.text());
     return;
   }
-  if (!measureByReference() && !measureByInputs(remark))
+  isReferences = measureByReference();
+  if (!isReferences && !measureByInputs(remark))
     remark = fmt::format("noise could not be measured ({}): limits from the declared precision {} "
                          "alone",
                          remark, declared.text());
@@ -70,28 +71,22 @@ bool TestNoise::measureByReference() {
   }
   Budget budget = limited(prepared.budget, sources.isExpectedFromReference);
   const uint64_t own = prepared.budget.seed;
-  // Weights are large: they are hashed once.
-  const std::string base = cache().keyOf(prepared, "noise");
-  auto evaluate = [&](reference::Jitter jitter, const std::string &how) -> Result<TensorLists> {
-    std::string key;
-    if (!base.empty()) {
-      Sha256 hash;
-      hash.update(base + how);
-      key = hash.finish();
-    }
-    if (std::optional<TensorLists> found = cache().find(key))
-      return std::move(*found);
+  // All evaluations are one entry: looking for it costs as much as evaluating a small program.
+  std::string key = cache().keyOf(
+      prepared, fmt::format("noise in {}, {} evaluations{}", declared.text(), wanted,
+                            sources.isExpectedFromReference ? "" : " and the exact one"));
+  if (std::optional<TensorLists> found = cache().find(key); found && take(std::move(*found))) {
+    remark.clear();
+    return true;
+  }
+  Clock::time_point began = Clock::now();
+  auto evaluate = [&](reference::Jitter jitter) -> Result<TensorLists> {
     Budget one = budget;
     one.jitter = jitter;
-    Clock::time_point began = Clock::now();
-    Result<TensorLists> results = sources.reference(one);
-    double seconds = std::chrono::duration<double>(Clock::now() - began).count();
-    if (results && seconds > kWorthKeeping)
-      cache().keep(key, *results);
-    return results;
+    return sources.reference(one);
   };
   if (!sources.isExpectedFromReference) {
-    Result<TensorLists> results = evaluate({}, "exact");
+    Result<TensorLists> results = evaluate({});
     if (!results) {
       remark = "the reference: " + results.message();
       return false;
@@ -99,8 +94,7 @@ bool TestNoise::measureByReference() {
     exact = std::move(*results);
   }
   for (uint32_t i = 0; i < wanted; ++i) {
-    Result<TensorLists> results = evaluate(jitterOf(declared, own * 1024 + i),
-                                           fmt::format("jitter {} {}", declared.text(), i));
+    Result<TensorLists> results = evaluate(jitterOf(declared, own * 1024 + i));
     if (!results) {
       remark = "the reference, jittered: " + results.message();
       // One is better than none; time is the only reason for having some and not all.
@@ -110,7 +104,32 @@ bool TestNoise::measureByReference() {
     }
     all.push_back(std::move(*results));
   }
+  if (std::chrono::duration<double>(Clock::now() - began).count() > kWorthKeeping)
+    cache().keep(key, together());
   remark.clear();
+  return true;
+}
+
+TensorLists TestNoise::together() const {
+  TensorLists lists = exact.value_or(TensorLists());
+  for (const TensorLists &sample : all)
+    lists.insert(lists.end(), sample.begin(), sample.end());
+  return lists;
+}
+
+bool TestNoise::take(TensorLists lists) {
+  size_t evaluations = wanted + (sources.isExpectedFromReference ? 0 : 1);
+  size_t each = lists.size() / evaluations;
+  if (each == 0 || each * evaluations != lists.size())
+    return false;
+  for (size_t i = 0; i < evaluations; ++i) {
+    auto begin = std::make_move_iterator(lists.begin() + ptrdiff_t(i * each));
+    TensorLists one(begin, begin + ptrdiff_t(each));
+    if (i == 0 && !sources.isExpectedFromReference)
+      exact = std::move(one);
+    else
+      all.push_back(std::move(one));
+  }
   return true;
 }
 

@@ -38,6 +38,8 @@ public:
   /// Where the limits come from, if from elsewhere than the reference; empty: from there.
   const std::string &note() const { return remark; }
   bool isMeasured() const { return isDone; }
+  /// Whether it was the reference that was moved, and not the device itself.
+  bool isByReference() const { return isDone && isReferences; }
   /// By evaluation, then as results lie; for those who save them.
   const std::vector<TensorLists> &samples();
   const std::optional<TensorLists> &center() const { return exact; }
@@ -47,12 +49,15 @@ private:
   /// False, with a remark, where it could not be done.
   bool measureByReference();
   bool measureByInputs(std::string why);
+  /// All evaluations as one, for the cache, and back.
+  TensorLists together() const;
+  bool take(TensorLists lists);
 
   const Prepared &prepared;
   compare::DevicePrecision declared;
   uint32_t wanted;
   NoiseSources sources;
-  bool isDone = false;
+  bool isDone = false, isReferences = false;
   std::vector<TensorLists> all;
   std::optional<TensorLists> exact;
   std::string remark;

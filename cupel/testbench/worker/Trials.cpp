@@ -1,7 +1,9 @@
 #include "cupel/testbench/worker/Trials.h"
 
+#include "cupel/compare/Repeat.h"
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
+#include "cupel/testbench/worker/GoldenCache.h"
 #include "cupel/testbench/worker/Looks.h"
 #include "cupel/testbench/worker/Rule.h"
 #include "cupel/workload/Folder.h"
@@ -112,6 +114,24 @@ Result<TensorLists> Trials::runOn(Device &device, const Prepared &prepared, Prog
   return (*run)(prepared.workload.inputs, prepared.budget);
 }
 
+/// What the reference gives for a test: remembered, where it was computed before, on whatever device
+/// that was. What takes less than reading it would is computed again.
+static Result<TensorLists> rememberedGolden(const Prepared &prepared, TestRecord &record,
+                                            const std::function<Result<TensorLists>()> &evaluate) {
+  constexpr double kWorthKeeping = 0.005;
+  static GoldenCache cache;
+  std::string key = cache.keyOf(prepared, "golden");
+  if (std::optional<TensorLists> found = cache.find(key)) {
+    record.notes["golden remembered"] = "yes";
+    return std::move(*found);
+  }
+  auto began = std::chrono::steady_clock::now();
+  Result<TensorLists> results = evaluate();
+  if (results && std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > kWorthKeeping)
+    cache.keep(key, *results);
+  return results;
+}
+
 /// Records what an execution after the first showed.
 static void failLook(TestRecord &record, std::string_view errorClass, const std::string &message) {
   fail(record, errorClass, message);
@@ -197,8 +217,8 @@ void Trials::tryTelling(const Request &request, Progress &progress, Device &devi
 
 std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &progress,
                                              Device &device, Prepared &prepared,
-                                             const TensorLists &inputs,
-                                             const TensorLists &outputs) {
+                                             const TensorLists &inputs, const TensorLists &outputs,
+                                             TensorLists &expected) {
   const workload::Workload kept = prepared.workload;
   const Budget budget = prepared.budget;
   prepared.workload.inputs = inputs;
@@ -211,11 +231,31 @@ std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &p
   TestRecord found;
   judge(request, progress, device, prepared, outputs, found);
   bool isJudged = progress.stage() == Stage::Compare;
+  expected = std::move(prepared.workload.expected);
   prepared.workload = kept;
   prepared.budget = budget;
   if (!isJudged)
     return std::nullopt;
   return found;
+}
+
+/// Why executions with the same inputs may not differ so; comparators that somebody named know
+/// nothing of that, and decide alone.
+static std::string describeApart(const Request &request, const workload::Workload &workload,
+                                 const TensorLists &now, const TensorLists &before,
+                                 TestNoise &noise) {
+  for (size_t d = 0, number = 0; d < std::min(now.size(), before.size()); ++d)
+    for (size_t i = 0; i < std::min(now[d].size(), before[d].size()); ++i, ++number) {
+      const Tensor &a = now[d][i], &b = before[d][i];
+      if (Rule::of(request, workload, i).comparators ||
+          compare::areNearlySame(a, b, noise.precision()))
+        continue;
+      Result<compare::RepeatVerdict> verdict =
+          compare::checkRepeated(a, b, noise.of(d, i, b.shape()), {}, {.threads = 1});
+      if (verdict && !verdict->passed)
+        return fmt::format("output {}: {}", number, verdict->sentence);
+    }
+  return {};
 }
 
 void Trials::lookAgain(const Request &request, Progress &progress, Device &device,
@@ -242,9 +282,22 @@ void Trials::lookAgain(const Request &request, Progress &progress, Device &devic
     // Checks have judged them already, within the program or beside it.
     if (prepared.program().selfChecking || !prepared.workload.checks.empty())
       return LookVerdict{};
-    auto found = judgeOther(request, progress, device, prepared, inputs, outputs);
-    return found ? std::optional(verdictOf(*found)) : std::nullopt;
+    TensorLists expected;
+    auto found = judgeOther(request, progress, device, prepared, inputs, outputs, expected);
+    if (!found)
+      return std::nullopt;
+    LookVerdict verdict = verdictOf(*found);
+    verdict.expected = std::move(expected);
+    return verdict;
   };
+  Result<TestNoise> noise = noiseOf(request, prepared, &device);
+  if (noise) {
+    seams.expected = &prepared.workload.expected;
+    seams.step = noise->precision().coarsest().step;
+    seams.judgeRepeat = [&](const TensorLists &now, const TensorLists &before) {
+      return describeApart(request, prepared.workload, now, before, *noise);
+    };
+  }
   seams.otherInputs = [&](uint32_t look) -> std::optional<TensorLists> {
     // A program that judges itself does so for the inputs that it was written for.
     if (prepared.program().selfChecking || !prepared.workload.checks.empty())
@@ -332,7 +385,8 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
     Result<Device *> reference = this->device("reference");
     if (!reference)
       return fail(record, name(ErrorCode::Internal), reference.message());
-    Result<TensorLists> golden = runOn(**reference, prepared, nullptr);
+    Result<TensorLists> golden =
+        rememberedGolden(prepared, record, [&] { return runOn(**reference, prepared, nullptr); });
     if (!golden)
       return fail(record, golden.error());
     workload.expected = std::move(*golden);
@@ -418,7 +472,8 @@ void Trials::save(const Request &request, Progress &progress, Prepared &prepared
     progress.enter(Stage::Reference);
     Result<Device *> reference = device("reference");
     Result<TensorLists> golden =
-        reference ? runOn(**reference, prepared, nullptr) : reference.error();
+        !reference ? reference.error()
+                   : rememberedGolden(prepared, record, [&] { return runOn(**reference, prepared, nullptr); });
     if (golden) {
       workload.expected = std::move(*golden);
       workload.provenance.expectation = kReferencesWord;

@@ -43,11 +43,13 @@ private:
   /// Tries other inputs where results on those that were made up could hide anything.
   void tryTelling(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                   const RunWorkload &run, TensorLists &outputs, results::TestRecord &record);
-  /// The same for other inputs than the test's own; nothing where the reference takes too long.
+  /// The same for other inputs than the test's own, and what is expected for them; nothing where
+  /// the reference takes too long.
   std::optional<results::TestRecord> judgeOther(const Request &request, Progress &progress,
                                                 Device &device, Prepared &prepared,
                                                 const TensorLists &inputs,
-                                                const TensorLists &outputs);
+                                                const TensorLists &outputs,
+                                                TensorLists &expected);
   /// Runs a test that has passed again (Looks.h).
   void lookAgain(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                  const RunWorkload &run, const TensorLists &first, double seconds,

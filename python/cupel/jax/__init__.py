@@ -15,14 +15,20 @@ _PRIORITY = -10  # The CPU has 0.
 # Users of JAX know sums of narrow floats that are wide inside, and scatters that skip a window which hangs over an edge whole;
 # the plugin by itself does in both what the reference does.
 _DEFAULTS: dict[str, str | int] = {"accumulate": "f64", "scatter": "windows"}
+# The compiled device has an accuracy of its own; programs that ask for sums in f64 run whole on the reference instead.
+_COMPILED = "cpu"
 
 _logger = logging.getLogger(__name__)
 _is_registered = False
 
 
+def _defaults(backend: str | int | None) -> dict[str, str | int]:
+    return {name: value for name, value in _DEFAULTS.items() if backend != _COMPILED or name != "accumulate"}
+
+
 def _options() -> dict[str, str | int]:
     """Client options from the environment; `jax_pjrt_client_create_options` is merged over them by JAX."""
-    options = dict(_DEFAULTS)
+    options = _defaults(os.environ.get("CUPEL_BACKEND"))
     for name in _DEFAULTS:
         if value := os.environ.get(f"CUPEL_{name.upper()}"):
             options[name] = value
@@ -81,7 +87,7 @@ def initialize(options: dict[str, str | int] | None = None) -> None:
         return
     _is_registered = True
     _add_cpu()
-    xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else _DEFAULTS | options)
+    xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else _defaults(options.get("backend", os.environ.get("CUPEL_BACKEND"))) | options)
     # A mistake in an option (CUPEL_ARCH) is told to who asks for the platform; users of the CPU go on.
     registrations = xla_bridge._backend_factories
     registrations[PLATFORM] = dataclasses.replace(registrations[PLATFORM], fail_quietly=True)

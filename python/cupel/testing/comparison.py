@@ -69,12 +69,14 @@ class ComparisonConfig:
 
 @dataclass
 class Policy:
-    """What holds for every test of a process; the pytest plugin sets it from `--cupel-strict` and `--cupel-precision`."""
+    """What holds for every test of a process; the pytest plugin sets it from `--cupel-strict`, `--cupel-precision` and `--cupel-device`."""
 
     strict: bool = False
     """The strict rule decides also where comparators are configured."""
     precision: str = "f32"
     """What the device computes in."""
+    device: str = "cupel"
+    """Where model testers run: our own plugin, or a vendor's .so; options of its client behind a question mark."""
 
 
 POLICY = Policy()

@@ -1,4 +1,4 @@
-"""The pytest side of the testers: `--serialize`, `--cupel-strict`, `--cupel-precision` and `@pytest.mark.filecheck([...])`.
+"""The pytest side of the testers: `--serialize`, `--cupel-strict`, `--cupel-precision`, `--cupel-device` and `@pytest.mark.filecheck([...])`.
 
 pytest loads it through the entry point `cupel`; it imports no framework.
 """
@@ -18,11 +18,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cupel")
     group.addoption("--serialize", action="store_true", help=f"write the stages of compilations to {FOLDER}/<test>/ (tests that pass `request`)")
     group.addoption("--cupel-strict", action="store_true", help="judge results by noise also where a test configures comparators")
+    group.addoption("--cupel-device", default=POLICY.device, metavar="D", help="where model testers run: cupel, or a PJRT plugin's .so file; cupel?arch=n300")
     group.addoption("--cupel-precision", default=POLICY.precision, metavar="P", help="what the device computes in: f32, tf32, bf16, ... (f32)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     POLICY.strict, POLICY.precision = config.getoption("--cupel-strict"), config.getoption("--cupel-precision")
+    POLICY.device = config.getoption("--cupel-device")
     config.addinivalue_line("markers", "filecheck(patterns): run LLVM's FileCheck with these files (NAME.STAGE.mlir) on the stages of the test's compilation")
 
 

@@ -15,4 +15,8 @@ from cupel.worker.serve import main
 if __name__ == "__main__":
     if sys.argv[1:] == ["instructions"]:
         sys.exit(instructions.report())
+    if sys.argv[1:2] == ["phases"]:
+        from cupel.worker import phases
+
+        sys.exit(phases.main(sys.argv[2:]))
     sys.exit(main(sys.argv[1:]))

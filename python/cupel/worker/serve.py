@@ -69,18 +69,40 @@ def _complete_torch() -> None:
         setattr(sys.modules[parent], last, importlib.import_module(name))
 
 
+# The runner has been greeted: what begins again in the middle of a run goes on with the next request.
+_GREETED = "CUPEL_WORKER_GREETED"
+
+
+def _begin_anew(options: argparse.Namespace, arguments: list[str], environment: dict[str, str]) -> None:
+    """The same process with a torch that nobody has touched; requests wait in the pipe meanwhile."""
+    os.environ.clear()
+    os.environ.update(environment | {_GREETED: "1"})
+    for descriptor in (options.requests, options.replies):
+        os.set_inheritable(descriptor, True)
+    _begin_again(arguments)
+
+
 def _begin_again(arguments: list[str]) -> None:
     os.environ[_WHOLE_TORCH] = "1"
     os.execv(sys.executable, [sys.executable, "-u", os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py"), *arguments])
 
 
+# Of processes that torch and Python keep from test to test: workers of torch's compiler, trackers of multiprocessing.
+_KEPT = (b"torch/_inductor", b"multiprocessing.resource_tracker", b"multiprocessing.forkserver")
+
+
 def _processes_below() -> list[int]:
-    """Those that torch keeps from test to test, such as the workers of its compiler: the runner must let them live."""
+    """Those the runner must let live; whatever else a test started ends with it."""
     found: list[int] = []
     for thread in os.listdir("/proc/self/task"):
         try:
             with open(f"/proc/self/task/{thread}/children") as file:
-                found += map(int, file.read().split())
+                children = file.read().split()
+            for child in children:
+                with open(f"/proc/{child}/cmdline", "rb") as file:
+                    command = file.read()
+                if any(word in command for word in _KEPT):
+                    found.append(int(child))
         except OSError:  # It has ended meanwhile.
             continue
     return found
@@ -103,7 +125,10 @@ def main(arguments: list[str]) -> int:
         return 0
     connection = _connect(options)
     cases = OpCases(SharedTensors())
-    connection.send("hello", hello)
+    environment = dict(os.environ)
+    if os.environ.pop(_GREETED, None) is None:
+        connection.send("hello", hello)
+    as_it_was: Any = None  # Of torch, before the first loader.
     while (request := connection.receive()) is not None:
         (kind, number, *_), body = request
 
@@ -125,6 +150,9 @@ def main(arguments: list[str]) -> int:
             elif kind == "test" and "model_path" in body:
                 _complete_torch()
                 from cupel.worker.model import run_test
+                from cupel.worker.patches import TorchAsItWas
+
+                as_it_was = as_it_was or TorchAsItWas()
                 result = run_test(body, enter_stage)
             else:
                 result = {"outcome": "not run", "message": f"the Python worker knows no request '{kind}' of this form"}
@@ -133,9 +161,14 @@ def main(arguments: list[str]) -> int:
         except Exception as error:  # A mistake of ours must not take the next cases with it.
             traceback.print_exc()
             result = {"outcome": "failed", "error_class": "internal", "message": f"the Python worker: {type(error).__name__}: {' '.join(str(error).split())}"}
+        replaced = as_it_was.replaced() if as_it_was else []
+        if replaced:
+            notes["replaced"] = ", ".join(replaced[:8]) + (", ..." if len(replaced) > 8 else "")
         result["notes"] = notes | result.get("notes", {})
         sys.stdout.flush()
         sys.stderr.flush()
         connection.send(" ".join(["result", number, *map(str, _processes_below())]), result)
+        if replaced:
+            _begin_anew(options, arguments, environment)
     # Torch takes its time to leave, and nothing is left to save.
     os._exit(0)

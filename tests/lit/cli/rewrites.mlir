@@ -22,7 +22,7 @@
 // NONE: dev.launch
 // NONE: stablehlo.dot_general
 
-// ALONE: --opt-bisect-limit and --print-rewrites go with --emit=tensor
+// ALONE: --opt-bisect-limit goes with --emit=tensor
 // WORD: --opt-bisect-limit takes a number from -1 on, not 'many'
 func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>, %b: tensor<4x8xf32>) -> tensor<8x4xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>

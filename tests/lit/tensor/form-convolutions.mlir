@@ -16,3 +16,21 @@ func.func @main(%x: tensor<1x2x6x6xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<1x4x
   }) : (tensor<1x4x3x3xf32>, tensor<f32>) -> tensor<1x4x2x2xf32>
   return %1 : tensor<1x4x2x2xf32>
 }
+
+// A transposed convolution whose kernel is turned round.
+// CHECK-LABEL: func.func @transposed
+// CHECK: tir.convolution({{.*}}, %arg1) window [3, 3] strides [1, 1] padding [1, 2, 1, 2] dilations [1, 1] spread [2, 2] groups 1 reading [#tir.view<8, [-3, -1, 36, 9]>]
+func.func @transposed(%x: tensor<2x3x5x4xf32>, %w: tensor<3x4x3x3xf32>) -> tensor<2x4x10x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2], reverse = [true, true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x3x5x4xf32>, tensor<3x4x3x3xf32>) -> tensor<2x4x10x8xf32>
+  return %0 : tensor<2x4x10x8xf32>
+}
+
+// A line is an image of one row.
+// CHECK-LABEL: func.func @line
+// CHECK: stablehlo.reshape {{.*}} -> tensor<2x1x20x6xf32>
+// CHECK: tir.convolution({{.*}}, %arg1) window [1, 3] strides [1, 2] padding [0, 0, 1, 1] dilations [1, 1] groups 2 reading [#tir.view<0, [0, 1, 3, 9]>]
+// CHECK: stablehlo.reshape {{.*}} -> tensor<2x10x8xf32>
+func.func @line(%x: tensor<2x6x20xf32>, %w: tensor<8x3x3xf32>) -> tensor<2x8x10xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {stride = [2], pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x6x20xf32>, tensor<8x3x3xf32>) -> tensor<2x8x10xf32>
+  return %0 : tensor<2x8x10xf32>
+}

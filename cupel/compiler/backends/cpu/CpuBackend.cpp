@@ -6,6 +6,7 @@
 #include "cupel/compiler/device/Passes.h"
 #include "cupel/compiler/passes/InlineCalls.h"
 #include "cupel/compiler/tensor/TensorIr.h"
+#include "cupel/ir/sdy/Sdy.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -23,7 +24,7 @@ std::string whyWhole(func::FuncOp entry) {
   std::string reason;
   entry.walk([&](Operation *op) {
     auto call = dyn_cast<stablehlo::CustomCallOp>(op);
-    if (op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::ActsOutside>() ||
+    if (op->hasTrait<stablehlo::ActsOutside>() || isa<sdy::ManualComputationOp>(op) ||
         (call && call.getHasSideEffect()))
       reason = "it holds " + op->getName().getStringRef().str();
     return reason.empty() ? WalkResult::advance() : WalkResult::interrupt();
@@ -61,8 +62,8 @@ public:
   Result<ExecutablePointer> compile(std::shared_ptr<DeviceProgram> program) const override {
     OwningOpRef<ModuleOp> module = program->module->clone();
     std::string reason;
-    if (program->info.processCount() != 1)
-      reason = "it is for several devices";
+    if (!CpuExecutable::canRun(*program))
+      reason = "its devices take pieces of whole tensors themselves";
     else if (program->options.wideAccumulation)
       reason = "it accumulates in f64";
     if (reason.empty()) {
@@ -159,28 +160,6 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowe
       failed(verify(module)))
     return Error{ErrorCode::Internal, "the program cannot be compiled: " + complaint};
   return {};
-}
-
-Result<std::string> describeForCpu(ModuleOp module) {
-  auto main = module.lookupSymbol<dev::ProgramOp>("main");
-  if (!main)
-    return Error{"there is no device program"};
-  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, module);
-  if (!loaded)
-    return loaded.error();
-  const ProgramReport &report = (*loaded)->report();
-  std::map<std::string, int64_t> fused; // Operations inside of each kind of fused operation.
-  module.walk([&](tir::YieldOp yield) {
-    auto name = yield->getParentOp()->getName().stripDialect().str();
-    fused[name] += std::distance(yield->getBlock()->begin(), yield->getBlock()->end()) - 1;
-  });
-  std::string text = "launches:  " + std::to_string(report.launches) + "\n";
-  text += "kernels:   " + listed(report.kernels) + "\n";
-  text += "fallbacks: " + (report.fallbackOps.empty() ? "none" : listed(report.fallbackOps)) + "\n";
-  text += "fused:     " + (fused.empty() ? "none" : "operations inside: " + listed(fused)) + "\n";
-  text += "arena:     " + std::to_string(report.arenaBytes) + " bytes\n";
-  text += "constants: " + std::to_string(report.constantBytes) + " bytes\n";
-  return text;
 }
 
 const Backend &cpuBackend() {

@@ -28,8 +28,4 @@ struct CpuLowering {
 /// compilation. ErrorCode::Unsupported says why it runs whole on the reference instead.
 Status lowerForCpu(mlir::ModuleOp module, mlir::StringRef entry, const CpuLowering &lowering);
 
-/// Launches, kernels, fallbacks, fused operations and memory of a module at the device stage, a line
-/// each. The module gets functions for what falls back.
-Result<std::string> describeForCpu(mlir::ModuleOp module);
-
 } // namespace cupel::compiler

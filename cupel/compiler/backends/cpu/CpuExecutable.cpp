@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/backends/Backend.h"
 #include "cupel/compiler/backends/cpu/SavedProgram.h"
+#include "cupel/compiler/backends/reference/Pieces.h"
 #include "cupel/compiler/program/ProgramText.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/runtime/CheckArguments.h"
@@ -10,10 +11,26 @@ namespace cupel::compiler {
 
 using runtime::ProcessTensors;
 
+static bool holdsCollectives(mlir::ModuleOp module) {
+  return module
+      .walk([](mlir::Operation *op) {
+        return op->hasTrait<stablehlo::Collective>() ? mlir::WalkResult::interrupt()
+                                                     : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+bool CpuExecutable::canRun(const DeviceProgram &program) {
+  const runtime::ProgramInfo &info = program.info;
+  return !program.devices.isGathered() ||
+         (program.devices.view == View::Global && info.replicas == 1);
+}
+
 CpuExecutable::CpuExecutable(std::shared_ptr<DeviceProgram> given,
                              mlir::OwningOpRef<mlir::ModuleOp> compiled,
                              std::unique_ptr<LoadedProgram> loaded)
-    : program(std::move(given)), compiled(std::move(compiled)), loaded(std::move(loaded)) {}
+    : program(std::move(given)), meets(holdsCollectives(*compiled)), compiled(std::move(compiled)),
+      loaded(std::move(loaded)) {}
 
 CpuExecutable::~CpuExecutable() {
   loaded = nullptr; // It points into the module.
@@ -25,6 +42,15 @@ Result<ProcessTensors> CpuExecutable::execute(ProcessTensors arguments,
                                               const std::atomic<bool> *stop) const {
   if (Status status = runtime::checkArguments(info(), arguments); !status)
     return status.error();
+  bool isAlone = info().processCount() == 1, isForAll = !isAlone && program->devices.isGathered();
+  if (!isAlone && !isForAll)
+    return executeGrid(std::move(arguments), stop);
+  if (isForAll) {
+    Result<std::vector<tensor::Tensor>> wholes = gather(info(), arguments, 0);
+    if (!wholes)
+      return wholes.error();
+    arguments.assign(1, std::move(*wholes));
+  }
   reference::RunOptions options;
   options.stop = stop;
   reference::Run run(options);
@@ -35,6 +61,38 @@ Result<ProcessTensors> CpuExecutable::execute(ProcessTensors arguments,
     return results.error();
   ProcessTensors all;
   all.push_back(std::move(*results));
+  if (isForAll)
+    return scatter(info(), std::move(all),
+                   [](tensor::Tensor piece) { return piece.contiguous(); });
+  return all;
+}
+
+Result<ProcessTensors> CpuExecutable::executeGrid(ProcessTensors arguments,
+                                                  const std::atomic<bool> *stop) const {
+  reference::RunOptions options;
+  options.stop = stop;
+  reference::Run run(options);
+  auto partitions = static_cast<uint32_t>(info().partitions);
+  reference::Grid grid(static_cast<uint32_t>(info().replicas), partitions);
+  ProcessTensors all(grid.size());
+  auto work = [&](reference::GridProcess &process) -> Status {
+    Result<std::vector<tensor::Tensor>> results =
+        loaded->run(process, std::move(arguments[grid.id(process)]));
+    if (!results)
+      return results.error();
+    all[grid.id(process)] = std::move(*results);
+    return {};
+  };
+  if (!meets) {
+    // One after the other, each with all threads.
+    for (uint32_t number = 0; number < grid.size(); ++number) {
+      reference::GridProcess process{run, &grid, number / partitions, number % partitions};
+      if (Status status = work(process); !status)
+        return run.failure().value_or(status.error());
+    }
+  } else if (!grid.run(run, work)) {
+    return run.failure().value_or(Error{"a device failed"});
+  }
   return all;
 }
 
@@ -51,6 +109,8 @@ std::string CpuExecutable::text() const {
 }
 
 std::string CpuExecutable::serialize() const {
+  if (info().processCount() != 1)
+    return sourceForm(*program);
   std::lock_guard lock(program->context->use);
   return savedForm("cpu", saveProgram(*program, *compiled));
 }

@@ -15,6 +15,9 @@ public:
                 mlir::OwningOpRef<mlir::ModuleOp> compiled, std::unique_ptr<LoadedProgram> loaded);
   ~CpuExecutable() override;
 
+  /// Whether devices run the program as it is: one alone, each on what it is given, or one for all.
+  static bool canRun(const DeviceProgram &program);
+
   const runtime::ProgramInfo &info() const override { return program->info; }
   Result<runtime::ProcessTensors> execute(runtime::ProcessTensors arguments,
                                           const std::atomic<bool> *stop) const override;
@@ -22,7 +25,11 @@ public:
   std::string serialize() const override;
 
 private:
+  Result<runtime::ProcessTensors> executeGrid(runtime::ProcessTensors arguments,
+                                              const std::atomic<bool> *stop) const;
+
   std::shared_ptr<DeviceProgram> program;
+  bool meets; // Some operation needs other devices at the same time.
   mlir::OwningOpRef<mlir::ModuleOp> compiled;
   std::unique_ptr<LoadedProgram> loaded;
 };

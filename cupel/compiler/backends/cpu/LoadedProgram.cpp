@@ -1,5 +1,6 @@
 #include "cupel/compiler/backends/cpu/LoadedProgram.h"
 
+#include "cupel/compiler/backends/cpu/LaunchWatch.h"
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
 #include "cupel/reference/Registry.h"
 
@@ -10,8 +11,8 @@ namespace cupel::compiler {
 using namespace mlir;
 using tensor::Tensor;
 
-/// Frames that are kept for the next runs; a host rarely has more runs side by side.
-static constexpr size_t kMostIdleFrames = 4;
+/// Frames that are kept for the next runs; simulated devices run side by side.
+static constexpr size_t kMostIdleFrames = 8;
 
 static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -66,10 +67,12 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
   workspaceBytes = std::max(workspaceBytes, kernel->workspaceBytes());
   Launch one{std::move(kernel), uint32_t(operands.size()), uint32_t(launch.getReads().size()),
              uint32_t(launch.getWrites().size())};
-  for (Value buffer : launch.getReads())
-    operands.push_back(numbers.lookup(dev::rootOf(buffer)));
-  for (Value buffer : launch.getWrites())
-    operands.push_back(numbers.lookup(dev::rootOf(buffer)));
+  for (ValueRange buffers : {ValueRange(launch.getReads()), ValueRange(launch.getWrites())})
+    for (Value buffer : buffers) {
+      operands.push_back(numbers.lookup(dev::rootOf(buffer)));
+      operandBytes.push_back(
+          dev::byteSizeOf(cast<dev::BufferType>(buffer.getType()).getTensor()).value_or(0));
+    }
   mostOperands = std::max(mostOperands, size_t(one.reads + one.writes));
   launches.push_back(std::move(one));
   return {};
@@ -121,6 +124,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
     }
   }
   loaded->contents.arenaBytes = loaded->arenaBytes + loaded->workspaceBytes;
+  loaded->findTakenArguments(program);
   return loaded;
 }
 
@@ -141,13 +145,21 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
   llvm::SmallVector<const std::byte *, 8> argumentMemory;
   for (const Tensor &argument : arguments)
     argumentMemory.push_back(argument.data());
-  for (const ResultShape &shape : results) {
+  for (auto [number, shape] : llvm::enumerate(results)) {
+    // An argument that nobody else has any more.
+    if (int from = taken[number]; from >= 0)
+      if (std::byte *memory = arguments[size_t(from)].mutableData()) {
+        outputMemory.push_back(memory);
+        outputs.push_back(arguments[size_t(from)]);
+        continue;
+      }
     Result<Tensor> output = Tensor::uninitialized(shape.type, shape.shape);
     if (!output)
       return output.error().as(ErrorCode::OutOfMemory);
     outputMemory.push_back(output->mutableData());
     outputs.push_back(std::move(*output));
   }
+  LaunchWatch::Scope scope(LaunchWatch::current() ? LaunchWatch::current() : guardPages());
   if (Status status =
           execute(process, arguments, argumentMemory.data(), outputMemory.data(), frame.get());
       !status)
@@ -184,6 +196,11 @@ Status LoadedProgram::runLaunch(LaunchContext &context, const Launch &launch,
   const int *numbers = operands.data() + launch.first;
   for (uint32_t i = 0; i < launch.reads + launch.writes; ++i)
     given[i] = memory[numbers[i]];
+  if (LaunchWatch *watch = LaunchWatch::current())
+    return watch->run(*launch.kernel, context,
+                      {{given, launch.reads},
+                       {given + launch.reads, launch.writes},
+                       {operandBytes.data() + launch.first, size_t(launch.reads + launch.writes)}});
   return launch.kernel->run(context, {given, launch.reads}, {given + launch.reads, launch.writes});
 }
 

@@ -53,6 +53,8 @@ public:
 
   /// With the programs that its kernels run.
   const ProgramReport &report() const { return contents; }
+  /// That of each launch, in the order of the program.
+  const Kernel &kernel(size_t launch) const { return *launches[launch].kernel; }
 
 private:
   struct Buffer {
@@ -72,6 +74,7 @@ private:
   };
   using Memory = std::unique_ptr<std::byte, Free>;
 
+  void findTakenArguments(dev::ProgramOp program);
   std::byte **resolve(const std::byte *const *arguments, std::byte *const *results,
                       std::byte *frame) const;
   Status runLaunch(LaunchContext &context, const Launch &launch, std::byte *const *memory,
@@ -83,9 +86,11 @@ private:
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
   std::vector<int> operands;
+  std::vector<int64_t> operandBytes; // Of each of them.
   std::vector<tensor::Tensor> constants;
   std::vector<ResultShape> results;
   std::vector<int64_t> overArguments;
+  std::vector<int> taken; // Of each result: an argument on which it may lie if it is given away; or -1.
   codegen::CompiledLoop loop;
   struct Swap {
     int64_t number;

@@ -2,8 +2,11 @@
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/ControlKernel.h"
+#include "cupel/compiler/backends/cpu/FftKernel.h"
 #include "cupel/compiler/backends/cpu/MoveKernel.h"
 #include "cupel/compiler/backends/cpu/ProductKernel.h"
+#include "cupel/compiler/backends/cpu/ScanKernel.h"
+#include "cupel/compiler/backends/cpu/ScatterKernel.h"
 
 #include <cstring>
 
@@ -48,6 +51,12 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions)
     kernel = productKernel(launch);
   else if (isa<tir::WhileOp, tir::CaseOp>(op))
     return controlKernel(op, functions);
+  else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+    kernel = scatterKernel(scatter);
+  else if (auto fft = dyn_cast<stablehlo::FftOp>(op))
+    kernel = fftKernel(fft);
+  else if (isa<stablehlo::ReduceWindowOp>(op))
+    kernel = scanKernel(launch);
   else
     kernel = moveKernel(op);
   // Anything else that goes wrong is no reason to compute it another way in silence.

@@ -317,6 +317,7 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch) {
   shape.paddingLow = {0, op.getPadding()[0], op.getPadding()[2]};
   shape.paddingHigh = {0, op.getPadding()[1], op.getPadding()[3]};
   shape.kernelDilation = {1, op.getDilations()[0], op.getDilations()[1]};
+  shape.inputDilation = {1, op.spreadOf(0), op.spreadOf(1)};
   shape.groups = int64_t(op.getGroups());
   Result<EpilogueCode> epilogue = EpilogueCode::make(
       op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(1)));

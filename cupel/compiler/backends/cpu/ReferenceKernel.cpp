@@ -37,9 +37,12 @@ struct BufferShape {
 
 class ReferenceKernel final : public Kernel {
 public:
+  /// Other devices read the operands of collectives, possibly when this one is on its way again:
+  /// `meets` asks for copies.
   ReferenceKernel(std::unique_ptr<reference::Plan> plan, std::vector<BufferShape> reads,
-                  std::vector<BufferShape> writes)
-      : plan(std::move(plan)), readShapes(std::move(reads)), writeShapes(std::move(writes)) {}
+                  std::vector<BufferShape> writes, bool meets)
+      : plan(std::move(plan)), readShapes(std::move(reads)), writeShapes(std::move(writes)),
+        meets(meets) {}
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
@@ -50,6 +53,14 @@ public:
                                              {reads[i], readShapes[i].bytes});
       if (!tensor)
         return tensor.error().as(ErrorCode::Internal);
+      if (meets) {
+        Result<Tensor> copy = Tensor::uninitialized(readShapes[i].type, readShapes[i].shape);
+        if (!copy)
+          return copy.error().as(ErrorCode::OutOfMemory);
+        if (readShapes[i].bytes != 0)
+          std::memcpy(copy->mutableData(), reads[i], readShapes[i].bytes);
+        *tensor = std::move(*copy);
+      }
       values.push_back(std::move(*tensor));
     }
     if (Status status =
@@ -72,6 +83,7 @@ public:
 private:
   std::unique_ptr<reference::Plan> plan;
   std::vector<BufferShape> readShapes, writeShapes;
+  bool meets;
 };
 
 } // namespace
@@ -108,11 +120,13 @@ Result<KernelPointer> referenceKernel(dev::LaunchOp launch, ModuleOp functions) 
   for (Operation *op : ours)
     if (failed(tir::expand(op)))
       return Error{ErrorCode::Internal, "an operation of tensor IR cannot be expanded"};
+  bool meets = false;
+  function.walk([&](Operation *op) { meets |= op->hasTrait<stablehlo::Collective>(); });
   Result<std::unique_ptr<reference::Plan>> plan = reference::Plan::create(functions, name);
   if (!plan)
     return plan.error();
   return KernelPointer(
-      std::make_unique<ReferenceKernel>(std::move(*plan), std::move(reads), std::move(writes)));
+      std::make_unique<ReferenceKernel>(std::move(*plan), std::move(reads), std::move(writes), meets));
 }
 
 } // namespace cupel::compiler

@@ -1,0 +1,108 @@
+#include "cupel/compare/Repeat.h"
+
+#include "cupel/compare/NoiseSums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace cupel;
+using namespace cupel::compare;
+using tensor::Tensor;
+
+namespace {
+
+/// In fewer elements one that is wrong makes most of the root mean square.
+constexpr int64_t kLeastForSpread = 64;
+
+Result<std::vector<ElementReader>> readersOf(const std::vector<Tensor> &tensors, int parts,
+                                             const Tensor &like) {
+  std::vector<ElementReader> readers;
+  for (const Tensor &tensor : tensors) {
+    if (!std::ranges::equal(tensor.shape(), like.shape()))
+      return Error{ErrorCode::Internal, "a jittered output has another shape than the output"};
+    Result<ElementReader> reader = ElementReader::make(tensor, parts);
+    if (!reader)
+      return reader.error();
+    readers.push_back(std::move(*reader));
+  }
+  return readers;
+}
+
+RepeatVerdict judgeIntegers(const Statistics &found, const ElementReader &center,
+                            std::span<const ElementReader> samples, const RepeatFactors &factors) {
+  int64_t moved = 0;
+  for (const ElementReader &sample : samples) {
+    int64_t here = 0;
+    for (int64_t i = 0; i < sample.size(); ++i)
+      here += sample.at(i) != center.at(i);
+    moved = std::max(moved, here);
+  }
+  if (double(found.different) <= factors.count * double(moved))
+    return {};
+  return {false, fmt::format("{} of {} elements are others, where rounding decides {}",
+                             found.different, found.count, moved)};
+}
+
+} // namespace
+
+Result<RepeatVerdict> compare::checkRepeated(const Tensor &now, const Tensor &before,
+                                             const Noise &noise, const RepeatFactors &factors,
+                                             const Options &options) {
+  Result<Statistics> found =
+      compare(now, before, Tolerance{.atol = 0.0},
+              {.worst = 0, .firstMismatches = 0, .threads = options.threads});
+  if (!found)
+    return found.error();
+  if (!found->sameShape())
+    return RepeatVerdict{false, "the shape is another"};
+  tensor::DType type = before.dtype();
+  bool isComplex = tensor::isComplex(type);
+  int parts = isComplex ? 2 : 1;
+  Result<ElementReader> a = ElementReader::make(now, parts), b = ElementReader::make(before, parts);
+  Result<ElementReader> center = ElementReader::make(noise.center ? *noise.center : before, parts);
+  Result<std::vector<ElementReader>> samples = readersOf(noise.samples, parts, before);
+  if (!a || !b || !center || !samples)
+    return Error{ErrorCode::Internal, "the results of two executions cannot be compared"};
+  if (!tensor::isFloat(type) && !isComplex)
+    return judgeIntegers(*found, *center, *samples, factors);
+
+  NoiseReaders readers{*a, *b, *center, *samples};
+  NoiseSizes sizes = measureNoise(readers, options.threads);
+  ElementLimits limits;
+  limits.factor = factors.element;
+  limits.least = leastShare(type, noise.precision);
+  limits.smallest = smallestNormal(type);
+  limits.size = sizes.expected;
+  if (sizes.noise == 0) {
+    limits.noiseShare = mantissaBits(partType(type)) > 23 ? noise.precision.doubles.step
+                                                          : noise.precision.coarsest().step;
+    sizes.noise = limits.noiseShare * sizes.expected;
+  }
+  limits.noise = sizes.noise;
+  if (before.size() >= kLeastForSpread)
+    limits.noise = std::max(limits.noise, factors.spread / factors.element * sizes.error);
+  ElementsBeyond beyond = findBeyond(readers, limits, options.threads);
+  double wholeLimit = factors.whole * sizes.noise + limits.least * sizes.expected + limits.smallest;
+  std::vector<std::string> words;
+  if (beyond.count > 0) {
+    int64_t position = beyond.position / parts;
+    words.push_back(fmt::format("{} of {} elements are apart by more than {}x noise and than the "
+                                "others are, worst at [{}]: {} after {}",
+                                beyond.count, before.size(), factors.element,
+                                fmt::join(found->indexOf(position), ","), a->text(position, 6),
+                                b->text(position, 6)));
+  }
+  if (sizes.error > wholeLimit)
+    words.push_back(fmt::format("the whole is apart by {:.3g} of its size, {:.3g}x noise (limit {}x)",
+                                sizes.error / std::max(sizes.expected, 1e-300),
+                                factors.whole * sizes.error / wholeLimit, factors.whole));
+  return RepeatVerdict{words.empty(), fmt::format("{}", fmt::join(words, "; "))};
+}
+
+bool compare::areNearlySame(const Tensor &now, const Tensor &before,
+                            const DevicePrecision &precision) {
+  Result<NoiseVerdict> verdict = checkWithoutNoise(now, before, precision, {.threads = 1});
+  return verdict && verdict->passed;
+}

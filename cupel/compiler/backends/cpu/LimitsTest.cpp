@@ -1,0 +1,229 @@
+// Programs that are too large, too deep, or of sizes that divide nothing: a clear error or a right
+// result, and time that grows with the number of operations.
+
+#include "cupel/compiler/Compile.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+namespace cupel::compiler {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+using ExecutablePointer = std::shared_ptr<const runtime::Executable>;
+
+Result<ExecutablePointer> compiledBy(const char *backend, const std::string &text) {
+  CompileOptions options;
+  options.backend = backend;
+  return compile(text, options);
+}
+
+Result<std::vector<Tensor>> runBy(const char *backend, const std::string &text) {
+  auto made = compiledBy(backend, text);
+  if (!made)
+    return made.error();
+  std::vector<Tensor> arguments;
+  for (const runtime::ValueInfo &value : (*made)->info().arguments) {
+    Result<Tensor> argument = Tensor::zeros(value.type, value.shape);
+    if (!argument)
+      return argument.error();
+    if (argument->dtype() == DType::F32)
+      for (int64_t i = 0; i < argument->size(); ++i)
+        argument->mutableAs<float>()[i] = float(i + 1);
+    arguments.push_back(std::move(*argument));
+  }
+  auto results = (*made)->execute({arguments});
+  if (!results)
+    return results.error();
+  return std::move((*results)[0]);
+}
+
+TEST(LimitsTest, MoreMemoryThanThereIsIsAnError) {
+  // As a result, and in the arena.
+  for (const char *text :
+       {R"(func.func @main(%x: tensor<f32>) -> tensor<8000000000000xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<8000000000000xf32>
+  return %0 : tensor<8000000000000xf32>
+})",
+        R"(func.func @main(%x: tensor<f32>) -> tensor<4xf32> {
+  %0 = stablehlo.iota dim = 0 : tensor<8000000000000xf32>
+  %1 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<8000000000000xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<8000000000000xf32>
+  %3 = "stablehlo.sort"(%2) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %c = stablehlo.compare GT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<8000000000000xf32>) -> tensor<8000000000000xf32>
+  %4 = stablehlo.slice %3 [0:4] : (tensor<8000000000000xf32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+})"}) {
+    auto results = runBy("cpu", text);
+    ASSERT_FALSE(results) << text;
+    EXPECT_EQ(results.error().code, ErrorCode::OutOfMemory) << results.message();
+  }
+  auto uncountable = runBy("cpu", R"(func.func @main(%x: tensor<f32>) -> tensor<4611686018427387904x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<4611686018427387904x4xf32>
+  return %0 : tensor<4611686018427387904x4xf32>
+})");
+  ASSERT_FALSE(uncountable);
+  EXPECT_NE(uncountable.message().find("more than 2^63 elements"), std::string::npos)
+      << uncountable.message();
+}
+
+TEST(LimitsTest, OneNumberForABillionElementsTakesTheMemoryOfOne) {
+  auto begin = std::chrono::steady_clock::now();
+  auto results = runBy("cpu", R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.constant dense<2.5> : tensor<1000000000xf32>
+  %1 = stablehlo.negate %0 : tensor<1000000000xf32>
+  %2 = stablehlo.slice %1 [7:10] : (tensor<1000000000xf32>) -> tensor<3xf32>
+  %3 = stablehlo.add %x, %2 : tensor<3xf32>
+  return %3 : tensor<3xf32>
+})");
+  ASSERT_TRUE(results) << results.message();
+  EXPECT_EQ((*results)[0].dataAs<float>()[0], -1.5f);
+  std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(elapsed.count(), 1.0) << "it was written out";
+}
+
+TEST(LimitsTest, DeepNestingIsRunOrRefusedInWords) {
+  for (int depth : {100, 10000}) {
+    std::string text = "func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {\n";
+    for (int i = 0; i < depth; ++i)
+      text += "%v" + std::to_string(i) + " = \"stablehlo.if\"(%p) ({\n";
+    // The inmost value is the argument.
+    for (int i = depth; i > 0; --i)
+      text += "stablehlo.return " + (i == depth ? "%x" : "%v" + std::to_string(i)) +
+              " : tensor<f32>\n}, {\nstablehlo.return %x : tensor<f32>\n}) : (tensor<i1>) -> "
+              "tensor<f32>\n";
+    text += "return %v0 : tensor<f32>\n}";
+    auto results = runBy("cpu", text);
+    if (depth == 100) {
+      ASSERT_TRUE(results) << results.message();
+      EXPECT_EQ((*results)[0].dataAs<float>()[0], 1.0f);
+    } else if (!results) {
+      EXPECT_NE(results.message().find("nest"), std::string::npos) << results.message();
+    }
+  }
+}
+
+TEST(LimitsTest, SizesOfNothingGiveWhatTheReferenceGives) {
+  for (const char *text :
+       {R"(func.func @main(%x: tensor<4x0xf32>, %w: tensor<0x3xf32>) -> tensor<4x3xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x0xf32>, tensor<0x3xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+})",
+        R"(func.func @main(%x: tensor<0x5xf32>) -> (tensor<5xf32>, tensor<0xf32>) {
+  %z = stablehlo.constant dense<1.5> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<0x5xf32>, tensor<f32>) -> tensor<5xf32>
+  %1 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<0x5xf32>, tensor<f32>) -> tensor<0xf32>
+  return %0, %1 : tensor<5xf32>, tensor<0xf32>
+})",
+        R"(func.func @main(%x: tensor<1x4x4x0xf32>, %k: tensor<3x3x0x2xf32>) -> tensor<1x2x2x2xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x0xf32>, tensor<3x3x0x2xf32>) -> tensor<1x2x2x2xf32>
+  return %0 : tensor<1x2x2x2xf32>
+})",
+        R"(func.func @main(%x: tensor<0x3xf32>) -> (tensor<3x0xf32>, tensor<0xf32>, tensor<2x3xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<0x3xf32>) -> tensor<3x0xf32>
+  %1 = stablehlo.reshape %x : (tensor<0x3xf32>) -> tensor<0xf32>
+  %2 = stablehlo.pad %x, %z, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %0, %1, %2 : tensor<3x0xf32>, tensor<0xf32>, tensor<2x3xf32>
+})",
+        R"(func.func @main(%x: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %z = stablehlo.constant dense<[7, -7, 0, -2147483648]> : tensor<4xi32>
+  %0 = stablehlo.divide %z, %x : tensor<4xi32>
+  %1 = stablehlo.remainder %z, %x : tensor<4xi32>
+  return %0, %1 : tensor<4xi32>, tensor<4xi32>
+})",
+        R"(func.func @main(%x: tensor<0xf32>) -> tensor<0xf32> {
+  %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<0xf32>) -> tensor<0xf32>
+  return %0 : tensor<0xf32>
+})"}) {
+    auto expected = runBy("reference", text), actual = runBy("cpu", text);
+    ASSERT_TRUE(expected) << expected.message();
+    ASSERT_TRUE(actual) << actual.message();
+    ASSERT_EQ(expected->size(), actual->size());
+    for (size_t i = 0; i < expected->size(); ++i) {
+      ASSERT_EQ((*expected)[i].byteSize(), (*actual)[i].byteSize());
+      if ((*expected)[i].byteSize() != 0) {
+        EXPECT_EQ(std::memcmp((*expected)[i].data(), (*actual)[i].data(),
+                              size_t((*expected)[i].byteSize())),
+                  0)
+            << text;
+      }
+    }
+  }
+}
+
+/// Operations of many kinds, each of which needs the one before.
+std::string programOf(int operations) {
+  std::string text = "func.func @main(%v0: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
+                     "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n";
+  const std::string type = "tensor<4x4xf32>";
+  int made = 0;
+  for (int i = 0; made < operations; ++i) {
+    std::string in = "%v" + std::to_string(i), out = "%v" + std::to_string(i + 1),
+                extra = "%t" + std::to_string(i);
+    switch (i % 6) {
+    case 0:
+      text += out + " = stablehlo.sine " + in + " : " + type + "\n";
+      break;
+    case 1:
+      text += out + " = stablehlo.add " + in + ", %v0 : " + type + "\n";
+      break;
+    case 2:
+      text += out + " = stablehlo.dot_general " + in +
+              ", %v0, contracting_dims = [1] x [0] : (" + type + ", " + type + ") -> " + type + "\n";
+      break;
+    case 3:
+      text += out + " = stablehlo.transpose " + in + ", dims = [1, 0] : (" + type + ") -> " + type +
+              "\n";
+      break;
+    case 4:
+      text += extra + " = stablehlo.reduce(" + in +
+              " init: %zero) applies stablehlo.add across dimensions = [1] : (" + type +
+              ", tensor<f32>) -> tensor<4xf32>\n" + out + " = stablehlo.broadcast_in_dim " + extra +
+              ", dims = [0] : (tensor<4xf32>) -> " + type + "\n";
+      ++made;
+      break;
+    case 5:
+      text += out + " = stablehlo.tanh " + in + " : " + type + "\n";
+      break;
+    }
+    ++made;
+    if (made >= operations)
+      text += "return " + out + " : " + type + "\n}";
+  }
+  return text;
+}
+
+double secondsToCompile(int operations) {
+  std::string text = programOf(operations);
+  std::clock_t begin = std::clock(); // Of the processor: others may be at work.
+  auto made = compiledBy("cpu", text);
+  double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_TRUE(made) << made.message();
+  std::printf("%d operations: %.3f s\n", operations, seconds);
+  return seconds;
+}
+
+TEST(LimitsTest, TimeGrowsWithTheNumberOfOperations) {
+  (void)secondsToCompile(100); // What the process needs once.
+  double few = secondsToCompile(5000), many = secondsToCompile(50000);
+#ifndef CUPEL_SANITIZED
+  EXPECT_LT(few, 1.0 * 2); // The goals are 1 s and 10 s; processors differ.
+  EXPECT_LT(many, 10.0 * 2);
+  EXPECT_LT(many, 30 * few) << "a pass takes more than its share of a larger program";
+#endif
+}
+
+} // namespace
+} // namespace cupel::compiler

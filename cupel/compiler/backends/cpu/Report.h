@@ -1,0 +1,48 @@
+// What the cpu backend makes of a program, for people and tools: every launch with its kernel, what
+// it computes and moves, what was fused into it, and, if the program was run, where the time goes.
+// Used by `cupel compile --report`; the program itself is not changed.
+
+#pragma once
+
+#include "cupel/support/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cupel::compiler {
+
+struct LaunchReport {
+  std::string program; // "main", or the step of a loop or branch that it stands in.
+  std::string kernel, operation, location;
+  std::vector<std::string> fused; // The operations that it does at once.
+  bool isFallback = false;
+  double flops = 0, transcendentals = 0; // Of one run.
+  int64_t bytes = 0;                     // That it reads and writes.
+  int64_t runs = 0;                      // While the program ran once.
+  double seconds = 0; // Of these runs together, without launches that it made itself.
+};
+
+struct CpuReport {
+  std::vector<LaunchReport> launches;
+  int64_t arenaBytes = 0, constantBytes = 0, argumentBytes = 0, resultBytes = 0;
+  std::optional<double> seconds; // The best run, if there was any.
+  int64_t runs = 0;
+};
+
+/// Of a module at the device stage, which gets functions for what falls back. It is run as often as
+/// `runs` says, on numbers of about size one; times are those of the best run.
+Result<CpuReport> reportForCpu(mlir::ModuleOp module, int64_t runs);
+
+/// The assembly of all code that the launches of such a module run, each behind a line that names
+/// it. What runs on kernels that are no code of the program's own says so.
+Result<std::string> assemblyForCpu(mlir::ModuleOp module);
+
+std::string asText(const CpuReport &report);
+/// One object, with a line break at its end.
+std::string asJson(const CpuReport &report);
+
+} // namespace cupel::compiler

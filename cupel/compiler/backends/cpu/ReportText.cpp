@@ -1,0 +1,165 @@
+// How reports are written: lines for people, JSON for tools.
+
+#include "cupel/compiler/backends/cpu/Report.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+#include <algorithm>
+#include <map>
+
+namespace cupel::compiler {
+
+namespace {
+
+/// Launches that take longest are listed one by one.
+constexpr size_t kMostListed = 20;
+
+struct Sum {
+  int64_t count = 0, runs = 0, bytes = 0;
+  double flops = 0, transcendentals = 0, seconds = 0;
+
+  void add(const LaunchReport &one) {
+    ++count;
+    runs += one.runs;
+    bytes += one.bytes;
+    flops += one.flops;
+    transcendentals += one.transcendentals;
+    seconds += one.seconds;
+  }
+};
+
+using Sums = std::map<std::string, Sum>;
+
+struct Totals {
+  Sum all, fallback;
+  Sums kernels, fallbacks; // By kind, by operation.
+  std::map<std::string, int64_t> fused; // Operations inside, by what they were fused into.
+
+  explicit Totals(const CpuReport &report) {
+    for (const LaunchReport &one : report.launches) {
+      all.add(one);
+      kernels[one.kernel].add(one);
+      if (one.isFallback) {
+        fallback.add(one);
+        fallbacks[one.operation].add(one);
+      }
+      if (llvm::StringRef name = one.operation; name.consume_front("tir.") && !one.fused.empty())
+        fused[name.str()] += int64_t(one.fused.size());
+    }
+  }
+};
+
+template <typename Map, typename Count>
+std::string listed(const Map &counts, Count count, const char *otherwise) {
+  std::string text;
+  for (const auto &[what, number] : counts)
+    text += (text.empty() ? "" : ", ") + std::to_string(count(number)) + " " + what;
+  return text.empty() ? otherwise : text;
+}
+
+std::string percent(double part, double whole) {
+  return llvm::formatv("{0:F1} %", whole > 0 ? 100 * part / whole : 0.0).str();
+}
+
+llvm::json::Object sumObject(const Sum &sum, bool wasRun) {
+  llvm::json::Object object{{"count", sum.count},
+                            {"flops", sum.flops},
+                            {"transcendentals", sum.transcendentals},
+                            {"bytes", sum.bytes}};
+  if (wasRun) {
+    object["runs"] = sum.runs;
+    object["seconds"] = sum.seconds;
+  }
+  return object;
+}
+
+} // namespace
+
+std::string asText(const CpuReport &report) {
+  Totals totals(report);
+  auto counted = [](const Sum &sum) { return sum.count; };
+  auto number = [](int64_t count) { return count; };
+  std::string fused = listed(totals.fused, number, "");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "launches:  " << totals.all.count << "\n";
+  os << "kernels:   " << listed(totals.kernels, counted, "none") << "\n";
+  os << "fallbacks: " << listed(totals.fallbacks, counted, "none") << "\n";
+  os << "fused:     " << (fused.empty() ? "none" : "operations inside: " + fused) << "\n";
+  os << "arena:     " << report.arenaBytes << " bytes\n";
+  os << "constants: " << report.constantBytes << " bytes\n";
+  os << "flops:     " << llvm::formatv("{0:F0}", totals.all.flops) << ", and "
+     << llvm::formatv("{0:F0}", totals.all.transcendentals) << " transcendental functions\n";
+  os << "bytes:     " << totals.all.bytes << " read and written by launches\n";
+  if (!report.seconds)
+    return text;
+  double all = *report.seconds;
+  os << llvm::formatv("time:      {0:F3} ms (the best of {1}), {2} of it in {3} runs of fallbacks\n",
+                      all * 1e3, report.runs, percent(totals.fallback.seconds, all),
+                      totals.fallback.runs);
+  for (const auto &[kind, sum] : totals.kernels)
+    os << llvm::formatv("  {0,-12} {1,8:F3} ms {2,8}  {3} runs\n", kind, sum.seconds * 1e3,
+                        percent(sum.seconds, all), sum.runs);
+  std::vector<const LaunchReport *> order;
+  for (const LaunchReport &one : report.launches)
+    order.push_back(&one);
+  std::ranges::sort(order, [](const LaunchReport *a, const LaunchReport *b) {
+    return std::pair(-a->seconds, a) < std::pair(-b->seconds, b);
+  });
+  os << "the longest launches:\n";
+  for (const LaunchReport *one : llvm::ArrayRef(order).take_front(kMostListed))
+    os << llvm::formatv("  {0,8:F3} ms {1,8}  {2} {3} ({4}), {5} fused, {6:F2} GFLOP/s, {7:F2} GB/s\n",
+                        one->seconds * 1e3, percent(one->seconds, all), one->kernel, one->operation,
+                        one->location, one->fused.size(),
+                        one->seconds > 0 ? one->flops * double(one->runs) / one->seconds / 1e9 : 0.0,
+                        one->seconds > 0 ? double(one->bytes * one->runs) / one->seconds / 1e9 : 0.0);
+  return text;
+}
+
+std::string asJson(const CpuReport &report) {
+  Totals totals(report);
+  bool wasRun = report.seconds.has_value();
+  llvm::json::Object kernels, fallbacks, fused;
+  for (const auto &[kind, sum] : totals.kernels)
+    kernels[kind] = sumObject(sum, wasRun);
+  for (const auto &[operation, sum] : totals.fallbacks)
+    fallbacks[operation] = sumObject(sum, wasRun);
+  for (const auto &[kind, count] : totals.fused)
+    fused[kind] = count;
+  llvm::json::Array launches;
+  for (const LaunchReport &one : report.launches) {
+    llvm::json::Object launch{{"program", one.program},
+                              {"kernel", one.kernel},
+                              {"operation", one.operation},
+                              {"location", llvm::json::fixUTF8(one.location)},
+                              {"fused", llvm::json::Array(one.fused)},
+                              {"fallback", one.isFallback},
+                              {"flops", one.flops},
+                              {"transcendentals", one.transcendentals},
+                              {"bytes", one.bytes}};
+    if (wasRun) {
+      launch["runs"] = one.runs;
+      launch["seconds"] = one.seconds;
+    }
+    launches.push_back(std::move(launch));
+  }
+  llvm::json::Object object{{"launches", std::move(launches)},
+                            {"kernels", std::move(kernels)},
+                            {"fallbacks", std::move(fallbacks)},
+                            {"fused", std::move(fused)},
+                            {"flops", totals.all.flops},
+                            {"transcendentals", totals.all.transcendentals},
+                            {"bytes", totals.all.bytes},
+                            {"arena_bytes", report.arenaBytes},
+                            {"constant_bytes", report.constantBytes},
+                            {"argument_bytes", report.argumentBytes},
+                            {"result_bytes", report.resultBytes}};
+  if (wasRun) {
+    object["runs"] = report.runs;
+    object["seconds"] = *report.seconds;
+  }
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object))).str();
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,206 @@
+#include "cupel/compiler/backends/cpu/ScatterKernel.h"
+
+#include "cupel/compiler/backends/cpu/Boxes.h"
+#include "cupel/compiler/backends/cpu/Combine.h"
+#include "cupel/compiler/backends/cpu/IndexReader.h"
+#include "cupel/reference/Indexing.h"
+
+#include <algorithm>
+
+namespace cupel::compiler {
+
+using namespace mlir;
+
+namespace {
+
+/// to[i * step] = combined(to[i * step], from[i * fromStep]); steps in bytes.
+using RowFunction = void (*)(std::byte *to, int64_t step, const std::byte *from, int64_t fromStep,
+                             int64_t count);
+
+template <Combine combine, typename T>
+void combineRow(std::byte *to, int64_t step, const std::byte *from, int64_t fromStep,
+                int64_t count) {
+  if (step == sizeof(T) && fromStep == sizeof(T)) {
+    auto *target = reinterpret_cast<T *>(to);
+    const auto *source = reinterpret_cast<const T *>(from);
+    for (int64_t i = 0; i < count; ++i)
+      target[i] = combined<combine, T>(target[i], source[i]);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    auto &target = *reinterpret_cast<T *>(to + i * step);
+    target = combined<combine, T>(target, *reinterpret_cast<const T *>(from + i * fromStep));
+  }
+}
+
+class ScatterKernel final : public Kernel {
+public:
+  ScatterKernel(stablehlo::ScatterOp op, RowFunction row, int64_t element)
+      : row(row), index(op.getScatterIndices().getType()),
+        skipsWindows(op->hasAttr(reference::kWholeWindowsAttr)),
+        input(cast<BlockArgument>(op.getInputs()[0]).getArgNumber()),
+        indices(cast<BlockArgument>(op.getScatterIndices()).getArgNumber()),
+        updates(cast<BlockArgument>(op.getUpdates()[0]).getArgNumber()) {
+    auto numbers = op.getScatterDimensionNumbers();
+    auto shape = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
+    ArrayRef<int64_t> to = shape(op.getInputs()[0]), at = shape(op.getScatterIndices()),
+                      from = shape(op.getUpdates()[0]);
+    SmallVector<int64_t> toSteps = stridesOf(to), atSteps = stridesOf(at), fromSteps = stridesOf(from);
+    whole = BoxCopy(to, toSteps, toSteps, element);
+    int64_t vectorDim = numbers.getIndexVectorDim();
+    // Where windows begin in each dimension, and how far they reach.
+    size_t next = 0;
+    for (size_t d = 0; d < to.size(); ++d) {
+      bool isWindow = !llvm::is_contained(numbers.getInsertedWindowDims(), int64_t(d)) &&
+                      !llvm::is_contained(numbers.getInputBatchingDims(), int64_t(d));
+      Dimension one{to[d], 1, toSteps[d] * element, 0, -1};
+      if (isWindow) {
+        int64_t there = numbers.getUpdateWindowDims()[next++];
+        one.window = from[there];
+        one.from = fromSteps[there] * element;
+      }
+      for (auto [k, operand] : llvm::enumerate(numbers.getScatterDimsToOperandDims()))
+        if (operand == int64_t(d))
+          one.index = vectorDim < int64_t(at.size()) ? int64_t(k) * atSteps[vectorDim] : 0;
+      dimensions.push_back(one);
+    }
+    size_t batch = 0;
+    for (size_t d = 0; d < from.size(); ++d) {
+      if (llvm::is_contained(numbers.getUpdateWindowDims(), int64_t(d)))
+        continue;
+      size_t inIndices = batch++;
+      inIndices += int64_t(inIndices) >= vectorDim ? 1 : 0;
+      Batch one{from[d], atSteps[inIndices], fromSteps[d] * element, -1};
+      for (auto [ours, theirs] :
+           llvm::zip(numbers.getInputBatchingDims(), numbers.getScatterIndicesBatchingDims()))
+        if (theirs == int64_t(inIndices))
+          one.dimension = int(ours);
+      batches.push_back(one);
+      count *= from[d];
+    }
+    for (int64_t size : from)
+      isEmpty |= size == 0;
+  }
+
+  Status run(LaunchContext &context, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    if (writes[0] != reads[input])
+      whole.runShared(reads[input], writes[0]);
+    if (isEmpty || whole.bytes() == 0)
+      return {};
+    SmallVector<int64_t, 4> place(batches.size()), start(dimensions.size());
+    int64_t vector = 0;
+    const std::byte *from = reads[updates];
+    for (int64_t i = 0; i < count; ++i) {
+      if (i % 4096 == 4095)
+        if (Status status = context.process.run.stopped(); !status)
+          return status;
+      for (size_t d = 0; d < dimensions.size(); ++d)
+        start[d] = dimensions[d].index >= 0
+                       ? index.read(reads[indices], vector + dimensions[d].index)
+                       : 0;
+      for (size_t b = 0; b < batches.size(); ++b)
+        if (batches[b].dimension >= 0)
+          start[batches[b].dimension] = place[b];
+      window(start, from, writes[0]);
+      for (size_t b = batches.size(); b-- > 0;) {
+        vector += batches[b].index;
+        from += batches[b].from;
+        if (++place[b] < batches[b].size)
+          break;
+        vector -= batches[b].index * batches[b].size;
+        from -= batches[b].from * batches[b].size;
+        place[b] = 0;
+      }
+    }
+    return {};
+  }
+  std::string_view kind() const override { return "scatter"; }
+
+private:
+  /// One window: what lies inside, or nothing where that is asked for and some of it does not.
+  void window(ArrayRef<int64_t> start, const std::byte *from, std::byte *to) const {
+    struct Part {
+      int64_t size, to, from;
+    };
+    SmallVector<Part, 4> parts;
+    for (size_t d = 0; d < dimensions.size(); ++d) {
+      const Dimension &one = dimensions[d];
+      // Far outside nothing is left, and nothing overflows.
+      if (start[d] >= one.size || start[d] <= -one.window)
+        return;
+      int64_t first = std::max<int64_t>(0, -start[d]);
+      int64_t last = std::min(one.window, one.size - start[d]);
+      if (skipsWindows && (first > 0 || last < one.window))
+        return;
+      to += (start[d] + first) * one.to;
+      from += first * one.from;
+      if (last - first != 1)
+        parts.push_back({last - first, one.to, one.from});
+    }
+    Part inmost{1, 0, 0};
+    if (!parts.empty())
+      inmost = parts.pop_back_val();
+    if (parts.empty())
+      return row(to, inmost.to, from, inmost.from, inmost.size);
+    SmallVector<int64_t, 4> at(parts.size());
+    while (true) {
+      row(to, inmost.to, from, inmost.from, inmost.size);
+      size_t d = parts.size();
+      while (d-- > 0) {
+        to += parts[d].to;
+        from += parts[d].from;
+        if (++at[d] < parts[d].size)
+          break;
+        to -= parts[d].to * parts[d].size;
+        from -= parts[d].from * parts[d].size;
+        at[d] = 0;
+      }
+      if (d == size_t(-1))
+        return;
+    }
+  }
+
+  struct Dimension {
+    int64_t size, window, to, from; // Steps in bytes.
+    int64_t index;                  // Where in an index vector its start is; -1: it has none.
+  };
+  struct Batch {
+    int64_t size, index, from;
+    int dimension; // Of the input, where windows begin at the batch's own number; else -1.
+  };
+  RowFunction row;
+  IndexReader index;
+  bool skipsWindows, isEmpty = false;
+  unsigned input, indices, updates;
+  BoxCopy whole;
+  int64_t count = 1;
+  std::vector<Dimension> dimensions;
+  std::vector<Batch> batches;
+};
+
+} // namespace
+
+Result<KernelPointer> scatterKernel(stablehlo::ScatterOp op) {
+  Error refusal{ErrorCode::Unsupported, "there is no scatter of such tensors or with such a body"};
+  if (op.getInputs().size() != 1 || !IndexReader::reads(op.getScatterIndices().getType()))
+    return refusal;
+  std::optional<Combine> combine = combineOf(op.getUpdateComputation());
+  Type type = cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType();
+  if (!combine || cast<RankedTensorType>(op->getResult(0).getType()).getElementType() != type ||
+      cast<RankedTensorType>(op.getUpdates()[0].getType()).getElementType() != type)
+    return refusal;
+  int64_t element = dev::byteSizeOf(RankedTensorType::get({}, type)).value_or(0);
+  RowFunction row = nullptr;
+  dispatchCombine(*combine, type, [&]<Combine which, typename T>() { row = combineRow<which, T>; });
+  if (!row && *combine == Combine::Second)
+    row = element == 1   ? combineRow<Combine::Second, uint8_t>
+          : element == 2 ? combineRow<Combine::Second, uint16_t>
+          : element == 8 ? combineRow<Combine::Second, uint64_t>
+                         : nullptr;
+  if (!row)
+    return refusal;
+  return KernelPointer(std::make_unique<ScatterKernel>(op, row, element));
+}
+
+} // namespace cupel::compiler

@@ -1,0 +1,52 @@
+"""Bundled models through every depth: one that runs, one of several graphs, and one that no frontend lowers as a whole."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from cupel._files import command_path
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CNN, TWO, UNKNOWN = ("cnn/pytorch-small-single_device-inference", "two_graphs/pytorch-single_device-inference", "faults/unsupported_op/pytorch-single_device-inference")
+
+
+def run(folder: pathlib.Path, depth: str, *names: str, backend: str = "stablehlo") -> tuple[int, str, dict[str, dict]]:
+    done = subprocess.run([command_path("cupel"), "run", "--zoo", ROOT / "zoo/models", *(f"models::{name}" for name in names), "--device", "cupel?backend=cpu", "--python", sys.executable,
+                           "--depth", depth, "--op-by-op-backend", backend, "--op-by-op-dir", folder / "tables", "--results", folder / "results", "--json", folder / "run.json"],
+                          capture_output=True, text=True, check=False, timeout=400)
+    return done.returncode, done.stdout + done.stderr, {test["id"]: test for test in json.loads((folder / "run.json").read_text())["tests"]}
+
+
+@pytest.mark.parametrize("depth", ["stablehlo", "device-ir", "compile-op-by-op"])
+def test_depths_that_judge_nothing(tmp_path: pathlib.Path, depth: str) -> None:
+    code, printed, records = run(tmp_path, depth, CNN)
+    assert code == 0 and records[CNN]["outcome"] == "unjudged" and records[CNN]["notes"]["depth"] == depth, printed
+    if depth == "compile-op-by-op":
+        table = json.loads((tmp_path / "tables/cnn/pytorch_small_single_device_inference_unique_ops.json").read_text())
+        assert len(table) > 20 and {op["compilation_status"] for op in table.values()} == {6}, table
+
+
+def test_call_by_call(tmp_path: pathlib.Path) -> None:
+    code, printed, records = run(tmp_path, "execute-op-by-op", CNN, TWO, UNKNOWN, backend="torch")
+    assert code == 1 and [records[name]["outcome"] for name in (CNN, TWO, UNKNOWN)] == ["passed", "passed", "failed"], printed
+    merged = json.loads((tmp_path / "tables/ops.json").read_text())
+    models = {one["model"]: one for one in merged["models"]}
+    assert models[CNN]["statuses"][7] == models[CNN]["unique_ops"] >= 8 and models[TWO]["unique_ops"] >= 3, models
+    names = {op["framework_op_name"] for op in merged["ops"]}
+    assert {"aten.convolution.default", "aten.add.Tensor"} & names and all(name.count(".") >= 2 for name in names), names
+    assert [one["models"] for one in merged["stops"]] == [[UNKNOWN]] and merged["stops"][0]["key"].startswith("cupel_zoo.mystery.default"), merged["stops"]
+    assert merged["models"] and "stopped_by" in models[UNKNOWN] and models[UNKNOWN]["statuses"][2] == 1, models[UNKNOWN]
+    assert "unique of" in records[UNKNOWN]["notes"]["operations"], records[UNKNOWN]
+
+
+def test_the_suite_of_upstream_goes_operation_by_operation(tmp_path: pathlib.Path) -> None:
+    done = subprocess.run([command_path("cupel"), "run", "--zoo", ROOT / "zoo/models", "--suite", "op_by_op", f"op_by_op::{CNN}", "--device", "cupel?backend=cpu", "--python", sys.executable,
+                           "--op-by-op-dir", tmp_path / "tables", "--results", tmp_path / "results"], capture_output=True, text=True, check=False, timeout=400)
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = json.loads((tmp_path / "tables/cnn/pytorch_small_single_device_inference_unique_ops.json").read_text())
+    assert len(table) > 20 and all(op["compilation_status"] == 7 and op["passed"] for op in table.values()), table

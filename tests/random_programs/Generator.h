@@ -1,0 +1,560 @@
+// What makes random programs: values so far, and steps that add to them. Internal to this folder; steps
+// on elements and rows are here, those with regions and places in GenerateRegions.cpp.
+
+#pragma once
+
+#include "tests/random_programs/Generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace cupel::random_programs {
+
+using Shape = std::vector<int64_t>;
+
+/// splitmix64: the same numbers everywhere, which std::uniform_int_distribution does not promise.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed * 0x9E3779B97F4A7C15u + 0x1234567) {}
+
+  uint64_t next() {
+    uint64_t z = (state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  int64_t below(int64_t end) { return static_cast<int64_t>(next() % static_cast<uint64_t>(end)); }
+  int64_t between(int64_t first, int64_t last) { return first + below(last - first + 1); }
+  bool chance(int percent) { return below(100) < percent; }
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  template <typename T> const T &pick(const std::vector<T> &from) { return from[below(from.size())]; }
+
+private:
+  uint64_t state;
+};
+
+struct Val {
+  std::string name, type;
+  Shape shape;
+  bool isExact = true;
+  bool isConstant = false;
+};
+
+inline int64_t count(const Shape &shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+inline std::string typeText(const std::string &element, const Shape &shape) {
+  std::string text = "tensor<";
+  for (int64_t size : shape)
+    text += std::to_string(size) + "x";
+  return text + element + ">";
+}
+
+inline std::string list(const Shape &numbers) {
+  std::string text = "[";
+  for (size_t i = 0; i < numbers.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(numbers[i]);
+  return text + "]";
+}
+
+inline std::string array(const Shape &numbers) {
+  std::string text = list(numbers);
+  return "array<i64" + (numbers.empty() ? "" : ": " + text.substr(1, text.size() - 2)) + ">";
+}
+
+class Generator {
+public:
+  explicit Generator(uint64_t seed) : random(seed) {}
+
+  Program run() {
+    Program program;
+    std::string arguments;
+    int64_t many = random.between(1, 4);
+    for (int64_t i = 0; i < many; ++i) {
+      Val value{"%a" + std::to_string(i), argumentType(), shape(), true};
+      arguments += (i ? ", " : "") + value.name + ": " + typeOf(value);
+      program.arguments.push_back(fill(value));
+      values.push_back(value);
+    }
+    int64_t steps = random.between(3, 24);
+    for (int64_t i = 0; i < steps; ++i)
+      step();
+    int64_t results = random.between(1, 3);
+    std::string returned, types;
+    for (int64_t i = 0; i < results; ++i) {
+      // The last values first: what nobody needs is dropped.
+      std::vector<Val> computed;
+      std::copy_if(values.begin(), values.end(), std::back_inserter(computed),
+                   [](const Val &one) { return !one.isConstant; });
+      const Val value = computed[std::max<int64_t>(0, int64_t(computed.size()) - 1 - random.below(4))];
+      returned += (i ? ", " : "") + value.name;
+      types += (i ? ", " : "") + typeOf(value);
+      program.isExact.push_back(value.isExact);
+    }
+    program.text = "func.func @main(" + arguments + ") -> (" + types + ") {\n" + body +
+                   "  return " + returned + " : " + types + "\n}\n";
+    return program;
+  }
+
+private:
+  static std::string typeOf(const Val &value) { return typeText(value.type, value.shape); }
+
+  std::string argumentType() {
+    return random.chance(75) ? "f32"
+                             : random.pick<std::string>({"i32", "f64", "i1", "i64", "ui8", "bf16"});
+  }
+
+  Shape shape() {
+    Shape sizes;
+    int64_t rank = random.pick<int64_t>({0, 1, 1, 2, 2, 2, 3, 3, 4});
+    for (int64_t i = 0; i < rank; ++i)
+      sizes.push_back(random.pick<int64_t>({1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 33}));
+    if (rank > 0 && random.chance(3))
+      sizes[random.below(rank)] = 0;
+    while (count(sizes) > 20000)
+      sizes.pop_back();
+    if (rank == 2 && random.chance(10))
+      sizes = {random.pick<int64_t>({1, 9, 64}), random.pick<int64_t>({100, 257, 1000})};
+    return sizes;
+  }
+
+  tensor::Tensor fill(const Val &value);
+
+  static bool isFloat(const std::string &type) { return type == "f32" || type == "f64" || type == "bf16"; }
+
+  Val &any() { return values[random.below(values.size())]; }
+  /// One of the last few, so that programs hang together.
+  Val recent() {
+    for (int tries = 0; tries < 8; ++tries)
+      if (const Val &one = values[std::max<int64_t>(0, int64_t(values.size()) - 1 - random.below(5))];
+          !one.isConstant)
+        return one;
+    return any();
+  }
+
+  Val add(const std::string &text, const std::string &type, const Shape &shape, bool isExact) {
+    Val value{"%" + std::to_string(next++), type, shape, isExact};
+    body += "  " + value.name + " = " + text + "\n";
+    values.push_back(value);
+    return value;
+  }
+
+  Val constant(const std::string &number, const std::string &type, const Shape &shape) {
+    Val value = add("stablehlo.constant dense<" + number + "> : " + typeText(type, shape), type,
+                    shape, true);
+    values.back().isConstant = true;
+    return value;
+  }
+
+  std::string number(const std::string &type) {
+    if (isFloat(type))
+      return random.pick<std::string>({"0.0", "1.0", "-1.0", "0.5", "2.0", "-0.25", "3.0"});
+    return type == "i1" ? random.pick<std::string>({"true", "false"})
+                        : random.pick<std::string>({"0", "1", "2", "3", "5"});
+  }
+
+  /// A value of this type and shape: one there is, one that is broadcast, or a constant.
+  Val like(const std::string &type, const Shape &shape) {
+    std::vector<Val> same, smaller;
+    for (const Val &value : values) {
+      if (value.type != type)
+        continue;
+      if (value.shape == shape)
+        same.push_back(value);
+      else if (value.shape.size() <= shape.size() && !broadcastDims(value.shape, shape).empty())
+        smaller.push_back(value);
+    }
+    if (!same.empty() && random.chance(60))
+      return random.pick(same);
+    if (!smaller.empty() && random.chance(75))
+      return broadcast(random.pick(smaller), shape);
+    return constant(number(type), type, shape);
+  }
+
+  /// Dimensions of a larger shape that a smaller one may lie along; empty if there are none.
+  Shape broadcastDims(const Shape &from, const Shape &to) {
+    if (from.empty() || count(to) == 0)
+      return {};
+    Shape dims;
+    size_t at = to.size();
+    for (size_t i = from.size(); i-- > 0;) {
+      while (at > 0 && to[at - 1] != from[i] && from[i] != 1)
+        --at;
+      if (at < i + 1)
+        return {};
+      dims.insert(dims.begin(), static_cast<int64_t>(--at));
+    }
+    return dims;
+  }
+
+  Val broadcast(const Val &value, const Shape &shape) {
+    return add("stablehlo.broadcast_in_dim " + value.name + ", dims = " +
+                   list(broadcastDims(value.shape, shape)) + " : (" + typeOf(value) + ") -> " +
+                   typeText(value.type, shape),
+               value.type, shape, value.isExact);
+  }
+
+  Val unary(const std::string &op, const Val &value, bool staysExact) {
+    return add("stablehlo." + op + " " + value.name + " : " + typeOf(value), value.type, value.shape,
+               value.isExact && staysExact);
+  }
+  Val binary(const std::string &op, const Val &a, const Val &b) {
+    return add("stablehlo." + op + " " + a.name + ", " + b.name + " : " + typeOf(a), a.type, a.shape,
+               a.isExact && b.isExact);
+  }
+  Val convert(const Val &value, const std::string &type) {
+    return add("stablehlo.convert " + value.name + " : (" + typeOf(value) + ") -> " +
+                   typeText(type, value.shape),
+               type, value.shape, value.isExact);
+  }
+
+  /// Keeps values where small roundings stay small.
+  Val tamed(const Val &value) { return isFloat(value.type) ? unary("tanh", value, false) : value; }
+
+  void step() {
+    switch (random.below(31)) {
+    case 0: case 1: case 2: case 3: case 4: return elementwise();
+    case 5: return unaries();
+    case 6: return compares();
+    case 7: case 8: return moves();
+    case 9: return slices();
+    case 10: return pads();
+    case 11: return concatenates();
+    case 12: case 13: return reduces();
+    case 14: return rows();
+    case 15: case 16: return products();
+    case 17: return convolutions();
+    case 18: return windows();
+    case 19: return converts();
+    case 20: return gathers();
+    case 21: return loops();
+    case 22: return sorts();
+    case 24: return branches();
+    case 25: return stepsThrough();
+    case 26: return updates();
+    case 27: return scatters();
+    case 28: return scans();
+    case 29: return transforms();
+    case 30: return bits();
+    default: return norms();
+    }
+  }
+
+  void elementwise() {
+    Val a = recent();
+    Val b = like(a.type, a.shape);
+    if (isFloat(a.type)) {
+      std::string op = random.pick<std::string>({"add", "add", "multiply", "subtract", "maximum", "minimum"});
+      Val made = binary(op, a, b);
+      if (op == "multiply" && random.chance(40))
+        tamed(made);
+    } else if (a.type == "i1") {
+      binary(random.pick<std::string>({"and", "or", "xor"}), a, b);
+    } else {
+      binary(random.pick<std::string>({"add", "multiply", "subtract", "maximum", "minimum", "and",
+                                       "or", "xor", "divide", "remainder"}),
+             a, b);
+    }
+  }
+
+  void unaries() {
+    Val a = recent();
+    if (isFloat(a.type)) {
+      switch (random.below(6)) {
+      case 0: unary(random.pick<std::string>({"negate", "abs"}), a, true); break;
+      case 1: unary(random.pick<std::string>({"tanh", "logistic", "sine", "cosine"}), tamed(a), false); break;
+      case 2: unary("exponential", tamed(a), false); break;
+      case 3: unary(random.pick<std::string>({"sqrt", "log_plus_one", "cbrt"}), unary("abs", a, true), false); break;
+      case 4:
+        if (a.isExact)
+          unary(random.pick<std::string>({"floor", "ceil", "sign", "round_nearest_even"}), a, true);
+        break;
+      default: {
+        Val one = constant("1.0", a.type, a.shape);
+        Val bounded = binary("add", unary("abs", a, true), one);
+        unary(random.pick<std::string>({"rsqrt", "log"}), bounded, false);
+      }
+      }
+    } else if (a.type == "i1") {
+      unary("not", a, true);
+    } else if (a.type != "ui8") {
+      unary(random.pick<std::string>({"negate", "abs", "not", "popcnt", "sign"}), a, true);
+    }
+  }
+
+  void compares() {
+    Val a = recent();
+    if (!a.isExact)
+      return;
+    Val b = like(a.type, a.shape);
+    if (!b.isExact)
+      return;
+    std::string kind = a.type == "f32" || a.type == "f64" || a.type == "bf16" ? "FLOAT"
+                       : a.type == "i1" || a.type == "ui8"                     ? "UNSIGNED"
+                                                                               : "SIGNED";
+    Val mask = add("stablehlo.compare " +
+                       random.pick<std::string>({"EQ", "NE", "LT", "LE", "GT", "GE"}) + ", " +
+                       a.name + ", " + b.name + ", " + kind + " : (" + typeOf(a) + ", " + typeOf(b) +
+                       ") -> " + typeText("i1", a.shape),
+                   "i1", a.shape, true);
+    if (random.chance(70)) {
+      Val c = like("f32", a.shape), d = like("f32", a.shape);
+      add("stablehlo.select " + mask.name + ", " + c.name + ", " + d.name + " : " + typeOf(mask) +
+              ", " + typeOf(c),
+          "f32", a.shape, c.isExact && d.isExact);
+    }
+  }
+
+  void moves() {
+    Val a = recent();
+    switch (random.below(4)) {
+    case 0: { // transpose
+      Shape order(a.shape.size());
+      std::iota(order.begin(), order.end(), 0);
+      for (size_t i = order.size(); i > 1; --i)
+        std::swap(order[i - 1], order[random.below(i)]);
+      Shape to;
+      for (int64_t d : order)
+        to.push_back(a.shape[d]);
+      add("stablehlo.transpose " + a.name + ", dims = " + list(order) + " : (" + typeOf(a) + ") -> " +
+              typeText(a.type, to),
+          a.type, to, a.isExact);
+      return;
+    }
+    case 1: { // reshape: dimensions are joined, or one of size one is put in
+      Shape to = a.shape;
+      if (to.size() >= 2 && random.chance(60)) {
+        size_t d = random.below(to.size() - 1);
+        to[d] *= to[d + 1];
+        to.erase(to.begin() + d + 1);
+      } else if (!to.empty() && to.back() % 2 == 0 && to.back() > 0) {
+        to.back() /= 2;
+        to.push_back(2);
+      } else {
+        to.insert(to.begin() + random.below(to.size() + 1), 1);
+      }
+      add("stablehlo.reshape " + a.name + " : (" + typeOf(a) + ") -> " + typeText(a.type, to), a.type,
+          to, a.isExact);
+      return;
+    }
+    case 2: { // broadcast
+      Shape to = a.shape;
+      if (to.size() > 3 || count(to) > 3000)
+        return;
+      size_t at = random.below(to.size() + 1);
+      to.insert(to.begin() + at, random.pick<int64_t>({1, 2, 3, 5}));
+      Shape dims;
+      for (size_t i = 0; i < to.size(); ++i)
+        if (i != at)
+          dims.push_back(i);
+      add("stablehlo.broadcast_in_dim " + a.name + ", dims = " + list(dims) + " : (" + typeOf(a) +
+              ") -> " + typeText(a.type, to),
+          a.type, to, a.isExact);
+      return;
+    }
+    default: { // reverse
+      Shape dims;
+      for (size_t i = 0; i < a.shape.size(); ++i)
+        if (random.chance(50))
+          dims.push_back(i);
+      add("stablehlo.reverse " + a.name + ", dims = " + list(dims) + " : " + typeOf(a), a.type,
+          a.shape, a.isExact);
+    }
+    }
+  }
+
+  void slices() {
+    Val a = recent();
+    if (a.shape.empty() || count(a.shape) == 0)
+      return;
+    std::string ranges;
+    Shape to;
+    for (size_t i = 0; i < a.shape.size(); ++i) {
+      int64_t start = random.below(a.shape[i]), limit = random.between(start + 1, a.shape[i]);
+      int64_t stride = random.pick<int64_t>({1, 1, 2, 3});
+      ranges += (i ? ", " : "") + std::to_string(start) + ":" + std::to_string(limit) +
+                (stride == 1 ? "" : ":" + std::to_string(stride));
+      to.push_back((limit - start + stride - 1) / stride);
+    }
+    add("stablehlo.slice " + a.name + " [" + ranges + "] : (" + typeOf(a) + ") -> " +
+            typeText(a.type, to),
+        a.type, to, a.isExact);
+  }
+
+  void pads() {
+    Val a = recent();
+    if (a.shape.empty() || count(a.shape) > 3000)
+      return;
+    Val number = constant(this->number(a.type), a.type, {});
+    Shape low, high, interior, to;
+    for (int64_t size : a.shape) {
+      low.push_back(random.pick<int64_t>({0, 0, 1, 2, -1}));
+      high.push_back(random.pick<int64_t>({0, 0, 1, 3, -1}));
+      interior.push_back(random.pick<int64_t>({0, 0, 0, 0, 1}));
+      int64_t made = low.back() + high.back() + size + std::max<int64_t>(size - 1, 0) * interior.back();
+      if (made < 0)
+        return;
+      to.push_back(made);
+    }
+    add("stablehlo.pad " + a.name + ", " + number.name + ", low = " + list(low) + ", high = " +
+            list(high) + ", interior = " + list(interior) + " : (" + typeOf(a) + ", " +
+            typeOf(number) + ") -> " + typeText(a.type, to),
+        a.type, to, a.isExact);
+  }
+
+  void concatenates() {
+    Val a = recent();
+    if (a.shape.empty() || count(a.shape) > 5000)
+      return;
+    int64_t d = random.below(a.shape.size());
+    Val b = like(a.type, a.shape);
+    Shape to = a.shape;
+    to[d] *= 2;
+    add("stablehlo.concatenate " + a.name + ", " + b.name + ", dim = " + std::to_string(d) + " : (" +
+            typeOf(a) + ", " + typeOf(b) + ") -> " + typeText(a.type, to),
+        a.type, to, a.isExact && b.isExact);
+  }
+
+  Val reduce(const Val &a, const std::string &op, const std::string &init, const Shape &dims,
+             bool staysExact) {
+    Val start = constant(init, a.type, {});
+    Shape to;
+    for (size_t i = 0; i < a.shape.size(); ++i)
+      if (std::find(dims.begin(), dims.end(), int64_t(i)) == dims.end())
+        to.push_back(a.shape[i]);
+    return add("stablehlo.reduce(" + a.name + " init: " + start.name + ") applies stablehlo." + op +
+                   " across dimensions = " + list(dims) + " : (" + typeOf(a) + ", " + typeOf(start) +
+                   ") -> " + typeText(a.type, to),
+               a.type, to, a.isExact && staysExact);
+  }
+
+  void reduces() {
+    Val a = recent();
+    if (a.shape.empty() || a.type == "bf16")
+      return;
+    Shape dims;
+    for (size_t i = 0; i < a.shape.size(); ++i)
+      if (random.chance(50))
+        dims.push_back(i);
+    if (a.type == "i1") {
+      bool isAnd = random.chance(50);
+      reduce(a, isAnd ? "and" : "or", isAnd ? "true" : "false", dims, true);
+    } else if (isFloat(a.type)) {
+      switch (random.below(3)) {
+      case 0: reduce(tamed(a), "add", random.chance(80) ? "0.0" : "1.5", dims, false); break;
+      case 1: reduce(a, "maximum", a.type == "f32" ? "0xFF800000" : "-1.0e30", dims, true); break;
+      default: reduce(a, "minimum", "100.0", dims, true);
+      }
+    } else {
+      reduce(a, random.pick<std::string>({"add", "maximum", "minimum", "or"}), "1", dims, true);
+    }
+  }
+
+  Val alongRows(const Val &value, const Shape &shape) {
+    Shape dims(shape.size() - 1);
+    std::iota(dims.begin(), dims.end(), 0);
+    return add("stablehlo.broadcast_in_dim " + value.name + ", dims = " + list(dims) + " : (" +
+                   typeOf(value) + ") -> " + typeText(value.type, shape),
+               value.type, shape, value.isExact);
+  }
+
+  void rows() { // softmax
+    Val a = recent();
+    if (a.type != "f32" || a.shape.empty() || count(a.shape) == 0)
+      return;
+    Val x = tamed(a);
+    Shape last = {int64_t(a.shape.size()) - 1};
+    Val most = alongRows(reduce(x, "maximum", "0xFF800000", last, true), x.shape);
+    Val e = unary("exponential", binary("subtract", x, most), false);
+    Val sum = alongRows(reduce(e, "add", "0.0", last, false), x.shape);
+    binary("divide", e, sum);
+  }
+
+  void norms() { // mean, variance, scale
+    Val a = recent();
+    if (a.type != "f32" || a.shape.empty() || count(a.shape) == 0)
+      return;
+    Val x = tamed(a);
+    Shape last = {int64_t(a.shape.size()) - 1};
+    Val inverse = constant(std::to_string(1.0 / double(a.shape.back())), "f32", x.shape);
+    Val mean = binary("multiply", alongRows(reduce(x, "add", "0.0", last, false), x.shape), inverse);
+    Val centred = binary("subtract", x, mean);
+    Val squares = binary("multiply", centred, centred);
+    Val variance = binary("multiply", alongRows(reduce(squares, "add", "0.0", last, false), x.shape), inverse);
+    Val bounded = binary("add", variance, constant("0.5", "f32", x.shape));
+    binary("multiply", centred, unary("rsqrt", bounded, false));
+  }
+
+  void products() {
+    Val a = recent();
+    if (a.type != "f32" || a.shape.empty() || count(a.shape) > 6000)
+      return;
+    a = tamed(a);
+    int64_t contracting = random.below(a.shape.size());
+    bool isBatched = a.shape.size() >= 3 && contracting != 0 && random.chance(60);
+    Shape rhs, batch;
+    if (isBatched)
+      rhs.push_back(a.shape[0]);
+    int64_t columns = random.pick<int64_t>({1, 3, 8, 17, 40});
+    bool isLast = random.chance(50); // Where the depth lies.
+    if (isLast)
+      rhs.push_back(columns);
+    rhs.push_back(a.shape[contracting]);
+    if (!isLast)
+      rhs.push_back(columns);
+    Val b = tamed(like("f32", rhs));
+    int64_t depth = (isBatched ? 1 : 0) + (isLast ? 1 : 0);
+    Shape to;
+    if (isBatched)
+      to.push_back(a.shape[0]);
+    for (size_t i = 0; i < a.shape.size(); ++i)
+      if (int64_t(i) != contracting && !(isBatched && i == 0))
+        to.push_back(a.shape[i]);
+    to.push_back(columns);
+    Val made = add("stablehlo.dot_general " + a.name + ", " + b.name + ", " +
+                       (isBatched ? "batching_dims = [0] x [0], " : "") + "contracting_dims = [" +
+                       std::to_string(contracting) + "] x [" + std::to_string(depth) + "] : (" +
+                       typeOf(a) + ", " + typeOf(b) + ") -> " + typeText("f32", to),
+                   "f32", to, false);
+    if (random.chance(60)) {
+      Val bias = like("f32", to);
+      Val sum = binary("add", made, bias);
+      random.chance(50) ? binary("maximum", sum, constant("0.0", "f32", to)) : tamed(sum);
+    }
+  }
+
+  void convolutions();
+
+  void windows();
+
+  void converts() {
+    Val a = recent();
+    std::string to = random.pick<std::string>({"f32", "f64", "i32", "i64", "bf16"});
+    if (to == a.type || (isFloat(a.type) && !isFloat(to) && !a.isExact) || (to == "bf16" && !a.isExact))
+      return;
+    convert(a, to);
+  }
+
+  void gathers();
+
+  void loops();
+
+  void sorts();
+  void branches();
+  void stepsThrough();
+  void updates();
+  void scatters();
+  void scans();
+  void transforms();
+  void bits();
+
+  Random random;
+  std::vector<Val> values;
+  std::string body;
+  int64_t next = 0;
+};
+
+} // namespace cupel::random_programs
