@@ -13,7 +13,8 @@ counts, and what does not:
   must be derived from traits and interfaces instead (cupel/ir/stablehlo/OpFacts.td).
 - RULES: rooms where one operation may have a rule for what it alone means, the implementation of an interface: how it is split
   over devices, how chlo is lowered, what becomes of the operations that check and steer, what it asks of the values it is given
-  (positive definite matrices, indices inside). One file of a room is no place.
+  (positive definite matrices, indices inside), which of its sizes belong together (one without a rule keeps its sizes), how its
+  regions are run one by one. One file of a room is no place.
 - FORMS: the compiled device. An operation may have a form of its own there that makes it fast; one that has none is carried as it
   is and runs on the reference's kernel, so that a new operation needs none of it. Its files are no places.
 - EXCEPTIONS are operations that a pass exists for, each with the file and the reason, and STRUCTURE what is not an operation
@@ -29,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = 6
 DIALECTS = ("stablehlo", "chlo", "check", "interpreter")
 RULES = ("cupel/compiler/partition/", "cupel/compiler/passes/LowerChlo", "cupel/compiler/passes/ExtractChecks", "cupel/compiler/passes/ExtractGrid",
-         "cupel/testbench/worker/ChosenInputs")
+         "cupel/testbench/worker/ChosenInputs", "cupel/testbench/worker/ShrinkShapes", "cupel/testbench/worker/BlameInside")
 FORMS = ("cupel/compiler/tensor/", "cupel/compiler/device/", "cupel/compiler/codegen/", "cupel/compiler/backends/cpu/")
 EXCEPTIONS = {
     ("chlo.broadcast_compare", "Broadcasting.cpp"): "the element type of its results is another than that of its operands",

@@ -311,13 +311,18 @@ Result<bool> Reducer::simplifyInputs() {
 Result<bool> Reducer::simplifyConstants() {
   Candidates candidates;
   size_t number = 0;
-  compiler::entryOf(*best->read->module).walk([&](stablehlo::ConstantOp) { ++number; });
+  auto countConstants = [&](mlir::Operation *op) {
+    number += op->hasTrait<mlir::OpTrait::ConstantLike>();
+  };
+  compiler::entryOf(*best->read->module).walk(countConstants);
   for (size_t wanted = 0; wanted < number; ++wanted) {
     Prepared one = best->clone();
     size_t at = 0;
     bool isChanged = false;
-    compiler::entryOf(*one.read->module).walk([&](stablehlo::ConstantOp constant) {
-      auto values = mlir::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());
+    compiler::entryOf(*one.read->module).walk([&](mlir::Operation *constant) {
+      if (!constant->hasTrait<mlir::OpTrait::ConstantLike>())
+        return;
+      auto values = constant->getAttrOfType<mlir::DenseElementsAttr>("value");
       if (at++ != wanted || !values || values.isSplat() || values.getNumElements() < 2)
         return;
       constant->setAttr("value", mlir::DenseElementsAttr::get(
