@@ -11,18 +11,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Links all of `from` into `to`, but makes folders of those on the way to a changed file.
+/// Links all files of `from` into `to`, but those that are changed. Folders and loaders are real
+/// ones: whoever looks for loaders follows no links.
 Status mirror(const fs::path &from, const fs::path &to, const fs::path &below,
-              const std::set<fs::path> &folders, const std::set<fs::path> &files) {
+              const std::set<fs::path> &changed) {
   std::error_code error;
   fs::create_directories(to, error);
   for (const fs::directory_entry &entry : fs::directory_iterator(from, error)) {
     fs::path name = entry.path().filename(), path = below / name;
-    if (name == "__pycache__" || files.contains(path))
+    if (name == "__pycache__" || changed.contains(path))
       continue; // What was compiled from the files as they were.
-    if (folders.contains(path)) {
-      if (Status status = mirror(entry.path(), to / name, path, folders, files); !status)
+    bool isFolder =
+        entry.is_directory(error) && !entry.is_symlink(error) && !name.string().starts_with('.');
+    if (isFolder) {
+      if (Status status = mirror(entry.path(), to / name, path, changed); !status)
         return status;
+    } else if (name == "loader.py") {
+      fs::copy_file(entry.path(), to / name, error);
     } else {
       fs::create_symlink(entry.path(), to / name, error);
     }
@@ -45,13 +50,10 @@ Result<ShadowZoo> ShadowZoo::make(const std::string &root,
   if (error)
     return Error{root + ": " + error.message()};
   zoo.name = real.filename().string();
-  std::set<fs::path> folders, changed;
-  for (const auto &[path, text] : files) {
+  std::set<fs::path> changed;
+  for (const auto &[path, text] : files)
     changed.insert(path);
-    for (fs::path above = fs::path(path).parent_path(); !above.empty(); above = above.parent_path())
-      folders.insert(above);
-  }
-  if (Status status = mirror(real, zoo.root(), "", folders, changed); !status)
+  if (Status status = mirror(real, zoo.root(), "", changed); !status)
     return status.error();
   for (const auto &[path, text] : files)
     if (Status status = writeOutput((fs::path(zoo.root()) / path).string(), text); !status)

@@ -1,4 +1,4 @@
-// A zoo with some files changed, without touching it: a folder of links to everything in it, and
+// A zoo with some files changed, without touching it: folders of links to its files, and
 // real files where it differs. Goes away with the object.
 #pragma once
 
