@@ -3,6 +3,7 @@
 #   cupel_add_library(name SOURCES ... [DEPS ...] [MLIR|HUB])
 #   cupel_add_executable(name SOURCES ... [DEPS ...] [MLIR|HUB])
 #   cupel_add_unit_test(name SOURCES ... [DEPS ...] [MLIR])
+#   cupel_compile_alone(source ...)
 #   cupel_tablegen(target td_file  generator-flags=output ...)
 #
 # MLIR marks code that may include MLIR and LLVM headers: it gets their include paths, their shared
@@ -104,8 +105,20 @@ endforeach()
 _cupel_add_pch(cupel_hub_pch cupel_mlir ${standard_headers} ${mlir_headers} ${hub_headers})
 add_dependencies(cupel_hub_pch cupel_ir_stablehlo_tablegen)
 
+# Sources of a target are compiled four at a time: what headers cost is paid once for the four (decision
+# 0034). CUPEL_TOGETHER=1 compiles each by itself, which shows that each includes what it uses.
+set(CUPEL_TOGETHER 4 CACHE STRING "How many sources of a target are compiled as one")
+# cupel_compile_alone(source ...): of this folder, which give names without linkage a meaning that a
+# neighbour gives them too.
+function(cupel_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # `test` is _test for unit tests.
 function(_cupel_configure_target name is_mlir is_hub test)
+  if(CUPEL_TOGETHER GREATER 1)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${CUPEL_TOGETHER})
+  endif()
   if(is_hub)
     target_link_libraries(${name} PUBLIC cupel_mlir)
     target_precompile_headers(${name} REUSE_FROM cupel_hub_pch)

@@ -4,6 +4,7 @@
 #include "cupel/results/report/Text.h"
 #include "cupel/results/store/Store.h"
 #include "cupel/testbench/triage/Causes.h"
+#include "cupel/testbench/triage/Explain.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,9 +23,6 @@ using results::familyOf;
 using results::TestRecord;
 
 namespace {
-
-/// What a PCC must clear a threshold by before the threshold follows it.
-constexpr double kPccMargin = 0.004;
 
 /// The fields that results decide; nothing: the entry says nothing of it.
 struct Wanted {

@@ -20,8 +20,6 @@ using results::Stage;
 using results::TestRecord;
 
 using compare::kDefaultPcc;
-/// A PCC must clear a threshold by more than this before anything is advised.
-constexpr double kPccMargin = 0.004;
 
 double requiredPcc(const ComparisonRecord &comparison, const Expectation &expectation) {
   return comparison.pccThreshold.value_or(expectation.requiredPcc.value_or(kDefaultPcc));

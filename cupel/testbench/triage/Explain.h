@@ -12,6 +12,9 @@
 
 namespace cupel::testbench::triage {
 
+/// A PCC must clear a threshold by more than this before anything is advised or a threshold follows.
+constexpr double kPccMargin = 0.004;
+
 /// Sets bringupStatus, reasons, guidance and the notes `ambiguous` and `unclassified`.
 void explain(results::TestRecord &record, const config::Expectation &expectation,
              const ReasonTable &reasons);
