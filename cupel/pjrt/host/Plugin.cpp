@@ -239,6 +239,7 @@ std::span<const std::string_view> Plugin::usedFunctions() {
       "PJRT_Buffer_DecreaseExternalReferenceCount",
       "PJRT_Buffer_OpaqueDeviceMemoryDataPointer",
       "PJRT_Executable_Fingerprint",
+      "PJRT_Executable_GetCostAnalysis",
   };
   return kUsed;
 }
