@@ -1,10 +1,12 @@
 // Runs the self-checking programs of a folder of StableHLO conformance vectors through a PJRT
 // plugin, all in one process, and demands of each that its checks hold and that everything it
-// computes has the bits that the golden reference computes. Prints the time the plugin's way takes
+// computes has the bits that the golden reference computes; of another backend that the checks hold, or
+// that results are what sums in f64 give. Prints the time the plugin's way takes
 // beside the reference's own, measured in turn on the same programs.
 
 #include "tests/conformance/Vectors.h"
 
+#include "cupel/compare/Compare.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
@@ -160,6 +162,7 @@ private:
                         const std::vector<Tensor> &arguments, bool isWide) {
     std::vector<std::vector<Tensor>> given, outputs;
     std::optional<DeviceProgram> program;
+    std::string failure;
     {
       Stopwatch watch(pluginSeconds);
       auto read = reader.read(text, name);
@@ -177,8 +180,18 @@ private:
         for (const workload::Judgement &judgement :
              workload::judgeChecks(outputs[d], d, program->workload.checks,
                                    program->workload.constants))
-          if (!judgement.passed)
-            return judgement.what + ": " + judgement.sentence;
+          if (!judgement.passed && failure.empty())
+            failure = judgement.what + ": " + judgement.sentence;
+    }
+    if (!failure.empty()) {
+      // Expectations are XLA's sums in f32, some of them far from the exact ones.
+      bool isExact = !demandsBits && outputs.size() == 1 &&
+                     isNearExact(program->workload.programs.front().bytes, name, given.front(),
+                                 outputs.front());
+      if (!isExact)
+        return failure;
+      std::printf("nearer to the sums in f64 than what is expected: %s\n", name.c_str());
+      return "";
     }
     // The checks say what the devices of a grid give.
     if (outputs.size() > 1 || !demandsBits)
@@ -199,6 +212,27 @@ private:
       ++compared;
     }
     return "";
+  }
+
+  /// Whether every f32 result is within 3 ULP, which checks allow, of what sums in f64 give, and
+  /// every other is the same.
+  bool isNearExact(std::string_view program, const std::string &name,
+                   const std::vector<Tensor> &given, const std::vector<Tensor> &outputs) {
+    auto exact = evaluate(program, name, given, /*isWide=*/true);
+    if (!exact || exact->size() != outputs.size())
+      return false;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!(*exact)[i].isTensor())
+        return false;
+      const Tensor &expected = (*exact)[i].tensor();
+      auto apart = compare::compare(outputs[i], expected,
+                                    expected.dtype() == tensor::DType::F32
+                                        ? compare::Tolerance::close(3)
+                                        : compare::Tolerance::equal());
+      if (!apart || !apart->sameShape() || apart->mismatches)
+        return false;
+    }
+    return true;
   }
 
   Status execute(const DeviceProgram &program, const std::vector<std::vector<Tensor>> &given,
