@@ -63,7 +63,7 @@ class Rule:
     share: int = 1
 
 
-STRICT = {"strict": Rule(), "strict, tf32 declared": Rule(precision="tf32", share=4), "strict, bf16 declared": Rule(precision="bf16", share=4)}
+STRICT = {"strict": Rule(), "strict, tf32 declared": Rule(precision="tf32", share=2), "strict, bf16 declared": Rule(precision="bf16", share=2)}
 # The rules that the page compares beside them.
 OTHERS = {"rtol 1e-2, atol 1e-3, PCC": Rule(comparators=ALLCLOSE), "PCC 0.99": Rule(("--compare", "pcc")), "PCC 0.99, one look": Rule(("--compare", "pcc", "--repeat", "1"))}
 

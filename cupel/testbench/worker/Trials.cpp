@@ -118,7 +118,7 @@ Result<TensorLists> Trials::runOn(Device &device, const Prepared &prepared, Prog
 /// that was. What takes less than reading it would is computed again.
 static Result<TensorLists> rememberedGolden(const Prepared &prepared, TestRecord &record,
                                             const std::function<Result<TensorLists>()> &evaluate) {
-  constexpr double kWorthKeeping = 0.005;
+  constexpr double kWorthKeeping = 0.001;
   static GoldenCache cache;
   std::string key = cache.keyOf(prepared, "golden");
   if (std::optional<TensorLists> found = cache.find(key)) {
