@@ -90,6 +90,18 @@ void GoldenCache::keep(const std::string &key, const TensorLists &results) {
     cache.keep(key, {{*bytes}});
 }
 
+void GoldenCache::keepIfWorth(const std::string &key, const TensorLists &results, double seconds) {
+  // About what finding takes. Large ones are kept however fast this machine was just then.
+  constexpr double kFinding = 0.001;
+  constexpr int64_t kSmall = 16 << 10;
+  int64_t size = 0;
+  for (const auto &list : results)
+    for (const Tensor &tensor : list)
+      size += tensor.byteSize();
+  if (seconds > kFinding || size >= kSmall)
+    keep(key, results);
+}
+
 //===----------------------------------------------------------------------===//
 // As bytes: numbers of eight bytes (lists; of each its tensors; of each type, rank, sizes), and the
 // elements behind each.

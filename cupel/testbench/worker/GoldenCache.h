@@ -20,6 +20,8 @@ public:
   /// Nothing where it is not known, or for an empty key.
   std::optional<TensorLists> find(const std::string &key) const;
   void keep(const std::string &key, const TensorLists &results);
+  /// The same, unless they are small and took no longer than finding them would.
+  void keepIfWorth(const std::string &key, const TensorLists &results, double seconds);
 
 private:
   uint64_t limit;

@@ -13,8 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// What took no longer than this is computed again rather than kept: about what it takes to find.
-constexpr double kWorthKeeping = 0.001;
 /// The part of the time that is left which may go into noise.
 constexpr double kShareOfTime = 0.4;
 /// Where the expected values are not the reference's, nobody waits longer for it than this.
@@ -104,8 +102,7 @@ bool TestNoise::measureByReference() {
     }
     all.push_back(std::move(*results));
   }
-  if (std::chrono::duration<double>(Clock::now() - began).count() > kWorthKeeping)
-    cache().keep(key, together());
+  cache().keepIfWorth(key, together(), std::chrono::duration<double>(Clock::now() - began).count());
   remark.clear();
   return true;
 }

@@ -118,7 +118,6 @@ Result<TensorLists> Trials::runOn(Device &device, const Prepared &prepared, Prog
 /// that was. What takes less than reading it would is computed again.
 static Result<TensorLists> rememberedGolden(const Prepared &prepared, TestRecord &record,
                                             const std::function<Result<TensorLists>()> &evaluate) {
-  constexpr double kWorthKeeping = 0.001;
   static GoldenCache cache;
   std::string key = cache.keyOf(prepared, "golden");
   if (std::optional<TensorLists> found = cache.find(key)) {
@@ -127,8 +126,10 @@ static Result<TensorLists> rememberedGolden(const Prepared &prepared, TestRecord
   }
   auto began = std::chrono::steady_clock::now();
   Result<TensorLists> results = evaluate();
-  if (results && std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > kWorthKeeping)
-    cache.keep(key, *results);
+  if (results)
+    cache.keepIfWorth(
+        key, *results,
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   return results;
 }
 
