@@ -71,7 +71,7 @@ def composites_of(cupel: Path, model: Path) -> tuple[list[tuple[str, ...]], list
     result = subprocess.run([cupel, "compile", model], capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise AssertionError(result.stderr.strip())
-    text = re.sub(r' loc\((?:"[^"]*"(?::\d+:\d+)?|#loc\d*)\)', "", result.stdout)
+    text = re.sub(r' loc\((?:"[^"]*"(?::\d+:\d+|\(#loc\d*\))?|#loc\d*)\)', "", result.stdout)
     found = [match.groups(default="") for match in COMPOSITE.finditer(text)]
     return found, DECOMPOSITION.findall(text)
 
