@@ -564,6 +564,7 @@ def a_killed_run_is_accounted_for_by_the_next(place: Place) -> None:
         if place.journals() and len(outcomes(place.journals()[0])) >= 2:
             break
         time.sleep(0.02)
+    time.sleep(0.1)  # The next two have begun and last twice as long.
     process.kill()
     process.communicate()
     place.fake(20)

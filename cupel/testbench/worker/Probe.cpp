@@ -228,7 +228,11 @@ Result<TriedPiece> Prober::run(Device &device, Prepared &program) {
   Budget budget = program.budget;
   budget.deadline = std::min(budget.deadline, Clock::now() + inSeconds(secondsAllowed()));
   Clock::time_point began = Clock::now();
-  auto executable = device.compile(program.program(), budget);
+  // What the device is asked for is made here; waiting for its answer is all that goes on side by side.
+  auto executable = [&] {
+    std::lock_guard lock(mutex);
+    return device.compile(program.program(), budget);
+  }();
   Result<std::vector<Tensor>> outputs = executable
                                             ? (*executable)->run(program.workload.inputs, budget)
                                             : Result<std::vector<Tensor>>(executable.error());
@@ -281,10 +285,12 @@ Result<TriedPiece> Prober::probeOn(Slot &slot, Prepared &program, uint32_t attem
   ++asked;
   program.workload.provenance.expectation = kReferencesWord;
   std::string key;
-  if (!deviceIdentity.empty())
+  if (!deviceIdentity.empty()) {
+    std::lock_guard lock(mutex);
     key = golden.keyOf(program, fmt::format("probe {} {} {} {} {}", deviceIdentity,
                                             request.precision, request.arch,
                                             request.noise.value_or(kNoiseSamples), attempt));
+  }
   if (!key.empty())
     if (auto kept = cache.find(key))
       if (std::optional<TriedPiece> tried = triedFromJson(kept->bytes())) {

@@ -86,7 +86,8 @@ private:
   std::vector<Slot> devices;
   double probeSeconds = 20, patience = 0, slowest = 0;
   std::atomic<size_t> asked = 0, found = 0;
-  std::mutex mutex; ///< Of `slowest`.
+  /// Of `slowest`, and of the context that all programs share, which is no context for threads.
+  std::mutex mutex;
   GoldenCache golden;
   ContentCache cache;
 };
