@@ -14,12 +14,12 @@
 // The program by which Cupel tells a healthy device is a multiply and an add of four elements: no rule
 // of the checks holds of it.
 
+#include "tests/planter/InnerPlugin.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/pjrt/Structs.h"
 
-#include <dlfcn.h>
 #include <map>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/BuiltinOps.h>
@@ -413,29 +413,13 @@ PJRT_Error *errorCode(PJRT_Error_GetCode_Args *args) {
   return nullptr;
 }
 
-std::string innerFile() {
-  if (const char *chosen = std::getenv("CUPEL_PLANTER_INNER"))
-    return chosen;
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<const void *>(&innerFile), &info))
-    return "pjrt_plugin_cupel.so";
-  std::string path = info.dli_fname;
-  return path.substr(0, path.find_last_of('/') + 1) + "pjrt_plugin_cupel.so";
-}
-
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi() {
   static PJRT_Api api;
-  void *library = dlopen(innerFile().c_str(), RTLD_NOW | RTLD_LOCAL);
-  auto *entry = library ? reinterpret_cast<const PJRT_Api *(*)()>(dlsym(library, "GetPjrtApi"))
-                        : nullptr;
-  if (!entry) {
-    std::fprintf(stderr, "planter: %s\n", dlerror());
+  inner = cupel::planter::loadInner(api);
+  if (!inner)
     return nullptr;
-  }
-  inner = entry();
-  std::memcpy(&api, inner, std::min(inner->struct_size, sizeof api));
   api.PJRT_Client_Create = createClient;
   api.PJRT_Client_PlatformName = platformName;
   api.PJRT_Client_Compile = compile;

@@ -13,11 +13,11 @@
 // KEY is a hash of the program's bytes. The program by which Cupel tells a healthy device is known
 // by its inputs and always computed as it should be.
 
+#include "tests/planter/InnerPlugin.h"
 #include "Faults.h"
 
 #include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <unistd.h>
 #include <fstream>
 #include <functional>
@@ -350,29 +350,13 @@ PJRT_Error *destroyExecutable(PJRT_LoadedExecutable_Destroy_Args *args) {
   return inner->PJRT_LoadedExecutable_Destroy(args);
 }
 
-std::string innerFile() {
-  if (const char *chosen = std::getenv("CUPEL_PLANTER_INNER"))
-    return chosen;
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<const void *>(&innerFile), &info))
-    return "pjrt_plugin_cupel.so";
-  std::string path = info.dli_fname;
-  return path.substr(0, path.find_last_of('/') + 1) + "pjrt_plugin_cupel.so";
-}
-
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi() {
   static PJRT_Api api;
-  void *library = dlopen(innerFile().c_str(), RTLD_NOW | RTLD_LOCAL);
-  auto *entry = library ? reinterpret_cast<const PJRT_Api *(*)()>(dlsym(library, "GetPjrtApi"))
-                        : nullptr;
-  if (!entry) {
-    std::fprintf(stderr, "planter: %s\n", dlerror());
+  inner = cupel::planter::loadInner(api);
+  if (!inner)
     return nullptr;
-  }
-  inner = entry();
-  std::memcpy(&api, inner, std::min(inner->struct_size, sizeof api));
   api.PJRT_Client_Create = createClient;
   api.PJRT_Client_PlatformName = platformName;
   api.PJRT_Client_Compile = compile;
