@@ -10,7 +10,7 @@ import torch
 
 from cupel.torch.captured import Capture, one_line
 from cupel.torch.captured_training import capture_training
-from cupel.torch.sound_kernels import sound_kernels
+from cupel.torch.sound_kernels import sound_kernels, sound_sums
 from cupel.torch.structure import Flat, describe, replaced, results_of
 from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
@@ -81,7 +81,8 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
         torch.manual_seed(seed)
         output = _unpacked(loader, model(*own_args, **own_kwargs))
         gradient = torch.randn(output.shape, dtype=output.dtype)
-        output.backward(gradient=gradient)
+        with sound_sums(replaced):
+            output.backward(gradient=gradient)
     found = {name: parameter.grad for name, parameter in parameters.items()}
     model.zero_grad(set_to_none=True)
     for name, buffer in model.named_buffers():
