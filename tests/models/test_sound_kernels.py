@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from cupel.torch.sound_kernels import sound_sums, with_sound_kernels
+from cupel.torch.sound_kernels import sound_attention, sound_sums, with_sound_kernels
 
 ROWS = 1024
 
@@ -78,3 +78,19 @@ def test_graphs_that_torch_runs_are_sound_too() -> None:
     exact = float(values[0, 0]) * ROWS
     assert abs(float(module(values, places)[0, 0]) - exact) > 0.1 * exact
     assert abs(float(with_sound_kernels(module)(values, places)[0, 0]) - exact) < 0.004 * exact
+
+
+@pytest.mark.parametrize("how", ["plain", "causal", "masked"])
+def test_logarithms_that_attention_keeps_are_as_good_as_their_type(how: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(2, 3, 40, 16, generator=generator).bfloat16() for _ in range(3))
+    holds = torch.ones(40, 40, dtype=torch.bool).tril(7)
+    mask = torch.zeros(40, 40).masked_fill(~holds, float("-inf")).bfloat16() if how == "masked" else None
+    scores = query.double() @ key.double().transpose(-1, -2) * 0.3
+    if how != "plain":
+        scores = scores.masked_fill(~(holds.tril() if how == "causal" else holds), float("-inf"))
+    named = {"attn_mask": None if mask is None else mask[None, None].expand(2, 3, 40, 40), "scale": 0.3}
+    result, found = sound_attention(query, key, value, 0.0, how == "causal", **named)
+    torch_result, plain = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query, key, value, 0.0, how == "causal", **named)
+    assert torch.equal(result, torch_result)
+    assert float((found - scores.logsumexp(-1)).abs().max()) < 2e-6 < float((plain - scores.logsumexp(-1)).abs().max())

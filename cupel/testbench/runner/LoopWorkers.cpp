@@ -352,7 +352,7 @@ void Loop::finish(Slot &slot, Finished finished) {
                           : attempt.stage;
   uint64_t idle = found.peakMemoryBytes > kIdleMemory ? slot.worker->memoryBytes() : 0;
   bool tookTooMuch = results::familyOf(found.outcome) == results::Family::Limit;
-  bool lost = found.errorClass == "device_lost";
+  bool lost = found.errorClass == "device_lost" || found.notes.contains(worker::kGivenUpNote);
   if ((tookTooMuch || lost) && slot.server == Server::Worker &&
       health[slot.device].health == Health::Good)
     health[slot.device].health = Health::Suspect;

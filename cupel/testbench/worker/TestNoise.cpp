@@ -87,6 +87,7 @@ bool TestNoise::measureByReference() {
     Result<TensorLists> results = evaluate({});
     if (!results) {
       remark = "the reference: " + results.message();
+      isOutOfTime = results.error().code == ErrorCode::TimedOut;
       return false;
     }
     exact = std::move(*results);
@@ -95,6 +96,7 @@ bool TestNoise::measureByReference() {
     Result<TensorLists> results = evaluate(jitterOf(declared, own * 1024 + i));
     if (!results) {
       remark = "the reference, jittered: " + results.message();
+      isOutOfTime = all.empty() && results.error().code == ErrorCode::TimedOut;
       // One is better than none; time is the only reason for having some and not all.
       if (!all.empty())
         remark = fmt::format("noise from {} of {} evaluations ({})", all.size(), wanted, remark);
@@ -134,7 +136,15 @@ bool TestNoise::measureByInputs(std::string why) {
   if (!sources.device)
     return false;
   exact.reset();
-  Budget budget = limited(prepared.budget, false);
+  // A device that is stopped in the middle answers nothing more: it gets the time that is left, and
+  // is not begun with where that looks short.
+  const Budget &budget = prepared.budget;
+  auto isTimeForOneMore = [&] {
+    double left = budget.secondsLeft(); // 0: there is no limit
+    return left <= 0 || 2 * prepared.executeSeconds < left;
+  };
+  if (!isTimeForOneMore())
+    return false;
   Result<TensorLists> plain = sources.device(prepared.workload.inputs, budget);
   if (!plain)
     return false;
@@ -150,6 +160,8 @@ bool TestNoise::measureByInputs(std::string why) {
         if (other)
           input = std::move(*other);
       }
+    if (!isTimeForOneMore())
+      break;
     Result<TensorLists> results = sources.device(moved, budget);
     if (!results)
       break;
@@ -157,6 +169,7 @@ bool TestNoise::measureByInputs(std::string why) {
   }
   if (all.empty())
     return false;
+  isOutOfTime = false;
   exact = std::move(*plain);
   remark = fmt::format("noise from the device itself, with inputs moved by one rounding of {} ({})",
                        declared.text(), why);

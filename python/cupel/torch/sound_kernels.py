@@ -3,7 +3,8 @@
 grid_sample in 16-bit floats counts elements in 16-bit integers: where a picture's strides take it further than those reach, it reads foreign
 memory, and gives other values at each run or dies. The same kernel is given a dense copy, which has small strides, and where even that is too
 large the call is computed in float32. Backward kernels that add up one by one in the type of their result lose a tenth of it in bfloat16
-after some hundred terms: they are given the next wider type. Every such call is counted, for the record.
+after some hundred terms: they are given the next wider type. Attention in 16-bit floats keeps for its backward, in float32, logarithms of sums
+whose exponentials are good to 16 bits only: graphs get them as good as their type. Every such call is counted, for the record.
 """
 
 from __future__ import annotations
@@ -100,14 +101,18 @@ def sound_sum(func: Any, replaced: list[str]) -> Callable[..., Any]:
     return call
 
 
+def sound_call(func: Any, replaced: list[str]) -> Callable[..., Any]:
+    """The call itself, or one in its place that sums soundly."""
+    return sound_sum(func, replaced) if func in _SUMMING or func in _IN_PLACE else func
+
+
 class _Sums(TorchDispatchMode):
     def __init__(self, replaced: list[str]):
         super().__init__()
         self._replaced = replaced
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        call = sound_sum(func, self._replaced) if func in _SUMMING or func in _IN_PLACE else func
-        return call(*args, **(kwargs or {}))
+        return sound_call(func, self._replaced)(*args, **(kwargs or {}))
 
 
 def sound_sums(replaced: list[str]) -> TorchDispatchMode:
@@ -115,17 +120,37 @@ def sound_sums(replaced: list[str]) -> TorchDispatchMode:
     return _Sums(replaced)
 
 
+# --- graphs ------------------------------------------------------------------------------------------------------------------------------
+
+_LARGEST_SCORES = 2**27
+
+
+def sound_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout_p: float = 0.0, is_causal: bool = False, *,
+                    attn_mask: torch.Tensor | None = None, scale: float | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """torch's call, with logarithms of sums that are as good as their type."""
+    result, logsumexp = _aten._scaled_dot_product_flash_attention_for_cpu.default(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
+    rows, columns = query.shape[-2], key.shape[-2]
+    if query.dtype not in _NARROW or query.shape[:2] != key.shape[:2] or query.shape[:2].numel() * rows * columns > _LARGEST_SCORES:
+        return result, logsumexp
+    scores = torch.matmul(query.float(), key.float().transpose(-1, -2)) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + attn_mask.float()  # One of booleans has become numbers before.
+    if is_causal:
+        scores = scores.masked_fill(torch.ones(rows, columns, dtype=torch.bool).triu(1), float("-inf"))
+    exact = torch.logsumexp(scores, -1)
+    logsumexp.copy_(torch.where(torch.isfinite(exact), exact, logsumexp))
+    return result, logsumexp
+
+
 def with_sound_kernels(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same graph for torch to run, or a copy of it whose calls are sound."""
-    sampler = _aten.grid_sampler_2d.default
-
-    def is_unsound(node: torch.fx.Node) -> bool:
-        return node.op == "call_function" and (node.target is sampler or node.target in _SUMMING)
-
-    if not any(map(is_unsound, module.graph.nodes)):
+    sound = {_aten.grid_sampler_2d.default: lambda func: sound_grid_sampler(func, []), _aten._scaled_dot_product_flash_attention_for_cpu.default: lambda func: sound_attention,
+             **dict.fromkeys(_SUMMING, lambda func: sound_sum(func, []))}
+    if not any(node.op == "call_function" and node.target in sound for node in module.graph.nodes):
         return module
     graph = torch.fx.Graph()
     graph.output(graph.graph_copy(module.graph, {}))
-    for node in filter(is_unsound, graph.nodes):
-        node.target = sound_grid_sampler(sampler, []) if node.target is sampler else sound_sum(node.target, [])
+    for node in graph.nodes:
+        if node.op == "call_function" and node.target in sound:
+            node.target = sound[node.target](node.target)
     return torch.fx.GraphModule(module, graph)
