@@ -16,7 +16,7 @@ namespace {
 /// The part of the time that is left which may go into noise.
 constexpr double kShareOfTime = 0.4;
 /// Where the expected values are not the reference's, nobody waits longer for it than this.
-constexpr double kLongestSeconds = 30;
+constexpr double kLongestSeconds = 90;
 
 GoldenCache &cache() {
   static GoldenCache kept;

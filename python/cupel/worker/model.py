@@ -319,7 +319,7 @@ class ModelTest:
         if phase.is_decode:
             return call_named(loader.load_inputs_decode, dtype_override=dtype, batch_size=phase.rows, **request.arguments)
         inputs = call_named(loader.load_inputs_prefill, dtype_override=dtype, batch_size=phase.rows, seq_len=phase.sequence_length, **request.arguments)
-        if request.run_mode == "inference" and (padding := Padding.of(inputs)):
+        if padding := Padding.of(inputs):
             self._padding, self.facts["padding"] = padding, str(padding)
         return inputs
 
