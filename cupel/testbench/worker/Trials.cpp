@@ -2,6 +2,7 @@
 
 #include "cupel/compare/Defaults.h"
 #include "cupel/compare/Repeat.h"
+#include "cupel/compare/Strict.h"
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/GoldenCache.h"
@@ -260,11 +261,10 @@ static std::string describeApart(const Request &request, const workload::Workloa
   for (size_t d = 0, number = 0; d < std::min(now.size(), before.size()); ++d)
     for (size_t i = 0; i < std::min(now[d].size(), before[d].size()); ++i, ++number) {
       const Tensor &a = now[d][i], &b = before[d][i];
-      if (Rule::of(request, workload, i).comparators ||
-          compare::areNearlySame(a, b, noise.precision()))
+      if (Rule::of(request, workload, i).comparators)
         continue;
-      Result<compare::RepeatVerdict> verdict =
-          compare::checkRepeated(a, b, noise.of(d, i, b.shape()), {}, {.threads = 1});
+      Result<compare::RepeatVerdict> verdict = compare::checkRepeatedStrictly(
+          a, b, noise.precision(), noise.asker(d, i, b.shape()), {.threads = 1});
       if (verdict && !verdict->passed)
         return fmt::format("output {}: {}", number, verdict->sentence);
     }
