@@ -1,6 +1,5 @@
 #include "cupel/testbench/worker/Trials.h"
 
-#include "cupel/compare/Defaults.h"
 #include "cupel/compare/Repeat.h"
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
