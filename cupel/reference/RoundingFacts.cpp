@@ -11,8 +11,11 @@ static bool isOfFloats(mlir::Type type) {
   return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
 }
 
-/// Whether floats go in and what comes out jumps with them.
+/// Whether floats go in and what comes out jumps with them, or an order nobody prescribes decides.
 static bool jumps(Operation &op) {
+  // Of updates that meet, whoever executes it takes the last.
+  if (auto scatter = dyn_cast<ScatterOp>(op); scatter && !scatter.getUniqueIndices())
+    return true;
   if (llvm::none_of(op.getOperandTypes(), isOfFloats))
     return false;
   if (isa<SortOp, FloorOp, CeilOp, RoundNearestAfzOp, RoundNearestEvenOp, SignOp>(op))
