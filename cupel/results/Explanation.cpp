@@ -29,6 +29,7 @@ constexpr AnswerName kAnswers[] = {
     {Answer::NotDeterministic, "not deterministic", "the device is not deterministic"},
     {Answer::WrongGolden, "wrong golden", "what is expected may be wrong"},
     {Answer::WholeOnly, "whole only", "only the program as a whole fails"},
+    {Answer::AnyProgram, "any program", "no operation: results of any program are wrong"},
 };
 
 /// JSON has no form for what is no number.
