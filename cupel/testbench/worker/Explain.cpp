@@ -25,6 +25,8 @@ namespace {
 constexpr uint32_t kPieces = 24;
 /// How much longer than the slowest that passed a probe may take.
 constexpr double kPatience = 40;
+/// How often each part runs of what fails always as a whole and now and then in parts.
+constexpr uint32_t kTriesOfFlaky = 6;
 
 /// What runs a folder on this device.
 std::string commandFor(const std::string &device, const std::string &folder) {
@@ -253,6 +255,13 @@ void Explainer::searchHere(Explanation &found) {
     bool fails = results::isFailure(record.outcome) && record.errorClass == failure.errorClass;
     return TriedPiece{.passed = !fails, .sentence = record.message};
   };
+  Result<bool> any = isAnyProgram(here, found);
+  if (any && *any) {
+    found.answer = Answer::NotDeterministic;
+    found.sentence = "executions of the same program differ: " + found.sentence;
+  }
+  if (!any || *any)
+    return;
   Result<Blame> blame = findBlame(*plain, here, kPieces);
   if (!blame || !blame->program)
     return;
@@ -268,6 +277,7 @@ BlameSeams Explainer::seamsLike(const TriedPiece &like) {
   made.tell = seams.tell;
   // What does not compile does not need values.
   const bool needsValues = isEvaluated && !(like.failure && like.failure->stage == "compile");
+  made.hasValues = needsValues;
   made.evaluate = [this, needsValues](Prepared &piece) {
     return needsValues ? prober.evaluate(piece) : zerosFor(piece);
   };
@@ -300,7 +310,16 @@ Status Explainer::blameIt(Explanation &found) {
   found.relativeL2 = failure.relativeL2;
   found.picture = failure.picture;
   found.result = uint32_t(failure.output);
+  Result<bool> any = isAnyProgram(seamsLike(failure), found);
+  if (!any)
+    return any.error();
+  if (*any)
+    return {};
   Result<Blame> blame = findBlame(*plain, seamsLike(failure), kPieces);
+  if (blame && triesOfEach == 1 && failsNowAndThen(*blame)) {
+    triesOfEach = kTriesOfFlaky;
+    blame = findBlame(*plain, seamsLike(failure), kPieces);
+  }
   if (!blame) {
     found.sentence = "it fails, and cannot be taken apart: " + blame.message();
     found.answer = Answer::WholeOnly;
@@ -310,7 +329,8 @@ Status Explainer::blameIt(Explanation &found) {
   }
   tell(*blame, found);
   nameUncut(found);
-  if (blame->kind == Blame::Kind::Operation && !blame->tried.failure && triesOfEach == 1) {
+  if (blame->kind == Blame::Kind::Operation && blame->onlyIn.empty() && !blame->tried.failure &&
+      triesOfEach == 1) {
     tryOtherValues(*blame->program, found);
     if (found.answer == Answer::OperationAlone)
       trySiblings(*blame, found);
@@ -338,6 +358,8 @@ void Explainer::confirm(Prepared &program, Explanation &found) {
   if (failures == executions && triesOfEach == 1)
     return;
   execute(options.tries);
+  if (failures == executions && !found.executions)
+    return;
   found.remarks.push_back(
       fmt::format("what is to blame fails {} of {} times", failures, executions));
   if (!found.executions) {
@@ -352,6 +374,8 @@ void Explainer::tell(const Blame &blame, Explanation &found) {
   for (const BlamedOperation &one : blame.operations)
     found.operations.push_back({one.name, one.types, one.place, one.attributes});
   found.inside = blame.inside;
+  if (!blame.onlyIn.empty())
+    found.remarks.push_back(fmt::format("it fails {} only", blame.onlyIn));
   found.sentence = describe(blame);
   if (!blame.operations.empty()) {
     found.worst = blame.sentence;
@@ -363,7 +387,7 @@ void Explainer::tell(const Blame &blame, Explanation &found) {
   }
   switch (blame.kind) {
   case Blame::Kind::Operation:
-    found.answer = Answer::OperationAlone;
+    found.answer = blame.onlyIn.empty() ? Answer::OperationAlone : Answer::InContext;
     break;
   case Blame::Kind::Group:
     found.answer = Answer::Neighbours;

@@ -62,6 +62,10 @@ private:
   bool nameFew(results::Explanation &found);
   /// Names what can be named of a program that no part of fails, or that has no parts.
   void nameUncut(results::Explanation &found);
+  /// Whether results are wrong that no operation computed: then there is no other answer.
+  Result<bool> isAnyProgram(const BlameSeams &like, results::Explanation &found);
+  /// Whether one of the blamed operations alone fails when it is executed more often.
+  bool failsNowAndThen(const Blame &blame);
   Status blameIt(results::Explanation &found);
   void tell(const Blame &blame, results::Explanation &found);
   void confirm(Prepared &program, results::Explanation &found);

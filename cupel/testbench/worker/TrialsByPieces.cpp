@@ -17,7 +17,6 @@ using results::TestRecord;
 /// Pieces where nobody says how many.
 static constexpr uint32_t kPieces = 24;
 
-/// Whether the device gives what the reference does, by the strict rule.
 /// As a share of the value, of a place inside the program that can still be judged.
 static constexpr double kMostNoise = 0.5;
 
