@@ -1,6 +1,5 @@
 #include "cupel/testbench/worker/Trials.h"
 
-#include "cupel/compare/Defaults.h"
 #include "cupel/compare/Repeat.h"
 #include "cupel/compare/Strict.h"
 #include "cupel/runtime/DeclaredPrecision.h"
