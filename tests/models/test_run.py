@@ -13,7 +13,7 @@ from cupel._files import command_path
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CNN, SPLIT, LSTM = "cnn/pytorch-small-single_device-inference", "cnn/pytorch-small-data_parallel-inference", "lstm/token_classification/pytorch-single_device-training"
-DROPS = LSTM
+DROPS = "siamese/pytorch-single_device-training"
 LLAMA, TWO = "llama/causal_lm/pytorch-decode-single_device-inference", "two_graphs/pytorch-single_device-inference"
 DTYPE, CRASH, WRONG, UNKNOWN = (f"faults/{name}/pytorch-single_device-inference" for name in ("dtype_bug", "crash", "wrong_golden", "unsupported_op"))
 

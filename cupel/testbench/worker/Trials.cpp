@@ -449,8 +449,8 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   }
   record.notes["judged by"] = describeRules(record, *noise);
   if (isForLackOfTime(record, *noise))
-    fail(record, Error{ErrorCode::TimedOut, "no time was left to tell rounding from errors: " +
-                                                record.message});
+    fail(record, Error{ErrorCode::TimedOut, "no time was left to measure noise, without which "
+                                            "rounding cannot be told from errors"});
   if (record.outcome == Outcome::Passed && device.sharesKernels() &&
       workload.provenance.expectation == kReferencesWord)
     leaveUnjudged(record, device.isReference()
