@@ -92,6 +92,16 @@ def FormMaps : TensorPass<"form-maps"> {
   }];
 }
 
+def FormAttention : TensorPass<"form-attention"> {
+  let summary = "Make one operation of products, a function of their rows, and products with its rows";
+  let description = [{
+    Whatever the function of rows is (softmax, with or without masks and scales): what counts is that
+    nobody else needs its rows, or the scores before it. What the first product does to its elements
+    becomes part of the function. Heads that are only moved beside each other behind it are written
+    there. For products of f32 and of some rows at least.
+  }];
+}
+
 def PlantWrongRewrite : TensorPass<"plant-wrong-rewrite"> {
   let summary = "For tests: swap the operands of sums, and make one of them a difference";
   let description = [{
