@@ -57,8 +57,9 @@ def SinkTransposes : TensorPass<"sink-transposes"> {
 def FormProducts : TensorPass<"form-products"> {
   let summary = "Make products of dot_general";
   let description = [{
-    Of f32. Each side is read as it lies, through transposes, reshapes, slices and broadcasts that
-    leave its rows, columns and depth one stride each.
+    Of f32, or of bf16 with sums in f32, which are rounded once where the result is bf16. Each side is
+    read as it lies, through transposes, reshapes, slices and broadcasts that leave its rows, columns
+    and depth one stride each.
   }];
 }
 

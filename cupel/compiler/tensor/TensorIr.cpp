@@ -309,8 +309,10 @@ LogicalResult tir::ReduceOp::verify() {
 
 /// The first argument of an epilogue is an element of what was computed.
 static LogicalResult verifyEpilogue(Operation *op, Block &body, Value lhs, ValueRange extras) {
+  // Sums of bf16 are f32.
+  Type sum = elementOf(lhs).isBF16() ? Float32Type::get(op->getContext()) : elementOf(lhs);
   if (body.getNumArguments() == 0 ||
-      failed(verifyArgument(op, body.getArgument(0), elementOf(lhs), std::nullopt)))
+      failed(verifyArgument(op, body.getArgument(0), sum, std::nullopt)))
     return op->emitOpError("needs a body whose first argument is what was computed");
   return verifyElementBody(op, body, extras, op->getResults(), 1);
 }

@@ -112,7 +112,7 @@ def Tir_ProductOp : Tir_Op<"product", [Pure, IsolatedFromAbove, SingleBlock]> {
     first view reads `lhs` over batch, rows and depth, the second `rhs` over batch, depth and
     columns. The result lies row by row over batch, rows and columns; the other views read `extras`
     over all its rows, one below the other, and columns. The body takes the element of the product
-    and those of the extras, and yields the element of the result.
+    (in f32 where the sides are bf16) and those of the extras, and yields the element of the result.
   }];
   let arguments = (ins Hlo_Tensor:$lhs, Hlo_Tensor:$rhs, Variadic<Hlo_Tensor>:$extras,
       DenseI64ArrayAttr:$batch, I64Attr:$rows, I64Attr:$columns, I64Attr:$depth,
