@@ -48,28 +48,19 @@ static bool combinesByRounding(Operation &op) {
 /// How many terms an element of a sum or of a product of matrices has; 1 where it is none, or where
 /// sizes are not known.
 static int64_t termsOf(Operation &op) {
-  auto type = op.getNumOperands() ? dyn_cast<RankedTensorType>(op.getOperand(0).getType()) : nullptr;
-  if (!type || !type.hasStaticShape())
+  auto from = dyn_cast<RankedTensorType>(op.getOperand(0).getType());
+  auto to = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape() || to.getNumElements() == 0)
     return 1;
-  int64_t terms = 1;
-  auto times = [&](RankedTensorType of, ArrayRef<int64_t> dimensions) {
-    for (int64_t dimension : dimensions)
-      terms *= of.getDimSize(dimension);
-  };
-  if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-    times(type, dot.getDotDimensionNumbers().getLhsContractingDimensions());
-  } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    times(type, reduce.getDimensions());
-  } else if (auto window = dyn_cast<ReduceWindowOp>(op)) {
-    for (int64_t size : window.getWindowDimensions())
-      terms *= size;
-  } else if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
-    auto kernel = dyn_cast<RankedTensorType>(op.getOperand(1).getType());
-    int64_t outputs = convolution.getDimensionNumbers().getKernelOutputFeatureDimension();
-    if (kernel && kernel.hasStaticShape() && kernel.getDimSize(outputs) > 0)
-      terms = kernel.getNumElements() / kernel.getDimSize(outputs);
-  }
-  return std::max<int64_t>(terms, 1);
+  double terms = 1, results = double(to.getNumElements());
+  if (auto product = dyn_cast<FlopsOpInterface>(op))
+    terms = product.getFlops() / (2 * results);
+  else if (auto window = op.getAttrOfType<DenseI64ArrayAttr>("window_dimensions"))
+    for (int64_t size : window.asArrayRef())
+      terms *= double(size);
+  else
+    terms = double(from.getNumElements()) / results;
+  return std::max<int64_t>(int64_t(terms), 1);
 }
 
 void planJitter(Operation &op, Step &step) {

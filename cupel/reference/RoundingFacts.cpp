@@ -11,15 +11,18 @@ static bool isOfFloats(mlir::Type type) {
   return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
 }
 
-/// Whether floats go in and what comes out jumps with them.
+/// Whether floats go in and what comes out jumps with them. Bodies are walked by themselves: an order
+/// is made by the comparison in there.
 static bool jumps(Operation &op) {
-  if (llvm::none_of(op.getOperandTypes(), isOfFloats))
+  if (op.getName().getDialectNamespace() != "stablehlo" || op.getNumResults() == 0 ||
+      llvm::none_of(op.getOperandTypes(), isOfFloats))
     return false;
-  if (isa<SortOp, FloorOp, CeilOp, RoundNearestAfzOp, RoundNearestEvenOp, SignOp>(op))
-    return true;
-  // Comparisons and conversions among others; bodies are walked by themselves.
-  return op.getName().getDialectNamespace() == "stablehlo" && op.getNumResults() > 0 &&
-         llvm::none_of(op.getResultTypes(), isOfFloats);
+  if (llvm::none_of(op.getResultTypes(), isOfFloats))
+    return true; // Comparisons and conversions among others.
+  // Whole numbers, signs: functions of one number that are neither smooth nor linear.
+  return op.getNumOperands() == 1 && op.hasTrait<stablehlo::Elementwise>() &&
+         !op.hasTrait<Transcendental>() && !op.hasTrait<Linear>() &&
+         !op.hasTrait<LinearButRounds>();
 }
 
 bool floatsDecide(Operation *program) {
