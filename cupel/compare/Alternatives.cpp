@@ -171,10 +171,15 @@ Result<Alternatives> compare::takeAlternatives(const Tensor &actual, const Tenso
         wrong[i] = wrong[i] && isReached[i];
     }
     for (size_t k = 0; k < others.size(); ++k) {
-      std::vector<bool> stillWrong = choice->beyondOther(k), isOtherWay = choice->wentElsewhere(k);
+      // Most evaluations went the same way, and have nothing to offer.
+      std::vector<bool> isOtherWay = choice->wentElsewhere(k);
+      for (size_t i = 0; i < isOtherWay.size(); ++i)
+        isOtherWay[i] = wrong[i] && (isOtherWay[i] || isElsewhere[i]);
+      if (std::ranges::find(isOtherWay, true) == isOtherWay.end())
+        continue;
+      std::vector<bool> stillWrong = choice->beyondOther(k);
       for (int64_t i = 0; i < expected.size(); ++i)
-        if (wrong[size_t(i)] && !stillWrong[size_t(i)] &&
-            (isOtherWay[size_t(i)] || isElsewhere[size_t(i)])) {
+        if (isOtherWay[size_t(i)] && !stillWrong[size_t(i)]) {
           take(others[k], i);
           wrong[size_t(i)] = false;
         }

@@ -26,9 +26,9 @@ constexpr int64_t kManyElements = 64;
 
 /// One block of all tensors, as doubles.
 struct Values {
-  explicit Values(size_t sampleCount)
-      : actual(kBlockParts), expected(kBlockParts), center(kBlockParts), low(kBlockParts),
-        samples(sampleCount, std::vector<double>(kBlockParts)) {}
+  Values(size_t sampleCount, size_t parts)
+      : actual(parts), expected(parts), center(parts), low(parts),
+        samples(sampleCount, std::vector<double>(parts)) {}
   std::vector<double> actual, expected, center, low;
   std::vector<std::vector<double>> samples;
 };
@@ -38,7 +38,7 @@ struct Values {
 template <typename F> void forBlocks(const NoiseReaders &readers, int threads, F &&block) {
   int64_t size = readers.expected.size(), chunks = (size + kChunkParts - 1) / kChunkParts;
   runPieces(chunks, threads > 0 ? threads : coreCount(), [&](int64_t chunk) {
-    Values values(readers.samples.size());
+    Values values(readers.samples.size(), size_t(std::min(size, kBlockParts)));
     int64_t end = std::min(size, (chunk + 1) * kChunkParts);
     for (int64_t at = chunk * kChunkParts; at < end; at += kBlockParts) {
       int64_t count = std::min(kBlockParts, end - at);

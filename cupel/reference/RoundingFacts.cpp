@@ -11,18 +11,29 @@ static bool isOfFloats(mlir::Type type) {
   return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
 }
 
-/// Whether floats go in and what comes out jumps with them, or an order nobody prescribes decides.
-static bool jumps(Operation &op) {
-  // Of updates that meet, whoever executes it takes the last.
-  if (auto scatter = dyn_cast<ScatterOp>(op); scatter && !scatter.getUniqueIndices())
-    return true;
-  if (llvm::none_of(op.getOperandTypes(), isOfFloats))
+/// Whether updates may meet, and who executes it may take any of them for the last.
+static bool leavesTheOrder(Operation &op) {
+  std::optional<Attribute> unique = op.getInherentAttr("unique_indices");
+  if (!unique)
     return false;
-  if (isa<SortOp, FloorOp, CeilOp, RoundNearestAfzOp, RoundNearestEvenOp, SignOp>(op))
+  auto given = dyn_cast_or_null<BoolAttr>(*unique);
+  return !given || !given.getValue();
+}
+
+/// Whether floats go in and what comes out jumps with them. Bodies are walked by themselves: an order
+/// is made by the comparison in there.
+static bool jumps(Operation &op) {
+  if (leavesTheOrder(op))
     return true;
-  // Comparisons and conversions among others; bodies are walked by themselves.
-  return op.getName().getDialectNamespace() == "stablehlo" && op.getNumResults() > 0 &&
-         llvm::none_of(op.getResultTypes(), isOfFloats);
+  if (op.getName().getDialectNamespace() != "stablehlo" || op.getNumResults() == 0 ||
+      llvm::none_of(op.getOperandTypes(), isOfFloats))
+    return false;
+  if (llvm::none_of(op.getResultTypes(), isOfFloats))
+    return true; // Comparisons and conversions among others.
+  // Whole numbers, signs: functions of one number that are neither smooth nor linear.
+  return op.getNumOperands() == 1 && op.hasTrait<stablehlo::Elementwise>() &&
+         !op.hasTrait<Transcendental>() && !op.hasTrait<Linear>() &&
+         !op.hasTrait<LinearButRounds>();
 }
 
 bool floatsDecide(Operation *program) {

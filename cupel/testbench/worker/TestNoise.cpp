@@ -64,6 +64,11 @@ LongerLook describe(compare::NoiseLook look) {
 
 } // namespace
 
+bool TestNoise::sumsWide(uint64_t evaluation) const {
+  bool isOther = evaluation % 2 == 1 && reference::narrowFloat(prepared.program().module);
+  return prepared.budget.wideSums != isOther;
+}
+
 const std::vector<TensorLists> &TestNoise::samples() {
   if (!isDone)
     measure();
@@ -112,6 +117,7 @@ std::vector<TensorLists> TestNoise::evaluate(compare::NoiseLook look) {
   for (uint32_t i = 0; i < how.count; ++i) {
     budget.jitter = jitterOf(precision, prepared.budget.seed * 1024 + how.firstSeed + i);
     budget.jitter.times = how.times;
+    budget.wideSums = sumsWide(i);
     Result<TensorLists> results = sources.reference(budget);
     if (!results)
       return evaluations; // Time is up: what there is says something too.
@@ -155,6 +161,7 @@ bool TestNoise::measureByReference() {
   auto evaluate = [&](reference::Jitter jitter) -> Result<TensorLists> {
     Budget one = budget;
     one.jitter = jitter;
+    one.wideSums = sumsWide(jitter.isOn() ? jitter.seed : 0);
     return sources.reference(one);
   };
   if (!sources.isExpectedFromReference) {

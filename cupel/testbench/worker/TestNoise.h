@@ -62,6 +62,9 @@ private:
   /// What nobody has asked for yet, by the reference; empty where it cannot.
   const std::vector<TensorLists> &evaluations(compare::NoiseLook look);
   std::vector<TensorLists> evaluate(compare::NoiseLook look);
+  /// Sums of narrow floats are taken step by step or in a wider type, as devices please: every other
+  /// evaluation does what the test's own does not.
+  bool sumsWide(uint64_t evaluation) const;
 
   const Prepared &prepared;
   compare::DevicePrecision declared;
