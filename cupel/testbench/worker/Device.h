@@ -98,6 +98,8 @@ public:
   virtual bool sharesKernels() const { return isReference(); }
   /// The same of the workload that was loaded last.
   virtual SharedWork sharedWork() const { return {.isAll = sharesKernels(), .what = ""}; }
+  /// Whether it did not answer in time, and so answers nothing more in this process.
+  virtual bool isGivenUp() const { return false; }
   virtual Result<std::unique_ptr<Executable>> compile(const Program &program,
                                                       const Budget &budget) = 0;
   /// A workload that is complete: its checks stand outside of its program. `program` is the same

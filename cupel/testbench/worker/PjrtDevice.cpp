@@ -70,10 +70,11 @@ public:
   SharedWork sharedWork() const override {
     return isReferenceInside ? SharedWork{.isAll = true, .what = ""} : lastShared;
   }
+  bool isGivenUp() const override { return client->plugin()->isGivenUp(); }
 
   Result<RunWorkload> load(const workload::Workload &workload, const Program &,
                            const Budget &) override {
-    if (client->plugin()->isGivenUp())
+    if (isGivenUp())
       return Error{ErrorCode::DeviceLost,
                    label + " did not answer in time before and cannot be used any more"};
     size_t needed = workload.options.deviceCount(), has = client->addressableDevices().size();
