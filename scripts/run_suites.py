@@ -291,12 +291,13 @@ class Suites:
 
     def compiled(self) -> Result:
         """The compiled device: StableHLO's vectors by their checks, random programs against the reference, every stage against the first."""
-        tools = [self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so", "--backend", "cpu", "--ratio", "60"]
+        tools = [self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so", "--backend", "cpu", "--ratio"]
         programs = [VECTORS, ROOT / "zoo/programs", ROOT / "tests/reference/ops", ROOT / "tests/jax/data"]
         count = "20000" if self.mode == "full" else "300"
         guarded = [counted([self.bin / "cupel_random_programs", "500", "2000" if self.mode == "full" else "60"],
                            dict(self.env, CUPEL_GUARD_PAGES=end)) for end in ("end", "begin")]
-        return total_of([counted(tools, self.env), counted([self.bin / "cupel_random_programs", "0", count], self.env), *guarded,
+        # Most vectors are too small for machine code, unless all of it is asked for.
+        return total_of([counted([*tools, "6"], self.env), counted([*tools, "60"], dict(self.env, CUPEL_MACHINE_CODE="always")), counted([self.bin / "cupel_random_programs", "0", count], self.env), *guarded,
                          self.stages(*programs, seeds=100, every=1)])
 
     def stages(self, *paths: Path, seeds: int = 0, every: int = 25) -> Result:

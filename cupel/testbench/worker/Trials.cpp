@@ -451,11 +451,16 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   if (isForLackOfTime(record, *noise))
     fail(record, Error{ErrorCode::TimedOut, "no time was left to measure noise, without which "
                                             "rounding cannot be told from errors"});
-  if (record.outcome == Outcome::Passed && device.sharesKernels() &&
-      workload.provenance.expectation == kReferencesWord)
+  if (record.outcome != Outcome::Passed || workload.provenance.expectation != kReferencesWord)
+    return;
+  SharedWork shared = device.sharedWork();
+  if (shared.isAll)
     leaveUnjudged(record, device.isReference()
                               ? "what is expected is the reference's own result"
                               : "agrees with the reference, whose kernels computed both");
+  else if (!shared.what.empty())
+    record.notes["not judged"] = shared.what + " ran on the reference's kernels, as what is "
+                                               "expected did";
 }
 
 //===----------------------------------------------------------------------===//
