@@ -18,6 +18,8 @@ std::span<const Verb> verbs() {
       {"show", "Show a run's summary, or what happened to a test", runShowVerb},
       {"diff", "Say what is different between two runs", runDiffVerb},
       {"history", "Show the outcomes of one test in all runs", runHistoryVerb},
+      {"serve", "Show results in a browser: dashboard, tests, trends", runServeVerb},
+      {"report", "Write a run as pages that open without a server", runReportVerb},
       {"triage", "Say what fails, why, and what to fix first", runTriageVerb},
       {"accept", "Propose a patch of the configuration from results", runAcceptVerb},
       {"cache", "List, make or clear the cached Python environments of models, and their large files", runCacheVerb},

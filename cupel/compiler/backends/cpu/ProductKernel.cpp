@@ -83,9 +83,9 @@ bool isF32(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType().isF32();
 }
 
-Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch) {
+Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch, KernelChoice choice) {
   if (cast<RankedTensorType>(op.getLhs().getType()).getElementType().isBF16())
-    return bf16Product(op, launch);
+    return bf16Product(op, launch, choice);
   if (!isF32(op.getLhs()) || !isF32(op.getResult()))
     return Error{ErrorCode::Unsupported, "products are of f32"};
   Result<ProductShape> found = shapeOf(op);
@@ -93,7 +93,7 @@ Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch) {
     return found.error();
   const ProductShape shape = *found;
   Result<EpilogueCode> epilogue = EpilogueCode::make(
-      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(2)));
+      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(2)), choice);
   if (!epilogue)
     return epilogue.error();
   unsigned left = argumentOf(op.getLhs()), right = argumentOf(op.getRhs());
@@ -157,7 +157,7 @@ private:
   Weights<kernels::PackedConvolution> weights;
 };
 
-Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch) {
+Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch, KernelChoice choice) {
   if (!isF32(op.getImage()) || !isF32(op.getResult()))
     return Error{ErrorCode::Unsupported, "convolutions are of f32"};
   auto image = cast<RankedTensorType>(op.getImage().getType()),
@@ -178,7 +178,7 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch) {
   shape.inputDilation = {1, op.spreadOf(0), op.spreadOf(1)};
   shape.groups = int64_t(op.getGroups());
   Result<EpilogueCode> epilogue = EpilogueCode::make(
-      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(1)));
+      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(1)), choice);
   if (!epilogue)
     return epilogue.error();
   auto kernel = std::make_unique<ConvolutionKernel>(argumentOf(op.getImage()),
@@ -229,12 +229,12 @@ Result<KernelPointer> make(tir::PoolOp op) {
 
 } // namespace
 
-Result<KernelPointer> productKernel(dev::LaunchOp launch) {
+Result<KernelPointer> productKernel(dev::LaunchOp launch, KernelChoice choice) {
   Operation *op = &launch.getBody().front().front();
   if (auto product = dyn_cast<tir::ProductOp>(op))
-    return make(product, launch);
+    return make(product, launch, choice);
   if (auto convolution = dyn_cast<tir::ConvolutionOp>(op))
-    return make(convolution, launch);
+    return make(convolution, launch, choice);
   if (auto pool = dyn_cast<tir::PoolOp>(op))
     return make(pool);
   return Error{ErrorCode::Unsupported, "this is neither a product nor a convolution"};

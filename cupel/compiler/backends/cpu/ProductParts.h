@@ -5,6 +5,7 @@
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
+#include "cupel/compiler/brief/Brief.h"
 #include "cupel/kernels/Product.h"
 #include "cupel/reference/Registry.h"
 
@@ -18,7 +19,8 @@ namespace cupel::compiler {
 class EpilogueCode {
 public:
   /// `first` is the operand of the launch's operation that is the first extra, and its view.
-  static Result<EpilogueCode> make(mlir::Operation *op, unsigned first, mlir::ArrayAttr views) {
+  static Result<EpilogueCode> make(mlir::Operation *op, unsigned first, mlir::ArrayAttr views,
+                                   KernelChoice choice) {
     EpilogueCode epilogue;
     mlir::Block &body = op->getRegion(0).front();
     for (mlir::Value extra : op->getOperands().drop_front(first))
@@ -36,6 +38,16 @@ public:
     }
     if (epilogue.isBias(body, map.operands))
       return epilogue;
+    auto elements =
+        double(mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getNumElements());
+    if (choice.budget && !choice.isRepeated && elements < kBriefNanoseconds)
+      if (auto work = cupel::brief::prepare(map);
+          work && elements * (*work)->nanosecondsPerElement <
+                      std::min(kBriefNanoseconds, choice.budget->forEver)) {
+        choice.budget->forEver -= elements * (*work)->nanosecondsPerElement;
+        epilogue.brief = std::move(*work);
+        return epilogue;
+      }
     Result<codegen::CompiledBlockMap> code = codegen::compile(map);
     if (!code)
       return code.error();
@@ -46,17 +58,26 @@ public:
   /// Calls `work` with the epilogue of one call.
   template <typename F> void with(std::span<const std::byte *const> reads, F &&work) const {
     llvm::SmallVector<void *, 8> operands;
+    if (brief)
+      operands.push_back(const_cast<cupel::brief::BlockWork *>(brief.get()));
     for (int input : inputs)
       operands.push_back(const_cast<std::byte *>(reads[input]));
     kernels::Epilogue epilogue;
     if (bias >= 0)
       epilogue.bias = reinterpret_cast<const float *>(reads[bias]);
-    epilogue.function = code.function;
+    epilogue.function = brief ? &runBrief : code.function;
     epilogue.operands = operands.data();
     work(epilogue);
   }
 
 private:
+  /// A function of the kernels' form, whose first operand is what it runs.
+  static void runBrief(void *const *operands, float *block, int64_t stride, int64_t row,
+                       int64_t rows, int64_t column, int64_t columns) {
+    static_cast<const cupel::brief::BlockWork *>(operands[0])
+        ->run(operands + 1, block, stride, row, rows, column, columns);
+  }
+
   /// One addition of a number for each column, which the kernels do themselves.
   bool isBias(mlir::Block &body, llvm::ArrayRef<codegen::View> views) {
     auto add = mlir::dyn_cast<stablehlo::AddOp>(body.front());
@@ -75,6 +96,7 @@ private:
   std::vector<int> inputs;
   int bias = -1;
   codegen::CompiledBlockMap code;
+  std::shared_ptr<const cupel::brief::BlockWork> brief;
 };
 
 /// Steps of loops and branches have no tensors for arguments, only memory, which may hold something
