@@ -16,6 +16,8 @@ namespace {
 
 /// A few rows are read against matrices as they lie, which needs no packing of these.
 constexpr int64_t kFewestRows = 8;
+/// Fewer scores are not worth machine code of their own, and attention has no other.
+constexpr int64_t kFewestScores = 1024;
 /// Batch dimensions that kernels know, and operands of a function of rows.
 constexpr size_t kMostBatch = 4, kMostExtras = 8;
 
@@ -80,6 +82,7 @@ private:
     SmallVector<int64_t> left(second.getBatch());
     left.append({int64_t(second.getRows()), int64_t(second.getDepth())});
     if (points != heads || row.getLength() != second.getDepth() ||
+        points * int64_t(row.getLength()) < kFewestScores ||
         !cast<ViewAttr>(second.getViews()[0]).isIdentity(left))
       return false;
     // The input that is the scores.

@@ -41,12 +41,12 @@ void roundBlock(void *const *operands, float *c, int64_t ldc, int64_t row, int64
 /// The end of a product: sums in place with their epilogue, or rounded to where they go.
 class Ending {
 public:
-  static Result<Ending> make(tir::ProductOp op) {
+  static Result<Ending> make(tir::ProductOp op, KernelChoice choice) {
     Ending ending;
     ending.columns = int64_t(op.getColumns());
     if (cast<RankedTensorType>(op.getResult().getType()).getElementType().isF32()) {
       Result<EpilogueCode> code = EpilogueCode::make(
-          op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(2)));
+          op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(2)), choice);
       if (!code)
         return code.error();
       ending.epilogue = std::move(*code);
@@ -175,11 +175,11 @@ private:
 
 } // namespace
 
-Result<KernelPointer> bf16Product(tir::ProductOp op, dev::LaunchOp launch) {
+Result<KernelPointer> bf16Product(tir::ProductOp op, dev::LaunchOp launch, KernelChoice choice) {
   Result<ProductShape> shape = shapeOf(op);
   if (!shape)
     return shape.error();
-  Result<Ending> ending = Ending::make(op);
+  Result<Ending> ending = Ending::make(op, choice);
   if (!ending)
     return ending.error();
   if (!op.getBatch().empty())

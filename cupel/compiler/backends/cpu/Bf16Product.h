@@ -10,6 +10,6 @@ namespace cupel::compiler {
 
 /// Of sides in bf16 and a result in f32, or in bf16 that is the sum rounded once; refused with
 /// ErrorCode::Unsupported where there is none.
-Result<KernelPointer> bf16Product(tir::ProductOp op, dev::LaunchOp launch);
+Result<KernelPointer> bf16Product(tir::ProductOp op, dev::LaunchOp launch, KernelChoice choice);
 
 } // namespace cupel::compiler

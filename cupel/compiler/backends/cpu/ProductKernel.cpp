@@ -85,7 +85,7 @@ bool isF32(Value value) {
 
 Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch, KernelChoice choice) {
   if (cast<RankedTensorType>(op.getLhs().getType()).getElementType().isBF16())
-    return bf16Product(op, launch);
+    return bf16Product(op, launch, choice);
   if (!isF32(op.getLhs()) || !isF32(op.getResult()))
     return Error{ErrorCode::Unsupported, "products are of f32"};
   Result<ProductShape> found = shapeOf(op);

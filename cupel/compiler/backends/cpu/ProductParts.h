@@ -20,7 +20,7 @@ class EpilogueCode {
 public:
   /// `first` is the operand of the launch's operation that is the first extra, and its view.
   static Result<EpilogueCode> make(mlir::Operation *op, unsigned first, mlir::ArrayAttr views,
-                                   KernelChoice choice = {}) {
+                                   KernelChoice choice) {
     EpilogueCode epilogue;
     mlir::Block &body = op->getRegion(0).front();
     for (mlir::Value extra : op->getOperands().drop_front(first))
