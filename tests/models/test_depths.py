@@ -44,6 +44,26 @@ def test_call_by_call(tmp_path: pathlib.Path) -> None:
     assert "unique of" in records[UNKNOWN]["notes"]["operations"], records[UNKNOWN]
 
 
+def test_what_no_frontend_lowers_says_how_far_it_came(tmp_path: pathlib.Path) -> None:
+    """A call that is lowered but not in this form (3), an operator of ONNX that is not (1), what is behind it (0), and what is before (4)."""
+    import onnx
+    import torch
+
+    class Places(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.nonzero(torch.tanh(x))
+
+    torch.export.save(torch.export.export(Places(), (torch.randn(2, 3),)), tmp_path / "places.pt2")
+    value = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 3]) for name in "xw"]
+    nodes = [onnx.helper.make_node(name, [x], [y]) for name, x, y in (("Abs", "x", "y"), ("Mystery", "y", "z"), ("Neg", "z", "w"))]
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", value[:1], value[1:]), opset_imports=[onnx.helper.make_opsetid("", 18)]), tmp_path / "mystery.onnx")
+    done = subprocess.run([command_path("cupel"), "run", tmp_path / "places.pt2", tmp_path / "mystery.onnx", "--device", "cupel", "--depth", "execute-op-by-op", "--op-by-op-backend", "torch",
+                           "--op-by-op-dir", tmp_path / "tables", "--results", tmp_path / "results"], capture_output=True, text=True, check=False, timeout=400)
+    found = {key.split("_")[0]: (op["compilation_status"], op["status"]) for file in (tmp_path / "tables").rglob("*_unique_ops.json") for key, op in json.loads(file.read_text()).items()}
+    assert found == {"aten.tanh.default": (4, "CONVERTED_TO_STABLE_HLO"), "aten.nonzero.default": (3, "CONVERTED_TO_TORCH_BACKEND_IR"), "Abs": (4, "CONVERTED_TO_STABLE_HLO"),
+                     "Mystery": (1, "CREATED_GRAPH"), "Neg": (0, "NOT_STARTED")}, (found, done.stdout)
+
+
 def test_the_suite_of_upstream_goes_operation_by_operation(tmp_path: pathlib.Path) -> None:
     done = subprocess.run([command_path("cupel"), "run", "--zoo", ROOT / "zoo/models", "--suite", "op_by_op", f"op_by_op::{CNN}", "--device", "cupel?backend=cpu", "--python", sys.executable,
                            "--op-by-op-dir", tmp_path / "tables", "--results", tmp_path / "results"], capture_output=True, text=True, check=False, timeout=400)

@@ -21,6 +21,8 @@ struct Prepared {
   std::function<Result<TensorLists>(uint32_t look)> otherInputs = {};
   /// As it was saved: by device, with artifacts, and with its checks outside of the program.
   bool isComplete = false;
+  /// How long the device took to execute it; 0: nobody knows.
+  double executeSeconds = 0;
 
   const Program &program() const { return read->program; }
   /// The same once more, with a program of its own.
