@@ -312,6 +312,25 @@ def check_kills(model: Path, folder: Path) -> dict[str, bool]:
             "a time limit leaves the best so far": best.get("timed_out") is True and (folder / "short/repro.sh").exists()}
 
 
+def check_sources(folder: Path) -> dict[str, bool]:
+    """What other sources than programs yield, a saved workload, and a device behind a launcher."""
+    saved, launcher = folder / "saved", folder / "launcher.sh"
+    launcher.write_text('#!/bin/sh\nexec "$@"\n')
+    launcher.chmod(0o755)
+    ENVIRONMENT["PATH"] = f"{BUILD / 'bin'}:{os.environ['PATH']}"
+    lstm = ROOT / "tests/planter/models/lstm_cell.mlir"
+    asked = {"an ONNX model": ("convolution", ROOT / "tests/fuzz/onnx_corpus/contrib_fused_conv_clip.onnx"),
+             "an operator case": ("convolution", f"{ROOT / 'zoo/ops/convnet.yaml'}#conv2d_1"),
+             "a program": ("tanh", lstm, "-o", saved), "a saved workload": ("tanh", saved),
+             "a device behind a launcher": ("tanh", lstm, "--device-launcher", launcher)}
+    checks = {}
+    for what, (name, *words) in asked.items():
+        result = cupel("explain", *words, "--device", f"{PLANTER}?op=stablehlo.{name}&effect=scale", "--results", folder / "sources", "--json")
+        answer = json.loads(result.stdout) if result.stdout.startswith("{") else {"operations": []}
+        checks[f"{what} is explained"] = [one["name"] for one in answer["operations"]] == [f"stablehlo.{name}"] and answer["answer"] == "operation alone"
+    return checks
+
+
 def check_passes(deep: Path, folder: Path) -> dict[str, bool]:
     """The rewrite of our own compiler that was planted is named by its place, and so is its operation."""
     words = ("--device", "cupel?backend=cpu&plant_wrong_rewrite=5", "--bisect-passes", "--results", folder / "passes", "--json")
@@ -444,13 +463,14 @@ def main() -> int:
         if not rest and not OPTIONS.k:
             missed = 0 if OPTIONS.full else len(SMALL) - len(found)
             checks["every fault of the small set shows"] = missed == 0
-            blamed = check_right_devices(list(models.values()) if OPTIONS.full else [models["attention"], models["collectives"], deep], folder)
+            blamed = check_right_devices([*MODELS, deep] if OPTIONS.full else [models["attention"], models["collectives"], deep], folder)
             checks["nobody is blamed on a right device"] = not blamed
             checks |= check_results_of_any_program(folder)
             checks |= check_memory_of_it(deep, folder)
             checks |= check_own_checks(folder)
             checks |= check_other_inputs(folder)
             checks |= check_kills(deep, folder)
+            checks |= check_sources(folder)
             checks |= check_scripts(folder)
             checks |= check_passes(deep, folder)
     print("\n".join(lines))
