@@ -131,14 +131,16 @@ Result<std::string> deviceOfLastFailure(const SearchOptions &options) {
   return Error{"--device is needed: this test failed on no device that results are known of"};
 }
 
-/// What to look for: a file of several programs is asked for one of them as FILE#2.
+/// What to look for: of a file of several programs or operator cases one is asked for as FILE#2 or
+/// FILE#NAME.
 Result<std::vector<std::string>> targetOf(const SearchOptions &options) {
   std::error_code error;
   size_t hash = options.target.rfind('#');
   std::string file = options.target.substr(0, hash);
   if (hash != std::string::npos && fs::is_regular_file(file, error))
     return std::vector<std::string>{
-        "programs::" + fs::path(file).filename().string() +
+        (fs::path(file).extension() == ".yaml" ? "opcases::" : "programs::") +
+            fs::path(file).filename().string() +
             (options.target.ends_with("#1") ? "" : options.target.substr(hash)),
         file};
   // One folder holds what is found of one test.
@@ -270,6 +272,7 @@ int runExplainVerb(const Arguments &arguments) {
             "Of our own compiler: name the pass and the rewrite that make the result wrong");
   line.example("cupel explain programs::attention.mlir --device plugin.so", "a test by its id");
   line.example("cupel explain model.onnx --device plugin.so", "a model");
+  line.example("cupel explain cases.yaml#conv2d_1 --device plugin.so", "one of a file's operator cases");
   line.example("cupel explain failed/case-17 --device plugin.so --device-launcher 'ssh lab'",
                "a workload, on a device elsewhere");
   line.example("cupel explain models::bert-single_device-inference", "on the device it failed on");

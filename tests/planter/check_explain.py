@@ -13,6 +13,7 @@ import array
 import concurrent.futures
 import json
 import os
+import random
 import re
 import signal
 import statistics
@@ -277,6 +278,59 @@ def check_memory_of_it(model: Path, folder: Path) -> dict[str, bool]:
             "explaining again is instant and the same": second.get("remembered", False) and same and seconds < 3}
 
 
+def check_kills(model: Path, folder: Path) -> dict[str, bool]:
+    """Killed at random moments, by either signal, a reduction goes on where it was, and ends in what it gives when nobody disturbs it."""
+    rule = f"{PLANTER}?op=stablehlo.minimum&producer=stablehlo.subtract&effect=negate"
+
+    def words(out: Path, *more: object) -> list[str]:
+        return [str(CUPEL), *map(str, ("reduce", model, "--device", rule, "--results", folder / "killed-results", "--json", "-o", out, *more))]
+
+    def environment(name: str) -> dict[str, str]:
+        return {**os.environ, "CUPEL_CACHE_DIR": str(folder / name)}
+
+    def program(out: Path) -> list[bytes]:
+        return [path.read_bytes() for path in sorted((out / "workload").glob("*")) if path.suffix in (".mlirbc", ".safetensors")]
+
+    calm = subprocess.run(words(folder / "calm"), capture_output=True, text=True, check=False, env=environment("calm-cache"), timeout=300)
+    seconds = json.loads(calm.stdout)["seconds"] if calm.stdout.startswith("{") else 1.0
+    chance = random.Random(18)
+    for number in range(12 if OPTIONS.full else 4):
+        process = subprocess.Popen(words(folder / "killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment("killed-cache"))
+        try:
+            process.wait(0.2 + chance.random() * seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT if number % 2 else signal.SIGKILL)
+            process.wait(60)
+    after = subprocess.run(words(folder / "killed"), capture_output=True, text=True, check=False, env=environment("killed-cache"), timeout=300)
+    done = json.loads(after.stdout) if after.stdout.startswith("{") else {}
+    many = subprocess.run(words(folder / "many", "-j", 3), capture_output=True, text=True, check=False, env=environment("many-cache"), timeout=300)
+    short = subprocess.run(words(folder / "short", "--time", 0.05), capture_output=True, text=True, check=False, env=environment("short-cache"), timeout=300)
+    best = json.loads(short.stdout) if short.stdout.startswith("{") else {}
+    return {"a reduction that was killed knows what it had tried": done.get("known", 0) > 0 or done.get("explanation", {}).get("remembered", False),
+            "and ends in the same program": bool(program(folder / "calm")) and program(folder / "calm") == program(folder / "killed"),
+            "several processes give the same program": many.returncode == 0 and program(folder / "calm") == program(folder / "many"),
+            "a time limit leaves the best so far": best.get("timed_out") is True and (folder / "short/repro.sh").exists()}
+
+
+def check_sources(folder: Path) -> dict[str, bool]:
+    """What other sources than programs yield, a saved workload, and a device behind a launcher."""
+    saved, launcher = folder / "saved", folder / "launcher.sh"
+    launcher.write_text('#!/bin/sh\nexec "$@"\n')
+    launcher.chmod(0o755)
+    ENVIRONMENT["PATH"] = f"{BUILD / 'bin'}:{os.environ['PATH']}"
+    lstm = ROOT / "tests/planter/models/lstm_cell.mlir"
+    asked = {"an ONNX model": ("convolution", ROOT / "tests/fuzz/onnx_corpus/contrib_fused_conv_clip.onnx"),
+             "an operator case": ("convolution", f"{ROOT / 'zoo/ops/convnet.yaml'}#conv2d_1"),
+             "a program": ("tanh", lstm, "-o", saved), "a saved workload": ("tanh", saved),
+             "a device behind a launcher": ("tanh", lstm, "--device-launcher", launcher)}
+    checks = {}
+    for what, (name, *words) in asked.items():
+        result = cupel("explain", *words, "--device", f"{PLANTER}?op=stablehlo.{name}&effect=scale", "--results", folder / "sources", "--json")
+        answer = json.loads(result.stdout) if result.stdout.startswith("{") else {"operations": []}
+        checks[f"{what} is explained"] = [one["name"] for one in answer["operations"]] == [f"stablehlo.{name}"] and answer["answer"] == "operation alone"
+    return checks
+
+
 def check_passes(deep: Path, folder: Path) -> dict[str, bool]:
     """The rewrite of our own compiler that was planted is named by its place, and so is its operation."""
     words = ("--device", "cupel?backend=cpu&plant_wrong_rewrite=5", "--bisect-passes", "--results", folder / "passes", "--json")
@@ -409,12 +463,14 @@ def main() -> int:
         if not rest and not OPTIONS.k:
             missed = 0 if OPTIONS.full else len(SMALL) - len(found)
             checks["every fault of the small set shows"] = missed == 0
-            blamed = check_right_devices(list(models.values()) if OPTIONS.full else [models["attention"], models["collectives"], deep], folder)
+            blamed = check_right_devices([*MODELS, deep] if OPTIONS.full else [models["attention"], models["collectives"], deep], folder)
             checks["nobody is blamed on a right device"] = not blamed
             checks |= check_results_of_any_program(folder)
             checks |= check_memory_of_it(deep, folder)
             checks |= check_own_checks(folder)
             checks |= check_other_inputs(folder)
+            checks |= check_kills(deep, folder)
+            checks |= check_sources(folder)
             checks |= check_scripts(folder)
             checks |= check_passes(deep, folder)
     print("\n".join(lines))

@@ -573,6 +573,31 @@ def golden_results_are_computed_once_for_all_devices(place: Place) -> None:
 
 
 @check
+def small_golden_results_are_computed_once_too(place: Place) -> None:
+    """Also those for the other inputs that a test is looked at with, and the noise of each."""
+    plugin("pjrt_plugin_cupel.so")
+    for number in range(6):
+        operation = ("tanh", "sine", "exponential", "logistic", "cosine", "sqrt")[number]
+        place.program(f"p{number}.mlir", f"""func.func @main(%x: tensor<{number + 2}x3xf32>) -> tensor<{number + 2}x3xf32> {{
+  %t = stablehlo.{operation} %x : tensor<{number + 2}x3xf32>
+  %z = stablehlo.add %t, %x : tensor<{number + 2}x3xf32>
+  return %z : tensor<{number + 2}x3xf32>
+}}
+""")
+    environment = place.environment(fake=False) | {"CUPEL_CACHE_DIR": str(place.folder / "kept")}
+    environment.pop("CUPEL_GOLDEN_CACHE", None)
+    evaluations = []
+    for device in ("cupel?backend=cpu", "cupel?backend=cpu&num_threads=1"):
+        result = subprocess.run(place.command(place.programs, "--device", device, "-j", 2), capture_output=True, text=True, timeout=300, cwd=place.folder,
+                                stdin=subprocess.DEVNULL, env=environment)
+        expect(result.returncode == 0 and "6 passed" in result.stdout, result.stdout + result.stderr)
+        last = sorted((place.folder / "results/journals").glob("*.jsonl"))[-1]
+        records = [json.loads(line)["record"] for line in last.read_text().splitlines() if '"record"' in line]
+        evaluations.append([int(record.get("notes", {}).get("reference evaluations", 0)) for record in records])
+    expect(min(evaluations[0]) >= 2 and evaluations[1] == [0] * 6, f"evaluations by the reference: {evaluations}")
+
+
+@check
 def a_killed_run_is_accounted_for_by_the_next(place: Place) -> None:
     place.fake(20, "execute sleep 0.2")
     process = place.start(place.programs, "-j", 2)

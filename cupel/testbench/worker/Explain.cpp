@@ -319,6 +319,8 @@ Status Explainer::blameIt(Explanation &found) {
   if (blame && triesOfEach == 1 && failsNowAndThen(*blame)) {
     triesOfEach = kTriesOfFlaky;
     blame = findBlame(*plain, seamsLike(failure), kPieces);
+    if (blame && !blame->program)
+      triesOfEach = 1; // It is none that fails now and then.
   }
   if (!blame) {
     found.sentence = "it fails, and cannot be taken apart: " + blame.message();

@@ -98,10 +98,12 @@ Result<bool> Explainer::isAnyProgram(const BlameSeams &like, Explanation &found)
 /// operations the one time that they were tried.
 bool Explainer::failsNowAndThen(const Blame &blame) {
   constexpr uint32_t kMore = 3;
-  bool isSure = blame.kind == Blame::Kind::Operation || !blame.program ||
+  bool isSure = blame.kind == Blame::Kind::Operation ||
                 (failure.failure && failure.failure->outcome == "timed out");
   if (isSure)
     return false;
+  if (!blame.program)
+    return true; // No part failed the one time that it was tried.
   BlameSeams like = seamsLike(failure);
   Result<Intermediates> all =
       Intermediates::of(*blame.program, like.evaluate, options.memoryBytes);
