@@ -3,6 +3,7 @@
 
 #include "cupel/cli/Compile.h"
 #include "cupel/cli/Eval.h"
+#include "cupel/cli/Graph.h"
 #include "cupel/cli/Ops.h"
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/TorchCases.h"
@@ -25,6 +26,8 @@ int main(int argc, char **argv) {
     return testbench::worker::runServe({argv + 2, argv + argc});
   if (command == "compile" && argc == 3)
     return cli::runCompile(argv[2]);
+  if (command == "graph" && argc == 3)
+    return cli::runGraph(argv[2]);
   if (command == "ops" && argc == 3)
     return cli::runOps(argv[2]);
   if (command == "ops-extract" && argc == 3)
