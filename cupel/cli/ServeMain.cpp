@@ -11,6 +11,8 @@ int main(int argc, char **argv) {
   Arguments arguments(argv + std::min(argc, 2), argv + argc);
   if (verb == "serve")
     return serveVerb(arguments);
+  if (verb == "explore")
+    return exploreVerb(arguments);
   if (verb == "report")
     return reportVerb(arguments);
   return reportError("", "cupel-serve serves cupel and is not meant to be started by hand", kExitUsage);

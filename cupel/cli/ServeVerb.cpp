@@ -44,7 +44,7 @@ void ServeOptions::addTo(CommandLine &line) {
       .placeholder("ADDRESS")
       .showDefault();
   line.flag("--open", open, "Open the page in the desktop's browser");
-  line.flag("--read-only", readOnly, "Let nobody start anything from the pages");
+  line.flag("--read-only", readOnly, "Refuse every request that is not a question, with or without the token");
 }
 
 Result<std::unique_ptr<Api>> openApi(const std::string &results) {
@@ -85,8 +85,6 @@ int serveSite(std::string_view verb, const ServeOptions &options, Api &api,
     prepare(**site);
   std::string address = (*site)->address() + std::string(page);
   fmt::print("{}\n", address);
-  if (!options.readOnly && isLoopback(options.host))
-    fmt::print("To start jobs from a program: Authorization: Bearer {}\n", (*site)->token());
   fmt::print("Ctrl-C ends it.\n");
   std::fflush(stdout);
   servedSite = site->get();

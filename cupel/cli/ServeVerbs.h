@@ -13,6 +13,7 @@ namespace cupel::cli {
 
 int serveVerb(const Arguments &arguments);
 int reportVerb(const Arguments &arguments);
+int exploreVerb(const Arguments &arguments);
 
 struct ServeOptions {
   std::string results, host = "127.0.0.1", token;

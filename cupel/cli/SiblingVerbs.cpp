@@ -33,6 +33,7 @@ static int handOverWhole(const char *verb, const char *binary, const Arguments &
 int runOptVerb(const Arguments &arguments) { return handOverWhole("opt", "cupel-worker", arguments); }
 
 int runServeVerb(const Arguments &arguments) { return handOverWhole("serve", "cupel-serve", arguments); }
+int runExploreVerb(const Arguments &arguments) { return handOverWhole("explore", "cupel-serve", arguments); }
 int runReportVerb(const Arguments &arguments) { return handOverWhole("report", "cupel-serve", arguments); }
 
 int runLspVerb(const Arguments &arguments) {

@@ -19,6 +19,7 @@ std::span<const Verb> verbs() {
       {"diff", "Say what is different between two runs", runDiffVerb},
       {"history", "Show the outcomes of one test in all runs", runHistoryVerb},
       {"serve", "Show results in a browser: dashboard, tests, trends", runServeVerb},
+      {"explore", "Show the graph of a model or program at every stage of its compilation", runExploreVerb},
       {"report", "Write a run as pages that open without a server", runReportVerb},
       {"triage", "Say what fails, why, and what to fix first", runTriageVerb},
       {"accept", "Propose a patch of the configuration from results", runAcceptVerb},

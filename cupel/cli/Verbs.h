@@ -34,6 +34,7 @@ int runShowVerb(const Arguments &arguments);
 int runDiffVerb(const Arguments &arguments);
 int runHistoryVerb(const Arguments &arguments);
 int runServeVerb(const Arguments &arguments);
+int runExploreVerb(const Arguments &arguments);
 int runReportVerb(const Arguments &arguments);
 int runTriageVerb(const Arguments &arguments);
 int runAcceptVerb(const Arguments &arguments);

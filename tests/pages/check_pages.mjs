@@ -2,6 +2,9 @@
 import { run } from "./lib.mjs";
 import "./server.mjs";
 
-if (!process.env.CUPEL_NO_BROWSER) await import("./dashboard.mjs");
+if (!process.env.CUPEL_NO_BROWSER) {
+  await import("./dashboard.mjs");
+  await import("./explorer.mjs");
+}
 
 await run();

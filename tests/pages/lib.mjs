@@ -10,6 +10,7 @@ import { join, resolve } from "node:path";
 const require = createRequire(join(import.meta.dirname, "../../.cache/page-tests/here.js"));
 export const bin = resolve(process.argv[2]);
 export const scratch = mkdtempSync(join(tmpdir(), "cupel-pages-"));
+const token = "a-token-of-the-tests";
 const tests = [];
 const processes = new Set();
 let browser = null;
@@ -36,7 +37,7 @@ export function cupel(...words) {
 // Starts `cupel serve` (or another verb) and waits for its address.
 export async function serve(...words) {
   const begin = performance.now();
-  const child = spawn(join(bin, "cupel"), [...words, "--port", "0"], { cwd: scratch, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(join(bin, "cupel"), [...words, "--port", "0"], { cwd: scratch, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, CUPEL_TOKEN: token } });
   processes.add(child);
   let said = "";
   const address = await new Promise((resolve, reject) => {
@@ -44,7 +45,6 @@ export async function serve(...words) {
     child.stderr.on("data", (data) => { said += data; });
     child.on("exit", (code) => reject(new Error(`cupel ${words.join(" ")} ended with ${code}: ${said}`)));
   });
-  const token = /Bearer (\w+)/.exec(said)?.[1] || new URL(address).searchParams.get("token");
   return { child, address, token, startMs: performance.now() - begin, said: () => said,
     get: async (path, options) => fetch(new URL(path, address), options),
     json: async (path) => (await fetch(new URL("/api/v1/" + path, address))).json(),

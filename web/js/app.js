@@ -7,8 +7,9 @@
 
   async function open() {
     const mine = ++turn, { view, parameters } = C.address();
-    views.replaceChildren(...NAMED.map(([name, title]) => C.make("a", { href: "#/" + name, "aria-current": name === view || (!name && view === "overview") ? "page" : null }, title)));
-    document.title = (NAMED.find(([name]) => name === view) || ["", "Cupel"])[1] + " – Cupel";
+    const named = view === "graph" ? [...NAMED, ["graph", "Graph"]] : NAMED;
+    views.replaceChildren(...named.map(([name, title]) => C.make("a", { href: "#/" + name, "aria-current": name === view || (!name && view === "overview") ? "page" : null }, title)));
+    document.title = (named.find(([name]) => name === view) || ["", "Cupel"])[1] + " – Cupel";
     // Each view draws in a room of its own: one that is left before it is ready draws where nobody sees it.
     const room = C.make("div", {});
     const shown = C.views[view];
@@ -40,8 +41,8 @@
     document.body.dataset.state = JSON.stringify(runs.map((run) => [run.id, run.finished, run.ended_at]));
     if (first !== undefined && first !== document.body.dataset.state) {
       C.forget();
-      // What is being typed is not taken away.
-      if (!["INPUT", "SELECT"].includes(document.activeElement?.tagName)) open();
+      // What is being typed, or looked at in a graph, is not taken away.
+      if (!["INPUT", "SELECT"].includes(document.activeElement?.tagName) && C.address().view !== "graph") open();
     }
   });
   open();

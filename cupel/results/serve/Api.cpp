@@ -1,5 +1,7 @@
 #include "cupel/results/serve/Api.h"
 
+#include "cupel/results/serve/Explorer.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -102,7 +104,7 @@ std::string describeApi() {
     page += fmt::format("\n```\n$ curl 'http://127.0.0.1:8008/api/v1/{}{}{}'\n{}\n```\n", question.path,
                         question.query.empty() ? "" : "?", question.query, question.answer);
   }
-  return page;
+  return page + Explorer::describe();
 }
 
 } // namespace cupel::results::serve
