@@ -233,6 +233,12 @@ class Suites:
         """The verbs that read the results store: show, diff, history, and triage and accept."""
         return total_of([counted([self.python, ROOT / "tests/results" / file, self.bin], self.env) for file in ("check_results.py", "check_triage.py")])
 
+    def scale(self) -> Result:
+        """More than one machine: results in a PostgreSQL server of the test's own; a lab of a thousand machines, played."""
+        lab, output = execute([self.bin / "bench_scale", "--strict"], self.env)
+        played = Result(passed=1) if lab == 0 else Result(failed=1, details=output)
+        return total_of([counted([self.python, ROOT / "tests/scale/check_store.py", self.bin], self.env), played])
+
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
 

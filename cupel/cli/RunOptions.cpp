@@ -352,9 +352,9 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
   Result<RunnerOptions> run = running();
   if (!run)
     return run.error();
-  Result<std::string> folder = resultsFolder(results);
-  if (!folder)
-    return folder.error();
+  Result<results::StorePlace> place = resultsPlace(results);
+  if (!place)
+    return place.error();
   // Whoever makes the environments of models heeds these.
   if (noModelRequirements)
     setenv("CUPEL_DISABLE_MODEL_REQS", "1", 1);
@@ -367,7 +367,8 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .device = deviceText(),
                          .weights = weights,
                          .layers = layers,
-                         .results = std::move(*folder),
+                         .results = std::move(place->folder),
+                         .database = std::move(place->database),
                          .modelDtype = dtype,
                          .noDropout = noDropout,
                          .unjudgedFails = strict,

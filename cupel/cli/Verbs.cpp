@@ -17,6 +17,7 @@ std::span<const Verb> verbs() {
       {"show", "Show a run's summary, or what happened to a test", runShowVerb},
       {"diff", "Say what is different between two runs", runDiffVerb},
       {"history", "Show the outcomes of one test in all runs", runHistoryVerb},
+      {"results", "Take journals into the results store, copy, prune and check it", runResultsVerb},
       {"triage", "Say what fails, why, and what to fix first", runTriageVerb},
       {"accept", "Propose a patch of the configuration from results", runAcceptVerb},
       {"cache", "List, make or clear the cached Python environments of models, and their large files", runCacheVerb},

@@ -32,6 +32,7 @@ int runOpsVerb(const Arguments &arguments);
 int runShowVerb(const Arguments &arguments);
 int runDiffVerb(const Arguments &arguments);
 int runHistoryVerb(const Arguments &arguments);
+int runResultsVerb(const Arguments &arguments);
 int runTriageVerb(const Arguments &arguments);
 int runAcceptVerb(const Arguments &arguments);
 int runCacheVerb(const Arguments &arguments);

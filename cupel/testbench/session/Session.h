@@ -30,6 +30,7 @@ struct SessionOptions {
   std::string weights = "pretrained"; ///< Of models: or `random`.
   uint32_t layers = 0;                ///< Of models with random weights, at most; 0: all.
   std::string results;     ///< Folder of the results store.
+  std::string database;    ///< Where outcomes are remembered, if not there.
   std::string modelDtype;     ///< In which PyTorch's loaders are asked for models; empty: bfloat16.
   bool noDropout = false;     ///< Models train without what they would drop.
   bool unjudgedFails = false; ///< One unjudged test makes the run fail, as a failed one does.
@@ -61,7 +62,8 @@ using ReadOptions =
 
 /// Where a run has its files, and which one is to go on.
 struct ResumeRequest {
-  std::string results; ///< Folder of the results store.
+  std::string results;  ///< Folder of the results store.
+  std::string database; ///< As of SessionOptions.
   std::string run;     ///< Its id, or how that begins; empty: the newest that is not done.
   std::function<void(const std::string &line)> say;
 };
