@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cupel/cli/CommandLine.h"
+#include "cupel/results/report/Rerun.h"
 #include "cupel/results/store/Store.h"
 #include "cupel/support/Error.h"
 
@@ -25,13 +26,8 @@ Result<std::string> resultsFolder(const std::string &option);
 /// be written, and reads it as it is where it cannot.
 Result<results::Store> openResults(const std::string &option);
 
-/// A word that a shell takes literally.
-std::string shellWord(std::string_view text);
-
-/// The words of the command that began a run, to repeat in proposed commands, each after a space:
-/// where tests are looked for and how they run. Without reports, store and -R; with `otherSelection`
-/// also without what selected the tests.
-std::string wordsToRunAgain(const results::RunInfo &run, bool otherSelection);
+using results::shellWord;
+using results::wordsToRunAgain;
 
 /// ` --results DIR` where the option was given, to repeat in proposed commands.
 std::string resultsTail(const std::string &option);

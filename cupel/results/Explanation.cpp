@@ -28,6 +28,7 @@ constexpr AnswerName kAnswers[] = {
     {Answer::Accumulates, "accumulates", "the error grows over many operations"},
     {Answer::NotDeterministic, "not deterministic", "the device is not deterministic"},
     {Answer::WrongGolden, "wrong golden", "what is expected may be wrong"},
+    {Answer::OwnChecks, "own checks", "its own checks fail, and by the reference it is right"},
     {Answer::WholeOnly, "whole only", "only the program as a whole fails"},
 };
 

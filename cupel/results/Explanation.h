@@ -21,6 +21,7 @@ struct Explanation {
   /// whole program only. Accumulates: every part is right by itself. NotDeterministic: the same
   /// execution gives this and that. WrongGolden: the device agrees with the reference, and both
   /// disagree with what is expected. WholeOnly: no part of it fails as the whole does.
+  /// OwnChecks: right by the reference, and the checks that the test was written with fail.
   enum class Answer : uint8_t {
     Unknown,
     Passes,
@@ -32,6 +33,7 @@ struct Explanation {
     Accumulates,
     NotDeterministic,
     WrongGolden,
+    OwnChecks,
     WholeOnly,
   };
   struct Operation {

@@ -19,10 +19,10 @@ DTYPE, CRASH, WRONG, UNKNOWN = (f"faults/{name}/pytorch-single_device-inference"
 
 
 def run(folder: pathlib.Path, *arguments: str | pathlib.Path) -> tuple[int, str, dict[str, dict]]:
-    """The exit code, what was printed, and the records by id."""
+    """The exit code, what was printed, and the records by id. One worker: each further one imports torch again, and the other core is busy with other tests."""
     report = folder / "run.json"
     done = subprocess.run([command_path("cupel"), "run", *map(str, arguments), "--device", "cupel", "--python", sys.executable, "--results", folder / "results",
-                           "--json", report], capture_output=True, text=True, check=False, timeout=400)
+                           "--json", report, "-j1"], capture_output=True, text=True, check=False, timeout=400)
     assert report.exists(), done.stdout + done.stderr
     return done.returncode, done.stdout + done.stderr, {test["id"]: test for test in json.loads(report.read_text())["tests"]}
 

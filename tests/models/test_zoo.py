@@ -77,7 +77,8 @@ def test_a_model_reaches_a_pass(answers: dict, path: str, variant: str) -> None:
     assert answer["model"]["finite"]
     for one in answer["capture"]["workloads"]:
         assert one["verdict"] == "passed", one["report"]
-    assert sum(seconds for name, seconds in answer["seconds"].items() if name in ("model", "inputs", "golden")) < 5
+    # Of the processor: other work on the machine does not count.
+    assert sum(seconds for name, seconds in answer["processor_seconds"].items() if name in ("model", "inputs", "golden")) < 5
 
 
 def test_graphs_are_counted(answers: dict) -> None:

@@ -8,6 +8,7 @@ Every program that the planter is given is changed wherever its rule holds, so t
 from __future__ import annotations
 
 import argparse
+import array
 import concurrent.futures
 import json
 import os
@@ -195,6 +196,37 @@ def check_passes(deep: Path, folder: Path) -> dict[str, bool]:
             "other devices have no passes of ours": "pass" not in foreign and any("none of ours" in remark for remark in foreign["remarks"])}
 
 
+def check_own_checks(folder: Path) -> dict[str, bool]:
+    """A test whose own checks ask for another last bit is not taken for one that passes, and no device is blamed for a kernel."""
+    test = folder / "own.mlir"
+    test.write_text("""func.func @main() {
+  %a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %r = stablehlo.sqrt %a : tensor<2xf32>
+  check.expect_eq_const %r, dense<[1.0, 1.41421366]> : tensor<2xf32>
+  return
+}
+""")
+    cupel("eval", test, "--save-workload", folder / "own-saved")
+    answers = [json.loads(cupel("explain", one, "--device", "cupel", "--results", folder / "own", "--json").stdout) for one in (test, folder / "own-saved/own")]
+    return {"checks that fail where the device is right are named so": all(one["answer"] == "own checks" and [op["name"] for op in one["operations"]] == ["stablehlo.sqrt"] for one in answers)}
+
+
+def check_other_inputs(folder: Path) -> dict[str, bool]:
+    """What is right for the inputs of the test and wrong for others of their kind is blamed on its operation, not on chance."""
+    test = folder / "others.mlir"
+    test.write_text("""func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %b = stablehlo.negate %a : tensor<8xf32>
+  %r = stablehlo.sine %b : tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+""")
+    values = array.array("f", [8 * (0.999 - index / 100) for index in range(8)]).tobytes()
+    header = json.dumps({"0": {"dtype": "F32", "shape": [8], "data_offsets": [0, len(values)]}}).encode()
+    (folder / "others.inputs.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + values)
+    answer = json.loads(cupel("explain", test, "--device", f"{PLANTER}?op=stablehlo.negate&effect=large", "--results", folder / "others", "--json").stdout)
+    return {"what only other inputs show is blamed on its operation": [op["name"] for op in answer["operations"]] == ["stablehlo.negate"] and answer["answer"] in ("operation alone", "these values")}
+
+
 def check_scripts(folder: Path) -> dict[str, bool]:
     """What reduce writes fails by itself, and passes where the device is right."""
     out = folder / "scripts"
@@ -265,6 +297,8 @@ def main() -> int:
         blamed = check_right_devices(list(models.values()) if OPTIONS.full else [models["attention"], models["collectives"], deep], folder)
         checks["nobody is blamed on a right device"] = not blamed
         checks |= check_memory_of_it(deep, folder)
+        checks |= check_own_checks(folder)
+        checks |= check_other_inputs(folder)
         checks |= check_scripts(folder)
         checks |= check_passes(deep, folder)
     print("\n".join(lines))

@@ -218,6 +218,8 @@ SqliteDatabase::SqliteDatabase(const std::string &path, bool readOnly, bool crea
     }
     // Survives the death of any process; what a power cut takes is in the journals.
     execute("PRAGMA synchronous = NORMAL");
+    // A journal of thousands of outcomes is one transaction: its pages should wait in memory.
+    execute("PRAGMA cache_size = -65536");
   } catch (...) {
     sqlite3_close_v2(db);
     throw;

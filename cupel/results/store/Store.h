@@ -52,6 +52,21 @@ struct KnownTest {
   std::string fullName() const { return suite + "::" + id; }
 };
 
+/// One outcome as overviews of many tests show it.
+struct OutcomeBrief {
+  OutcomeRow row;
+  TestRecord record;        ///< Without stages, comparisons, reasons and artifacts.
+  std::string arch, device; ///< Of its run.
+};
+
+/// How many outcomes of a run ended alike.
+struct OutcomeCount {
+  Outcome outcome = Outcome::NotRun;
+  std::string bringupStatus;
+  uint64_t count = 0;
+  double seconds = 0; ///< Of all of them.
+};
+
 /// One run in brief.
 struct RunRow {
   RunInfo info;
@@ -157,6 +172,17 @@ public:
   Result<std::vector<OutcomeRow>> history(std::string_view fullName, size_t limit = 100);
   /// All tests that ever had an outcome on that architecture and device.
   Result<std::vector<KnownTest>> known(std::string_view arch, std::string_view device);
+
+
+  /// Every test's last outcome on each architecture and device, in the order of their names.
+  Status forEachLatest(const std::function<void(const OutcomeBrief &)> &visit);
+  /// The same of one run.
+  Status forEachBrief(std::string_view run,
+                      const std::function<void(const OutcomeBrief &)> &visit);
+  Result<std::vector<OutcomeCount>> counts(std::string_view run);
+  /// A text that is another one once runs or outcomes were added, replaced or ended: what was read
+  /// before is then out of date.
+  Result<std::string> state();
 
 private:
   struct Impl;

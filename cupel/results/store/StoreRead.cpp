@@ -361,6 +361,82 @@ Result<std::vector<OutcomeRow>> Store::history(std::string_view fullName, size_t
   });
 }
 
+/// From the columns of an OutcomeRow, then record, arch, device; throws where the record cannot be
+/// read.
+static OutcomeBrief readBrief(Database &db, Query &query) {
+  OutcomeBrief brief;
+  brief.row = readOutcomeRow(query);
+  Result<TestRecord> parsed = testRecordFromJson(query.text());
+  if (!parsed)
+    throw DatabaseError{db.path() + ": " + brief.row.fullName() + " in run " + brief.row.run +
+                        ": " + parsed.message()};
+  brief.record = std::move(*parsed);
+  brief.arch = query.text();
+  brief.device = query.text();
+  return brief;
+}
+
+Status Store::forEachLatest(const std::function<void(const OutcomeBrief &)> &visit) {
+  return guarded([&]() -> Status {
+    ReadTransaction snapshot(impl->db);
+    Query query = impl->db.query(
+        "SELECT " CUPEL_OUTCOME_ROW ", o.record, k.arch, k.device FROM known k "
+        "JOIN outcomes o ON o.run_id = k.run_id AND o.test_id = k.test_id "
+        "JOIN tests t ON t.test_id = k.test_id JOIN runs r ON r.run_id = k.run_id "
+        "ORDER BY t.suite, t.id, k.arch, k.device");
+    while (query.next())
+      visit(readBrief(impl->db, query));
+    return {};
+  });
+}
+
+Status Store::forEachBrief(std::string_view run,
+                           const std::function<void(const OutcomeBrief &)> &visit) {
+  return guarded([&]() -> Status {
+    ReadTransaction snapshot(impl->db);
+    Query query = impl->db.query(
+        "SELECT " CUPEL_OUTCOME_ROW ", o.record, r.arch, r.device FROM outcomes o "
+        "JOIN tests t USING (test_id) JOIN runs r USING (run_id) WHERE o.run_id = ? "
+        "ORDER BY t.suite, t.id");
+    query.with(impl->runKey(run));
+    while (query.next())
+      visit(readBrief(impl->db, query));
+    return {};
+  });
+}
+
+Result<std::vector<OutcomeCount>> Store::counts(std::string_view run) {
+  return guarded([&]() -> Result<std::vector<OutcomeCount>> {
+    std::vector<OutcomeCount> rows;
+    Query query = impl->db.query("SELECT outcome, bringup_status, count(*), sum(seconds) "
+                                 "FROM outcomes WHERE run_id = ? GROUP BY outcome, bringup_status "
+                                 "ORDER BY outcome, bringup_status");
+    query.with(impl->runKey(run));
+    while (query.next()) {
+      OutcomeCount &row = rows.emplace_back();
+      row.outcome = parseOutcome(query.text()).value_or(Outcome::NotRun);
+      row.bringupStatus = query.text();
+      row.count = uint64_t(query.integer());
+      row.seconds = query.real();
+    }
+    return rows;
+  });
+}
+
+Result<std::string> Store::state() {
+  return guarded([&]() -> Result<std::string> {
+    Query query = impl->db.query(
+        "SELECT (SELECT coalesce(max(outcome_id), 0) FROM outcomes), (SELECT count(*) FROM runs), "
+        "(SELECT coalesce(sum(bytes), 0) FROM journals), "
+        "(SELECT coalesce(sum(ended_at), 0) FROM runs)");
+    query.next();
+    std::string text;
+    for (int column = 0; column < 3; ++column)
+      text += std::to_string(query.integer()) + ".";
+    return text + std::to_string(query.real());
+  });
+}
+
 Result<std::vector<KnownTest>> Store::known(std::string_view arch, std::string_view device) {
   return guarded([&]() -> Result<std::vector<KnownTest>> {
     std::vector<KnownTest> tests;

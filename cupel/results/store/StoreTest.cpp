@@ -412,3 +412,50 @@ INSTANTIATE_TEST_SUITE_P(Over, StoreTest,
                          kindName);
 
 } // namespace
+
+TEST(Store, OverviewsSeeTheLastOutcomeOnEachDevice) {
+  TestFolder folder;
+  Store store = openStore(folder.path);
+  std::vector<std::string> runs;
+  std::vector<std::string> states = {*store.state()};
+  for (auto [arch, outcome] : {std::pair("n150", Outcome::Failed), std::pair("p150", Outcome::Passed), std::pair("n150", Outcome::Passed)}) {
+    RunInfo run;
+    run.arch = arch;
+    run.device = "cupel";
+    run.startedAt = 1'790'000'000 + 100 * double(runs.size());
+    ASSERT_TRUE(store.beginRun(run));
+    TestRecord record = fullRecord();
+    record.outcome = outcome;
+    record.bringupStatus = outcome == Outcome::Passed ? "PASSED" : "INCORRECT_RESULT";
+    ASSERT_TRUE(store.add(run.id, {&record, 1}));
+    run.endedAt = run.startedAt + 1;
+    ASSERT_TRUE(store.endRun(run));
+    runs.push_back(run.id);
+    states.push_back(*store.state());
+  }
+  for (size_t i = 1; i < states.size(); ++i)
+    EXPECT_NE(states[i - 1], states[i]);
+  EXPECT_EQ(*store.state(), states.back());
+
+  std::vector<OutcomeBrief> latest;
+  ASSERT_TRUE(store.forEachLatest([&](const OutcomeBrief &brief) { latest.push_back(brief); }));
+  ASSERT_EQ(latest.size(), 2u);
+  EXPECT_EQ(latest[0].arch, "n150");
+  EXPECT_EQ(latest[0].row.run, runs[2]);
+  EXPECT_EQ(latest[0].row.outcome, Outcome::Passed);
+  EXPECT_EQ(latest[1].arch, "p150");
+  EXPECT_EQ(latest[1].record.markers, fullRecord().markers);
+
+  std::vector<std::string> seen;
+  ASSERT_TRUE(store.forEachBrief(runs[0], [&](const OutcomeBrief &brief) {
+    seen.push_back(brief.row.fullName() + " " + brief.record.bringupStatus);
+  }));
+  EXPECT_EQ(seen, std::vector<std::string>{fullRecord().fullName() + " INCORRECT_RESULT"});
+  Result<std::vector<OutcomeCount>> counts = store.counts(runs[1]);
+  ASSERT_TRUE(counts);
+  ASSERT_EQ(counts->size(), 1u);
+  EXPECT_EQ(counts->front().outcome, Outcome::Passed);
+  EXPECT_EQ(counts->front().bringupStatus, "PASSED");
+  EXPECT_EQ(counts->front().count, 1u);
+  EXPECT_FALSE(store.forEachBrief("nosuch", [](const OutcomeBrief &) {}));
+}

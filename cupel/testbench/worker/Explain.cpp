@@ -3,6 +3,7 @@
 #include "cupel/support/CommandWords.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Sha256.h"
+#include "cupel/testbench/worker/Looks.h"
 #include "cupel/testbench/worker/Trials.h"
 #include "cupel/workload/Folder.h"
 
@@ -211,12 +212,17 @@ Result<bool> Explainer::failsAtAll(const Prepared &given, Explanation &found) {
       return false;
     }
   }
+  if (seams.runHere && failsOwnChecks(given, found))
+    return false;
   // What shows over several executions of one executable does not show in one.
   if (seams.runHere) {
     seams.tell("several executions");
     Prepared copy = plain->clone();
     copy.workload.provenance.expectation = kReferencesWord;
     results::TestRecord record = seams.runHere(std::move(copy));
+    bool isOfOne = record.errorClass != kStaleResult && record.errorClass != kNotDeterministic;
+    if (results::isFailure(record.outcome) && isOfOne && failsWithOtherInputs(given, found))
+      return true;
     if (results::isFailure(record.outcome)) {
       failure = TriedPiece{.passed = false, .sentence = record.message};
       failure.errorClass = record.errorClass;
@@ -225,10 +231,6 @@ Result<bool> Explainer::failsAtAll(const Prepared &given, Explanation &found) {
       searchHere(found);
       return false;
     }
-  }
-  if (given.program().selfChecking || !given.workload.checks.empty()) {
-    found.remarks.push_back("it was judged by the reference: where its own checks fail all the "
-                            "same, they or the reference are wrong");
   }
   found.answer = Answer::Passes;
   found.sentence = "it passes on this device: there is nothing to explain";
@@ -302,10 +304,12 @@ Status Explainer::blameIt(Explanation &found) {
   if (!blame) {
     found.sentence = "it fails, and cannot be taken apart: " + blame.message();
     found.answer = Answer::WholeOnly;
+    nameUncut(found);
     save(*plain, found);
     return {};
   }
   tell(*blame, found);
+  nameUncut(found);
   if (blame->kind == Blame::Kind::Operation && !blame->tried.failure && triesOfEach == 1) {
     tryOtherValues(*blame->program, found);
     if (found.answer == Answer::OperationAlone)

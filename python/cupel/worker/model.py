@@ -102,6 +102,7 @@ class Steps:
     def __init__(self, root: Path, enter_stage: Callable[[str], None]):
         self.output = StepOutput()
         self.seconds: dict[str, float] = {}
+        self.processor_seconds: dict[str, float] = {}
         self.current = ""
         self._root, self._enter_stage, self._stage = root, enter_stage, ""
 
@@ -112,7 +113,7 @@ class Steps:
         if STAGES[name] != self._stage:
             self._stage = STAGES[name]
             self._enter_stage(self._stage)
-        begun = time.monotonic()
+        begun, begun_work = time.monotonic(), time.process_time()
         try:
             with self.output.of(name):
                 yield
@@ -127,6 +128,7 @@ class Steps:
             raise StepFailed(kind, f"{what}: {type(error).__name__}: {_one_line(error)}" + (f" [{place}]" if place else "")) from error
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begun, 3)
+            self.processor_seconds[name] = round(self.processor_seconds.get(name, 0.0) + time.process_time() - begun_work, 3)
 
 
 def _one_line(error: BaseException) -> str:
@@ -317,7 +319,7 @@ class ModelTest:
         if phase.is_decode:
             return call_named(loader.load_inputs_decode, dtype_override=dtype, batch_size=phase.rows, **request.arguments)
         inputs = call_named(loader.load_inputs_prefill, dtype_override=dtype, batch_size=phase.rows, seq_len=phase.sequence_length, **request.arguments)
-        if request.run_mode == "inference" and (padding := Padding.of(inputs)):
+        if padding := Padding.of(inputs):
             self._padding, self.facts["padding"] = padding, str(padding)
         return inputs
 
@@ -356,6 +358,7 @@ class ModelTest:
                 answer["traceback"] = "".join(traceback.format_exception(cause, limit=-12))[-4000:]
         answer["model"] = self.facts
         answer["seconds"] = self.steps.seconds | {"total": round(time.monotonic() - begun, 3)}
+        answer["processor_seconds"] = self.steps.processor_seconds
         answer["peak_memory_bytes"] = _peak_memory()
         answer |= self.steps.output.json()
         self._clean_up()

@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
+#include "cupel/compiler/brief/Brief.h"
 #include "cupel/kernels/Convolution.h"
 #include "cupel/kernels/Pooling.h"
 #include "cupel/reference/Registry.h"
@@ -20,7 +21,8 @@ namespace {
 class EpilogueCode {
 public:
   /// `first` is the operand of the launch's operation that is the first extra, and its view.
-  static Result<EpilogueCode> make(Operation *op, unsigned first, ArrayAttr views) {
+  static Result<EpilogueCode> make(Operation *op, unsigned first, ArrayAttr views,
+                                   KernelChoice choice) {
     EpilogueCode epilogue;
     Block &body = op->getRegion(0).front();
     for (Value extra : op->getOperands().drop_front(first))
@@ -38,6 +40,15 @@ public:
     }
     if (epilogue.isBias(body, map.operands))
       return epilogue;
+    auto elements = double(cast<RankedTensorType>(op->getResult(0).getType()).getNumElements());
+    if (choice.budget && !choice.isRepeated && elements < kBriefNanoseconds)
+      if (auto work = cupel::brief::prepare(map);
+          work && elements * (*work)->nanosecondsPerElement <
+                      std::min(kBriefNanoseconds, choice.budget->forEver)) {
+        choice.budget->forEver -= elements * (*work)->nanosecondsPerElement;
+        epilogue.brief = std::move(*work);
+        return epilogue;
+      }
     Result<codegen::CompiledBlockMap> code = codegen::compile(map);
     if (!code)
       return code.error();
@@ -48,17 +59,26 @@ public:
   /// Calls `work` with the epilogue of one call.
   template <typename F> void with(std::span<const std::byte *const> reads, F &&work) const {
     llvm::SmallVector<void *, 8> operands;
+    if (brief)
+      operands.push_back(const_cast<cupel::brief::BlockWork *>(brief.get()));
     for (int input : inputs)
       operands.push_back(const_cast<std::byte *>(reads[input]));
     kernels::Epilogue epilogue;
     if (bias >= 0)
       epilogue.bias = reinterpret_cast<const float *>(reads[bias]);
-    epilogue.function = code.function;
+    epilogue.function = brief ? &runBrief : code.function;
     epilogue.operands = operands.data();
     work(epilogue);
   }
 
 private:
+  /// A function of the kernels' form, whose first operand is what it runs.
+  static void runBrief(void *const *operands, float *block, int64_t stride, int64_t row,
+                       int64_t rows, int64_t column, int64_t columns) {
+    static_cast<const cupel::brief::BlockWork *>(operands[0])
+        ->run(operands + 1, block, stride, row, rows, column, columns);
+  }
+
   /// One addition of a number for each column, which the kernels do themselves.
   bool isBias(Block &body, ArrayRef<codegen::View> views) {
     auto add = dyn_cast<stablehlo::AddOp>(body.front());
@@ -77,6 +97,7 @@ private:
   std::vector<int> inputs;
   int bias = -1;
   codegen::CompiledBlockMap code;
+  std::shared_ptr<const cupel::brief::BlockWork> brief;
 };
 
 /// Steps of loops and branches have no tensors for arguments, only memory, which may hold something
@@ -219,7 +240,7 @@ bool isF32(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType().isF32();
 }
 
-Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch) {
+Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch, KernelChoice choice) {
   if (!isF32(op.getLhs()) || !isF32(op.getResult()))
     return Error{ErrorCode::Unsupported, "products are of f32"};
   auto views = llvm::to_vector(op.getViews().getAsRange<tir::ViewAttr>());
@@ -232,7 +253,7 @@ Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch) {
                         views[0].getOffset(),  ls[batches],              ls[batches + 1],
                         views[1].getOffset(),  rs[batches],              rs[batches + 1]};
   Result<EpilogueCode> epilogue = EpilogueCode::make(
-      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(2)));
+      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(2)), choice);
   if (!epilogue)
     return epilogue.error();
   unsigned left = argumentOf(op.getLhs()), right = argumentOf(op.getRhs());
@@ -299,7 +320,7 @@ private:
   Weights<kernels::PackedConvolution> weights;
 };
 
-Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch) {
+Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch, KernelChoice choice) {
   if (!isF32(op.getImage()) || !isF32(op.getResult()))
     return Error{ErrorCode::Unsupported, "convolutions are of f32"};
   auto image = cast<RankedTensorType>(op.getImage().getType()),
@@ -320,7 +341,7 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch) {
   shape.inputDilation = {1, op.spreadOf(0), op.spreadOf(1)};
   shape.groups = int64_t(op.getGroups());
   Result<EpilogueCode> epilogue = EpilogueCode::make(
-      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(1)));
+      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(1)), choice);
   if (!epilogue)
     return epilogue.error();
   auto kernel = std::make_unique<ConvolutionKernel>(argumentOf(op.getImage()),
@@ -371,12 +392,12 @@ Result<KernelPointer> make(tir::PoolOp op) {
 
 } // namespace
 
-Result<KernelPointer> productKernel(dev::LaunchOp launch) {
+Result<KernelPointer> productKernel(dev::LaunchOp launch, KernelChoice choice) {
   Operation *op = &launch.getBody().front().front();
   if (auto product = dyn_cast<tir::ProductOp>(op))
-    return make(product, launch);
+    return make(product, launch, choice);
   if (auto convolution = dyn_cast<tir::ConvolutionOp>(op))
-    return make(convolution, launch);
+    return make(convolution, launch, choice);
   if (auto pool = dyn_cast<tir::PoolOp>(op))
     return make(pool);
   return Error{ErrorCode::Unsupported, "this is neither a product nor a convolution"};
