@@ -368,7 +368,7 @@ static OutcomeBrief readBrief(Database &db, Query &query) {
   brief.row = readOutcomeRow(query);
   Result<TestRecord> parsed = testRecordFromJson(query.text());
   if (!parsed)
-    throw DatabaseError{db.path() + ": " + brief.row.fullName() + " in run " + brief.row.run +
+    throw DatabaseError{db.name() + ": " + brief.row.fullName() + " in run " + brief.row.run +
                         ": " + parsed.message()};
   brief.record = std::move(*parsed);
   brief.arch = query.text();
@@ -383,7 +383,8 @@ Status Store::forEachLatest(const std::function<void(const OutcomeBrief &)> &vis
         "SELECT " CUPEL_OUTCOME_ROW ", o.record, k.arch, k.device FROM known k "
         "JOIN outcomes o ON o.run_id = k.run_id AND o.test_id = k.test_id "
         "JOIN tests t ON t.test_id = k.test_id JOIN runs r ON r.run_id = k.run_id "
-        "ORDER BY t.suite, t.id, k.arch, k.device");
+        "ORDER BY t.suite, t.id, k.arch, k.device",
+        Database::Rows::Streamed);
     while (query.next())
       visit(readBrief(impl->db, query));
     return {};
@@ -397,8 +398,9 @@ Status Store::forEachBrief(std::string_view run,
     Query query = impl->db.query(
         "SELECT " CUPEL_OUTCOME_ROW ", o.record, r.arch, r.device FROM outcomes o "
         "JOIN tests t USING (test_id) JOIN runs r USING (run_id) WHERE o.run_id = ? "
-        "ORDER BY t.suite, t.id");
-    query.with(impl->runKey(run));
+        "ORDER BY t.suite, t.id",
+        Database::Rows::Streamed);
+    query.with(impl->runKey(run).id);
     while (query.next())
       visit(readBrief(impl->db, query));
     return {};
@@ -411,7 +413,7 @@ Result<std::vector<OutcomeCount>> Store::counts(std::string_view run) {
     Query query = impl->db.query("SELECT outcome, bringup_status, count(*), sum(seconds) "
                                  "FROM outcomes WHERE run_id = ? GROUP BY outcome, bringup_status "
                                  "ORDER BY outcome, bringup_status");
-    query.with(impl->runKey(run));
+    query.with(impl->runKey(run).id);
     while (query.next()) {
       OutcomeCount &row = rows.emplace_back();
       row.outcome = parseOutcome(query.text()).value_or(Outcome::NotRun);

@@ -407,15 +407,8 @@ TEST_P(StoreTest, CanBeReadWithoutBeingWritten) {
   EXPECT_FALSE(run.id.empty()); // The run can go on under that name.
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, StoreTest,
-                         testing::Values(Database::Kind::Sqlite, Database::Kind::Postgres),
-                         kindName);
-
-} // namespace
-
-TEST(Store, OverviewsSeeTheLastOutcomeOnEachDevice) {
-  TestFolder folder;
-  Store store = openStore(folder.path);
+TEST_P(StoreTest, OverviewsSeeTheLastOutcomeOnEachDevice) {
+  Store store = openStore(at(folder / "s"));
   std::vector<std::string> runs;
   std::vector<std::string> states = {*store.state()};
   for (auto [arch, outcome] : {std::pair("n150", Outcome::Failed), std::pair("p150", Outcome::Passed), std::pair("n150", Outcome::Passed)}) {
@@ -459,3 +452,9 @@ TEST(Store, OverviewsSeeTheLastOutcomeOnEachDevice) {
   EXPECT_EQ(counts->front().count, 1u);
   EXPECT_FALSE(store.forEachBrief("nosuch", [](const OutcomeBrief &) {}));
 }
+
+INSTANTIATE_TEST_SUITE_P(Over, StoreTest,
+                         testing::Values(Database::Kind::Sqlite, Database::Kind::Postgres),
+                         kindName);
+
+} // namespace
