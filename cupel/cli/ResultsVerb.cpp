@@ -1,11 +1,13 @@
-// `cupel results`: keeps stores of results in order: takes in journals, copies and exports runs,
-// prunes what is old, checks that everything fits together.
+// `cupel results`: keeps stores of results in order: takes in journals and merges those of many jobs,
+// copies and exports runs, prunes what is old, checks that everything fits together.
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/results/report/Text.h"
-#include "cupel/results/store/Journal.h"
+#include "cupel/results/store/MergeJournals.h"
+#include "cupel/support/Files.h"
+#include "cupel/testbench/scale/JobPlan.h"
 
 #include <charconv>
 #include <chrono>
@@ -13,6 +15,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <unistd.h>
 
 namespace cupel::cli {
@@ -95,6 +98,85 @@ int ingest(const std::string &results, const std::vector<std::string> &words) {
   return good ? kExitSuccess : kExitFailure;
 }
 
+/// A folder that goes with its owner.
+struct TemporaryFolder {
+  TemporaryFolder() {
+    std::string pattern = fs::temp_directory_path() / "cupel-results-XXXXXX";
+    if (const char *made = ::mkdtemp(pattern.data()))
+      path = made;
+  }
+  ~TemporaryFolder() {
+    std::error_code error;
+    if (!path.empty())
+      fs::remove_all(path, error);
+  }
+  std::string path;
+};
+
+/// One run out of the journals of many jobs, entered in the store.
+int merge(const std::string &results, const std::vector<std::string> &words,
+          const std::string &planFile, const std::string &openFile) {
+  Result<Store> store = openPlace(results, Store::Access::ReadWrite);
+  if (!store)
+    return failed(store.message());
+  results::MergeRequest request;
+  testbench::scale::JobPlan plan;
+  if (!planFile.empty()) {
+    Result<testbench::scale::JobPlan> read = testbench::scale::readJobPlan(planFile);
+    if (!read)
+      return failed(read.message());
+    plan = std::move(*read);
+    request.run = plan.run;
+    for (const testbench::scale::Job &job : plan.jobs)
+      request.jobs.push_back({job.name, job.tests});
+  }
+  // With a plan, that no job left anything is an answer too.
+  Result<std::vector<std::string>> paths = journalsOf(words);
+  if (!paths && planFile.empty())
+    return failed(paths.message());
+  if (paths)
+    request.journals = std::move(*paths);
+  TemporaryFolder folder;
+  std::string draft = folder.path + "/merged.jsonl";
+  std::ofstream out(draft);
+  Result<results::MergeSummary> merged = results::mergeJournals(request, out);
+  out.close();
+  if (!merged)
+    return failed(merged.message());
+  std::string path = store->journalPath(merged->run.id);
+  std::error_code error;
+  fs::copy_file(draft, path + ".part", fs::copy_options::overwrite_existing, error);
+  if (!error)
+    fs::rename(path + ".part", path, error);
+  if (error)
+    return failed(path + ": " + error.message(), kExitFailure);
+  Result<ImportSummary> imported = store->importJournal(path);
+  if (!imported)
+    return failed("the merged journal is kept (" + path + "), but " + imported.message(),
+                  kExitFailure);
+  for (const std::string &name : merged->conflicts)
+    fmt::print("{} ran twice and ended differently: a flake\n", name);
+  if (merged->damaged)
+    fmt::print(stderr, "warning: {} of the journals cannot be read\n",
+               counted(merged->damaged, "line"));
+  fmt::print("{}: {} of {}, {} without a result\n", merged->run.id,
+             counted(merged->run.selected, "test"), counted(merged->journals, "journal"),
+             merged->open.size());
+  if (!openFile.empty()) {
+    std::set<std::string> open(merged->open.begin(), merged->open.end());
+    plan.run = merged->run.id;
+    for (testbench::scale::Job &job : plan.jobs)
+      std::erase_if(job.tests, [&](const std::string &test) { return open.erase(test) == 0; });
+    std::erase_if(plan.jobs, [](const testbench::scale::Job &job) { return job.tests.empty(); });
+    // Without a plan, what is open is one job.
+    if (!open.empty())
+      plan.jobs.push_back({"open", merged->run.arch, 0, 0, {open.begin(), open.end()}});
+    if (Status status = writeOutput(openFile, testbench::scale::toJson(plan)); !status)
+      return failed(status.message(), kExitFailure);
+  }
+  return merged->run.exitCode == kExitSuccess ? kExitSuccess : kExitFailure;
+}
+
 /// The runs that the words name; all of them where there are none, oldest first.
 Result<std::vector<std::string>> runsOf(Store &store, const std::vector<std::string> &words) {
   std::vector<std::string> ids;
@@ -113,21 +195,6 @@ Result<std::vector<std::string>> runsOf(Store &store, const std::vector<std::str
     ids.insert(ids.begin(), row.info.id);
   return ids;
 }
-
-/// A folder that goes with its owner.
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string pattern = fs::temp_directory_path() / "cupel-results-XXXXXX";
-    if (const char *made = ::mkdtemp(pattern.data()))
-      path = made;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path.empty())
-      fs::remove_all(path, error);
-  }
-  std::string path;
-};
 
 /// Artifacts that the run's records name, by content.
 Status copyArtifacts(Store &from, Store &to, const std::string &run) {
@@ -255,14 +322,22 @@ int check(const std::string &results) {
 } // namespace
 
 int runResultsVerb(const Arguments &arguments) {
-  CommandLine line("results", "Keep the results store in order: take journals in, copy, export, "
-                              "prune and check it.");
-  std::string place, source, target, folder, age;
-  std::vector<std::string> journals, copied, exported;
+  CommandLine line("results", "Keep the results store in order: take journals in, merge, copy, "
+                              "export, prune and check it.");
+  std::string place, source, target, folder, age, planFile, openFile;
+  std::vector<std::string> journals, merged, copied, exported;
   bool keepJournals = false;
   Options ingesting = line.action("ingest", "Enter what journals hold and the store does not");
   ingesting.option("JOURNALS", journals, "Files, or folders of them (those of the store itself)");
   addResultsOption(ingesting, place);
+  Options merging = line.action("merge", "Make one run of the journals of many jobs; tests of a job "
+                                         "that died are not run");
+  merging.option("JOURNALS", merged, "Files, or folders of them").required();
+  merging.option("--plan", planFile, "What the jobs were to run (cupel ci-matrix --plan)")
+      .placeholder("FILE");
+  merging.option("--open", openFile, "Write a plan of what has no result, to run only that again")
+      .placeholder("FILE");
+  addResultsOption(merging, place);
   Options copying = line.action("copy", "Copy runs from one store into another");
   copying.option("FROM", source, "A folder, or postgresql://HOST/NAME").required();
   copying.option("TO", target, "Likewise; made where it is missing").required();
@@ -279,6 +354,8 @@ int runResultsVerb(const Arguments &arguments) {
   Options checking = line.action("check", "See whether everything in a store fits together");
   addResultsOption(checking, place);
   line.example("cupel results ingest", "what runs could not enter while the database was away");
+  line.example("cupel results merge journals --plan jobs.json --open again.json",
+               "the jobs of a CI as one run");
   line.example("cupel results copy .cupel/results postgresql://lab/cupel", "move to a server");
   line.example("cupel results export latest > run.jsonl", "one run as a journal");
   line.example("cupel results prune --older-than 90d", "keep three months");
@@ -287,6 +364,8 @@ int runResultsVerb(const Arguments &arguments) {
     return *code;
   if (ingesting.chosen())
     return ingest(place, journals);
+  if (merging.chosen())
+    return merge(place, merged, planFile, openFile);
   if (copying.chosen())
     return copy(source, target, copied);
   if (exporting.chosen())

@@ -18,7 +18,7 @@ std::span<const Verb> verbs() {
       {"show", "Show a run's summary, or what happened to a test", runShowVerb},
       {"diff", "Say what is different between two runs", runDiffVerb},
       {"history", "Show the outcomes of one test in all runs", runHistoryVerb},
-      {"results", "Take journals into the results store, copy, prune and check it", runResultsVerb},
+      {"results", "Take journals into the results store, merge, copy, prune, check", runResultsVerb},
       {"serve", "Show results in a browser: dashboard, tests, trends", runServeVerb},
       {"report", "Write a run as pages that open without a server", runReportVerb},
       {"triage", "Say what fails, why, and what to fix first", runTriageVerb},

@@ -86,7 +86,7 @@ CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
 
 } // namespace
 
-void Store::Impl::ingest(const RunKey &run, std::vector<RecordColumns> &records, Ingested &sum) {
+void Store::Impl::ingest(const RunKey &run, std::span<const RecordColumns> records, Ingested &sum) {
   if (records.empty())
     return;
   if (std::exchange(undoneBefore, db.undone) != db.undone)
@@ -99,7 +99,7 @@ void Store::Impl::ingest(const RunKey &run, std::vector<RecordColumns> &records,
   count(run, counts);
 }
 
-void Store::Impl::ingestByRow(const RunKey &run, std::vector<RecordColumns> &records,
+void Store::Impl::ingestByRow(const RunKey &run, std::span<const RecordColumns> records,
                               Ingested &sum, Counts &counts) {
   for (const RecordColumns &record : records) {
     int64_t test = testKey(record);
@@ -113,7 +113,7 @@ void Store::Impl::ingestByRow(const RunKey &run, std::vector<RecordColumns> &rec
   }
 }
 
-void Store::Impl::ingestByCopy(const RunKey &run, std::vector<RecordColumns> &records,
+void Store::Impl::ingestByCopy(const RunKey &run, std::span<const RecordColumns> records,
                                Ingested &sum, Counts &counts) {
   // Records of one test follow each other through `settle`; the first of each goes with the others.
   std::unordered_map<std::string_view, const RecordColumns *> byName;

@@ -256,30 +256,28 @@ Result<ImportSummary> Store::importJournal(const std::string &path) {
     // The how-manieth record of its test each one is, by the hash of the test's name.
     std::unordered_map<size_t, uint32_t> attempts;
     std::optional<std::pair<std::string, uint32_t>> given; // Of the next record, by the line before.
-    std::vector<RecordColumns> batch;
-    batch.reserve(kAtATime);
-    auto flush = [&] {
-      impl->ingest(key, batch, sum);
-      batch.clear();
-    };
+    std::vector<RecordColumns> batch; // Filled again and again: texts keep their memory.
+    size_t filled = 0;
+    auto flush = [&] { impl->ingest(key, std::span(batch).first(std::exchange(filled, 0)), sum); };
     JournalReader reader;
     reader.onOther = [&](std::string_view line) { given = keyOfNextRecord(line); };
     reader.onRecord = [&](std::string_view json) -> Status {
       if (isPruned)
         return {};
-      RecordColumns &record = batch.emplace_back();
+      if (filled == batch.size())
+        batch.emplace_back();
+      RecordColumns &record = batch[filled];
       Status status = readColumns(json, record);
       if (status && (record.id.empty() || record.suite.empty()))
         status = Error{"a record without suite or id"};
-      if (!status) {
-        batch.pop_back();
+      if (!status)
         return status;
-      }
+      ++filled;
       record.shard = run->shard;
       record.attempt = ++attempts[std::hash<std::string>()(record.suite + "::" + record.id)];
       if (given)
         std::tie(record.shard, record.attempt) = *std::exchange(given, std::nullopt);
-      if (batch.size() == kAtATime)
+      if (filled == kAtATime)
         flush();
       return {};
     };

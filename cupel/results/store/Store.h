@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace cupel::results {
@@ -170,6 +171,10 @@ public:
   Result<std::vector<OutcomeRow>> outcomes(std::string_view run);
   /// A test's outcomes, newest first.
   Result<std::vector<OutcomeRow>> history(std::string_view fullName, size_t limit = 100);
+  /// How long tests took in the last `runs` runs on that architecture and device, by full name: of
+  /// those that came to their end.
+  Result<std::unordered_map<std::string, std::vector<double>>>
+  durations(std::string_view arch, std::string_view device, size_t runs = 20);
   /// All tests that ever had an outcome on that architecture and device.
   Result<std::vector<KnownTest>> known(std::string_view arch, std::string_view device);
 

@@ -6,6 +6,7 @@
 #include "cupel/results/store/Store.h"
 
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -46,7 +47,7 @@ struct Store::Impl {
 
   /// Takes records of one run, in any order and any number of times. In a transaction that holds
   /// `lockIngest`.
-  void ingest(const RunKey &run, std::vector<RecordColumns> &records, Ingested &sum);
+  void ingest(const RunKey &run, std::span<const RecordColumns> records, Ingested &sum);
   /// One client at a time: they would wait for each other's tests in opposite orders.
   void lockIngest() { db.lock("ingest"); }
 
@@ -54,9 +55,9 @@ private:
   using Counts = std::map<Outcome, int64_t>;
   static std::unique_ptr<Database> openDatabase(const StorePlace &place, bool readOnly);
 
-  void ingestByRow(const RunKey &run, std::vector<RecordColumns> &records, Ingested &sum,
+  void ingestByRow(const RunKey &run, std::span<const RecordColumns> records, Ingested &sum,
                    Counts &counts);
-  void ingestByCopy(const RunKey &run, std::vector<RecordColumns> &records, Ingested &sum,
+  void ingestByCopy(const RunKey &run, std::span<const RecordColumns> records, Ingested &sum,
                     Counts &counts);
   int64_t testKey(const RecordColumns &record);
   /// Whether there was none of that test yet.

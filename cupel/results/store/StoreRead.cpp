@@ -439,6 +439,26 @@ Result<std::string> Store::state() {
   });
 }
 
+Result<std::unordered_map<std::string, std::vector<double>>>
+Store::durations(std::string_view arch, std::string_view device, size_t runs) {
+  using Durations = std::unordered_map<std::string, std::vector<double>>;
+  return guarded([&]() -> Result<Durations> {
+    Durations durations;
+    Query query = impl->db.query(
+        "SELECT t.suite, t.id, o.outcome, o.seconds FROM outcomes o JOIN tests t USING (test_id) "
+        "WHERE o.run_id IN (SELECT run_id FROM runs WHERE arch = ? AND device = ? AND pruned_at = 0 "
+        "ORDER BY started_at DESC, id DESC LIMIT ?)");
+    for (query.with(arch, device, uint64_t(runs)); query.next();) {
+      std::string name = query.text();
+      name += "::" + query.text();
+      std::optional<Outcome> outcome = parseOutcome(query.text());
+      if (outcome && ranThrough(*outcome))
+        durations[name].push_back(query.real());
+    }
+    return durations;
+  });
+}
+
 Result<std::vector<KnownTest>> Store::known(std::string_view arch, std::string_view device) {
   return guarded([&]() -> Result<std::vector<KnownTest>> {
     std::vector<KnownTest> tests;

@@ -282,6 +282,12 @@ TEST_P(StoreTest, LearnsFromTheNewestRunOfTheSameDevice) {
   EXPECT_EQ((*known)[1].outcome, Outcome::Crashed);
   EXPECT_EQ((*known)[1].seconds, 0); // A crash does not say how long it would have taken.
 
+  auto durations = store.durations("", "reference");
+  ASSERT_TRUE(durations) << durations.message();
+  EXPECT_EQ((*durations)["programs::a"].size(), 2u);
+  EXPECT_EQ((*durations)["programs::b"], std::vector<double>{2}); // A crash says nothing.
+  EXPECT_EQ((*store.durations("", "reference", 1))["programs::a"], std::vector<double>{4});
+
   RunInfo third = begin(store, 400);
   ASSERT_TRUE(store.add(third.id, std::vector{simpleRecord("a", Outcome::TimedOut, 60),
                                               simpleRecord("b", Outcome::Passed, 3)}));

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <random>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,7 +29,11 @@ std::string Claim::name() const {
 }
 
 Claims::Claims(std::string folder, const Plan &plan, double staleSeconds)
-    : folder(std::move(folder)), plan(plan), staleSeconds(staleSeconds), state(plan) {}
+    : folder(std::move(folder)), plan(plan), staleSeconds(staleSeconds), state(plan) {
+  // Processes of two machines may have the same number.
+  std::random_device random;
+  self = fmt::format("{:08x}{:08x}", random(), random());
+}
 
 Status Claims::prepare() {
   std::error_code error;
@@ -40,7 +45,7 @@ Status Claims::prepare() {
 
 Status Claims::refresh() {
   // The clock that counts is the one of the disk: machines of a lab need not agree on the time.
-  std::string clock = path(".clock." + std::to_string(::getpid()));
+  std::string clock = path(".clock." + self);
   int file = ::open(clock.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0)
     return failedAt(clock);
@@ -98,7 +103,7 @@ Result<std::optional<Claim>> Claims::claim(uint32_t own, const std::string &owne
       claim.generation = before->second + 1;
     // Written beside and linked to its name: whoever sees it sees who made it, and the link fails
     // where somebody was quicker, on network file systems too.
-    std::string draft = path(fmt::format(".draft.{}.{}", claim.name(), ::getpid()));
+    std::string draft = path(".draft." + self);
     std::string text = owner + "\n";
     int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0)

@@ -47,6 +47,7 @@ private:
   std::string path(const std::string &name) const { return folder + "/" + name; }
 
   std::string folder;
+  std::string self; ///< A name that nobody else has, for files of our own.
   const Plan &plan;
   double staleSeconds;
   Progress state;

@@ -282,6 +282,7 @@ Ending Session::begin(SessionOptions given) {
   info.selected = uint32_t(items->size());
   info.environment = environmentNow(options.running.seed);
   info.environment["comparison"] = describeJudging(options.running);
+  info.environment.insert(options.environment.begin(), options.environment.end());
   std::vector<std::string> names;
   names.reserve(items->size());
   for (const TestItem &item : *items)

@@ -11,6 +11,7 @@
 #include "cupel/testbench/runner/Runner.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ struct SessionOptions {
   std::string junit, json, markdown; ///< Reports to write; empty: none.
   std::vector<std::string> reasons;  ///< Files of failure reasons besides those that ship.
   std::vector<std::string> commandLine;
+  std::map<std::string, std::string> environment; ///< What else the run happens in.
   /// Where set, failed tests are kept within these limits in the results folder.
   std::optional<runner::KeepOptions> keepByDefault;
 
