@@ -234,6 +234,12 @@ class Suites:
         """The verbs that read the results store: show, diff, history, and triage and accept."""
         return total_of([counted([self.python, ROOT / "tests/results" / file, self.bin], self.env) for file in ("check_results.py", "check_triage.py")])
 
+    def scale(self) -> Result:
+        """More than one machine: results in a PostgreSQL server of the test's own; jobs of a CI; a lab of a thousand machines, played."""
+        lab, output = execute([self.bin / "bench_scale", "--strict"], self.env)
+        played = Result(passed=1) if lab == 0 else Result(failed=1, details=output)
+        return total_of([*(counted([self.python, ROOT / "tests/scale" / file, self.bin], self.env) for file in ("check_store.py", "check_ci.py")), played])
+
     def pages(self) -> Result:
         """The pages in a browser, and their server under load, slow clients and hostile data."""
         if not self.no_browser and not (ROOT / ".cache/page-tests/installed").is_file():

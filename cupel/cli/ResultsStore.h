@@ -12,11 +12,14 @@
 
 namespace cupel::cli {
 
-/// Adds `--results DIR`.
-void addResultsOption(CommandLine &line, std::string &folder);
+/// Adds `--results PLACE`.
+void addResultsOption(Options &line, std::string &folder);
 
-/// Where results are kept: `option`, else `results:` of the project file here or above, else
-/// `.cupel/results` beside it or here.
+/// Where results are kept: `option`, else the environment's CUPEL_RESULTS, else `results:` of the
+/// project file here or above, else `.cupel/results` beside it or here. Where that is the address of
+/// a database, files are in CUPEL_RESULTS_FOLDER, else `.cupel/results`.
+Result<results::StorePlace> resultsPlace(const std::string &option);
+/// The folder of it.
 Result<std::string> resultsFolder(const std::string &option);
 
 /// Opens the store of `option` for reading: imports journals of runs that were killed where it can

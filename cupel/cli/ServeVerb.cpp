@@ -47,18 +47,18 @@ void ServeOptions::addTo(CommandLine &line) {
   line.flag("--read-only", readOnly, "Refuse every request that is not a question, with or without the token");
 }
 
-Result<std::unique_ptr<Api>> openApi(const std::string &results) {
-  Result<std::string> folder = resultsFolder(results);
-  if (!folder)
-    return folder.error();
-  std::string whole = *folder;
+Result<std::unique_ptr<Api>> openApi(const std::string &option) {
+  Result<results::StorePlace> place = resultsPlace(option);
+  if (!place)
+    return place.error();
+  std::string whole = place->folder;
   // Opened once here, with what journals have to add, so that a wrong store is an error at once.
-  Result<Store> first = openResults(results);
+  Result<Store> first = openResults(option);
   if (!first)
     return first.error();
   ApiOptions options;
   options.folder = whole;
-  options.commandTail = resultsTail(results);
+  options.commandTail = resultsTail(option);
   std::error_code error;
   options.roots = {whole, std::filesystem::current_path(error).string()};
   if (auto project = testbench::matrix::currentProject(); project && *project && !(*project)->config.empty()) {
@@ -68,9 +68,9 @@ Result<std::unique_ptr<Api>> openApi(const std::string &results) {
       config = config.parent_path();
     options.ledger = (config / "lowered-thresholds.jsonl").string();
   }
-  return std::make_unique<Api>(std::move(options), [whole]() -> Result<Store> {
-    Result<Store> store = Store::open(whole);
-    return store ? std::move(store) : Store::open(whole, Store::Access::ReadOnly);
+  return std::make_unique<Api>(std::move(options), [place = *place]() -> Result<Store> {
+    Result<Store> store = Store::open(place);
+    return store ? std::move(store) : Store::open(place, Store::Access::ReadOnly);
   });
 }
 

@@ -18,6 +18,7 @@ std::span<const Verb> verbs() {
       {"show", "Show a run's summary, or what happened to a test", runShowVerb},
       {"diff", "Say what is different between two runs", runDiffVerb},
       {"history", "Show the outcomes of one test in all runs", runHistoryVerb},
+      {"results", "Take journals into the results store, merge, copy, prune, check", runResultsVerb},
       {"serve", "Show results in a browser: dashboard, tests, trends", runServeVerb},
       {"explore", "Show the graph of a model or program at every stage of its compilation", runExploreVerb},
       {"report", "Write a run as pages that open without a server", runReportVerb},

@@ -33,6 +33,7 @@ int runOpsVerb(const Arguments &arguments);
 int runShowVerb(const Arguments &arguments);
 int runDiffVerb(const Arguments &arguments);
 int runHistoryVerb(const Arguments &arguments);
+int runResultsVerb(const Arguments &arguments);
 int runServeVerb(const Arguments &arguments);
 int runExploreVerb(const Arguments &arguments);
 int runReportVerb(const Arguments &arguments);
