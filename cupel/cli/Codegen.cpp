@@ -54,6 +54,14 @@ std::optional<int> importSource(ModelRequest &request, ModelContext &context, So
   for (const auto &[name, value] : source.options.weightValues)
     source.options.weightNames.push_back(name);
   source.options.outputNames = imported->outputs;
+  // By these names readers and `cupel eval` know arguments again.
+  Block &body = source.program.module->lookupSymbol<func::FuncOp>("main").getBody().front();
+  for (BlockArgument argument : body.getArguments()) {
+    size_t i = argument.getArgNumber(), inputs = source.options.inputs;
+    const std::string &name =
+        i < inputs ? source.options.inputNames[i] : source.options.weightNames[i - inputs];
+    argument.setLoc(NameLoc::get(StringAttr::get(&context.get(), name)));
+  }
   return std::nullopt;
 }
 
@@ -178,6 +186,8 @@ int runCodegen(const char *text) {
   std::set<std::string> outputs;
   makeUnique(source.options.outputNames, outputs, "output");
   source.options.model = request->file.substr(request->file.rfind('/') + 1);
+  if (object->getString("language").value_or("py") == "cpp")
+    source.options.language = compiler::standalone::Language::Cpp;
   source.options.exportTensors = object->getBoolean("export_tensors").value_or(true);
   if (source.options.exportTensors)
     if (Status status = fillInputs(source, *request, object->getString("inputs").value_or("").str(),

@@ -9,7 +9,10 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/SymbolTable.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace cupel::compiler::standalone {
 
@@ -39,6 +42,7 @@ struct Repeat {
 class Outliner {
 public:
   explicit Outliner(func::FuncOp function) : function(function), symbols(getModule()) {
+    hoistConstantWork();
     for (Operation &op : function.getBody().front().without_terminator())
       if (!isConstant(&op))
         ops.push_back(&op);
@@ -68,6 +72,27 @@ public:
 
 private:
   ModuleOp getModule() { return function->getParentOfType<ModuleOp>(); }
+
+  /// What is computed from constants alone (a causal mask) stands in the first block that needs it,
+  /// which would make that block another than the rest: it goes to the front.
+  void hoistConstantWork() {
+    Block &block = function.getBody().front();
+    Operation *front = nullptr;
+    llvm::SmallPtrSet<Operation *, 16> derived;
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+      bool isDerived = op.getNumRegions() == 0 && op.getNumResults() > 0 && !isa<func::CallOp>(op) &&
+                       isMemoryEffectFree(&op) && llvm::all_of(op.getOperands(), [&](mlir::Value value) {
+                         return derived.contains(value.getDefiningOp());
+                       });
+      if (!isDerived) {
+        front = front ? front : &op;
+        continue;
+      }
+      derived.insert(&op);
+      if (front)
+        op.moveBefore(front);
+    }
+  }
 
   /// The run that saves most lines; of equal ones that with the shortest block.
   std::optional<Repeat> best(const std::vector<char> &taken) const {

@@ -67,6 +67,32 @@ void outlineSpecialFunctions(ModuleOp module) {
   }
 }
 
+/// Functions that do the same become one, so that blocks that call them are alike too. A frontend
+/// writes a decomposition for every composite.
+void mergeEqualFunctions(ModuleOp module) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    DenseMap<mlir::Type, SmallVector<func::FuncOp>> byType;
+    for (func::FuncOp function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (function.isExternal() || function.isPublic())
+        continue;
+      auto &known = byType[function.getFunctionType()];
+      auto *same = llvm::find_if(known, [&](func::FuncOp other) {
+        return OperationEquivalence::isRegionEquivalentTo(&function.getBody(), &other.getBody(),
+                                                          OperationEquivalence::IgnoreLocations);
+      });
+      if (same == known.end()) {
+        known.push_back(function);
+        continue;
+      }
+      if (failed(SymbolTable::replaceAllSymbolUses(function, same->getSymNameAttr(), module)))
+        continue;
+      function.erase();
+      changed = true;
+    }
+  }
+}
+
 } // namespace
 
 Status prepare(ModuleOp module,
@@ -94,6 +120,7 @@ Status prepare(ModuleOp module,
         passes.addPass(mlir::createSymbolDCEPass());
       }))
     return Error{"the program cannot be simplified"};
+  mergeEqualFunctions(module);
   stage("shlo_simplified", module);
   return {};
 }

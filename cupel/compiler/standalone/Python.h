@@ -14,7 +14,7 @@ public:
   using SourceWriter::SourceWriter;
 
   /// main.py, once the functions are written.
-  std::string program(mlir::func::FuncOp entry, bool hasExpected);
+  std::string program(mlir::func::FuncOp entry);
 
 protected:
   std::string listText(const std::vector<int64_t> &values) const override;

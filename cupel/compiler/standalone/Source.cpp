@@ -5,6 +5,8 @@
 
 #include "cupel/ir/check/Check.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <charconv>
 #include <cstring>
 
@@ -175,7 +177,12 @@ Status SourceWriter::visit(func::FuncOp function, bool isEntry, llvm::StringMap<
                  "@" + function.getSymName().str() + " has several blocks"};
   scope = NameScope();
   names.clear();
-  std::string wanted = identifierOf(function.getSymName(), "function");
+  // "tenstorrent.layer_norm.impl" is layer_norm to a reader.
+  StringRef symbol = function.getSymName();
+  for (StringRef prefix : {"tenstorrent.", "cupel.", "chlo."})
+    symbol.consume_front(prefix);
+  symbol = symbol.substr(0, symbol.find(".impl"));
+  std::string wanted = identifierOf(symbol, "function");
   functionNames[function.getSymName()] =
       isEntry ? std::string("forward") : functionScope.unique(wanted);
   for (auto &entry : functionNames)
@@ -184,6 +191,22 @@ Status SourceWriter::visit(func::FuncOp function, bool isEntry, llvm::StringMap<
   Status status = writeFunction(function, isEntry);
   state[function.getSymName()] = 2;
   return status;
+}
+
+std::string SourceWriter::argumentName(BlockArgument argument) {
+  auto located = argument.getLoc()->findInstanceOf<NameLoc>();
+  StringRef name = located ? located.getName().getValue() : "";
+  // A place in a graph is no name, and of "blocks.0.norm.weight" only the end holds for every block.
+  if (name.empty() || !llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; }))
+    return scope.numbered("x");
+  SmallVector<StringRef> parts;
+  name.split(parts, '.');
+  size_t from = 0;
+  for (size_t i = 0; i + 1 < parts.size(); ++i)
+    if (!parts[i].empty() && llvm::all_of(parts[i], llvm::isDigit))
+      from = i + 1;
+  std::string rest = llvm::join(llvm::ArrayRef(parts).drop_front(from), "_");
+  return scope.unique(identifierOf(rest, "x"));
 }
 
 void SourceWriter::line(const std::string &content) {

@@ -54,6 +54,8 @@ protected:
   std::string nameOf(mlir::Value value);
   std::string newName(mlir::Value value, llvm::StringRef stem);
   void setName(mlir::Value value, std::string name) { names[value] = std::move(name); }
+  /// Of a function that is not the entry: what its value is called at its first use.
+  std::string argumentName(mlir::BlockArgument argument);
   /// "f32[2,3]  model.py:12".
   std::string noteOn(mlir::Operation *op) const;
   /// A name under which a tensor lies in the file of constants.

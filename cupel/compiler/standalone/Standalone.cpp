@@ -109,7 +109,7 @@ Result<GeneratedFolder> generate(ModuleOp module, const GenerateOptions &options
     return status.error();
   folder.functions = writer.functions;
   folder.operations = writer.operations;
-  folder.files.push_back({"main.py", writer.program(*entry, false), true});
+  folder.files.push_back({"main.py", writer.program(*entry), true});
   folder.files.push_back({"run",
                           "#!/usr/bin/env bash\n# Runs the model on what lies in tensors/.\n"
                           "exec \"${PYTHON:-python3}\" \"$(dirname \"$(readlink -f \"$0\")\")/main.py\" \"$@\"\n",
