@@ -401,6 +401,21 @@ class Suites:
             result.notice = f"{result.notice}\n{said.strip()}".strip()
         return result
 
+    def codegen(self) -> Result:
+        """Generated code: StableHLO's vectors by their checks, structure, bad input, and codegen_py from JAX and torch."""
+        if self.no_venv:
+            return not_run(f"generated code was not run: {self.no_venv}")
+        if reason := self.sanitizer.no_python():
+            return not_run(f"generated code was not run: {reason}")
+        python, folder = ROOT / ".venv/bin/python", ROOT / "tests/codegen"
+        results = [counted([python, folder / "check_codegen.py", self.bin], self.env),
+                   counted([python, ROOT / "tests/run_pytest.py", folder, "-W", "ignore"], self.loading())]
+        if not VECTORS.is_dir():
+            return total_of([*results, not_run("../shared/conformance/stablehlo is not there: no code of its vectors was generated")])
+        vectors = [python, folder / "vectors.py", "--cupel", self.bin / "cupel", *(VECTORS / name for name in ("testdata", "interpret", "quantized"))]
+        results.append(counted([*vectors, *([] if self.mode == "full" else ["--sample", "150"])], self.env))
+        return total_of(results)
+
     def opcases(self) -> Result:
         """Operator cases from YAML files, with torch for inputs and expected results."""
         if self.no_venv:

@@ -27,6 +27,7 @@ int runExplainVerb(const Arguments &arguments);
 int runReduceVerb(const Arguments &arguments);
 int runOptVerb(const Arguments &arguments);
 int runEvalVerb(const Arguments &arguments);
+int runCodegenVerb(const Arguments &arguments);
 int runCompileVerb(const Arguments &arguments);
 int runBenchVerb(const Arguments &arguments);
 int runOpsVerb(const Arguments &arguments);

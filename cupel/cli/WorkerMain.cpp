@@ -2,6 +2,7 @@
 // process; `serve` and `eval` stay and serve the runner.
 
 #include "cupel/cli/BenchPrepare.h"
+#include "cupel/cli/Codegen.h"
 #include "cupel/cli/Compile.h"
 #include "cupel/cli/Eval.h"
 #include "cupel/cli/Graph.h"
@@ -33,6 +34,8 @@ int main(int argc, char **argv) {
     return cli::runBenchLimits(argv[2]);
   if (command == "graph" && argc == 3)
     return cli::runGraph(argv[2]);
+  if (command == "codegen" && argc == 3)
+    return cli::runCodegen(argv[2]);
   if (command == "ops" && argc == 3)
     return cli::runOps(argv[2]);
   if (command == "ops-extract" && argc == 3)

@@ -10,6 +10,9 @@ import dataclasses
 import logging
 import os
 
+from cupel.jax.codegen import codegen_py as codegen_py
+from cupel.jax.codegen import load_codegen_py as load_codegen_py
+
 PLATFORM = "cupel"
 _PRIORITY = -10  # The CPU has 0.
 # Users of JAX know sums of narrow floats that are wide inside, and scatters that skip a window which hangs over an edge whole;
