@@ -11,9 +11,20 @@ static bool isOfFloats(mlir::Type type) {
   return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
 }
 
+/// Whether updates may meet, and who executes it may take any of them for the last.
+static bool leavesTheOrder(Operation &op) {
+  std::optional<Attribute> unique = op.getInherentAttr("unique_indices");
+  if (!unique)
+    return false;
+  auto given = dyn_cast_or_null<BoolAttr>(*unique);
+  return !given || !given.getValue();
+}
+
 /// Whether floats go in and what comes out jumps with them. Bodies are walked by themselves: an order
 /// is made by the comparison in there.
 static bool jumps(Operation &op) {
+  if (leavesTheOrder(op))
+    return true;
   if (op.getName().getDialectNamespace() != "stablehlo" || op.getNumResults() == 0 ||
       llvm::none_of(op.getOperandTypes(), isOfFloats))
     return false;

@@ -12,7 +12,7 @@
 namespace cupel::reference {
 
 /// Whether a comparison, an order, a step or a whole number is made of floats anywhere: then a last
-/// bit may decide what becomes of a whole element.
+/// bit may decide what becomes of a whole element. So may the order of updates that meet in a scatter.
 bool floatsDecide(mlir::Operation *program);
 
 /// `bf16` or `f16`, whichever of them is coarser; nothing where the program has neither.

@@ -22,8 +22,9 @@ static constexpr OptionInfo kClientOptions[] = {
      "A folder that gets every stage of every compiled program, under irs/."},
     {"accumulate", Type::String, "native", "CUPEL_ACCUMULATE",
      "How sums and products of floats of 32 bits and below accumulate: native (step by step in the "
-     "program's own types, as the golden reference does) or f64 (rounded once at the end). The "
-     "Python package asks for f64, which is nearer to what JAX's users are used to."},
+     "program's own types, as the golden reference does) or f64 (rounded once at the end; such programs "
+     "run on the reference). The Python package asks for f64 on the backend reference, which is nearer to "
+     "what JAX's users are used to."},
     {"scatter", Type::String, "elements", "CUPEL_SCATTER",
      "What a scatter skips where a window hangs over an edge: elements (those outside, as the "
      "specification and the golden reference do) or windows (all of it, as XLA does). The Python "
@@ -37,9 +38,9 @@ static constexpr OptionInfo kClientOptions[] = {
      "How programs on whole tensors are computed of which devices hold pieces: split (every device "
      "computes its pieces, with collectives, where that can be done without more work) or whole "
      "(pieces are put together and one computes for all devices)."},
-    {"backend", Type::String, "reference", "CUPEL_BACKEND",
-     "What makes programs run: reference (the golden reference's kernels), cpu (compiled for the "
-     "host's processor) or null (programs whose results are their arguments, for measuring what "
+    {"backend", Type::String, "cpu", "CUPEL_BACKEND",
+     "What makes programs run: cpu (compiled for the host's processor), reference (the golden "
+     "reference's kernels) or null (programs whose results are their arguments, for measuring what "
      "everything else costs)."},
     {"strict", Type::Boolean, "false", "CUPEL_STRICT",
      "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
@@ -51,6 +52,9 @@ static constexpr OptionInfo kClientOptions[] = {
      "Only the first so many of the rewrites that the compiler may leave are done; -1: all. The cost "
      "analysis then says in `rewrites` how many there were, and in `last_rewrite` which was the last: "
      "between a limit that is right and the next that is wrong stands the wrong rewrite."},
+    {"machine_code", Type::String, "where_it_pays", "CUPEL_MACHINE_CODE",
+     "What the backend cpu makes machine code for: where_it_pays (what is small and outside of loops is "
+     "run operation by operation, which is sooner done than code is made) or always."},
     {"plant_wrong_rewrite", Type::Integer, "0", "CUPEL_PLANT_WRONG_REWRITE",
      "For tests of those who look for wrong rewrites: the backend cpu swaps the operands of all sums "
      "and makes the one of this number, from 1 on, a difference. 0: it does not."},
@@ -76,6 +80,8 @@ static constexpr OptionInfo kCompileOptions[] = {
      "This program is split over its devices if it is to be, or not compiled."},
     {"opt_bisect_limit", Type::Integer, "that of the client", "",
      "How many of the rewrites that may be left are done to this program; -1: all."},
+    {"machine_code", Type::String, "that of the client", "",
+     "What of this program machine code is made for: where_it_pays or always."},
     {"plant_wrong_rewrite", Type::Integer, "that of the client", "",
      "For tests: which rewrite of this program is wrong; 0: none."},
 };
@@ -236,6 +242,11 @@ Status chooseRewrites(const Options &options, Rewrites &rewrites) {
                                                    std::to_string(least)};
     *number = given->value_or(*number);
   }
+  Result<bool> always =
+      choice(options, "machine_code", "where_it_pays", "always", rewrites.alwaysCode);
+  if (!always)
+    return always.error();
+  rewrites.alwaysCode = *always;
   return {};
 }
 

@@ -73,7 +73,8 @@ bool isSame(const Tensor &a, const Tensor &b) {
 } // namespace
 
 GoldenCache::GoldenCache()
-    : limit(cacheLimit("golden")), cache(limit ? cacheFolder("golden") : "", limit) {}
+    : limit(cacheLimit("golden")), cache(limit ? cacheFolder("golden") : "", limit),
+      small(limit ? cacheFolder("golden") : "", limit / 8) {}
 
 std::string GoldenCache::keyOf(const Prepared &prepared, std::string_view how) const {
   if (!limit)
@@ -105,9 +106,11 @@ std::string GoldenCache::keyOf(const Prepared &prepared, std::string_view how) c
   return hash.finish();
 }
 
-std::optional<TensorLists> GoldenCache::find(const std::string &key) const {
+std::optional<TensorLists> GoldenCache::find(const std::string &key) {
   if (key.empty())
     return {};
+  if (std::optional<std::string> bytes = small.find(key))
+    return unpacked(*bytes);
   std::optional<ContentCache::Found> found = cache.find(key);
   return found ? unpacked(found->bytes()) : std::nullopt;
 }
@@ -115,21 +118,17 @@ std::optional<TensorLists> GoldenCache::find(const std::string &key) const {
 void GoldenCache::keep(const std::string &key, const TensorLists &results) {
   if (key.empty())
     return;
-  if (std::optional<std::string> bytes = packed(results))
+  std::optional<std::string> bytes = packed(results);
+  if (bytes && bytes->size() <= SmallCache::kLargest)
+    small.keep(key, *bytes);
+  else if (bytes)
     cache.keep(key, {{*bytes}});
 }
 
-void GoldenCache::keepIfWorth(const std::string &key, const TensorLists &results, double seconds) {
-  // About what finding takes. Large ones are kept however fast this machine was just then.
-  constexpr double kFinding = 0.001;
-  constexpr int64_t kSmall = 16 << 10;
-  int64_t size = 0;
-  for (const auto &list : results)
-    for (const Tensor &tensor : list)
-      size += tensor.byteSize();
-  if (seconds > kFinding || size >= kSmall)
-    keep(key, results);
-}
+static std::atomic<uint64_t> evaluationCount = 0;
+
+void GoldenCache::countEvaluations(uint64_t count) { evaluationCount += count; }
+uint64_t GoldenCache::evaluations() { return evaluationCount; }
 
 //===----------------------------------------------------------------------===//
 // As bytes: numbers of eight bytes (lists; of each its tensors; of each type, rank, sizes), and the

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cupel/support/ContentCache.h"
+#include "cupel/support/SmallCache.h"
 #include "cupel/testbench/worker/Prepared.h"
 
 namespace cupel::testbench::worker {
@@ -18,14 +19,18 @@ public:
   /// says. Empty where nothing is remembered.
   std::string keyOf(const Prepared &prepared, std::string_view how) const;
   /// Nothing where it is not known, or for an empty key.
-  std::optional<TensorLists> find(const std::string &key) const;
+  std::optional<TensorLists> find(const std::string &key);
   void keep(const std::string &key, const TensorLists &results);
-  /// The same, unless they are small and took no longer than finding them would.
-  void keepIfWorth(const std::string &key, const TensorLists &results, double seconds);
+
+  /// How often the reference was asked in this process for what was not remembered; whoever evaluates
+  /// counts it.
+  static void countEvaluations(uint64_t count);
+  static uint64_t evaluations();
 
 private:
   uint64_t limit;
   ContentCache cache;
+  SmallCache small; ///< Those for which a file each would cost more than evaluating them.
 };
 
 /// The results as bytes, and back; nothing where a type has no such form, or the bytes are no

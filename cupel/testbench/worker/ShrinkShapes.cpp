@@ -144,6 +144,23 @@ private:
       }
       return;
     }
+    if (auto gather = dyn_cast<stablehlo::GatherOp>(op))
+      return joinGather(gather);
+    if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+      return joinScatter(scatter);
+    if (auto window = op->getAttrOfType<DenseI64ArrayAttr>("window_dimensions"))
+      return joinWindows(op, window.asArrayRef());
+    if (isa<stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp>(op))
+      return joinDynamicSlice(op->getOperand(0), isa<stablehlo::DynamicSliceOp>(op)
+                                                     ? op->getResult(0)
+                                                     : op->getOperand(1),
+                              op);
+    if (auto pad = dyn_cast<stablehlo::PadOp>(op)) {
+      Value from = op->getOperand(0), to = op->getResult(0);
+      for (int64_t i = 0; i < typeOf(from).getRank(); ++i)
+        joinOrHold(from, to, i, i);
+      return;
+    }
     bool isPointwise = op->hasTrait<OpTrait::Elementwise>() ||
                        isa<stablehlo::SortOp, stablehlo::ReverseOp, stablehlo::SelectOp,
                            stablehlo::ClampOp, stablehlo::CompareOp, stablehlo::ConvertOp,
@@ -164,6 +181,108 @@ private:
       holdAll(operand);
     for (Value result : op->getResults())
       holdAll(result);
+  }
+
+  /// What is whole stays whole; what is cut or made larger stays as it is.
+  void joinOrHold(Value a, Value b, int64_t i, int64_t j) {
+    if (typeOf(a).getDimSize(i) == typeOf(b).getDimSize(j))
+      return same(a, i, b, j);
+    hold(a, i);
+    hold(b, j);
+  }
+
+  /// Sizes of slices follow those of the dimensions that are taken whole; how many slices there are
+  /// is free; what an index counts stays, so that indices stay within it.
+  void joinGather(stablehlo::GatherOp gather) {
+    auto numbers = gather.getDimensionNumbers();
+    Value from = gather->getOperand(0), indices = gather->getOperand(1), to = gather->getResult(0);
+    if (!numbers.getOperandBatchingDims().empty()) {
+      for (Value value : {from, indices, to})
+        holdAll(value);
+      return;
+    }
+    ArrayRef<int64_t> sizes = gather.getSliceSizes();
+    ArrayRef<int64_t> offsets = numbers.getOffsetDims();
+    size_t next = 0;
+    for (int64_t i = 0; i < typeOf(from).getRank(); ++i) {
+      bool isCollapsed = llvm::is_contained(numbers.getCollapsedSliceDims(), i);
+      bool isWhole = !isCollapsed && sizes[size_t(i)] == typeOf(from).getDimSize(i);
+      if (isWhole)
+        same(from, i, to, offsets[next]);
+      else {
+        hold(from, i);
+        if (!isCollapsed)
+          hold(to, offsets[next]);
+      }
+      next += !isCollapsed;
+    }
+    joinSlices(indices, numbers.getIndexVectorDim(), to, offsets);
+  }
+
+  void joinScatter(stablehlo::ScatterOp scatter) {
+    auto numbers = scatter.getScatterDimensionNumbers();
+    const unsigned count = scatter->getNumResults();
+    Value indices = scatter->getOperand(count);
+    if (!numbers.getInputBatchingDims().empty()) {
+      for (Value value : scatter->getOperands())
+        holdAll(value);
+      for (Value value : scatter->getResults())
+        holdAll(value);
+      return;
+    }
+    ArrayRef<int64_t> windows = numbers.getUpdateWindowDims();
+    for (unsigned k = 0; k < count; ++k) {
+      Value into = scatter->getOperand(k), updates = scatter->getOperand(count + 1 + k);
+      alike(into, scatter->getResult(k));
+      alike(into, scatter->getOperand(0));
+      size_t next = 0;
+      for (int64_t i = 0; i < typeOf(into).getRank(); ++i) {
+        if (llvm::is_contained(numbers.getInsertedWindowDims(), i)) {
+          hold(into, i);
+          continue;
+        }
+        joinOrHold(into, updates, i, windows[next++]);
+      }
+      joinSlices(indices, numbers.getIndexVectorDim(), updates, windows);
+    }
+  }
+
+  /// The dimensions of indices but that of their vectors are those of the slices but their own.
+  void joinSlices(Value indices, int64_t vectors, Value slices, ArrayRef<int64_t> own) {
+    int64_t at = 0;
+    for (int64_t i = 0; i < typeOf(indices).getRank(); ++i) {
+      if (i == vectors) {
+        hold(indices, i);
+        continue;
+      }
+      while (llvm::is_contained(own, at))
+        ++at;
+      same(indices, i, slices, at++);
+    }
+  }
+
+  /// Dimensions along which windows hold one element and go step by step are free.
+  void joinWindows(Operation *op, ArrayRef<int64_t> window) {
+    Value first = op->getOperand(0);
+    SmallVector<Value> all(op->getOperands());
+    all.append(op->result_begin(), op->result_end());
+    for (Value value : all) {
+      auto type = typeOf(value);
+      if (!type || type.getRank() != int64_t(window.size()))
+        continue;
+      for (size_t i = 0; i < window.size(); ++i)
+        if (window[i] == 1)
+          joinOrHold(first, value, int64_t(i), int64_t(i));
+        else
+          hold(value, int64_t(i));
+    }
+  }
+
+  void joinDynamicSlice(Value whole, Value part, Operation *op) {
+    for (int64_t i = 0; i < typeOf(whole).getRank(); ++i)
+      joinOrHold(whole, part, i, i);
+    if (op->getResult(0) != part)
+      alike(whole, op->getResult(0));
   }
 
   /// Equal sizes at both ends belong together; what is between them was put together or taken
@@ -329,6 +448,16 @@ ShapeClasses::shrunk(const std::vector<std::pair<size_t, int64_t>> &sizes) const
         if (from.getDimSize(int64_t(i)) == to.getDimSize(int64_t(i)))
           limits[i] = from.getDimSize(int64_t(i));
       op.setAttr("limit_indices", DenseI64ArrayAttr::get(op.getContext(), limits));
+    } else if (auto gather = dyn_cast<stablehlo::GatherOp>(op)) {
+      // Slices that took a dimension whole take it whole now.
+      SmallVector<int64_t> sizes(gather.getSliceSizes());
+      auto from = typeOf(op.getOperand(0));
+      for (size_t i = 0; i < sizes.size(); ++i)
+        sizes[i] = std::min(sizes[i], from.getDimSize(int64_t(i)));
+      op.setAttr("slice_sizes", DenseI64ArrayAttr::get(op.getContext(), sizes));
+    } else if (isa<stablehlo::DynamicSliceOp>(op)) {
+      op.setAttr("slice_sizes", DenseI64ArrayAttr::get(op.getContext(),
+                                                       typeOf(op.getResult(0)).getShape()));
     }
   }
   entry.setFunctionType(FunctionType::get(

@@ -43,6 +43,8 @@ public:
   /// Where the limits come from, if from elsewhere than the reference; empty: from there.
   const std::string &note() const { return remark; }
   bool isMeasured() const { return isDone; }
+  /// Whether nothing is known of it because time ran out.
+  bool lacksTime() const { return isOutOfTime; }
   /// Whether it was the reference that was moved, and not the device itself.
   bool isByReference() const { return isDone && isReferences; }
   /// As many as were made, by evaluation, then as results lie; for those who save them.
@@ -68,7 +70,7 @@ private:
   compare::DevicePrecision declared;
   uint32_t wanted;
   NoiseSources sources;
-  bool isDone = false, isReferences = false;
+  bool isDone = false, isReferences = false, isOutOfTime = false;
   std::vector<TensorLists> all;
   std::optional<TensorLists> exact;
   std::map<compare::NoiseLook, std::vector<TensorLists>> others;

@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/Trials.h"
 
+#include "cupel/compare/Repeat.h"
 #include "cupel/compare/Strict.h"
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
@@ -9,6 +10,7 @@
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Judge.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace cupel::testbench::worker {
@@ -55,6 +57,18 @@ Result<Device *> Trials::device(const std::string &name) {
 
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
+  const uint64_t before = GoldenCache::evaluations();
+  serveAsAsked(request, progress, prepared, record);
+  if (uint64_t evaluations = GoldenCache::evaluations() - before)
+    record.notes["reference evaluations"] = std::to_string(evaluations);
+  // Whatever became of this test, the next one would fail by it.
+  for (const auto &[name, device] : devices)
+    if (device && device->isGivenUp())
+      record.notes[kGivenUpNote] = name + " did not answer in time";
+}
+
+void Trials::serveAsAsked(const Request &request, Progress &progress, Prepared &prepared,
+                          TestRecord &record) {
   if (request.search.what == "explain")
     return explain(request, progress, prepared, record);
   if (request.search.what == "reduce")
@@ -115,7 +129,7 @@ Result<TensorLists> Trials::runOn(Device &device, const Prepared &prepared, Prog
 }
 
 /// What the reference gives for a test: remembered, where it was computed before, on whatever device
-/// that was. What takes less than reading it would is computed again.
+/// that was.
 static Result<TensorLists> rememberedGolden(const Prepared &prepared, TestRecord &record,
                                             const std::function<Result<TensorLists>()> &evaluate) {
   static GoldenCache cache;
@@ -124,12 +138,10 @@ static Result<TensorLists> rememberedGolden(const Prepared &prepared, TestRecord
     record.notes["golden remembered"] = "yes";
     return std::move(*found);
   }
-  auto began = std::chrono::steady_clock::now();
+  GoldenCache::countEvaluations(1);
   Result<TensorLists> results = evaluate();
   if (results)
-    cache.keepIfWorth(
-        key, *results,
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    cache.keep(key, *results);
   return results;
 }
 
@@ -169,6 +181,7 @@ void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
   }
   if (!outputs)
     return fail(record, outputs.error());
+  prepared.executeSeconds = seconds;
   judge(request, progress, **device, prepared, *outputs, record);
   if (record.outcome == Outcome::Passed && prepared.otherInputs)
     tryTelling(request, progress, **device, prepared, *run, *outputs, record);
@@ -365,6 +378,15 @@ static std::string labelOf(const workload::Workload &workload, size_t result) {
   return result < names.size() ? "[" + names[result] + "] " : "";
 }
 
+/// Whether all that speaks against a result are limits that noise would have widened, had there been
+/// time to measure it.
+static bool isForLackOfTime(const TestRecord &record, const TestNoise &noise) {
+  return record.outcome == Outcome::Failed && noise.lacksTime() &&
+         std::ranges::all_of(record.comparisons, [](const results::ComparisonRecord &one) {
+           return one.passed || (one.rule == "strict" && one.pcc && *one.pcc >= compare::kDefaultPcc);
+         });
+}
+
 /// Compares the outputs with what is expected of them.
 void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                    const TensorLists &outputs, TestRecord &record) {
@@ -427,11 +449,19 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
     }
   }
   record.notes["judged by"] = describeRules(record, *noise);
-  if (record.outcome == Outcome::Passed && device.sharesKernels() &&
-      workload.provenance.expectation == kReferencesWord)
+  if (isForLackOfTime(record, *noise))
+    fail(record, Error{ErrorCode::TimedOut, "no time was left to measure noise, without which "
+                                            "rounding cannot be told from errors"});
+  if (record.outcome != Outcome::Passed || workload.provenance.expectation != kReferencesWord)
+    return;
+  SharedWork shared = device.sharedWork();
+  if (shared.isAll)
     leaveUnjudged(record, device.isReference()
                               ? "what is expected is the reference's own result"
                               : "agrees with the reference, whose kernels computed both");
+  else if (!shared.what.empty())
+    record.notes["not judged"] = shared.what + " ran on the reference's kernels, as what is "
+                                               "expected did";
 }
 
 //===----------------------------------------------------------------------===//

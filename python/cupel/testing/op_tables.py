@@ -45,6 +45,18 @@ def _merged(tables: Sequence[dict[str, Any]], model: str, group: str) -> dict[st
     return merged
 
 
+def _chosen(table: dict[str, Any]) -> dict[str, Any]:
+    """With RUN_GLOBAL_OP_IDX, the operation that stands first at that place, and no other."""
+    wanted = os.environ.get("RUN_GLOBAL_OP_IDX", "")
+    if not wanted:
+        return table
+    found = {key: record for key, record in table.items() if str(record["global_op_idx"]) == wanted}
+    if not found:
+        places = ", ".join(str(record["global_op_idx"]) for record in table.values())
+        raise OpByOpError(f"RUN_GLOBAL_OP_IDX={wanted}: no operation stands there for the first time; there are {places}")
+    return found
+
+
 def make_table(source: Path, config: CompilerConfig, model: str, group: str) -> dict[str, Any]:
     """Runs `cupel run --depth ...` on a model's file, or on a folder with a workload or an archive a graph, and gives the table of all. Operations that
     fail are rows of it."""
@@ -59,7 +71,7 @@ def make_table(source: Path, config: CompilerConfig, model: str, group: str) -> 
         tables = [json.loads(found.read_text()) for found in sorted(where.rglob("*_unique_ops.json"))]
     if not any(tables):
         raise OpByOpError(f"{model} gave no table of operations:\n{done.stdout}{done.stderr}")
-    merged = _merged(tables, model, group)
+    merged = _chosen(_merged(tables, model, group))
     target = table_file(config, model)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(merged, indent=1) + "\n")
