@@ -31,9 +31,8 @@ Status applyOption(const std::string &option, nlohmann::json &request) {
     return {};
   }
   if (key == "backend") {
-    if (value != "codegen_py" && value != "codegen_cpp")
-      return Error{"backend is codegen_py or codegen_cpp, not '" + value + "'"};
-    request["language"] = value.substr(8);
+    if (value != "codegen_py")
+      return Error{"backend is codegen_py, not '" + value + "'"};
     return {};
   }
   if (key == "optimization_level") {

@@ -16,7 +16,8 @@ counts, and what does not:
   (positive definite matrices, indices inside), which of its sizes belong together (one without a rule keeps its sizes), how its
   regions are run one by one. One file of a room is no place.
 - FORMS: the compiled device. An operation may have a form of its own there that makes it fast; one that has none is carried as it
-  is and runs on the reference's kernel, so that a new operation needs none of it. Its files are no places.
+  is and runs on the reference's kernel, so that a new operation needs none of it. Its files are no places. Nor are those of
+  standalone code: an operation that has no form in the other language is refused there by its name.
 - EXCEPTIONS are operations that a pass exists for, each with the file and the reason, and STRUCTURE what is not an operation
   on values at all. One that is not needed fails too.
 """
@@ -31,7 +32,8 @@ LIST = 6
 DIALECTS = ("stablehlo", "chlo", "check", "interpreter")
 RULES = ("cupel/compiler/partition/", "cupel/compiler/passes/LowerChlo", "cupel/compiler/passes/ExtractChecks", "cupel/compiler/passes/ExtractGrid",
          "cupel/testbench/worker/ChosenInputs", "cupel/testbench/worker/ShrinkShapes", "cupel/testbench/worker/BlameInside")
-FORMS = ("cupel/compiler/tensor/", "cupel/compiler/device/", "cupel/compiler/codegen/", "cupel/compiler/brief/", "cupel/compiler/backends/cpu/")
+FORMS = ("cupel/compiler/tensor/", "cupel/compiler/device/", "cupel/compiler/codegen/", "cupel/compiler/brief/", "cupel/compiler/backends/cpu/",
+         "cupel/compiler/standalone/")
 EXCEPTIONS = {
     ("chlo.broadcast_compare", "Broadcasting.cpp"): "the element type of its results is another than that of its operands",
     ("chlo.broadcast_complex", "Broadcasting.cpp"): "the same",

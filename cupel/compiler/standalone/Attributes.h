@@ -1,5 +1,5 @@
-// What an operation says beside its operands, as a list of named arguments: the one table of both
-// languages. A call in generated code is the operation's name, its operands and these, in this order.
+// What an operation says beside its operands, as a list of named arguments: one table, whatever
+// the language. A call in generated code is the operation's name, its operands and these, in this order.
 
 #pragma once
 

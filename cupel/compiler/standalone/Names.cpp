@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kLongestName = 48;
 
-/// Words of both languages, what the standard libraries bring, and what is called by generated code.
+/// Reserved words of languages that code may be written in, and what is called by generated code.
 constexpr const char *kReserved =
     "False None True and as assert async await break class continue def del elif else except finally "
     "for from global if import in is lambda nonlocal not or pass raise return try while with yield "

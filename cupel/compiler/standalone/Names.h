@@ -1,5 +1,5 @@
 // Identifiers of generated code: made from whatever a program calls things, unique in a function, and
-// never a word of Python or C++ or the name of a function that generated code calls.
+// never a reserved word or the name of a function that generated code calls.
 
 #pragma once
 
@@ -27,7 +27,7 @@ private:
   llvm::StringMap<unsigned> counts;
 };
 
-/// Text between double quotes, escaped as both languages understand it.
+/// Text between double quotes, escaped.
 std::string quotedText(llvm::StringRef text);
 
 } // namespace cupel::compiler::standalone

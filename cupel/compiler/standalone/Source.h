@@ -1,5 +1,5 @@
-// What the writers of both languages share: walking functions, names of values, constants, comments
-// and the calls of Attributes.h. A language derives from it and says how things are spelled.
+// What does not depend on the language that is written: walking functions, names of values, constants,
+// comments. A language derives from it and says how things are spelled.
 
 #pragma once
 
@@ -36,7 +36,7 @@ protected:
   virtual std::string commentText(const std::string &text) const = 0;
   /// The whole function, with `writeBlock` for its body.
   virtual Status writeFunction(mlir::func::FuncOp function, bool isEntry) = 0;
-  /// Operations that both languages treat in their own way.
+  /// Operations that every language treats in its own way.
   virtual Status writeWhile(stablehlo::WhileOp op) = 0;
   virtual Status writeBranches(mlir::Operation *op) = 0;
   virtual Status writeCall(mlir::func::CallOp op) = 0;
@@ -78,7 +78,7 @@ private:
 
 /// "f32[2,3]"; for what is no tensor its kind.
 std::string describeType(mlir::Type type);
-/// One element as a literal of Python; C++ shares numbers and spells the rest itself.
+/// One element as a literal of Python.
 std::string numberText(tensor::DType type, const void *element);
 /// Whether all elements have the same bits.
 bool isSplat(const tensor::Tensor &value);

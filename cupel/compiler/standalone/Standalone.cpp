@@ -63,7 +63,7 @@ std::string manifest(const GenerateOptions &options, func::FuncOp entry, const G
   llvm::json::Object object{
       {"generator", "cupel codegen"},
       {"version", std::string(version())},
-      {"language", options.language == Language::Python ? "py" : "cpp"},
+      {"language", "py"},
       {"model", options.model},
       {"export_tensors", options.exportTensors},
       {"inputs", describe(options.inputNames, arguments.take_front(options.inputs))},
