@@ -145,7 +145,8 @@ class Sanitizer:
 
 
 class Suites:
-    def __init__(self, build: Path, mode: str, no_venv: str):
+    def __init__(self, build: Path, mode: str, no_venv: str, no_browser: str = ""):
+        self.no_browser = no_browser
         self.bin = build / "bin"
         self.build = build
         self.mode = mode
@@ -233,6 +234,23 @@ class Suites:
         """The verbs that read the results store: show, diff, history, and triage and accept."""
         return total_of([counted([self.python, ROOT / "tests/results" / file, self.bin], self.env) for file in ("check_results.py", "check_triage.py")])
 
+    def scale(self) -> Result:
+        """More than one machine: results in a PostgreSQL server of the test's own; jobs of a CI; a lab of a thousand machines, played."""
+        lab, output = execute([self.bin / "bench_scale", "--strict"], self.env)
+        played = Result(passed=1) if lab == 0 else Result(failed=1, details=output)
+        return total_of([*(counted([self.python, ROOT / "tests/scale" / file, self.bin], self.env) for file in ("check_store.py", "check_ci.py")), played])
+
+    def pages(self) -> Result:
+        """The pages in a browser, and their server under load, slow clients and hostile data."""
+        if not self.no_browser and not (ROOT / ".cache/page-tests/installed").is_file():
+            self.no_browser = ".cache/page-tests is not there (scripts/install-page-tests fetches it)"
+        if not self.no_browser:
+            return counted(["node", ROOT / "tests/pages/check_pages.mjs", self.bin], self.env)
+        skipped = not_run(f"the pages were not opened in a browser: {self.no_browser}")
+        if not shutil.which("node"):
+            return skipped
+        return total_of([counted(["node", ROOT / "tests/pages/check_pages.mjs", self.bin], dict(self.env, CUPEL_NO_BROWSER="1")), skipped])
+
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)
 
@@ -279,12 +297,13 @@ class Suites:
 
     def compiled(self) -> Result:
         """The compiled device: StableHLO's vectors by their checks, random programs against the reference, every stage against the first."""
-        tools = [self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so", "--backend", "cpu", "--ratio", "60"]
+        tools = [self.bin / "cupel_on_plugin", "--vectors", VECTORS, "--plugin", self.build / "lib/pjrt_plugin_cupel.so", "--backend", "cpu", "--ratio"]
         programs = [VECTORS, ROOT / "zoo/programs", ROOT / "tests/reference/ops", ROOT / "tests/jax/data"]
         count = "20000" if self.mode == "full" else "300"
         guarded = [counted([self.bin / "cupel_random_programs", "500", "2000" if self.mode == "full" else "60"],
                            dict(self.env, CUPEL_GUARD_PAGES=end)) for end in ("end", "begin")]
-        return total_of([counted(tools, self.env), counted([self.bin / "cupel_random_programs", "0", count], self.env), *guarded,
+        # Most vectors are too small for machine code, unless all of it is asked for.
+        return total_of([counted([*tools, "6"], self.env), counted([*tools, "60"], dict(self.env, CUPEL_MACHINE_CODE="always")), counted([self.bin / "cupel_random_programs", "0", count], self.env), *guarded,
                          self.stages(*programs, seeds=100, every=1)])
 
     def stages(self, *paths: Path, seeds: int = 0, every: int = 25) -> Result:
@@ -311,10 +330,10 @@ class Suites:
         python = ROOT / ".venv/bin/python"
         files = sorted((ROOT / "tests/models").glob("test_*.py"))
         bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_faults", "test_parallel", "test_traced", "test_structure")]
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            halves = pool.map(lambda half: counted([python, ROOT / "tests/run_pytest.py", *half, "-W", "ignore"], self.loading()),
-                              (bundled, [file for file in files if file not in bundled]))
-            return total_of([*halves, counted([python, ROOT / "tests/triage/check_procedures.py", self.bin, "--mode", self.mode], self.loading())])
+        pytest, procedures = [python, ROOT / "tests/run_pytest.py", "-W", "ignore"], [python, ROOT / "tests/triage/check_procedures.py", self.bin, "--mode", self.mode]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            return total_of([*pool.map(lambda command: counted(command, self.loading()),
+                                       ([*pytest, *bundled], [*pytest, *(file for file in files if file not in bundled)], procedures))])
 
     def fuzz(self) -> Result:
         """Damaged programs and damaged ONNX models."""
@@ -382,6 +401,21 @@ class Suites:
             result.notice = f"{result.notice}\n{said.strip()}".strip()
         return result
 
+    def codegen(self) -> Result:
+        """Generated code: StableHLO's vectors by their checks, structure, bad input, and codegen_py from JAX and torch."""
+        if self.no_venv:
+            return not_run(f"generated code was not run: {self.no_venv}")
+        if reason := self.sanitizer.no_python():
+            return not_run(f"generated code was not run: {reason}")
+        python, folder = ROOT / ".venv/bin/python", ROOT / "tests/codegen"
+        results = [counted([python, folder / "check_codegen.py", self.bin], self.env),
+                   counted([python, ROOT / "tests/run_pytest.py", folder, "-W", "ignore"], self.loading())]
+        if not VECTORS.is_dir():
+            return total_of([*results, not_run("../shared/conformance/stablehlo is not there: no code of its vectors was generated")])
+        vectors = [python, folder / "vectors.py", "--cupel", self.bin / "cupel", *(VECTORS / name for name in ("testdata", "interpret", "quantized"))]
+        results.append(counted([*vectors, *([] if self.mode == "full" else ["--sample", "150"])], self.env))
+        return total_of(results)
+
     def opcases(self) -> Result:
         """Operator cases from YAML files, with torch for inputs and expected results."""
         if self.no_venv:
@@ -416,13 +450,14 @@ def main() -> int:
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--mode", choices=["default", "quick", "full"], default="default")
     parser.add_argument("--no-venv", default="", metavar="REASON", help="what tests/requirements.txt lists cannot be used, and why")
+    parser.add_argument("--no-browser", default="", metavar="REASON", help="what the tests of the pages need cannot be used, and why")
     parser.add_argument("--left-out", default="", metavar="SUITES", help="what the mode leaves out, for the last lines to name")
     parser.add_argument("suites", nargs="+")
     options = parser.parse_args()
     # Started in the background or by nohup we are deaf to Ctrl-C, and all that we start would be: tests of it would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    suites = Suites(options.build.resolve(), options.mode, options.no_venv)
+    suites = Suites(options.build.resolve(), options.mode, options.no_venv, options.no_browser)
     results: dict[str, Result] = {}
     for name in options.suites:
         if sys.stdout.isatty():

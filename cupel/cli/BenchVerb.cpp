@@ -125,7 +125,7 @@ int runBenchVerb(const Arguments &arguments) {
   options.devices = {"cupel?backend=cpu"};
   options.threads = processors();
   line.option("MODEL", files, "Programs (.mlir, .mlirbc), models (.onnx, .pt2) or workload folders")
-      .placeholder("MODEL ...")
+      .placeholder("FILE|DIR ...")
       .required();
   line.option("--device", options.devices,
               "What to measure; several where given again: cupel (our own plugin; "

@@ -5,10 +5,13 @@
 #include "cupel/cli/Verbs.h"
 #include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Error.h"
+#include "cupel/support/Files.h"
 #include "cupel/testbench/matrix/Collect.h"
+#include "cupel/testbench/scale/JobPlan.h"
 #include "cupel/testbench/selection/Preset.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unordered_map>
@@ -35,8 +38,9 @@ std::vector<std::string> splitFiles(const std::string &argument) {
 /// measured counts as the average of the others.
 Status measure(std::vector<testbench::selection::PresetJob> &jobs,
                const testbench::matrix::CollectOptions &sources, results::Store &store,
-               const std::string &device) {
+               const std::string &device, std::vector<std::vector<std::string>> &selected) {
   for (testbench::selection::PresetJob &job : jobs) {
+    std::vector<std::string> &names = selected.emplace_back();
     testbench::matrix::CollectOptions options = sources;
     options.preset = fmt::format("{}:#{}", job.file, job.number);
     options.arch = job.arch;
@@ -54,6 +58,7 @@ Status measure(std::vector<testbench::selection::PresetJob> &jobs,
     for (size_t i = 0; i < collection->size(); ++i) {
       std::string full;
       collection->appendFullName(i, full);
+      names.push_back(full);
       if (auto found = seconds.find(full); found != seconds.end()) {
         sum += found->second;
         ++measured;
@@ -65,6 +70,36 @@ Status measure(std::vector<testbench::selection::PresetJob> &jobs,
   return {};
 }
 
+/// Writes down which job runs which tests, each group of each job with its share.
+Result<testbench::scale::JobPlan> planJobs(std::vector<testbench::selection::PresetJob> &jobs,
+                                           const std::vector<std::vector<std::string>> &selected,
+                                           results::Store &store, const std::string &device) {
+  using namespace testbench;
+  using namespace std::chrono;
+  scale::JobPlan plan;
+  plan.run =
+      results::newRunId(duration<double>(system_clock::now().time_since_epoch()).count());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    selection::PresetJob &job = jobs[i];
+    std::string name = runtime::DeviceName::parse(device, job.arch).str();
+    auto durations = store.durations(job.arch, name);
+    if (!durations)
+      return durations.error();
+    std::vector<scale::TestDurations> tests;
+    for (const std::string &test : selected[i])
+      tests.push_back({test, test.substr(0, test.find("::")), (*durations)[test]});
+    std::vector<scale::Job> parts = scale::shareOut(tests, job.groups);
+    for (size_t part = 0; part < parts.size(); ++part) {
+      parts[part].name = fmt::format("{} on {}{}", job.name.empty() ? job.where() : job.name,
+                                     job.runsOn, parts.size() == 1 ? "" : fmt::format(" {}/{}", part + 1, parts.size()));
+      parts[part].arch = job.arch;
+      job.planned.push_back({uint32_t(plan.jobs.size() + 1), parts[part].timeoutMinutes});
+      plan.jobs.push_back(std::move(parts[part]));
+    }
+  }
+  return plan;
+}
+
 } // namespace
 
 int runCiMatrixVerb(const Arguments &arguments) {
@@ -74,7 +109,7 @@ int runCiMatrixVerb(const Arguments &arguments) {
                    "their place, one\njob for each parallel group, labels of shared machines put "
                    "in.");
   std::vector<std::string> files, runners;
-  std::string folder, resultsFolder, device = "reference";
+  std::string folder, resultsFolder, planFile, device = "reference";
   testbench::matrix::CollectOptions sources;
   double minutes = 0;
   bool compact = false;
@@ -85,6 +120,10 @@ int runCiMatrixVerb(const Arguments &arguments) {
   line.option("--minutes", minutes,
               "Split each job into groups that last about so long, by the durations of earlier "
               "runs; jobs that were never run keep their own number");
+  line.option("--plan", planFile,
+              "Write which job runs which tests, for 'cupel run --job FILE:NUMBER' and 'cupel results "
+              "merge'; the jobs get their number and a time-out from percentiles of earlier runs")
+      .placeholder("FILE");
   line.option("--zoo", sources.zoo, "With --minutes: root of the loaders");
   line.option("--config", sources.config, "With --minutes: folder of the YAML configuration");
   line.option("--device", device, "With --minutes: whose durations count (reference)");
@@ -94,6 +133,8 @@ int runCiMatrixVerb(const Arguments &arguments) {
   line.example("cupel ci-matrix a.json:b.json --compact", "two presets on one line");
   line.example("cupel ci-matrix nightly.json --minutes 20 --zoo models --config test_config",
                "groups of about 20 minutes, as measured");
+  line.example("cupel ci-matrix nightly.json --minutes 20 --plan jobs.json",
+               "and write down which job runs which tests");
   if (std::optional<int> code = line.parse(arguments))
     return *code;
   if (minutes < 0)
@@ -118,14 +159,25 @@ int runCiMatrixVerb(const Arguments &arguments) {
       std::move(loaded->jobs.begin(), loaded->jobs.end(), std::back_inserter(jobs));
     }
   }
-  if (minutes > 0) {
+  if (minutes > 0 || !planFile.empty()) {
     Result<results::Store> store = openResults(resultsFolder);
     if (!store)
-      return reportError("ci-matrix", "--minutes: " + store.message(), kExitUsage);
-    if (Status status = measure(jobs, sources, *store, device); !status)
+      return reportError("ci-matrix",
+                         (planFile.empty() ? "--minutes: " : "--plan: ") + store.message(),
+                         kExitUsage);
+    std::vector<std::vector<std::string>> selected;
+    if (Status status = measure(jobs, sources, *store, device, selected); !status)
       return reportError("ci-matrix", status.message(), kExitUsage);
     for (PresetJob &job : jobs)
-      job.splitByDuration(minutes * 60);
+      if (minutes > 0)
+        job.splitByDuration(minutes * 60);
+    if (!planFile.empty()) {
+      Result<testbench::scale::JobPlan> plan = planJobs(jobs, selected, *store, device);
+      if (!plan)
+        return reportError("ci-matrix", "--plan: " + plan.message(), kExitUsage);
+      if (Status status = writeOutput(planFile, testbench::scale::toJson(*plan)); !status)
+        return reportError("ci-matrix", "--plan: " + status.message(), kExitUsage);
+    }
   }
   Result<std::string> matrix = jobMatrix(jobs, labels, compact);
   if (!matrix)

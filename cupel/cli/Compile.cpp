@@ -20,14 +20,6 @@ namespace {
 
 constexpr const char *kVerb = "compile";
 
-/// What is written, once it is known.
-struct Compiled {
-  OwningOpRef<ModuleOp> module;
-  std::unique_ptr<FallbackAsmResourceMap> resources = std::make_unique<FallbackAsmResourceMap>();
-  std::vector<std::pair<std::string, tensor::Tensor>> weights;
-  size_t inputs = 0;
-};
-
 void printNotes(const std::vector<std::string> &notes) {
   for (const std::string &note : notes)
     llvm::errs() << "cupel compile: note: " << note << "\n";
@@ -57,7 +49,7 @@ std::optional<int> importModel(ModelRequest &request, ModelContext &context, Com
     return code;
   auto imported = request.model->import(context.get(), request.options);
   if (!imported)
-    return reportError(kVerb, request.file + ": " + describe(imported.error()), kExitFailure);
+    return reportError(request.verb, request.file + ": " + describe(imported.error()), kExitFailure);
   printNotes(request.notes);
   printNotes(imported->notes);
   compiled.module = std::move(imported->module);
@@ -77,16 +69,16 @@ std::optional<int> importModel(ModelRequest &request, ModelContext &context, Com
 std::optional<int> readModule(const ModelRequest &request, ModelContext &context,
                               Compiled &compiled) {
   if (!request.options.shapes.empty())
-    return reportError(kVerb, "--shape is for models; the sizes of a program stand in it",
+    return reportError(request.verb, "--shape is for models; the sizes of a program stand in it",
                        kExitUsage);
   Result<FileContents> contents = readInput(request.file);
   if (!contents)
-    return reportError(kVerb, contents.message(), kExitUsage);
+    return reportError(request.verb, contents.message(), kExitUsage);
   std::string name = displayName(request.file);
   if (Status status = ir::checkIsProgram(name, contents->bytes()); !status)
-    return reportError(kVerb, status.message(), kExitFailure);
+    return reportError(request.verb, status.message(), kExitFailure);
   if (!ir::isBytecode(contents->bytes()) && ir::splitPrograms(contents->bytes()).size() > 1)
-    return reportError(kVerb,
+    return reportError(request.verb,
                        name + ": holds several programs, separated by '" +
                            std::string(ir::kProgramSeparator) +
                            "'; one is written at a time (cupel opt --split-input-file prints all)",
@@ -94,7 +86,7 @@ std::optional<int> readModule(const ModelRequest &request, ModelContext &context
   cli::Program program =
       readProgram(llvm::MemoryBufferRef(contents->bytes(), name), &context.get());
   if (!program)
-    return reportError(kVerb, context.complaint, kExitFailure);
+    return reportError(request.verb, context.complaint, kExitFailure);
   compiled.module = std::move(program.module);
   compiled.resources = std::move(program.resources);
   return std::nullopt;
@@ -105,6 +97,18 @@ std::string weightsFile(const std::string &output) {
 }
 
 } // namespace
+
+std::optional<int> readAsStablehlo(ModelRequest &request, ModelContext &context,
+                                   Compiled &compiled) {
+  bool isModel = frontends::modelFormatOf(request.file) != nullptr;
+  if (std::optional<int> code = isModel ? importModel(request, context, compiled)
+                                        : readModule(request, context, compiled))
+    return code;
+  if (failed(compiler::lowerChlo(*compiled.module)))
+    return reportError(request.verb, request.file + ": chlo cannot be lowered: " + context.complaint,
+                       kExitFailure);
+  return std::nullopt;
+}
 
 int runCompile(const char *text) {
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
@@ -135,12 +139,8 @@ int runCompile(const char *text) {
   ModelContext context;
   Compiled compiled;
   bool isModel = frontends::modelFormatOf(request->file) != nullptr;
-  if (std::optional<int> code = isModel ? importModel(*request, context, compiled)
-                                        : readModule(*request, context, compiled))
+  if (std::optional<int> code = readAsStablehlo(*request, context, compiled))
     return *code;
-  if (failed(compiler::lowerChlo(*compiled.module)))
-    return reportError(kVerb, request->file + ": chlo cannot be lowered: " + context.complaint,
-                       kExitFailure);
   if (isInline)
     if (Status status = inlineWeights(compiled); !status)
       return reportError(kVerb, status.message(), kExitFailure);

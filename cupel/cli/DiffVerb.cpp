@@ -6,54 +6,30 @@
 #include "cupel/results/report/Changes.h"
 #include "cupel/results/report/Text.h"
 
-#include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cupel::cli {
 namespace {
 
 using namespace cupel::results;
-using Json = nlohmann::ordered_json;
 
 int fail(std::string_view message) { return reportError("diff", message, kExitUsage); }
 
 struct Section {
-  const char *key, *title;
+  const char *title;
   const std::vector<Change> &changes;
   enum { Outcomes, Times, Figures } kind;
 };
 
 std::vector<Section> sections(const RunChanges &changes) {
-  return {{"new_failures", "New failures", changes.newFailures, Section::Outcomes},
-          {"fixed", "Fixed", changes.fixed, Section::Outcomes},
-          {"otherwise", "Otherwise different", changes.otherwise, Section::Outcomes},
-          {"slower", "Slower", changes.slower, Section::Times},
-          {"faster", "Faster", changes.faster, Section::Times},
-          {"figures", "Other figures", changes.figures, Section::Figures},
-          {"added", "Only in the second", changes.added, Section::Outcomes},
-          {"removed", "Only in the first", changes.removed, Section::Outcomes}};
-}
-
-/// NaN and infinity have no JSON number; they are words, as everywhere in Cupel's JSON.
-Json number(std::optional<double> value) {
-  if (!value)
-    return nullptr;
-  if (std::isfinite(*value))
-    return *value;
-  return std::isnan(*value) ? "nan" : *value > 0 ? "inf" : "-inf";
-}
-
-Json rowJson(const OutcomeRow &row) {
-  if (row.id.empty())
-    return nullptr;
-  return {{"outcome", name(row.outcome)},
-          {"last_stage", name(row.lastStage)},
-          {"seconds", row.seconds},
-          {"pcc", number(row.pcc)},
-          {"max_absolute", number(row.maxAbsolute)},
-          {"reason", row.reason},
-          {"message", row.message}};
+  return {{"New failures", changes.newFailures, Section::Outcomes},
+          {"Fixed", changes.fixed, Section::Outcomes},
+          {"Otherwise different", changes.otherwise, Section::Outcomes},
+          {"Slower", changes.slower, Section::Times},
+          {"Faster", changes.faster, Section::Times},
+          {"Other figures", changes.figures, Section::Figures},
+          {"Only in the second", changes.added, Section::Outcomes},
+          {"Only in the first", changes.removed, Section::Outcomes}};
 }
 
 std::string outcomeText(const OutcomeRow &row) {
@@ -154,16 +130,7 @@ int runDiffVerb(const Arguments &arguments) {
   int exitCode = changes.newFailures.empty() ? kExitSuccess : kExitFailure;
 
   if (asJson) {
-    Json json = {{"schema", "cupel-diff-1"}, {"before", *first}, {"after", *second}};
-    for (const Section &section : sections(changes)) {
-      Json list = Json::array();
-      for (const Change &change : section.changes)
-        list.push_back({{"test", change.name()},
-                        {"before", rowJson(change.before)},
-                        {"after", rowJson(change.after)}});
-      json[section.key] = std::move(list);
-    }
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", toJson(changes, *first, *second));
     return exitCode;
   }
   auto describe = [](const RunInfo &run, size_t tests) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -11,38 +12,66 @@ namespace cupel::cli {
 namespace fs = std::filesystem;
 using results::ImportSummary;
 using results::Store;
+using results::StorePlace;
 
-void addResultsOption(CommandLine &line, std::string &folder) {
+void addResultsOption(Options &line, std::string &folder) {
   line.option("--results", folder,
-              "The results store (default: results: of cupel.yaml, else .cupel/results)")
-      .placeholder("DIR");
+              "The results store: a folder, or postgresql://HOST/NAME (default: $CUPEL_RESULTS, "
+              "results: of cupel.yaml, else .cupel/results)")
+      .placeholder("PLACE");
+}
+
+Result<StorePlace> resultsPlace(const std::string &option) {
+  auto fromEnvironment = [](const char *name) -> std::string {
+    const char *value = std::getenv(name);
+    return value ? value : "";
+  };
+  std::string text = option.empty() ? fromEnvironment("CUPEL_RESULTS") : option;
+  std::string files = fromEnvironment("CUPEL_RESULTS_FOLDER");
+  if (text.empty() || (results::isDatabaseAddress(text) && files.empty())) {
+    Result<std::optional<testbench::matrix::Project>> project = testbench::matrix::currentProject();
+    if (!project)
+      return project.error();
+    std::string beside = *project ? (*project)->folder + "/.cupel/results" : ".cupel/results";
+    if (files.empty())
+      files = beside;
+    if (text.empty())
+      text = *project ? (*project)->results.value_or(beside) : beside;
+  }
+  StorePlace place = StorePlace::of(std::move(text), std::move(files));
+  if (!place.database.empty())
+    if (Status status = results::refuseSecrets(place.database); !status)
+      return status.error();
+  return place;
 }
 
 Result<std::string> resultsFolder(const std::string &option) {
-  if (!option.empty())
-    return option;
-  Result<std::optional<testbench::matrix::Project>> project = testbench::matrix::currentProject();
-  if (!project)
-    return project.error();
-  if (!*project)
-    return std::string(".cupel/results");
-  return (*project)->results.value_or((*project)->folder + "/.cupel/results");
+  Result<StorePlace> place = resultsPlace(option);
+  if (!place)
+    return place.error();
+  return std::move(place->folder);
 }
 
 Result<Store> openResults(const std::string &option) {
-  Result<std::string> folder = resultsFolder(option);
-  if (!folder)
-    return folder.error();
+  Result<StorePlace> place = resultsPlace(option);
+  if (!place)
+    return place.error();
   // A verb that reads must not leave an empty store behind.
   std::error_code error;
-  bool hasJournals =
-      fs::is_directory(*folder + "/journals", error) &&
-      fs::directory_iterator(*folder + "/journals", error) != fs::directory_iterator();
-  if (!fs::exists(*folder + "/results.sqlite", error) && !hasJournals)
-    return Store::open(*folder, Store::Access::ReadOnly);
-  Result<Store> store = Store::open(*folder);
+  const std::string journals = place->folder + "/journals";
+  bool hasJournals = fs::is_directory(journals, error) &&
+                     fs::directory_iterator(journals, error) != fs::directory_iterator();
+  bool hasDatabase =
+      !place->database.empty() || fs::exists(place->folder + "/results.sqlite", error);
+  if (!hasDatabase && !hasJournals)
+    return Store::open(*place, Store::Access::ReadOnly);
+  // Whoever only reads a database may have no right to more.
+  if (!place->database.empty() && !hasJournals)
+    if (Result<Store> readOnly = Store::open(*place, Store::Access::ReadOnly))
+      return readOnly;
+  Result<Store> store = Store::open(*place);
   if (!store) {
-    Result<Store> readOnly = Store::open(*folder, Store::Access::ReadOnly);
+    Result<Store> readOnly = Store::open(*place, Store::Access::ReadOnly);
     return readOnly ? std::move(readOnly) : std::move(store);
   }
   Result<std::vector<ImportSummary>> imported = store->importPending();
@@ -61,48 +90,6 @@ Result<Store> openResults(const std::string &option) {
       fmt::print(stderr, "warning: {}\n", summary.firstDamage);
   }
   return store;
-}
-
-std::string shellWord(std::string_view text) {
-  auto plain = [](unsigned char c) {
-    return std::isalnum(c) ||
-           std::string_view("_-./:=@%+,~").find(char(c)) != std::string_view::npos;
-  };
-  if (!text.empty() && text.front() != '~' && std::all_of(text.begin(), text.end(), plain))
-    return std::string(text);
-  std::string quoted = "'";
-  for (char c : text)
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string wordsToRunAgain(const results::RunInfo &run, bool otherSelection) {
-  static constexpr std::string_view kDropped[] = {"-R", "--junitxml", "--json", "--markdown",
-                                                  "--results"};
-  static constexpr std::string_view kSelecting[] = {"--shard", "-k", "-m", "--preset"};
-  std::string text;
-  const std::vector<std::string> &words = run.commandLine;
-  bool known = words.size() >= 2 && words[1] == "run" &&
-               std::find(words.begin(), words.end(), "--resume") == words.end();
-  for (size_t i = 2; known && i < words.size(); ++i) {
-    std::string_view option = std::string_view(words[i]).substr(0, words[i].find('='));
-    auto isOneOf = [&](auto &list) {
-      return std::find(std::begin(list), std::end(list), option) != std::end(list);
-    };
-    if (isOneOf(kDropped) || (otherSelection && isOneOf(kSelecting))) {
-      i += option.size() == words[i].size(); // Its value is the next word.
-      continue;
-    }
-    if (words[i].starts_with("-R") || words[i] == "--" ||
-        (otherSelection && words[i].find("::") != std::string::npos))
-      continue;
-    text += " " + shellWord(words[i]);
-  }
-  if (!known && !run.device.empty())
-    text += " --device " + shellWord(run.device);
-  if (!known && !run.arch.empty())
-    text += " --arch " + shellWord(run.arch);
-  return text;
 }
 
 std::string resultsTail(const std::string &option) {

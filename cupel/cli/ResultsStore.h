@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cupel/cli/CommandLine.h"
+#include "cupel/results/report/Rerun.h"
 #include "cupel/results/store/Store.h"
 #include "cupel/support/Error.h"
 
@@ -11,24 +12,22 @@
 
 namespace cupel::cli {
 
-/// Adds `--results DIR`.
-void addResultsOption(CommandLine &line, std::string &folder);
+/// Adds `--results PLACE`.
+void addResultsOption(Options &line, std::string &folder);
 
-/// Where results are kept: `option`, else `results:` of the project file here or above, else
-/// `.cupel/results` beside it or here.
+/// Where results are kept: `option`, else the environment's CUPEL_RESULTS, else `results:` of the
+/// project file here or above, else `.cupel/results` beside it or here. Where that is the address of
+/// a database, files are in CUPEL_RESULTS_FOLDER, else `.cupel/results`.
+Result<results::StorePlace> resultsPlace(const std::string &option);
+/// The folder of it.
 Result<std::string> resultsFolder(const std::string &option);
 
 /// Opens the store of `option` for reading: imports journals of runs that were killed where it can
 /// be written, and reads it as it is where it cannot.
 Result<results::Store> openResults(const std::string &option);
 
-/// A word that a shell takes literally.
-std::string shellWord(std::string_view text);
-
-/// The words of the command that began a run, to repeat in proposed commands, each after a space:
-/// where tests are looked for and how they run. Without reports, store and -R; with `otherSelection`
-/// also without what selected the tests.
-std::string wordsToRunAgain(const results::RunInfo &run, bool otherSelection);
+using results::shellWord;
+using results::wordsToRunAgain;
 
 /// ` --results DIR` where the option was given, to repeat in proposed commands.
 std::string resultsTail(const std::string &option);

@@ -9,6 +9,7 @@
 #include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/matrix/Project.h"
+#include "cupel/testbench/scale/JobPlan.h"
 #include "cupel/testbench/session/PythonServer.h"
 
 #include <algorithm>
@@ -216,6 +217,10 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
       .needs("--weights");
   line.flag("--verbose-requirements", verboseRequirements,
             "Say how the environments of models are made");
+  line.option("--job", job,
+              "Run the tests of one job of a plan that 'cupel ci-matrix --plan FILE' wrote; NUMBER "
+              "counts from 1")
+      .placeholder("FILE:NUMBER");
   line.flag("--resume", resume,
             "Go on with the run that was killed or interrupted last, or with the one named");
 
@@ -352,9 +357,18 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
   Result<RunnerOptions> run = running();
   if (!run)
     return run.error();
-  Result<std::string> folder = resultsFolder(results);
-  if (!folder)
-    return folder.error();
+  Result<results::StorePlace> place = resultsPlace(results);
+  if (!place)
+    return place.error();
+  std::map<std::string, std::string> environment;
+  std::optional<std::vector<std::string>> only = collect.only;
+  if (!job.empty()) {
+    Result<testbench::scale::JobOfPlan> found = testbench::scale::findJob(job);
+    if (!found)
+      return found.error().within("--job");
+    only = found->job.tests;
+    environment = {{"plan", found->run}, {"job", found->job.name}};
+  }
   // Whoever makes the environments of models heeds these.
   if (noModelRequirements)
     setenv("CUPEL_DISABLE_MODEL_REQS", "1", 1);
@@ -367,7 +381,8 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .device = deviceText(),
                          .weights = weights,
                          .layers = layers,
-                         .results = std::move(*folder),
+                         .results = std::move(place->folder),
+                         .database = std::move(place->database),
                          .modelDtype = dtype,
                          .noDropout = noDropout,
                          .unjudgedFails = strict,
@@ -376,10 +391,12 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .markdown = markdown,
                          .reasons = reasons,
                          .commandLine = words,
+                         .environment = std::move(environment),
                          .keepByDefault = {},
                          .makeReporter = {},
                          .say = sayOfRun,
                          .remark = [](const auto &found) { showRemarks("run", found); }};
+  session.collect.only = std::move(only);
   if (keepFailed.empty())
     session.keepByDefault = testbench::runner::KeepOptions{
         .folder = {}, .explain = explain, .explainSeconds = explainTime, .testBytes = kKeptTestBytes, .runBytes = kKeptRunBytes};

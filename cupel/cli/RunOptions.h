@@ -17,6 +17,7 @@ struct RunOptions {
   /// Which tests; without what only the store knows. With --resume its arguments are the run.
   testbench::matrix::CollectOptions collect;
   std::string repeat; ///< -R
+  std::string job;    ///< FILE:NUMBER, of a plan of jobs.
   std::string results, junit, json, markdown, memory, deviceLauncher;
   std::vector<std::string> reasons; ///< Files of failure reasons besides those that ship.
   std::vector<std::string> devices, stageTimeouts;

@@ -27,9 +27,9 @@ Ending resume(RunOptions given) {
   if (given.collect.arguments.size() > 1)
     return {kExitUsage, "--resume goes on with one run as it was begun; it takes its id and no "
                         "more"};
-  Result<std::string> folder = resultsFolder(given.results);
-  if (!folder)
-    return {kExitUsage, folder.message()};
+  Result<results::StorePlace> place = resultsPlace(given.results);
+  if (!place)
+    return {kExitUsage, place.message()};
   // Named from here; the run goes on where it was begun.
   for (std::string *report : {&given.junit, &given.json, &given.markdown})
     if (!report->empty())
@@ -53,7 +53,8 @@ Ending resume(RunOptions given) {
     return std::nullopt;
   };
   const auto &names = given.collect.arguments;
-  return Session().resume({*folder, names.empty() ? "" : names[0], sayOfRun}, read);
+  return Session().resume(
+      {place->folder, place->database, names.empty() ? "" : names[0], sayOfRun}, read);
 }
 
 } // namespace

@@ -255,18 +255,6 @@ void printOutput(const std::string &output, bool all) {
     fmt::print("    | {}\n", oneLine(lines[i]));
 }
 
-/// The command that began the run, narrowed to one test: it says where tests are looked for.
-std::string rerunCommand(const RunInfo &run, const TestRecord &record, const std::string &results) {
-  std::string command = "cupel run" + wordsToRunAgain(run, /*otherSelection=*/true);
-  command += " " + shellWord(record.fullName()) + resultsTail(results);
-  std::error_code error;
-  auto folder = run.environment.find("folder");
-  if (folder != run.environment.end() &&
-      folder->second != std::filesystem::current_path(error).string())
-    command = "cd " + shellWord(folder->second) + " && " + command;
-  return oneLine(command);
-}
-
 int showTest(Store &store, const std::string &fullName, const ShowOptions &options) {
   std::string runId;
   Result<std::vector<OutcomeRow>> history = store.history(fullName, 6);
@@ -357,7 +345,7 @@ int showTest(Store &store, const std::string &fullName, const ShowOptions &optio
   }
   if (!record.output.empty())
     printOutput(record.output, options.output);
-  fmt::print("\nAgain:\n  {}\n", rerunCommand(*run, record, options.results));
+  fmt::print("\nAgain:\n  {}\n", rerunCommand(*run, record, resultsTail(options.results), std::filesystem::current_path().string()));
   return kExitSuccess;
 }
 

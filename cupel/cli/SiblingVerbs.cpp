@@ -1,4 +1,5 @@
-// The verbs that need MLIR: handed to the binaries beside this one, which link it.
+// The verbs that need MLIR or a server of pages: handed to the binaries beside this one, which link
+// them.
 
 #include "cupel/cli/SiblingVerbs.h"
 #include "cupel/support/Error.h"
@@ -15,18 +16,25 @@ namespace cupel::cli {
 int handOver(std::string_view verb, const char *binary, const Arguments &arguments) {
   // Without it the loader ends that binary with words of its own.
   if (std::string library = std::string(llvmRoot()) + "/lib/libMLIR.so.19.1";
-      ::access(library.c_str(), F_OK) != 0)
+      std::string_view(binary) != "cupel-serve" && ::access(library.c_str(), F_OK) != 0)
     fmt::print(stderr, "cupel {}: {} is not there{}\n", verb, library,
                missingPackage("libMLIR.so.19.1: cannot open shared object file"));
   Status status = execute(executableFolder() + "/" + binary, arguments);
   return reportError(verb, status.message() + " (./run builds it)", kExitUsage);
 }
 
-int runOptVerb(const Arguments &arguments) {
-  Arguments forwarded = {"opt"};
+/// A verb that its binary serves as a whole, options and help too.
+static int handOverWhole(const char *verb, const char *binary, const Arguments &arguments) {
+  Arguments forwarded = {verb};
   forwarded.insert(forwarded.end(), arguments.begin(), arguments.end());
-  return handOver("opt", "cupel-worker", forwarded);
+  return handOver(verb, binary, forwarded);
 }
+
+int runOptVerb(const Arguments &arguments) { return handOverWhole("opt", "cupel-worker", arguments); }
+
+int runServeVerb(const Arguments &arguments) { return handOverWhole("serve", "cupel-serve", arguments); }
+int runExploreVerb(const Arguments &arguments) { return handOverWhole("explore", "cupel-serve", arguments); }
+int runReportVerb(const Arguments &arguments) { return handOverWhole("report", "cupel-serve", arguments); }
 
 int runLspVerb(const Arguments &arguments) {
   for (const std::string &argument : arguments)

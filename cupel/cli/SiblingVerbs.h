@@ -1,4 +1,4 @@
-// Hands a verb to one of the binaries beside `cupel`, which link MLIR.
+// Hands a verb to one of the binaries beside `cupel`, which link MLIR or serve pages.
 #pragma once
 
 #include "cupel/cli/Verbs.h"

@@ -2,8 +2,10 @@
 // process; `serve` and `eval` stay and serve the runner.
 
 #include "cupel/cli/BenchPrepare.h"
+#include "cupel/cli/Codegen.h"
 #include "cupel/cli/Compile.h"
 #include "cupel/cli/Eval.h"
+#include "cupel/cli/Graph.h"
 #include "cupel/cli/Ops.h"
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/TorchCases.h"
@@ -30,6 +32,10 @@ int main(int argc, char **argv) {
     return cli::runBenchPrepare(argv[2]);
   if (command == "bench-limits" && argc == 3)
     return cli::runBenchLimits(argv[2]);
+  if (command == "graph" && argc == 3)
+    return cli::runGraph(argv[2]);
+  if (command == "codegen" && argc == 3)
+    return cli::runCodegen(argv[2]);
   if (command == "ops" && argc == 3)
     return cli::runOps(argv[2]);
   if (command == "ops-extract" && argc == 3)

@@ -1,5 +1,6 @@
 #include "cupel/reference/Jitter.h"
 #include "cupel/reference/PlanTesting.h"
+#include "cupel/tensor/Float.h"
 
 #include "cupel/compare/Elements.h"
 
@@ -172,6 +173,50 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   double exact = evaluate(text, {}, arguments)[0];
   EXPECT_NE(evaluate(text, {.products = 0x1p-10, .rest = 0x1p-10, .seed = 1}, arguments)[0], exact);
   EXPECT_EQ(evaluate(text, {}, arguments)[0], exact);
+}
+
+TEST_F(JitterTest, ALongSumMovesByAsMuchAsItsOrderDoes) {
+  // Added from one end and from the other, and moved: each is off by the root of the number of terms.
+  constexpr int kTerms = 65536;
+  auto text = [](const std::string &terms) {
+    return "func.func @main(%a: tensor<65536xf32>) -> tensor<f32> {\n"
+           "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+           "  %b = stablehlo.reverse %a, dims = [0] : tensor<65536xf32>\n"
+           "  %r = stablehlo.reduce(" + terms + " init: %z) applies stablehlo.add across dimensions = "
+           "[0] : (tensor<65536xf32>, tensor<f32>) -> tensor<f32>\n"
+           "  return %r : tensor<f32>\n}";
+  };
+  std::vector<float> values(kTerms);
+  for (int i = 0; i < kTerms; ++i)
+    values[i] = 0.5f + 0.4f * float(std::sin(i * 1.7));
+  std::vector<Value> arguments = {Tensor::of<DType::F32>({kTerms}, values)};
+  double sum = evaluate(text("%a"), {}, arguments)[0];
+  double other = evaluate(text("%b"), {}, arguments)[0];
+  double squares = 0;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    double moved = evaluate(text("%a"), {.products = 0x1p-23, .rest = 0x1p-23, .seed = seed},
+                            arguments)[0] - sum;
+    squares += moved * moved / 8;
+  }
+  double noise = std::sqrt(squares) / sum;
+  EXPECT_GT(noise, 16 * 0x1p-23) << "as if only terms were rounded";
+  EXPECT_LT(noise, 200 * 0x1p-23);
+  EXPECT_LT(std::fabs(other - sum) / sum, 4 * noise);
+}
+
+TEST_F(JitterTest, SeveralRoundingsMoveSeveralTimesAsFar) {
+  const char *text = "func.func @main(%a: tensor<64xbf16>) -> tensor<64xbf16> {\n"
+                     "  %r = stablehlo.multiply %a, %a : tensor<64xbf16>\n"
+                     "  return %r : tensor<64xbf16>\n}";
+  std::vector<tensor::Storage<DType::BF16>> values;
+  for (int i = 0; i < 64; ++i)
+    values.push_back(tensor::fromDouble<DType::BF16>(1 + i / 64.0));
+  std::vector<Value> arguments = {Tensor::of<DType::BF16>({64}, values)};
+  Jitter jitter{.products = 0x1p-23, .rest = 0x1p-23, .seed = 3};
+  std::vector<double> exact = evaluate(text, {}, arguments);
+  double once = distance(evaluate(text, jitter, arguments), exact);
+  jitter.times = 4;
+  EXPECT_GT(distance(evaluate(text, jitter, arguments), exact), 2 * once);
 }
 
 /// One operation of every family on floats, and what a jittered run does with it.
@@ -380,6 +425,30 @@ TEST_F(JitterTest, EqualNumbersMoveAlikeWhereAFewMakeTheTensor) {
     EXPECT_EQ(moved[i], moved[i - 3]);
   EXPECT_NE(moved[0], 1.5);
   EXPECT_NE(moved[0], 2 * moved[1]);
+}
+
+TEST_F(JitterTest, UpdatesThatMeetAreTakenInEitherOrder) {
+  const std::string text = R"(
+func.func @main(%operand: tensor<3xf32>, %updates: tensor<4xf32>) -> tensor<3xf32> {
+  %indices = stablehlo.constant dense<[[0], [2], [0], [2]]> : tensor<4x1xi32>
+  %0 = "stablehlo.scatter"(%operand, %indices, %updates) <{
+    scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+      stablehlo.return %new : tensor<f32>
+    }) : (tensor<3xf32>, tensor<4x1xi32>, tensor<4xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+})";
+  auto results = [&](uint64_t seed, double times) {
+    return evaluate(text, {.products = 0x1p-23, .rest = 0x1p-23, .seed = seed, .times = times},
+                    {Tensor::of<DType::F32>({3}, {7, 8, 9}),
+                     Tensor::of<DType::F32>({4}, {1, 2, 3, 4})});
+  };
+  const std::vector<double> inOrder{3, 8, 4}, backwards{1, 8, 2};
+  EXPECT_EQ(results(2, 4), inOrder);
+  EXPECT_EQ(results(3, 4), backwards);
+  // Noise by itself is of roundings.
+  EXPECT_EQ(results(3, 1), inOrder);
 }
 
 TEST_F(JitterTest, MovesBothWaysAndAboutEvenly) {

@@ -4,6 +4,9 @@
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/QuantizedJitter.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace cupel::reference {
 
 using namespace mlir;
@@ -42,6 +45,24 @@ static bool combinesByRounding(Operation &op) {
   return false;
 }
 
+/// How many terms an element of a sum or of a product of matrices has; 1 where it is none, or where
+/// sizes are not known.
+static int64_t termsOf(Operation &op) {
+  auto from = dyn_cast<RankedTensorType>(op.getOperand(0).getType());
+  auto to = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape() || to.getNumElements() == 0)
+    return 1;
+  double terms = 1, results = double(to.getNumElements());
+  if (auto product = dyn_cast<FlopsOpInterface>(op))
+    terms = product.getFlops() / (2 * results);
+  else if (auto window = op.getAttrOfType<DenseI64ArrayAttr>("window_dimensions"))
+    for (int64_t size : window.asArrayRef())
+      terms *= double(size);
+  else
+    terms = double(from.getNumElements()) / results;
+  return std::max<int64_t>(int64_t(terms), 1);
+}
+
 void planJitter(Operation &op, Step &step) {
   bool givesQuantized = llvm::any_of(op.getResultTypes(), isQuantized);
   if (op.getName().getDialectNamespace() != "stablehlo" || op.getNumOperands() == 0 ||
@@ -69,8 +90,10 @@ void planJitter(Operation &op, Step &step) {
     return;
   }
   if (op.getNumRegions() > 0 && !op.hasTrait<Opaque>()) {
-    if (combinesByRounding(op))
+    if (combinesByRounding(op)) {
       step.jittered = Jittered::Operands;
+      step.terms = termsOf(op);
+    }
     return;
   }
   if (op.hasTrait<KeepsNumbers>() || op.hasTrait<NoArithmetic>())
@@ -79,7 +102,13 @@ void planJitter(Operation &op, Step &step) {
   step.jittered = llvm::any_of(op.getOperandTypes(), isOfNumbers) ? Jittered::Operands
                                                                   : Jittered::Results;
   step.isProduct = isa<FlopsOpInterface>(op) && !op.hasTrait<Opaque>();
+  step.terms = termsOf(op);
 }
+
+/// What an element of a sum is off by where its terms are added one after another, in roundings of
+/// the sum: each addition rounds, at random, what it has so far. Devices add in any order, in f32 if
+/// not in more, whatever else they compute in.
+static double roundingsOf(int64_t terms) { return 0.35 * std::sqrt(double(terms)); }
 
 /// Another amount for every value of every operation, also of the same one in the next turn of a
 /// loop; the same on every process, so that what replicas compute alike stays alike.
@@ -88,13 +117,16 @@ static uint64_t nextKey(GridProcess &process, const Step &step, uint64_t seed) {
          static_cast<uint64_t>(step.number) * 0x9e3779b97f4a7c15;
 }
 
-/// Moves the value of a slot by a rounding.
-static Status move(GridProcess &process, const Step &step, Value &value, double epsilon) {
+/// Moves the value of a slot by a rounding, or by several of f32 and f64.
+static Status move(GridProcess &process, const Step &step, Value &value, double epsilon,
+                   double roundings = 1) {
   if (!value.isTensor())
     return {};
   const Jitter &jitter = process.run.options.jitter;
   uint64_t key = nextKey(process, step, jitter.seed);
-  Result<Tensor> moved = jittered(value.tensor(), epsilon, jitter.doubles, key);
+  roundings = std::max(roundings, 1.0);
+  Result<Tensor> moved = jittered(value.tensor(), std::max(epsilon, roundings * 0x1p-23),
+                                  roundings * jitter.doubles, key, jitter.times);
   if (!moved)
     return moved.error();
   value = std::move(*moved);
@@ -117,19 +149,21 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     bool givesQuantized = llvm::any_of(step.op->getResultTypes(), isQuantized);
     std::optional<MovesQuantized> moves;
     if (givesQuantized)
-      moves.emplace(epsilon, jitter.doubles, nextKey(process, step, jitter.seed >> 1),
+      moves.emplace(jitter.times * epsilon, jitter.times * jitter.doubles, nextKey(process, step, jitter.seed >> 1),
                     (jitter.seed & 1) != 0);
     Status done = step.run(process, arguments);
     return done && !givesQuantized ? moveResults(epsilon) : done;
   }
   std::vector<std::pair<int, Value>> kept;
   Status done;
+  // Where terms cancel it is they that are off, where they do not the whole.
+  const double roundings = roundingsOf(step.terms);
   for (const OperandUse &use : step.operands) {
     bool isDone = llvm::any_of(kept, [&](const auto &entry) { return entry.first == use.slot; });
     if (isDone || !done)
       continue;
     kept.emplace_back(use.slot, frame[use.slot]);
-    done = move(process, step, frame[use.slot], epsilon);
+    done = move(process, step, frame[use.slot], epsilon, roundings);
   }
   if (done)
     done = step.run(process, arguments);
@@ -137,7 +171,18 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     frame[slot] = std::move(value);
   // A device that computes in less than f32 rounds what it gives, too; in f32 that is one rounding
   // among many.
-  return done && jitter.rest > 0x1p-23 ? moveResults(jitter.rest) : done;
+  if (!done || jitter.rest > 0x1p-23)
+    return done ? moveResults(jitter.rest) : done;
+  if (roundings <= 1)
+    return done;
+  for (int slot : step.results) {
+    Value &value = frame[slot];
+    bool isWide = value.isTensor() && value.tensor().dtype() != tensor::DType::BF16 &&
+                  value.tensor().dtype() != tensor::DType::F16;
+    if (Status moved = isWide ? move(process, step, value, 0, roundings) : Status(); !moved)
+      return moved;
+  }
+  return done;
 }
 
 } // namespace cupel::reference

@@ -177,6 +177,7 @@ struct RunInfo {
   uint32_t selected = 0;
   int exitCode = -1;
   std::map<std::string, std::string> environment; ///< versions, git commit, host, cpus, ...
+  std::string shard; ///< Of a journal that holds a part of the run: which one.
   bool operator==(const RunInfo &) const = default;
 };
 

@@ -128,6 +128,7 @@ void fields(Record &r, Visitor &&visit)
   visit("selected", r.selected);
   visit("exit_code", r.exitCode);
   visit("environment", r.environment);
+  visit("shard", r.shard);
 }
 
 template <typename T> struct isVector : std::false_type {};

@@ -31,7 +31,7 @@ def test_found_by_the_next_process(tmp_path):
     assert counts(tmp_path / "cache") == (1, 0, 1)
 
 
-@pytest.mark.parametrize("options", [{"accumulate": "native"}, {"scatter": "elements"}, {"arch": "n150"}, {"partition": "whole"}], ids=str)
+@pytest.mark.parametrize("options", [{"accumulate": "f64"}, {"backend": "reference"}, {"scatter": "elements"}, {"arch": "n150"}, {"partition": "whole"}], ids=str)
 def test_not_found_by_clients_that_compute_otherwise(tmp_path, options):
     assert counts(tmp_path / "cache") == (0, 1, 1)
     assert counts(tmp_path / "cache", **options) == (0, 1, 2)

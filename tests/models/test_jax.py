@@ -51,6 +51,7 @@ def test_training_compares_the_whole_gradient_tree(ran: dict[str, dict], name: s
     """The output, and a gradient of every float that goes in: parameters, running statistics, pictures."""
     test = ran[f"{name}-single_device-training"]
     assert test["outcome"] == "passed" and len(test["comparisons"]) == results, test
+    assert test["comparisons"][0]["sentence"].startswith("[output") and test["comparisons"][-1]["sentence"].startswith("[gradient of "), test["comparisons"]
 
 
 @pytest.mark.parametrize(("name", "how"), MESHES)

@@ -18,10 +18,13 @@
 //   donates=1      the program says that an argument may be overwritten
 //   operations=N   the program has at least so many operations
 //   effect=KIND    what is planted (the table kEffects, and those of `compile`)
+// or, instead of all of these, for check_right.py:
+//   right=WAY      all of the program is rewritten as a right device computes it (RightRewrites.h)
 // The program by which Cupel tells a healthy device is a multiply and an add of four elements: no rule
 // of the checks holds of it.
 
 #include "tests/planter/InnerPlugin.h"
+#include "tests/planter/RightRewrites.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
@@ -347,7 +350,7 @@ constexpr Effect kEffects[] = {
 PJRT_Error *createClient(PJRT_Client_Create_Args *args) {
   static const std::set<std::string> kOwn = {
       "op",     "rank",     "element", "least",     "user",   "producer",   "operations", "effect",
-      "result", "constant", "uneven",  "attribute", "inside", "occurrence", "donates"};
+      "result", "constant", "uneven",  "attribute", "inside", "occurrence", "donates", "right"};
   std::vector<PJRT_NamedValue> rest;
   for (size_t i = 0; i < args->num_options; ++i) {
     const PJRT_NamedValue &given = args->create_options[i];
@@ -414,8 +417,12 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
       found.clear();
   }
   std::string effect = option("effect"), text;
-  if (found.empty())
+  if (std::string way = option("right"); !way.empty()) {
+    if (!cupel::planter::rewriteRightly(*module, way))
+      return makeError(PJRT_Error_Code_INVALID_ARGUMENT, "the planter knows no way '" + way + "'");
+  } else if (found.empty()) {
     return inner->PJRT_Client_Compile(args);
+  }
   if (effect == "refuse")
     return makeError(PJRT_Error_Code_UNIMPLEMENTED,
                      "no kernel for '" + option("op") + "' of this kind in the planter's library");

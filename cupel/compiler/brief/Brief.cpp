@@ -41,6 +41,13 @@ double estimate(const Body &body, double elements, double calls) {
          calls * kNanosecondsPerStep * (double(body.stepCount()) + 2 * accesses);
 }
 
+/// Large bodies take LLVM long, element by element they take their time once an element: up to so many
+/// elements code would have to be run hundreds of times to be worth it, whatever the limit.
+constexpr double kFewElements = 200;
+double limitFor(const Body &body, double limit) {
+  return std::max(limit, kFewElements * body.nanosecondsPerElement());
+}
+
 Error tooLong() { return Error{ErrorCode::Unsupported, "it takes too long for that"}; }
 
 //===----------------------------------------------------------------------===//
@@ -281,13 +288,14 @@ private:
 
 Result<std::unique_ptr<const Work>> prepare(const codegen::MapKernel &kernel, double limit) {
   int64_t count = countOf(kernel.sizes);
-  if (double(count) > limit)
+  if (double(count) > std::max(limit, kFewElements))
     return tooLong();
   if (Status status = codegen::supports(kernel); !status)
     return status.error();
   Result<Body> body = Body::make(*kernel.body, std::min(count, kChunk), false);
   if (!body)
     return body.error();
+  limit = limitFor(*body, limit);
   auto work = std::make_unique<MapWork>(kernel, std::move(*body), count);
   if (work->nanoseconds > limit)
     return tooLong();
@@ -297,13 +305,14 @@ Result<std::unique_ptr<const Work>> prepare(const codegen::MapKernel &kernel, do
 Result<std::unique_ptr<const Work>> prepare(const codegen::RowKernel &kernel, double limit) {
   std::vector<int64_t> sizes = kernel.outer;
   sizes.push_back(kernel.length);
-  if (double(countOf(sizes)) > limit || double(countOf(kernel.outer)) > limit)
+  if (double(std::max(countOf(sizes), countOf(kernel.outer))) > std::max(limit, kFewElements))
     return tooLong();
   if (Status status = codegen::supports(kernel); !status)
     return status.error();
   Result<Body> body = Body::make(*kernel.body, kernel.length, true);
   if (!body)
     return body.error();
+  limit = limitFor(*body, limit);
   auto work = std::make_unique<RowWork>(kernel, std::move(*body), countOf(kernel.outer));
   if (work->nanoseconds > limit)
     return tooLong();
@@ -311,17 +320,18 @@ Result<std::unique_ptr<const Work>> prepare(const codegen::RowKernel &kernel, do
 }
 
 Result<std::unique_ptr<const Work>> prepare(const codegen::Reduction &kernel, double limit) {
-  if (double(countOf(kernel.sizes)) > limit)
+  if (double(countOf(kernel.sizes)) > std::max(limit, kFewElements))
     return tooLong();
   if (Status status = codegen::supports(kernel); !status)
     return status.error();
   Nest nest = nestOf(kernel);
-  if (double(countOf(nest.kept)) > limit)
+  if (double(countOf(nest.kept)) > std::max(limit, kFewElements))
     return tooLong();
   Result<Body> body =
       Body::make(*kernel.body, std::clamp<int64_t>(countOf(kernel.sizes), 1, kChunk), false);
   if (!body)
     return body.error();
+  limit = limitFor(*body, limit);
   auto work =
       std::make_unique<ReductionWork>(kernel, nest, std::move(*body), countOf(nest.kept));
   if (!work->isKnown() || work->nanoseconds > limit)

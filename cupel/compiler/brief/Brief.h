@@ -39,7 +39,7 @@ public:
 bool isExact(mlir::Block &body);
 
 /// ErrorCode::Unsupported for what cannot be run so or, by a first estimate, takes longer than `limit`
-/// nanoseconds.
+/// nanoseconds and is not a large body on a few elements.
 Result<std::unique_ptr<const Work>> prepare(const codegen::MapKernel &kernel, double limit);
 Result<std::unique_ptr<const Work>> prepare(const codegen::RowKernel &kernel, double limit);
 Result<std::unique_ptr<const Work>> prepare(const codegen::Reduction &kernel, double limit);

@@ -207,6 +207,7 @@ bool handsOn(Operation *op) {
 class FoldConstants : public impl::FoldConstantsBase<FoldConstants> {
 public:
   void runOnOperation() override {
+    int64_t folded = 0; // What the reference computed.
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
@@ -222,8 +223,11 @@ public:
           op->erase();
           continue;
         }
-        if (fold(op))
+        bool isComputed = !isMove(op);
+        if (fold(op)) {
+          folded += isComputed;
           continue;
+        }
         if (Value value = unchanged(op); value && compiler::mayRewrite(op, "drop-identity"))
           op->getResult(0).replaceAllUsesWith(value);
         else if (Value reshaped = asReshape(op))
@@ -231,6 +235,8 @@ public:
       }
       eraseUnused(block);
     }
+    if (folded > 0)
+      getOperation()->setAttr(kFoldedAttr, Builder(&getContext()).getI64IntegerAttr(folded));
   }
 };
 

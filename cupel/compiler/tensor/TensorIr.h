@@ -22,6 +22,9 @@
 
 namespace cupel::tir {
 
+/// Of a module: how many operations fold-constants had the golden reference compute.
+inline constexpr llvm::StringLiteral kFoldedAttr = "tir.folded";
+
 /// The steps of a tensor of these sizes that lies row by row.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> sizes);
 

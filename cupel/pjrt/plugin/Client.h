@@ -20,7 +20,7 @@ struct Layout {
   Numerics numerics;
   bool isCopied = false; // Hosts do not read devices' own memory in place.
   std::string exportPath; // A folder for stages; empty: none.
-  std::string backend = "reference";
+  std::string backend = "cpu";
   Rewrites rewrites;
   std::optional<int64_t> threads; // Of kernels; none: as it is.
   bool isStrict = false;

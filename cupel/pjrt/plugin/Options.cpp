@@ -22,8 +22,9 @@ static constexpr OptionInfo kClientOptions[] = {
      "A folder that gets every stage of every compiled program, under irs/."},
     {"accumulate", Type::String, "native", "CUPEL_ACCUMULATE",
      "How sums and products of floats of 32 bits and below accumulate: native (step by step in the "
-     "program's own types, as the golden reference does) or f64 (rounded once at the end). The "
-     "Python package asks for f64, which is nearer to what JAX's users are used to."},
+     "program's own types, as the golden reference does) or f64 (rounded once at the end; such programs "
+     "run on the reference). The Python package asks for f64 on the backend reference, which is nearer to "
+     "what JAX's users are used to."},
     {"scatter", Type::String, "elements", "CUPEL_SCATTER",
      "What a scatter skips where a window hangs over an edge: elements (those outside, as the "
      "specification and the golden reference do) or windows (all of it, as XLA does). The Python "
@@ -37,9 +38,9 @@ static constexpr OptionInfo kClientOptions[] = {
      "How programs on whole tensors are computed of which devices hold pieces: split (every device "
      "computes its pieces, with collectives, where that can be done without more work) or whole "
      "(pieces are put together and one computes for all devices)."},
-    {"backend", Type::String, "reference", "CUPEL_BACKEND",
-     "What makes programs run: reference (the golden reference's kernels), cpu (compiled for the "
-     "host's processor) or null (programs whose results are their arguments, for measuring what "
+    {"backend", Type::String, "cpu", "CUPEL_BACKEND",
+     "What makes programs run: cpu (compiled for the host's processor), reference (the golden "
+     "reference's kernels) or null (programs whose results are their arguments, for measuring what "
      "everything else costs)."},
     {"strict", Type::Boolean, "false", "CUPEL_STRICT",
      "A program that is to be split over devices and cannot be is an error; otherwise a warning on "

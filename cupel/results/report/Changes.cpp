@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 namespace cupel::results {
@@ -147,6 +148,50 @@ OutcomeRow briefly(const TestRecord &record, std::string_view run) {
     row.reason = record.reasons.front().name;
   row.message = record.message;
   return row;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// NaN and infinity have no JSON number; they are words, as everywhere in Cupel's JSON.
+Json numberJson(std::optional<double> value) {
+  if (!value)
+    return nullptr;
+  if (std::isfinite(*value))
+    return *value;
+  return std::isnan(*value) ? "nan" : *value > 0 ? "inf" : "-inf";
+}
+
+Json rowJson(const OutcomeRow &row) {
+  if (row.id.empty())
+    return nullptr;
+  return {{"outcome", name(row.outcome)},
+          {"last_stage", name(row.lastStage)},
+          {"seconds", row.seconds},
+          {"pcc", numberJson(row.pcc)},
+          {"max_absolute", numberJson(row.maxAbsolute)},
+          {"reason", row.reason},
+          {"message", row.message}};
+}
+
+} // namespace
+
+std::string toJson(const RunChanges &changes, std::string_view before, std::string_view after) {
+  Json json = {{"schema", "cupel-diff-1"}, {"before", before}, {"after", after}};
+  for (const auto &[key, list] :
+       {std::pair("new_failures", &changes.newFailures), std::pair("fixed", &changes.fixed),
+        std::pair("otherwise", &changes.otherwise), std::pair("slower", &changes.slower),
+        std::pair("faster", &changes.faster), std::pair("figures", &changes.figures),
+        std::pair("added", &changes.added), std::pair("removed", &changes.removed)}) {
+    Json entries = Json::array();
+    for (const Change &change : *list)
+      entries.push_back({{"test", change.name()},
+                         {"before", rowJson(change.before)},
+                         {"after", rowJson(change.after)}});
+    json[key] = std::move(entries);
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace cupel::results

@@ -44,6 +44,9 @@ RunChanges compareOutcomes(std::span<const OutcomeRow> before, std::span<const O
 RunChanges compareWithKnown(std::span<const KnownTest> known, std::span<const OutcomeRow> after,
                             const ChangeOptions &options = {});
 
+/// `{"schema": "cupel-diff-1", ...}` (docs/reference/results.md).
+std::string toJson(const RunChanges &changes, std::string_view before, std::string_view after);
+
 /// A record in brief.
 OutcomeRow briefly(const TestRecord &record, std::string_view run);
 

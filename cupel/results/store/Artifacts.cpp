@@ -11,7 +11,7 @@ namespace cupel::results {
 namespace fs = std::filesystem;
 
 std::string Store::artifactPath(std::string_view sha256) const {
-  return impl->folder + "/artifacts/" + std::string(sha256.substr(0, 2)) + "/" +
+  return impl->place.folder + "/artifacts/" + std::string(sha256.substr(0, 2)) + "/" +
          std::string(sha256);
 }
 

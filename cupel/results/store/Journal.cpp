@@ -37,7 +37,10 @@ Result<uint64_t> readJournal(const std::string &path, const JournalReader &reade
     ++number;
     if (line.empty())
       continue;
-    if (auto value = valueOf(line, kRecordKey)) {
+    if (auto value = valueOf(line, kRecordKey); value && reader.onRecord) {
+      if (Status status = reader.onRecord(*value); !status)
+        damaged(status.message());
+    } else if (value) {
       Result<TestRecord> record = testRecordFromJson(*value);
       if (!record)
         damaged(record.message());

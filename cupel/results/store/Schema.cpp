@@ -1,9 +1,12 @@
 #include "cupel/results/store/Schema.h"
 
+#include "cupel/results/store/OldRecords.h"
+#include "cupel/results/store/RecordViews.h"
+
 namespace cupel::results {
 namespace {
 
-// Figures that are NaN are kept as the text 'nan'. `record` is the JSON form of a TestRecord
+// Figures that are NaN are kept as the text 'nan' in SQLite. `record` is the JSON form of a TestRecord
 // without the lists that have tables of their own.
 constexpr const char *kVersion1 = R"sql(
 CREATE TABLE runs (
@@ -155,31 +158,75 @@ ALTER TABLE comparisons ADD COLUMN worst_in_noise REAL;
 ALTER TABLE comparisons ADD COLUMN whole_in_noise REAL;
 )sql";
 
-constexpr const char *kMigrations[] = {kVersion1, kVersion2, kVersion3};
+// Outcomes of shards and of second runs, counts that need no counting, and what a run of long ago
+// leaves when it is pruned. A record is whole in its JSON; the tables of its parts become views.
+constexpr const char *kVersion4 = R"sql(
+ALTER TABLE runs ADD COLUMN pruned_at REAL NOT NULL DEFAULT 0;
+ALTER TABLE outcomes ADD COLUMN shard TEXT NOT NULL DEFAULT '';
+ALTER TABLE outcomes ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE outcomes ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+CREATE INDEX outcomes_by_reason ON outcomes (reason, run_id) WHERE reason <> '';
+
+ALTER TABLE known ADD COLUMN run_started_at REAL NOT NULL DEFAULT 0;
+UPDATE known SET run_started_at = (SELECT started_at FROM runs WHERE runs.run_id = known.run_id);
+CREATE INDEX known_by_device ON known (arch, device);
+
+CREATE TABLE counts (
+  run_id  INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  outcome TEXT NOT NULL,
+  tests   INTEGER NOT NULL,
+  PRIMARY KEY (run_id, outcome)
+) WITHOUT ROWID;
+INSERT INTO counts SELECT run_id, outcome, count(*) FROM outcomes GROUP BY run_id, outcome;
+
+CREATE TABLE reruns (
+  run_id  INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  test_id INTEGER NOT NULL REFERENCES tests,
+  shard   TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  digest  TEXT NOT NULL,
+  record  TEXT NOT NULL,
+  PRIMARY KEY (run_id, test_id, shard, attempt)
+) WITHOUT ROWID;
+)sql";
+
+void toVersion4(Database &db) {
+  db.execute(db.inDialect(kVersion4));
+  foldPartsIntoRecords(db);
+  db.execute("DROP TABLE stages; DROP TABLE comparisons; DROP TABLE reasons; DROP TABLE artifacts;");
+  db.execute(recordViews(db.kind()));
+}
+
+template <const char *const &Sql> void statements(Database &db) { db.execute(db.inDialect(Sql)); }
+
+constexpr void (*kMigrations[])(Database &) = {statements<kVersion1>, statements<kVersion2>,
+                                               statements<kVersion3>, toVersion4};
 
 } // namespace
 
-std::span<const char *const> migrations() { return kMigrations; }
+int64_t currentSchema() { return int64_t(std::size(kMigrations)); }
 
 void migrate(Database &db, int64_t version) {
   auto refuseNewer = [&](int64_t found) {
     if (found > currentSchema())
-      throw DatabaseError{db.path() + ": was written by a newer Cupel (schema version " +
+      throw DatabaseError{db.name() + ": was written by a newer Cupel (schema version " +
                           std::to_string(found) + ", this one knows " +
                           std::to_string(currentSchema()) +
                           "); update Cupel, or name another store with --results"};
   };
-  int64_t found = db.userVersion();
+  int64_t found = db.schemaVersion();
   refuseNewer(found);
   if (found >= version)
     return;
   Transaction transaction(db);
+  db.lock("schema");
   // Another process may have been here while we waited for the lock.
-  found = db.userVersion();
+  found = db.schemaVersion();
   refuseNewer(found);
   for (; found < version; ++found)
-    db.execute(migrations()[size_t(found)]);
-  db.execute("PRAGMA user_version = " + std::to_string(found));
+    kMigrations[size_t(found)](db);
+  db.setSchemaVersion(found);
   transaction.commit();
 }
 

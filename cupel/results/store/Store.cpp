@@ -4,13 +4,13 @@
 #include "cupel/results/store/Journal.h"
 #include "cupel/results/store/Schema.h"
 #include "cupel/results/store/StoreImpl.h"
-#include "cupel/support/Sha256.h"
 
 #include <chrono>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <unordered_map>
 
 namespace cupel::results {
@@ -27,6 +27,20 @@ double now() {
 Error keptInJournal(const std::string &message) {
   return {message + "; the journal keeps every outcome, and the next `cupel show` or `cupel run` "
                     "imports what is missing here"};
+}
+
+/// `{"key":{"attempt":2,"shard":"n1.4"}}`, which says more of the record in the next line.
+std::optional<std::pair<std::string, uint32_t>> keyOfNextRecord(std::string_view line) {
+  if (!line.starts_with("{\"key\":"))
+    return std::nullopt;
+  nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (!json.is_object() || !json["key"].is_object())
+    return std::nullopt;
+  const nlohmann::json &key = json["key"];
+  if (!key.contains("shard") || !key["shard"].is_string() || !key.contains("attempt") ||
+      !key["attempt"].is_number_unsigned())
+    return std::nullopt;
+  return std::pair(key["shard"].get<std::string>(), key["attempt"].get<uint32_t>());
 }
 
 } // namespace
@@ -65,25 +79,34 @@ Store::Store(Store &&) noexcept = default;
 Store &Store::operator=(Store &&) noexcept = default;
 Store::~Store() = default;
 
-Result<Store> Store::open(const std::string &folder, Access access) {
+std::unique_ptr<Database> Store::Impl::openDatabase(const StorePlace &place, bool readOnly) {
+  return place.database.empty()
+             ? openSqlite(place.folder + "/results.sqlite", readOnly, /*create=*/!readOnly)
+             : openPostgres(place.database, readOnly);
+}
+
+Result<Store> Store::open(const std::string &place, Access access) {
+  return open(StorePlace::of(place, ".cupel/results"), access);
+}
+
+Result<Store> Store::open(const StorePlace &place, Access access) {
   bool readOnly = access == Access::ReadOnly;
   std::error_code error;
-  if (readOnly) {
-    if (!fs::exists(folder + "/results.sqlite", error))
-      return Error{folder + ": no results store there; `cupel run` makes one, --results DIR names "
-                            "another"};
-  } else {
-    fs::create_directories(folder + "/journals", error);
+  if (!readOnly) {
+    fs::create_directories(place.folder + "/journals", error);
     if (!error)
-      fs::create_directories(folder + "/artifacts", error);
+      fs::create_directories(place.folder + "/artifacts", error);
     if (error)
-      return Error{folder + ": cannot make the results store: " + error.message()};
+      return Error{place.folder + ": cannot make the results store: " + error.message()};
+  } else if (place.database.empty() && !fs::exists(place.folder + "/results.sqlite", error)) {
+    return Error{place.folder + ": no results store there; `cupel run` makes one, --results DIR "
+                                "names another"};
   }
   return guarded([&]() -> Result<Store> {
-    auto impl = std::make_unique<Impl>(folder, readOnly, /*create=*/!readOnly);
+    auto impl = std::make_unique<Impl>(place, readOnly);
     if (readOnly) {
-      if (int64_t found = impl->db.userVersion(); found != currentSchema())
-        return Error{impl->db.path() + ": has schema version " + std::to_string(found) +
+      if (int64_t found = impl->db.schemaVersion(); found != currentSchema())
+        return Error{impl->db.name() + ": has schema version " + std::to_string(found) +
                      ", this Cupel reads " + std::to_string(currentSchema()) +
                      (found < currentSchema() ? "; it is brought up to date once it can be written"
                                               : "; update Cupel")};
@@ -94,129 +117,60 @@ Result<Store> Store::open(const std::string &folder, Access access) {
   });
 }
 
-const std::string &Store::folder() const { return impl->folder; }
+const std::string &Store::folder() const { return impl->place.folder; }
+const std::string &Store::where() const { return impl->where(); }
 
 std::string Store::journalPath(std::string_view run) const {
-  return impl->folder + "/journals/" + std::string(run) + ".jsonl";
+  return impl->place.folder + "/journals/" + std::string(run) + ".jsonl";
 }
 
-int64_t Store::Impl::runKey(std::string_view id) {
-  Query query = db.query("SELECT run_id FROM runs WHERE id = ?");
+RunKey Store::Impl::runKey(std::string_view id) {
+  Query query = db.query("SELECT run_id, arch, device, started_at FROM runs WHERE id = ?");
   if (!query.with(id).next())
-    throw DatabaseError{folder + ": no run '" + std::string(id) + "'"};
-  return query.integer();
-}
-
-int64_t Store::Impl::testKey(const TestRecord &r) {
-  {
-    Query query = db.query("SELECT test_id FROM tests WHERE suite = ? AND id = ?");
-    if (query.with(r.suite, r.id).next())
-      return query.integer();
-  }
-  db.query("INSERT INTO tests (suite, id, file, framework, model_path, variant, parallelism, "
-           "run_mode, model_name, model_group) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .with(r.suite, r.id, r.file, r.framework, r.modelPath, r.variant, r.parallelism, r.runMode,
-            r.modelName, r.group)
-      .run();
-  return db.lastRowId();
-}
-
-Store::Impl::Put Store::Impl::put(int64_t run, const TestRecord &r) {
-  int64_t test = testKey(r);
-  std::string digest = sha256(toJson(r)).substr(0, 16);
-  Put result = Put::Added;
-  {
-    Query query = db.query("SELECT digest FROM outcomes WHERE run_id = ? AND test_id = ?");
-    if (query.with(run, test).next()) {
-      if (query.text() == digest)
-        return Put::Unchanged;
-      result = Put::Replaced;
-    }
-  }
-  if (result == Put::Replaced)
-    db.query("DELETE FROM outcomes WHERE run_id = ? AND test_id = ?").with(run, test).run();
-
-  TestRecord rest = r;
-  rest.stages.clear();
-  rest.comparisons.clear();
-  rest.reasons.clear();
-  rest.artifacts.clear();
-  db.query("INSERT INTO outcomes (run_id, test_id, outcome, last_stage, test_status, "
-           "bringup_status, started_at, seconds, peak_memory_bytes, flaky, pcc, max_absolute, "
-           "error_class, message, digest, record) "
-           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .with(run, test, name(r.outcome), name(r.lastStage), r.testStatus, r.bringupStatus,
-            r.startedAt, r.seconds, r.peakMemoryBytes, r.flaky, worstPcc(r), largestAbsolute(r),
-            r.errorClass, r.message, digest, toJson(rest))
-      .run();
-  int64_t outcome = db.lastRowId();
-  int64_t position = 0;
-  for (const StageTime &s : r.stages)
-    db.query("INSERT INTO stages VALUES (?, ?, ?, ?)")
-        .with(outcome, position++, name(s.stage), s.seconds)
-        .run();
-  position = 0;
-  for (const ComparisonRecord &c : r.comparisons)
-    db.query("INSERT INTO comparisons VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-             "?, ?, ?, ?)")
-        .with(outcome, position++, c.output, c.passed, c.pcc, c.maxAbsolute, c.maxRelative,
-              c.relativeL2, c.pccThreshold, c.atolThreshold, c.rtolThreshold, c.pccAsserted,
-              c.atolAsserted, c.allcloseAsserted, c.sentence, c.rule,
-              c.strictPassed ? std::optional<double>(*c.strictPassed) : std::nullopt,
-              c.strictSentence, c.precision, c.noise, c.worstInNoise, c.wholeInNoise)
-        .run();
-  position = 0;
-  for (const ReasonRecord &reason : r.reasons)
-    db.query("INSERT INTO reasons VALUES (?, ?, ?, ?, ?, ?)")
-        .with(outcome, position++, reason.name, reason.description, reason.component,
-              reason.summary)
-        .run();
-  position = 0;
-  for (const ArtifactRecord &a : r.artifacts)
-    db.query("INSERT INTO artifacts VALUES (?, ?, ?, ?, ?)")
-        .with(outcome, position++, a.name, a.sha256, a.bytes)
-        .run();
-
-  // A test that came to its end says how long it takes; one that timed out, how long at least.
-  // Memory is learned from what ran at all. An older run imported late teaches nothing new.
-  bool complete = ranThrough(r.outcome);
-  bool atLeast = familyOf(r.outcome) == Family::Limit;
-  db.query(R"sql(
-    INSERT INTO known SELECT ?1, arch, device, run_id, ?3, ?4, ?5 FROM runs WHERE run_id = ?2
-    ON CONFLICT DO UPDATE SET run_id = excluded.run_id, outcome = excluded.outcome,
-      seconds = CASE WHEN ?6 THEN excluded.seconds
-                     WHEN ?7 THEN max(seconds, excluded.seconds) ELSE seconds END,
-      peak_memory_bytes = CASE WHEN ?6 AND excluded.peak_memory_bytes > 0
-                                 THEN excluded.peak_memory_bytes
-                               ELSE max(peak_memory_bytes, excluded.peak_memory_bytes) END
-    WHERE (SELECT started_at FROM runs WHERE run_id = excluded.run_id) >=
-          (SELECT started_at FROM runs WHERE run_id = known.run_id))sql")
-      .with(test, run, name(r.outcome), complete || atLeast ? r.seconds : 0.0, r.peakMemoryBytes,
-            complete, atLeast)
-      .run();
-  return result;
+    throw DatabaseError{where() + ": no run '" + std::string(id) + "'"};
+  RunKey key;
+  key.id = query.integer();
+  key.arch = query.text();
+  key.device = query.text();
+  key.startedAt = query.real();
+  return key;
 }
 
 void Store::Impl::putRun(const RunInfo &run) {
-  db.query("INSERT INTO runs (id, started_at, ended_at, command_line, arch, device, plugin, "
-           "selected, exit_code) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
-           "ON CONFLICT (id) DO UPDATE SET ended_at = max(ended_at, excluded.ended_at), "
-           "command_line = excluded.command_line, arch = excluded.arch, device = excluded.device, "
-           "plugin = excluded.plugin, selected = excluded.selected, "
-           "exit_code = CASE WHEN excluded.ended_at >= ended_at THEN excluded.exit_code ELSE "
-           "exit_code END")
-      .with(run.id, run.startedAt, run.endedAt,
+  const char *statement =
+      run.shard.empty()
+          ? "INSERT INTO runs (id, started_at, ended_at, command_line, arch, device, plugin, "
+            "selected, exit_code) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET "
+            "ended_at = CASE WHEN excluded.ended_at > runs.ended_at THEN excluded.ended_at "
+            "ELSE runs.ended_at END, "
+            "command_line = excluded.command_line, arch = excluded.arch, "
+            "device = excluded.device, plugin = excluded.plugin, selected = excluded.selected, "
+            "exit_code = CASE WHEN excluded.ended_at >= runs.ended_at THEN excluded.exit_code "
+            "ELSE runs.exit_code END"
+          : "INSERT INTO runs (id, started_at, ended_at, command_line, arch, device, plugin, "
+            "selected, exit_code) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING";
+  db.query(statement)
+      .with(run.id, run.startedAt, run.shard.empty() ? run.endedAt : 0.0,
             nlohmann::json(run.commandLine)
                 .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-            run.arch, run.device, run.plugin, run.selected, run.exitCode)
+            run.arch, run.device, run.plugin, run.selected, run.shard.empty() ? run.exitCode : -1)
       .run();
-  int64_t key = runKey(run.id);
+  if (!run.shard.empty())
+    return;
+  RunKey key = runKey(run.id);
   for (const auto &[name, value] : run.environment)
-    db.query("INSERT OR REPLACE INTO environment VALUES (?, ?, ?)").with(key, name, value).run();
+    db.query("INSERT INTO environment (run_id, name, value) VALUES (?, ?, ?) "
+             "ON CONFLICT (run_id, name) DO UPDATE SET value = excluded.value")
+        .with(key.id, name, value)
+        .run();
 }
 
 void Store::Impl::markImported(const std::string &name, uint64_t bytes) {
-  db.query("INSERT OR REPLACE INTO journals VALUES (?, ?)").with(name, bytes).run();
+  db.query("INSERT INTO journals (name, bytes) VALUES (?, ?) "
+           "ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes")
+      .with(name, bytes)
+      .run();
 }
 
 Status Store::beginRun(RunInfo &run) {
@@ -224,6 +178,7 @@ Status Store::beginRun(RunInfo &run) {
     if (run.startedAt == 0)
       run.startedAt = now();
     Transaction transaction(impl->db);
+    impl->db.lock("runs");
     for (double step = 0; run.id.empty(); step += 1) {
       // Another run began in the same instant: the next one is ours.
       std::string id = newRunId(run.startedAt + step / 65536);
@@ -241,10 +196,15 @@ Status Store::beginRun(RunInfo &run) {
 
 Status Store::add(std::string_view run, std::span<const TestRecord> records) {
   Status status = guarded([&]() -> Status {
+    std::vector<RecordColumns> columns(records.size());
+    for (size_t i = 0; i < records.size(); ++i)
+      if (Status read = readColumns(toJson(records[i]), columns[i]); !read)
+        return read;
     Transaction transaction(impl->db);
-    int64_t key = impl->runKey(run);
-    for (const TestRecord &record : records)
-      impl->put(key, record);
+    impl->lockIngest();
+    RunKey key = impl->runKey(run);
+    Ingested sum;
+    impl->ingest(key, columns, sum);
     transaction.commit();
     return {};
   });
@@ -256,8 +216,8 @@ Status Store::endRun(const RunInfo &run) {
     Transaction transaction(impl->db);
     impl->putRun(run);
     // All of it is here: nobody has to read the journal again.
-    Query count = impl->db.query("SELECT count(*) FROM outcomes WHERE run_id = ?");
-    count.with(impl->runKey(run.id)).next();
+    Query count = impl->db.query("SELECT coalesce(sum(tests), 0) FROM counts WHERE run_id = ?");
+    count.with(impl->runKey(run.id).id).next();
     std::error_code error;
     uint64_t bytes = fs::file_size(journalPath(run.id), error);
     if (!error && count.integer() >= run.selected)
@@ -269,59 +229,74 @@ Status Store::endRun(const RunInfo &run) {
 }
 
 Result<ImportSummary> Store::importJournal(const std::string &path) {
+  constexpr size_t kAtATime = 4096;
   ImportSummary summary;
-  // A test may have several lines, of which the last counts. Find those first, so that what is in
-  // the store already is never replaced by something older.
-  std::unordered_map<std::string, uint64_t> lastLine;
+  // Which run it is may stand anywhere; lines are found quickly where nobody looks into records.
   std::optional<RunInfo> run;
-  uint64_t line = 0;
-  JournalReader first;
-  first.onRun = [&](RunInfo info) {
+  JournalReader headers;
+  headers.onRun = [&](RunInfo info) {
     // The first line says when it began; later ones, how it went on.
     if (run)
       info.startedAt = run->startedAt;
     run = std::move(info);
   };
-  first.onTest = [&](TestRecord record) { lastLine[record.fullName()] = line++; };
-  first.onDamage = [&](uint64_t, std::string message) {
-    if (summary.damaged++ == 0)
-      summary.firstDamage = std::move(message);
-  };
-  Result<uint64_t> bytes = readJournal(path, first);
-  if (!bytes)
-    return bytes.error();
+  headers.onRecord = [](std::string_view) { return Status(); };
+  if (Result<uint64_t> read = readJournal(path, headers); !read)
+    return read.error();
   if (!run)
     return Error{path + ": no line that says which run it is of; not a journal of `cupel run`?"};
   summary.run = run->id;
-
   return guarded([&]() -> Result<ImportSummary> {
     Transaction transaction(impl->db);
+    impl->lockIngest();
     impl->putRun(*run);
-    int64_t key = impl->runKey(run->id);
-    line = 0;
-    JournalReader second;
-    second.onTest = [&](TestRecord record) {
-      uint64_t number = line++;
-      // Lines that were added since the first reading wait for the next import.
-      if (auto found = lastLine.find(record.fullName());
-          found == lastLine.end() || found->second != number)
-        return;
-      switch (impl->put(key, record)) {
-      case Impl::Put::Added:
-        ++summary.added;
-        break;
-      case Impl::Put::Replaced:
-        ++summary.replaced;
-        break;
-      case Impl::Put::Unchanged:
-        ++summary.unchanged;
-        break;
-      }
+    RunKey key = impl->runKey(run->id);
+    bool isPruned = impl->prunedAt(key.id) != 0;
+    Ingested sum;
+    // The how-manieth record of its test each one is, by the hash of the test's name.
+    std::unordered_map<size_t, uint32_t> attempts;
+    std::optional<std::pair<std::string, uint32_t>> given; // Of the next record, by the line before.
+    std::vector<RecordColumns> batch; // Filled again and again: texts keep their memory.
+    size_t filled = 0;
+    auto flush = [&] { impl->ingest(key, std::span(batch).first(std::exchange(filled, 0)), sum); };
+    JournalReader reader;
+    reader.onOther = [&](std::string_view line) { given = keyOfNextRecord(line); };
+    reader.onRecord = [&](std::string_view json) -> Status {
+      if (isPruned)
+        return {};
+      if (filled == batch.size())
+        batch.emplace_back();
+      RecordColumns &record = batch[filled];
+      Status status = readColumns(json, record);
+      if (status && (record.id.empty() || record.suite.empty()))
+        status = Error{"a record without suite or id"};
+      if (!status)
+        return status;
+      ++filled;
+      record.shard = run->shard;
+      record.attempt = ++attempts[std::hash<std::string>()(record.suite + "::" + record.id)];
+      if (given)
+        std::tie(record.shard, record.attempt) = *std::exchange(given, std::nullopt);
+      if (filled == kAtATime)
+        flush();
+      return {};
     };
-    if (Result<uint64_t> again = readJournal(path, second); !again)
-      return again.error();
-    impl->markImported(fs::path(path).filename(), *bytes);
+    reader.onDamage = [&](uint64_t, std::string message) {
+      if (summary.damaged++ == 0)
+        summary.firstDamage = std::move(message);
+    };
+    Result<uint64_t> bytes = readJournal(path, reader);
+    if (!bytes)
+      return bytes.error();
+    flush();
+    impl->markImported(run->shard.empty() ? fs::path(path).filename().string()
+                                          : run->id + "/" + run->shard,
+                       *bytes);
     transaction.commit();
+    summary.added = sum.added;
+    summary.replaced = sum.replaced;
+    // Tests that have several lines here count once.
+    summary.unchanged = attempts.size() - std::min<size_t>(attempts.size(), sum.added + sum.replaced);
     return summary;
   });
 }
@@ -339,7 +314,7 @@ Result<std::vector<ImportSummary>> Store::importPending() {
     std::vector<std::string> paths;
     std::error_code error;
     for (const fs::directory_entry &entry :
-         fs::directory_iterator(impl->folder + "/journals", error)) {
+         fs::directory_iterator(impl->place.folder + "/journals", error)) {
       std::error_code ignored;
       uint64_t size = entry.file_size(ignored);
       if (ignored || entry.path().extension() != ".jsonl" || size == 0)

@@ -1,23 +1,27 @@
 // The memory of a project: every run, every outcome, its stages, figures and reasons, in one SQLite
-// file, and artifacts by content beside it. `cupel run` writes it, the verbs show, diff and history
+// file or a PostgreSQL database, and artifacts by content in a folder. `cupel run` writes it, the verbs show, diff and history
 // read it, several processes at once. What is in the journal of a run must never depend on it: a
 // store that cannot be written (a full disk) costs nothing but an import later.
 //
 // A store is a folder:
-//   results.sqlite            runs, tests, outcomes (docs/reference/results.md names the tables)
+//   results.sqlite            runs, tests, outcomes (docs/reference/results.md names the tables);
+//                             or these are in the database that the place names
 //   journals/RUN.jsonl        what `cupel run` wrote, one JSON object a line (Journal.h)
 //   artifacts/ab/abcdef...    files by the SHA-256 of their contents
 #pragma once
 
 #include "cupel/results/Record.h"
+#include "cupel/results/store/Place.h"
 #include "cupel/support/Error.h"
 
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace cupel::results {
@@ -49,6 +53,21 @@ struct KnownTest {
   std::string fullName() const { return suite + "::" + id; }
 };
 
+/// One outcome as overviews of many tests show it.
+struct OutcomeBrief {
+  OutcomeRow row;
+  TestRecord record;        ///< Without stages, comparisons, reasons and artifacts.
+  std::string arch, device; ///< Of its run.
+};
+
+/// How many outcomes of a run ended alike.
+struct OutcomeCount {
+  Outcome outcome = Outcome::NotRun;
+  std::string bringupStatus;
+  uint64_t count = 0;
+  double seconds = 0; ///< Of all of them.
+};
+
 /// One run in brief.
 struct RunRow {
   RunInfo info;
@@ -65,18 +84,34 @@ struct ImportSummary {
   std::string firstDamage;
 };
 
+/// What became of runs that were too old.
+struct PruneSummary {
+  std::vector<std::string> runs;
+  uint64_t outcomes = 0;
+};
+
+/// What a look at everything in a store found.
+struct CheckSummary {
+  uint64_t runs = 0, outcomes = 0;
+  std::vector<std::string> problems; ///< A sentence each, with what to do.
+};
+
 class Store {
 public:
   enum class Access {
     ReadWrite, ///< Makes the folder and the database where they are missing, migrates old ones.
     ReadOnly,  ///< The store must exist. Writing is refused; nothing is migrated.
   };
-  static Result<Store> open(const std::string &folder, Access access = Access::ReadWrite);
+  static Result<Store> open(const StorePlace &place, Access access = Access::ReadWrite);
+  /// A folder, or the address of a database whose files are kept in `.cupel/results` here.
+  static Result<Store> open(const std::string &place, Access access = Access::ReadWrite);
   Store(Store &&) noexcept;
   Store &operator=(Store &&) noexcept;
   ~Store();
 
   const std::string &folder() const;
+  /// What messages call it: the folder, or the address of the database.
+  const std::string &where() const;
   /// Where the runner keeps the journal of a run (its folder exists).
   std::string journalPath(std::string_view run) const;
 
@@ -102,6 +137,18 @@ public:
   Result<ArtifactRecord> keepArtifactFile(std::string name, const std::string &path);
   std::string artifactPath(std::string_view sha256) const;
 
+  // --- Keeping it in order.
+
+  /// Removes the outcomes of runs that began before that time (seconds since the epoch); the runs
+  /// and the numbers of their outcomes stay, and their journals are not imported again.
+  Result<PruneSummary> prune(double before);
+  /// When the run was pruned; 0: never.
+  Result<double> prunedAt(std::string_view run);
+  /// Writes a run as a journal, which any store imports.
+  Status exportRun(std::string_view run, std::ostream &out);
+  /// Looks whether everything fits together, and whether journals hold more than the store.
+  Result<CheckSummary> check();
+
   // --- Reading.
 
   /// `latest`, `latest~N`, an id or the only run whose id starts with `text`; the error names near
@@ -124,8 +171,23 @@ public:
   Result<std::vector<OutcomeRow>> outcomes(std::string_view run);
   /// A test's outcomes, newest first.
   Result<std::vector<OutcomeRow>> history(std::string_view fullName, size_t limit = 100);
+  /// How long tests took in the last `runs` runs on that architecture and device, by full name: of
+  /// those that came to their end.
+  Result<std::unordered_map<std::string, std::vector<double>>>
+  durations(std::string_view arch, std::string_view device, size_t runs = 20);
   /// All tests that ever had an outcome on that architecture and device.
   Result<std::vector<KnownTest>> known(std::string_view arch, std::string_view device);
+
+
+  /// Every test's last outcome on each architecture and device, in the order of their names.
+  Status forEachLatest(const std::function<void(const OutcomeBrief &)> &visit);
+  /// The same of one run.
+  Status forEachBrief(std::string_view run,
+                      const std::function<void(const OutcomeBrief &)> &visit);
+  Result<std::vector<OutcomeCount>> counts(std::string_view run);
+  /// A text that is another one once runs or outcomes were added, replaced or ended: what was read
+  /// before is then out of date.
+  Result<std::string> state();
 
 private:
   struct Impl;

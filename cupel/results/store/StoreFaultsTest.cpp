@@ -34,11 +34,11 @@ int exitCodeOf(pid_t child) {
 }
 
 void expectSound(const std::string &folder) {
-  Database db(folder + "/results.sqlite", false, false);
-  Query check = db.query("PRAGMA integrity_check");
+  std::unique_ptr<Database> db = openSqlite(folder + "/results.sqlite", false, false);
+  Query check = db->query("PRAGMA integrity_check");
   ASSERT_TRUE(check.next());
   EXPECT_EQ(check.text(), "ok");
-  Query keys = db.query("PRAGMA foreign_key_check");
+  Query keys = db->query("PRAGMA foreign_key_check");
   EXPECT_FALSE(keys.next());
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 namespace cupel::results {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 /// The columns of an OutcomeRow, from outcomes o, tests t, runs r.
 #define CUPEL_OUTCOME_ROW                                                                          \
   "t.suite, t.id, r.id, o.outcome, o.last_stage, o.started_at, o.seconds, o.peak_memory_bytes, "   \
-  "o.flaky, o.pcc, o.max_absolute, o.message, "                                                    \
-  "(SELECT name FROM reasons WHERE outcome_id = o.outcome_id AND position = 0)"
+  "o.flaky, o.pcc, o.max_absolute, o.message, o.reason"
 
 OutcomeRow readOutcomeRow(Query &query) {
   OutcomeRow row;
@@ -35,7 +35,7 @@ OutcomeRow readOutcomeRow(Query &query) {
   return row;
 }
 
-RunInfo readRun(Database &db, Query &query, int64_t &key) {
+RunInfo readRun(Query &query, int64_t &key) {
   RunInfo run;
   key = query.integer();
   run.id = query.text();
@@ -51,84 +51,32 @@ RunInfo readRun(Database &db, Query &query, int64_t &key) {
   run.plugin = query.text();
   run.selected = uint32_t(query.integer());
   run.exitCode = int(query.integer());
-  Query environment = db.query("SELECT name, value FROM environment WHERE run_id = ?");
-  environment.with(key);
-  while (environment.next()) {
-    std::string name = environment.text();
-    run.environment[name] = environment.text();
-  }
   return run;
 }
 
-/// From columns outcome_id, record; throws where the record cannot be read.
+/// What else ran of a test, in other shards: kept as a note, and as a flake where they differ.
+struct Rerun {
+  std::string shard;
+  Outcome outcome = Outcome::NotRun;
+};
+
+void tellOfReruns(TestRecord &record, const std::vector<Rerun> &reruns) {
+  std::string text;
+  for (const Rerun &rerun : reruns) {
+    text += (text.empty() ? "" : ", ") + std::string(name(rerun.outcome)) +
+            (rerun.shard.empty() ? "" : " in " + rerun.shard);
+    record.flaky |= rerun.outcome != record.outcome;
+  }
+  if (!text.empty())
+    record.notes["ran twice"] = text;
+}
+
+/// From the column record; throws where it cannot be read.
 TestRecord readRecord(Database &db, Query &query) {
-  int64_t key = query.integer();
   Result<TestRecord> parsed = testRecordFromJson(query.text());
   if (!parsed)
-    throw DatabaseError{db.path() + ": outcome " + std::to_string(key) + ": " + parsed.message()};
-  TestRecord record = std::move(*parsed);
-  {
-    Query rows = db.query("SELECT stage, seconds FROM stages WHERE outcome_id = ? "
-                          "ORDER BY position");
-    for (rows.with(key); rows.next();) {
-      StageTime &stage = record.stages.emplace_back();
-      stage.stage = parseStage(rows.text()).value_or(Stage::None);
-      stage.seconds = rows.real();
-    }
-  }
-  {
-    Query rows = db.query(
-        "SELECT output, passed, pcc, max_absolute, max_relative, relative_l2, pcc_threshold, "
-        "atol_threshold, rtol_threshold, pcc_asserted, atol_asserted, allclose_asserted, "
-        "sentence, rule, strict_passed, strict_sentence, precision, noise, worst_in_noise, "
-        "whole_in_noise FROM comparisons WHERE outcome_id = ? ORDER BY position");
-    for (rows.with(key); rows.next();) {
-      ComparisonRecord &c = record.comparisons.emplace_back();
-      c.output = uint32_t(rows.integer());
-      c.passed = rows.integer() != 0;
-      c.pcc = rows.maybeReal();
-      c.maxAbsolute = rows.maybeReal();
-      c.maxRelative = rows.maybeReal();
-      c.relativeL2 = rows.maybeReal();
-      c.pccThreshold = rows.maybeReal();
-      c.atolThreshold = rows.maybeReal();
-      c.rtolThreshold = rows.maybeReal();
-      c.pccAsserted = rows.integer() != 0;
-      c.atolAsserted = rows.integer() != 0;
-      c.allcloseAsserted = rows.integer() != 0;
-      c.sentence = rows.text();
-      c.rule = rows.text();
-      if (std::optional<double> strict = rows.maybeReal())
-        c.strictPassed = *strict != 0;
-      c.strictSentence = rows.text();
-      c.precision = rows.text();
-      c.noise = rows.maybeReal();
-      c.worstInNoise = rows.maybeReal();
-      c.wholeInNoise = rows.maybeReal();
-    }
-  }
-  {
-    Query rows = db.query("SELECT name, description, component, summary FROM reasons "
-                          "WHERE outcome_id = ? ORDER BY position");
-    for (rows.with(key); rows.next();) {
-      ReasonRecord &reason = record.reasons.emplace_back();
-      reason.name = rows.text();
-      reason.description = rows.text();
-      reason.component = rows.text();
-      reason.summary = rows.text();
-    }
-  }
-  {
-    Query rows = db.query("SELECT name, sha256, bytes FROM artifacts WHERE outcome_id = ? "
-                          "ORDER BY position");
-    for (rows.with(key); rows.next();) {
-      ArtifactRecord &artifact = record.artifacts.emplace_back();
-      artifact.name = rows.text();
-      artifact.sha256 = rows.text();
-      artifact.bytes = uint64_t(rows.integer());
-    }
-  }
-  return record;
+    throw DatabaseError{db.name() + ": a record cannot be read: " + parsed.message()};
+  return std::move(*parsed);
 }
 
 /// `a, b, c, ...`
@@ -167,9 +115,9 @@ Result<std::string> Store::resolveRun(std::string_view text) {
       count.next();
       int64_t runs = count.integer();
       if (runs == 0)
-        return Error{impl->folder + ": no runs yet; `cupel run` makes the first"};
+        return Error{impl->where() + ": no runs yet; `cupel run` makes the first"};
       return Error{"'" + std::string(text) + "': there are only " + std::to_string(runs) +
-                   " runs in " + impl->folder};
+                   " runs in " + impl->where()};
     }
     std::vector<std::string> found;
     {
@@ -197,7 +145,7 @@ Result<std::string> Store::resolveRun(std::string_view text) {
     std::string hint = !nearest.empty() ? "; did you mean " + std::string(nearest) + "?"
                        : recent.empty() ? "; the store has no runs yet"
                                         : "; the last ones are " + list(recent, 3);
-    return Error{"no run '" + std::string(text) + "' in " + impl->folder + hint};
+    return Error{"no run '" + std::string(text) + "' in " + impl->where() + hint};
   });
 }
 
@@ -236,10 +184,10 @@ Result<std::string> Store::resolveTest(std::string_view text) {
       all.push_back(std::move(name));
     }
     if (within.size() == 1)
-      return Error{"no test '" + std::string(text) + "' in " + impl->folder + "; did you mean " +
+      return Error{"no test '" + std::string(text) + "' in " + impl->where() + "; did you mean " +
                    within[0] + "?"};
     if (!within.empty())
-      return Error{"no test '" + std::string(text) + "' in " + impl->folder +
+      return Error{"no test '" + std::string(text) + "' in " + impl->where() +
                    "; these contain it: " + list(within, 4)};
     std::vector<std::string_view> candidates;
     for (std::string_view name : all)
@@ -247,7 +195,7 @@ Result<std::string> Store::resolveTest(std::string_view text) {
         if (std::max(candidate.size(), id.size()) - std::min(candidate.size(), id.size()) <= 8)
           candidates.push_back(candidate);
     std::string_view nearest = nearestWord(id, candidates);
-    return Error{"no test '" + std::string(text) + "' in " + impl->folder +
+    return Error{"no test '" + std::string(text) + "' in " + impl->where() +
                  (nearest.empty() ? std::string("; cupel show latest lists what ran last")
                                   : "; did you mean " + std::string(nearest) + "?")};
   });
@@ -258,9 +206,15 @@ Result<RunInfo> Store::run(std::string_view id) {
     Query query = impl->db.query("SELECT run_id, id, started_at, ended_at, command_line, arch, "
                                  "device, plugin, selected, exit_code FROM runs WHERE id = ?");
     if (!query.with(id).next())
-      return Error{impl->folder + ": no run '" + std::string(id) + "'"};
+      return Error{impl->where() + ": no run '" + std::string(id) + "'"};
     int64_t key = 0;
-    return readRun(impl->db, query, key);
+    RunInfo run = readRun(query, key);
+    Query environment = impl->db.query("SELECT name, value FROM environment WHERE run_id = ?");
+    for (environment.with(key); environment.next();) {
+      std::string name = environment.text();
+      run.environment[name] = environment.text();
+    }
+    return run;
   });
 }
 
@@ -268,25 +222,39 @@ Result<std::vector<RunRow>> Store::runs(size_t limit) {
   return guarded([&]() -> Result<std::vector<RunRow>> {
     ReadTransaction snapshot(impl->db);
     std::vector<RunRow> rows;
-    Query query =
-        impl->db.query("SELECT run_id, id, started_at, ended_at, command_line, arch, device, "
-                       "plugin, selected, exit_code FROM runs ORDER BY started_at DESC, id DESC "
-                       "LIMIT ?");
-    query.with(uint64_t(limit));
-    while (query.next()) {
-      RunRow &row = rows.emplace_back();
-      int64_t key = 0;
-      row.info = readRun(impl->db, query, key);
-      Query counts = impl->db.query(
-          "SELECT outcome, count(*) FROM outcomes WHERE run_id = ? GROUP BY outcome");
-      counts.with(key);
-      while (counts.next()) {
-        Outcome outcome = parseOutcome(counts.text()).value_or(Outcome::NotRun);
-        row.counts.emplace_back(outcome, uint64_t(counts.integer()));
-        row.outcomes += row.counts.back().second;
+    std::unordered_map<int64_t, size_t> at;
+    {
+      Query query =
+          impl->db.query("SELECT run_id, id, started_at, ended_at, command_line, arch, device, "
+                         "plugin, selected, exit_code FROM runs ORDER BY started_at DESC, id DESC "
+                         "LIMIT ?");
+      for (query.with(uint64_t(limit)); query.next();) {
+        int64_t key = 0;
+        rows.emplace_back().info = readRun(query, key);
+        at[key] = rows.size() - 1;
       }
-      std::sort(row.counts.begin(), row.counts.end());
     }
+    {
+      Query query = impl->db.query(
+          "SELECT run_id, name, value FROM environment WHERE run_id IN (SELECT run_id FROM runs "
+          "ORDER BY started_at DESC, id DESC LIMIT ?)");
+      for (query.with(uint64_t(limit)); query.next();) {
+        RunRow &row = rows[at.at(query.integer())];
+        std::string name = query.text();
+        row.info.environment[name] = query.text();
+      }
+    }
+    Query query = impl->db.query(
+        "SELECT run_id, outcome, tests FROM counts WHERE tests > 0 AND run_id IN (SELECT run_id "
+        "FROM runs ORDER BY started_at DESC, id DESC LIMIT ?)");
+    for (query.with(uint64_t(limit)); query.next();) {
+      RunRow &row = rows[at.at(query.integer())];
+      Outcome outcome = parseOutcome(query.text()).value_or(Outcome::NotRun);
+      row.counts.emplace_back(outcome, uint64_t(query.integer()));
+      row.outcomes += row.counts.back().second;
+    }
+    for (RunRow &row : rows)
+      std::sort(row.counts.begin(), row.counts.end());
     return rows;
   });
 }
@@ -306,12 +274,25 @@ Result<std::optional<TestRecord>> Store::record(std::string_view run, std::strin
   return guarded([&]() -> Result<std::optional<TestRecord>> {
     auto [suite, id] = splitName(fullName);
     ReadTransaction snapshot(impl->db);
-    Query query =
-        impl->db.query("SELECT o.outcome_id, o.record FROM outcomes o JOIN tests t USING (test_id) "
-                       "JOIN runs r USING (run_id) WHERE r.id = ? AND t.suite = ? AND t.id = ?");
-    if (!query.with(run, suite, id).next())
-      return std::optional<TestRecord>();
-    return std::optional(readRecord(impl->db, query));
+    std::optional<TestRecord> record;
+    {
+      Query query =
+          impl->db.query("SELECT o.record FROM outcomes o JOIN tests t USING (test_id) "
+                         "JOIN runs r USING (run_id) WHERE r.id = ? AND t.suite = ? AND t.id = ?");
+      if (!query.with(run, suite, id).next())
+        return std::optional<TestRecord>();
+      record = readRecord(impl->db, query);
+    }
+    Query query = impl->db.query(
+        "SELECT x.shard, x.outcome FROM reruns x JOIN tests t USING (test_id) JOIN runs r USING "
+        "(run_id) WHERE r.id = ? AND t.suite = ? AND t.id = ? ORDER BY x.shard, x.attempt");
+    std::vector<Rerun> reruns;
+    for (query.with(run, suite, id); query.next();) {
+      reruns.emplace_back().shard = query.text();
+      reruns.back().outcome = parseOutcome(query.text()).value_or(Outcome::NotRun);
+    }
+    tellOfReruns(*record, reruns);
+    return record;
   });
 }
 
@@ -319,13 +300,31 @@ Status Store::forEachRecord(std::string_view run,
                             const std::function<void(const TestRecord &)> &visit) {
   return guarded([&]() -> Status {
     ReadTransaction snapshot(impl->db);
-    int64_t key = impl->runKey(run);
+    int64_t key = impl->runKey(run).id;
+    std::unordered_map<std::string, std::vector<Rerun>> reruns;
+    {
+      Query query = impl->db.query(
+          "SELECT t.suite, t.id, x.shard, x.outcome FROM reruns x JOIN tests t USING (test_id) "
+          "WHERE x.run_id = ? ORDER BY x.shard, x.attempt");
+      for (query.with(key); query.next();) {
+        std::string name = query.text();
+        name += "::" + query.text();
+        Rerun &rerun = reruns[name].emplace_back();
+        rerun.shard = query.text();
+        rerun.outcome = parseOutcome(query.text()).value_or(Outcome::NotRun);
+      }
+    }
     Query query =
-        impl->db.query("SELECT o.outcome_id, o.record FROM outcomes o JOIN tests t USING (test_id) "
-                       "WHERE o.run_id = ? ORDER BY t.suite, t.id");
+        impl->db.query("SELECT o.record FROM outcomes o JOIN tests t USING (test_id) "
+                       "WHERE o.run_id = ? ORDER BY t.suite, t.id",
+                       Database::Rows::Streamed);
     query.with(key);
-    while (query.next())
-      visit(readRecord(impl->db, query));
+    while (query.next()) {
+      TestRecord record = readRecord(impl->db, query);
+      if (auto found = reruns.find(record.fullName()); found != reruns.end())
+        tellOfReruns(record, found->second);
+      visit(record);
+    }
     return {};
   });
 }
@@ -336,7 +335,7 @@ Result<std::vector<OutcomeRow>> Store::outcomes(std::string_view run) {
     Query query =
         impl->db.query("SELECT " CUPEL_OUTCOME_ROW " FROM outcomes o JOIN tests t USING (test_id) "
                        "JOIN runs r USING (run_id) WHERE o.run_id = ? ORDER BY t.suite, t.id");
-    query.with(impl->runKey(run));
+    query.with(impl->runKey(run).id);
     while (query.next())
       rows.push_back(readOutcomeRow(query));
     return rows;
@@ -348,13 +347,115 @@ Result<std::vector<OutcomeRow>> Store::history(std::string_view fullName, size_t
     auto [suite, id] = splitName(fullName);
     std::vector<OutcomeRow> rows;
     Query query =
-        impl->db.query("SELECT " CUPEL_OUTCOME_ROW " FROM outcomes o JOIN tests t USING (test_id) "
-                       "JOIN runs r USING (run_id) WHERE t.suite = ? AND t.id = ? "
-                       "ORDER BY r.started_at DESC, r.id DESC LIMIT ?");
+        // Which runs are the newest is found out by indexes alone; only their rows are read.
+        impl->db.query("SELECT " CUPEL_OUTCOME_ROW " FROM (SELECT x.run_id, x.test_id FROM outcomes "
+                       "x JOIN runs r USING (run_id) WHERE x.test_id = (SELECT test_id FROM tests "
+                       "WHERE suite = ? AND id = ?) ORDER BY r.started_at DESC, r.id DESC LIMIT ?) "
+                       "AS newest JOIN outcomes o ON o.run_id = newest.run_id AND o.test_id = "
+                       "newest.test_id JOIN tests t ON t.test_id = o.test_id JOIN runs r ON "
+                       "r.run_id = o.run_id ORDER BY r.started_at DESC, r.id DESC");
     query.with(suite, id, uint64_t(limit));
     while (query.next())
       rows.push_back(readOutcomeRow(query));
     return rows;
+  });
+}
+
+/// From the columns of an OutcomeRow, then record, arch, device; throws where the record cannot be
+/// read.
+static OutcomeBrief readBrief(Database &db, Query &query) {
+  OutcomeBrief brief;
+  brief.row = readOutcomeRow(query);
+  Result<TestRecord> parsed = testRecordFromJson(query.text());
+  if (!parsed)
+    throw DatabaseError{db.name() + ": " + brief.row.fullName() + " in run " + brief.row.run +
+                        ": " + parsed.message()};
+  brief.record = std::move(*parsed);
+  brief.arch = query.text();
+  brief.device = query.text();
+  return brief;
+}
+
+Status Store::forEachLatest(const std::function<void(const OutcomeBrief &)> &visit) {
+  return guarded([&]() -> Status {
+    ReadTransaction snapshot(impl->db);
+    Query query = impl->db.query(
+        "SELECT " CUPEL_OUTCOME_ROW ", o.record, k.arch, k.device FROM known k "
+        "JOIN outcomes o ON o.run_id = k.run_id AND o.test_id = k.test_id "
+        "JOIN tests t ON t.test_id = k.test_id JOIN runs r ON r.run_id = k.run_id "
+        "ORDER BY t.suite, t.id, k.arch, k.device",
+        Database::Rows::Streamed);
+    while (query.next())
+      visit(readBrief(impl->db, query));
+    return {};
+  });
+}
+
+Status Store::forEachBrief(std::string_view run,
+                           const std::function<void(const OutcomeBrief &)> &visit) {
+  return guarded([&]() -> Status {
+    ReadTransaction snapshot(impl->db);
+    Query query = impl->db.query(
+        "SELECT " CUPEL_OUTCOME_ROW ", o.record, r.arch, r.device FROM outcomes o "
+        "JOIN tests t USING (test_id) JOIN runs r USING (run_id) WHERE o.run_id = ? "
+        "ORDER BY t.suite, t.id",
+        Database::Rows::Streamed);
+    query.with(impl->runKey(run).id);
+    while (query.next())
+      visit(readBrief(impl->db, query));
+    return {};
+  });
+}
+
+Result<std::vector<OutcomeCount>> Store::counts(std::string_view run) {
+  return guarded([&]() -> Result<std::vector<OutcomeCount>> {
+    std::vector<OutcomeCount> rows;
+    Query query = impl->db.query("SELECT outcome, bringup_status, count(*), sum(seconds) "
+                                 "FROM outcomes WHERE run_id = ? GROUP BY outcome, bringup_status "
+                                 "ORDER BY outcome, bringup_status");
+    query.with(impl->runKey(run).id);
+    while (query.next()) {
+      OutcomeCount &row = rows.emplace_back();
+      row.outcome = parseOutcome(query.text()).value_or(Outcome::NotRun);
+      row.bringupStatus = query.text();
+      row.count = uint64_t(query.integer());
+      row.seconds = query.real();
+    }
+    return rows;
+  });
+}
+
+Result<std::string> Store::state() {
+  return guarded([&]() -> Result<std::string> {
+    Query query = impl->db.query(
+        "SELECT (SELECT coalesce(max(outcome_id), 0) FROM outcomes), (SELECT count(*) FROM runs), "
+        "(SELECT coalesce(sum(bytes), 0) FROM journals), "
+        "(SELECT coalesce(sum(ended_at), 0) FROM runs)");
+    query.next();
+    std::string text;
+    for (int column = 0; column < 3; ++column)
+      text += std::to_string(query.integer()) + ".";
+    return text + std::to_string(query.real());
+  });
+}
+
+Result<std::unordered_map<std::string, std::vector<double>>>
+Store::durations(std::string_view arch, std::string_view device, size_t runs) {
+  using Durations = std::unordered_map<std::string, std::vector<double>>;
+  return guarded([&]() -> Result<Durations> {
+    Durations durations;
+    Query query = impl->db.query(
+        "SELECT t.suite, t.id, o.outcome, o.seconds FROM outcomes o JOIN tests t USING (test_id) "
+        "WHERE o.run_id IN (SELECT run_id FROM runs WHERE arch = ? AND device = ? AND pruned_at = 0 "
+        "ORDER BY started_at DESC, id DESC LIMIT ?)");
+    for (query.with(arch, device, uint64_t(runs)); query.next();) {
+      std::string name = query.text();
+      name += "::" + query.text();
+      std::optional<Outcome> outcome = parseOutcome(query.text());
+      if (outcome && ranThrough(*outcome))
+        durations[name].push_back(query.real());
+    }
+    return durations;
   });
 }
 
@@ -364,7 +465,7 @@ Result<std::vector<KnownTest>> Store::known(std::string_view arch, std::string_v
     Query query = impl->db.query(
         "SELECT t.suite, t.id, r.id, k.outcome, k.seconds, k.peak_memory_bytes FROM known k "
         "JOIN tests t USING (test_id) JOIN runs r USING (run_id) "
-        "WHERE k.arch = ? AND k.device = ?");
+        "WHERE k.arch = ? AND k.device = ? ORDER BY t.suite, t.id");
     query.with(arch, device);
     while (query.next()) {
       KnownTest &test = tests.emplace_back();

@@ -1,6 +1,6 @@
 #include "cupel/results/store/Store.h"
 #include "cupel/results/store/Journal.h"
-#include "cupel/results/store/TestFolder.h"
+#include "cupel/results/store/StoreTesting.h"
 #include "cupel/support/Sha256.h"
 
 #include <cmath>
@@ -15,14 +15,7 @@ using namespace cupel::results;
 
 namespace {
 
-Store openStore(const std::string &folder) {
-  Result<Store> store = Store::open(folder);
-  if (!store) {
-    ADD_FAILURE() << store.message();
-    std::abort();
-  }
-  return std::move(*store);
-}
+using StoreTest = OverDatabases;
 
 TestRecord fullRecord() {
   TestRecord r = simpleRecord("llama/causal_lm/pytorch-3_2_1B-single_device-inference");
@@ -67,21 +60,8 @@ TestRecord fullRecord() {
   return r;
 }
 
-RunInfo begin(Store &store, double startedAt, std::string device = "reference") {
-  RunInfo run;
-  run.startedAt = startedAt;
-  run.device = std::move(device);
-  run.commandLine = {"cupel", "run", "a b"};
-  run.environment = {{"git", "4df0411"}};
-  run.selected = 2;
-  Status status = store.beginRun(run);
-  EXPECT_TRUE(status) << status.message();
-  return run;
-}
-
-TEST(Store, GivesBackWhatItWasGiven) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, GivesBackWhatItWasGiven) {
+  Store store = openStore(at(folder / "s"));
   RunInfo run = begin(store, 1763200000.5);
   EXPECT_EQ(run.id, "20251115-094640-8000");
   TestRecord record = fullRecord();
@@ -187,9 +167,8 @@ TestRecord randomRecord(std::mt19937 &random, int number) {
   return r;
 }
 
-TEST(Store, GivesBackAnyRecord) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, GivesBackAnyRecord) {
+  Store store = openStore(at(folder / "s"));
   RunInfo run = begin(store, 100);
   std::mt19937 random(42);
   std::vector<TestRecord> records;
@@ -206,9 +185,8 @@ TEST(Store, GivesBackAnyRecord) {
   EXPECT_EQ(seen, records.size());
 }
 
-TEST(Store, KeepsOneOutcomeATestAndTheLaterOneWins) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, KeepsOneOutcomeATestAndTheLaterOneWins) {
+  Store store = openStore(at(folder / "s"));
   RunInfo run = begin(store, 100);
   ASSERT_TRUE(store.add(run.id, std::vector{simpleRecord("a", Outcome::Interrupted)}));
   ASSERT_TRUE(store.add(run.id, std::vector{simpleRecord("a", Outcome::Passed)}));
@@ -221,17 +199,15 @@ TEST(Store, KeepsOneOutcomeATestAndTheLaterOneWins) {
   EXPECT_EQ((*record)->stages.size(), 2u); // None of the replaced one's.
 }
 
-TEST(Store, RefusesOutcomesOfARunItDoesNotKnow) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, RefusesOutcomesOfARunItDoesNotKnow) {
+  Store store = openStore(at(folder / "s"));
   Status status = store.add("nope", std::vector{simpleRecord("a")});
   ASSERT_FALSE(status);
   EXPECT_NE(status.message().find("no run 'nope'"), std::string::npos) << status.message();
 }
 
-TEST(Store, FindsRunsByAgePrefixAndNearness) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, FindsRunsByAgePrefixAndNearness) {
+  Store store = openStore(at(folder / "s"));
   auto empty = store.resolveRun("latest");
   ASSERT_FALSE(empty);
   EXPECT_NE(empty.message().find("no runs yet"), std::string::npos);
@@ -262,9 +238,8 @@ TEST(Store, FindsRunsByAgePrefixAndNearness) {
   EXPECT_EQ((*runs)[0].info.id, third.id);
 }
 
-TEST(Store, FindsTestsByNameAndSaysWhatIsNear) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, FindsTestsByNameAndSaysWhatIsNear) {
+  Store store = openStore(at(folder / "s"));
   RunInfo run = begin(store, 100);
   TestRecord other = simpleRecord("bert/pytorch-base-single_device-inference");
   other.suite = "models";
@@ -288,9 +263,8 @@ TEST(Store, FindsTestsByNameAndSaysWhatIsNear) {
       << text("deepseek");
 }
 
-TEST(Store, LearnsFromTheNewestRunOfTheSameDevice) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, LearnsFromTheNewestRunOfTheSameDevice) {
+  Store store = openStore(at(folder / "s"));
   RunInfo first = begin(store, 100), second = begin(store, 200), other = begin(store, 300, "cpu");
   ASSERT_TRUE(store.add(second.id, std::vector{simpleRecord("a", Outcome::Failed, 4),
                                                simpleRecord("b", Outcome::Crashed, 7)}));
@@ -307,6 +281,12 @@ TEST(Store, LearnsFromTheNewestRunOfTheSameDevice) {
   EXPECT_EQ((*known)[0].seconds, 4);
   EXPECT_EQ((*known)[1].outcome, Outcome::Crashed);
   EXPECT_EQ((*known)[1].seconds, 0); // A crash does not say how long it would have taken.
+
+  auto durations = store.durations("", "reference");
+  ASSERT_TRUE(durations) << durations.message();
+  EXPECT_EQ((*durations)["programs::a"].size(), 2u);
+  EXPECT_EQ((*durations)["programs::b"], std::vector<double>{2}); // A crash says nothing.
+  EXPECT_EQ((*store.durations("", "reference", 1))["programs::a"], std::vector<double>{4});
 
   RunInfo third = begin(store, 400);
   ASSERT_TRUE(store.add(third.id, std::vector{simpleRecord("a", Outcome::TimedOut, 60),
@@ -326,9 +306,8 @@ TEST(Store, LearnsFromTheNewestRunOfTheSameDevice) {
   EXPECT_EQ((*history)[3].run, first.id);
 }
 
-TEST(Store, ImportsAJournalAnyNumberOfTimes) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, ImportsAJournalAnyNumberOfTimes) {
+  Store store = openStore(at(folder / "s"));
   RunInfo run;
   run.id = "20261115-081530-4f2a";
   run.startedAt = 1000;
@@ -375,9 +354,8 @@ TEST(Store, ImportsAJournalAnyNumberOfTimes) {
   EXPECT_NE((*imported)[0].firstDamage.find("no line that says which run"), std::string::npos);
 }
 
-TEST(Store, DoesNotReadTheJournalOfACompleteRunAgain) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, DoesNotReadTheJournalOfACompleteRunAgain) {
+  Store store = openStore(at(folder / "s"));
   RunInfo run = begin(store, 100);
   std::vector records = {simpleRecord("a"), simpleRecord("b")};
   ASSERT_TRUE(store.add(run.id, records));
@@ -388,9 +366,8 @@ TEST(Store, DoesNotReadTheJournalOfACompleteRunAgain) {
   EXPECT_TRUE(store.importPending()->empty());
 }
 
-TEST(Store, KeepsArtifactsOnceByContent) {
-  TestFolder folder;
-  Store store = openStore(folder / "s");
+TEST_P(StoreTest, KeepsArtifactsOnceByContent) {
+  Store store = openStore(at(folder / "s"));
   auto first = store.keepArtifact("a.mlir", "module {}");
   auto second = store.keepArtifact("b.mlir", "module {}");
   ASSERT_TRUE(first) << first.message();
@@ -414,18 +391,19 @@ TEST(Store, KeepsArtifactsOnceByContent) {
   ASSERT_FALSE(missing);
 }
 
-TEST(Store, CanBeReadWithoutBeingWritten) {
-  TestFolder folder;
-  auto missing = Store::open(folder / "s", Store::Access::ReadOnly);
+TEST_P(StoreTest, CanBeReadWithoutBeingWritten) {
+  auto missing = Store::open(at(folder / "s"), Store::Access::ReadOnly);
   ASSERT_FALSE(missing);
-  EXPECT_NE(missing.message().find("no results store there; `cupel run` makes one"),
-            std::string::npos);
+  EXPECT_NE(missing.message().find(isPostgres() ? "has schema version 0"
+                                                : "no results store there; `cupel run` makes one"),
+            std::string::npos)
+      << missing.message();
   {
-    Store store = openStore(folder / "s");
+    Store store = openStore(at(folder / "s"));
     RunInfo run = begin(store, 100);
     ASSERT_TRUE(store.add(run.id, std::vector{simpleRecord("a")}));
   }
-  auto store = Store::open(folder / "s", Store::Access::ReadOnly);
+  auto store = Store::open(at(folder / "s"), Store::Access::ReadOnly);
   ASSERT_TRUE(store) << store.message();
   EXPECT_EQ(store->runs(5)->size(), 1u);
   RunInfo run;
@@ -434,5 +412,55 @@ TEST(Store, CanBeReadWithoutBeingWritten) {
   EXPECT_NE(status.message().find("read-only"), std::string::npos) << status.message();
   EXPECT_FALSE(run.id.empty()); // The run can go on under that name.
 }
+
+TEST_P(StoreTest, OverviewsSeeTheLastOutcomeOnEachDevice) {
+  Store store = openStore(at(folder / "s"));
+  std::vector<std::string> runs;
+  std::vector<std::string> states = {*store.state()};
+  for (auto [arch, outcome] : {std::pair("n150", Outcome::Failed), std::pair("p150", Outcome::Passed), std::pair("n150", Outcome::Passed)}) {
+    RunInfo run;
+    run.arch = arch;
+    run.device = "cupel";
+    run.startedAt = 1'790'000'000 + 100 * double(runs.size());
+    ASSERT_TRUE(store.beginRun(run));
+    TestRecord record = fullRecord();
+    record.outcome = outcome;
+    record.bringupStatus = outcome == Outcome::Passed ? "PASSED" : "INCORRECT_RESULT";
+    ASSERT_TRUE(store.add(run.id, {&record, 1}));
+    run.endedAt = run.startedAt + 1;
+    ASSERT_TRUE(store.endRun(run));
+    runs.push_back(run.id);
+    states.push_back(*store.state());
+  }
+  for (size_t i = 1; i < states.size(); ++i)
+    EXPECT_NE(states[i - 1], states[i]);
+  EXPECT_EQ(*store.state(), states.back());
+
+  std::vector<OutcomeBrief> latest;
+  ASSERT_TRUE(store.forEachLatest([&](const OutcomeBrief &brief) { latest.push_back(brief); }));
+  ASSERT_EQ(latest.size(), 2u);
+  EXPECT_EQ(latest[0].arch, "n150");
+  EXPECT_EQ(latest[0].row.run, runs[2]);
+  EXPECT_EQ(latest[0].row.outcome, Outcome::Passed);
+  EXPECT_EQ(latest[1].arch, "p150");
+  EXPECT_EQ(latest[1].record.markers, fullRecord().markers);
+
+  std::vector<std::string> seen;
+  ASSERT_TRUE(store.forEachBrief(runs[0], [&](const OutcomeBrief &brief) {
+    seen.push_back(brief.row.fullName() + " " + brief.record.bringupStatus);
+  }));
+  EXPECT_EQ(seen, std::vector<std::string>{fullRecord().fullName() + " INCORRECT_RESULT"});
+  Result<std::vector<OutcomeCount>> counts = store.counts(runs[1]);
+  ASSERT_TRUE(counts);
+  ASSERT_EQ(counts->size(), 1u);
+  EXPECT_EQ(counts->front().outcome, Outcome::Passed);
+  EXPECT_EQ(counts->front().bringupStatus, "PASSED");
+  EXPECT_EQ(counts->front().count, 1u);
+  EXPECT_FALSE(store.forEachBrief("nosuch", [](const OutcomeBrief &) {}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, StoreTest,
+                         testing::Values(Database::Kind::Sqlite, Database::Kind::Postgres),
+                         kindName);
 
 } // namespace

@@ -84,7 +84,8 @@ Result<Project> readProject(const std::string &file) {
       Result<std::string> word = text(value);
       if (!word)
         return word.error();
-      project.results = path(*word);
+      // The address of a database is no path.
+      project.results = word->find("://") != std::string::npos ? *word : path(*word);
       continue;
     }
     if (name == kComparison) {

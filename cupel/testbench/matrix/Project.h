@@ -22,7 +22,7 @@ struct Project {
   std::vector<std::string> opCases;       ///< Files and folders of operator cases.
   std::vector<std::string> config;        ///< Files and folders of the test configuration.
   std::vector<std::string> architectures; ///< Folders of architecture descriptors.
-  std::optional<std::string> results;     ///< The results store.
+  std::optional<std::string> results;     ///< The results store: a folder, or an address.
   std::vector<std::string> frameworks;    ///< Empty: the default.
   std::vector<std::string> markers;       ///< Registered marks; empty: every mark is taken.
   std::string comparison; ///< How results are judged by default: strict (or empty), or pcc.

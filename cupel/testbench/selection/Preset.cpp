@@ -283,12 +283,20 @@ Result<std::string> jobMatrix(const std::vector<PresetJob> &jobs, const RunnerLa
       if (entry.contains("parallel-groups") || job.groups > 1)
         entry["parallel-groups"] = job.groups;
     }
+    auto addPlanned = [&](uint32_t group) {
+      if (group > job.planned.size())
+        return;
+      entry["job"] = job.planned[group - 1].number;
+      entry["timeout-minutes"] = job.planned[group - 1].timeoutMinutes;
+    };
     if (!entry.contains("parallel-groups")) {
+      addPlanned(1);
       matrix.push_back(std::move(entry));
       continue;
     }
     for (uint32_t group = 1; group <= job.groups; ++group) {
       entry["group-id"] = group;
+      addPlanned(group);
       matrix.push_back(entry);
     }
   }

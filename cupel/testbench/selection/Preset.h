@@ -37,6 +37,11 @@ struct PresetJob {
     double seconds = 0; ///< All of them, one after another.
   };
   std::optional<Measured> measured;
+  /// Of each group, where a plan of jobs was made: its number there from 1, and its time-out.
+  struct Planned {
+    uint32_t number = 0, timeoutMinutes = 0;
+  };
+  std::vector<Planned> planned;
   /// Splits it into as many groups as it takes for none to last longer, if its tests were measured.
   void splitByDuration(double secondsOfAGroup);
 
@@ -62,7 +67,8 @@ const RunnerLabels &sharedRunnerLabels();
 
 /// The job matrix as JSON text: a list with one object for each group of each job, `group-id` from
 /// 1; jobs on shared machines have their label mapped and keep it as `runs-on-original`; those whose
-/// tests were measured say `tests`, of the whole job, and `estimated-seconds`, of a group.
+/// tests were measured say `tests`, of the whole job, and `estimated-seconds`, of a group; those of a
+/// plan say `job`, their number there, and `timeout-minutes`.
 Result<std::string> jobMatrix(const std::vector<PresetJob> &jobs, const RunnerLabels &labels,
                               bool compact = false);
 

@@ -72,6 +72,7 @@ Ending Session::resume(const ResumeRequest &request, const ReadOptions &readOpti
   if (Status status = useResults(fs::absolute(request.results)); !status)
     return {kExitUsage, status.message()};
   const std::string folder = options.results;
+  options.database = request.database;
   openStore();
   Result<std::string> path = findJournal(folder, request.run);
   if (!path)
@@ -100,6 +101,7 @@ Ending Session::resume(const ResumeRequest &request, const ReadOptions &readOpti
     return {kExitUsage};
   options = std::move(*begun);
   options.results = folder;
+  options.database = request.database;
   learn();
   only = contents.selection;
   Result<std::vector<TestItem>> present = select();

@@ -183,9 +183,11 @@ Status Session::useResults(const std::string &folder) {
 
 /// A store that cannot be used costs its memory of this run, never the run: the journal stays.
 void Session::openStore() {
-  Result<Store> opened = Store::open(options.results);
+  Result<Store> opened =
+      Store::open(results::StorePlace{options.results, options.database});
   if (!opened)
-    return options.say("the results store cannot be used, outcomes go to the journal only: " +
+    return options.say("the results store cannot be used, outcomes go to the journal only (cupel "
+                       "results ingest enters them later): " +
                        opened.message());
   store = std::move(*opened);
   // Runs that were killed are part of what is known.
@@ -265,12 +267,22 @@ Ending Session::begin(SessionOptions given) {
     return {kExitNothingSelected, nothingSelected};
   info.startedAt = now();
   info.id = results::newRunId(info.startedAt);
+  // Many machines share a database: the name is taken there before anybody uses it.
+  if (store && !options.database.empty()) {
+    info.id.clear();
+    info.commandLine = options.commandLine;
+    info.arch = options.collect.arch;
+    info.device = options.device;
+    if (Status status = store->beginRun(info); !status)
+      options.say(status.message());
+  }
   info.commandLine = options.commandLine;
   info.arch = options.collect.arch;
   info.device = options.device;
   info.selected = uint32_t(items->size());
   info.environment = environmentNow(options.running.seed);
   info.environment["comparison"] = describeJudging(options.running);
+  info.environment.insert(options.environment.begin(), options.environment.end());
   std::vector<std::string> names;
   names.reserve(items->size());
   for (const TestItem &item : *items)

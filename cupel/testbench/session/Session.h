@@ -11,6 +11,7 @@
 #include "cupel/testbench/runner/Runner.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,12 +31,14 @@ struct SessionOptions {
   std::string weights = "pretrained"; ///< Of models: or `random`.
   uint32_t layers = 0;                ///< Of models with random weights, at most; 0: all.
   std::string results;     ///< Folder of the results store.
+  std::string database;    ///< Where outcomes are remembered, if not there.
   std::string modelDtype;     ///< In which PyTorch's loaders are asked for models; empty: bfloat16.
   bool noDropout = false;     ///< Models train without what they would drop.
   bool unjudgedFails = false; ///< One unjudged test makes the run fail, as a failed one does.
   std::string junit, json, markdown; ///< Reports to write; empty: none.
   std::vector<std::string> reasons;  ///< Files of failure reasons besides those that ship.
   std::vector<std::string> commandLine;
+  std::map<std::string, std::string> environment; ///< What else the run happens in.
   /// Where set, failed tests are kept within these limits in the results folder.
   std::optional<runner::KeepOptions> keepByDefault;
 
@@ -61,7 +64,8 @@ using ReadOptions =
 
 /// Where a run has its files, and which one is to go on.
 struct ResumeRequest {
-  std::string results; ///< Folder of the results store.
+  std::string results;  ///< Folder of the results store.
+  std::string database; ///< As of SessionOptions.
   std::string run;     ///< Its id, or how that begins; empty: the newest that is not done.
   std::function<void(const std::string &line)> say;
 };

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,6 +78,14 @@ public:
 /// each; gives all results, those that checks compare too. It must not outlive the device.
 using RunWorkload = std::function<Result<TensorLists>(const TensorLists &, const Budget &)>;
 
+/// What of a program ran on the reference's own kernels, by which it cannot be judged.
+struct SharedWork {
+  bool isAll = false;
+  std::string what; ///< Else the operations that did, in words; empty: none.
+};
+/// By the notes of our own plugin on an executable; those of others say nothing.
+SharedWork sharedWorkOf(const std::map<std::string, std::string> &notes);
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -87,6 +96,8 @@ public:
   /// Whether it computes with the reference's own kernels, whoever drives them: agreeing with the
   /// reference then says nothing of these.
   virtual bool sharesKernels() const { return isReference(); }
+  /// The same of the workload that was loaded last.
+  virtual SharedWork sharedWork() const { return {.isAll = sharesKernels(), .what = ""}; }
   /// Whether it did not answer in time, and so answers nothing more in this process.
   virtual bool isGivenUp() const { return false; }
   virtual Result<std::unique_ptr<Executable>> compile(const Program &program,

@@ -67,6 +67,9 @@ public:
 
   std::string name() const override { return label; }
   bool sharesKernels() const override { return isReferenceInside; }
+  SharedWork sharedWork() const override {
+    return isReferenceInside ? SharedWork{.isAll = true, .what = ""} : lastShared;
+  }
   bool isGivenUp() const override { return client->plugin()->isGivenUp(); }
 
   Result<RunWorkload> load(const workload::Workload &workload, const Program &,
@@ -82,6 +85,7 @@ public:
     Result<pjrt::LoadedWorkload> loaded = pjrt::LoadedWorkload::compile(*client, workload);
     if (!loaded)
       return toProgramError(loaded.error(), During::Compile);
+    lastShared = sharedWorkOf(loaded->info().notes);
     auto shared = std::make_shared<pjrt::LoadedWorkload>(std::move(*loaded));
     auto held = std::make_shared<Held>();
     return RunWorkload(
@@ -133,6 +137,7 @@ private:
   std::string label;
   std::shared_ptr<pjrt::Client> client;
   bool isReferenceInside;
+  SharedWork lastShared; // Of what was loaded last.
 };
 
 /// Whether our own plugin, so chosen, runs programs on the reference's plan.
@@ -140,7 +145,7 @@ bool usesReferenceBackend(const runtime::DeviceName &device) {
   std::string backend(device.option("backend"));
   if (const char *chosen = std::getenv("CUPEL_BACKEND"); backend.empty() && chosen)
     backend = chosen;
-  return backend.empty() || backend == "reference";
+  return backend == "reference";
 }
 
 } // namespace

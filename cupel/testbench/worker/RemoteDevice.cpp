@@ -177,6 +177,16 @@ RemoteFailure failureIn(const ordered_json &answer) {
           answer.contains("failure") ? textOf(answer["failure"], "class") : ""};
 }
 
+/// What our own plugin says of an executable.
+std::map<std::string, std::string> notesIn(const ordered_json &answer) {
+  std::map<std::string, std::string> all;
+  if (auto notes = answer.find("executable_notes"); notes != answer.end() && notes->is_object())
+    for (const auto &[key, value] : notes->items())
+      if (value.is_string())
+        all[key] = value.get<std::string>();
+  return all;
+}
+
 class RemoteDevice : public PluginDevice {
 public:
   const std::shared_ptr<Connection> &line() const { return connection; }
@@ -187,6 +197,7 @@ public:
       : label(std::move(name)), connection(std::move(connection)), version(version) {}
 
   std::string name() const override { return label; }
+  SharedWork sharedWork() const override { return sharedWorkOf(last->notes); }
   const std::optional<RemoteFailure> &failure() const { return last->failure; }
   const std::map<std::string, std::string> &notes() const { return last->notes; }
 
@@ -232,11 +243,7 @@ private:
       return errorIn(reply->answer);
     }
     last.failure.reset();
-    if (auto notes = reply->answer.find("executable_notes");
-        notes != reply->answer.end() && notes->is_object())
-      for (const auto &[key, value] : notes->items())
-        if (value.is_string())
-          last.notes[key] = value.get<std::string>();
+    last.notes = notesIn(reply->answer);
     std::string path = (folder.path / "results.safetensors").string();
     if (Status written = writeOutput(path, reply->files["results.safetensors"]); !written)
       return written.error().as(ErrorCode::Internal);
@@ -366,6 +373,7 @@ public:
         attempt.compileSeconds += attempt.stage == "compile" ? seconds : 0;
         attempt.executeSeconds += attempt.stage == "execute" ? seconds : 0;
       }
+    attempt.notes = notesIn(answer);
     // Of a process that was lost, which has listed nothing.
     if (std::string stage = textOf(answer, "last_stage"); !stage.empty())
       attempt.stage = stage;

@@ -44,6 +44,7 @@ struct Attempt {
   std::string kind, message;
   double compileSeconds = 0, executeSeconds = 0;
   TensorLists results;
+  std::map<std::string, std::string> notes; ///< Of our own plugin on the executable.
 
   bool isDone() const { return outcome == "ran" || outcome == "compiled"; }
   /// Whether the device's compiler took it, whatever came then.

@@ -1,7 +1,7 @@
 #include "cupel/testbench/worker/Trials.h"
 
-#include "cupel/compare/Defaults.h"
 #include "cupel/compare/Repeat.h"
+#include "cupel/compare/Strict.h"
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/GoldenCache.h"
@@ -261,11 +261,10 @@ static std::string describeApart(const Request &request, const workload::Workloa
   for (size_t d = 0, number = 0; d < std::min(now.size(), before.size()); ++d)
     for (size_t i = 0; i < std::min(now[d].size(), before[d].size()); ++i, ++number) {
       const Tensor &a = now[d][i], &b = before[d][i];
-      if (Rule::of(request, workload, i).comparators ||
-          compare::areNearlySame(a, b, noise.precision()))
+      if (Rule::of(request, workload, i).comparators)
         continue;
-      Result<compare::RepeatVerdict> verdict =
-          compare::checkRepeated(a, b, noise.of(d, i, b.shape()), {}, {.threads = 1});
+      Result<compare::RepeatVerdict> verdict = compare::checkRepeatedStrictly(
+          a, b, noise.precision(), noise.asker(d, i, b.shape()), {.threads = 1});
       if (verdict && !verdict->passed)
         return fmt::format("output {}: {}", number, verdict->sentence);
     }
@@ -451,13 +450,18 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   }
   record.notes["judged by"] = describeRules(record, *noise);
   if (isForLackOfTime(record, *noise))
-    fail(record, Error{ErrorCode::TimedOut, "no time was left to tell rounding from errors: " +
-                                                record.message});
-  if (record.outcome == Outcome::Passed && device.sharesKernels() &&
-      workload.provenance.expectation == kReferencesWord)
+    fail(record, Error{ErrorCode::TimedOut, "no time was left to measure noise, without which "
+                                            "rounding cannot be told from errors"});
+  if (record.outcome != Outcome::Passed || workload.provenance.expectation != kReferencesWord)
+    return;
+  SharedWork shared = device.sharedWork();
+  if (shared.isAll)
     leaveUnjudged(record, device.isReference()
                               ? "what is expected is the reference's own result"
                               : "agrees with the reference, whose kernels computed both");
+  else if (!shared.what.empty())
+    record.notes["not judged"] = shared.what + " ran on the reference's kernels, as what is "
+                                               "expected did";
 }
 
 //===----------------------------------------------------------------------===//

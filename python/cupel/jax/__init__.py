@@ -10,20 +10,23 @@ import dataclasses
 import logging
 import os
 
+from cupel.jax.codegen import codegen_py as codegen_py
+from cupel.jax.codegen import load_codegen_py as load_codegen_py
+
 PLATFORM = "cupel"
 _PRIORITY = -10  # The CPU has 0.
 # Users of JAX know sums of narrow floats that are wide inside, and scatters that skip a window which hangs over an edge whole;
 # the plugin by itself does in both what the reference does.
 _DEFAULTS: dict[str, str | int] = {"accumulate": "f64", "scatter": "windows"}
 # The compiled device has an accuracy of its own; programs that ask for sums in f64 run whole on the reference instead.
-_COMPILED = "cpu"
+_REFERENCE = "reference"
 
 _logger = logging.getLogger(__name__)
 _is_registered = False
 
 
 def _defaults(backend: str | int | None) -> dict[str, str | int]:
-    return {name: value for name, value in _DEFAULTS.items() if backend != _COMPILED or name != "accumulate"}
+    return {name: value for name, value in _DEFAULTS.items() if backend == _REFERENCE or name != "accumulate"}
 
 
 def _options() -> dict[str, str | int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cupel._files import command_path
+from cupel._native import comparator_default
 from cupel.testing.comparison import POLICY
 from cupel.testing.compiler_config import CompileDepth, CompilerConfig, OpByOpBackend
 
@@ -86,7 +87,7 @@ def not_executing(table: dict[str, Any]) -> list[str]:
 
 def csv_of(table: dict[str, Any]) -> str:
     """Results of calls as tt-torch prints them, with the last row and the first one under the threshold."""
-    limit = float(os.environ.get("RTI_PCC_FAIL_THRESH", "0.99"))
+    limit = float(os.environ.get("RTI_PCC_FAIL_THRESH") or comparator_default("required_pcc"))
     rows = [f"{key},{record['pcc']},{record['atol']},{json.dumps(record.get('error', ''))},{record['pcc']},{record['atol']},{json.dumps(record.get('error', ''))}"
             for key, record in table.items()]
     low = next((row for row, record in zip(rows, table.values(), strict=True) if record["pcc"] and not float(record["pcc"]) >= limit), "none")

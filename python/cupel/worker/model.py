@@ -141,6 +141,12 @@ def _forget_peak_memory() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
+def _held_memory() -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return 0
+
+
 def _peak_memory() -> int:
     with contextlib.suppress(OSError, StopIteration):
         line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
@@ -193,6 +199,13 @@ def compile_options_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """What a test's configuration asks of the device's compiler."""
     given = {"optimization_level": body.get("optimization_level"), "experimental_weight_dtype": "bfp_bf8" if body.get("enable_weight_bfp8_conversion") else None}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _memory_note(facts: Mapping[str, Any]) -> str:
+    """What the test took in this process, beside what was there before (torch itself, mostly)."""
+    if "parameter_bytes" not in facts:
+        return ""
+    return f"weights {facts['parameter_bytes'] / 2**20:.1f} MiB; the Python worker took {facts['memory_bytes'] / 2**20:.1f} MiB for the test"
 
 
 class ModelTest:
@@ -347,6 +360,7 @@ class ModelTest:
         """The answer. `not run` with `capture`: everything is made that a device needs, and none has run it yet."""
         begun = time.monotonic()
         _forget_peak_memory()
+        before = _held_memory()
         answer: dict[str, Any]
         try:
             with restored(), self._weights():
@@ -360,6 +374,7 @@ class ModelTest:
         answer["seconds"] = self.steps.seconds | {"total": round(time.monotonic() - begun, 3)}
         answer["processor_seconds"] = self.steps.processor_seconds
         answer["peak_memory_bytes"] = _peak_memory()
+        self.facts["memory_bytes"] = max(0, answer["peak_memory_bytes"] - before)
         answer |= self.steps.output.json()
         self._clean_up()
         return answer
@@ -468,7 +483,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "weights": facts.get("weights"),
-             "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
+             "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],

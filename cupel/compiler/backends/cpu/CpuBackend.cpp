@@ -101,6 +101,8 @@ public:
     if (!loaded)
       return loaded.error();
     describeIn(program->info.notes, (*loaded)->report());
+    if (auto folded = (*module)->getAttrOfType<IntegerAttr>(tir::kFoldedAttr))
+      program->info.notes["folded"] = std::to_string(folded.getInt());
     return ExecutablePointer(std::make_shared<CpuExecutable>(std::move(program), std::move(module),
                                                              std::move(*loaded)));
   }

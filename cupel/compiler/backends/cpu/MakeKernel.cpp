@@ -1,5 +1,6 @@
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
 
+#include "cupel/compiler/backends/cpu/AttentionKernel.h"
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/ControlKernel.h"
 #include "cupel/compiler/backends/cpu/FftKernel.h"
@@ -50,6 +51,8 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions,
     kernel = codeKernel(op, choice);
   else if (isa<tir::ProductOp, tir::ConvolutionOp, tir::PoolOp>(op))
     kernel = productKernel(launch, choice);
+  else if (auto attention = dyn_cast<tir::AttentionOp>(op))
+    kernel = attentionKernel(attention);
   else if (isa<tir::WhileOp, tir::CaseOp>(op))
     return controlKernel(op, functions, choice);
   else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))

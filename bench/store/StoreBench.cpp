@@ -1,0 +1,196 @@
+// How fast journals come into the results store, into a SQLite file and into a PostgreSQL server of
+// its own that syncs to the disk, and how long the questions of show, diff, history and triage take
+// once so many records are there. Prints each figure beside its goal: 50,000 and 20,000 records a
+// second, 100 ms a question. Records are made up like real ones, in runs of --tests each.
+
+#include "cupel/results/RecordJson.h"
+#include "cupel/results/store/PostgresTesting.h"
+#include "cupel/results/store/Store.h"
+#include "cupel/results/store/TestFolder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <functional>
+
+using namespace cupel;
+using namespace cupel::results;
+
+namespace {
+
+struct Settings {
+  uint64_t records = 200'000, tests = 10'000;
+  bool strict = false;
+  std::string only;
+};
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A record like those of a night: stages, a comparison, now and then a failure with its reason.
+TestRecord recordOf(uint64_t run, uint64_t test) {
+  TestRecord r;
+  r.suite = "models";
+  r.id = "model_" + std::to_string(test) + "/pytorch-base-single_device-inference";
+  r.file = "zoo/model_" + std::to_string(test) + "/loader.py";
+  r.framework = "pytorch";
+  r.arch = "n300";
+  r.device = "cupel?arch=n300";
+  bool fails = (test * 31 + run * 7) % 40 == 0;
+  r.outcome = fails ? Outcome::Failed : Outcome::Passed;
+  r.lastStage = fails ? Stage::Compare : Stage::Done;
+  r.testStatus = "EXPECTED_PASSING";
+  r.bringupStatus = fails ? "INCORRECT_RESULT" : "PASSED";
+  r.startedAt = 1.7e9 + double(run) * 86400 + double(test);
+  r.seconds = 0.5 + double(test % 100) / 7;
+  r.peakMemoryBytes = (test % 1000) << 20;
+  r.stages = {{Stage::Load, 0.125}, {Stage::Compile, 0.25}, {Stage::Execute, r.seconds / 2}};
+  ComparisonRecord comparison;
+  comparison.passed = !fails;
+  comparison.pcc = fails ? 0.71 : 0.9998;
+  comparison.maxAbsolute = 1e-3;
+  comparison.rule = "strict";
+  comparison.sentence = fails ? "output 0: 41 of 4096 elements beyond 8 times their noise" : "";
+  r.comparisons = {comparison};
+  if (fails) {
+    r.reasons = {{"REASON_" + std::to_string(test % 17), "wrong results", "runtime", "outputs"}};
+    r.message = comparison.sentence;
+  }
+  return r;
+}
+
+RunInfo runOf(uint64_t run, uint64_t tests) {
+  RunInfo info;
+  info.startedAt = 1.7e9 + double(run) * 86400;
+  info.endedAt = info.startedAt + 30'000;
+  info.id = newRunId(info.startedAt);
+  info.arch = "n300";
+  info.device = "cupel?arch=n300";
+  info.selected = uint32_t(tests);
+  info.exitCode = 1;
+  info.commandLine = {"cupel", "run", "--arch", "n300"};
+  return info;
+}
+
+/// Of this process alone: what the work costs, whatever else the machine does.
+double processorSeconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
+
+struct Report {
+  bool good = true;
+  void line(const char *what, double value, const char *unit, double goal, bool least) {
+    bool reached = least ? value >= goal : value <= goal;
+    good &= reached;
+    std::printf("  %-44s %12.1f %s (goal %s %.0f)%s\n", what, value, unit, least ? ">=" : "<=", goal,
+                reached ? "" : "   NOT REACHED");
+  }
+};
+
+void ask(Report &report, const char *what, const std::function<bool()> &question) {
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    double began = seconds();
+    if (!question()) {
+      std::printf("  %-44s failed\n", what);
+      report.good = false;
+      return;
+    }
+    best = std::min(best, seconds() - began);
+  }
+  report.line(what, best * 1e3, "ms", 100, false);
+}
+
+bool measure(const char *name, const StorePlace &place, double goal, const Settings &settings) {
+  std::printf("%s: %llu records in runs of %llu\n", name, (unsigned long long)settings.records,
+              (unsigned long long)settings.tests);
+  Result<Store> store = Store::open(place);
+  if (!store) {
+    std::printf("  %s\n", store.message().c_str());
+    return false;
+  }
+  Report report;
+  TestFolder folder;
+  uint64_t runs = std::max<uint64_t>(1, settings.records / settings.tests);
+  double spent = 0, last = 0, processor = 0;
+  for (uint64_t run = 0; run < runs; ++run) {
+    std::string path = folder / "journal.jsonl";
+    {
+      std::ofstream journal(path);
+      journal << journalBegin(runOf(run, settings.tests));
+      for (uint64_t test = 0; test < settings.tests; ++test)
+        journal << journalLine(recordOf(run, test));
+      journal << journalEnd(runOf(run, settings.tests));
+    }
+    double began = seconds(), processorBegan = processorSeconds();
+    Result<ImportSummary> imported = store->importJournal(path);
+    last = seconds() - began;
+    spent += last;
+    processor += processorSeconds() - processorBegan;
+    if (!imported || imported->added != settings.tests) {
+      std::printf("  %s\n", imported ? "not all were added" : imported.message().c_str());
+      return false;
+    }
+  }
+  report.line("records a second into it", double(runs * settings.tests) / spent, "/s", goal, true);
+  std::printf("  %-44s %12.1f us\n", "processor time of ours a record",
+              processor / double(runs * settings.tests) * 1e6);
+  report.line("the last run of them", double(settings.tests) / last, "/s", goal, true);
+  double began = seconds();
+  if (Result<ImportSummary> again = store->importJournal(folder / "journal.jsonl");
+      !again || again->added || again->replaced)
+    return std::printf("  importing it again changed something\n"), false;
+  report.line("records a second that are there already", double(settings.tests) / (seconds() - began), "/s",
+              goal, true);
+  std::string newest = runOf(runs - 1, 0).id, before = runOf(runs > 1 ? runs - 2 : 0, 0).id;
+  std::string test = recordOf(0, settings.tests / 3).fullName();
+  ask(report, "show: the last runs", [&] { return bool(store->runs(20)); });
+  ask(report, "show: latest", [&] { return bool(store->resolveRun("latest")); });
+  ask(report, "show: a test's record", [&] { return bool(store->record(newest, test)); });
+  ask(report, "show, diff, triage: the outcomes of a run",
+      [&] { return store->outcomes(newest)->size() == settings.tests; });
+  ask(report, "diff: the run before", [&] { return **store->runBefore(newest) == before || runs == 1; });
+  ask(report, "history: of a test", [&] { return !store->history(test)->empty(); });
+  ask(report, "run: what is known of all tests",
+      [&] { return store->known("n300", "cupel?arch=n300")->size() == settings.tests; });
+  return report.good;
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  Settings settings;
+  for (int i = 1; i < count; ++i) {
+    std::string word = arguments[i];
+    const char *value = i + 1 < count ? arguments[i + 1] : "";
+    if (word == "--strict")
+      settings.strict = true;
+    else if (word == "--records" && ++i)
+      settings.records = std::strtoull(value, nullptr, 10);
+    else if (word == "--tests" && ++i)
+      settings.tests = std::max(1ull, std::strtoull(value, nullptr, 10));
+    else if (word == "--only" && ++i)
+      settings.only = value;
+    else
+      return std::printf("usage: bench_store [--records N] [--tests N] [--only sqlite|postgresql] "
+                         "[--strict]\n"),
+             2;
+  }
+  bool good = true;
+  if (settings.only != "postgresql") {
+    TestFolder folder;
+    good &= measure("sqlite", {folder / "s", ""}, 50'000, settings);
+  }
+  if (settings.only != "sqlite") {
+    PostgresServer &server = PostgresServer::get(/*durable=*/true);
+    TestFolder folder;
+    if (!server.missing().empty())
+      std::printf("postgresql: not measured: %s\n", server.missing().c_str());
+    else
+      good &= measure("postgresql", {folder / "s", server.newDatabase()}, 20'000, settings);
+  }
+  return settings.strict && !good;
+}

@@ -1,0 +1,214 @@
+#include "cupel/cli/Graph.h"
+
+#include "cupel/cli/Compile.h"
+#include "cupel/cli/GraphOfModule.h"
+#include "cupel/compiler/analysis/Cost.h"
+#include "cupel/compiler/analysis/Devices.h"
+#include "cupel/compiler/backends/cpu/CpuBackend.h"
+#include "cupel/compiler/backends/cpu/Report.h"
+#include "cupel/compiler/device/DeviceIr.h"
+#include "cupel/support/Files.h"
+
+#include <llvm/Support/raw_ostream.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/Pass/PassManager.h>
+
+namespace cupel::cli {
+
+using namespace mlir;
+
+namespace {
+
+constexpr const char *kVerb = "explore";
+
+/// A number or word for some nodes of a stage.
+struct Overlay {
+  const char *name, *unit;
+  std::vector<std::pair<size_t, llvm::json::Value>> values;
+};
+
+struct Stage {
+  const char *name, *title;
+  std::string nodes; ///< As JSON, since the operations do not stay.
+  std::vector<Overlay> overlays;
+  std::string error; ///< Why there is no such stage.
+};
+
+std::string nodesJson(const StageGraph &graph) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os);
+  writeNodes(json, graph);
+  return text;
+}
+
+Overlay memoryOf(const StageGraph &graph) {
+  Overlay overlay{"memory", "B", {}};
+  for (auto [i, node] : llvm::enumerate(graph.nodes))
+    if (node.bytes)
+      overlay.values.emplace_back(i, node.bytes);
+  return overlay;
+}
+
+/// Floating-point operations of one operation by itself.
+double flopsOf(Operation *op) {
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(op->getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(holder->getBody());
+  auto function = builder.create<func::FuncOp>(
+      op->getLoc(), "main",
+      FunctionType::get(op->getContext(), op->getOperandTypes(), op->getResultTypes()));
+  Block *block = function.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  IRMapping mapping;
+  for (auto [operand, argument] : llvm::zip(op->getOperands(), block->getArguments()))
+    mapping.map(operand, argument);
+  Operation *copy = builder.clone(*op, mapping);
+  builder.create<func::ReturnOp>(op->getLoc(), copy->getResults());
+  return compiler::estimateCost(function).flops;
+}
+
+Overlay costOf(const StageGraph &graph) {
+  Overlay overlay{"flops", "flop", {}};
+  for (auto [i, node] : llvm::enumerate(graph.nodes)) {
+    // One that uses values from around it, or calls others, means nothing by itself.
+    if (!node.op || node.op->getNumResults() == 0 || isa<func::FuncDialect>(node.op->getDialect()))
+      continue;
+    bool isClosed = true;
+    node.op->walk([&](Operation *inside) {
+      if (isa<func::CallOp>(inside))
+        isClosed = false;
+      for (Value operand : inside->getOperands())
+        if (inside != node.op && !node.op->isAncestor(operand.getParentRegion()->getParentOp()))
+          isClosed = false;
+    });
+    if (!isClosed)
+      continue;
+    if (double flops = flopsOf(node.op); flops > 0)
+      overlay.values.emplace_back(i, flops);
+  }
+  return overlay;
+}
+
+/// What the backend says of each launch.
+Status addReport(Stage &stage, const StageGraph &graph, ModuleOp lowered, int64_t runs) {
+  OwningOpRef<ModuleOp> copy = lowered.clone();
+  Result<compiler::CpuReport> report = compiler::reportForCpu(*copy, runs);
+  if (!report)
+    return report.error();
+  // Launches of a program come in its order.
+  std::map<std::string, std::vector<size_t>> launches;
+  for (auto program : lowered.getOps<dev::ProgramOp>())
+    for (auto launch : program.getBody().getOps<dev::LaunchOp>())
+      launches[program.getSymName().str()].push_back(graph.numbers.lookup(launch));
+  Overlay time{"time", "s", {}}, flops{"flops", "flop", {}}, moved{"bytes moved", "B", {}},
+      kernel{"kernel", "", {}}, fallback{"fallback", "", {}}, fused{"fused operations", "", {}};
+  std::map<std::string, size_t> next;
+  for (const compiler::LaunchReport &one : report->launches) {
+    size_t &at = next[one.program];
+    const std::vector<size_t> &nodes = launches[one.program];
+    if (at >= nodes.size())
+      continue; // A step that another loop runs too.
+    size_t node = nodes[at++];
+    if (report->seconds)
+      time.values.emplace_back(node, one.seconds);
+    flops.values.emplace_back(node, one.flops);
+    moved.values.emplace_back(node, one.bytes);
+    kernel.values.emplace_back(node, one.kernel);
+    fallback.values.emplace_back(node, one.isFallback ? "reference" : "compiled");
+    fused.values.emplace_back(node, int64_t(one.fused.size()));
+  }
+  for (Overlay *overlay : {&time, &flops, &moved, &fused, &kernel, &fallback})
+    if (!overlay->values.empty())
+      stage.overlays.push_back(std::move(*overlay));
+  return {};
+}
+
+std::string toText(StringRef file, const std::vector<Stage> &stages) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("schema", "cupel-graph-1");
+    json.attribute("file", llvm::json::fixUTF8(file));
+    json.attributeArray("stages", [&] {
+      for (const Stage &stage : stages)
+        json.object([&] {
+          json.attribute("name", stage.name);
+          json.attribute("title", stage.title);
+          if (!stage.error.empty())
+            json.attribute("error", llvm::json::fixUTF8(stage.error));
+          json.attributeBegin("nodes");
+          json.rawValue(stage.nodes.empty() ? "[]" : stage.nodes);
+          json.attributeEnd();
+          json.attributeArray("overlays", [&] {
+            for (const Overlay &overlay : stage.overlays)
+              json.object([&] {
+                json.attribute("name", overlay.name);
+                json.attribute("unit", overlay.unit);
+                json.attributeArray("values", [&] {
+                  for (const auto &[node, value] : overlay.values)
+                    json.value(llvm::json::Array{int64_t(node), value});
+                });
+              });
+          });
+        });
+    });
+  });
+  return text + "\n";
+}
+
+} // namespace
+
+int runGraph(const char *text) {
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
+  const llvm::json::Object *object = parsed ? parsed->getAsObject() : nullptr;
+  if (!object) {
+    llvm::consumeError(parsed.takeError());
+    return reportError(kVerb, "cupel-worker serves cupel and is not meant to be started by hand",
+                       kExitUsage);
+  }
+  Result<ModelRequest> request = ModelRequest::parse(kVerb, *object);
+  if (!request)
+    return reportError(kVerb, request.message(), kExitUsage);
+  ModelContext context;
+  Compiled compiled;
+  if (std::optional<int> code = readAsStablehlo(*request, context, compiled))
+    return *code;
+
+  std::vector<Stage> stages(3);
+  stages[0] = {.name = "stablehlo", .title = "StableHLO", .nodes = {}, .overlays = {}, .error = {}};
+  stages[1] = {.name = "tensor", .title = "Tensor IR", .nodes = {}, .overlays = {}, .error = {}};
+  stages[2] = {.name = "device", .title = "Device IR", .nodes = {}, .overlays = {}, .error = {}};
+  {
+    StageGraph graph = graphOf(*compiled.module);
+    stages[0].nodes = nodesJson(graph);
+    stages[0].overlays = {memoryOf(graph), costOf(graph)};
+  }
+  func::FuncOp entry = compiler::entryOf(*compiled.module);
+  OwningOpRef<ModuleOp> lowered = compiled.module->clone();
+  auto watch = [&](PassManager &, compiler::CpuStage stage) {
+    if (stage != compiler::CpuStage::Device)
+      return;
+    StageGraph graph = graphOf(*lowered);
+    stages[1].nodes = nodesJson(graph);
+    stages[1].overlays = {memoryOf(graph)};
+  };
+  Status status = compiler::lowerForCpu(*lowered, entry ? entry.getName() : StringRef("main"),
+                                        {.watch = watch});
+  if (!status) {
+    for (Stage *stage : {&stages[1], &stages[2]})
+      if (stage->nodes.empty())
+        stage->error = status.message();
+  } else {
+    StageGraph graph = graphOf(*lowered);
+    stages[2].nodes = nodesJson(graph);
+    stages[2].overlays = {memoryOf(graph)};
+    if (Status reported = addReport(stages[2], graph, *lowered, object->getInteger("runs").value_or(0)); !reported)
+      stages[2].error = reported.message();
+  }
+  if (Status written = writeOutput(object->getString("output").value_or("-").str(), toText(request->file, stages)); !written)
+    return reportError(kVerb, written.message(), kExitUsage);
+  return kExitSuccess;
+}
+
+} // namespace cupel::cli

@@ -1,0 +1,377 @@
+#include "cupel/results/serve/Explorer.h"
+
+#include "cupel/results/Explanation.h"
+#include "cupel/results/graph/Layout.h"
+#include "cupel/results/serve/Api.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_set>
+
+namespace cupel::results::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace cupel::results::graph;
+
+HttpAnswer replyWith(const Json &json) {
+  return {.body = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+}
+
+std::optional<uint32_t> numberIn(std::string_view text, size_t below) {
+  uint32_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value >= below)
+    return std::nullopt;
+  return value;
+}
+
+std::vector<bool> openGroups(const GraphStage &stage, std::string_view list) {
+  std::vector<bool> open(stage.groups.size(), list == "all");
+  while (!list.empty() && list != "all") {
+    std::string_view one = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), one.size() + 1));
+    if (std::optional<uint32_t> group = numberIn(one, stage.groups.size()))
+      open[*group] = true;
+  }
+  return open;
+}
+
+/// Values of an overlay on boxes: those of a group are summed up, or its most frequent word.
+class BoxValues {
+public:
+  BoxValues(const GraphStage &stage, const Overlay *overlay) : overlay(overlay) {
+    if (!overlay)
+      return;
+    sums.assign(stage.groups.size(), 0);
+    has.assign(stage.groups.size(), false);
+    if (!overlay->isNumber)
+      words.resize(stage.groups.size());
+    for (uint32_t node = 0; node < stage.nodes.size(); ++node) {
+      if (overlay->isNumber ? !overlay->numbers[node] : overlay->words[node].empty())
+        continue;
+      for (uint32_t group = stage.nodes[node].group;; group = stage.groups[group].parent) {
+        has[group] = true;
+        if (overlay->isNumber)
+          sums[group] += *overlay->numbers[node];
+        else
+          ++words[group][overlay->words[node]];
+        if (group == 0)
+          break;
+      }
+    }
+  }
+
+  Json of(const Box &box) const {
+    if (!overlay)
+      return nullptr;
+    if (!box.isGroup)
+      return overlay->isNumber ? (overlay->numbers[box.id] ? finite(*overlay->numbers[box.id]) : Json())
+                               : (overlay->words[box.id].empty() ? Json() : Json(overlay->words[box.id]));
+    if (!has[box.id])
+      return nullptr;
+    if (overlay->isNumber)
+      return finite(sums[box.id]);
+    auto most = std::ranges::max_element(words[box.id], {}, [](const auto &one) { return one.second; });
+    return most->first;
+  }
+  static Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"); }
+
+private:
+  const Overlay *overlay;
+  std::vector<double> sums;
+  std::vector<bool> has;
+  std::vector<std::map<std::string, uint64_t>> words;
+};
+
+Json nodeBrief(const GraphStage &stage, uint32_t id) {
+  const Node &node = stage.nodes[id];
+  Json groups = Json::array();
+  for (uint32_t group = node.group; group != 0; group = stage.groups[group].parent)
+    groups.push_back(group);
+  return {{"id", id}, {"op", node.op}, {"label", node.label}, {"place", node.place},
+          {"path", stage.path(node.group)}, {"groups", std::move(groups)}};
+}
+
+HttpAnswer describeGraph(const Graph &graph) {
+  Json stages = Json::array();
+  for (const GraphStage &stage : graph.stages) {
+    Json overlays = Json::array();
+    for (const Overlay &overlay : stage.overlays) {
+      double low = INFINITY, high = -INFINITY;
+      std::set<std::string> words(overlay.words.begin(), overlay.words.end());
+      words.erase("");
+      for (const std::optional<double> &value : overlay.numbers)
+        if (value && std::isfinite(*value)) {
+          low = std::min(low, *value);
+          high = std::max(high, *value);
+        }
+      overlays.push_back({{"name", overlay.name}, {"unit", overlay.unit}, {"words", words},
+                          {"least", std::isfinite(low) ? Json(low) : Json()}, {"most", std::isfinite(high) ? Json(high) : Json()}});
+    }
+    Json entry = {{"name", stage.name}, {"title", stage.title}, {"nodes", stage.nodes.size()},
+                  {"groups", stage.groups.size() - 1}, {"overlays", std::move(overlays)}};
+    if (!stage.error.empty())
+      entry["error"] = stage.error;
+    stages.push_back(std::move(entry));
+  }
+  return replyWith({{"schema", "cupel-explorer-1"}, {"file", graph.file}, {"stages", std::move(stages)}});
+}
+
+HttpAnswer viewOf(const GraphStage &stage, const HttpRequest &request) {
+  View view = layOut(stage, openGroups(stage, request.parameter("open")));
+  BoxValues values(stage, stage.overlay(request.parameter("overlay")));
+  Json boxes = Json::array(), edges = Json::array();
+  for (const Box &box : view.boxes) {
+    Json entry = {{"group", box.isGroup}, {"open", box.isOpen}, {"id", box.id}, {"parent", box.parent},
+                  {"x", std::round(box.x)}, {"y", std::round(box.y)}, {"width", std::round(box.width)}, {"height", std::round(box.height)},
+                  {"label", box.isGroup ? stage.groups[box.id].name : stage.nodes[box.id].label}};
+    if (box.isGroup)
+      entry["count"] = stage.groups[box.id].count;
+    if (Json value = values.of(box); !value.is_null())
+      entry["value"] = std::move(value);
+    boxes.push_back(std::move(entry));
+  }
+  for (const Edge &edge : view.edges)
+    edges.push_back(Json::array({edge.from, edge.to, edge.count}));
+  return replyWith({{"width", std::round(view.width)}, {"height", std::round(view.height)}, {"boxes", std::move(boxes)}, {"edges", std::move(edges)}});
+}
+
+/// Nodes of another stage that come from the same place.
+std::vector<uint32_t> sharingPlaces(const Node &node, const GraphStage &other) {
+  std::unordered_set<std::string_view> origins(node.origins.begin(), node.origins.end());
+  std::vector<uint32_t> found;
+  for (uint32_t i = 0; i < other.nodes.size(); ++i)
+    if (std::ranges::any_of(other.nodes[i].origins, [&](const std::string &origin) { return origins.contains(origin); }))
+      found.push_back(i);
+  return found;
+}
+
+/// Whether a node says that it does `label` within itself.
+bool doesWithin(const Node &node, std::string_view label) {
+  for (const auto &[name, text] : node.attributes)
+    if (name == "body") {
+      std::string list = ", " + text + ",";
+      return list.find(fmt::format(", {},", label)) != std::string::npos;
+    }
+  return false;
+}
+
+/// What became of a node in another stage: what comes from its place, or, since fusion gives what it
+/// takes in its own place, what its neighbours went into and what does such an operation.
+std::vector<uint32_t> linkedIn(const GraphStage &stage, uint32_t id, const GraphStage &other) {
+  std::vector<uint32_t> direct = sharingPlaces(stage.nodes[id], other);
+  if (!direct.empty())
+    return direct;
+  constexpr size_t kMostLooks = 24;
+  std::vector<uint32_t> near = {id};
+  std::set<uint32_t> seen = {id};
+  for (size_t at = 0; at < near.size() && at < kMostLooks; ++at) {
+    std::vector<uint32_t> neighbours;
+    for (auto [source, result] : stage.nodes[near[at]].inputs)
+      neighbours.push_back(source);
+    for (uint32_t reader = near[at] + 1; reader < stage.nodes.size(); ++reader)
+      if (std::ranges::any_of(stage.nodes[reader].inputs, [&](const auto &input) { return input.first == near[at]; }))
+        neighbours.push_back(reader);
+    for (uint32_t neighbour : neighbours) {
+      if (!seen.insert(neighbour).second)
+        continue;
+      std::vector<uint32_t> into;
+      for (uint32_t candidate : sharingPlaces(stage.nodes[neighbour], other))
+        if (doesWithin(other.nodes[candidate], stage.nodes[id].label))
+          into.push_back(candidate);
+      if (!into.empty())
+        return into;
+      near.push_back(neighbour);
+    }
+  }
+  return {};
+}
+
+HttpAnswer nodeOf(const Graph &graph, const GraphStage &stage, const HttpRequest &request) {
+  std::optional<uint32_t> id = numberIn(request.parameter("id"), stage.nodes.size());
+  if (!id)
+    return refuse(404, "no such node");
+  const Node &node = stage.nodes[*id];
+  Json entry = nodeBrief(stage, *id), inputs = Json::array(), readers = Json::array(), overlays = Json::object(), attributes = Json::object();
+  for (auto [source, result] : node.inputs) {
+    Json input = nodeBrief(stage, source);
+    if (result < stage.nodes[source].types.size())
+      input["type"] = stage.nodes[source].types[result];
+    inputs.push_back(std::move(input));
+  }
+  for (uint32_t other = *id; other < stage.nodes.size(); ++other)
+    if (std::ranges::any_of(stage.nodes[other].inputs, [&](const auto &input) { return input.first == *id; }))
+      readers.push_back(nodeBrief(stage, other));
+  for (const auto &[name, value] : node.attributes)
+    attributes[name] = value;
+  for (const Overlay &overlay : stage.overlays) {
+    if (overlay.isNumber && overlay.numbers[*id])
+      overlays[overlay.name] = BoxValues::finite(*overlay.numbers[*id]);
+    else if (!overlay.isNumber && !overlay.words[*id].empty())
+      overlays[overlay.name] = overlay.words[*id];
+  }
+  Json linked = Json::object();
+  for (const GraphStage &other : graph.stages) {
+    if (&other == &stage)
+      continue;
+    Json list = Json::array();
+    for (uint32_t i : linkedIn(stage, *id, other))
+      list.push_back(nodeBrief(other, i));
+    linked[other.name] = std::move(list);
+  }
+  entry["types"] = node.types;
+  entry["attributes"] = std::move(attributes);
+  entry["origins"] = node.origins;
+  entry["inputs"] = std::move(inputs);
+  entry["readers"] = std::move(readers);
+  entry["overlays"] = std::move(overlays);
+  entry["linked"] = std::move(linked);
+  return replyWith(entry);
+}
+
+HttpAnswer searchIn(const GraphStage &stage, const HttpRequest &request) {
+  std::string wanted = request.parameter("q");
+  auto lower = [](std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+    return text;
+  };
+  wanted = lower(wanted);
+  Json found = Json::array();
+  uint64_t count = 0;
+  constexpr size_t kMost = 200;
+  for (uint32_t i = 0; i < stage.nodes.size() && !wanted.empty(); ++i) {
+    const Node &node = stage.nodes[i];
+    bool fits = lower(node.op).find(wanted) != std::string::npos || lower(node.label).find(wanted) != std::string::npos || lower(node.place).find(wanted) != std::string::npos ||
+                lower(stage.path(node.group)).find(wanted) != std::string::npos ||
+                std::ranges::any_of(node.types, [&](const std::string &type) { return lower(type).find(wanted) != std::string::npos; }) ||
+                std::ranges::any_of(node.origins, [&](const std::string &origin) { return lower(origin).find(wanted) != std::string::npos; });
+    if (fits && ++count <= kMost)
+      found.push_back(nodeBrief(stage, i));
+  }
+  return replyWith({{"count", count}, {"nodes", std::move(found)}});
+}
+
+HttpAnswer topOf(const GraphStage &stage, const HttpRequest &request) {
+  const Overlay *overlay = stage.overlay(request.parameter("overlay"));
+  if (!overlay)
+    return refuse(404, "no such overlay");
+  std::vector<uint32_t> order;
+  double sum = 0;
+  for (uint32_t i = 0; i < stage.nodes.size(); ++i)
+    if (overlay->isNumber && overlay->numbers[i] && !std::isnan(*overlay->numbers[i])) {
+      order.push_back(i);
+      sum += *overlay->numbers[i];
+    }
+  std::ranges::sort(order, [&](uint32_t a, uint32_t b) { return *overlay->numbers[a] != *overlay->numbers[b] ? *overlay->numbers[a] > *overlay->numbers[b] : a < b; });
+  size_t most = numberIn(request.parameter("limit", "10"), 10'000).value_or(10);
+  Json list = Json::array();
+  for (size_t i = 0; i < std::min(most, order.size()); ++i) {
+    Json entry = nodeBrief(stage, order[i]);
+    entry["value"] = BoxValues::finite(*overlay->numbers[order[i]]);
+    list.push_back(std::move(entry));
+  }
+  return replyWith({{"overlay", overlay->name}, {"unit", overlay->unit}, {"sum", BoxValues::finite(sum)}, {"nodes", std::move(list)}});
+}
+
+} // namespace
+
+void Explorer::add(std::string key, Graph graph) {
+  std::lock_guard lock(mutex);
+  if (graphs.empty())
+    firstKey = key;
+  constexpr size_t kMostKept = 8;
+  if (graphs.size() >= kMostKept)
+    graphs.erase(graphs.begin()->first == firstKey ? std::next(graphs.begin()) : graphs.begin());
+  graphs[std::move(key)] = std::make_shared<const Graph>(std::move(graph));
+}
+
+bool Explorer::has(const std::string &key) {
+  std::lock_guard lock(mutex);
+  return graphs.contains(key);
+}
+
+std::shared_ptr<const Graph> Explorer::graphOf(const HttpRequest &request) {
+  std::lock_guard lock(mutex);
+  auto found = graphs.find(request.parameter("key", firstKey));
+  return found == graphs.end() ? nullptr : found->second;
+}
+
+HttpAnswer Explorer::answer(const HttpRequest &request) {
+  if (request.method != "GET" && request.method != "HEAD")
+    return refuse(405, "GET only");
+  std::shared_ptr<const Graph> graph = graphOf(request);
+  if (!graph)
+    return refuse(404, "no program is open; cupel explore FILE opens one");
+  std::string_view question = std::string_view(request.path).substr(kRoot.size());
+  if (question.empty())
+    return describeGraph(*graph);
+  const GraphStage *stage = graph->stage(request.parameter("stage", graph->stages.empty() ? "" : graph->stages.front().name));
+  if (!stage)
+    return refuse(404, "no such stage");
+  if (question == "/view")
+    return viewOf(*stage, request);
+  if (question == "/node")
+    return nodeOf(*graph, *stage, request);
+  if (question == "/search")
+    return searchIn(*stage, request);
+  if (question == "/top")
+    return topOf(*stage, request);
+  return refuse(404, "no such question");
+}
+
+std::string Explorer::describe() {
+  return "\n## graph\n"
+         "What `cupel explore` shows. `stage` is `stablehlo`, `tensor` or `device`; ids of nodes and groups are numbers within a stage.\n\n"
+         "| question | parameters | answer |\n|---|---|---|\n"
+         "| `graph` | | `file`, and of each of the `stages` its `name`, `title`, how many `nodes` and `groups`, its `overlays`, or the `error` why there is none |\n"
+         "| `graph/view` | `stage`, `open` (ids of open groups, or `all`), `overlay` | `boxes` with their places and values, `edges` as `[from, to, how many]` by the boxes' positions in the list |\n"
+         "| `graph/node` | `stage`, `id` | `types`, `attributes`, `origins`, `inputs`, `readers`, `overlays`, and `linked`: nodes of other stages that come from the same place |\n"
+         "| `graph/search` | `stage`, `q` | up to 200 `nodes` with the word in name, type, place or path, and their `count` |\n"
+         "| `graph/top` | `stage`, `overlay`, `limit` (10) | the `nodes` with the highest values, and the `sum` of all |\n";
+}
+
+Status addExplanation(Graph &graph, std::string_view text) {
+  Result<Explanation> explanation = explanationFromJson(text);
+  if (!explanation)
+    return explanation.error();
+  for (GraphStage &stage : graph.stages) {
+    Overlay error{.name = "error against the reference", .unit = "relative L2", .isNumber = true, .numbers = {}, .words = {}},
+        own{.name = "error of its own", .unit = "relative L2", .isNumber = true, .numbers = {}, .words = {}},
+        blamed{.name = "blamed", .unit = "", .isNumber = false, .numbers = {}, .words = {}};
+    for (Overlay *overlay : {&error, &own, &blamed})
+      overlay->numbers.resize(stage.nodes.size());
+    blamed.words.resize(stage.nodes.size());
+    bool hasError = false, hasOwn = false, hasBlame = false;
+    for (size_t i = 0; i < stage.nodes.size(); ++i) {
+      auto isAt = [&](const std::string &place) {
+        return !place.empty() && (stage.nodes[i].place == place || std::ranges::find(stage.nodes[i].origins, place) != stage.nodes[i].origins.end());
+      };
+      for (const Explanation::Depth &depth : explanation->depths)
+        if (isAt(depth.place)) {
+          error.numbers[i] = depth.relativeL2;
+          own.numbers[i] = depth.ownL2;
+          hasError |= depth.relativeL2.has_value();
+          hasOwn |= depth.ownL2.has_value();
+        }
+      for (const Explanation::Operation &operation : explanation->operations)
+        if (isAt(operation.place)) {
+          blamed.words[i] = "to blame";
+          hasBlame = true;
+        }
+    }
+    if (hasError)
+      stage.overlays.push_back(std::move(error));
+    if (hasOwn)
+      stage.overlays.push_back(std::move(own));
+    if (hasBlame)
+      stage.overlays.push_back(std::move(blamed));
+  }
+  return {};
+}
+
+} // namespace cupel::results::serve

@@ -1,0 +1,163 @@
+"""Standalone code of models: what `cupel.jax` and `cupel.torch` share, and running generated folders.
+
+`load_codegen_py(folder)` runs a generated folder, edited or not, in this process; its `check` compares
+what it gives with the program that it was generated from. `python -m cupel.codegen FOLDER --check` does
+that from outside.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cupel._files import command_path
+
+# NumPy's names, and those of ml_dtypes, for what safetensors can hold.
+_STORED = {
+    "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16", "uint32": "U32",
+    "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "C64",
+    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2fnuz": "F8_E5M2FNUZ",
+}  # fmt: skip
+
+
+class CodegenError(RuntimeError):
+    """Code could not be generated; nothing was written."""
+
+
+def write_inputs(path: Path, values: Sequence[np.ndarray]) -> None:
+    """By their places: arg0, arg1, ..."""
+    header, parts, at = {}, [], 0
+    for i, value in enumerate(values):
+        if value.dtype.name not in _STORED:
+            raise TypeError(f"argument {i} is of {value.dtype}, which cannot be exported (export_tensors=False leaves inputs out)")
+        part = np.ascontiguousarray(value).tobytes()
+        header[f"arg{i}"] = {"dtype": _STORED[value.dtype.name], "shape": list(value.shape), "data_offsets": [at, at + len(part)]}
+        at += len(part)
+        parts.append(part)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(parts))
+
+
+def generate(language: str, model: Path, export_path: str | os.PathLike[str], export_tensors: bool,
+             compiler_options: Mapping[str, Any] | None, inputs: Sequence[np.ndarray] | None) -> None:  # fmt: skip
+    """Calls `cupel codegen`; what it refuses is raised."""
+    command = [command_path(), "codegen", language, str(model), "-o", str(export_path)]
+    for key, value in (compiler_options or {}).items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        command += ["--option", f"{key}={text}"]
+    if not export_tensors:
+        command.append("--no-tensors")
+    elif inputs:
+        file = model.with_suffix(".inputs.safetensors")
+        write_inputs(file, inputs)
+        command += ["--inputs", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CodegenError(done.stderr.strip() or f"cupel codegen ended with {done.returncode}")
+
+
+class GeneratedModel:
+    """A generated folder, loaded: call it with inputs (or none, for those that lie in tensors/)."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).resolve()
+        if not (self.path / "main.py").is_file():
+            raise FileNotFoundError(f"{path} holds no main.py: is it a folder that codegen_py wrote?")
+        # The package `ops` of each folder is its own.
+        for name in [n for n in sys.modules if n == "ops" or n.startswith("ops.")]:
+            del sys.modules[name]
+        spec = importlib.util.spec_from_file_location(f"cupel_generated_{abs(hash(str(self.path)))}", self.path / "main.py")
+        assert spec is not None and spec.loader is not None
+        self.module = importlib.util.module_from_spec(spec)
+        sys.path.insert(0, str(self.path))
+        try:
+            spec.loader.exec_module(self.module)
+        finally:
+            sys.path.remove(str(self.path))
+        self.weights = self.module.load_weights()
+
+    def __call__(self, *inputs: Any) -> list[np.ndarray]:
+        values = [np.asarray(x) for x in inputs] if inputs else self.module.load_inputs()
+        return list(self.module.run(values, self.weights).values())
+
+    def check(self, tolerance: float = 1e-4) -> dict[str, float]:
+        """How far each result is from the original program's, by the largest expected value; too far is an error."""
+        with tempfile.TemporaryDirectory(prefix="cupel-codegen-") as scratch:
+            program = Path(scratch) / "shlo.mlir"
+            shutil.copy(self.path / "irs/shlo.mlir", program)
+            weights = self.path / "tensors/weights.safetensors"
+            if weights.is_file():
+                (Path(scratch) / "shlo.weights.safetensors").symlink_to(weights)
+            inputs = self.module.load_inputs()
+            files = []
+            for i, value in enumerate(inputs):
+                files.append(f"{scratch}/input{i}.npy")
+                np.save(files[-1], np.asarray(value))
+            arguments = ["--args", *files] if files else []
+            done = subprocess.run([command_path(), "eval", str(program), "--save", f"{scratch}/expected", *arguments],
+                                  capture_output=True, text=True, check=False)  # fmt: skip
+            if done.returncode:
+                raise CodegenError(f"the original program does not run: {done.stderr.strip()}")
+            distances = {}
+            for i, (name, actual) in enumerate(self.module.run(inputs, self.weights).items()):
+                expected = np.load(f"{scratch}/expected/result{i}.npy")
+                distances[name] = distance(np.asarray(actual), expected)
+        wrong = {name: far for name, far in distances.items() if not far <= tolerance}
+        if wrong:
+            raise AssertionError(f"{self.path}: differs from the program it was generated from: {wrong}")
+        return distances
+
+
+def distance(actual: np.ndarray, expected: np.ndarray) -> float:
+    """The largest difference by the largest expected value; infinite where shapes, NaN or infinities differ."""
+    if actual.shape != expected.shape:
+        return float("inf")
+    if expected.dtype.kind not in "fcV" and actual.dtype.kind not in "fc":
+        return 0.0 if np.array_equal(actual, expected) else float("inf")
+    if expected.dtype.kind == "V":  # bf16 and its like: kept as bits
+        raise CodegenError(f"results of {expected.dtype} cannot be compared")
+    a, b = actual.astype(np.complex128), expected.astype(np.complex128)
+    special = ~np.isfinite(a) | ~np.isfinite(b)
+    if not np.array_equal(a[special], b[special], equal_nan=True):
+        return float("inf")
+    size = max(float(np.max(np.abs(b[~special]), initial=0)), 1e-30)
+    return float(np.max(np.abs(a[~special] - b[~special]), initial=0)) / size
+
+
+def load_codegen_py(path: str | os.PathLike[str], *inputs: Any) -> Any:
+    """The folder as something to call; with inputs, what it gives."""
+    model = GeneratedModel(path)
+    return model(*inputs) if inputs else model
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0].startswith("-"):
+        print("usage: python -m cupel.codegen FOLDER [--check]", file=sys.stderr)
+        return 2
+    model = GeneratedModel(arguments[0])
+    if "--check" not in arguments:
+        for name, value in model.module.run(model.module.load_inputs(), model.weights).items():
+            print(f"{name}: {value}")
+        return 0
+    try:
+        for name, far in model.check().items():
+            print(f"{name}: {far:.2g} from the original")
+    except (AssertionError, CodegenError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

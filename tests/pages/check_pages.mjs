@@ -1,0 +1,10 @@
+// The pages and their server: node check_pages.mjs BIN [PART OF A TEST'S NAME]. Ends with `N passed, N failed`.
+import { run } from "./lib.mjs";
+import "./server.mjs";
+
+if (!process.env.CUPEL_NO_BROWSER) {
+  await import("./dashboard.mjs");
+  await import("./explorer.mjs");
+}
+
+await run();

@@ -1,0 +1,104 @@
+// What the tests of the pages share: a list of tests that is run and counted, stores, servers, and pages of Debian's Chromium that
+// fail the test on any error of the console, any request that fails and any request that leaves this machine.
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+// scripts/install-page-tests puts the packages there.
+const require = createRequire(join(import.meta.dirname, "../../.cache/page-tests/here.js"));
+export const bin = resolve(process.argv[2]);
+export const scratch = mkdtempSync(join(tmpdir(), "cupel-pages-"));
+const token = "a-token-of-the-tests";
+const tests = [];
+const processes = new Set();
+let browser = null;
+
+export function test(name, body) { tests.push({ name, body }); }
+export function expect(condition, message) { if (!condition) throw new Error(message); }
+export function equal(actual, expected, what) {
+  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)];
+  if (a !== b) throw new Error(`${what}: ${a} instead of ${b}`);
+}
+
+// Made once for all tests that read it; who writes asks for numbers of its own.
+export function makeStore(kind, ...numbers) {
+  const folder = join(scratch, [kind, ...numbers].join("-"));
+  if (existsSync(folder)) return folder;
+  execFileSync(join(bin, "cupel_make_store"), [folder, kind, ...numbers.map(String)], { stdio: "pipe" });
+  return folder;
+}
+export function cupel(...words) {
+  const options = typeof words.at(-1) === "object" ? words.pop() : {};
+  return execFileSync(join(bin, "cupel"), words, { encoding: "utf8", stdio: "pipe", cwd: scratch, ...options });
+}
+
+// Starts `cupel serve` (or another verb) and waits for its address.
+export async function serve(...words) {
+  const begin = performance.now();
+  const child = spawn(join(bin, "cupel"), [...words, "--port", "0"], { cwd: scratch, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, CUPEL_TOKEN: token } });
+  processes.add(child);
+  let said = "";
+  const address = await new Promise((resolve, reject) => {
+    child.stdout.on("data", (data) => { said += data; if (said.includes("Ctrl-C")) resolve(said.split("\n").find((line) => line.startsWith("http"))); });
+    child.stderr.on("data", (data) => { said += data; });
+    child.on("exit", (code) => reject(new Error(`cupel ${words.join(" ")} ended with ${code}: ${said}`)));
+  });
+  return { child, address, token, startMs: performance.now() - begin, said: () => said,
+    get: async (path, options) => fetch(new URL(path, address), options),
+    json: async (path) => (await fetch(new URL("/api/v1/" + path, address))).json(),
+    stop: () => new Promise((resolve) => { processes.delete(child); child.removeAllListeners("exit"); child.on("exit", resolve); child.kill("SIGTERM"); }) };
+}
+
+export async function openPage(url, options = {}) {
+  if (!browser) {
+    const { chromium } = require("playwright-core");
+    browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+  }
+  const context = await browser.newContext({ viewport: options.viewport || { width: 1280, height: 900 }, acceptDownloads: true });
+  const page = await context.newPage();
+  const troubles = [];
+  page.on("pageerror", (error) => troubles.push("page: " + error.message));
+  page.on("console", (message) => { if (message.type() === "error" && !options.mayFail?.test(message.text())) troubles.push("console: " + message.text()); });
+  page.on("request", (request) => { if (!/^(http:\/\/127\.0\.0\.1|file:|data:|blob:)/.test(request.url())) troubles.push("request to " + request.url()); });
+  page.done = async () => { await context.close(); if (troubles.length) throw new Error(troubles.join("; ")); };
+  await page.goto(url, { waitUntil: "commit" });
+  return page;
+}
+export const ready = (page, view) => page.waitForSelector(`body[data-ready="${view}"]`, { state: "attached", timeout: 20000 });
+// Goes to a view of the page that is open.
+export async function go(page, hash, view) {
+  await page.waitForSelector("body[data-ready]", { state: "attached" });
+  await page.evaluate((to) => { if (location.hash !== to) { delete document.body.dataset.ready; location.hash = to; } }, hash);
+  await ready(page, view);
+}
+export async function accessible(page, what) {
+  // The page's own policy lets no script in; the check comes in through the debugger.
+  const source = require("node:fs").readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+  await page.evaluate(source);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = found.violations.filter((one) => ["serious", "critical"].includes(one.impact));
+  expect(!serious.length, what + ": " + serious.map((one) => `${one.id} (${one.nodes.length}x, ${one.nodes[0].target} ${one.nodes[0].failureSummary?.split("\n")[1] || ""})`).join("; "));
+}
+
+export async function run() {
+  let passed = 0, failed = 0;
+  const only = process.argv[3] || "";
+  for (const { name, body } of tests.filter((one) => one.name.includes(only))) {
+    const begin = performance.now();
+    try {
+      await Promise.race([body(), new Promise((_, reject) => setTimeout(() => reject(new Error("took longer than 60 s")), 60000).unref())]);
+      ++passed;
+      if (process.env.CUPEL_VERBOSE) console.log(`passed ${name} (${Math.round(performance.now() - begin)} ms)`);
+    } catch (error) {
+      ++failed;
+      console.log(`FAILED ${name}: ${error.stack || error}`);
+    }
+  }
+  if (browser) await browser.close();
+  for (const child of processes) child.kill("SIGKILL");
+  rmSync(scratch, { recursive: true, force: true });
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed ? 1 : 0);
+}
