@@ -8,6 +8,7 @@ is told in full.
 Examples:
   scripts/device_reference.py --title "XLA's CUDA plugin" interpret.json.gz testdata.json.gz > page.md
   cupel-device run plugin.so cases/* --json cases.json; scripts/device_reference.py --title mine cases.json
+  scripts/explain_workloads.py cases/* --device plugin.so --json why.json; scripts/device_reference.py --title mine cases.json --explained why.json
 """
 
 from __future__ import annotations
@@ -63,7 +64,15 @@ def cell(text: str, most: int = 220) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def page(title: str, facts: list[str], reports: dict[str, list[dict]]) -> str:
+def blame(found: dict | None) -> str:
+    """What `cupel explain` answers of a workload, in a few words."""
+    if found is None:
+        return "-"
+    names = " + ".join(dict.fromkeys(f"`{one['name']}`" for one in found["operations"][:4])) or "-"
+    return names if found["answer"] == "operation alone" else f"{names} ({found['answer']})"
+
+
+def page(title: str, facts: list[str], reports: dict[str, list[dict]], explained: dict[str, dict]) -> str:
     lines = [f"# {title} on saved workloads", "", "Made by `scripts/device_reference.py` from the reports of `cupel-device run --json`; see [running on a device](../running-on-a-device.md).", ""]
     lines += [f"* {fact}" for fact in facts] + ([""] if facts else [])
     lines += ["| programs | workloads | " + " | ".join(KINDS) + " |", "|---|" + "---:|" * (len(KINDS) + 1)]
@@ -74,16 +83,22 @@ def page(title: str, facts: list[str], reports: dict[str, list[dict]]) -> str:
         lines.append(f"| {name} | {len(runs)} | " + " | ".join(str(kinds[one]) for one in KINDS) + " |")
     lines.append(f"| **all** | {sum(everything.values())} | " + " | ".join(str(everything[one]) for one in KINDS) + " |")
     for wanted in KINDS[1:]:
-        groups: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
+        groups: dict[tuple[str, str], list[tuple[str, str]]] = collections.defaultdict(list)
         for name, runs in reports.items():
             for run in runs:
                 if kind(run) == wanted:
-                    groups[alike(reason(run))].append((f"{name}/{Path(run['workload']).name}", reason(run)))
+                    workload = f"{name}/{Path(run['workload']).name}"
+                    groups[alike(reason(run)), blame(explained.get(workload))].append((workload, reason(run)))
         if not groups:
             continue
-        lines += ["", f"## {wanted[0].upper()}{wanted[1:]}", "", "| count | for example | what was said |", "|---:|---|---|"]
-        for members in sorted(groups.values(), key=lambda one: (-len(one), one[0])):
-            lines.append(f"| {len(members)} | {members[0][0]} | {cell(members[0][1])} |")
+        has_blame = any(to_blame != "-" for _, to_blame in groups)
+        columns = ["count", "for example", *(["to blame"] if has_blame else []), "what was said"]
+        lines += ["", f"## {wanted[0].upper()}{wanted[1:]}", "", f"| {' | '.join(columns)} |", "|---:|" + "---|" * (len(columns) - 1)]
+        for (_, to_blame), members in sorted(groups.items(), key=lambda one: (-len(one[1]), one[1][0])):
+            lines.append(f"| {len(members)} | {members[0][0]} | " + (f"{to_blame} | " if has_blame else "") + f"{cell(members[0][1])} |")
+    if explained:
+        lines += ["", "*To blame* is what `cupel explain` found on the same device: the operation that fails alone, or (in brackets) the kind of answer where it is another: "
+                  "*neighbours* fail only together, *these values* only for the values of the test, *own checks* are failed while the device is right within the noise of its precision."]
     return "\n".join(lines) + "\n"
 
 
@@ -92,9 +107,11 @@ def main() -> int:
     parser.add_argument("reports", nargs="+", type=Path, help="files of cupel-device run --json; .gz is understood")
     parser.add_argument("--title", required=True, help="what the plugin is called")
     parser.add_argument("--fact", action="append", default=[], help="a line about the plugin, the machine or the day; may be given several times")
+    parser.add_argument("--explained", type=Path, help="what scripts/explain_workloads.py --json wrote: adds which operation is to blame")
     options = parser.parse_args()
+    explained = json.loads(options.explained.read_text()) if options.explained else {}
     reports = {path.name.partition(".")[0]: read(path) for path in options.reports}
-    sys.stdout.write(page(options.title, options.fact, reports))
+    sys.stdout.write(page(options.title, options.fact, reports, explained))
     return 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Explains workload folders on a device and writes a table: which operation makes each of them fail.
 
-  scripts/explain_workloads.py FOLDER... --device PLUGIN.so[?OPTIONS] [--launcher 'ssh gpu'] [--bin build/bin] [-o table.md]
+  scripts/explain_workloads.py FOLDER... --device PLUGIN.so[?OPTIONS] [--launcher 'ssh gpu'] [--bin build/bin] [-o table.md] [--json why.json]
 
 `cupel` and `cupel-worker` run here and need no accelerator; the plugin is loaded by `cupel-device`, here or behind the launcher (which needs that one file and the
 plugin alone). A machine that has `cupel-device` and nothing else of Cupel can run folders but not take them apart: the reference is needed for that. Folders that run as
@@ -41,13 +41,16 @@ def main() -> int:
     parser.add_argument("--bin", type=Path, default=Path("build/bin"))
     parser.add_argument("--probe-timeout", type=float, default=60)
     parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--json", type=Path, help="every answer, by the last two names of the folder's path, for scripts/device_reference.py --explained")
     options = parser.parse_args()
     if not (options.bin / "cupel").exists():
         parser.error(f"{options.bin}/cupel is not there: explaining needs cupel and cupel-worker (./run builds them), cupel-device alone cannot")
     lines = ["| workload | how it fails | answer | operation | what it looks like |", "|---|---|---|---|---|"]
     unexplained = 0
+    answers: dict[str, dict] = {}
     for folder in sorted(options.folders):
         found = explain(options, folder)
+        answers[f"{folder.resolve().parent.name}/{folder.name}"] = found
         if found["answer"] == "passes":
             continue
         unexplained += not found["operations"]
@@ -55,6 +58,8 @@ def main() -> int:
         print(lines[-1], flush=True)
     if options.output:
         options.output.write_text("\n".join(lines) + "\n")
+    if options.json:
+        options.json.write_text(json.dumps(answers, indent=1) + "\n")
     print(f"{len(lines) - 2} workloads fail, {unexplained} of them without an operation to blame")
     return 0
 

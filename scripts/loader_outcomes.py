@@ -4,7 +4,8 @@
 usage: scripts/loader_outcomes.py REPORT.json... --zoo NAME --out docs/reference/loader-outcomes.md
 
 Of a test that several reports hold the last one counts that got it to an end. The page has counts by outcome and reason, how models were
-captured, and each test with its smallest correlation; nothing of the loaders themselves.
+captured, and each test with its smallest correlation; nothing of the loaders themselves. Of a mode (inference, training) that no report holds a test of,
+the page keeps the section that it has.
 """
 
 from __future__ import annotations
@@ -68,15 +69,20 @@ def section(mode: str, tests: list[Test]) -> list[str]:
     return lines
 
 
-def page(tests: list[Test], torch: set[str], zoo: str, note: str) -> str:
+def kept_section(page: str, mode: str) -> list[str]:
+    """The section of a page that was made before; nothing where it has none."""
+    _, found, rest = page.partition(f"## {mode.capitalize()}\n")
+    return [found.rstrip("\n"), *rest.partition("\n## ")[0].rstrip("\n").split("\n"), ""] if found else []
+
+
+def page(tests: list[Test], torch: set[str], zoo: str, note: str, before: str = "") -> str:
     lines = ["# Outcomes of loaders", "",
              f"What becomes of loaders of {zoo}, in their default variants, on our own device, against torch {', '.join(sorted(torch))} on the CPU in the same dtype. Made by",
              "`scripts/loader_outcomes.py` from reports of `cupel run --zoo ZOO --device cupel --json REPORT`: run them again instead of changing this page.",
              "Failures come first, then what is nearest to its limit.", "", *([note, ""] if note else [])]
     for mode in ("inference", "training"):
         chosen = [test for test in tests if test["run_mode"] == mode]
-        if chosen:
-            lines += section(mode, chosen)
+        lines += section(mode, chosen) if chosen else kept_section(before, mode)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -91,7 +97,7 @@ def main() -> int:
     if not tests:
         print("the reports hold no test", file=sys.stderr)
         return 1
-    options.out.write_text(page(tests, torch, options.zoo, options.note))
+    options.out.write_text(page(tests, torch, options.zoo, options.note, options.out.read_text() if options.out.exists() else ""))
     return 0
 
 

@@ -212,7 +212,7 @@ class Suites:
         return Result(passed, len(failures), 0, len(left_out), details, "\n".join(left_out))
 
     def cli(self) -> Result:
-        return counted([self.python, ROOT / "tests/cli/check_cli.py", self.bin], self.env)
+        return total_of([counted([self.python, ROOT / "tests/cli" / script, self.bin], self.env) for script in ("check_cli.py", "check_bench.py")])
 
     def zoo(self) -> Result:
         """Discovery: on zoos made for it, on one made of the real configuration's keys, and on the real one where CUPEL_REAL_ZOO names a checkout."""
@@ -323,10 +323,10 @@ class Suites:
         python = ROOT / ".venv/bin/python"
         files = sorted((ROOT / "tests/models").glob("test_*.py"))
         bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_faults", "test_parallel", "test_traced", "test_structure")]
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            halves = pool.map(lambda half: counted([python, ROOT / "tests/run_pytest.py", *half, "-W", "ignore"], self.loading()),
-                              (bundled, [file for file in files if file not in bundled]))
-            return total_of([*halves, counted([python, ROOT / "tests/triage/check_procedures.py", self.bin, "--mode", self.mode], self.loading())])
+        pytest, procedures = [python, ROOT / "tests/run_pytest.py", "-W", "ignore"], [python, ROOT / "tests/triage/check_procedures.py", self.bin, "--mode", self.mode]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            return total_of([*pool.map(lambda command: counted(command, self.loading()),
+                                       ([*pytest, *bundled], [*pytest, *(file for file in files if file not in bundled)], procedures))])
 
     def fuzz(self) -> Result:
         """Damaged programs and damaged ONNX models."""

@@ -38,6 +38,7 @@ double cupel_comparator_default(const char *name) {
   constexpr std::pair<std::string_view, double> kDefaults[] = {
       {"required_pcc", compare::kDefaultPcc},
       {"required_atol", compare::kDefaultAtol},
+      {"model_required_atol", compare::kDefaultModelAtol},
       {"allclose_rtol", compare::kDefaultAllcloseRtol},
       {"allclose_atol", compare::kDefaultAllcloseAtol},
       {"captured_share", compare::kCapturedShare}};

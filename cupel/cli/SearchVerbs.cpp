@@ -5,6 +5,7 @@
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/cli/RunOptions.h"
 #include "cupel/results/Explanation.h"
+#include "cupel/support/Files.h"
 #include "cupel/support/Process.h"
 
 #include <algorithm>
@@ -130,10 +131,34 @@ Result<std::string> deviceOfLastFailure(const SearchOptions &options) {
   return Error{"--device is needed: this test failed on no device that results are known of"};
 }
 
+/// What to look for: a file of several programs is asked for one of them as FILE#2.
+Result<std::vector<std::string>> targetOf(const SearchOptions &options) {
+  std::error_code error;
+  size_t hash = options.target.rfind('#');
+  std::string file = options.target.substr(0, hash);
+  if (hash != std::string::npos && fs::is_regular_file(file, error))
+    return std::vector<std::string>{
+        "programs::" + fs::path(file).filename().string() +
+            (options.target.ends_with("#1") ? "" : options.target.substr(hash)),
+        file};
+  // One folder holds what is found of one test.
+  const bool isText = fs::path(options.target).extension() == ".mlir";
+  if (!options.out.empty() && isText && fs::is_regular_file(options.target, error)) {
+    Result<FileContents> read = readInput(options.target);
+    if (read && read->bytes().find("\n// -----\n") != std::string_view::npos)
+      return Error{fmt::format("{} holds several programs: name one, such as {}#2", options.target,
+                               options.target)};
+  }
+  return std::vector<std::string>{options.target};
+}
+
 /// What both verbs ask of a session.
 Result<SessionOptions> sessionFor(SearchOptions &options, const char *what,
                                   std::vector<TestRecord> &records) {
-  options.run.collect.arguments = {options.target};
+  Result<std::vector<std::string>> target = targetOf(options);
+  if (!target)
+    return target.error();
+  options.run.collect.arguments = std::move(*target);
   options.run.keepFailed = "none";
   options.run.timeout = options.timeout;
   options.run.forceRun = options.run.runXfail = true;
@@ -205,6 +230,8 @@ int search(SearchOptions &options, const char *what, const char *note,
     return reportError(what, ending.error.empty() ? ending.note : ending.error,
                        ending.code ? ending.code : kExitFailure);
   int exit = kExitSuccess;
+  const bool isList = options.asJson && records.size() > 1;
+  bool isFirst = true;
   for (const TestRecord &record : records) {
     auto found = record.notes.find(note);
     if (records.size() > 1 && !options.asJson)
@@ -214,8 +241,13 @@ int search(SearchOptions &options, const char *what, const char *note,
                                         kExitUsage));
       continue;
     }
+    if (isList)
+      fmt::print("{}", isFirst ? "[\n" : ",\n");
+    isFirst = false;
     exit = std::max(exit, show(record, found->second));
   }
+  if (isList)
+    fmt::print("{}]\n", isFirst ? "[" : "");
   return exit;
 }
 

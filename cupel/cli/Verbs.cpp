@@ -11,6 +11,7 @@ std::span<const Verb> verbs() {
       {"opt", "Read, verify, transform and convert StableHLO programs", runOptVerb},
       {"eval", "Run programs on the golden reference, with their checks", runEvalVerb},
       {"compile", "Turn a model or program into StableHLO", runCompileVerb},
+      {"bench", "Measure how fast models run on devices and on other runtimes", runBenchVerb},
       {"ops", "List a model's operators, and where lowering them fails", runOpsVerb},
       {"config", "Check, explain and show the configuration of the tests", runConfigVerb},
       {"ci-matrix", "Turn presets of CI jobs into a job matrix", runCiMatrixVerb},

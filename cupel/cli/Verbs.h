@@ -28,6 +28,7 @@ int runReduceVerb(const Arguments &arguments);
 int runOptVerb(const Arguments &arguments);
 int runEvalVerb(const Arguments &arguments);
 int runCompileVerb(const Arguments &arguments);
+int runBenchVerb(const Arguments &arguments);
 int runOpsVerb(const Arguments &arguments);
 int runShowVerb(const Arguments &arguments);
 int runDiffVerb(const Arguments &arguments);

@@ -1,6 +1,7 @@
 // `cupel-worker`: the part of Cupel that links MLIR. Started by `cupel`, one command a
 // process; `serve` and `eval` stay and serve the runner.
 
+#include "cupel/cli/BenchPrepare.h"
 #include "cupel/cli/Compile.h"
 #include "cupel/cli/Eval.h"
 #include "cupel/cli/Graph.h"
@@ -28,6 +29,10 @@ int main(int argc, char **argv) {
     return cli::runCompile(argv[2]);
   if (command == "graph" && argc == 3)
     return cli::runGraph(argv[2]);
+  if (command == "bench-prepare" && argc == 3)
+    return cli::runBenchPrepare(argv[2]);
+  if (command == "bench-limits" && argc == 3)
+    return cli::runBenchLimits(argv[2]);
   if (command == "ops" && argc == 3)
     return cli::runOps(argv[2]);
   if (command == "ops-extract" && argc == 3)

@@ -12,6 +12,9 @@ namespace cupel::compare {
 /// Of upstream's testers: `required_pcc`, `required_atol`, `allclose_rtol`, `allclose_atol`.
 inline constexpr double kDefaultPcc = 0.99, kDefaultAtol = 0.16;
 inline constexpr double kDefaultAllcloseRtol = 1e-2, kDefaultAllcloseAtol = 1e-2;
+/// Of tt-torch's ModelTester, where one of `required_pcc` and `required_atol` is named and this is
+/// the other.
+inline constexpr double kDefaultModelAtol = 0.01;
 
 /// Whether a captured graph is the model it was captured from, of each element and of the largest
 /// one: no verdict on a device, and coarse, since torch itself runs both.

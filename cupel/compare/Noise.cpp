@@ -184,7 +184,8 @@ public:
                            const Samples &samples) {
     NoiseReaders readers{a, e, samples.center ? *samples.center : e, samples.readers};
     sizes = measureNoise(readers, options.threads);
-    setLimits(samples);
+    limits = limitsFor(expected.dtype(), noise, factors, sizes);
+    isMeasured = !samples.readers.empty();
     beyond = findBeyond(readers, limits, options.threads);
     double wholeLimit =
         factors.whole * sizes.noise + limits.least * sizes.expected + limits.smallest;
@@ -211,23 +212,6 @@ public:
 private:
   double share(double size) const {
     return size == 0 ? 0 : sizes.expected > 0 ? size / sizes.expected : kInfinite;
-  }
-
-  void setLimits(const Samples &samples) {
-    DType type = partType(expected.dtype());
-    int bits = mantissaBits(type);
-    limits.factor = factors.element;
-    limits.least = leastShare(type, noise.precision, factors);
-    limits.smallest = smallestNormal(type);
-    limits.size = sizes.expected;
-    // Nothing rounds on the way to this output, or nobody could find out.
-    if (sizes.noise == 0 && !noise.isNone) {
-      double step = bits > 23 ? noise.precision.doubles.step : noise.precision.coarsest().step;
-      limits.noiseShare = step;
-      sizes.noise = step * sizes.expected;
-    }
-    isMeasured = !samples.readers.empty();
-    limits.noise = sizes.noise;
   }
 
   /// What is left of the result beside the best multiple of what is expected, in units of what is

@@ -17,6 +17,13 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+/// The larger of two samples is the noise. Of more of them none decides, and the root mean square of
+/// all does, widened as far as the larger of two numbers mostly lies above it; where there are many
+/// elements the larger of two does not.
+constexpr size_t kFew = 2;
+constexpr double kManyFactor = 1.25;
+constexpr int64_t kManyElements = 64;
+
 /// One block of all tensors, as doubles.
 struct Values {
   explicit Values(size_t sampleCount)
@@ -124,9 +131,49 @@ NoiseSizes compare::measureNoise(const NoiseReaders &readers, int threads) {
       total.noise[s].add(each.noise[s]);
   }
   NoiseSizes sizes{total.expected.rootMean(total.count), total.error.rootMean(total.count)};
+  if (samples.size() > kFew) {
+    SquareSum all;
+    for (const SquareSum &noise : total.noise)
+      all.add(noise);
+    sizes.noise = (total.count < kManyElements ? kManyFactor : 1) *
+                  all.rootMean(total.count * int64_t(samples.size()));
+    return sizes;
+  }
   for (const SquareSum &noise : total.noise)
     sizes.noise = std::max(sizes.noise, noise.rootMean(total.count));
   return sizes;
+}
+
+ElementLimits compare::limitsFor(tensor::DType type, const Noise &noise,
+                                 const NoiseFactors &factors, NoiseSizes &sizes) {
+  ElementLimits limits;
+  limits.factor = factors.element;
+  limits.least = leastShare(type, noise.precision, factors);
+  limits.smallest = smallestNormal(type);
+  limits.size = sizes.expected;
+  // Nothing rounds on the way to this output, or nobody could find out.
+  if (sizes.noise == 0 && !noise.isNone) {
+    bool isWide = mantissaBits(partType(type)) > 23;
+    limits.noiseShare = isWide ? noise.precision.doubles.step : noise.precision.coarsest().step;
+    sizes.noise = limits.noiseShare * sizes.expected;
+  }
+  limits.noise = sizes.noise;
+  return limits;
+}
+
+/// What the samples say of one element.
+static double movedBy(double e, const Values &v, int64_t i) {
+  double largest = 0, squares = 0;
+  for (const std::vector<double> &sample : v.samples) {
+    double moved = std::fabs(sample[i] - v.center[i]);
+    moved = std::isfinite(moved) ? moved : std::fabs(e);
+    largest = std::max(largest, moved);
+    squares += moved * moved;
+  }
+  // Squares of the smallest and largest numbers leave the range.
+  if (v.samples.size() <= kFew || !std::isfinite(squares) || squares == 0)
+    return largest;
+  return kManyFactor * std::sqrt(squares / double(v.samples.size()));
 }
 
 /// How far an element is off, 1 being its limit.
@@ -141,11 +188,7 @@ static double ratioOf(double a, double e, const Values &v, int64_t i, const Elem
     return kInfinite;
   }
   double size = std::max(std::fabs(e), limits.size);
-  double noise = std::max(limits.noise, limits.noiseShare * size);
-  for (const std::vector<double> &sample : v.samples) {
-    double moved = std::fabs(sample[i] - v.center[i]);
-    noise = std::max(noise, std::isfinite(moved) ? moved : std::fabs(e));
-  }
+  double noise = std::max({limits.noise, limits.noiseShare * size, movedBy(e, v, i)});
   double limit = limits.factor * noise + limits.least * size + limits.smallest;
   return limit > 0 ? std::fabs(a - e) / limit : kInfinite;
 }
@@ -196,4 +239,14 @@ ElementsBeyond compare::findBeyond(const NoiseReaders &readers, const ElementLim
     }
   }
   return total;
+}
+
+void compare::markBeyond(const NoiseReaders &readers, const ElementLimits &limits,
+                         std::vector<bool> &marks) {
+  int parts = readers.expected.parts();
+  forBlocks(readers, 1, [&](const Values &v, int64_t first, int64_t count, int64_t) {
+    for (int64_t i = 0; i < count; ++i)
+      if (ratioOf(v.actual[i], v.expected[i], v, i, limits) > 1)
+        marks[size_t((first + i) / parts)] = true;
+  });
 }

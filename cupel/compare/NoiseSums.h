@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cupel/compare/Elements.h"
+#include "cupel/compare/Noise.h"
 
 #include <span>
 
@@ -20,7 +21,7 @@ struct NoiseReaders {
 /// Root mean squares over the elements that are finite on all sides.
 struct NoiseSizes {
   double expected = 0, error = 0;
-  double noise = 0; ///< Of the noisiest sample.
+  double noise = 0; ///< Of the noisier of two samples; of more, of all of them.
 };
 
 struct ElementLimits {
@@ -43,6 +44,14 @@ struct ElementsBeyond {
 
 NoiseSizes measureNoise(const NoiseReaders &readers, int threads);
 
+/// What elements of this type may be off by. Where nothing moved, the noise of `sizes` becomes what
+/// the precision says.
+ElementLimits limitsFor(tensor::DType type, const Noise &noise, const NoiseFactors &factors,
+                        NoiseSizes &sizes);
+
 ElementsBeyond findBeyond(const NoiseReaders &readers, const ElementLimits &limits, int threads);
+
+/// Sets the mark of every element of which a part is beyond its limits.
+void markBeyond(const NoiseReaders &readers, const ElementLimits &limits, std::vector<bool> &marks);
 
 } // namespace cupel::compare

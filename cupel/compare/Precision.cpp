@@ -53,6 +53,14 @@ Result<DevicePrecision> DevicePrecision::parse(std::string_view text) {
   return made;
 }
 
+DevicePrecision DevicePrecision::coarsenedTo(const Precision &narrow) const {
+  DevicePrecision made = *this;
+  for (Precision *each : {&made.products, &made.rest})
+    if (each->step < narrow.step)
+      *each = narrow;
+  return made;
+}
+
 std::string DevicePrecision::text() const {
   if (doubles.name != "f64")
     return fmt::format("{}/{}/{}", products.name, rest.name, doubles.name);

@@ -34,6 +34,8 @@ struct DevicePrecision {
   std::string text() const;
   /// The coarser of the two.
   const Precision &coarsest() const { return products.step >= rest.step ? products : rest; }
+  /// The same, but in nothing finer than `narrow` (but for f64).
+  DevicePrecision coarsenedTo(const Precision &narrow) const;
   bool operator==(const DevicePrecision &) const = default;
 };
 

@@ -70,17 +70,7 @@ Result<RepeatVerdict> compare::checkRepeated(const Tensor &now, const Tensor &be
 
   NoiseReaders readers{*a, *b, *center, *samples};
   NoiseSizes sizes = measureNoise(readers, options.threads);
-  ElementLimits limits;
-  limits.factor = factors.element;
-  limits.least = leastShare(type, noise.precision);
-  limits.smallest = smallestNormal(type);
-  limits.size = sizes.expected;
-  if (sizes.noise == 0) {
-    limits.noiseShare = mantissaBits(partType(type)) > 23 ? noise.precision.doubles.step
-                                                          : noise.precision.coarsest().step;
-    sizes.noise = limits.noiseShare * sizes.expected;
-  }
-  limits.noise = sizes.noise;
+  ElementLimits limits = limitsFor(type, noise, {.element = factors.element}, sizes);
   if (before.size() >= kLeastForSpread)
     limits.noise = std::max(limits.noise, factors.spread / factors.element * sizes.error);
   ElementsBeyond beyond = findBeyond(readers, limits, options.threads);

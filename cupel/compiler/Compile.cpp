@@ -1,6 +1,7 @@
 #include "cupel/compiler/Compile.h"
 
 #include "cupel/compiler/Backends.h"
+#include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
 
 namespace cupel::compiler {
@@ -25,6 +26,8 @@ void useThreads(int threads, bool always) {
   useKernelThreads(threads, always ? kernels::Pool::Sharing::Always
                                    : kernels::Pool::Sharing::WhereItPays);
 }
+
+void forgetArgument(const std::byte *data) { PackedWeights::get().forget(data); }
 
 Result<ExecutablePointer> deserialize(std::string_view bytes) {
   Result<SavedExecutable> saved = parseSavedForm(bytes);

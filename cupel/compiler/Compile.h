@@ -22,6 +22,10 @@ Result<std::shared_ptr<const runtime::Executable>> compile(std::string_view prog
 /// `always` also for work that is too brief to gain by it, which only tests want.
 void useThreads(int threads, bool always = false);
 
+/// What kernels keep beside the memory of an argument, such as weights in the form that they multiply
+/// with, is dropped. For whoever owns buffers, when one ends.
+void forgetArgument(const std::byte *data);
+
 /// From what an executable of any backend wrote with `serialize`.
 Result<std::shared_ptr<const runtime::Executable>> deserialize(std::string_view bytes);
 

@@ -50,12 +50,15 @@ struct ScatterNumbers {
   /// The specification skips single elements that fall outside; with this a window of which any
   /// element would is skipped whole, as XLA does and as JAX's programs count on.
   bool skipsWholeWindows = false;
+  /// From the last update to the first: as right where two meet, since the specification leaves the
+  /// order to whoever executes it.
+  bool isBackwards = false;
 };
 
 /// The attribute of a stablehlo.scatter that asks for `skipsWholeWindows`.
 inline constexpr char kWholeWindowsAttr[] = "cupel.skip_whole_windows";
 
-/// Updates are applied in row-major order of the updates tensor, result = body(current, update);
+/// Updates are applied in row-major order of the updates tensor unless told otherwise, result = body(current, update);
 /// what falls outside is skipped. Inputs and updates must have the element types
 /// of the body's arguments (the caller converts where the program promotes). Inputs that nobody
 /// else owns are updated in place.

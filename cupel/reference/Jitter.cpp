@@ -85,7 +85,8 @@ static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
   });
 }
 
-Result<Tensor> jittered(const Tensor &tensor, double epsilon, double doubles, uint64_t key) {
+Result<Tensor> jittered(const Tensor &tensor, double epsilon, double doubles, uint64_t key,
+                        double times) {
   bool isNumber = tensor::isFloat(tensor.dtype()) || tensor::isComplex(tensor.dtype());
   if (!isNumber || epsilon <= 0 || tensor.size() == 0)
     return tensor;
@@ -96,7 +97,7 @@ Result<Tensor> jittered(const Tensor &tensor, double epsilon, double doubles, ui
                                                {tensor.shape().begin(), tensor.shape().end()});
   if (!moved)
     return moved.error();
-  double step = stepOf(tensor.dtype(), epsilon, doubles);
+  double step = times * stepOf(tensor.dtype(), epsilon, doubles);
   tensor::dispatch(tensor.dtype(), [&]<DType type>() {
     if constexpr (tensor::isFloat(type) || tensor::isComplex(type))
       move<type>(*source, *moved, step, key);

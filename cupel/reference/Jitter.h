@@ -17,6 +17,7 @@ struct Jitter {
   double products = 0, rest = 0;
   double doubles = 0x1p-52; ///< Of f64.
   uint64_t seed = 0;
+  double times = 1; ///< How many roundings a value is moved by, also in the program's own types.
   bool isOn() const { return products > 0 || rest > 0; }
 };
 
@@ -26,9 +27,9 @@ enum class Jittered : uint8_t { Nothing, Operands, Results };
 
 /// A copy with every float (part) x become x (1 + e u), u in [-1, 1] by position and `key`; e is
 /// `epsilon`, but never less than a step of f32, half a step of a narrower type; of f64 it is
-/// `doubles`. Zero, infinity and NaN stay. Other tensors are returned as they are, quantized ones
+/// `doubles`; all `times` as much. Zero, infinity and NaN stay. Other tensors are returned as they are, quantized ones
 /// too: their numbers move before they are rounded to steps (QuantizedJitter.h).
 Result<tensor::Tensor> jittered(const tensor::Tensor &tensor, double epsilon, double doubles,
-                                uint64_t key);
+                                uint64_t key, double times = 1);
 
 } // namespace cupel::reference

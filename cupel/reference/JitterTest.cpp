@@ -382,6 +382,30 @@ TEST_F(JitterTest, EqualNumbersMoveAlikeWhereAFewMakeTheTensor) {
   EXPECT_NE(moved[0], 2 * moved[1]);
 }
 
+TEST_F(JitterTest, UpdatesThatMeetAreTakenInEitherOrder) {
+  const std::string text = R"(
+func.func @main(%operand: tensor<3xf32>, %updates: tensor<4xf32>) -> tensor<3xf32> {
+  %indices = stablehlo.constant dense<[[0], [2], [0], [2]]> : tensor<4x1xi32>
+  %0 = "stablehlo.scatter"(%operand, %indices, %updates) <{
+    scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+      stablehlo.return %new : tensor<f32>
+    }) : (tensor<3xf32>, tensor<4x1xi32>, tensor<4xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+})";
+  auto results = [&](uint64_t seed, double times) {
+    return evaluate(text, {.products = 0x1p-23, .rest = 0x1p-23, .seed = seed, .times = times},
+                    {Tensor::of<DType::F32>({3}, {7, 8, 9}),
+                     Tensor::of<DType::F32>({4}, {1, 2, 3, 4})});
+  };
+  const std::vector<double> inOrder{3, 8, 4}, backwards{1, 8, 2};
+  EXPECT_EQ(results(2, 4), inOrder);
+  EXPECT_EQ(results(3, 4), backwards);
+  // Noise by itself is of roundings.
+  EXPECT_EQ(results(3, 1), inOrder);
+}
+
 TEST_F(JitterTest, MovesBothWaysAndAboutEvenly) {
   std::vector<float> ones(1 << 16);
   for (size_t i = 0; i < ones.size(); ++i)

@@ -354,8 +354,12 @@ Result<StepFunction> planScatter(Operation *op, Planning &planning) {
       updates.push_back(std::move(*update));
     }
     auto function = body->bind(process, arguments.frame);
+    // A run that looks for what else would be right takes the other order every other time.
+    const Jitter &jitter = process.run.options.jitter;
+    ScatterNumbers now = numbers;
+    now.isBackwards = jitter.isOn() && jitter.times > 1 && jitter.seed % 2 == 1;
     Result<std::vector<Tensor>> results =
-        scatter(std::move(inputs), arguments.tensor(count), updates, numbers, *function);
+        scatter(std::move(inputs), arguments.tensor(count), updates, now, *function);
     if (!results)
       return results.error();
     for (size_t i = 0; i < count; ++i)

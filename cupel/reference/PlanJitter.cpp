@@ -94,7 +94,7 @@ static Status move(GridProcess &process, const Step &step, Value &value, double 
     return {};
   const Jitter &jitter = process.run.options.jitter;
   uint64_t key = nextKey(process, step, jitter.seed);
-  Result<Tensor> moved = jittered(value.tensor(), epsilon, jitter.doubles, key);
+  Result<Tensor> moved = jittered(value.tensor(), epsilon, jitter.doubles, key, jitter.times);
   if (!moved)
     return moved.error();
   value = std::move(*moved);
@@ -117,7 +117,7 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     bool givesQuantized = llvm::any_of(step.op->getResultTypes(), isQuantized);
     std::optional<MovesQuantized> moves;
     if (givesQuantized)
-      moves.emplace(epsilon, jitter.doubles, nextKey(process, step, jitter.seed >> 1),
+      moves.emplace(jitter.times * epsilon, jitter.times * jitter.doubles, nextKey(process, step, jitter.seed >> 1),
                     (jitter.seed & 1) != 0);
     Status done = step.run(process, arguments);
     return done && !givesQuantized ? moveResults(epsilon) : done;

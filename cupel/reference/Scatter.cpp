@@ -88,15 +88,15 @@ struct UpdateDim {
   int64_t batchingDim = -1; // scatter dimensions: the input dimension they are shared with
 };
 
-/// Walks the updates in row-major order, one block of trailing window dimensions at a time, and
-/// calls `block(target element, first update element, block shape)` for what lies in bounds.
+/// Walks the updates in row-major order, or from the last to the first, one block of trailing window
+/// dimensions at a time, and calls `block(target element, first update element, block shape)` for what lies in bounds.
 class Walk {
 public:
   Walk(std::vector<UpdateDim> dims, const Tensor &input, std::span<const int64_t> indexMap,
-       const std::vector<int64_t> &indices, int64_t vectorStride)
+       const std::vector<int64_t> &indices, int64_t vectorStride, bool backwards)
       : dims(std::move(dims)), shape(input.shape().begin(), input.shape().end()),
         strides(contiguousStrides(shape, 1)), indexMap(indexMap), indices(indices),
-        vectorStride(vectorStride) {
+        vectorStride(vectorStride), backwards(backwards) {
     for (size_t u = 0; u < this->dims.size(); ++u)
       if (this->dims[u].operandDim < 0)
         outer = u + 1;
@@ -147,13 +147,15 @@ public:
       for (Axis &axis : axes)
         axis.base = 0;
       for (size_t u = 0; u + 1 < outer; ++u) {
-        update += at[u] * dims[u].stride;
-        index += at[u] * dims[u].indexStride;
+        int64_t here = backwards ? dims[u].size - 1 - at[u] : at[u];
+        update += here * dims[u].stride;
+        index += here * dims[u].indexStride;
         int64_t d = dims[u].operandDim >= 0 ? dims[u].operandDim : dims[u].batchingDim;
         if (d >= 0)
-          axes[d].base += at[u];
+          axes[d].base += here;
       }
-      for (int64_t i = 0; i < count; ++i) {
+      for (int64_t step = 0; step < count; ++step) {
+        int64_t i = backwards ? count - 1 - step : step;
         int64_t vector = index + i * indexStep; // where the index vector starts; it may be empty
         int64_t target = 0;
         bool inside = true;
@@ -221,6 +223,7 @@ private:
   std::span<const int64_t> indexMap;
   const std::vector<int64_t> &indices;
   int64_t vectorStride;
+  bool backwards;
   size_t outer = 0; // dimensions up to the last scatter dimension
   std::vector<bool> isBlockDim;
 };
@@ -361,7 +364,8 @@ Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &sc
       vectorDim == indexRank ? 0 : contiguousStrides(scatterIndices.shape(), 1)[vectorDim];
   if (numbers.skipsWholeWindows)
     moveOutside(*indices, vectorStride, numbers.scatterDimsToOperandDims, inputs[0].shape(), dims);
-  Walk walk(std::move(dims), inputs[0], numbers.scatterDimsToOperandDims, *indices, vectorStride);
+  Walk walk(std::move(dims), inputs[0], numbers.scatterDimsToOperandDims, *indices, vectorStride,
+            numbers.isBackwards);
   std::vector<int64_t> targetStrides = walk.blockStrides(), updateStrides = walk.updateStrides();
 
   if (RowFunction row = n == 1 ? rowFunction(body, inputs[0].elementType()) : nullptr) {

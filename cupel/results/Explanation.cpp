@@ -28,7 +28,9 @@ constexpr AnswerName kAnswers[] = {
     {Answer::Accumulates, "accumulates", "the error grows over many operations"},
     {Answer::NotDeterministic, "not deterministic", "the device is not deterministic"},
     {Answer::WrongGolden, "wrong golden", "what is expected may be wrong"},
+    {Answer::OwnChecks, "own checks", "its own checks fail, and by the reference it is right"},
     {Answer::WholeOnly, "whole only", "only the program as a whole fails"},
+    {Answer::AnyProgram, "any program", "no operation: results of any program are wrong"},
 };
 
 /// JSON has no form for what is no number.

@@ -21,6 +21,8 @@ struct Explanation {
   /// whole program only. Accumulates: every part is right by itself. NotDeterministic: the same
   /// execution gives this and that. WrongGolden: the device agrees with the reference, and both
   /// disagree with what is expected. WholeOnly: no part of it fails as the whole does.
+  /// OwnChecks: right by the reference, and the checks that the test was written with fail.
+  /// AnyProgram: one that hands its arguments on is as wrong, so that no operation is to blame.
   enum class Answer : uint8_t {
     Unknown,
     Passes,
@@ -32,7 +34,9 @@ struct Explanation {
     Accumulates,
     NotDeterministic,
     WrongGolden,
+    OwnChecks,
     WholeOnly,
+    AnyProgram,
   };
   struct Operation {
     std::string name;  ///< `stablehlo.tanh`

@@ -145,7 +145,7 @@ def compare(actual: Array, expected: Array, pcc: float | None = None, atol: floa
 
 
 def comparator_default(name: str) -> float:
-    """What `required_pcc`, `required_atol`, `allclose_rtol` or `allclose_atol` is where nobody names a number."""
+    """What `required_pcc`, `required_atol`, `allclose_rtol` or `allclose_atol` is where nobody names a number; `model_required_atol` is that of ModelTester."""
     return _library().cupel_comparator_default(name.encode())
 
 

@@ -10,6 +10,7 @@ from torch import nn
 
 from cupel.torch.captured import Graph, NotCaptured, capture
 from cupel.torch.structure import Flat, results_of
+from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
 from cupel.worker.model_files import lower
 from cupel.worker.model_golden import golden_inference, golden_training
@@ -141,6 +142,24 @@ def test_training_gives_the_output_and_each_gradient_with_the_same_dropout() -> 
     results = run(graph)
     for name, actual, expected in zip(golden.result_names, results, graph.expected, strict=True):
         torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5, msg=lambda text: f"{name}: {text}")
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.head = nn.Embedding(7, 4), nn.Linear(4, 3)
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        return self.head(torch.tanh(self.table(input_ids)))
+
+
+def test_padding_is_left_out_of_the_output_that_training_compares() -> None:
+    inputs = {"input_ids": torch.arange(6).reshape(2, 3), "attention_mask": torch.tensor([[0, 1, 1], [0, 0, 1]])}
+    golden = golden_training(Loader, Words().train(), (), inputs, 0, Padding.of(inputs))
+    assert golden.result_names == ["table.weight", "head.weight", "head.bias", "output"] and tuple(golden.expected[-1].shape) == (3, 3)
+    assert bool((golden.expected[0][:6] != 0).all()), "gradients come from padding too"
+    for actual, expected in zip(run(golden.capture().graphs[0]), golden.expected, strict=True):
+        torch.testing.assert_close(actual, expected)
 
 
 def test_tied_weights_have_one_gradient() -> None:

@@ -106,7 +106,7 @@ def test_gradients_come_from_the_calls_of_backward() -> None:
     flat(*(tensor for _, tensor in given))
     model.norm.running_mean.copy_(moved)
     gradient = torch.randn(golden.expected[-1].shape)  # As golden_training drew it: after what forward draws.
-    step = _Stepping(flat, gradient, golden.result_names[:-1])
+    step = _Stepping(flat, gradient, golden.result_names[:-1], nn.Identity())
     with step.restored(), torch.enable_grad():
         result = traced(flat, lambda: step(flat, [tensor for _, tensor in given]), [*given, ("output gradient", gradient)], golden.expected, 1, "", True)
     assert torch.equal(model.norm.running_mean, moved)

@@ -24,8 +24,8 @@ FAULTS = {
     "not_a_module": ("failed", "not_a_module", "model", "builtin_function_or_method"),
     "garbage_inputs": ("failed", "bad_inputs", "inputs", "neither a tensor, a mapping nor a sequence"),
 }
-# None with parameters whose gradient is zero but for rounding (biases of keys in attention): correlation says nothing of those.
-TRAINED = {"cnn": "export", "resnet": "export", "llama/causal_lm": "export", "lstm/token_classification": "export", "two_graphs": "compile", "records": "trace", "siamese": "export"}
+# That of the LSTM, a minute of unrolled steps under load, is judged in test_run. None with parameters whose gradient is zero but for rounding (biases of keys in attention): correlation says nothing of those.
+TRAINED = {"cnn": "export", "resnet": "export", "llama/causal_lm": "export", "two_graphs": "compile", "records": "trace", "siamese": "export"}
 
 
 def listed() -> list[tuple[str, str]]:
@@ -77,7 +77,8 @@ def test_a_model_reaches_a_pass(answers: dict, path: str, variant: str) -> None:
     assert answer["model"]["finite"]
     for one in answer["capture"]["workloads"]:
         assert one["verdict"] == "passed", one["report"]
-    assert sum(seconds for name, seconds in answer["seconds"].items() if name in ("model", "inputs", "golden")) < 5
+    # Of the processor: other work on the machine does not count.
+    assert sum(seconds for name, seconds in answer["processor_seconds"].items() if name in ("model", "inputs", "golden")) < 5
 
 
 def test_graphs_are_counted(answers: dict) -> None:

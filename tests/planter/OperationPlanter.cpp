@@ -3,18 +3,28 @@
 // whole. check_explain.py drives it and counts what `cupel explain` blames. Everything else is the
 // inner plugin's: CUPEL_PLANTER_INNER names its file, else it is our own beside this one. Options of
 // the client, of which all that are given must hold of an operation:
-//   op=NAME        its name (stablehlo.tanh)
+//   op=NAME        its name (stablehlo.tanh); `any` for all of them
 //   rank=N         the rank of its first result
 //   element=NAME   the element type of its first operand, as MLIR prints it (f32, i64)
 //   least=N        its first result has at least so many elements
 //   user=NAME      an operation of that name reads it
 //   producer=NAME  an operation of that name gives one of its operands
+//   result=N       of its results this one is meant, here and by what is planted (0)
+//   constant=N     operand N is a constant
+//   uneven=N       its last dimension is no multiple of N
+//   attribute=TEXT its attributes, as MLIR prints them, contain that
+//   inside=NAME    it stands in an operation of that name (stablehlo.while)
+//   occurrence=N   it is number N, from 0 on, of those in the program that the rest holds of
+//   donates=1      the program says that an argument may be overwritten
 //   operations=N   the program has at least so many operations
 //   effect=KIND    what is planted (the table kEffects, and those of `compile`)
+// or, instead of all of these, for check_right.py:
+//   right=WAY      all of the program is rewritten as a right device computes it (RightRewrites.h)
 // The program by which Cupel tells a healthy device is a multiply and an add of four elements: no rule
 // of the checks holds of it.
 
 #include "tests/planter/InnerPlugin.h"
+#include "tests/planter/RightRewrites.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
@@ -72,11 +82,34 @@ bool isNamed(Operation *op, const std::string &name) {
   return op && op->getName().getStringRef() == name;
 }
 
+unsigned wantedResult() {
+  std::string number = option("result");
+  return number.empty() ? 0 : unsigned(std::stoul(number));
+}
+
 bool holds(Operation *op) {
-  if (!isNamed(op, option("op")) || op->getNumResults() == 0)
+  const bool isAny = option("op") == "any" && isa_and_nonnull<hlo::StablehloDialect>(op->getDialect());
+  if ((!isAny && !isNamed(op, option("op"))) || op->getNumResults() <= wantedResult())
     return false;
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  auto type = dyn_cast<RankedTensorType>(op->getResult(wantedResult()).getType());
   if (!type || !type.hasStaticShape())
+    return false;
+  if (std::string number = option("constant"); !number.empty()) {
+    auto operand = unsigned(std::stoul(number));
+    Operation *giver = operand < op->getNumOperands() ? op->getOperand(operand).getDefiningOp() : nullptr;
+    if (!giver || !giver->hasTrait<OpTrait::ConstantLike>())
+      return false;
+  }
+  if (std::string by = option("uneven");
+      !by.empty() && (type.getRank() == 0 || type.getShape().back() % std::stoll(by) == 0))
+    return false;
+  if (std::string text = option("attribute"); !text.empty()) {
+    std::string printed;
+    llvm::raw_string_ostream(printed) << op->getAttrDictionary();
+    if (printed.find(text) == std::string::npos)
+      return false;
+  }
+  if (std::string name = option("inside"); !name.empty() && !isNamed(op->getParentOp(), name))
     return false;
   if (std::string rank = option("rank"); !rank.empty() && type.getRank() != std::stoll(rank))
     return false;
@@ -108,17 +141,22 @@ bool holds(Operation *op) {
 
 Value splat(OpBuilder &builder, Location at, RankedTensorType type, double value) {
   Type element = type.getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    Attribute part = builder.getFloatAttr(complex.getElementType(), value);
+    Attribute both = builder.getArrayAttr({part, part});
+    return builder.create<hlo::ConstantOp>(at, DenseElementsAttr::get(type, both));
+  }
   Attribute attribute = isa<FloatType>(element)
                             ? Attribute(builder.getFloatAttr(element, value))
                             : Attribute(builder.getIntegerAttr(element, int64_t(value)));
   return builder.create<hlo::ConstantOp>(at, DenseElementsAttr::get(type, attribute));
 }
 
-/// Replaces what others read of the first result.
+/// Replaces what others read of the result that is meant.
 void replaceBy(Operation *op, llvm::function_ref<Value(OpBuilder &, Value)> change) {
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
-  Value old = op->getResult(0);
+  Value old = op->getResult(wantedResult());
   llvm::SmallVector<OpOperand *> uses;
   for (OpOperand &use : old.getUses())
     uses.push_back(&use);
@@ -136,6 +174,9 @@ void scale(Operation *op) {
     auto type = cast<RankedTensorType>(old.getType());
     if (type.getElementType().isInteger(1))
       return builder.create<hlo::NotOp>(op->getLoc(), old);
+    if (isa<ComplexType>(type.getElementType()))
+      return builder.create<hlo::MultiplyOp>(op->getLoc(), old,
+                                             splat(builder, op->getLoc(), type, 0.75));
     Value by = splat(builder, op->getLoc(), type, isFloat(old) ? 1.25 : 1);
     if (isFloat(old))
       return builder.create<hlo::MultiplyOp>(op->getLoc(), old, by);
@@ -151,7 +192,7 @@ void negate(Operation *op) {
 
 /// Elements run the other way along the last dimension.
 void reverse(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto type = cast<RankedTensorType>(op->getResult(wantedResult()).getType());
   if (type.getRank() == 0)
     return scale(op);
   replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
@@ -162,7 +203,7 @@ void reverse(Operation *op) {
 
 /// One bit of the exponent of large elements: right for values below one.
 void largeValues(Operation *op) {
-  if (!isFloat(op->getResult(0)))
+  if (!isFloat(op->getResult(wantedResult())))
     return;
   replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
     auto type = cast<RankedTensorType>(old.getType());
@@ -178,7 +219,7 @@ void largeValues(Operation *op) {
 
 /// Goes through bfloat16 on its way.
 void narrow(Operation *op) {
-  if (!isFloat(op->getResult(0)))
+  if (!isFloat(op->getResult(wantedResult())))
     return;
   replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
     auto type = cast<RankedTensorType>(old.getType());
@@ -221,7 +262,7 @@ void wrongInit(Operation *op) {
 
 /// The rest of the first dimension is forgotten.
 void zeroLast(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto type = cast<RankedTensorType>(op->getResult(wantedResult()).getType());
   if (type.getRank() == 0 || type.getDimSize(0) < 2)
     return scale(op);
   replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
@@ -236,13 +277,51 @@ void zeroLast(Operation *op) {
 }
 
 void notANumber(Operation *op) {
-  if (!isFloat(op->getResult(0)))
+  if (!isFloat(op->getResult(wantedResult())))
     return scale(op);
   replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
     Value zero = splat(builder, op->getLoc(), cast<RankedTensorType>(old.getType()), 0);
     Value nan = builder.create<hlo::DivideOp>(op->getLoc(), zero, zero);
     return builder.create<hlo::AddOp>(op->getLoc(), old, nan);
   });
+}
+
+/// Numbers below zero lose their sign.
+void belowZero(Operation *op) {
+  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
+    if (!isFloat(old))
+      return builder.create<hlo::NotOp>(op->getLoc(), old);
+    return builder.create<hlo::AbsOp>(op->getLoc(), old);
+  });
+}
+
+/// The second device of several is wrong.
+void onSecondDevice(Operation *op) {
+  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
+    Location at = op->getLoc();
+    auto type = cast<RankedTensorType>(old.getType());
+    Value me = builder.create<hlo::ReplicaIdOp>(at);
+    auto scalar = cast<RankedTensorType>(me.getType());
+    Value second = splat(builder, at, scalar, 1);
+    Value isSecond = builder.create<hlo::CompareOp>(at, me, second, hlo::ComparisonDirection::EQ);
+    return builder.create<hlo::SelectOp>(at, isSecond, splat(builder, at, type, 0), old);
+  });
+}
+
+/// Results of a kind that has several come in another order.
+void swapResults(Operation *op) {
+  if (op->getNumResults() < 2 || op->getResult(0).getType() != op->getResult(1).getType())
+    return scale(op);
+  Value first = op->getResult(0), second = op->getResult(1);
+  llvm::SmallVector<OpOperand *> ofFirst, ofSecond;
+  for (OpOperand &use : first.getUses())
+    ofFirst.push_back(&use);
+  for (OpOperand &use : second.getUses())
+    ofSecond.push_back(&use);
+  for (OpOperand *use : ofFirst)
+    use->set(second);
+  for (OpOperand *use : ofSecond)
+    use->set(first);
 }
 
 /// Every other compilation.
@@ -260,7 +339,8 @@ constexpr Effect kEffects[] = {
     {"scale", scale},        {"negate", negate},        {"reverse", reverse},
     {"large", largeValues},  {"narrow", narrow},        {"swap", swapOperands},
     {"padding", shiftPadding}, {"init", wrongInit},     {"zero_last", zeroLast},
-    {"nan", notANumber},     {"now_and_then", nowAndThen},
+    {"nan", notANumber},     {"now_and_then", nowAndThen}, {"below_zero", belowZero},
+    {"second_device", onSecondDevice}, {"swap_results", swapResults},
 };
 
 //===----------------------------------------------------------------------===//
@@ -268,8 +348,9 @@ constexpr Effect kEffects[] = {
 //===----------------------------------------------------------------------===//
 
 PJRT_Error *createClient(PJRT_Client_Create_Args *args) {
-  static const std::set<std::string> kOwn = {"op",   "rank",     "element",    "least",
-                                             "user", "producer", "operations", "effect"};
+  static const std::set<std::string> kOwn = {
+      "op",     "rank",     "element", "least",     "user",   "producer",   "operations", "effect",
+      "result", "constant", "uneven",  "attribute", "inside", "occurrence", "donates", "right"};
   std::vector<PJRT_NamedValue> rest;
   for (size_t i = 0; i < args->num_options; ++i) {
     const PJRT_NamedValue &given = args->create_options[i];
@@ -324,9 +405,24 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
   });
   if (std::string least = option("operations"); !least.empty() && count < std::stoll(least))
     found.clear();
+  if (std::string number = option("occurrence"); !number.empty())
+    found = found.size() > std::stoul(number)
+                ? llvm::SmallVector<Operation *>{found[std::stoul(number)]}
+                : llvm::SmallVector<Operation *>();
+  if (!option("donates").empty()) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *module;
+    if (text.find("tf.aliasing_output") == std::string::npos &&
+        text.find("jax.buffer_donor") == std::string::npos)
+      found.clear();
+  }
   std::string effect = option("effect"), text;
-  if (found.empty())
+  if (std::string way = option("right"); !way.empty()) {
+    if (!cupel::planter::rewriteRightly(*module, way))
+      return makeError(PJRT_Error_Code_INVALID_ARGUMENT, "the planter knows no way '" + way + "'");
+  } else if (found.empty()) {
     return inner->PJRT_Client_Compile(args);
+  }
   if (effect == "refuse")
     return makeError(PJRT_Error_Code_UNIMPLEMENTED,
                      "no kernel for '" + option("op") + "' of this kind in the planter's library");

@@ -1,6 +1,7 @@
 """Faults planted by a rule about operations: does `cupel explain` blame the operation, and does `cupel reduce` leave three operations at most?
 
-  check_explain.py BUILD [--full] [--page FILE] [--verbose]
+  check_explain.py BUILD [--full] [-k WORD] [--page FILE] [--verbose]
+  check_explain.py BUILD --full --resume FOLDER --for SECONDS     until it says that all are examined
 
 Every program that the planter is given is changed wherever its rule holds, so that a part is as wrong as the whole. Without --full a small set is run.
 """
@@ -8,14 +9,17 @@ Every program that the planter is given is changed wherever its rule holds, so t
 from __future__ import annotations
 
 import argparse
+import array
 import concurrent.futures
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -27,6 +31,10 @@ PARSER.add_argument("build", type=Path)
 PARSER.add_argument("--full", action="store_true", help="all kinds in all models")
 PARSER.add_argument("--page", type=Path, help="write what was found as a page")
 PARSER.add_argument("--verbose", action="store_true")
+PARSER.add_argument("-k", default="", help="only kinds and models that contain this")
+PARSER.add_argument("--resume", type=Path, help="keeps what was found here, and goes on from there")
+PARSER.add_argument("--again", action="store_true", help="with --resume: what had a problem is examined anew")
+PARSER.add_argument("--for", dest="seconds", type=float, default=float("inf"), help="after so many seconds no other fault is begun (exit code 3)")
 OPTIONS = PARSER.parse_args()
 BUILD = OPTIONS.build.resolve()
 CUPEL = BUILD / "bin/cupel"
@@ -68,11 +76,45 @@ FAULTS = {
     "tanh is scaled now and then": Fault("op=stablehlo.tanh&effect=now_and_then", "stablehlo.tanh", ("not deterministic",)),
     "compiler crashes on tanh now and then": Fault("op=stablehlo.tanh&effect=crash_now_and_then", "stablehlo.tanh", (), "crashed"),
     "loops with a multiply are wrong": Fault("op=stablehlo.multiply&effect=negate", "stablehlo.multiply", ALONE),
-    "all_reduce is scaled": Fault("op=stablehlo.all_reduce&effect=scale&num_devices=8", "stablehlo.all_reduce", ALONE),
+    "all_reduce is scaled": Fault("op=stablehlo.all_reduce&effect=scale", "stablehlo.all_reduce", ALONE),
+    "constants are scaled": Fault("op=stablehlo.constant&least=2&element=f32&effect=scale", "stablehlo.constant", ALONE),
+    "iota counts from one": Fault("op=stablehlo.iota&effect=scale", "stablehlo.iota", ALONE),
+    "a multiply by a constant is negated": Fault("op=stablehlo.multiply&constant=1&effect=negate", "stablehlo.multiply", ("neighbours",)),
+    "gather forgets its last rows": Fault("op=stablehlo.gather&effect=zero_last", "stablehlo.gather", ALONE),
+    "scatter forgets its last rows": Fault("op=stablehlo.scatter&effect=zero_last", "stablehlo.scatter", ALONE),
+    "scatter is scaled behind an add": Fault("op=stablehlo.scatter&producer=stablehlo.add&effect=scale", "stablehlo.scatter", ("neighbours",)),
+    "windows begin one element later": Fault("op=stablehlo.reduce_window&effect=reverse", "stablehlo.reduce_window", ALONE),
+    "select_and_scatter begins with one more": Fault("op=stablehlo.select_and_scatter&effect=init", "stablehlo.select_and_scatter", ALONE),
+    "the second result of sort is wrong": Fault("op=stablehlo.sort&result=1&effect=reverse", "stablehlo.sort", ALONE),
+    "the second result of reduce is wrong": Fault("op=stablehlo.reduce&result=1&effect=scale", "stablehlo.reduce", ALONE),
+    "random bits are wrong": Fault("op=stablehlo.rng_bit_generator&result=1&effect=scale", "stablehlo.rng_bit_generator", ALONE),
+    "conversions of f32 are wrong": Fault("op=stablehlo.convert&element=f32&effect=scale", "stablehlo.convert", ALONE),
+    "conversions of i1 are wrong": Fault("op=stablehlo.convert&element=i1&effect=scale", "stablehlo.convert", ALONE),
+    "products of int8 are wrong": Fault("op=stablehlo.dot_general&element=i8&effect=scale", "stablehlo.dot_general", ALONE),
+    "batched products are transposed": Fault("op=stablehlo.dot_general&rank=3&effect=reverse", "stablehlo.dot_general", ALONE),
+    "sizes that are no multiple of 8 lose their tail": Fault("op=stablehlo.add&uneven=8&effect=zero_last", "stablehlo.add", ALONE),
+    "differences below zero lose their sign": Fault("op=stablehlo.subtract&element=f32&effect=below_zero", "stablehlo.subtract", ALONE),
+    "dynamic slices are shifted": Fault("op=stablehlo.dynamic_slice&effect=reverse", "stablehlo.dynamic_slice", ALONE),
+    "updates of slices are lost": Fault("op=stablehlo.dynamic_update_slice&effect=zero_last", "stablehlo.dynamic_update_slice", ALONE),
+    "padding is not zero": Fault("op=stablehlo.pad&effect=init", "stablehlo.pad", ALONE),
+    "selections are turned round": Fault("op=stablehlo.select&effect=negate", "stablehlo.select", ALONE),
+    "triangular_solve is scaled": Fault("op=stablehlo.triangular_solve&effect=scale", "stablehlo.triangular_solve", ALONE),
+    "cosine is wrong in branches only": Fault("op=stablehlo.cosine&inside=stablehlo.case&effect=scale", "stablehlo.cosine", ("in context",)),
+    "products are wrong in loops only": Fault("op=stablehlo.dot_general&inside=stablehlo.while&effect=scale", "stablehlo.dot_general", ("in context",)),
+    "tanh is wrong in branches only": Fault("op=stablehlo.tanh&inside=stablehlo.if&effect=scale", "stablehlo.tanh", ("in context",)),
+    "compiler crashes on products in loops": Fault("op=stablehlo.dot_general&inside=stablehlo.while&effect=crash_compile", "stablehlo.dot_general", (), "crashed"),
+    "products are wrong where arguments are donated": Fault("op=stablehlo.triangular_solve&donates=1&effect=scale", "stablehlo.triangular_solve", ("in context",)),
+    "the third add is wrong": Fault("op=stablehlo.add&occurrence=2&effect=scale", "stablehlo.add", ("neighbours", "in context")),
+    "all_gather is wrong on the second device": Fault("op=stablehlo.all_gather&effect=second_device", "stablehlo.all_gather", ALONE),
+    "collective_permute is wrong on the second device": Fault("op=stablehlo.collective_permute&effect=second_device", "stablehlo.collective_permute", ALONE),
+    "execution hangs in reduce_scatter": Fault("op=stablehlo.reduce_scatter&effect=hang_run", "stablehlo.reduce_scatter", ALONE, "timed out"),
+    "execution crashes in while": Fault("op=stablehlo.while&effect=crash_run", "stablehlo.while", (), "crashed"),
+    "compiler refuses convolutions of bf16": Fault("op=stablehlo.convolution&element=bf16&effect=refuse", "stablehlo.convolution", ALONE, "failed"),
+    "execution runs out of memory in sort": Fault("op=stablehlo.sort&effect=memory", "stablehlo.sort", ALONE, "failed"),
     "only large programs have a wrong tanh": Fault("op=stablehlo.tanh&operations=40&effect=scale", "stablehlo.tanh", ("in context", "neighbours", "accumulates")),
 }
 MODELS = [*(ROOT / f"zoo/programs/{name}.mlir" for name in ("attention", "collectives", "conv_net", "mlp", "scatter", "sort", "while_loop", "random_and_fft", "composite_rms_norm")),
-          *(ROOT / f"tests/planter/models/{name}.mlir" for name in ("lstm_cell", "residual_block", "train_step"))]
+          *(ROOT / f"tests/planter/models/{name}.mlir" for name in ("algebra", "control_flow", "data_movement", "lstm_cell", "residual_block", "train_step", "windows_and_types"))]
 # Kind and model, for every day.
 SMALL = [("tanh is scaled", "lstm_cell"), ("convolution padding off by one", "conv_net"), ("reductions begin with one more", "train_step"),
          ("an add behind a multiply is scaled", "deep"), ("large values are halved", "deep"), ("compiler refuses gather", "scatter"),
@@ -114,6 +156,37 @@ class Found(NamedTuple):
     reduced: dict | None
     problem: str
 
+    @property
+    def shows(self) -> bool:
+        """Otherwise the fault changes nothing in this model."""
+        return self.answer.get("answer") != "passes"
+
+    @property
+    def is_small(self) -> bool:
+        return bool(self.reduced) and self.reduced["after"]["operations"] <= 3
+
+
+class Findings:
+    """What was found of each fault, kept in a file as it comes."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.path = folder / "found.jsonl" if folder else None
+        self.lock = threading.Lock()
+        self.of: dict[tuple[str, str], Found] = {}
+        if self.path and self.path.exists():
+            for line in self.path.read_text().splitlines():
+                one = Found(*json.loads(line))
+                self.of[one.kind, one.model] = one
+            if OPTIONS.again:
+                self.of = {pair: one for pair, one in self.of.items() if not one.problem and (not one.shows or one.is_small)}
+
+    def add(self, one: Found) -> None:
+        with self.lock:
+            self.of[one.kind, one.model] = one
+            if self.path:
+                with self.path.open("a") as file:
+                    file.write(json.dumps(one) + "\n")
+
 
 def cupel(*words: object, timeout: float = 200) -> subprocess.CompletedProcess:
     return subprocess.run([CUPEL, *map(str, words)], capture_output=True, text=True, timeout=timeout, check=False, env={**os.environ, **ENVIRONMENT})
@@ -122,17 +195,22 @@ def cupel(*words: object, timeout: float = 200) -> subprocess.CompletedProcess:
 ENVIRONMENT: dict[str, str] = {}
 
 
-def examine(kind: str, model: Path, folder: Path) -> Found | None:
+def examine(kind: str, name: str, model: Path, folder: Path) -> Found:
     fault = FAULTS[kind]
-    place = folder / f"{model.stem}-{abs(hash(kind)) % 10**8}"
-    device = ("--device", f"{PLANTER}?{fault.rule}", "--results", place / "results")
+    place = folder / f"{name.replace('/', '-')}-{kind.replace(' ', '-')}"
+    devices = "&num_devices=8" if "num_replicas" in model.read_text() else ""
+    device = ("--device", f"{PLANTER}?{fault.rule}{devices}", "--results", place / "results")
     hangs = ("--probe-timeout", 4) if "hang" in fault.rule else ()
     result = cupel("explain", model, *device, *hangs, "--json")
-    if not result.stdout.startswith("{"):
-        return Found(kind, model.stem, {}, None, f"no answer: {result.stderr[-300:]}")
+    if not result.stdout.startswith(("{", "[\n")):
+        return Found(kind, name, {}, None, f"no answer: {result.stderr[-300:]}")
     answer = json.loads(result.stdout)
+    if isinstance(answer, list):
+        # The first of several programs in which it shows.
+        answer = next((one for one in answer if one["answer"] != "passes"), answer[0])
+        model = Path(f"{model}{answer['test'].partition('.mlir')[2] or '#1'}")
     if answer["answer"] == "passes":
-        return None  # The fault does not show in this model.
+        return Found(kind, name, answer, None, "")
     names = [one["name"] for one in answer["operations"]]
     problem = ""
     if fault.guilty not in names:
@@ -148,7 +226,7 @@ def examine(kind: str, model: Path, folder: Path) -> Found | None:
                                 env={**os.environ, "CUPEL_DEVICE": str(BUILD / "bin/cupel-device")}) if "hang" not in fault.rule else None
         if script and (script.returncode != 1 or not script.stdout.startswith(fault.outcome)):
             problem = problem or f"repro.sh: {script.stdout[:200]}{script.stderr[:200]}"
-    return Found(kind, model.stem, answer, reduced, problem)
+    return Found(kind, name, answer, reduced, problem)
 
 
 def check_right_devices(models: list[Path], folder: Path) -> list[str]:
@@ -160,6 +238,22 @@ def check_right_devices(models: list[Path], folder: Path) -> list[str]:
         if answer["answer"] != "passes" or result.returncode != 0:
             blamed.append(f"{model.stem}: {answer['answer']}")
     return blamed
+
+
+def check_results_of_any_program(folder: Path) -> dict[str, bool]:
+    """Faults in how results are written, whatever computed them: no operation is blamed."""
+    model = ROOT / "tests/planter/models/lstm_cell.mlir"
+    kinds = ("scaled", "row_zeroed", "exponent_bit", "off_by_one", "swapped_outputs", "second_is_first", "flaky", "stale") if not OPTIONS.full else \
+        tuple(re.findall(r'\{"((?!right_|of_another)[a-z_]+)",', (ROOT / "tests/planter/Faults.cpp").read_text()))
+    wrong = []
+    for kind in kinds:
+        result = cupel("explain", model, "--device", f"{BUILD / 'lib/planter_plugin.so'}?fault={kind}", "--results", folder / "any", "--json")
+        answer = json.loads(result.stdout) if result.stdout.startswith("{") else {"answer": result.stderr[-200:], "operations": []}
+        if answer["operations"] or answer["answer"] not in ("any program", "not deterministic"):
+            wrong.append(f"{kind}: {answer['answer']}")
+    for line in wrong:
+        print(f"  no operation is to blame for {line}")
+    return {"no operation is blamed where results of any program are wrong": not wrong}
 
 
 def check_memory_of_it(model: Path, folder: Path) -> dict[str, bool]:
@@ -195,6 +289,37 @@ def check_passes(deep: Path, folder: Path) -> dict[str, bool]:
             "other devices have no passes of ours": "pass" not in foreign and any("none of ours" in remark for remark in foreign["remarks"])}
 
 
+def check_own_checks(folder: Path) -> dict[str, bool]:
+    """A test whose own checks ask for another last bit is not taken for one that passes, and no device is blamed for a kernel."""
+    test = folder / "own.mlir"
+    test.write_text("""func.func @main() {
+  %a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %r = stablehlo.sqrt %a : tensor<2xf32>
+  check.expect_eq_const %r, dense<[1.0, 1.41421366]> : tensor<2xf32>
+  return
+}
+""")
+    cupel("eval", test, "--save-workload", folder / "own-saved")
+    answers = [json.loads(cupel("explain", one, "--device", "cupel", "--results", folder / "own", "--json").stdout) for one in (test, folder / "own-saved/own")]
+    return {"checks that fail where the device is right are named so": all(one["answer"] == "own checks" and [op["name"] for op in one["operations"]] == ["stablehlo.sqrt"] for one in answers)}
+
+
+def check_other_inputs(folder: Path) -> dict[str, bool]:
+    """What is right for the inputs of the test and wrong for others of their kind is blamed on its operation, not on chance."""
+    test = folder / "others.mlir"
+    test.write_text("""func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %b = stablehlo.negate %a : tensor<8xf32>
+  %r = stablehlo.sine %b : tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+""")
+    values = array.array("f", [8 * (0.999 - index / 100) for index in range(8)]).tobytes()
+    header = json.dumps({"0": {"dtype": "F32", "shape": [8], "data_offsets": [0, len(values)]}}).encode()
+    (folder / "others.inputs.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + values)
+    answer = json.loads(cupel("explain", test, "--device", f"{PLANTER}?op=stablehlo.negate&effect=large", "--results", folder / "others", "--json").stdout)
+    return {"what only other inputs show is blamed on its operation": [op["name"] for op in answer["operations"]] == ["stablehlo.negate"] and answer["answer"] in ("operation alone", "these values")}
+
+
 def check_scripts(folder: Path) -> dict[str, bool]:
     """What reduce writes fails by itself, and passes where the device is right."""
     out = folder / "scripts"
@@ -214,7 +339,7 @@ def check_scripts(folder: Path) -> dict[str, bool]:
 def report(found: list[Found], seconds: float, deep: list[Found]) -> tuple[dict[str, bool], list[str]]:
     pinned = [one for one in found if one.answer and FAULTS[one.kind].guilty in [op["name"] for op in one.answer["operations"]]]
     innocent = [one for one in found if one.answer and one.answer["answer"] in ALONE and one.answer["operations"][0]["name"] != FAULTS[one.kind].guilty]
-    small = [one for one in found if one.reduced and one.reduced["after"]["operations"] <= 3]
+    small = [one for one in found if one.is_small]
     slow = [one for one in found if one.reduced and one.reduced["seconds"] > REDUCE_SECONDS]
     median = statistics.median([one.answer["seconds"] for one in deep if one.answer] or [0])
     lines = [f"{len(found)} faults of {len({one.kind for one in found})} kinds in {len({one.model for one in found})} models: "
@@ -239,7 +364,7 @@ def page(found: list[Found], summary: str) -> str:
             continue
         own = [one for one in found if one.kind == kind]
         pinned = sum(bool(one.answer) and FAULTS[kind].guilty in [op["name"] for op in one.answer["operations"]] for one in own)
-        small = sum(bool(one.reduced) and one.reduced["after"]["operations"] <= 3 for one in own)
+        small = sum(one.is_small for one in own)
         answers = ", ".join(sorted({one.answer.get("answer", "none") for one in own}))
         text.append(f"| {kind} | {len(own)} | {pinned} | {small} | {answers} |")
     return "\n".join(text) + "\n"
@@ -248,30 +373,55 @@ def page(found: list[Found], summary: str) -> str:
 def main() -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="cupel-explain-") as name:
-        folder = Path(name)
+        folder = OPTIONS.resume.resolve() if OPTIONS.resume else Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
         ENVIRONMENT["CUPEL_CACHE_DIR"] = str(folder / "cache")
         deep = folder / "deep.mlir"
         deep.write_text(deep_model())
         models = {model.stem: model for model in [*MODELS, deep]}
-        pairs = [(kind, model) for kind in FAULTS for model in models] if OPTIONS.full else SMALL
+        pairs = [(kind, model) for kind in FAULTS for model in models] if OPTIONS.full or OPTIONS.k else SMALL
+        if OPTIONS.full or OPTIONS.k:
+            # Every operation that there is, in the program that tests it.
+            for file in sorted((ROOT / "tests/reference/ops").glob("*.mlir")):
+                kind, guilty, text = f"{file.stem} is scaled", f"stablehlo.{file.stem}", file.read_text()
+                # What runs programs of its own side by side is no operation of a model.
+                if "interpreter.run_parallel" in text or "check.expect" not in text or kind in FAULTS:
+                    continue
+                if f"{guilty} " in text or f'"{guilty}"' in text:
+                    FAULTS[kind] = Fault(f"op={guilty}&effect=scale", guilty)
+                    models[f"ops/{file.stem}"] = file
+                    pairs.append((kind, f"ops/{file.stem}"))
         texts = {name: model.read_text() for name, model in models.items()}
         # Where the operation does not stand, there is nothing to see.
-        pairs = [(kind, model) for kind, model in pairs if FAULTS[kind].guilty in texts[model]]
+        pairs = [(kind, model) for kind, model in pairs if FAULTS[kind].guilty in texts[model] and OPTIONS.k in f"{kind} in {model}"]
+        findings = Findings(OPTIONS.resume and folder)
+
+        def work(pair: tuple[str, str]) -> None:
+            if pair not in findings.of and time.monotonic() - began < OPTIONS.seconds:
+                findings.add(examine(pair[0], pair[1], models[pair[1]], folder))
+
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            found = [one for one in pool.map(lambda pair: examine(pair[0], models[pair[1]], folder), pairs) if one]
+            list(pool.map(work, pairs))
+        rest = [pair for pair in pairs if pair not in findings.of]
+        found = [findings.of[pair] for pair in pairs if pair in findings.of and findings.of[pair].shows]
         checks, lines = report(found, time.monotonic() - began, [one for one in found if one.model == "deep"])
-        missed = 0 if OPTIONS.full else len(SMALL) - len(found)
-        checks["every fault of the small set shows"] = missed == 0
-        blamed = check_right_devices(list(models.values()) if OPTIONS.full else [models["attention"], models["collectives"], deep], folder)
-        checks["nobody is blamed on a right device"] = not blamed
-        checks |= check_memory_of_it(deep, folder)
-        checks |= check_scripts(folder)
-        checks |= check_passes(deep, folder)
+        blamed = []
+        if not rest and not OPTIONS.k:
+            missed = 0 if OPTIONS.full else len(SMALL) - len(found)
+            checks["every fault of the small set shows"] = missed == 0
+            blamed = check_right_devices(list(models.values()) if OPTIONS.full else [models["attention"], models["collectives"], deep], folder)
+            checks["nobody is blamed on a right device"] = not blamed
+            checks |= check_results_of_any_program(folder)
+            checks |= check_memory_of_it(deep, folder)
+            checks |= check_own_checks(folder)
+            checks |= check_other_inputs(folder)
+            checks |= check_scripts(folder)
+            checks |= check_passes(deep, folder)
     print("\n".join(lines))
-    if OPTIONS.page:
+    if OPTIONS.page and not rest:
         OPTIONS.page.write_text(page(found, lines[0].rsplit(";", 1)[0] + "."))
     for one in found:
-        if one.problem or OPTIONS.verbose or not one.reduced or one.reduced["after"]["operations"] > 3:
+        if one.problem or OPTIONS.verbose or not one.is_small:
             size = one.reduced["after"]["operations"] if one.reduced else "not reduced"
             print(f"  {one.kind} in {one.model}: {one.problem or 'ok'}; {one.answer.get('answer')}, {one.answer.get('seconds', 0):.1f} s, {size}")
     for line in blamed:
@@ -280,6 +430,9 @@ def main() -> int:
         if not holds:
             print(f"FAIL {check}")
     print(f"{sum(checks.values())} passed, {len(checks) - sum(checks.values())} failed")
+    if rest:
+        print(f"{len(pairs) - len(rest)} of {len(pairs)} faults are examined: run the same again")
+        return 3
     return 0 if all(checks.values()) else 1
 
 

@@ -247,6 +247,13 @@ def page(wide: dict[str, Tally], narrow: dict[str, Tally], programs: Programs) -
     return "\n".join(text) + "\n"
 
 
+def right_devices(old: Path) -> str:
+    """What check_right.py wrote into the page."""
+    begin, end = "<!-- right devices: begin -->", "<!-- right devices: end -->"
+    text = old.read_text() if old.exists() else ""
+    return f"\n{text[text.index(begin):text.index(end)]}{end}\n" if begin in text and end in text else ""
+
+
 def main() -> int:
     checks: dict[str, bool] = {}
     wides, narrows, complaints = {}, {}, []
@@ -274,7 +281,7 @@ def main() -> int:
     if OPTIONS.page:
         for rule, how in OTHERS.items():
             wides[rule], narrows[rule], _ = measure(how)
-        OPTIONS.page.write_text(page(wides, narrows, programs))
+        OPTIONS.page.write_text(page(wides, narrows, programs) + right_devices(OPTIONS.page))
     for check, holds in checks.items():
         if not holds:
             print(f"FAIL {check}")

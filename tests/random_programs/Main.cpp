@@ -31,9 +31,11 @@ Result<Results> reference(const random_programs::Program &program, bool isWide) 
   return std::move((*results)[0]);
 }
 
-/// The same bits with any number of threads, from run to run, and saved and loaded again.
-Result<Results> compiled(const random_programs::Program &program) {
+/// The same bits with any number of threads, from run to run, and saved and loaded again. Most programs
+/// are small: without `alwaysCode` little machine code is made for them.
+Result<Results> compiled(const random_programs::Program &program, bool alwaysCode) {
   compiler::CompileOptions options;
+  options.alwaysMakesCode = alwaysCode;
   options.backend = "cpu";
   auto made = compiler::compile(program.text, options);
   if (!made)
@@ -59,16 +61,14 @@ Result<Results> compiled(const random_programs::Program &program) {
   return first;
 }
 
-std::string check(const random_programs::Program &program) {
-  Result<Results> expected = reference(program, false);
-  if (!expected)
-    return "the reference refuses it: " + expected.message();
-  Result<Results> actual = compiled(program);
+std::string check(const random_programs::Program &program, const Results &expected,
+                  bool alwaysCode) {
+  Result<Results> actual = compiled(program, alwaysCode);
   if (!actual)
     return actual.message();
   std::optional<Result<Results>> wide;
-  for (size_t i = 0; i < expected->size(); ++i) {
-    const Tensor &one = (*expected)[i], &other = (*actual)[i];
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const Tensor &one = expected[i], &other = (*actual)[i];
     std::string what = random_programs::difference(one, other, program.isExact[i]);
     if (what.empty())
       continue;
@@ -79,6 +79,16 @@ std::string check(const random_programs::Program &program) {
     if (program.isExact[i] || !random_programs::difference(one, other, false, noise).empty())
       return "result " + std::to_string(i) + ": " + what;
   }
+  return "";
+}
+
+std::string check(const random_programs::Program &program) {
+  Result<Results> expected = reference(program, false);
+  if (!expected)
+    return "the reference refuses it: " + expected.message();
+  for (bool alwaysCode : {false, true})
+    if (std::string what = check(program, *expected, alwaysCode); !what.empty())
+      return what + (alwaysCode ? " (all of it machine code)" : "");
   return "";
 }
 

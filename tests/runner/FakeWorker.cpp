@@ -29,6 +29,7 @@ namespace {
 
 ServeOptions options;
 bool isFirst = false; ///< Of the two servers of a test.
+bool isGivenUp = false; ///< A device, by a test of this process.
 
 /// By the signal also where a sanitizer would rather tell about it.
 __attribute__((no_sanitize("undefined", "address"))) void crash() {
@@ -204,6 +205,12 @@ TestRecord act(const std::string &action, const std::string &argument, const std
     setenv("FAKE_LEAK", "1", 1);
     [[maybe_unused]] int ignored = chdir("/");
     umask(0777);
+  } else if (action == "give-up") {
+    isGivenUp = true;
+    record.notes[kGivenUpNote] = "fake did not answer in time";
+  } else if (action == "expect-device") {
+    if (isGivenUp)
+      return failed("the device was given up in the test before");
   } else if (action == "expect-surroundings") {
     char folder[4096];
     if (std::getenv("FAKE_LEAK"))

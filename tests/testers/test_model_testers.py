@@ -23,8 +23,10 @@ from cupel.testing import (
     PccConfig,
     RunMode,
     TorchModelTester,
+    verify_module,
 )
 from cupel.testing.model_tester import measure
+from cupel.testing.op_tables import OpByOpError
 
 
 class Small(torch.nn.Module):
@@ -215,6 +217,69 @@ def test_a_model_that_cannot_be_lowered_gives_its_table(tmp_path, unknown_operat
     assert statuses["testers.unknown.default"] == 2 and len(statuses) == 3, statuses
     with pytest.raises(ComparisonError, match="testers.unknown.default.*2 CONVERTED_TO_TORCH_IR"):
         tester.finalize()
+
+
+def test_one_operation_of_a_table(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUN_GLOBAL_OP_IDX", "1")
+    config = CompilerConfig(compile_depth=CompileDepth.EXECUTE_OP_BY_OP, results_path=f"{tmp_path}/", check_all_ops_execute=True)
+    tester = Tester("small", "eval", compiler_config=config)
+    tester.test_model()
+    tester.finalize()
+    (record,) = config.unique_ops.values()
+    assert record["global_op_idx"] == 1 and record["compilation_status"] == 7
+    monkeypatch.setenv("RUN_GLOBAL_OP_IDX", "77")
+    with pytest.raises(OpByOpError, match="no operation stands there for the first time; there are 0, 1"):
+        tester.test_model()
+
+
+# --- bare modules --------------------------------------------------------------------------------------------------------------------------
+
+
+class Mixed(torch.nn.Module):
+    def forward(self, x, rows, keep):
+        return torch.where(keep, x[rows].sum(), x.tanh()), x.argmax()
+
+
+def test_a_bare_module_with_drawn_inputs():
+    types = [torch.bfloat16, torch.int64, torch.bool]
+    first, place = verify_module(Mixed(), input_shapes=[(8, 4), (3,), (8, 4)], input_data_types=types, input_range=(-2, 2), input_range_int=(0, 8))
+    again, _ = verify_module(Mixed(), input_shapes=[(8, 4), (3,), (8, 4)], input_data_types=types, input_range=(-2, 2), input_range_int=(0, 8))
+    assert first.dtype is torch.bfloat16 and torch.equal(first, again) and place.dtype is torch.int64
+    with pytest.raises(ValueError, match="1 input_shapes and 2 input_data_types"):
+        verify_module(Mixed(), input_shapes=[(2,)], input_data_types=types[:2])
+    with pytest.raises(ValueError, match="give inputs= or input_shapes="):
+        verify_module(Mixed())
+
+
+class Changing(torch.nn.Module):
+    """Another result at each call: never what was expected."""
+
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x + self.calls
+
+
+def test_a_bare_module_that_is_wrong():
+    x = torch.zeros(4)
+    with pytest.raises(ComparisonError):
+        verify_module(Changing(), inputs=x)
+    with pytest.raises(ComparisonError, match="largest difference is 1"):
+        verify_module(Changing(), inputs=x, required_atol=0.5, required_pcc=0.0)
+    with pytest.warns(NotAsserted):
+        verify_module(Changing(), inputs=x, do_assert=False)
+
+
+def test_a_bare_onnx_model(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 3]) for name in "xy")
+    model = onnx.helper.make_model(onnx.helper.make_graph([onnx.helper.make_node("Tanh", ["x"], ["y"])], "g", [x], [y]), opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9)
+    (result,) = verify_module(model)
+    assert tuple(result.shape) == (2, 3) and float(result.abs().max()) <= 0.5
+    onnx.save(model, tmp_path / "m.onnx")
+    (again,) = verify_module(tmp_path / "m.onnx")
+    assert torch.equal(result, again)
 
 
 # --- tt-xla's ------------------------------------------------------------------------------------------------------------------------------

@@ -42,8 +42,8 @@ TEST_F(BodyOpsTest, TheDecomposedErrorFunctionIsOneOperation) {
   // It is computed as chlo.erf itself.
   constexpr int64_t n = 1001;
   View view = View::contiguous(DType::F32, {n});
-  auto fromParts = compile(MapKernel{{n}, {view}, {view}, body});
-  auto whole = compile(MapKernel{
+  auto fromParts = make(MapKernel{{n}, {view}, {view}, body});
+  auto whole = make(MapKernel{
       {n}, {view}, {view}, bodies.parse(R"(func.func @f(%x: tensor<f32>) -> tensor<f32> {
         %r = chlo.erf %x : tensor<f32> -> tensor<f32> return %r : tensor<f32> })")});
   ASSERT_TRUE(fromParts && whole);

@@ -218,7 +218,7 @@ Status supports(const RowKernel &kernel) {
 Result<CompiledKernel> compile(const RowKernel &kernel, const Target &target) {
   if (Status status = supports(kernel); !status)
     return status.error();
-  std::string text = "rows|" + keyOf(kernel.outer) + std::to_string(kernel.length) + "|" +
+  std::string text = (kernel.isReadSoon ? "rows read soon|" : "rows|") + keyOf(kernel.outer) + std::to_string(kernel.length) + "|" +
                      keyOf(kernel.inputs) + keyOf(kernel.outputs) + describe(*kernel.body);
   return make(planRows(kernel, target), text, target);
 }

@@ -57,6 +57,7 @@ struct RowKernel {
   int64_t length = 0;
   std::vector<View> inputs, outputs;
   mlir::Block *body = nullptr;
+  bool isReadSoon = false; ///< Results are read while they are in the cache, however many there are.
 };
 
 enum class Combiner : uint8_t { Add, Multiply, Maximum, Minimum, And, Or, Xor };

@@ -178,7 +178,7 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     for (auto [k, result] : llvm::enumerate(end()->getOperands()))
       if (isRow(result)) {
         out.push_back(rowAccess(e, kernel.outputs[k], arguments.outputs[k], indices));
-        streams |= letStream(e, out.back(), rows() * kernel.length);
+        streams |= !kernel.isReadSoon && letStream(e, out.back(), rows() * kernel.length);
         results.push_back(result);
       }
   if (pass.reductions.empty() && out.empty())

@@ -72,7 +72,7 @@ TEST_P(RowsTest, Softmax) {
     constexpr int64_t rows = 5;
     View view = View::contiguous(DType::F32, {rows, n});
     RowKernel kernel{{rows}, n, {view}, {view}, parse(kSoftmax, n)};
-    auto code = compile(kernel, target());
+    auto code = make(kernel, target());
     ASSERT_TRUE(code) << code.message();
     GuardedBytes in(rows * n * 4), out(rows * n * 4);
     fillRandom(in.as<float>(), rows * n, 3);
@@ -102,7 +102,7 @@ TEST_P(RowsTest, LayerNormWithScalarsAndSharedRows) {
     View mean{DType::F32, 0, {b, 1, 0}, {}, 0};
     RowKernel kernel{{a, b}, n, {x, shared, shared, eps},
                      {View::contiguous(DType::F32, {a, b, n}), mean}, parse(kLayerNorm, n)};
-    auto code = compile(kernel, target());
+    auto code = make(kernel, target());
     ASSERT_TRUE(code) << code.message();
     GuardedBytes in(a * b * n * 4), w(n * 4), bias(n * 4), e(a * 4);
     GuardedBytes out(a * b * n * 4), means(a * b * 4);
@@ -145,7 +145,7 @@ TEST_P(RowsTest, IntegersIotaAndTwoReductionsInOnePass) {
     View row = View::contiguous(DType::I32, {rows, n}), scalar{DType::I32, 0, {1, 0}, {}, 0};
     RowKernel kernel{{rows}, n, {row}, {scalar, scalar, View::contiguous(DType::I1, {rows, n})},
                      parse(text, n)};
-    auto code = compile(kernel, target());
+    auto code = make(kernel, target());
     ASSERT_TRUE(code) << code.message();
     GuardedBytes in(rows * n * 4), sums(rows * 4), mins(rows * 4), flags(rows * n);
     std::mt19937 random(1);
@@ -176,7 +176,7 @@ TEST_P(RowsTest, NanAndInfinityGoThroughMaximum) {
     return %max : tensor<f32> })";
   RowKernel kernel{{n}, n, {View::contiguous(DType::F32, {n, n})}, {{DType::F32, 0, {1, 0}, {}, 0}},
                    parse(text, n)};
-  auto code = compile(kernel, target());
+  auto code = make(kernel, target());
   ASSERT_TRUE(code) << code.message();
   GuardedBytes in(n * n * 4), out(n * 4);
   // Row r has a NaN at r, and a number behind it.
@@ -205,7 +205,7 @@ TEST_P(RowsTest, RowsAreDividedByWhateverTheyShare) {
   auto rows = static_cast<int64_t>(divisors.size());
   View view = View::contiguous(DType::F32, {rows, n});
   RowKernel kernel{{rows}, n, {view, {DType::F32, 0, {1, 0}, {}, 0}}, {view}, parse(text, n)};
-  auto code = compile(kernel, target());
+  auto code = make(kernel, target());
   ASSERT_TRUE(code) << code.message();
   GuardedBytes in(rows * n * 4), by(rows * 4), out(rows * n * 4);
   fillRandom(in.as<float>(), rows * n, 100);
@@ -236,7 +236,7 @@ TEST_P(RowsTest, MaximumAndMinimumKnowTheSignsOfZero) {
     return %a, %i : tensor<$Nxf32>, tensor<$Nxf32> })";
   View view = View::contiguous(DType::F32, {1, n});
   RowKernel kernel{{1}, n, {view, view}, {view, view}, parse(text, n)};
-  auto code = compile(kernel, target());
+  auto code = make(kernel, target());
   ASSERT_TRUE(code) << code.message();
   GuardedBytes x(n * 4), y(n * 4), most(n * 4), least(n * 4);
   const float kValues[] = {0.0f, -0.0f, 1.0f, -INFINITY, INFINITY, NAN};
@@ -325,7 +325,7 @@ TEST_P(RowsTest, ReductionsOverAnyDimensions) {
     View input = View::contiguous(DType::F32, shape.sizes);
     Reduction kernel{shape.sizes, shape.reduced, {input}, output, Combiner::Add,
                      std::bit_cast<uint32_t>(initial), body};
-    auto code = compile(kernel, target());
+    auto code = make(kernel, target());
     ASSERT_TRUE(code) << code.message();
     GuardedBytes in(count * 4), out(kept * 4);
     fillRandom(in.as<float>(), count, 5);
@@ -386,7 +386,7 @@ template <DType type> void checkCombiners(Bodies &bodies, const Target &target) 
       View output{type, 0, {isInnerReduced ? 1 : 0, isInnerReduced ? 0 : 1}, {}, 0};
       Reduction kernel{{rows, columns}, {!isInnerReduced, isInnerReduced},
                        {View::contiguous(type, {rows, columns})}, output, combiner, 3, body};
-      auto code = compile(kernel, target);
+      auto code = make(kernel, target);
       ASSERT_TRUE(code) << code.message();
       int64_t kept = isInnerReduced ? rows : columns;
       GuardedBytes in(rows * columns * sizeof(T)), out(kept * sizeof(T));
@@ -417,7 +417,7 @@ TEST_P(RowsTest, NarrowFloatsAreSummedInF32) {
       bodies.parse("func.func @f(%x: tensor<bf16>) -> tensor<bf16> { return %x : tensor<bf16> }");
   View input = View::contiguous(DType::BF16, {1000}), output{DType::BF16, 0, {0}, {}, 0};
   Reduction kernel{{1000}, {true}, {input}, output, Combiner::Add, 0, body};
-  auto code = compile(kernel, target());
+  auto code = make(kernel, target());
   ASSERT_TRUE(code) << code.message();
   GuardedBytes in(2000), out(2);
   std::fill_n(in.as<uint16_t>(), 1000, uint16_t{0x3f80}); // 1.0: in bf16 the sum stops at 256
@@ -445,8 +445,10 @@ TEST_P(RowsTest, EpiloguesOnBlocks) {
                    {DType::F32, 2, {columns, 1}, {}, 0},
                    {DType::F32, 0, {0, 0}, {}, 0}},
                   body};
-  auto code = compile(kernel, target());
-  ASSERT_TRUE(code) << code.message();
+  auto isBrief = target().cpu == "brief";
+  auto work = brief::prepare(kernel);
+  auto code = compile(kernel, isBrief ? Target::host() : target());
+  ASSERT_TRUE(code && work) << code.message();
   GuardedBytes bias(columns * 4), perRow(rows * 4), residual((rows * columns + 2) * 4), scale(4);
   fillRandom(bias.as<float>(), columns, 1);
   fillRandom(perRow.as<float>(), rows, 2);
@@ -462,7 +464,10 @@ TEST_P(RowsTest, EpiloguesOnBlocks) {
     std::vector<float> before(c.size / 4);
     fillRandom(before.data(), static_cast<int64_t>(before.size()), 4);
     std::memcpy(c.data(), before.data(), c.size);
-    code->function(operands, c.as<float>(), ldc, row, height, column, width);
+    if (isBrief)
+      (*work)->run(operands, c.as<float>(), ldc, row, height, column, width);
+    else
+      code->function(operands, c.as<float>(), ldc, row, height, column, width);
     for (size_t i = 0; i < before.size(); ++i) {
       int64_t r = static_cast<int64_t>(i) / ldc, j = static_cast<int64_t>(i) % ldc;
       float right = before[i];
@@ -477,7 +482,7 @@ TEST_P(RowsTest, EpiloguesOnBlocks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, RowsTest, testing::ValuesIn(allTargets()),
+INSTANTIATE_TEST_SUITE_P(Targets, RowsTest, testing::ValuesIn(withBrief(allTargets())),
                          [](const auto &info) { return info.param.first; });
 
 } // namespace

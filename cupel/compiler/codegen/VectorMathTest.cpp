@@ -131,7 +131,7 @@ Worst measure(const Function &function, const Target &target) {
   MapKernel kernel{{kPiece}, {view}, {view}, body};
   if (function.isBinary)
     kernel.inputs.push_back(view);
-  auto code = compile(kernel, target);
+  auto code = make(kernel, target);
   EXPECT_TRUE(code) << code.message();
   if (!code)
     return {};

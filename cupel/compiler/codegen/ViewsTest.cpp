@@ -154,7 +154,7 @@ void checkSums(const std::string &targetName, const Target &target, int from, in
       std::fill_n(out.back()->as<T>(), operand.elements, T(77));
       outputs.push_back(out.back()->data());
     }
-    auto code = compile(kernel, target);
+    auto code = make(kernel, target);
     ASSERT_TRUE(code) << code.message();
     runInPieces(*code, inputs, outputs, 1 + round % 5, static_cast<uint32_t>(round));
     // What is written is right, and nothing else is written.
@@ -193,7 +193,7 @@ TEST_P(ViewsTest, AnOutputMayLieOnAnInput) {
   constexpr int64_t n = 10001;
   MapKernel kernel{{n}, std::vector<View>(2, View::contiguous(DType::F32, {n})),
                    {View::contiguous(DType::F32, {n})}, body};
-  auto code = compile(kernel, GetParam().second);
+  auto code = make(kernel, GetParam().second);
   ASSERT_TRUE(code);
   GuardedBytes a(n * 4), b(n * 4);
   for (int i = 0; i < n; ++i)
@@ -211,7 +211,7 @@ TEST_P(ViewsTest, LargeResultsLieAnywhere) {
   // Large enough to be written past the caches, from a line's beginning and from between.
   for (int64_t n : {int64_t{3400000}, int64_t{3400003}}) {
     View view = View::contiguous(DType::F32, {n});
-    auto code = compile(MapKernel{{n}, {view}, {view}, body}, GetParam().second);
+    auto code = make(MapKernel{{n}, {view}, {view}, body}, GetParam().second);
     ASSERT_TRUE(code) << code.message();
     GuardedBytes in(n * 4), out(n * 4);
     for (int64_t i = 0; i < n; ++i)
@@ -236,7 +236,7 @@ template <DType type> void checkInterleaving(const Target &target) {
     std::vector<int64_t> sizes = {images, pixels, channels};
     View across{type, 0, {pixels * channels, 1, pixels}, {}, 0}, each{type, 0, {0, 0, 1}, {}, 0};
     MapKernel kernel{sizes, {across, each}, {View::contiguous(type, sizes)}, body};
-    auto code = compile(kernel, target);
+    auto code = make(kernel, target);
     ASSERT_TRUE(code) << code.message();
     int64_t count = images * pixels * channels;
     GuardedBytes a(count * sizeof(T)), b(channels * sizeof(T)), out(count * sizeof(T));
@@ -260,7 +260,7 @@ TEST_P(ViewsTest, ShortRowsAreInterleaved) {
   checkInterleaving<DType::F64>(GetParam().second);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, ViewsTest, testing::ValuesIn(allTargets()),
+INSTANTIATE_TEST_SUITE_P(Targets, ViewsTest, testing::ValuesIn(withBrief(allTargets())),
                          [](const auto &info) { return info.param.first; });
 
 TEST(CodegenTest, EqualKernelsAreTheSameCode) {
@@ -297,7 +297,7 @@ TEST(CodegenTest, WhatIsNotSupportedIsRefusedByName) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::Unsupported);
   EXPECT_NE(status.message().find("chlo.lgamma"), std::string::npos) << status.message();
-  auto code = compile(kernel);
+  auto code = make(kernel);
   EXPECT_FALSE(code);
   // Complex numbers, and a body that is no map's.
   kernel.body = bodies.parse("func.func @f(%a: tensor<f32>) -> tensor<f32> {"

@@ -72,6 +72,7 @@ void buildTensorPipeline(OpPassManager &manager, int64_t wrongRewrite) {
   manager.addPass(tir::createFormRows());
   manager.addPass(tir::createFormReductions());
   manager.addPass(tir::createFormMaps());
+  manager.addPass(tir::createFormAttention());
 }
 
 void buildDevicePipeline(OpPassManager &manager, int64_t wrongRewrite) {

@@ -47,8 +47,9 @@ uint64_t costOf(Value value) {
 
 class Cutter {
 public:
-  explicit Cutter(func::FuncOp entry) : entry(entry), body(entry.getBody().front()) {
-    findParts();
+  explicit Cutter(func::FuncOp entry, Counts counts = Counts::WhatIsNotMoved)
+      : entry(entry), body(entry.getBody().front()) {
+    findParts(counts);
   }
 
   const std::vector<Operation *> &counted() const { return parts; }
@@ -158,11 +159,12 @@ private:
 
   /// Sorts operations into those that every piece makes for itself, because they are made of
   /// constants alone, and those that are divided among pieces.
-  void findParts() {
+  void findParts(Counts counts) {
     for (Operation &op : body.without_terminator()) {
       // Arithmetic on constants is the device's to do once.
-      bool isSimple = op.getNumOperands() ? op.hasTrait<stablehlo::MovesElements>()
-                                          : !op.hasTrait<stablehlo::DependsOnProcess>();
+      bool isSimple = counts == Counts::AllButConstants ? op.hasTrait<OpTrait::ConstantLike>()
+                      : op.getNumOperands()             ? op.hasTrait<stablehlo::MovesElements>()
+                                            : !op.hasTrait<stablehlo::DependsOnProcess>();
       bool isMade = isSimple && isMemoryEffectFree(&op) && op.getNumRegions() == 0 &&
                     llvm::all_of(op.getOperands(), [&](Value value) {
                       return value.getDefiningOp() && made.contains(value.getDefiningOp());
@@ -277,20 +279,24 @@ bool makeOneList(func::FuncOp entry) {
   return true;
 }
 
-FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, uint32_t count) {
+FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, uint32_t count,
+                                                   Counts counts) {
   if (!makeOneList(entry))
     return failure();
-  Cutter cutter(entry);
+  Cutter cutter(entry, counts);
   return cutter.cut(cutter.chooseEnds(count));
 }
 
-FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, std::vector<size_t> ends) {
+FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, std::vector<size_t> ends,
+                                                   Counts counts) {
   if (!makeOneList(entry))
     return failure();
-  return Cutter(entry).cut(ends);
+  return Cutter(entry, counts).cut(ends);
 }
 
-std::vector<Operation *> countedOperations(func::FuncOp entry) { return Cutter(entry).counted(); }
+std::vector<Operation *> countedOperations(func::FuncOp entry, Counts counts) {
+  return Cutter(entry, counts).counted();
+}
 
 OwningOpRef<ModuleOp> programOf(const ProgramPiece &piece) {
   func::FuncOp function = piece.function;
@@ -321,10 +327,11 @@ OwningOpRef<ModuleOp> programOf(const ProgramPiece &piece) {
   return program;
 }
 
-Selection selectOperations(func::FuncOp entry, ArrayRef<size_t> numbers, Gives gives) {
+Selection selectOperations(func::FuncOp entry, ArrayRef<size_t> numbers, Gives gives,
+                           Counts counts) {
   Selection selection;
   llvm::SetVector<Value> taken;
-  Cutter cutter(entry);
+  Cutter cutter(entry, counts);
   func::FuncOp function = cutter.makeFunction(numbers, "selected", gives, taken, selection.gives);
   selection.takes.assign(taken.begin(), taken.end());
   selection.program = programOf({function, {}, 0});

@@ -12,6 +12,10 @@
 
 namespace cupel::compiler {
 
+/// What is divided among parts. What is not every part makes for itself: constants, and moves of them
+/// too unless all but the constants are counted.
+enum class Counts : uint8_t { WhatIsNotMoved, AllButConstants };
+
 /// A piece of a program. Values are counted: the arguments of the program come first, then what
 /// pieces give, in their order.
 struct ProgramPiece {
@@ -25,17 +29,19 @@ struct ProgramPiece {
 /// about `count` parts of as many operations each; there are fewer where the program cannot be cut,
 /// such as inside a loop or where a token is alive. Fails, with the program in an unspecified state,
 /// where calls cannot be put in line.
-mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry, uint32_t count);
+mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry, uint32_t count,
+                                                         Counts counts = Counts::WhatIsNotMoved);
 
 /// The same with the cuts where `ends` says: the first piece has the operations up to ends[0] of those
 /// that countedOperations has, and so on; the last entry is their number. Nobody asks whether a cut
 /// can be made there.
 mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry,
-                                                         std::vector<size_t> ends);
+                                                         std::vector<size_t> ends,
+                                                         Counts counts = Counts::WhatIsNotMoved);
 
-/// The operations that are divided among pieces. Those that every piece makes for itself, because
-/// they are constants or moves of them, are not; calls are as they stand.
-std::vector<mlir::Operation *> countedOperations(mlir::func::FuncOp entry);
+/// The operations that are divided among pieces; calls are as they stand.
+std::vector<mlir::Operation *> countedOperations(mlir::func::FuncOp entry,
+                                                 Counts counts = Counts::WhatIsNotMoved);
 
 /// The piece as a program of its own, whose entry function is @main, with the functions it needs and
 /// the attributes of the whole.
@@ -58,6 +64,7 @@ enum class Gives : uint8_t { WhatIsNeeded, Everything };
 
 /// The operations of these numbers, which ascend and count `countedOperations`. The entry function
 /// is one list (makeOneList) and stays as it is.
-Selection selectOperations(mlir::func::FuncOp entry, llvm::ArrayRef<size_t> numbers, Gives gives);
+Selection selectOperations(mlir::func::FuncOp entry, llvm::ArrayRef<size_t> numbers, Gives gives,
+                           Counts counts = Counts::WhatIsNotMoved);
 
 } // namespace cupel::compiler

@@ -13,7 +13,8 @@ std::string describe(const CompileOptions &options) {
   std::string line = std::to_string(options.replicas) + " " + std::to_string(options.partitions) +
                      " " + (options.wideAccumulation ? "wide" : "native") +
                      (options.isGlobal ? "" : ",own") + (options.splitsWork ? "" : ",whole") +
-                     (options.scatterSkipsWindows ? ",windows" : "");
+                     (options.scatterSkipsWindows ? ",windows" : "") +
+                     (options.alwaysMakesCode ? ",code" : "");
   if (options.wrongRewrite != 0)
     line += ",wrong=" + std::to_string(options.wrongRewrite);
   if (options.rewriteLimit >= 0)
@@ -46,6 +47,7 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
   };
   if (!take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
     return malformed;
+  options.alwaysMakesCode = mode.consume_back(",code");
   options.scatterSkipsWindows = mode.consume_back(",windows");
   options.splitsWork = !mode.consume_back(",whole");
   options.isGlobal = !mode.consume_back(",own");

@@ -36,6 +36,9 @@ struct CompileOptions {
   std::string backend = "reference";
   /// Which results may get a sharding that the compiler finds; one entry may stand for all.
   std::vector<bool> propagateToResults;
+  /// Of compiled programs: what is small gets machine code too, instead of being run operation by
+  /// operation.
+  bool alwaysMakesCode = false;
   /// Only so many of the rewrites that passes may leave are done (see rewrites/Rewrites.h), and they
   /// are counted; -1: all of them, and nobody counts.
   int64_t rewriteLimit = -1;

@@ -57,22 +57,52 @@ public:
     left.append({int64_t(op.getRows()), int64_t(op.getDepth())});
     right.append({int64_t(op.getDepth()), int64_t(op.getColumns())});
     result.append({int64_t(op.getRows()), int64_t(op.getColumns())});
-    Sizes batch;
-    for (size_t i = 0; i < op.getBatch().size(); ++i)
-      batch.push_back(i);
-    auto rank = int64_t(batch.size());
     Type element = cast<RankedTensorType>(op.getBody().getArgument(0).getType()).getElementType();
-    auto numbers = stablehlo::DotDimensionNumbersAttr::get(builder.getContext(), batch, batch,
-                                                           {rank + 1}, {rank});
-    Value product = builder.create<stablehlo::DotGeneralOp>(
-        location, RankedTensorType::get(result, element), read(op.getLhs(), views[0], left),
-        read(op.getRhs(), views[1], right), numbers, ArrayAttr(), stablehlo::DotAlgorithmAttr());
+    Value product = multiply(read(op.getLhs(), views[0], left), read(op.getRhs(), views[1], right),
+                             element);
     Sizes flat = {this->product(ArrayRef(result).drop_back()), result.back()};
     IRMapping mapping;
     mapping.map(op.getBody().getArgument(0), reshape(product, flat));
     for (auto [i, extra] : llvm::enumerate(op.getExtras()))
       mapping.map(op.getBody().getArgument(i + 1), read(extra, views[i + 2], flat));
     return finish(op, elements(op.getBody().front(), mapping, flat));
+  }
+
+  LogicalResult run(AttentionOp op) {
+    auto views = llvm::to_vector(op.getViews().getAsRange<ViewAttr>());
+    auto rows = int64_t(op.getRows()), columns = int64_t(op.getColumns()),
+         depth = int64_t(op.getDepth()), width = int64_t(op.getWidth());
+    auto with = [&](std::initializer_list<int64_t> inner) {
+      Sizes sizes(op.getBatch());
+      sizes.append(inner);
+      return sizes;
+    };
+    Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
+    Value scores = multiply(read(op.getQuery(), views[0], with({rows, depth})),
+                            read(op.getKey(), views[1], with({depth, columns})), element);
+    Sizes full(op.getSizes());
+    full.push_back(columns);
+    Block &body = op.getBody().front();
+    IRMapping mapping;
+    mapping.map(body.getArgument(0), reshape(scores, full));
+    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+      Value argument = body.getArgument(i + 1);
+      mapping.map(argument,
+                  read(extra, views[i + 3], isRow(argument) ? ArrayRef(full) : op.getSizes()));
+    }
+    for (Operation &inner : body.without_terminator())
+      expandInRow(inner, mapping, op.getSizes(), full);
+    Value weights = mapping.lookup(body.getTerminator()->getOperand(0));
+    Value result = multiply(reshape(weights, with({rows, columns})),
+                            read(op.getValue(), views[2], with({columns, width})), element);
+    SmallVector<int64_t> order = op.placedOrder();
+    order.push_back(int64_t(order.size()));
+    Sizes placed;
+    for (int64_t d : order)
+      placed.push_back(cast<RankedTensorType>(result.getType()).getDimSize(d));
+    return finish(op, {builder.create<stablehlo::TransposeOp>(
+                          location, RankedTensorType::get(placed, element), result,
+                          builder.getDenseI64ArrayAttr(order))});
   }
 
   LogicalResult run(ConvolutionOp op) {
@@ -134,6 +164,22 @@ public:
   }
 
 private:
+  /// Products of the matrices in the last two dimensions.
+  Value multiply(Value left, Value right, Type element) {
+    auto leftType = cast<RankedTensorType>(left.getType()),
+         rightType = cast<RankedTensorType>(right.getType());
+    int64_t rank = leftType.getRank() - 2;
+    Sizes batch, result(leftType.getShape().drop_back());
+    for (int64_t i = 0; i < rank; ++i)
+      batch.push_back(i);
+    result.push_back(rightType.getShape().back());
+    auto numbers = stablehlo::DotDimensionNumbersAttr::get(builder.getContext(), batch, batch,
+                                                           {rank + 1}, {rank});
+    return builder.create<stablehlo::DotGeneralOp>(location, RankedTensorType::get(result, element),
+                                                   left, right, numbers, ArrayAttr(),
+                                                   stablehlo::DotAlgorithmAttr());
+  }
+
   static bool isRow(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 1; }
 
   LogicalResult finish(Operation *op, ArrayRef<Value> values) {
@@ -300,7 +346,7 @@ private:
 
 LogicalResult expand(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<MapOp, RowOp, ReduceOp, ProductOp, ConvolutionOp, PoolOp>(
+      .Case<MapOp, RowOp, ReduceOp, ProductOp, AttentionOp, ConvolutionOp, PoolOp>(
           [](auto one) { return Expansion(one).run(one); })
       .Case<WhileOp, CaseOp>([](auto one) { return expandControlFlow(one); })
       .Default([](Operation *other) { return other->emitOpError("has no expansion"); });

@@ -88,14 +88,19 @@ Dims others(Value value, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracting)
   return dims;
 }
 
+/// Of f32, or of bf16 with a result in either.
 bool isPlainProduct(stablehlo::DotGeneralOp dot) {
-  auto isPlain = [](Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    return tensor.hasStaticShape() && !tensor.getEncoding() && tensor.getElementType().isF32() &&
-           tensor.getNumElements() > 0;
-  };
-  return isPlain(dot.getLhs().getType()) && isPlain(dot.getRhs().getType()) &&
-         isPlain(dot.getResult().getType()) && !dot.getAlgorithm() &&
+  auto left = cast<RankedTensorType>(dot.getLhs().getType()),
+       right = cast<RankedTensorType>(dot.getRhs().getType()),
+       result = cast<RankedTensorType>(dot.getResult().getType());
+  for (RankedTensorType type : {left, right, result})
+    if (!type.hasStaticShape() || type.getEncoding() || type.getNumElements() == 0)
+      return false;
+  Type element = left.getElementType();
+  bool isKnown = element.isF32() ? result.getElementType().isF32()
+                                 : element.isBF16() && (result.getElementType().isF32() ||
+                                                        result.getElementType().isBF16());
+  return isKnown && right.getElementType() == element && !dot.getAlgorithm() &&
          dot.getDotDimensionNumbers().getLhsBatchingDimensions().size() <= 4;
 }
 
@@ -119,7 +124,12 @@ void form(stablehlo::DotGeneralOp dot) {
       builder.getArrayAttr({left.view, right.view}));
   Block *body = builder.createBlock(
       &product.getBody(), {}, {RankedTensorType::get({}, builder.getF32Type())}, {dot.getLoc()});
-  builder.create<YieldOp>(dot.getLoc(), body->getArguments());
+  // Sums are f32, whatever they are made of, and are rounded once.
+  Value element = body->getArgument(0);
+  if (!cast<RankedTensorType>(dot.getResult().getType()).getElementType().isF32())
+    element = builder.create<stablehlo::ConvertOp>(
+        dot.getLoc(), RankedTensorType::get({}, builder.getBF16Type()), element);
+  builder.create<YieldOp>(dot.getLoc(), element);
   dot.getResult().replaceAllUsesWith(product.getResult());
   dot.erase();
 }

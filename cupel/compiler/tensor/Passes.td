@@ -57,8 +57,9 @@ def SinkTransposes : TensorPass<"sink-transposes"> {
 def FormProducts : TensorPass<"form-products"> {
   let summary = "Make products of dot_general";
   let description = [{
-    Of f32. Each side is read as it lies, through transposes, reshapes, slices and broadcasts that
-    leave its rows, columns and depth one stride each.
+    Of f32, or of bf16 with sums in f32, which are rounded once where the result is bf16. Each side is
+    read as it lies, through transposes, reshapes, slices and broadcasts that leave its rows, columns
+    and depth one stride each.
   }];
 }
 
@@ -89,6 +90,16 @@ def FormMaps : TensorPass<"form-maps"> {
     Operands are read through the operations that moved them there (broadcast, transpose, slice,
     reverse, pad, reshape), which then need not be computed. A group of which several values are
     needed has several results. What only moves elements and is still needed becomes a map as well.
+  }];
+}
+
+def FormAttention : TensorPass<"form-attention"> {
+  let summary = "Make one operation of products, a function of their rows, and products with its rows";
+  let description = [{
+    Whatever the function of rows is (softmax, with or without masks and scales): what counts is that
+    nobody else needs its rows, or the scores before it. What the first product does to its elements
+    becomes part of the function. Heads that are only moved beside each other behind it are written
+    there. For products of f32 and of some rows at least.
   }];
 }
 

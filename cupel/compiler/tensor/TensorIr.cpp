@@ -3,6 +3,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace cupel;
 using namespace cupel::tir;
@@ -307,8 +309,10 @@ LogicalResult tir::ReduceOp::verify() {
 
 /// The first argument of an epilogue is an element of what was computed.
 static LogicalResult verifyEpilogue(Operation *op, Block &body, Value lhs, ValueRange extras) {
+  // Sums of bf16 are f32.
+  Type sum = elementOf(lhs).isBF16() ? Float32Type::get(op->getContext()) : elementOf(lhs);
   if (body.getNumArguments() == 0 ||
-      failed(verifyArgument(op, body.getArgument(0), elementOf(lhs), std::nullopt)))
+      failed(verifyArgument(op, body.getArgument(0), sum, std::nullopt)))
     return op->emitOpError("needs a body whose first argument is what was computed");
   return verifyElementBody(op, body, extras, op->getResults(), 1);
 }
@@ -335,6 +339,74 @@ LogicalResult ProductOp::verify() {
   if (failed(verifyCount(*this, getResult(), result)))
     return failure();
   return verifyEpilogue(*this, getBody().front(), getLhs(), getExtras());
+}
+
+SmallVector<int64_t> AttentionOp::placedOrder() {
+  SmallVector<int64_t> order(getBatch().size() + 1);
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](int64_t a, int64_t b) {
+    return std::pair(-getPlacing()[a], a) < std::pair(-getPlacing()[b], b);
+  });
+  return order;
+}
+
+LogicalResult AttentionOp::verify() {
+  int64_t rows = getRows(), columns = getColumns(), depth = getDepth(), width = getWidth();
+  SmallVector<int64_t> query = joined(getBatch(), {rows, depth}),
+                       key = joined(getBatch(), {depth, columns}),
+                       value = joined(getBatch(), {columns, width}),
+                       result = joined(getBatch(), {rows, width}),
+                       full = joined(getSizes(), {columns}), placed = joined(getBatch(), {rows});
+  for (ArrayRef<int64_t> sizes :
+       {ArrayRef(query), ArrayRef(key), ArrayRef(value), ArrayRef(full)})
+    if (failed(verifySizes(*this, sizes)))
+      return failure();
+  Block &body = getBody().front();
+  if (getViews().size() != getNumOperands() || body.getNumArguments() != getExtras().size() + 1)
+    return emitOpError("needs a view for each operand and an argument of the body for each extra");
+  if (elementOf(getQuery()) != elementOf(getKey()) || elementOf(getQuery()) != elementOf(getValue()) ||
+      elementOf(getQuery()) != elementOf(getResult()))
+    return emitOpError("multiplies different element types");
+  auto views = llvm::to_vector(getViews().getAsRange<ViewAttr>());
+  if (failed(verifyView(*this, views[0], getQuery(), query)) ||
+      failed(verifyView(*this, views[1], getKey(), key)) ||
+      failed(verifyView(*this, views[2], getValue(), value)) ||
+      failed(verifyCount(*this, getResult(), result)))
+    return failure();
+  int64_t points = 1, heads = rows;
+  for (int64_t size : getSizes())
+    points *= size;
+  for (int64_t size : getBatch())
+    heads *= size;
+  if (points != heads)
+    return emitOpError("has another number of rows in its loop than in its products");
+  auto scores = dyn_cast<RankedTensorType>(body.getArgument(0).getType());
+  if (!scores || scores.getRank() != 1 || scores.getDimSize(0) != columns ||
+      scores.getElementType() != elementOf(getQuery()))
+    return emitOpError("needs a body whose first argument is a row of the first product");
+  for (auto [i, extra] : llvm::enumerate(getExtras())) {
+    BlockArgument argument = body.getArgument(i + 1);
+    if (failed(verifyArgument(*this, argument, elementOf(extra), columns)))
+      return failure();
+    bool isRow = cast<RankedTensorType>(argument.getType()).getRank() == 1;
+    if (failed(verifyView(*this, views[i + 3], extra, isRow ? ArrayRef(full) : getSizes())))
+      return failure();
+  }
+  for (Operation &op : body.without_terminator())
+    if (auto reason = whyNotInRow(op, columns))
+      return emitOpError() << "holds " << op.getName() << ", which " << *reason;
+  auto yield = dyn_cast<tir::YieldOp>(body.getTerminator());
+  if (!yield || yield.getValues().size() != 1 || yield.getValues()[0].getType() != scores)
+    return emitOpError("must yield one row of the type of the first");
+  if (getPlacing().size() != placed.size())
+    return emitOpError("needs a stride of its result for each dimension of the batch and for rows");
+  int64_t expected = width;
+  for (int64_t d : llvm::reverse(placedOrder())) {
+    if (getPlacing()[d] != expected)
+      return emitOpError("places its rows in no order of batch and rows");
+    expected *= placed[d];
+  }
+  return success();
 }
 
 LogicalResult tir::ConvolutionOp::verify() {

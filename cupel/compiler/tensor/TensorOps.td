@@ -112,7 +112,7 @@ def Tir_ProductOp : Tir_Op<"product", [Pure, IsolatedFromAbove, SingleBlock]> {
     first view reads `lhs` over batch, rows and depth, the second `rhs` over batch, depth and
     columns. The result lies row by row over batch, rows and columns; the other views read `extras`
     over all its rows, one below the other, and columns. The body takes the element of the product
-    and those of the extras, and yields the element of the result.
+    (in f32 where the sides are bf16) and those of the extras, and yields the element of the result.
   }];
   let arguments = (ins Hlo_Tensor:$lhs, Hlo_Tensor:$rhs, Variadic<Hlo_Tensor>:$extras,
       DenseI64ArrayAttr:$batch, I64Attr:$rows, I64Attr:$columns, I64Attr:$depth,
@@ -124,6 +124,36 @@ def Tir_ProductOp : Tir_Op<"product", [Pure, IsolatedFromAbove, SingleBlock]> {
       $depth `reading` $views attr-dict-with-keyword `:` functional-type(operands, $result) $body
   }];
   let hasVerifier = 1;
+}
+
+def Tir_AttentionOp : Tir_Op<"attention", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "Products, a function of their rows, and products with what it makes";
+  let description = [{
+    For every point of `batch` a product of a `rows` x `depth` and a `depth` x `columns` matrix, whose
+    rows the body makes into others of the same length, which are multiplied with a `columns` x
+    `width` matrix. The first view reads `query` over batch, rows and depth, the second `key` over
+    batch, depth and columns, the third `value` over batch, columns and width. The other views read
+    `extras` as those of `tir.row` over `sizes`, which has as many points as batch and rows together.
+    The body is one of `tir.row` whose first argument is a row of the first product. Element (batch,
+    row, column) of the result lies where `placing` says: at a stride for each dimension of the batch
+    and one for rows, plus the column; these are the strides of some order of them.
+  }];
+  let arguments = (ins Hlo_Tensor:$query, Hlo_Tensor:$key, Hlo_Tensor:$value,
+      Variadic<Hlo_Tensor>:$extras, DenseI64ArrayAttr:$batch, I64Attr:$rows, I64Attr:$columns,
+      I64Attr:$depth, I64Attr:$width, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$placing,
+      Tir_ViewArrayAttr:$views);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Hlo_Tensor:$result);
+  let assemblyFormat = [{
+    `(` $query `,` $key `,` $value `)` (`with` `(` $extras^ `)`)? `batch` $batch `rows` $rows `columns`
+      $columns `depth` $depth `width` $width `over` $sizes `placing` $placing `reading` $views
+      attr-dict-with-keyword `:` functional-type(operands, $result) $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The dimensions of batch and rows, numbered in that order, from the outermost of the result on.
+    ::llvm::SmallVector<int64_t> placedOrder();
+  }];
 }
 
 def Tir_ConvolutionOp : Tir_Op<"convolution", [Pure, IsolatedFromAbove, SingleBlock]> {

@@ -4,6 +4,7 @@
 
 #include "cupel/compare/Precision.h"
 #include "cupel/pjrt/device/Child.h"
+#include "cupel/pjrt/device/Measure.h"
 #include "cupel/pjrt/device/Print.h"
 #include "cupel/pjrt/device/Serve.h"
 #include "cupel/pjrt/device/Supervisor.h"
@@ -172,6 +173,11 @@ int main(int argc, char **argv) {
   CLI::App *serveVerb =
       app.add_subcommand("serve", "Take workloads and give results through pipes");
   common(serveVerb);
+  CLI::App *measureVerb = app.add_subcommand("measure", "")->group("");
+  common(measureVerb);
+  bool compilesOnly = false;
+  measureVerb->add_option("workload", options.workloads, "")->required()->expected(1);
+  measureVerb->add_flag("--compile-only", compilesOnly, "");
   CLI::App *childVerb = app.add_subcommand("child", "")->group("");
   common(childVerb);
 
@@ -196,6 +202,10 @@ int main(int argc, char **argv) {
       return usageError("--precision: " + parsed.message());
   if (childVerb->parsed())
     return runChild(options.plugin, options.clientOptions);
+
+  if (measureVerb->parsed())
+    return measure({options.plugin, options.workloads.front(), options.clientOptions,
+                    options.timeout, compilesOnly});
 
   endChildrenWithUs();
   Supervisor supervisor({options.plugin, options.clientOptions, options.memoryLimitMiB << 20,

@@ -1,5 +1,6 @@
 #include "cupel/pjrt/plugin/Buffer.h"
 
+#include "cupel/compiler/Compile.h"
 #include "cupel/pjrt/plugin/ElementTypes.h"
 #include "cupel/pjrt/plugin/Patience.h"
 #include "cupel/tensor/Strided.h"
@@ -13,6 +14,8 @@ namespace cupel::pjrt {
 using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
+
+BufferData::~BufferData() { compiler::forgetArgument(tensor.data()); }
 
 std::shared_ptr<BufferData> Buffer::get() const {
   std::lock_guard lock(mutex);

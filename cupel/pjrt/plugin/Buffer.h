@@ -14,6 +14,8 @@ struct BufferData {
   std::shared_ptr<Signal> ready;
   tensor::Tensor tensor;
   Reservation reservation;
+
+  ~BufferData(); ///< With it goes what kernels keep beside the memory.
 };
 
 /// Order of dimensions in memory as layouts name it, minor first. Elements always lie row-major

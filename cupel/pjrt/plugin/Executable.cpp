@@ -141,6 +141,7 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
     return verdict.error();
   compile.rewriteLimit = rewrites.limit;
   compile.wrongRewrite = rewrites.wrong;
+  compile.alwaysMakesCode = rewrites.alwaysCode;
   Result<std::optional<bool>> strict = given.boolean("strict");
   if (!strict)
     return strict.error();

@@ -51,6 +51,9 @@ static constexpr OptionInfo kClientOptions[] = {
      "Only the first so many of the rewrites that the compiler may leave are done; -1: all. The cost "
      "analysis then says in `rewrites` how many there were, and in `last_rewrite` which was the last: "
      "between a limit that is right and the next that is wrong stands the wrong rewrite."},
+    {"machine_code", Type::String, "where_it_pays", "CUPEL_MACHINE_CODE",
+     "What the backend cpu makes machine code for: where_it_pays (what is small and outside of loops is "
+     "run operation by operation, which is sooner done than code is made) or always."},
     {"plant_wrong_rewrite", Type::Integer, "0", "CUPEL_PLANT_WRONG_REWRITE",
      "For tests of those who look for wrong rewrites: the backend cpu swaps the operands of all sums "
      "and makes the one of this number, from 1 on, a difference. 0: it does not."},
@@ -76,6 +79,8 @@ static constexpr OptionInfo kCompileOptions[] = {
      "This program is split over its devices if it is to be, or not compiled."},
     {"opt_bisect_limit", Type::Integer, "that of the client", "",
      "How many of the rewrites that may be left are done to this program; -1: all."},
+    {"machine_code", Type::String, "that of the client", "",
+     "What of this program machine code is made for: where_it_pays or always."},
     {"plant_wrong_rewrite", Type::Integer, "that of the client", "",
      "For tests: which rewrite of this program is wrong; 0: none."},
 };
@@ -236,6 +241,11 @@ Status chooseRewrites(const Options &options, Rewrites &rewrites) {
                                                    std::to_string(least)};
     *number = given->value_or(*number);
   }
+  Result<bool> always =
+      choice(options, "machine_code", "where_it_pays", "always", rewrites.alwaysCode);
+  if (!always)
+    return always.error();
+  rewrites.alwaysCode = *always;
   return {};
 }
 

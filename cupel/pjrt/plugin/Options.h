@@ -58,9 +58,10 @@ struct Numerics {
 /// Takes what the options of a client or a compilation say; the rest stays.
 Status chooseNumerics(const Options &options, Numerics &numerics);
 
-/// Which rewrites the compiler does; see CompileOptions.
+/// Which rewrites the compiler does, and whether all that it makes is machine code; see CompileOptions.
 struct Rewrites {
   int64_t limit = -1, wrong = 0;
+  bool alwaysCode = false;
 };
 /// As for numerics.
 Status chooseRewrites(const Options &options, Rewrites &rewrites);

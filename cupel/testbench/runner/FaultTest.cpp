@@ -2,6 +2,7 @@
 // tests after it are unharmed.
 
 #include "cupel/testbench/runner/RunnerTesting.h"
+#include "cupel/testbench/worker/Protocol.h"
 
 #include <csignal>
 
@@ -108,6 +109,15 @@ TEST_F(Faults, WhatTheWorkerKeepsIsNoLeftover) {
   EXPECT_TRUE(outcome.records[2].notes.contains("left_running"));
   EXPECT_TRUE(isGone(other));
   EXPECT_TRUE(isGone(mark)) << "it goes with its worker";
+}
+
+TEST_F(Faults, ADeviceThatIsGivenUpCostsItsOwnTestAlone) {
+  add("execute give-up");
+  add("execute expect-device");
+  RunOutcome outcome = go();
+  EXPECT_EQ(outcome.records[0].outcome, Outcome::Passed);
+  EXPECT_TRUE(outcome.records[0].notes.contains(worker::kGivenUpNote));
+  EXPECT_EQ(outcome.records[1].outcome, Outcome::Passed) << outcome.records[1].message;
 }
 
 TEST_F(Faults, ChildOutlivesTheWorker) {

@@ -333,6 +333,7 @@ void Loop::finish(Slot &slot, Finished finished) {
       attempt.step + 1 < kindOf(items[attempt.test]).steps.size()) {
     // The next server takes over.
     ++attempt.step;
+    attempt.peakMemory = std::max(attempt.peakMemory, found.peakMemoryBytes);
     attempt.handover = std::move(finished.handover);
     attempt.soFar.notes.merge(found.notes);
     attempt.printed += slot.worker->printed.text();
@@ -351,8 +352,13 @@ void Loop::finish(Slot &slot, Finished finished) {
                           ? attempt.stages.back().stage
                           : attempt.stage;
   uint64_t idle = found.peakMemoryBytes > kIdleMemory ? slot.worker->memoryBytes() : 0;
+  // Servers that had their turn before may have kept what they took, too.
+  if (std::max(attempt.peakMemory, found.peakMemoryBytes) > kIdleMemory)
+    for (auto &other : slot.parked)
+      if (other && other->memoryBytes() > kIdleMemory)
+        other.reset();
   bool tookTooMuch = results::familyOf(found.outcome) == results::Family::Limit;
-  bool lost = found.errorClass == "device_lost";
+  bool lost = found.errorClass == "device_lost" || found.notes.contains(worker::kGivenUpNote);
   if ((tookTooMuch || lost) && slot.server == Server::Worker &&
       health[slot.device].health == Health::Good)
     health[slot.device].health = Health::Suspect;

@@ -1,5 +1,9 @@
 #include "cupel/testbench/worker/Blame.h"
 
+#include "cupel/testbench/worker/Surroundings.h"
+
+#include "cupel/compiler/analysis/Devices.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -255,6 +259,21 @@ Status checkInContext(const Prepared &whole, const BlameSeams &seams, Search &se
   return {};
 }
 
+/// What fails where the program says that arguments may be overwritten, or in functions that it calls,
+/// and nowhere else.
+Result<bool> blameAround(Surrounding around, const Prepared &whole, const BlameSeams &seams,
+                         uint32_t count, Blame &blame) {
+  auto module = mlir::cast<mlir::ModuleOp>(whole.program().module);
+  mlir::func::FuncOp entry = compiler::entryOf(module);
+  bool isThere = false;
+  if (around == Surrounding::DonatedArguments)
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      isThere |= entry.getArgAttr(i, "tf.aliasing_output") || entry.getArgAttr(i, "jax.buffer_donor");
+  else
+    entry.walk([&](mlir::func::CallOp) { isThere = true; });
+  return isThere ? findBlameIn(around, whole, seams, count, blame) : Result<bool>(false);
+}
+
 } // namespace
 
 Result<std::vector<size_t>> smallestChoice(const Intermediates &from, const BlameSeams &seams,
@@ -293,16 +312,24 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
   Blame blame;
   Search search(seams, blame);
   Result<std::optional<Prepared>> piece =
-      search.firstThatFails(Pieces::of(whole, piecesFor(whole, count, seams.memoryBytes)));
+      search.firstThatFails(Pieces::of(whole, piecesFor(whole, count, seams.memoryBytes), kSearched));
   // A group may stand where two pieces meet: cuts at other places, then none.
   if (piece && !*piece && search.count > 2)
-    piece = search.firstThatFails(Pieces::of(whole, uint32_t(search.count / 2) | 1));
+    piece = search.firstThatFails(Pieces::of(whole, uint32_t(search.count / 2) | 1, kSearched));
   bool isWhole = piece && !*piece;
   if (isWhole)
-    piece = search.firstThatFails(Pieces::of(whole, 1));
+    piece = search.firstThatFails(Pieces::of(whole, 1, kSearched));
   if (!piece)
     return piece.error();
   if (!*piece) {
+    // As one list of operations it is right: it is something around them.
+    for (Surrounding around : {Surrounding::DonatedArguments, Surrounding::Call}) {
+      Result<bool> found = blameAround(around, whole, seams, count, blame);
+      if (!found)
+        return found.error();
+      if (*found)
+        return blame;
+    }
     blame.needsCalls = true;
     return blame;
   }
@@ -315,6 +342,9 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
     if (Status checked = checkInContext(whole, seams, search, blame); !checked)
       return checked.error();
   if (blame.kind == Blame::Kind::Operation)
+    if (Status looked = lookAtConstants(blame, seams); !looked)
+      return looked.error();
+  if (blame.kind == Blame::Kind::Operation)
     if (Status looked = lookInside(blame, seams, count); !looked)
       return looked.error();
   return blame;
@@ -325,6 +355,8 @@ std::string describe(const Blame &blame) {
     return fmt::format("{} ({})", one.name, one.place);
   };
   std::string inside = blame.inside.empty() ? "" : " " + blame.inside;
+  if (!blame.onlyIn.empty())
+    inside += fmt::format(" {}, and not in the open,", blame.onlyIn);
   const char *wrong = blame.tried.failure ? "fails" : "is wrong";
   switch (blame.kind) {
   case Blame::Kind::Operation:

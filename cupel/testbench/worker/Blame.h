@@ -22,6 +22,10 @@ struct BlameSeams {
   std::function<std::vector<Result<TriedPiece>>(std::span<Prepared *>)> tryAll = {};
   /// What the intermediate values of a piece may take; 0: anything. Pieces are made smaller for it.
   uint64_t memoryBytes = 0;
+  /// False where it is known that values do not matter: `evaluate` makes them up.
+  bool hasValues = true;
+  /// What is tried is put into a loop, a branch, ... first (Surroundings.h).
+  bool isPlaced = false;
   /// Is told how far the search is; may be empty.
   std::function<void(const std::string &line)> tell = {};
 };
@@ -39,6 +43,8 @@ struct Blame {
   std::optional<BlamedOperation> firstWrong = {};
   /// In which loop or branch it stands: "in iteration 3 of stablehlo.while (model.py:9:2)".
   std::string inside = {};
+  /// What it must stand in to fail: "in a loop"; empty: it fails anywhere.
+  std::string onlyIn = {};
   /// The program, with its inputs and the values that the reference has; nothing for Accumulation.
   std::optional<Prepared> program = {};
   /// Where calls are put in line it does not fail any more.
@@ -52,6 +58,10 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
 
 /// Looks into the loop or branch that is to blame alone, and blames what is in it where that fails.
 Status lookInside(Blame &blame, const BlameSeams &seams, uint32_t count);
+
+/// Looks at the constants beside an operation that is to blame alone: blames one of them where it is
+/// wrong itself, and all together where the operation is right once they are arguments.
+Status lookAtConstants(Blame &blame, const BlameSeams &seams);
 
 /// The smallest choice of operations that fails still, of one that does; deterministic.
 Result<std::vector<size_t>> smallestChoice(const Intermediates &from, const BlameSeams &seams,

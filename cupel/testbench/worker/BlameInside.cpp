@@ -1,7 +1,7 @@
 // Looks into loops and branches: what a region computes is a program of its own, fed with the
 // values that the reference has in each iteration.
 
-#include "cupel/testbench/worker/Blame.h"
+#include "cupel/testbench/worker/Surroundings.h"
 
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
@@ -18,6 +18,8 @@ namespace {
 
 /// Behind so many iterations nobody looks any more.
 constexpr size_t kMostIterations = 64;
+/// Whether operations are wrong in loops only is tried with the values of so many iterations.
+constexpr size_t kIterationsInLoops = 4;
 
 /// By value, then by process.
 using Values = std::vector<std::vector<Tensor>>;
@@ -93,7 +95,7 @@ public:
   Status look() {
     auto module = mlir::cast<mlir::ModuleOp>(whole.program().module);
     std::vector<mlir::Operation *> operations =
-        compiler::countedOperations(compiler::entryOf(module));
+        compiler::countedOperations(compiler::entryOf(module), kSearched);
     if (operations.size() != 1)
       return {};
     mlir::Operation *op = operations.front();
@@ -164,6 +166,15 @@ private:
     return true;
   }
 
+  /// The same for what fails in a loop or branch alone: it stands in the smallest one there is.
+  Result<bool> blamesOnlyIn(Surrounding around, const Prepared &program, const std::string &where) {
+    const Prepared copy = program.clone();
+    Result<bool> found = findBlameIn(around, copy, seams, count, blame);
+    if (found && *found)
+      blame.inside = blame.inside.empty() ? where : blame.inside + ", " + where;
+    return found;
+  }
+
   Status lookIntoLoop(stablehlo::WhileOp loop, mlir::ModuleOp module) {
     std::string name = fmt::format("of {} ({})", blame.operations.front().name,
                                    blame.operations.front().place);
@@ -185,7 +196,10 @@ private:
       Result<TensorLists> goesOn = seams.evaluate(*asks);
       if (!goesOn || goesOn->front().empty())
         return {};
-      bool isOver = !*reinterpret_cast<const bool *>(goesOn->front().front().data());
+      // Where nothing is known of values, one look at each region is all there is.
+      bool isOver = seams.hasValues
+                        ? !*reinterpret_cast<const bool *>(goesOn->front().front().data())
+                        : iteration == 1;
       asks->workload.expected = std::move(*goesOn);
       Result<bool> blamed =
           blames(*asks, fmt::format("in the condition before iteration {} {}", iteration, name));
@@ -201,7 +215,10 @@ private:
         return {};
       state = byValue(next->front(), processes);
       step->workload.expected = std::move(*next);
-      blamed = blames(*step, fmt::format("in iteration {} {}", iteration, name));
+      std::string where = fmt::format("in iteration {} {}", iteration, name);
+      blamed = blames(*step, where);
+      if (blamed && !*blamed && iteration < kIterationsInLoops)
+        blamed = blamesOnlyIn(Surrounding::Loop, *step, where);
       if (!blamed)
         return blamed.error();
       if (*blamed)
@@ -222,21 +239,36 @@ private:
       auto index = *reinterpret_cast<const int32_t *>(selector.data());
       branch = index < 0 || size_t(index) > last ? last : size_t(index);
     }
+    if (!seams.hasValues) {
+      for (branch = 0; branch < last; ++branch) {
+        Result<bool> blamed = lookIntoBranch(op, module, branch);
+        if (!blamed || *blamed)
+          return blamed ? Status() : Status(blamed.error());
+      }
+    }
+    Result<bool> blamed = lookIntoBranch(op, module, branch);
+    return blamed ? Status() : Status(blamed.error());
+  }
+
+  Result<bool> lookIntoBranch(mlir::Operation *op, mlir::ModuleOp module, size_t branch) {
     RegionProgram region(op->getRegion(unsigned(branch)), module);
     Result<Values> captures = valuesOf(module, op, region.captures().getArrayRef());
     if (!captures)
-      return {};
+      return false; // It stays the branch that is to blame.
     Result<Prepared> program = region.with(whole, {}, *captures, "branch");
     if (!program)
-      return {};
+      return false;
     Result<TensorLists> expected = seams.evaluate(*program);
     if (!expected)
-      return {};
+      return false;
     program->workload.expected = std::move(*expected);
-    Result<bool> blamed =
-        blames(*program, fmt::format("in branch {} of {} ({})", branch, blame.operations.front().name,
-                                     blame.operations.front().place));
-    return blamed ? Status() : Status(blamed.error());
+    std::string where = fmt::format("in branch {} of {} ({})", branch,
+                                    blame.operations.front().name, blame.operations.front().place);
+    Result<bool> blamed = blames(*program, where);
+    if (blamed && !*blamed)
+      blamed = blamesOnlyIn(mlir::isa<stablehlo::IfOp>(op) ? Surrounding::If : Surrounding::Case,
+                            *program, where);
+    return blamed;
   }
 
   Blame &blame;

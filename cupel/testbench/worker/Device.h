@@ -87,6 +87,8 @@ public:
   /// Whether it computes with the reference's own kernels, whoever drives them: agreeing with the
   /// reference then says nothing of these.
   virtual bool sharesKernels() const { return isReference(); }
+  /// Whether it did not answer in time, and so answers nothing more in this process.
+  virtual bool isGivenUp() const { return false; }
   virtual Result<std::unique_ptr<Executable>> compile(const Program &program,
                                                       const Budget &budget) = 0;
   /// A workload that is complete: its checks stand outside of its program. `program` is the same

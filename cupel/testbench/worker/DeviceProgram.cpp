@@ -219,6 +219,7 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
       places.push_back({place.process, place.index});
   }
   std::vector<ElementsAttr> hoisted = compiler::hoistConstants(*module);
+  module->walk([](Operation *op) { op->removeDiscardableAttr(kStaysConstant); });
   for (std::vector<ElementsAttr> &list : values) {
     list.insert(list.end(), hoisted.begin(), hoisted.end());
     std::vector<tensor::Tensor> &inputs = result->workload.inputs.emplace_back();

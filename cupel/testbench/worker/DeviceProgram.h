@@ -37,6 +37,10 @@ struct DeviceProgram {
   Result<workload::Workload> complete(const workload::Workload &given) const;
 };
 
+/// On a constant: it stays one, where others of an entry function are given as arguments. Parts of a
+/// program have it on what stood in a function or a region, where it stayed one too.
+inline constexpr const char *kStaysConstant = "cupel.stays";
+
 /// Writes the program for each version that can say it; none asked for means the newest. An error
 /// where no version can, or where its checks cannot be taken out.
 Result<DeviceProgram> prepareForDevice(const Program &program,

@@ -3,6 +3,7 @@
 #include "cupel/support/CommandWords.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Sha256.h"
+#include "cupel/testbench/worker/Looks.h"
 #include "cupel/testbench/worker/Trials.h"
 #include "cupel/workload/Folder.h"
 
@@ -24,6 +25,8 @@ namespace {
 constexpr uint32_t kPieces = 24;
 /// How much longer than the slowest that passed a probe may take.
 constexpr double kPatience = 40;
+/// How often each part runs of what fails always as a whole and now and then in parts.
+constexpr uint32_t kTriesOfFlaky = 6;
 
 /// What runs a folder on this device.
 std::string commandFor(const std::string &device, const std::string &folder) {
@@ -211,12 +214,17 @@ Result<bool> Explainer::failsAtAll(const Prepared &given, Explanation &found) {
       return false;
     }
   }
+  if (seams.runHere && failsOwnChecks(given, found))
+    return false;
   // What shows over several executions of one executable does not show in one.
   if (seams.runHere) {
     seams.tell("several executions");
     Prepared copy = plain->clone();
     copy.workload.provenance.expectation = kReferencesWord;
     results::TestRecord record = seams.runHere(std::move(copy));
+    bool isOfOne = record.errorClass != kStaleResult && record.errorClass != kNotDeterministic;
+    if (results::isFailure(record.outcome) && isOfOne && failsWithOtherInputs(given, found))
+      return true;
     if (results::isFailure(record.outcome)) {
       failure = TriedPiece{.passed = false, .sentence = record.message};
       failure.errorClass = record.errorClass;
@@ -225,10 +233,6 @@ Result<bool> Explainer::failsAtAll(const Prepared &given, Explanation &found) {
       searchHere(found);
       return false;
     }
-  }
-  if (given.program().selfChecking || !given.workload.checks.empty()) {
-    found.remarks.push_back("it was judged by the reference: where its own checks fail all the "
-                            "same, they or the reference are wrong");
   }
   found.answer = Answer::Passes;
   found.sentence = "it passes on this device: there is nothing to explain";
@@ -251,6 +255,13 @@ void Explainer::searchHere(Explanation &found) {
     bool fails = results::isFailure(record.outcome) && record.errorClass == failure.errorClass;
     return TriedPiece{.passed = !fails, .sentence = record.message};
   };
+  Result<bool> any = isAnyProgram(here, found);
+  if (any && *any) {
+    found.answer = Answer::NotDeterministic;
+    found.sentence = "executions of the same program differ: " + found.sentence;
+  }
+  if (!any || *any)
+    return;
   Result<Blame> blame = findBlame(*plain, here, kPieces);
   if (!blame || !blame->program)
     return;
@@ -266,6 +277,7 @@ BlameSeams Explainer::seamsLike(const TriedPiece &like) {
   made.tell = seams.tell;
   // What does not compile does not need values.
   const bool needsValues = isEvaluated && !(like.failure && like.failure->stage == "compile");
+  made.hasValues = needsValues;
   made.evaluate = [this, needsValues](Prepared &piece) {
     return needsValues ? prober.evaluate(piece) : zerosFor(piece);
   };
@@ -298,15 +310,27 @@ Status Explainer::blameIt(Explanation &found) {
   found.relativeL2 = failure.relativeL2;
   found.picture = failure.picture;
   found.result = uint32_t(failure.output);
+  Result<bool> any = isAnyProgram(seamsLike(failure), found);
+  if (!any)
+    return any.error();
+  if (*any)
+    return {};
   Result<Blame> blame = findBlame(*plain, seamsLike(failure), kPieces);
+  if (blame && triesOfEach == 1 && failsNowAndThen(*blame)) {
+    triesOfEach = kTriesOfFlaky;
+    blame = findBlame(*plain, seamsLike(failure), kPieces);
+  }
   if (!blame) {
     found.sentence = "it fails, and cannot be taken apart: " + blame.message();
     found.answer = Answer::WholeOnly;
+    nameUncut(found);
     save(*plain, found);
     return {};
   }
   tell(*blame, found);
-  if (blame->kind == Blame::Kind::Operation && !blame->tried.failure && triesOfEach == 1) {
+  nameUncut(found);
+  if (blame->kind == Blame::Kind::Operation && blame->onlyIn.empty() && !blame->tried.failure &&
+      triesOfEach == 1) {
     tryOtherValues(*blame->program, found);
     if (found.answer == Answer::OperationAlone)
       trySiblings(*blame, found);
@@ -334,6 +358,8 @@ void Explainer::confirm(Prepared &program, Explanation &found) {
   if (failures == executions && triesOfEach == 1)
     return;
   execute(options.tries);
+  if (failures == executions && !found.executions)
+    return;
   found.remarks.push_back(
       fmt::format("what is to blame fails {} of {} times", failures, executions));
   if (!found.executions) {
@@ -348,6 +374,8 @@ void Explainer::tell(const Blame &blame, Explanation &found) {
   for (const BlamedOperation &one : blame.operations)
     found.operations.push_back({one.name, one.types, one.place, one.attributes});
   found.inside = blame.inside;
+  if (!blame.onlyIn.empty())
+    found.remarks.push_back(fmt::format("it fails {} only", blame.onlyIn));
   found.sentence = describe(blame);
   if (!blame.operations.empty()) {
     found.worst = blame.sentence;
@@ -359,7 +387,7 @@ void Explainer::tell(const Blame &blame, Explanation &found) {
   }
   switch (blame.kind) {
   case Blame::Kind::Operation:
-    found.answer = Answer::OperationAlone;
+    found.answer = blame.onlyIn.empty() ? Answer::OperationAlone : Answer::InContext;
     break;
   case Blame::Kind::Group:
     found.answer = Answer::Neighbours;

@@ -53,6 +53,19 @@ private:
   /// Whether the test fails on the device, and how; fills `failure`.
   Result<bool> failsAtAll(const Prepared &given, results::Explanation &found);
   void searchHere(results::Explanation &found);
+  /// Looks for other inputs of the test's kind with which one execution is wrong; `plain` and
+  /// `failure` are theirs then.
+  bool failsWithOtherInputs(const Prepared &given, results::Explanation &found);
+  /// Whether the test's own checks fail while everything is right by the reference: an answer.
+  bool failsOwnChecks(const Prepared &given, results::Explanation &found);
+  /// Names all operations of a program that is a few of them only.
+  bool nameFew(results::Explanation &found);
+  /// Names what can be named of a program that no part of fails, or that has no parts.
+  void nameUncut(results::Explanation &found);
+  /// Whether results are wrong that no operation computed: then there is no other answer.
+  Result<bool> isAnyProgram(const BlameSeams &like, results::Explanation &found);
+  /// Whether one of the blamed operations alone fails when it is executed more often.
+  bool failsNowAndThen(const Blame &blame);
   Status blameIt(results::Explanation &found);
   void tell(const Blame &blame, results::Explanation &found);
   void confirm(Prepared &program, results::Explanation &found);

@@ -6,6 +6,7 @@
 #include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Safetensors.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
+#include "cupel/testbench/worker/Surroundings.h"
 
 #include <cmath>
 #include <filesystem>
@@ -59,6 +60,66 @@ std::string describeValues(const Tensor &given) {
 }
 
 } // namespace
+
+Result<bool> Explainer::isAnyProgram(const BlameSeams &like, Explanation &found) {
+  if (failure.failure || !isEvaluated || plain->workload.expected.empty())
+    return false;
+  seams.tell("a program without operations");
+  Result<Prepared> all = handsOn(*plain, {});
+  if (!all)
+    return false; // It cannot be asked.
+  Result<TriedPiece> tried = like.tryOnDevice(*all);
+  if (!tried)
+    return tried.error();
+  if (tried->passed)
+    return false;
+  size_t number = tried->output % all->program().results.size();
+  Result<Prepared> one = handsOn(*plain, number);
+  Result<TriedPiece> alone = one ? like.tryOnDevice(*one) : Result<TriedPiece>(one.error());
+  const bool isOneEnough = alone && !alone->passed;
+  const TriedPiece &wrong = isOneEnough ? *alone : *tried;
+  found.answer = Answer::AnyProgram;
+  found.worst = wrong.sentence;
+  found.pcc = wrong.pcc;
+  found.maxAbsolute = wrong.maxAbsolute;
+  found.relativeL2 = wrong.relativeL2;
+  found.picture = wrong.picture;
+  found.result = uint32_t(number);
+  found.sentence = fmt::format(
+      "a program that hands {} on is wrong too: how results are written or read is to blame, and "
+      "no operation: {}",
+      isOneEnough ? "its argument" : fmt::format("its {} arguments", all->program().results.size()),
+      wrong.sentence);
+  save(isOneEnough ? *one : *all, found);
+  return true;
+}
+
+/// What fails now and then may have shown in the whole program each time, and in none of its
+/// operations the one time that they were tried.
+bool Explainer::failsNowAndThen(const Blame &blame) {
+  constexpr uint32_t kMore = 3;
+  bool isSure = blame.kind == Blame::Kind::Operation || !blame.program ||
+                (failure.failure && failure.failure->outcome == "timed out");
+  if (isSure)
+    return false;
+  BlameSeams like = seamsLike(failure);
+  Result<Intermediates> all =
+      Intermediates::of(*blame.program, like.evaluate, options.memoryBytes);
+  // One that cannot be taken apart was tried already.
+  for (size_t i = 0; all && all->size() > 1 && i < all->size(); ++i) {
+    bool isBlamed = std::ranges::any_of(all->operations(i), [&](const BlamedOperation &one) {
+      return std::ranges::find(blame.operations, one) != blame.operations.end();
+    });
+    Result<Prepared> single = isBlamed ? all->select({i}) : Result<Prepared>(Error{""});
+    if (!single || single->workload.expected.front().empty())
+      continue;
+    for (uint32_t attempt = 1; attempt <= kMore; ++attempt)
+      if (Result<TriedPiece> tried = prober.probe(*single, attempt);
+          tried && !tried->passed && tried->failsLike(failure))
+        return true;
+  }
+  return false;
+}
 
 /// An operation that is right for other values of the same types is wrong for these alone.
 void Explainer::tryOtherValues(Prepared &program, Explanation &found) {

@@ -3,6 +3,7 @@
 #include "cupel/support/Sha256.h"
 #include "cupel/support/Version.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 #include <llvm/Support/raw_ostream.h>
@@ -43,11 +44,30 @@ const std::string &thisBuild() {
   return build;
 }
 
-void hashTensor(Sha256 &hash, const Tensor &tensor) {
+std::string hashOf(const Tensor &tensor) {
+  Sha256 hash;
   hash.update(tensor::describe(tensor.elementType(), tensor.shape()));
   Result<Tensor> plain = tensor.contiguous();
   if (plain)
     hash.update({reinterpret_cast<const char *>(plain->data()), size_t(plain->byteSize())});
+  return hash.finish();
+}
+
+/// Empty where it cannot be written.
+std::string hashOf(mlir::Operation *module) {
+  Sha256 hash;
+  {
+    HashStream stream(hash);
+    if (mlir::failed(mlir::writeBytecodeToFile(module, stream)))
+      return {};
+  }
+  return hash.finish();
+}
+
+/// The same bytes: tensors that are kept are not written to, and hold their memory.
+bool isSame(const Tensor &a, const Tensor &b) {
+  return a.data() == b.data() && a.elementType() == b.elementType() &&
+         std::ranges::equal(a.shape(), b.shape()) && a.isContiguous() && b.isContiguous();
 }
 
 } // namespace
@@ -58,21 +78,30 @@ GoldenCache::GoldenCache()
 std::string GoldenCache::keyOf(const Prepared &prepared, std::string_view how) const {
   if (!limit)
     return {};
-  Sha256 hash;
   const Program &program = prepared.program();
+  Prepared::Hashed &known = prepared.hashed;
+  if (known.module != program.module || known.program.empty()) {
+    known.module = program.module;
+    known.program = hashOf(program.module);
+    if (known.program.empty())
+      return {};
+  }
+  Sha256 hash;
   hash.update(fmt::format("{}\n{}\n{} {} {} {} {}\n", thisBuild(), how, prepared.budget.seed,
                           prepared.budget.wideSums, program.replicas, program.partitions,
                           prepared.isComplete));
-  {
-    HashStream stream(hash);
-    if (mlir::failed(mlir::writeBytecodeToFile(program.module, stream)))
-      return {};
-  }
+  hash.update(known.program);
+  decltype(known.inputs) inputs;
   for (const std::vector<Tensor> &list : prepared.workload.inputs) {
     hash.update(fmt::format("\n{} inputs\n", list.size()));
-    for (const Tensor &input : list)
-      hashTensor(hash, input);
+    for (const Tensor &input : list) {
+      auto before = std::ranges::find_if(
+          known.inputs, [&](const auto &entry) { return isSame(entry.first, input); });
+      inputs.emplace_back(input, before != known.inputs.end() ? before->second : hashOf(input));
+      hash.update(inputs.back().second);
+    }
   }
+  known.inputs = std::move(inputs);
   return hash.finish();
 }
 

@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/reference/Plan.h"
+#include "cupel/testbench/worker/DeviceProgram.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -31,6 +32,8 @@ BlamedOperation describeOperation(mlir::Operation *op) {
                           results.size() == 1 ? given : "(" + given + ")");
   one.place = reference::describeLocation(op->getLoc());
   for (mlir::NamedAttribute attribute : op->getAttrs()) {
+    if (attribute.getName() == kStaysConstant)
+      continue;
     std::string text;
     llvm::raw_string_ostream(text) << attribute.getValue();
     constexpr size_t kLongest = 200; // Constants are values, no property of the operation.
@@ -44,7 +47,7 @@ BlamedOperation describeOperation(mlir::Operation *op) {
 std::vector<BlamedOperation> operationsOf(const Program &program) {
   std::vector<BlamedOperation> operations;
   mlir::func::FuncOp entry = compiler::entryOf(mlir::cast<mlir::ModuleOp>(program.module));
-  for (mlir::Operation *op : compiler::countedOperations(entry))
+  for (mlir::Operation *op : compiler::countedOperations(entry, kSearched))
     operations.push_back(describeOperation(op));
   return operations;
 }
@@ -77,7 +80,7 @@ Result<Intermediates> Intermediates::of(const Prepared &whole, const Evaluate &e
     return Error{ErrorCode::Unsupported, "it has no entry function"};
   if (!compiler::makeOneList(all.entry))
     return Error{ErrorCode::Unsupported, "its calls cannot be put in line"};
-  std::vector<mlir::Operation *> operations = compiler::countedOperations(all.entry);
+  std::vector<mlir::Operation *> operations = compiler::countedOperations(all.entry, kSearched);
   if (operations.empty())
     return Error{ErrorCode::Unsupported, "it has no operations"};
 
@@ -137,7 +140,7 @@ Result<Intermediates> Intermediates::of(const Prepared &whole, const Evaluate &e
   for (size_t i = 0; i < every.size(); ++i)
     every[i] = i;
   compiler::Selection selection =
-      compiler::selectOperations(all.entry, every, compiler::Gives::Everything);
+      compiler::selectOperations(all.entry, every, compiler::Gives::Everything, kSearched);
   // Tokens have no value: only tensors are asked for.
   auto main = compiler::entryOf(*selection.program);
   mlir::Operation *end = main.getBody().front().getTerminator();
@@ -183,7 +186,7 @@ Result<Prepared> Intermediates::select(const std::vector<size_t> &chosen,
     numbers.insert(numbers.end(), atoms[atom].begin(), atoms[atom].end());
   std::ranges::sort(numbers);
   mlir::func::FuncOp function = entry;
-  compiler::Selection selection = compiler::selectOperations(function, numbers, gives);
+  compiler::Selection selection = compiler::selectOperations(function, numbers, gives, kSearched);
   std::vector<std::vector<Tensor>> inputs;
   for (mlir::Value value : selection.takes) {
     auto found = values.find(value);
@@ -221,6 +224,11 @@ Result<Prepared> withoutChecks(const Prepared &whole) {
   }
   workload.programs.clear();
   mlir::func::FuncOp entry = compiler::entryOf(*plain.read->module);
+  // As they are for the test they are for its parts.
+  plain.read->module->walk([&](mlir::Operation *op) {
+    if (op->hasTrait<mlir::OpTrait::ConstantLike>() && op->getParentOp() != entry)
+      op->setDiscardableAttr(kStaysConstant, mlir::UnitAttr::get(op->getContext()));
+  });
   if (whole.program().selfChecking && entry && !entry.isExternal()) {
     workload.expected.clear();
     workload.provenance.expectation.clear();

@@ -12,6 +12,9 @@
 
 namespace cupel::testbench::worker {
 
+/// What searches take apart: a broadcast of a constant may be to blame as any other operation.
+inline constexpr auto kSearched = compiler::Counts::AllButConstants;
+
 /// An operation as people know it.
 struct BlamedOperation {
   std::string name;  ///< `stablehlo.add`

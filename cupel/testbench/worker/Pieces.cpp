@@ -10,10 +10,12 @@ namespace cupel::testbench::worker {
 
 using tensor::Tensor;
 
-Result<Pieces> Pieces::of(const Prepared &whole, uint32_t count) { return cutBy(whole, count); }
+Result<Pieces> Pieces::of(const Prepared &whole, uint32_t count, compiler::Counts counts) {
+  return cutBy(whole, count, counts);
+}
 
 Result<Pieces> Pieces::at(const Prepared &whole, std::vector<size_t> ends) {
-  return cutBy(whole, ends);
+  return cutBy(whole, ends, compiler::Counts::WhatIsNotMoved);
 }
 
 Result<std::vector<std::vector<Tensor>>> inputsByProcess(const Prepared &whole, size_t processes) {
@@ -52,7 +54,7 @@ Prepared partOf(const Prepared &whole, std::unique_ptr<ProgramReader::Read> read
   return part;
 }
 
-Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how) {
+Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how, compiler::Counts counts) {
   const Program &program = whole.program();
   if (program.selfChecking || !whole.workload.checks.empty())
     return Error{ErrorCode::Unsupported, "it checks itself"};
@@ -61,7 +63,7 @@ Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how) {
   mlir::func::FuncOp entry = compiler::entryOf(*module);
   if (!entry || entry.isExternal())
     return Error{ErrorCode::Unsupported, "it has no entry function"};
-  auto cut = compiler::cutIntoPieces(entry, how);
+  auto cut = compiler::cutIntoPieces(entry, how, counts);
   if (mlir::failed(cut))
     return Error{ErrorCode::Unsupported, "its calls cannot be put in line"};
 

@@ -4,6 +4,7 @@
 // values are the reference's, never the device's, so that no piece is blamed for the one before.
 #pragma once
 
+#include "cupel/compiler/passes/CutIntoPieces.h"
 #include "cupel/testbench/worker/Prepared.h"
 
 #include <optional>
@@ -14,7 +15,8 @@ class Pieces {
 public:
   /// Cuts a copy of the test's program into about `count` pieces. An error says why it cannot be
   /// cut: it checks itself, computes on pieces of whole tensors, or its calls cannot be put in line.
-  static Result<Pieces> of(const Prepared &whole, uint32_t count);
+  static Result<Pieces> of(const Prepared &whole, uint32_t count,
+                           compiler::Counts counts = compiler::Counts::WhatIsNotMoved);
   /// With the cuts behind so many operations each (compiler::cutIntoPieces).
   static Result<Pieces> at(const Prepared &whole, std::vector<size_t> ends);
 
@@ -30,7 +32,7 @@ public:
   void setResults(const std::vector<tensor::Tensor> &results);
 
 private:
-  static Result<Pieces> cutBy(const Prepared &whole, const auto &how);
+  static Result<Pieces> cutBy(const Prepared &whole, const auto &how, compiler::Counts counts);
 
   struct Piece {
     std::unique_ptr<ProgramReader::Read> read;

@@ -67,10 +67,11 @@ public:
 
   std::string name() const override { return label; }
   bool sharesKernels() const override { return isReferenceInside; }
+  bool isGivenUp() const override { return client->plugin()->isGivenUp(); }
 
   Result<RunWorkload> load(const workload::Workload &workload, const Program &,
                            const Budget &) override {
-    if (client->plugin()->isGivenUp())
+    if (isGivenUp())
       return Error{ErrorCode::DeviceLost,
                    label + " did not answer in time before and cannot be used any more"};
     size_t needed = workload.options.deviceCount(), has = client->addressableDevices().size();

@@ -19,8 +19,18 @@ struct Prepared {
   size_t ownInputs = SIZE_MAX;
   /// Where the inputs are made up: others of their kind, for another look at the test.
   std::function<Result<TensorLists>(uint32_t look)> otherInputs = {};
+  /// How long the device took to execute it; 0: nobody knows.
+  double executeSeconds = 0;
   /// As it was saved: by device, with artifacts, and with its checks outside of the program.
   bool isComplete = false;
+  /// Hashes of the program and of the inputs that were asked for last, for GoldenCache alone: a test
+  /// asks for its golden results and for its noise, and both go by them.
+  struct Hashed {
+    const void *module = nullptr;
+    std::string program;
+    std::vector<std::pair<tensor::Tensor, std::string>> inputs;
+  };
+  mutable Hashed hashed = {};
 
   const Program &program() const { return read->program; }
   /// The same once more, with a program of its own.

@@ -26,13 +26,17 @@ using results::Stage;
 using results::TestRecord;
 using tensor::Tensor;
 
+std::optional<Prepared> ProgramTest::prepare(const Request &request, Progress &progress,
+                                             TestRecord &record) {
+  const std::string &suite = request.item.suite;
+  return suite == "programs"    ? prepareProgram(request, progress, record)
+         : suite == "workloads" ? prepareSaved(request, placeOf(request), progress, record)
+                                : prepareModel(request, progress, record);
+}
+
 TestRecord ProgramTest::run(const Request &request, Progress &progress) {
   TestRecord record;
-  const std::string &suite = request.item.suite;
-  std::optional<Prepared> prepared =
-      suite == "programs"    ? prepareProgram(request, progress, record)
-      : suite == "workloads" ? prepareSaved(request, placeOf(request), progress, record)
-                             : prepareModel(request, progress, record);
+  std::optional<Prepared> prepared = prepare(request, progress, record);
   if (prepared)
     trials.serve(request, progress, std::move(*prepared), record);
   return record;

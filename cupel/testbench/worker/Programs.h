@@ -12,6 +12,9 @@ public:
 
   /// One test of the suites `programs`, `onnx`, `pt2` and `workloads`.
   results::TestRecord run(const Request &request, Progress &progress);
+  /// Makes such a test ready; nothing where that cannot be, which the record then explains.
+  std::optional<Prepared> prepare(const Request &request, Progress &progress,
+                                  results::TestRecord &record);
   /// One test of a model loader: the workloads that the Python worker made of it, a graph each, all
   /// of which must pass.
   results::TestRecord runCaptured(const Request &request, Progress &progress);

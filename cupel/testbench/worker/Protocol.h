@@ -120,6 +120,9 @@ struct Told {
 
 /// The test is over. Of the record only what the test itself found out is filled: outcome (before
 /// statuses of the configuration act), stages, comparisons, error class, message, notes.
+/// The note of a record after which the worker has to be replaced: a device answers it no more.
+inline constexpr const char *kGivenUpNote = "device_given_up";
+
 struct Finished {
   uint64_t number = 0;
   results::TestRecord record;

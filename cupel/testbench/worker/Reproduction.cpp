@@ -5,6 +5,7 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/support/CommandWords.h"
 #include "cupel/support/Files.h"
+#include "cupel/testbench/worker/DeviceProgram.h"
 
 #include <cmath>
 #include <filesystem>
@@ -198,6 +199,7 @@ Result<std::string> selfChecking(const Prepared &program, double tolerance) {
   entry.removeResAttrsAttr();
   if (mlir::failed(mlir::verify(*copy.read->module)))
     return Error{ErrorCode::Unsupported, "it cannot be written with checks"};
+  copy.read->module->walk([](mlir::Operation *op) { op->removeDiscardableAttr(kStaysConstant); });
   std::string text;
   llvm::raw_string_ostream(text) << *copy.read->module;
   return text + "\n";

@@ -1,7 +1,8 @@
 #include "cupel/testbench/worker/Rule.h"
 
+#include "cupel/compare/Strict.h"
+
 #include <fmt/format.h>
-#include <utility>
 
 namespace cupel::testbench::worker {
 
@@ -24,32 +25,13 @@ Rule Rule::of(const Request &request, const workload::Workload &workload, size_t
   return {Comparators::of(expectation, held), isNamed ? "configured" : "pcc"};
 }
 
-/// Whether the result is what the reference computes, where others than it said what is expected:
-/// then these, or what was made of the model, are off, and not the device.
-static bool isTheReferences(const Tensor &actual, compare::Noise noise,
-                            const compare::Options &options) {
-  if (!noise.center)
-    return false;
-  Tensor center = *std::exchange(noise.center, std::nullopt);
-  Result<compare::NoiseVerdict> verdict =
-      compare::checkByNoise(actual, center, noise, {}, options);
-  return verdict && verdict->passed;
-}
-
 Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const Tensor &expected,
                      TestNoise &noise, ComparisonRecord &record, std::string *picture) {
   compare::Options options{.threads = 1};
   record.precision = noise.precision().text();
-  Result<compare::NoiseVerdict> verdict =
-      compare::checkWithoutNoise(actual, expected, noise.precision(), options);
-  bool isMeasured = verdict && !verdict->passed && verdict->statistics.sameShape();
-  bool isExpectedOff = false;
-  if (isMeasured) {
-    compare::Noise measured = noise.of(list, position, expected.shape());
-    verdict = compare::checkByNoise(actual, expected, measured, {}, options);
-    isExpectedOff = verdict && !verdict->passed && noise.isByReference() &&
-                    isTheReferences(actual, std::move(measured), options);
-  }
+  Result<compare::StrictVerdict> verdict =
+      compare::checkStrictly(actual, expected, noise.precision(),
+                             noise.asker(list, position, expected.shape()), options);
   if (!verdict)
     return verdict.error();
   record.strictPassed = verdict->passed;
@@ -58,12 +40,13 @@ Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const T
   record.strictSentence = verdict->sentence;
   if (!verdict->note.empty())
     record.strictSentence += "; " + verdict->note;
-  if (isExpectedOff)
+  // Only where it was the reference that was moved, and not the device itself.
+  if (verdict->isExpectedOff && noise.isByReference())
     record.strictSentence += "; the reference is off as far: the expected values, or the program "
                              "made of the model";
-  if (isMeasured && !noise.note().empty())
+  if (verdict->isMeasured && !noise.note().empty())
     record.strictSentence += "; " + noise.note();
-  if (isMeasured) {
+  if (verdict->isMeasured) {
     record.noise = verdict->noise;
     record.worstInNoise = verdict->worst;
     record.wholeInNoise = verdict->whole;

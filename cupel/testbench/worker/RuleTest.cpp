@@ -31,7 +31,7 @@ protected:
       EXPECT_TRUE(budget.jitter.isOn());
       ++evaluations;
       if (referenceFails)
-        return Error{"cannot"};
+        return Error{ErrorCode::TimedOut, "cannot"};
       return TensorLists{{wave(1, noise * (budget.jitter.seed % 2 ? 1 : -1))}};
     };
     if (deviceRuns)
@@ -40,10 +40,15 @@ protected:
         return inputs;
       };
     Prepared prepared = preparedTest();
+    prepared.executeSeconds = executeSeconds;
+    if (secondsLeft > 0)
+      prepared.budget.deadline =
+          std::chrono::steady_clock::now() + std::chrono::seconds(secondsLeft);
     TestNoise testNoise(prepared, *compare::DevicePrecision::parse("f32"), samples, sources);
     Result<results::ComparisonRecord> record =
         judgeOutput(3, 0, 0, actual, wave(1), Rule::of(request, workload, 0), testNoise);
     EXPECT_TRUE(record) << record.message();
+    lackedTime = testNoise.lacksTime();
     return record ? *record : results::ComparisonRecord();
   }
   Prepared preparedTest() {
@@ -60,7 +65,9 @@ protected:
   Request request;
   workload::Workload workload;
   double noise = 1e-6;
-  bool referenceFails = false, deviceRuns = false;
+  bool referenceFails = false, deviceRuns = false, lackedTime = false;
+  int secondsLeft = 0;
+  double executeSeconds = 0;
   int evaluations = 0, runs = 0;
 };
 
@@ -141,6 +148,20 @@ TEST_F(RuleTest, WhereTheReferenceCannotTheDeviceMovesItsInputs) {
   deviceRuns = false;
   record = judge(wave(1.001));
   EXPECT_THAT(record.sentence, HasSubstr("noise could not be measured (the reference"));
+}
+
+TEST_F(RuleTest, ADeviceIsNotBegunWithWhereTimeIsShort) {
+  referenceFails = deviceRuns = true;
+  secondsLeft = 10, executeSeconds = 6;
+  results::ComparisonRecord record = judge(wave(1.001));
+  EXPECT_EQ(runs, 0);
+  EXPECT_THAT(record.sentence, HasSubstr("noise could not be measured (the reference"));
+  EXPECT_TRUE(lackedTime);
+  executeSeconds = 1;
+  record = judge(wave(1.001));
+  EXPECT_EQ(runs, 3);
+  EXPECT_THAT(record.sentence, HasSubstr("noise from the device itself"));
+  EXPECT_FALSE(lackedTime);
 }
 
 } // namespace

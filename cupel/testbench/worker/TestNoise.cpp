@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/TestNoise.h"
 
+#include "cupel/reference/RoundingFacts.h"
 #include "cupel/testbench/worker/GoldenCache.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 /// The part of the time that is left which may go into noise.
 constexpr double kShareOfTime = 0.4;
 /// Where the expected values are not the reference's, nobody waits longer for it than this.
-constexpr double kLongestSeconds = 30;
+constexpr double kLongestSeconds = 90;
 
 GoldenCache &cache() {
   static GoldenCache kept;
@@ -37,7 +38,28 @@ Budget limited(const Budget &whole, bool isExpectedFromReference) {
 }
 
 reference::Jitter jitterOf(const compare::DevicePrecision &precision, uint64_t seed) {
-  return {precision.products.step, precision.rest.step, precision.doubles.step, seed};
+  return {.products = precision.products.step,
+          .rest = precision.rest.step,
+          .doubles = precision.doubles.step,
+          .seed = seed};
+}
+
+/// What is evaluated for a look beyond the first, and with which seeds.
+struct LongerLook {
+  const char *name;
+  uint32_t count;
+  uint64_t firstSeed;
+  double times = 1;
+};
+LongerLook describe(compare::NoiseLook look) {
+  switch (look) {
+  case compare::NoiseLook::Wider:
+    return {"wider", compare::kWiderSamples, 256, compare::kWiderBy};
+  case compare::NoiseLook::Framework:
+    return {"of a framework", 2 * kNoiseSamples, 512};
+  default:
+    return {"more", compare::kMoreSamples, 128};
+  }
 }
 
 } // namespace
@@ -45,7 +67,59 @@ reference::Jitter jitterOf(const compare::DevicePrecision &precision, uint64_t s
 const std::vector<TensorLists> &TestNoise::samples() {
   if (!isDone)
     measure();
+  // A verdict that needed more is the same elsewhere only with these.
+  if (auto more = others.extract(compare::NoiseLook::More))
+    std::ranges::move(more.mapped(), std::back_inserter(all));
   return all;
+}
+
+const std::vector<TensorLists> &TestNoise::evaluations(compare::NoiseLook look) {
+  auto [entry, isNew] = others.try_emplace(look);
+  if (isNew)
+    entry->second = evaluate(look);
+  return entry->second;
+}
+
+std::vector<TensorLists> TestNoise::evaluate(compare::NoiseLook look) {
+  if (!isReferences || all.size() < wanted)
+    return {}; // Who could not measure a little cannot measure more.
+  compare::DevicePrecision precision = declared;
+  if (look == compare::NoiseLook::Wider && !reference::floatsDecide(prepared.program().module))
+    return {};
+  if (look == compare::NoiseLook::Framework) {
+    std::optional<std::string_view> narrow = reference::narrowFloat(prepared.program().module);
+    if (!narrow)
+      return {};
+    precision = declared.coarsenedTo(*compare::findPrecision(*narrow));
+  }
+  const LongerLook how = describe(look);
+  std::string key = cache().keyOf(prepared, fmt::format("noise in {}, {} {}", precision.text(),
+                                                        how.count, how.name));
+  if (std::optional<TensorLists> found = cache().find(key)) {
+    std::vector<TensorLists> evaluations;
+    size_t each = found->size() / how.count;
+    if (each * how.count == found->size() && each > 0) {
+      for (auto at = found->begin(); at != found->end(); at += ptrdiff_t(each))
+        evaluations.emplace_back(std::make_move_iterator(at),
+                                 std::make_move_iterator(at + ptrdiff_t(each)));
+      return evaluations;
+    }
+  }
+  Clock::time_point began = Clock::now();
+  Budget budget = limited(prepared.budget, sources.isExpectedFromReference);
+  std::vector<TensorLists> evaluations;
+  TensorLists together;
+  for (uint32_t i = 0; i < how.count; ++i) {
+    budget.jitter = jitterOf(precision, prepared.budget.seed * 1024 + how.firstSeed + i);
+    budget.jitter.times = how.times;
+    Result<TensorLists> results = sources.reference(budget);
+    if (!results)
+      return evaluations; // Time is up: what there is says something too.
+    together.insert(together.end(), results->begin(), results->end());
+    evaluations.push_back(std::move(*results));
+  }
+  cache().keepIfWorth(key, together, std::chrono::duration<double>(Clock::now() - began).count());
+  return evaluations;
 }
 
 void TestNoise::measure() {
@@ -87,6 +161,7 @@ bool TestNoise::measureByReference() {
     Result<TensorLists> results = evaluate({});
     if (!results) {
       remark = "the reference: " + results.message();
+      isOutOfTime = results.error().code == ErrorCode::TimedOut;
       return false;
     }
     exact = std::move(*results);
@@ -95,6 +170,7 @@ bool TestNoise::measureByReference() {
     Result<TensorLists> results = evaluate(jitterOf(declared, own * 1024 + i));
     if (!results) {
       remark = "the reference, jittered: " + results.message();
+      isOutOfTime = all.empty() && results.error().code == ErrorCode::TimedOut;
       // One is better than none; time is the only reason for having some and not all.
       if (!all.empty())
         remark = fmt::format("noise from {} of {} evaluations ({})", all.size(), wanted, remark);
@@ -134,7 +210,15 @@ bool TestNoise::measureByInputs(std::string why) {
   if (!sources.device)
     return false;
   exact.reset();
-  Budget budget = limited(prepared.budget, false);
+  // A device that is stopped in the middle answers nothing more: it gets the time that is left, and
+  // is not begun with where that looks short.
+  const Budget &budget = prepared.budget;
+  auto isTimeForOneMore = [&] {
+    double left = budget.secondsLeft(); // 0: there is no limit
+    return left <= 0 || 2 * prepared.executeSeconds < left;
+  };
+  if (!isTimeForOneMore())
+    return false;
   Result<TensorLists> plain = sources.device(prepared.workload.inputs, budget);
   if (!plain)
     return false;
@@ -150,6 +234,8 @@ bool TestNoise::measureByInputs(std::string why) {
         if (other)
           input = std::move(*other);
       }
+    if (!isTimeForOneMore())
+      break;
     Result<TensorLists> results = sources.device(moved, budget);
     if (!results)
       break;
@@ -157,13 +243,20 @@ bool TestNoise::measureByInputs(std::string why) {
   }
   if (all.empty())
     return false;
+  isOutOfTime = false;
   exact = std::move(*plain);
   remark = fmt::format("noise from the device itself, with inputs moved by one rounding of {} ({})",
                        declared.text(), why);
   return true;
 }
 
-compare::Noise TestNoise::of(size_t list, size_t i, std::span<const int64_t> shape) {
+compare::NoiseOf TestNoise::asker(size_t list, size_t i, std::span<const int64_t> shape) {
+  return [this, list, i, shape](compare::NoiseLook look) { return of(list, i, shape, look); };
+}
+
+compare::Noise TestNoise::of(size_t list, size_t i, std::span<const int64_t> shape,
+                             compare::NoiseLook look) {
+  using compare::NoiseLook;
   if (!isDone)
     measure();
   compare::Noise noise{.precision = declared};
@@ -181,9 +274,18 @@ compare::Noise TestNoise::of(size_t list, size_t i, std::span<const int64_t> sha
       return noise;
     noise.center = *found;
   }
-  for (const TensorLists &lists : all)
-    if (const Tensor *found = find(lists))
-      noise.samples.push_back(*found);
+  auto add = [&](const std::vector<TensorLists> &evaluations) {
+    for (const TensorLists &lists : evaluations)
+      if (const Tensor *found = find(lists))
+        noise.samples.push_back(*found);
+  };
+  if (look == NoiseLook::Few || look == NoiseLook::More)
+    add(all);
+  if (look != NoiseLook::Few)
+    add(evaluations(look));
+  if (look == NoiseLook::Framework)
+    if (auto narrow = reference::narrowFloat(prepared.program().module))
+      noise.precision = declared.coarsenedTo(*compare::findPrecision(*narrow));
   if (noise.samples.empty())
     noise.center.reset();
   return noise;

@@ -1,14 +1,16 @@
 // How much the results of one test move by rounding: the reference evaluates its program again with
-// every rounding moved (reference/Jitter.h), when the first output asks for it. Where the reference
-// cannot, the device itself runs with moved inputs; where nobody can, the declared precision alone is
-// known. Used where the worker and `cupel eval` judge; it never makes a test fail.
+// every rounding moved (reference/Jitter.h), when the first output asks for it, and again for whoever
+// looks longer (compare/Strict.h). Where the reference cannot, the device itself runs with moved
+// inputs; where nobody can, the declared precision alone is known. Used where the worker and `cupel
+// eval` judge; it never makes a test fail.
 #pragma once
 
-#include "cupel/compare/Noise.h"
+#include "cupel/compare/Strict.h"
 #include "cupel/testbench/worker/Device.h"
 #include "cupel/testbench/worker/Prepared.h"
 
 #include <functional>
+#include <map>
 
 namespace cupel::testbench::worker {
 
@@ -34,13 +36,18 @@ public:
 
   const compare::DevicePrecision &precision() const { return declared; }
   /// Of output `i` of list `list`, which must have this shape. Measured at the first call.
-  compare::Noise of(size_t list, size_t i, std::span<const int64_t> shape);
+  compare::Noise of(size_t list, size_t i, std::span<const int64_t> shape,
+                    compare::NoiseLook look = compare::NoiseLook::Few);
+  /// The same for whoever asks step by step; must not outlive this.
+  compare::NoiseOf asker(size_t list, size_t i, std::span<const int64_t> shape);
   /// Where the limits come from, if from elsewhere than the reference; empty: from there.
   const std::string &note() const { return remark; }
   bool isMeasured() const { return isDone; }
+  /// Whether nothing is known of it because time ran out.
+  bool lacksTime() const { return isOutOfTime; }
   /// Whether it was the reference that was moved, and not the device itself.
   bool isByReference() const { return isDone && isReferences; }
-  /// By evaluation, then as results lie; for those who save them.
+  /// As many as were made, by evaluation, then as results lie; for those who save them.
   const std::vector<TensorLists> &samples();
   const std::optional<TensorLists> &center() const { return exact; }
 
@@ -52,14 +59,18 @@ private:
   /// All evaluations as one, for the cache, and back.
   TensorLists together() const;
   bool take(TensorLists lists);
+  /// What nobody has asked for yet, by the reference; empty where it cannot.
+  const std::vector<TensorLists> &evaluations(compare::NoiseLook look);
+  std::vector<TensorLists> evaluate(compare::NoiseLook look);
 
   const Prepared &prepared;
   compare::DevicePrecision declared;
   uint32_t wanted;
   NoiseSources sources;
-  bool isDone = false, isReferences = false;
+  bool isDone = false, isReferences = false, isOutOfTime = false;
   std::vector<TensorLists> all;
   std::optional<TensorLists> exact;
+  std::map<compare::NoiseLook, std::vector<TensorLists>> others;
   std::string remark;
 };
 

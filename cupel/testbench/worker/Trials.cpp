@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/Trials.h"
 
 #include "cupel/compare/Repeat.h"
+#include "cupel/compare/Strict.h"
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/GoldenCache.h"
@@ -9,6 +10,7 @@
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Judge.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace cupel::testbench::worker {
@@ -55,6 +57,15 @@ Result<Device *> Trials::device(const std::string &name) {
 
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
+  serveAsAsked(request, progress, prepared, record);
+  // Whatever became of this test, the next one would fail by it.
+  for (const auto &[name, device] : devices)
+    if (device && device->isGivenUp())
+      record.notes[kGivenUpNote] = name + " did not answer in time";
+}
+
+void Trials::serveAsAsked(const Request &request, Progress &progress, Prepared &prepared,
+                          TestRecord &record) {
   if (request.search.what == "explain")
     return explain(request, progress, prepared, record);
   if (request.search.what == "reduce")
@@ -169,6 +180,7 @@ void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
   }
   if (!outputs)
     return fail(record, outputs.error());
+  prepared.executeSeconds = seconds;
   judge(request, progress, **device, prepared, *outputs, record);
   if (record.outcome == Outcome::Passed && prepared.otherInputs)
     tryTelling(request, progress, **device, prepared, *run, *outputs, record);
@@ -248,11 +260,10 @@ static std::string describeApart(const Request &request, const workload::Workloa
   for (size_t d = 0, number = 0; d < std::min(now.size(), before.size()); ++d)
     for (size_t i = 0; i < std::min(now[d].size(), before[d].size()); ++i, ++number) {
       const Tensor &a = now[d][i], &b = before[d][i];
-      if (Rule::of(request, workload, i).comparators ||
-          compare::areNearlySame(a, b, noise.precision()))
+      if (Rule::of(request, workload, i).comparators)
         continue;
-      Result<compare::RepeatVerdict> verdict =
-          compare::checkRepeated(a, b, noise.of(d, i, b.shape()), {}, {.threads = 1});
+      Result<compare::RepeatVerdict> verdict = compare::checkRepeatedStrictly(
+          a, b, noise.precision(), noise.asker(d, i, b.shape()), {.threads = 1});
       if (verdict && !verdict->passed)
         return fmt::format("output {}: {}", number, verdict->sentence);
     }
@@ -366,6 +377,15 @@ static std::string labelOf(const workload::Workload &workload, size_t result) {
   return result < names.size() ? "[" + names[result] + "] " : "";
 }
 
+/// Whether all that speaks against a result are limits that noise would have widened, had there been
+/// time to measure it.
+static bool isForLackOfTime(const TestRecord &record, const TestNoise &noise) {
+  return record.outcome == Outcome::Failed && noise.lacksTime() &&
+         std::ranges::all_of(record.comparisons, [](const results::ComparisonRecord &one) {
+           return one.passed || (one.rule == "strict" && one.pcc && *one.pcc >= compare::kDefaultPcc);
+         });
+}
+
 /// Compares the outputs with what is expected of them.
 void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                    const TensorLists &outputs, TestRecord &record) {
@@ -428,6 +448,9 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
     }
   }
   record.notes["judged by"] = describeRules(record, *noise);
+  if (isForLackOfTime(record, *noise))
+    fail(record, Error{ErrorCode::TimedOut, "no time was left to measure noise, without which "
+                                            "rounding cannot be told from errors"});
   if (record.outcome == Outcome::Passed && device.sharesKernels() &&
       workload.provenance.expectation == kReferencesWord)
     leaveUnjudged(record, device.isReference()

@@ -33,6 +33,8 @@ public:
                                   ProgramReader &reader);
 
 private:
+  void serveAsAsked(const Request &request, Progress &progress, Prepared &prepared,
+                    results::TestRecord &record);
   /// The device of this name, opened when first asked for.
   Result<Device *> device(const std::string &name);
   void run(const Request &request, Progress &progress, Prepared &prepared,

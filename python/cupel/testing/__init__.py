@@ -27,3 +27,4 @@ from cupel.testing.testers import run_graph_test as run_graph_test
 from cupel.testing.testers import run_graph_test_with_random_inputs as run_graph_test_with_random_inputs
 from cupel.testing.testers import run_op_test as run_op_test
 from cupel.testing.testers import run_op_test_with_random_inputs as run_op_test_with_random_inputs
+from cupel.testing.verify_module import verify_module as verify_module

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cupel._native import Noise
+from cupel._native import Noise, comparator_default
 from cupel.testing.comparison import POLICY, ComparisonError, check
 from cupel.testing.compiler_config import CompileDepth, CompilerConfig, OpByOpBackend
 
-DEFAULT_PCC, DEFAULT_ATOL = 0.99, 0.01
 OWNER = "cupel"
 
 
@@ -86,8 +85,8 @@ class ModelTester:
         self.model_name, self.model_group = model_name + model_name_suffix, model_group
         self.mode, self.loader = mode, loader
         self.is_strict = required_pcc is None and required_atol is None and relative_atol is None and assert_pcc and assert_atol
-        self.required_pcc = DEFAULT_PCC if required_pcc is None else required_pcc
-        self.required_atol = DEFAULT_ATOL if required_atol is None and relative_atol is None else required_atol
+        self.required_pcc = comparator_default("required_pcc") if required_pcc is None else required_pcc
+        self.required_atol = comparator_default("model_required_atol") if required_atol is None and relative_atol is None else required_atol
         self.relative_atol = relative_atol
         self.assert_pcc, self.assert_atol = assert_pcc, assert_atol
         self.run_generate, self.is_token_output = run_generate, is_token_output

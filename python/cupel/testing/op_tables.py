@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cupel._files import command_path
+from cupel._native import comparator_default
 from cupel.testing.comparison import POLICY
 from cupel.testing.compiler_config import CompileDepth, CompilerConfig, OpByOpBackend
 
@@ -44,6 +45,18 @@ def _merged(tables: Sequence[dict[str, Any]], model: str, group: str) -> dict[st
     return merged
 
 
+def _chosen(table: dict[str, Any]) -> dict[str, Any]:
+    """With RUN_GLOBAL_OP_IDX, the operation that stands first at that place, and no other."""
+    wanted = os.environ.get("RUN_GLOBAL_OP_IDX", "")
+    if not wanted:
+        return table
+    found = {key: record for key, record in table.items() if str(record["global_op_idx"]) == wanted}
+    if not found:
+        places = ", ".join(str(record["global_op_idx"]) for record in table.values())
+        raise OpByOpError(f"RUN_GLOBAL_OP_IDX={wanted}: no operation stands there for the first time; there are {places}")
+    return found
+
+
 def make_table(source: Path, config: CompilerConfig, model: str, group: str) -> dict[str, Any]:
     """Runs `cupel run --depth ...` on a model's file, or on a folder with a workload or an archive a graph, and gives the table of all. Operations that
     fail are rows of it."""
@@ -58,7 +71,7 @@ def make_table(source: Path, config: CompilerConfig, model: str, group: str) -> 
         tables = [json.loads(found.read_text()) for found in sorted(where.rglob("*_unique_ops.json"))]
     if not any(tables):
         raise OpByOpError(f"{model} gave no table of operations:\n{done.stdout}{done.stderr}")
-    merged = _merged(tables, model, group)
+    merged = _chosen(_merged(tables, model, group))
     target = table_file(config, model)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(merged, indent=1) + "\n")
@@ -74,7 +87,7 @@ def not_executing(table: dict[str, Any]) -> list[str]:
 
 def csv_of(table: dict[str, Any]) -> str:
     """Results of calls as tt-torch prints them, with the last row and the first one under the threshold."""
-    limit = float(os.environ.get("RTI_PCC_FAIL_THRESH", "0.99"))
+    limit = float(os.environ.get("RTI_PCC_FAIL_THRESH") or comparator_default("required_pcc"))
     rows = [f"{key},{record['pcc']},{record['atol']},{json.dumps(record.get('error', ''))},{record['pcc']},{record['atol']},{json.dumps(record.get('error', ''))}"
             for key, record in table.items()]
     low = next((row for row, record in zip(rows, table.values(), strict=True) if record["pcc"] and not float(record["pcc"]) >= limit), "none")

@@ -35,15 +35,16 @@ _PREFIX = "model.model."  # From the step to the flat model, and from there to t
 
 
 class _Step(torch.nn.Module):
-    """A loss whose gradient by the model's output is exactly the last argument, and that output."""
+    """A loss whose gradient by the model's output is exactly the last argument, and what is judged of that output."""
 
-    def __init__(self, model: torch.nn.Module):
+    def __init__(self, model: torch.nn.Module, judged: torch.nn.Module):
         super().__init__()
         self.model = model
+        self.judged = judged
 
     def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         (output,) = self.model(*values[:-1])
-        return (output * values[-1]).sum(), output.detach()
+        return (output * values[-1]).sum(), self.judged(output.detach())
 
 
 def _memory(tensor: torch.Tensor) -> tuple[object, ...]:
@@ -66,13 +67,13 @@ def _merge_tied(exported: torch.fx.GraphModule) -> None:
     exported.recompile()
 
 
-def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int) -> Capture:
-    """`names`: the parameters that have a gradient in eager torch, in the order of `expected`, which ends with the output."""
+def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Capture:
+    """`names`: the parameters that have a gradient in eager torch, in the order of `expected`, which ends with what `judged` takes of the output."""
     try:
-        return Capture([_joint(flat, gradient, names, expected, seed)], "export")
+        return Capture([_joint(flat, gradient, names, expected, seed, judged)], "export")
     except Exception as error:
         refusal = f"torch.export of forward and backward: {told(error)}"
-    step = _Stepping(flat, gradient, names)
+    step = _Stepping(flat, gradient, names, judged)
     try:
         return _compiled(step, expected, seed, refusal)
     except Exception as error:
@@ -86,10 +87,10 @@ def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expec
 
 
 class _Stepping:
-    """One step forward and backward through some form of the model: the gradients by `names`, and the output."""
+    """One step forward and backward through some form of the model: the gradients by `names`, and what is judged of the output."""
 
-    def __init__(self, flat: Flat, gradient: torch.Tensor, names: list[str]):
-        self.flat, self._gradient, self._names = flat, gradient, names
+    def __init__(self, flat: Flat, gradient: torch.Tensor, names: list[str], judged: torch.nn.Module):
+        self.flat, self._gradient, self._names, self._judged = flat, gradient, names, judged
         self._parameters = dict(flat.model.named_parameters())
 
     def __call__(self, model: Callable[..., Any], values: Sequence[torch.Tensor] | None = None) -> list[torch.Tensor]:
@@ -98,7 +99,7 @@ class _Stepping:
         output.backward(gradient=self._gradient)
         found = {name: one.grad for name, one in self._parameters.items() if one.grad is not None}
         _none_grads(set(found), set(self._names))
-        return [*(found[name] for name in self._names), output.detach()]
+        return [*(found[name] for name in self._names), self._judged(output.detach())]
 
     @contextlib.contextmanager
     def restored(self) -> Iterator[None]:
@@ -139,14 +140,14 @@ def _compiled(step: _Stepping, expected: list[torch.Tensor], seed: int, refusal:
     return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
 
 
-def _joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int) -> Graph:
+def _joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Graph:
     from torch._functorch.aot_autograd import aot_export_module
 
     given = flat.inputs
     with torch.enable_grad():
         exported = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).module()
         _merge_tied(exported)
-        step = _Step(exported)
+        step = _Step(exported, judged)
         theirs = dict(step.named_parameters(remove_duplicate=False))
         # Parameters by the names that the model has for them; of tied ones it has one.
         ours = {_memory(parameter): name for name, parameter in reversed(list(flat.model.named_parameters()))}

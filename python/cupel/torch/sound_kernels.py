@@ -2,7 +2,9 @@
 
 grid_sample in 16-bit floats counts elements in 16-bit integers: where a picture's strides take it further than those reach, it reads foreign
 memory, and gives other values at each run or dies. The same kernel is given a dense copy, which has small strides, and where even that is too
-large the call is computed in float32. Every such call is counted, for the record.
+large the call is computed in float32. Backward kernels that add up one by one in the type of their result lose a tenth of it in bfloat16
+after some hundred terms: they are given the next wider type. Attention in 16-bit floats keeps for its backward, in float32, logarithms of sums
+whose exponentials are good to 16 bits only: graphs get them as good as their type. Every such call is counted, for the record.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
 _NARROW = (torch.bfloat16, torch.float16)
 _LARGEST = 2**15 - 1
@@ -50,14 +54,103 @@ def sound_kernels() -> Iterator[list[str]]:
         torch.grid_sampler = before
 
 
+# --- sums --------------------------------------------------------------------------------------------------------------------------------
+
+_aten = torch.ops.aten
+# Kernels that add up in the type of their result, and the arguments that their results have the types of.
+_SUMMING: dict[Any, tuple[int, ...]] = {
+    _aten.native_layer_norm_backward.default: (1, 5, 6),
+    _aten.embedding_dense_backward.default: (0,),
+    _aten.index_put.default: (0,),
+    _aten._unsafe_index_put.default: (0,),
+    _aten.grid_sampler_2d_backward.default: (1, 2),
+    _aten.avg_pool2d_backward.default: (0,),
+    _aten.avg_pool3d_backward.default: (0,),
+    _aten._adaptive_avg_pool2d_backward.default: (0,),
+    _aten._adaptive_avg_pool3d_backward.default: (0,),
+    _aten.col2im.default: (0,),
+}
+_IN_PLACE = (_aten._index_put_impl_.default, _aten.index_put_.default)
+_WIDER = {torch.bfloat16: torch.float32, torch.float16: torch.float32, torch.float32: torch.float64}
+
+
+def _wider(values: Any) -> torch.dtype | None:
+    """What all floats among the arguments fit in with room to spare."""
+    found = {_WIDER[value.dtype] for value in values if isinstance(value, torch.Tensor) and value.dtype in _WIDER}
+    return (torch.float64 if torch.float64 in found else torch.float32) if found else None
+
+
+def sound_sum(func: Any, replaced: list[str]) -> Callable[..., Any]:
+    """torch's call `func`, its sums in a wider type; `replaced` gets a line for each call."""
+    is_put, in_place = "index_put" in str(func), func in _IN_PLACE
+
+    def call(*args: Any, **named: Any) -> Any:
+        wide = _wider(args)
+        accumulates = not is_put or (args[3] if len(args) > 3 else named.get("accumulate", False))
+        if wide is None or not accumulates or any(isinstance(value, torch.Tensor) and value.device.type != "cpu" for value in args):
+            return func(*args, **named)
+        replaced.append(f"{func._schema.name.removeprefix('aten::')} in {str(wide).removeprefix('torch.')}")
+        widened = tree_map(lambda value: value.to(wide) if isinstance(value, torch.Tensor) and value.is_floating_point() else value, args)
+        if in_place:
+            return args[0].copy_(_aten.index_put.default(*widened[:3], True))
+        result = func(*widened, **named)
+        if isinstance(result, torch.Tensor):
+            return result.to(args[_SUMMING[func][0]].dtype)
+        return tuple(one if one is None or args[like] is None else one.to(args[like].dtype) for one, like in zip(result, _SUMMING[func], strict=True))
+
+    return call
+
+
+def sound_call(func: Any, replaced: list[str]) -> Callable[..., Any]:
+    """The call itself, or one in its place that sums soundly."""
+    return sound_sum(func, replaced) if func in _SUMMING or func in _IN_PLACE else func
+
+
+class _Sums(TorchDispatchMode):
+    def __init__(self, replaced: list[str]):
+        super().__init__()
+        self._replaced = replaced
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return sound_call(func, self._replaced)(*args, **(kwargs or {}))
+
+
+def sound_sums(replaced: list[str]) -> TorchDispatchMode:
+    """For backward, which Python does not call one by one."""
+    return _Sums(replaced)
+
+
+# --- graphs ------------------------------------------------------------------------------------------------------------------------------
+
+_LARGEST_SCORES = 2**27
+
+
+def sound_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout_p: float = 0.0, is_causal: bool = False, *,
+                    attn_mask: torch.Tensor | None = None, scale: float | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """torch's call, with logarithms of sums that are as good as their type."""
+    result, logsumexp = _aten._scaled_dot_product_flash_attention_for_cpu.default(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
+    rows, columns = query.shape[-2], key.shape[-2]
+    if query.dtype not in _NARROW or query.shape[:2] != key.shape[:2] or query.shape[:2].numel() * rows * columns > _LARGEST_SCORES:
+        return result, logsumexp
+    scores = torch.matmul(query.float(), key.float().transpose(-1, -2)) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if attn_mask is not None:
+        scores = scores + attn_mask.float()  # One of booleans has become numbers before.
+    if is_causal:
+        scores = scores.masked_fill(torch.ones(rows, columns, dtype=torch.bool).triu(1), float("-inf"))
+    exact = torch.logsumexp(scores, -1)
+    logsumexp.copy_(torch.where(torch.isfinite(exact), exact, logsumexp))
+    return result, logsumexp
+
+
 def with_sound_kernels(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same graph for torch to run, or a copy of it whose calls are sound."""
-    sampler = torch.ops.aten.grid_sampler_2d.default
-    if all(node.target is not sampler for node in module.graph.nodes):
+    sound = {_aten.grid_sampler_2d.default: lambda func: sound_grid_sampler(func, []), _aten._scaled_dot_product_flash_attention_for_cpu.default: lambda func: sound_attention,
+             **dict.fromkeys(_SUMMING, lambda func: sound_sum(func, []))}
+    if not any(node.op == "call_function" and node.target in sound for node in module.graph.nodes):
         return module
     graph = torch.fx.Graph()
     graph.output(graph.graph_copy(module.graph, {}))
     for node in graph.nodes:
-        if node.target is sampler:
-            node.target = sound_grid_sampler(sampler, [])
+        if node.op == "call_function" and node.target in sound:
+            node.target = sound[node.target](node.target)
     return torch.fx.GraphModule(module, graph)

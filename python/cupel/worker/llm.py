@@ -88,7 +88,7 @@ class Padding:
 
     def __init__(self, mask: torch.Tensor):
         self._shape = tuple(mask.shape)
-        self._kept = mask.flatten().bool().nonzero().flatten()
+        self.kept = mask.flatten().bool().nonzero().flatten()
 
     @staticmethod
     def of(inputs: Any) -> Padding | None:
@@ -102,11 +102,11 @@ class Padding:
 
     def __str__(self) -> str:
         batch, length = self._shape
-        return f"{batch * length - self._kept.numel()} of {batch * length} positions left out"
+        return f"{batch * length - self.kept.numel()} of {batch * length} positions left out"
 
-    def left_out(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The rows of positions that count, of a tensor [batch, ..., positions, features]; any other as it is."""
+    def left_out(self, tensor: torch.Tensor, kept: torch.Tensor | None = None) -> torch.Tensor:
+        """The rows of positions that count, of a tensor [batch, ..., positions, features]; any other as it is. `kept`: the same positions, as a graph has them."""
         batch, length = self._shape
         if tensor.dim() not in (3, 4) or tensor.shape[0] != batch or tensor.shape[-2] != length:
             return tensor
-        return tensor.movedim(-2, 1).flatten(0, 1).index_select(0, self._kept)
+        return tensor.movedim(-2, 1).flatten(0, 1).index_select(0, self.kept if kept is None else kept)

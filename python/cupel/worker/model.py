@@ -102,6 +102,7 @@ class Steps:
     def __init__(self, root: Path, enter_stage: Callable[[str], None]):
         self.output = StepOutput()
         self.seconds: dict[str, float] = {}
+        self.processor_seconds: dict[str, float] = {}
         self.current = ""
         self._root, self._enter_stage, self._stage = root, enter_stage, ""
 
@@ -112,7 +113,7 @@ class Steps:
         if STAGES[name] != self._stage:
             self._stage = STAGES[name]
             self._enter_stage(self._stage)
-        begun = time.monotonic()
+        begun, begun_work = time.monotonic(), time.process_time()
         try:
             with self.output.of(name):
                 yield
@@ -127,6 +128,7 @@ class Steps:
             raise StepFailed(kind, f"{what}: {type(error).__name__}: {_one_line(error)}" + (f" [{place}]" if place else "")) from error
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begun, 3)
+            self.processor_seconds[name] = round(self.processor_seconds.get(name, 0.0) + time.process_time() - begun_work, 3)
 
 
 def _one_line(error: BaseException) -> str:
@@ -137,6 +139,12 @@ def _forget_peak_memory() -> None:
     """A warm process has the peak of the tests before; where the kernel lets it, it begins anew."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
+
+
+def _held_memory() -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return 0
 
 
 def _peak_memory() -> int:
@@ -191,6 +199,13 @@ def compile_options_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """What a test's configuration asks of the device's compiler."""
     given = {"optimization_level": body.get("optimization_level"), "experimental_weight_dtype": "bfp_bf8" if body.get("enable_weight_bfp8_conversion") else None}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _memory_note(facts: Mapping[str, Any]) -> str:
+    """What the test took in this process, beside what was there before (torch itself, mostly)."""
+    if "parameter_bytes" not in facts:
+        return ""
+    return f"weights {facts['parameter_bytes'] / 2**20:.1f} MiB; the Python worker took {facts['memory_bytes'] / 2**20:.1f} MiB for the test"
 
 
 class ModelTest:
@@ -317,7 +332,7 @@ class ModelTest:
         if phase.is_decode:
             return call_named(loader.load_inputs_decode, dtype_override=dtype, batch_size=phase.rows, **request.arguments)
         inputs = call_named(loader.load_inputs_prefill, dtype_override=dtype, batch_size=phase.rows, seq_len=phase.sequence_length, **request.arguments)
-        if request.run_mode == "inference" and (padding := Padding.of(inputs)):
+        if padding := Padding.of(inputs):
             self._padding, self.facts["padding"] = padding, str(padding)
         return inputs
 
@@ -345,6 +360,7 @@ class ModelTest:
         """The answer. `not run` with `capture`: everything is made that a device needs, and none has run it yet."""
         begun = time.monotonic()
         _forget_peak_memory()
+        before = _held_memory()
         answer: dict[str, Any]
         try:
             with restored(), self._weights():
@@ -356,7 +372,9 @@ class ModelTest:
                 answer["traceback"] = "".join(traceback.format_exception(cause, limit=-12))[-4000:]
         answer["model"] = self.facts
         answer["seconds"] = self.steps.seconds | {"total": round(time.monotonic() - begun, 3)}
+        answer["processor_seconds"] = self.steps.processor_seconds
         answer["peak_memory_bytes"] = _peak_memory()
+        self.facts["memory_bytes"] = max(0, answer["peak_memory_bytes"] - before)
         answer |= self.steps.output.json()
         self._clean_up()
         return answer
@@ -465,7 +483,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "weights": facts.get("weights"),
-             "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
+             "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],

@@ -10,7 +10,7 @@ import torch
 
 from cupel.torch.captured import Capture, one_line
 from cupel.torch.captured_training import capture_training
-from cupel.torch.sound_kernels import sound_kernels
+from cupel.torch.sound_kernels import sound_kernels, sound_sums
 from cupel.torch.structure import Flat, describe, replaced, results_of
 from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
@@ -69,10 +69,23 @@ def _unpacked(loader: Any, result: Any) -> torch.Tensor:
     return output
 
 
+class _Counted(torch.nn.Module):
+    """What counts of an output; the positions are a buffer, which a graph takes as it takes weights."""
+
+    def __init__(self, padding: Padding | None):
+        super().__init__()
+        self._padding = padding
+        if padding:
+            self.register_buffer("positions", padding.kept)
+
+    def forward(self, output: torch.Tensor) -> torch.Tensor:
+        return self._padding.left_out(output, self.positions) if self._padding else output
+
+
 def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:
     """Forward in train mode, the output that the loader picks, and every parameter's gradient for a drawn gradient of that output.
 
-    Padding is not left out: gradients come from all positions.
+    Positions that are padding are left out of the comparison of the output; gradients come from all of them.
     """
     parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}  # Running statistics move; both sides start alike.
@@ -81,15 +94,17 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
         torch.manual_seed(seed)
         output = _unpacked(loader, model(*own_args, **own_kwargs))
         gradient = torch.randn(output.shape, dtype=output.dtype)
-        output.backward(gradient=gradient)
+        with sound_sums(replaced):
+            output.backward(gradient=gradient)
     found = {name: parameter.grad for name, parameter in parameters.items()}
     model.zero_grad(set_to_none=True)
     for name, buffer in model.named_buffers():
         buffer.data.copy_(buffers[name])
     without = sorted(name for name, one in found.items() if one is None)
     gradients = {name: one for name, one in found.items() if one is not None}
-    expected = [*gradients.values(), output.detach().clone()]  # Backward first, as upstream tells it.
+    judged = _Counted(padding)
+    expected = [*gradients.values(), judged(output.detach()).clone()]  # Backward first, as upstream tells it.
     flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
     facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
     return Golden(flat, expected, [*gradients, "output"], facts | _told(replaced),
-                  lambda: capture_training(flat, gradient, list(gradients), expected, seed))
+                  lambda: capture_training(flat, gradient, list(gradients), expected, seed, judged))

@@ -29,3 +29,19 @@ func.func @main(%x: tensor<4x6xi32>, %w: tensor<6x8xi32>) -> tensor<4x8xi32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xi32>, tensor<6x8xi32>) -> tensor<4x8xi32>
   return %0 : tensor<4x8xi32>
 }
+
+// -----
+
+// Sums of bf16 are f32, rounded once where the result is bf16; a result in f32 takes an epilogue as others do.
+// CHECK: tir.product(%arg0, %arg1) batch [] rows 4 columns 8 depth 6 {{.*}} : (tensor<4x6xbf16>, tensor<6x8xbf16>) -> tensor<4x8xbf16>
+// CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<f32>):
+// CHECK-NEXT: %[[R:.*]] = stablehlo.convert %[[S]] : (tensor<f32>) -> tensor<bf16>
+// CHECK-NEXT: tir.yield %[[R]] : tensor<bf16>
+// CHECK: tir.product(%arg0, %arg1) {{.*}} -> tensor<4x8xf32>
+// CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<f32>):
+// CHECK-NEXT: tir.yield %[[S]] : tensor<f32>
+func.func @main(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xbf16>, tensor<6x8xbf16>) -> tensor<4x8xbf16>
+  %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xbf16>, tensor<6x8xbf16>) -> tensor<4x8xf32>
+  return %0, %1 : tensor<4x8xbf16>, tensor<4x8xf32>
+}

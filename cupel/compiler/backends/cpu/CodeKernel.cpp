@@ -1,11 +1,14 @@
-// Kernels that are machine code of the program's own: maps, rows and reductions.
+// Kernels that are machine code of the program's own, or brief: maps, rows and reductions.
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 
 #include "cupel/compiler/backends/cpu/Threads.h"
+#include "cupel/compiler/brief/Brief.h"
 #include "cupel/reference/Registry.h"
 
+#include <atomic>
 #include <cstdlib>
+#include <limits>
 
 namespace cupel::compiler {
 
@@ -80,6 +83,64 @@ private:
   std::vector<Parts> parts; // Of each stage.
 };
 
+using MakeCode = std::function<Result<KernelPointer>()>;
+
+class BriefKernel final : public Kernel {
+public:
+  /// `makeCode`, if there is one, gives a kernel of the same bits.
+  BriefKernel(std::unique_ptr<const brief::Work> given, std::string_view kind,
+              std::vector<int> numbers, MakeCode makeCode, std::mutex *contextUse)
+      : work(std::move(given)), word(kind), inputs(std::move(numbers)),
+        makeCode(std::move(makeCode)), contextUse(contextUse),
+        patience(this->makeCode ? int64_t(kPatienceNanoseconds / work->nanoseconds) : kForEver) {}
+
+  Status run(LaunchContext &context, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    if (const Kernel *now = code.load(std::memory_order_acquire))
+      return now->run(context, reads, writes);
+    llvm::SmallVector<const void *, 16> in;
+    for (int input : inputs)
+      in.push_back(reads[input]);
+    work->run(in.data(), reinterpret_cast<void *const *>(writes.data()),
+              threadScratch(work->scratchBytes));
+    if (makeCode && patience.fetch_sub(1, std::memory_order_relaxed) <= 0)
+      becomeCode();
+    return {};
+  }
+
+  bool isBrief() const override { return true; }
+  std::string_view kind() const override { return word; }
+
+private:
+  static constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
+
+  /// Who cannot have the context at once goes on without: the next run asks again.
+  void becomeCode() const {
+    std::unique_lock own(mutex, std::try_to_lock);
+    std::unique_lock<std::mutex> use;
+    if (contextUse)
+      use = std::unique_lock(*contextUse, std::try_to_lock);
+    if (!own || (contextUse && !use) || code.load())
+      return;
+    Result<KernelPointer> made = makeCode();
+    patience = kForEver; // If it cannot be made now it never can.
+    if (!made || (*made)->workspaceBytes() > 0) // The frame has no room for more.
+      return;
+    owned = std::move(*made);
+    code.store(owned.get(), std::memory_order_release);
+  }
+
+  std::unique_ptr<const brief::Work> work;
+  std::string_view word;
+  std::vector<int> inputs; // Which of what is read each input is.
+  MakeCode makeCode;
+  std::mutex *contextUse;
+  mutable std::atomic<int64_t> patience; // Runs.
+  mutable std::mutex mutex;
+  mutable KernelPointer owned;
+  mutable std::atomic<const Kernel *> code = nullptr;
+};
+
 /// Which argument of the launch each operand is.
 std::vector<int> argumentsOf(ValueRange operands) {
   std::vector<int> numbers;
@@ -92,16 +153,44 @@ tensor::DType typeOf(Value value) {
   return reference::elementTypeOf(cast<RankedTensorType>(value.getType()).getElementType())->storage;
 }
 
-template <typename Kernel>
-Result<KernelPointer> made(const Kernel &kernel, std::string_view kind, ValueRange operands) {
+Result<KernelPointer> make(tir::MapOp op, KernelChoice choice);
+
+/// A kernel without code, if that is worth it.
+template <typename Described>
+KernelPointer madeBrief(const Described &kernel, std::string_view kind, Operation *op,
+                        KernelChoice choice) {
+  if (!choice.budget)
+    return nullptr;
+  MakeCode makeCode;
+  double *budget = &choice.budget->forEver, limit = std::min(kBriefNanoseconds, *budget);
+  if constexpr (std::is_same_v<Described, codegen::MapKernel>)
+    if (brief::isExact(*kernel.body)) {
+      makeCode = [op] { return make(cast<tir::MapOp>(op), {}); };
+      limit = *(budget = &choice.budget->untilItPays);
+    }
+  if (choice.isRepeated && !makeCode)
+    return nullptr;
+  auto work = brief::prepare(kernel, limit);
+  if (!work)
+    return nullptr;
+  *budget -= (*work)->nanoseconds;
+  return std::make_unique<BriefKernel>(std::move(*work), kind, argumentsOf(op->getOperands()),
+                                       std::move(makeCode), choice.context);
+}
+
+template <typename Described>
+Result<KernelPointer> made(const Described &kernel, std::string_view kind, Operation *op,
+                           KernelChoice choice) {
+  if (KernelPointer without = madeBrief(kernel, kind, op, choice))
+    return without;
   Result<codegen::CompiledKernel> code = codegen::compile(kernel);
   if (!code)
     return code.error();
   return KernelPointer(
-      std::make_unique<CodeKernel>(std::move(*code), kind, argumentsOf(operands)));
+      std::make_unique<CodeKernel>(std::move(*code), kind, argumentsOf(op->getOperands())));
 }
 
-Result<KernelPointer> make(tir::MapOp op) {
+Result<KernelPointer> make(tir::MapOp op, KernelChoice choice) {
   codegen::MapKernel kernel;
   kernel.sizes.assign(op.getSizes().begin(), op.getSizes().end());
   kernel.body = &op.getBody().front();
@@ -109,10 +198,10 @@ Result<KernelPointer> make(tir::MapOp op) {
     kernel.inputs.push_back(codeView(view, typeOf(input)));
   for (Value result : op.getResults())
     kernel.outputs.push_back(codegen::View::contiguous(typeOf(result), kernel.sizes));
-  return made(kernel, "map", op.getInputs());
+  return made(kernel, "map", op, choice);
 }
 
-Result<KernelPointer> make(tir::RowOp op) {
+Result<KernelPointer> make(tir::RowOp op, KernelChoice choice) {
   codegen::RowKernel kernel;
   kernel.outer.assign(op.getSizes().begin(), op.getSizes().end());
   kernel.length = int64_t(op.getLength());
@@ -139,10 +228,10 @@ Result<KernelPointer> make(tir::RowOp op) {
       one.strides.push_back(0);
     kernel.outputs.push_back(std::move(one));
   }
-  return made(kernel, "row", op.getInputs());
+  return made(kernel, "row", op, choice);
 }
 
-Result<KernelPointer> make(tir::ReduceOp op) {
+Result<KernelPointer> make(tir::ReduceOp op, KernelChoice choice) {
   codegen::Reduction kernel;
   kernel.sizes.assign(op.getSizes().begin(), op.getSizes().end());
   kernel.reduced.assign(kernel.sizes.size(), false);
@@ -167,7 +256,7 @@ Result<KernelPointer> make(tir::ReduceOp op) {
                         .Case("and", codegen::Combiner::And)
                         .Default(codegen::Combiner::Or);
   kernel.initial = storedBits(op.getInit());
-  return made(kernel, "reduction", op.getInputs());
+  return made(kernel, "reduction", op, choice);
 }
 
 } // namespace
@@ -190,9 +279,9 @@ codegen::View codeView(tir::ViewAttr view, tensor::DType type) {
   return result;
 }
 
-Result<KernelPointer> codeKernel(Operation *op) {
+Result<KernelPointer> codeKernel(Operation *op, KernelChoice choice) {
   return llvm::TypeSwitch<Operation *, Result<KernelPointer>>(op)
-      .Case<tir::MapOp, tir::RowOp, tir::ReduceOp>([](auto one) { return make(one); })
+      .Case<tir::MapOp, tir::RowOp, tir::ReduceOp>([&](auto one) { return make(one, choice); })
       .Default([](Operation *) -> Result<KernelPointer> {
         return Error{ErrorCode::Unsupported, "no code is made for this operation"};
       });

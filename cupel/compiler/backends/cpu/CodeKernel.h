@@ -1,5 +1,5 @@
-// Launches of maps, rows and reductions as machine code (compiler/codegen), and views as code
-// generation has them. Used when a program is loaded.
+// Launches of maps, rows and reductions as machine code (compiler/codegen) or, if they are small,
+// operation by operation (compiler/brief), and views as both have them. Used when a program is loaded.
 
 #pragma once
 
@@ -11,7 +11,13 @@ namespace cupel::compiler {
 
 /// A kernel for the operation of a launch, whose operands are the launch's arguments; refused with
 /// ErrorCode::Unsupported where no code can be made.
-Result<KernelPointer> codeKernel(mlir::Operation *op);
+Result<KernelPointer> codeKernel(mlir::Operation *op, KernelChoice choice);
+
+/// What takes no longer than this operation by operation gets no code. Making code takes a hundred times
+/// as long, and starting a program not much less.
+inline constexpr double kBriefNanoseconds = 20'000;
+/// Code that gives the same bits is made when a kernel has run for so long without.
+inline constexpr double kPatienceNanoseconds = 1'000'000;
 
 codegen::View codeView(tir::ViewAttr view, tensor::DType type);
 /// The bits in which an element lies in memory.

@@ -20,11 +20,11 @@ dev::ProgramOp programOf(FlatSymbolRefAttr name, ModuleOp functions) {
   return functions.lookupSymbol<dev::ProgramOp>(name.getAttr());
 }
 
-Result<Program> load(FlatSymbolRefAttr name, ModuleOp functions) {
+Result<Program> load(FlatSymbolRefAttr name, ModuleOp functions, KernelChoice choice) {
   dev::ProgramOp program = programOf(name, functions);
   if (!program)
     return Error{ErrorCode::Internal, "there is no device program @" + name.getValue().str()};
-  return LoadedProgram::load(program, functions);
+  return LoadedProgram::load(program, functions, choice);
 }
 
 /// Which argument of the launch each operand is.
@@ -156,13 +156,13 @@ private:
 
 } // namespace
 
-Result<KernelPointer> controlKernel(Operation *op, ModuleOp functions) {
+Result<KernelPointer> controlKernel(Operation *op, ModuleOp functions, KernelChoice choice) {
   std::vector<int> inputs = argumentsOf(op->getOperands());
   if (auto loop = dyn_cast<tir::WhileOp>(op)) {
-    Result<Program> condition = load(loop.getConditionAttr(), functions);
+    Result<Program> condition = load(loop.getConditionAttr(), functions, choice); // Run once.
     if (!condition)
       return condition.error();
-    Result<Program> body = load(loop.getBodyAttr(), functions);
+    Result<Program> body = load(loop.getBodyAttr(), functions, {choice.budget, true, choice.context});
     if (!body)
       return body.error();
     std::vector<int64_t> bytes, swaps;
@@ -172,7 +172,7 @@ Result<KernelPointer> controlKernel(Operation *op, ModuleOp functions) {
         swaps.push_back(int64_t(i));
     }
     if (Status status = (*body)->compileLoop(programOf(loop.getBodyAttr(), functions), swaps,
-                                             int64_t(loop.getCarried()));
+                                             int64_t(loop.getCarried()), choice);
         !status)
       return status.error();
     return KernelPointer(std::make_unique<WhileKernel>(std::move(*condition), std::move(*body),
@@ -180,7 +180,7 @@ Result<KernelPointer> controlKernel(Operation *op, ModuleOp functions) {
   }
   std::vector<Program> branches;
   for (auto name : cast<tir::CaseOp>(op).getBranches().getAsRange<FlatSymbolRefAttr>()) {
-    Result<Program> branch = load(name, functions);
+    Result<Program> branch = load(name, functions, choice);
     if (!branch)
       return branch.error();
     branches.push_back(std::move(*branch));

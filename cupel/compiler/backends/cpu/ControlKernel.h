@@ -9,6 +9,7 @@ namespace cupel::compiler {
 
 /// For a tir.while or tir.case, whose operands are the launch's arguments; the programs it names are
 /// in `functions`.
-Result<KernelPointer> controlKernel(mlir::Operation *op, mlir::ModuleOp functions);
+Result<KernelPointer> controlKernel(mlir::Operation *op, mlir::ModuleOp functions,
+                                    KernelChoice choice);
 
 } // namespace cupel::compiler

@@ -51,6 +51,12 @@ std::string listed(const std::map<std::string, int64_t> &counts) {
   return text;
 }
 
+/// `budget` must outlive the making of kernels.
+KernelChoice choiceOf(const DeviceProgram &program, BriefBudget &budget) {
+  return {.budget = program.options.alwaysMakesCode ? nullptr : &budget,
+          .context = &program.context->use};
+}
+
 class CpuBackend final : public Backend {
 public:
   std::string_view name() const override { return "cpu"; }
@@ -89,7 +95,9 @@ public:
       return referenceBackend().compile(std::move(program));
     }
     auto lowered = module->lookupSymbol<dev::ProgramOp>("main");
-    Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(lowered, *module);
+    BriefBudget budget;
+    Result<std::unique_ptr<LoadedProgram>> loaded =
+        LoadedProgram::load(lowered, *module, choiceOf(*program, budget));
     if (!loaded)
       return loaded.error();
     describeIn(program->info.notes, (*loaded)->report());
@@ -106,7 +114,9 @@ public:
     if (!module)
       return module.error();
     auto main = (*module)->lookupSymbol<dev::ProgramOp>("main");
-    Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, **module);
+    BriefBudget budget;
+    Result<std::unique_ptr<LoadedProgram>> loaded =
+        LoadedProgram::load(main, **module, choiceOf(*program, budget));
     if (!loaded)
       return loaded.error();
     return ExecutablePointer(
@@ -118,6 +128,8 @@ private:
     notes["kernels"] = listed(report.kernels);
     if (!report.fallbackOps.empty())
       notes["fallbacks"] = listed(report.fallbackOps);
+    if (report.brief > 0)
+      notes["brief"] = std::to_string(report.brief) + " of " + std::to_string(report.launches);
     notes["arena"] = std::to_string(report.arenaBytes);
   }
 };

@@ -8,6 +8,7 @@
 #include "cupel/reference/Execute.h"
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,23 @@ struct LaunchContext {
   std::byte *workspace = nullptr;
 };
 
+/// Nanoseconds that a run of a program may spend on what gets no machine code at first.
+struct BriefBudget {
+  double forEver = 50'000;       // On kernels that never get any.
+  double untilItPays = 250'000; // On those that get it when they have run often.
+};
+
+/// How kernels of a program are made.
+struct KernelChoice {
+  /// What is small is run operation by operation, as far as this goes; null: all gets machine code.
+  BriefBudget *budget = nullptr;
+  /// Within a loop, of which nobody knows how often it is repeated.
+  bool isRepeated = false;
+  /// Of the program's context, held by whoever looks at the program while it may be run; null if
+  /// nobody else does.
+  std::mutex *context = nullptr;
+};
+
 class Kernel {
 public:
   virtual ~Kernel() = default;
@@ -39,6 +57,8 @@ public:
   virtual std::vector<const LoadedProgram *> programs() const { return {}; }
   /// The golden reference's kernel, for want of another.
   virtual bool isFallback() const { return false; }
+  /// Run operation by operation, because that is sooner done than code is made.
+  virtual bool isBrief() const { return false; }
   /// What it is, in a word or two for reports.
   virtual std::string_view kind() const = 0;
 };

@@ -49,6 +49,7 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
                           const llvm::DenseMap<Value, int> &numbers) {
   ++contents.launches;
   ++contents.kernels[std::string(kernel->kind())];
+  contents.brief += kernel->isBrief();
   if (kernel->isFallback()) {
     ++contents.fallbacks;
     Operation &inner = launch.getBody().front().front();
@@ -58,6 +59,7 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
     const ProgramReport &inner = program->report();
     contents.launches += inner.launches;
     contents.fallbacks += inner.fallbacks;
+    contents.brief += inner.brief;
     contents.constantBytes += inner.constantBytes;
     for (const auto &[kind, count] : inner.kernels)
       contents.kernels[kind] += count;
@@ -79,7 +81,8 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
 }
 
 Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp program,
-                                                           ModuleOp functions) {
+                                                           ModuleOp functions,
+                                                           KernelChoice choice) {
   auto loaded = std::make_unique<LoadedProgram>();
   loaded->arenaBytes = int64_t(program.getArena());
   if (auto inPlace = program.getInPlace())
@@ -116,7 +119,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
     } else if (auto place = dyn_cast<dev::PlaceOp>(op)) {
       add(place.getBuffer(), Buffer::Place, int64_t(place.getOffset()));
     } else if (auto launch = dyn_cast<dev::LaunchOp>(op)) {
-      Result<KernelPointer> kernel = makeKernel(launch, functions);
+      Result<KernelPointer> kernel = makeKernel(launch, functions, choice);
       if (!kernel)
         return kernel.error();
       if (Status status = loaded->add(launch, std::move(*kernel), numbers); !status)

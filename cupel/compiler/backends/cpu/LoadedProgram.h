@@ -7,6 +7,8 @@
 #include "cupel/compiler/codegen/Codegen.h"
 #include "cupel/tensor/Tensor.h"
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -15,7 +17,7 @@ namespace cupel::compiler {
 
 /// What a program is made of, for reports.
 struct ProgramReport {
-  int64_t launches = 0, fallbacks = 0;
+  int64_t launches = 0, fallbacks = 0, brief = 0;
   int64_t arenaBytes = 0, constantBytes = 0;
   std::map<std::string, int64_t> kernels;   // Kind -> how many.
   std::map<std::string, int64_t> fallbackOps; // Operation -> how many run on the reference.
@@ -24,8 +26,8 @@ struct ProgramReport {
 class LoadedProgram {
 public:
   /// `functions` is a module for what is planned, which outlives the program.
-  static Result<std::unique_ptr<LoadedProgram>> load(dev::ProgramOp program,
-                                                     mlir::ModuleOp functions);
+  static Result<std::unique_ptr<LoadedProgram>>
+  load(dev::ProgramOp program, mlir::ModuleOp functions, KernelChoice choice = {});
 
   Result<std::vector<tensor::Tensor>> run(reference::GridProcess &process,
                                           std::vector<tensor::Tensor> arguments) const;
@@ -44,9 +46,16 @@ public:
   /// Lets functions of single elements be steps of one piece of code that repeats the whole program,
   /// from its second repetition on. `swaps` are results that change places with the arguments of
   /// the same number, `test` the result that says whether to go on. Nothing is done where there is
-  /// nothing to gain.
-  Status compileLoop(dev::ProgramOp program, llvm::ArrayRef<int64_t> swaps, int64_t test);
-  bool isLoop() const { return loop.function; }
+  /// nothing to gain; code that gives the same bits as its launches is made when these have been
+  /// repeated often.
+  Status compileLoop(dev::ProgramOp program, llvm::ArrayRef<int64_t> swaps, int64_t test,
+                     KernelChoice choice);
+  /// Asked before each repetition: whether it may be the first of `repeat`.
+  bool isLoop() const {
+    if (loopFunction.load(std::memory_order_acquire))
+      return true;
+    return makeLoop && loopPatience.fetch_sub(1, std::memory_order_relaxed) <= 0 && becomeLoop();
+  }
   /// Repeats the program; the code must have been made.
   Status repeat(reference::GridProcess &process, const std::byte **arguments, std::byte **results,
                 std::byte *frame) const;
@@ -91,7 +100,14 @@ private:
   std::vector<ResultShape> results;
   std::vector<int64_t> overArguments;
   std::vector<int> taken; // Of each result: an argument on which it may lie if it is given away; or -1.
-  codegen::CompiledLoop loop;
+  bool becomeLoop() const;
+
+  std::function<Result<codegen::CompiledLoop>()> makeLoop; // Null if it was made, or cannot be.
+  std::mutex *contextUse = nullptr;
+  mutable std::mutex loopMutex;
+  mutable std::atomic<int64_t> loopPatience = 0; // Repetitions.
+  mutable codegen::CompiledLoop loop;
+  mutable std::atomic<codegen::LoopFunction> loopFunction = nullptr;
   struct Swap {
     int64_t number;
     int argument, result; // Buffers.

@@ -1,5 +1,6 @@
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
 
+#include "cupel/compiler/backends/cpu/AttentionKernel.h"
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/ControlKernel.h"
 #include "cupel/compiler/backends/cpu/FftKernel.h"
@@ -35,7 +36,8 @@ private:
 
 } // namespace
 
-Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions) {
+Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions,
+                                 KernelChoice choice) {
   Block &body = launch.getBody().front();
   if (body.without_terminator().empty()) {
     std::vector<size_t> bytes;
@@ -46,11 +48,13 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions)
   Operation *op = &body.front();
   Result<KernelPointer> kernel = Error{ErrorCode::Unsupported, "there is no kernel for it"};
   if (isa<tir::MapOp, tir::RowOp, tir::ReduceOp>(op))
-    kernel = codeKernel(op);
+    kernel = codeKernel(op, choice);
   else if (isa<tir::ProductOp, tir::ConvolutionOp, tir::PoolOp>(op))
-    kernel = productKernel(launch);
+    kernel = productKernel(launch, choice);
+  else if (auto attention = dyn_cast<tir::AttentionOp>(op))
+    kernel = attentionKernel(attention);
   else if (isa<tir::WhileOp, tir::CaseOp>(op))
-    return controlKernel(op, functions);
+    return controlKernel(op, functions, choice);
   else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
     kernel = scatterKernel(scatter);
   else if (auto fft = dyn_cast<stablehlo::FftOp>(op))

@@ -7,6 +7,7 @@
 
 namespace cupel::compiler {
 
-Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions);
+Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions,
+                                 KernelChoice choice = {});
 
 } // namespace cupel::compiler

@@ -1,159 +1,22 @@
 #include "cupel/compiler/backends/cpu/ProductKernel.h"
 
-#include "cupel/compiler/backends/cpu/CodeKernel.h"
+#include "cupel/compiler/backends/cpu/Bf16Product.h"
+#include "cupel/compiler/backends/cpu/ProductParts.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
 #include "cupel/kernels/Convolution.h"
 #include "cupel/kernels/Pooling.h"
-#include "cupel/reference/Registry.h"
 
 #include <limits>
-#include <mutex>
 
 namespace cupel::compiler {
 
 using namespace mlir;
-using tensor::Tensor;
 
 namespace {
-
-/// What is done to the elements of a block.
-class EpilogueCode {
-public:
-  /// `first` is the operand of the launch's operation that is the first extra, and its view.
-  static Result<EpilogueCode> make(Operation *op, unsigned first, ArrayAttr views) {
-    EpilogueCode epilogue;
-    Block &body = op->getRegion(0).front();
-    for (Value extra : op->getOperands().drop_front(first))
-      epilogue.inputs.push_back(int(cast<BlockArgument>(extra).getArgNumber()));
-    if (body.without_terminator().empty() &&
-        body.getTerminator()->getOperand(0) == body.getArgument(0))
-      return epilogue;
-    codegen::BlockMap map;
-    map.body = &body;
-    for (auto [extra, view] : llvm::zip(op->getOperands().drop_front(first),
-                                        views.getAsRange<tir::ViewAttr>())) {
-      auto element = reference::elementTypeOf(
-          cast<RankedTensorType>(extra.getType()).getElementType());
-      map.operands.push_back(codeView(view, element->storage));
-    }
-    if (epilogue.isBias(body, map.operands))
-      return epilogue;
-    Result<codegen::CompiledBlockMap> code = codegen::compile(map);
-    if (!code)
-      return code.error();
-    epilogue.code = std::move(*code);
-    return epilogue;
-  }
-
-  /// Calls `work` with the epilogue of one call.
-  template <typename F> void with(std::span<const std::byte *const> reads, F &&work) const {
-    llvm::SmallVector<void *, 8> operands;
-    for (int input : inputs)
-      operands.push_back(const_cast<std::byte *>(reads[input]));
-    kernels::Epilogue epilogue;
-    if (bias >= 0)
-      epilogue.bias = reinterpret_cast<const float *>(reads[bias]);
-    epilogue.function = code.function;
-    epilogue.operands = operands.data();
-    work(epilogue);
-  }
-
-private:
-  /// One addition of a number for each column, which the kernels do themselves.
-  bool isBias(Block &body, ArrayRef<codegen::View> views) {
-    auto add = dyn_cast<stablehlo::AddOp>(body.front());
-    if (!add || views.size() != 1 || !llvm::hasSingleElement(body.without_terminator()) ||
-        views[0].type != tensor::DType::F32 || views[0].offset != 0 || !views[0].valid.empty() ||
-        views[0].strides[0] != 0 || views[0].strides[1] != 1)
-      return false;
-    Value element = body.getArgument(0), extra = body.getArgument(1);
-    if (!((add.getLhs() == element && add.getRhs() == extra) ||
-          (add.getLhs() == extra && add.getRhs() == element)))
-      return false;
-    bias = inputs[0];
-    return true;
-  }
-
-  std::vector<int> inputs;
-  int bias = -1;
-  codegen::CompiledBlockMap code;
-};
-
-/// Steps of loops and branches have no tensors for arguments, only memory, which may hold something
-/// else the next time.
-bool isMain(dev::LaunchOp launch) {
-  return launch->getParentOfType<dev::ProgramOp>().getSymName() == "main";
-}
-
-/// Weights in packed form: made at load, once for each buffer, or for each call.
-template <typename Packed> class Weights {
-public:
-  using Pack = std::function<Packed(const float *)>;
-
-  Status load(dev::LaunchOp launch, unsigned argument, Pack how) {
-    pack = std::move(how);
-    read = argument;
-    Operation *source = dev::rootOf(launch.getReads()[argument]).getDefiningOp();
-    if (auto constant = dyn_cast<dev::ConstantOp>(source)) {
-      auto type = cast<dev::BufferType>(constant.getBuffer().getType()).getTensor();
-      Result<Tensor> value = reference::constantTensor(constant.getValue(), type);
-      if (!value)
-        return value.error();
-      Result<Tensor> whole = value->contiguous();
-      if (!whole)
-        return whole.error().as(ErrorCode::OutOfMemory);
-      fixed = pack(whole->template dataAs<float>());
-    } else if (auto given = dyn_cast<dev::ArgumentOp>(source); given && isMain(launch)) {
-      number = int(given.getNumber());
-    }
-    return {};
-  }
-
-  Packed get(LaunchContext &context, std::span<const std::byte *const> reads) const {
-    if (fixed)
-      return *fixed;
-    const auto *data = reinterpret_cast<const float *>(reads[read]);
-    if (number < 0)
-      return pack(data);
-    // A buffer that is held here is neither written nor given back, so its address says which it is.
-    // Packing twice, on two threads at once, is a waste and no mistake.
-    const Tensor &argument = context.arguments[number];
-    {
-      std::lock_guard lock(mutex);
-      if (packed && held.data() == argument.data())
-        return *packed;
-    }
-    Packed made = pack(data);
-    std::lock_guard lock(mutex);
-    held = argument;
-    packed = made;
-    return made;
-  }
-
-private:
-  Pack pack;
-  unsigned read = 0;
-  int number = -1; // Of the argument that they are.
-  std::optional<Packed> fixed;
-  mutable std::mutex mutex;
-  mutable Tensor held;
-  mutable std::optional<Packed> packed;
-};
-
-float *floatsOf(std::byte *memory) { return reinterpret_cast<float *>(memory); }
-const float *floatsOf(const std::byte *memory) { return reinterpret_cast<const float *>(memory); }
-
-unsigned argumentOf(Value value) { return cast<BlockArgument>(value).getArgNumber(); }
 
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
-
-struct ProductShape {
-  int64_t rows, columns, depth;
-  int64_t leftOffset, leftRow, leftColumn;
-  int64_t rightOffset, rightRow, rightColumn;
-};
 
 /// With a right side that is packed.
 class PackedProduct final : public Kernel {
@@ -162,9 +25,10 @@ public:
       : shape(shape), left(left), epilogue(std::move(epilogue)) {}
 
   Status load(dev::LaunchOp launch, unsigned right) {
-    return weights.load(launch, right, [shape = shape](const float *data) {
-      return kernels::packMatrix({data + shape.rightOffset, shape.rightRow, shape.rightColumn},
-                                 shape.depth, shape.columns, kernelPool());
+    return weights.load(launch, right, layoutOf(shape, "f32"), [shape = shape](const std::byte *data) {
+      return kernels::packMatrix(
+          {floatsOf(data) + shape.rightOffset, shape.rightRow, shape.rightColumn}, shape.depth,
+          shape.columns, kernelPool());
     });
   }
 
@@ -219,46 +83,30 @@ bool isF32(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType().isF32();
 }
 
-Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch) {
+Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch, KernelChoice choice) {
+  if (cast<RankedTensorType>(op.getLhs().getType()).getElementType().isBF16())
+    return bf16Product(op, launch);
   if (!isF32(op.getLhs()) || !isF32(op.getResult()))
     return Error{ErrorCode::Unsupported, "products are of f32"};
-  auto views = llvm::to_vector(op.getViews().getAsRange<tir::ViewAttr>());
-  ArrayRef<int64_t> ls = views[0].getStrides(), rs = views[1].getStrides();
-  size_t batches = op.getBatch().size();
-  if (!views[0].getValid().empty() || !views[1].getValid().empty() ||
-      batches > kernels::ProductBatch::kDimensions)
-    return Error{ErrorCode::Unsupported, "products are of matrices as they lie"};
-  ProductShape shape = {int64_t(op.getRows()), int64_t(op.getColumns()), int64_t(op.getDepth()),
-                        views[0].getOffset(),  ls[batches],              ls[batches + 1],
-                        views[1].getOffset(),  rs[batches],              rs[batches + 1]};
+  Result<ProductShape> found = shapeOf(op);
+  if (!found)
+    return found.error();
+  const ProductShape shape = *found;
   Result<EpilogueCode> epilogue = EpilogueCode::make(
-      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(2)));
+      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(2)), choice);
   if (!epilogue)
     return epilogue.error();
   unsigned left = argumentOf(op.getLhs()), right = argumentOf(op.getRhs());
   Operation *source = dev::rootOf(launch.getReads()[right]).getDefiningOp();
-  if (batches == 0 && (isa<dev::ConstantOp>(source) ||
-                       (isa<dev::ArgumentOp>(source) && isMain(launch)))) {
+  if (op.getBatch().empty() && (isa<dev::ConstantOp>(source) ||
+                                (isa<dev::ArgumentOp>(source) && isMain(launch)))) {
     auto kernel = std::make_unique<PackedProduct>(shape, left, std::move(*epilogue));
     if (Status status = kernel->load(launch, right); !status)
       return status.error();
     return KernelPointer(std::move(kernel));
   }
-  kernels::ProductBatch batch;
-  batch.rows = shape.rows;
-  batch.columns = shape.columns;
-  batch.depth = shape.depth;
-  int64_t step = shape.rows * shape.columns;
-  for (size_t i = batches; i-- > 0;) {
-    size_t at = i + kernels::ProductBatch::kDimensions - batches;
-    batch.sizes[at] = op.getBatch()[i];
-    batch.aStrides[at] = ls[i];
-    batch.bStrides[at] = rs[i];
-    batch.cStrides[at] = step;
-    step *= op.getBatch()[i];
-  }
   return KernelPointer(
-      std::make_unique<BatchProduct>(batch, shape, left, right, std::move(*epilogue)));
+      std::make_unique<BatchProduct>(batchOf(op), shape, left, right, std::move(*epilogue)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,9 +122,19 @@ public:
               tir::ViewAttr view) {
     int64_t offset = view.getOffset();
     llvm::SmallVector<int64_t> strides(view.getStrides());
-    return weights.load(launch, kernel, [=](const float *data) {
+    std::string layout = "convolution";
+    for (int64_t number : {shape.batch, shape.inputChannels, shape.outputChannels, shape.groups, offset})
+      layout += " " + std::to_string(number);
+    for (const auto &numbers : {shape.input, shape.kernel, shape.strides, shape.paddingLow,
+                                shape.paddingHigh, shape.kernelDilation, shape.inputDilation})
+      for (int64_t number : numbers)
+        layout += " " + std::to_string(number);
+    for (int64_t stride : strides)
+      layout += " " + std::to_string(stride);
+    return weights.load(launch, kernel, layout, [=](const std::byte *data) {
       return kernels::packConvolution(
-          shape, {data + offset, {0, strides[0], strides[1]}, strides[2], strides[3]}, kernelPool());
+          shape, {floatsOf(data) + offset, {0, strides[0], strides[1]}, strides[2], strides[3]},
+          kernelPool());
     });
   }
 
@@ -299,7 +157,7 @@ private:
   Weights<kernels::PackedConvolution> weights;
 };
 
-Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch) {
+Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch, KernelChoice choice) {
   if (!isF32(op.getImage()) || !isF32(op.getResult()))
     return Error{ErrorCode::Unsupported, "convolutions are of f32"};
   auto image = cast<RankedTensorType>(op.getImage().getType()),
@@ -320,7 +178,7 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch) {
   shape.inputDilation = {1, op.spreadOf(0), op.spreadOf(1)};
   shape.groups = int64_t(op.getGroups());
   Result<EpilogueCode> epilogue = EpilogueCode::make(
-      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(1)));
+      op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(1)), choice);
   if (!epilogue)
     return epilogue.error();
   auto kernel = std::make_unique<ConvolutionKernel>(argumentOf(op.getImage()),
@@ -371,12 +229,12 @@ Result<KernelPointer> make(tir::PoolOp op) {
 
 } // namespace
 
-Result<KernelPointer> productKernel(dev::LaunchOp launch) {
+Result<KernelPointer> productKernel(dev::LaunchOp launch, KernelChoice choice) {
   Operation *op = &launch.getBody().front().front();
   if (auto product = dyn_cast<tir::ProductOp>(op))
-    return make(product, launch);
+    return make(product, launch, choice);
   if (auto convolution = dyn_cast<tir::ConvolutionOp>(op))
-    return make(convolution, launch);
+    return make(convolution, launch, choice);
   if (auto pool = dyn_cast<tir::PoolOp>(op))
     return make(pool);
   return Error{ErrorCode::Unsupported, "this is neither a product nor a convolution"};

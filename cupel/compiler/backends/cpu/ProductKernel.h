@@ -1,5 +1,5 @@
 // Launches of products, convolutions and windows on the kernels of cupel/kernels, with their epilogues as
-// machine code. Weights that are constants are packed when the program is loaded, weights that are
+// machine code or, if they are small, operation by operation. Weights that are constants are packed when the program is loaded, weights that are
 // arguments once for each buffer. Used when a program is loaded.
 
 #pragma once
@@ -10,6 +10,6 @@ namespace cupel::compiler {
 
 /// A kernel for a launch of a product, convolution or window; refused with ErrorCode::Unsupported where
 /// there is none.
-Result<KernelPointer> productKernel(dev::LaunchOp launch);
+Result<KernelPointer> productKernel(dev::LaunchOp launch, KernelChoice choice);
 
 } // namespace cupel::compiler

@@ -3,7 +3,10 @@
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/LoadedProgram.h"
+#include "cupel/compiler/brief/Brief.h"
 #include "cupel/reference/Registry.h"
+
+#include <limits>
 
 namespace cupel::compiler {
 
@@ -11,6 +14,8 @@ using namespace mlir;
 
 namespace {
 
+/// About what a launch of a map over a single point takes where it is no code.
+constexpr double kNanosecondsPerStep = 200;
 /// So many repetitions between two looks at whether the run has been stopped.
 constexpr int64_t kMostRepetitions = 1 << 14;
 
@@ -54,7 +59,8 @@ bool isNothing(dev::LaunchOp launch, ArrayRef<int64_t> inPlace) {
 
 } // namespace
 
-Status LoadedProgram::compileLoop(dev::ProgramOp program, ArrayRef<int64_t> swaps, int64_t test) {
+Status LoadedProgram::compileLoop(dev::ProgramOp program, ArrayRef<int64_t> swaps, int64_t test,
+                                  KernelChoice choice) {
   codegen::LoopKernel kernel;
   auto bufferOf = [&](Buffer::Kind kind, int64_t number) {
     for (size_t i = 0; i < buffers.size(); ++i)
@@ -74,7 +80,8 @@ Status LoadedProgram::compileLoop(dev::ProgramOp program, ArrayRef<int64_t> swap
   kernel.test = bufferOf(Buffer::Result, test);
   if (kernel.test < 0)
     return {};
-  bool hasElements = false;
+  int64_t elementSteps = 0;
+  bool isExact = true;
   for (auto [i, launch] : llvm::enumerate(program.getBody().getOps<dev::LaunchOp>())) {
     if (isNothing(launch, overArguments))
       continue;
@@ -83,20 +90,45 @@ Status LoadedProgram::compileLoop(dev::ProgramOp program, ArrayRef<int64_t> swap
     codegen::LoopStep step;
     if (std::optional<codegen::LoopStep> element = elementStep(launch, numbers)) {
       step = std::move(*element);
-      hasElements = true;
+      isExact = isExact && brief::isExact(*step.body);
+      ++elementSteps;
     } else {
       step.call = int64_t(i);
     }
     kernel.steps.push_back(std::move(step));
   }
-  if (!hasElements)
+  if (elementSteps == 0)
     return {};
+  if (choice.budget && isExact) {
+    contextUse = choice.context;
+    loopPatience = int64_t(kPatienceNanoseconds / kNanosecondsPerStep) / elementSteps;
+    makeLoop = [kernel = std::move(kernel)] { return codegen::compile(kernel); };
+    return {};
+  }
   Result<codegen::CompiledLoop> made = codegen::compile(kernel);
-  if (made)
-    loop = std::move(*made);
-  else if (made.error().code != ErrorCode::Unsupported)
+  if (!made && made.error().code != ErrorCode::Unsupported)
     return made.error();
+  if (made) {
+    loop = std::move(*made);
+    loopFunction = loop.function;
+  }
   return {};
+}
+
+bool LoadedProgram::becomeLoop() const {
+  std::unique_lock own(loopMutex, std::try_to_lock);
+  std::unique_lock<std::mutex> use;
+  if (contextUse)
+    use = std::unique_lock(*contextUse, std::try_to_lock);
+  if (!own || (contextUse && !use) || loopFunction.load())
+    return loopFunction.load() != nullptr;
+  Result<codegen::CompiledLoop> made = makeLoop();
+  loopPatience = std::numeric_limits<int64_t>::max(); // If it cannot be made now it never can.
+  if (!made)
+    return false;
+  loop = std::move(*made);
+  loopFunction.store(loop.function, std::memory_order_release);
+  return true;
 }
 
 Status LoadedProgram::repeat(reference::GridProcess &process, const std::byte **arguments,
@@ -122,7 +154,7 @@ Status LoadedProgram::repeat(reference::GridProcess &process, const std::byte **
   while (outcome == 1) {
     if (Status status = process.run.stopped(); !status)
       return status;
-    loop.function(reinterpret_cast<void **>(memory), kMostRepetitions, call, &state, &outcome);
+    loopFunction.load()(reinterpret_cast<void **>(memory), kMostRepetitions, call, &state, &outcome);
   }
   if (outcome == 2)
     return state.status;

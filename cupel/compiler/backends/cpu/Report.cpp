@@ -211,7 +211,8 @@ Result<CpuReport> reportForCpu(ModuleOp module, int64_t runs) {
   auto main = module.lookupSymbol<dev::ProgramOp>("main");
   if (!main)
     return Error{"there is no device program"};
-  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, module);
+  BriefBudget budget;
+  Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, module, {.budget = &budget});
   if (!loaded)
     return loaded.error();
   Reporter reporter(module);

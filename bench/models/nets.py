@@ -1,0 +1,491 @@
+"""The models of bench/models: architectures as published, weights from a seed, torch alone. A row is a function that gives a module and its inputs.
+
+`TABLE` has the rows that goals are set for; `OTHERS` are models that no goal names and nobody tuned for: what the compiler makes of them is what
+it makes of yours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+Built = tuple[nn.Module, tuple[torch.Tensor, ...]]
+
+
+def seeded(build: Callable[[], Built]) -> Callable[[], Built]:
+    def make() -> Built:
+        torch.manual_seed(0)
+        module, inputs = build()
+        return module.eval(), inputs
+
+    make.__name__ = build.__name__
+    return make
+
+
+# ---- convolutions ---------------------------------------------------------------------------------------------------
+
+
+def conv(inner: int, outer: int, size: int = 1, stride: int = 1, groups: int = 1, act: nn.Module | None = None) -> nn.Sequential:
+    layers: list[nn.Module] = [nn.Conv2d(inner, outer, size, stride, size // 2, groups=groups, bias=False), nn.BatchNorm2d(outer)]
+    return nn.Sequential(*layers, *([act] if act else []))
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, inner: int, width: int, stride: int):
+        super().__init__()
+        self.body = nn.Sequential(conv(inner, width, act=nn.ReLU()), conv(width, width, 3, stride, act=nn.ReLU()), conv(width, 4 * width))
+        self.skip = conv(inner, 4 * width, 1, stride) if stride > 1 or inner != 4 * width else nn.Identity()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.relu(self.body(x) + self.skip(x))
+
+
+@seeded
+def resnet50() -> Built:
+    layers: list[nn.Module] = [conv(3, 64, 7, 2, act=nn.ReLU()), nn.MaxPool2d(3, 2, 1)]
+    inner = 64
+    for width, depth in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for i in range(depth):
+            layers.append(Bottleneck(inner, width, 2 if i == 0 and width > 64 else 1))
+            inner = 4 * width
+    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000)]
+    return nn.Sequential(*layers), (torch.randn(1, 3, 224, 224),)
+
+
+class InvertedResidual(nn.Module):
+    def __init__(self, inner: int, outer: int, stride: int, expand: int):
+        super().__init__()
+        wide = inner * expand
+        head = [conv(inner, wide, act=nn.ReLU6())] if expand > 1 else []
+        self.body = nn.Sequential(*head, conv(wide, wide, 3, stride, wide, nn.ReLU6()), conv(wide, outer))
+        self.adds = stride == 1 and inner == outer
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.body(x) if self.adds else self.body(x)
+
+
+@seeded
+def mobilenet_v2() -> Built:
+    layers: list[nn.Module] = [conv(3, 32, 3, 2, act=nn.ReLU6())]
+    inner = 32
+    for expand, outer, depth, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+        for i in range(depth):
+            layers.append(InvertedResidual(inner, outer, stride if i == 0 else 1, expand))
+            inner = outer
+    layers += [conv(320, 1280, act=nn.ReLU6()), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1280, 1000)]
+    return nn.Sequential(*layers), (torch.randn(1, 3, 224, 224),)
+
+
+class SqueezeExcite(nn.Module):
+    def __init__(self, channels: int, reduced: int):
+        super().__init__()
+        self.down, self.up = nn.Conv2d(channels, reduced, 1), nn.Conv2d(reduced, channels, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.sigmoid(self.up(F.silu(self.down(x.mean((2, 3), keepdim=True)))))
+
+
+class MBConv(nn.Module):
+    def __init__(self, inner: int, outer: int, size: int, stride: int, expand: int):
+        super().__init__()
+        wide = inner * expand
+        head = [conv(inner, wide, act=nn.SiLU())] if expand > 1 else []
+        self.body = nn.Sequential(*head, conv(wide, wide, size, stride, wide, nn.SiLU()), SqueezeExcite(wide, max(1, inner // 4)), conv(wide, outer))
+        self.adds = stride == 1 and inner == outer
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.body(x) if self.adds else self.body(x)
+
+
+@seeded
+def efficientnet() -> Built:
+    """B0's plan: swish, squeeze and excite, kernels of 5."""
+    layers: list[nn.Module] = [conv(3, 32, 3, 2, act=nn.SiLU())]
+    inner = 32
+    for expand, outer, depth, stride, size in ((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5), (6, 80, 3, 2, 3), (6, 112, 3, 1, 5), (6, 192, 4, 2, 5), (6, 320, 1, 1, 3)):
+        for i in range(depth):
+            layers.append(MBConv(inner, outer, size, stride if i == 0 else 1, expand))
+            inner = outer
+    layers += [conv(320, 1280, act=nn.SiLU()), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1280, 1000)]
+    return nn.Sequential(*layers), (torch.randn(1, 3, 224, 224),)
+
+
+class ChannelNorm(nn.Module):
+    def __init__(self, channels: int):
+        super().__init__()
+        self.norm = nn.LayerNorm(channels, eps=1e-6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+class ConvNextBlock(nn.Module):
+    def __init__(self, channels: int):
+        super().__init__()
+        self.depthwise = nn.Conv2d(channels, channels, 7, padding=3, groups=channels)
+        self.norm, self.up, self.down = nn.LayerNorm(channels, eps=1e-6), nn.Linear(channels, 4 * channels), nn.Linear(4 * channels, channels)
+        self.scale = nn.Parameter(torch.full((channels,), 0.1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.norm(self.depthwise(x).permute(0, 2, 3, 1))
+        return x + (self.scale * self.down(F.gelu(self.up(y)))).permute(0, 3, 1, 2)
+
+
+@seeded
+def convnext() -> Built:
+    layers: list[nn.Module] = [nn.Conv2d(3, 96, 4, 4), ChannelNorm(96)]
+    widths = (96, 192, 384, 768)
+    for i, (width, depth) in enumerate(zip(widths, (3, 3, 9, 3))):
+        if i:
+            layers += [ChannelNorm(widths[i - 1]), nn.Conv2d(widths[i - 1], width, 2, 2)]
+        layers += [ConvNextBlock(width) for _ in range(depth)]
+    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.LayerNorm(768), nn.Linear(768, 1000)]
+    return nn.Sequential(*layers), (torch.randn(1, 3, 224, 224),)
+
+
+class UNet(nn.Module):
+    def __init__(self, widths: tuple[int, ...] = (32, 64, 128, 256)):
+        super().__init__()
+
+        def double(inner: int, outer: int) -> nn.Sequential:
+            return nn.Sequential(conv(inner, outer, 3, act=nn.ReLU()), conv(outer, outer, 3, act=nn.ReLU()))
+
+        self.down = nn.ModuleList([double(a, b) for a, b in zip((3, *widths[:-1]), widths)])
+        self.up = nn.ModuleList([nn.ConvTranspose2d(b, a, 2, 2) for a, b in zip(widths[:-1], widths[1:])])
+        self.join = nn.ModuleList([double(2 * a, a) for a in widths[:-1]])
+        self.head = nn.Conv2d(widths[0], 2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept = []
+        for i, block in enumerate(self.down):
+            x = block(F.max_pool2d(x, 2) if i else x)
+            kept.append(x)
+        for i in reversed(range(len(self.up))):
+            x = self.join[i](torch.cat([kept[i], self.up[i](x)], 1))
+        return self.head(x)
+
+
+@seeded
+def unet() -> Built:
+    return UNet(), (torch.randn(1, 3, 128, 128),)
+
+
+# ---- transformers ---------------------------------------------------------------------------------------------------
+
+
+def heads(x: torch.Tensor, count: int) -> torch.Tensor:
+    return x.view(x.shape[0], x.shape[1], count, -1).transpose(1, 2)
+
+
+def joined(x: torch.Tensor) -> torch.Tensor:
+    return x.transpose(1, 2).reshape(x.shape[0], x.shape[2], -1)
+
+
+class Attention(nn.Module):
+    def __init__(self, width: int, count: int, fused: bool = False, bias: bool = True):
+        super().__init__()
+        self.count, self.fused = count, fused
+        self.qkv = nn.Linear(width, 3 * width, bias=bias) if fused else nn.ModuleList([nn.Linear(width, width, bias=bias) for _ in range(3)])
+        self.out = nn.Linear(width, width, bias=bias)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None, causal: bool = False) -> torch.Tensor:
+        parts = self.qkv(x).chunk(3, -1) if self.fused else [layer(x) for layer in self.qkv]
+        q, k, v = (heads(part, self.count) for part in parts)
+        return self.out(joined(F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)))
+
+
+class PostNormLayer(nn.Module):
+    def __init__(self, width: int, count: int):
+        super().__init__()
+        self.attention, self.norm1, self.norm2 = Attention(width, count), nn.LayerNorm(width, 1e-12), nn.LayerNorm(width, 1e-12)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        x = self.norm1(x + self.attention(x, mask))
+        return self.norm2(x + self.down(F.gelu(self.up(x))))
+
+
+class Bert(nn.Module):
+    def __init__(self, width: int = 768, count: int = 12, depth: int = 12, vocabulary: int = 30522, positions: int = 512):
+        super().__init__()
+        self.words, self.places, self.norm = nn.Embedding(vocabulary, width), nn.Embedding(positions, width), nn.LayerNorm(width, 1e-12)
+        self.layers = nn.ModuleList([PostNormLayer(width, count) for _ in range(depth)])
+        self.pool = nn.Linear(width, width)
+
+    def forward(self, tokens: torch.Tensor, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x = self.norm(self.words(tokens) + self.places(torch.arange(tokens.shape[1])))
+        mask = (1.0 - seen[:, None, None, :].to(x.dtype)) * -1e9
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x, torch.tanh(self.pool(x[:, 0]))
+
+
+@seeded
+def bert_base_s128() -> Built:
+    return Bert(), (torch.randint(0, 30522, (1, 128)), (torch.arange(128) < 120).long()[None])
+
+
+class PreNormLayer(nn.Module):
+    def __init__(self, width: int, count: int, approximate: str, fused: bool = True):
+        super().__init__()
+        self.attention, self.norm1, self.norm2 = Attention(width, count, fused), nn.LayerNorm(width), nn.LayerNorm(width)
+        self.up, self.down, self.approximate = nn.Linear(width, 4 * width), nn.Linear(4 * width, width), approximate
+
+    def forward(self, x: torch.Tensor, causal: bool) -> torch.Tensor:
+        x = x + self.attention(self.norm1(x), causal=causal)
+        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate=self.approximate))
+
+
+class Gpt2(nn.Module):
+    def __init__(self, width: int = 768, count: int = 12, depth: int = 12, vocabulary: int = 50257, positions: int = 1024):
+        super().__init__()
+        self.words, self.places = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
+        self.layers = nn.ModuleList([PreNormLayer(width, count, "tanh") for _ in range(depth)])
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
+        for layer in self.layers:
+            x = layer(x, True)
+        return F.linear(self.norm(x), self.words.weight)
+
+
+@seeded
+def gpt2_s64() -> Built:
+    return Gpt2(), (torch.randint(0, 50257, (1, 64)),)
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, width: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+
+
+def rotate(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+    half = x.shape[-1] // 2
+    return x * cosine + torch.cat([-x[..., half:], x[..., :half]], -1) * sine
+
+
+class LlamaLayer(nn.Module):
+    def __init__(self, width: int, count: int, shared: int, wide: int):
+        super().__init__()
+        self.count, self.shared = count, shared
+        size = width // count
+        self.q, self.k, self.v = (nn.Linear(width, n * size, bias=False) for n in (count, shared, shared))
+        self.out, self.norm1, self.norm2 = nn.Linear(width, width, bias=False), RmsNorm(width), RmsNorm(width)
+        self.gate, self.up, self.down = nn.Linear(width, wide, bias=False), nn.Linear(width, wide, bias=False), nn.Linear(wide, width, bias=False)
+
+    def forward(self, x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+        y = self.norm1(x)
+        q, k, v = heads(self.q(y), self.count), heads(self.k(y), self.shared), heads(self.v(y), self.shared)
+        q, k = rotate(q, cosine, sine), rotate(k, cosine, sine)
+        if self.shared != self.count:
+            k, v = (one.repeat_interleave(self.count // self.shared, 1) for one in (k, v))
+        x = x + self.out(joined(F.scaled_dot_product_attention(q, k, v, is_causal=True)))
+        y = self.norm2(x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    def __init__(self, width: int = 512, count: int = 8, shared: int = 4, depth: int = 4, vocabulary: int = 32000, length: int = 128):
+        super().__init__()
+        self.words, self.norm, self.head = nn.Embedding(vocabulary, width), RmsNorm(width), nn.Linear(width, vocabulary, bias=False)
+        self.layers = nn.ModuleList([LlamaLayer(width, count, shared, 1408) for _ in range(depth)])
+        size = width // count
+        angles = torch.outer(torch.arange(length).float(), 10000 ** (-torch.arange(0, size, 2) / size))
+        self.register_buffer("cosine", torch.cat([angles, angles], -1).cos())
+        self.register_buffer("sine", torch.cat([angles, angles], -1).sin())
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.words(tokens)
+        for layer in self.layers:
+            x = layer(x, self.cosine, self.sine)
+        return self.head(self.norm(x))
+
+
+@seeded
+def llama4x512_s128() -> Built:
+    return Llama(), (torch.randint(0, 32000, (1, 128)),)
+
+
+class Vit(nn.Module):
+    def __init__(self, width: int = 192, count: int = 3, depth: int = 12):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 16, 16)
+        self.first, self.places = nn.Parameter(torch.randn(1, 1, width) * 0.02), nn.Parameter(torch.randn(1, 197, width) * 0.02)
+        self.layers = nn.ModuleList([PreNormLayer(width, count, "none") for _ in range(depth)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.first.expand(x.shape[0], -1, -1), x], 1) + self.places
+        for layer in self.layers:
+            x = layer(x, False)
+        return self.head(self.norm(x)[:, 0])
+
+
+@seeded
+def vit_tiny() -> Built:
+    return Vit(), (torch.randn(1, 3, 224, 224),)
+
+
+class T5Attention(nn.Module):
+    def __init__(self, width: int, count: int):
+        super().__init__()
+        self.count = count
+        self.q, self.k, self.v, self.out = (nn.Linear(width, width, bias=False) for _ in range(4))
+
+    def forward(self, x: torch.Tensor, memory: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        q, k, v = heads(self.q(x), self.count), heads(self.k(memory), self.count), heads(self.v(memory), self.count)
+        scores = torch.matmul(q, k.transpose(-1, -2))  # T5 does not scale
+        scores = scores if bias is None else scores + bias
+        return self.out(joined(torch.matmul(torch.softmax(scores, -1), v)))
+
+
+class T5Layer(nn.Module):
+    def __init__(self, width: int, count: int, crosses: bool):
+        super().__init__()
+        self.own, self.norm1 = T5Attention(width, count), RmsNorm(width)
+        self.cross, self.norm2 = (T5Attention(width, count), RmsNorm(width)) if crosses else (None, None)
+        self.norm3, self.up, self.down = RmsNorm(width), nn.Linear(width, 4 * width, bias=False), nn.Linear(4 * width, width, bias=False)
+
+    def forward(self, x: torch.Tensor, bias: torch.Tensor, memory: torch.Tensor | None = None) -> torch.Tensor:
+        y = self.norm1(x)
+        x = x + self.own(y, y, bias)
+        if self.cross is not None:
+            x = x + self.cross(self.norm2(x), memory, None)
+        return x + self.down(F.relu(self.up(self.norm3(x))))
+
+
+class T5(nn.Module):
+    """Encoder and decoder with biases by relative position, as T5-small."""
+
+    def __init__(self, width: int = 512, count: int = 8, depth: int = 6, vocabulary: int = 32128):
+        super().__init__()
+        self.words, self.count = nn.Embedding(vocabulary, width), count
+        self.encoder = nn.ModuleList([T5Layer(width, count, False) for _ in range(depth)])
+        self.decoder = nn.ModuleList([T5Layer(width, count, True) for _ in range(depth)])
+        self.near, self.past = nn.Embedding(32, count), nn.Embedding(32, count)
+        self.norm1, self.norm2, self.head = RmsNorm(width), RmsNorm(width), nn.Linear(width, vocabulary, bias=False)
+
+    @staticmethod
+    def bucket(length: int, both: bool) -> torch.Tensor:
+        distance = torch.arange(length)[None, :] - torch.arange(length)[:, None]
+        count = 16 if both else 32
+        side = (distance > 0).long() * count if both else torch.zeros_like(distance)
+        far = distance.abs() if both else (-distance).clamp(min=0)
+        exact = count // 2
+        log = exact + (torch.log(far.clamp(min=1).float() / exact) / math.log(128 / exact) * (count - exact)).long()
+        return side + torch.where(far < exact, far, log.clamp(max=count - 1))
+
+    def forward(self, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        bias = self.near(self.bucket(source.shape[1], True)).permute(2, 0, 1)[None]
+        x = self.words(source)
+        for layer in self.encoder:
+            x = layer(x, bias)
+        memory, length = self.norm1(x), target.shape[1]
+        bias = self.past(self.bucket(length, False)).permute(2, 0, 1)[None] + torch.full((length, length), -1e9).triu(1)
+        y = self.words(target)
+        for layer in self.decoder:
+            y = layer(y, bias, memory)
+        return self.head(self.norm2(y))
+
+
+@seeded
+def t5_small() -> Built:
+    return T5(), (torch.randint(0, 32128, (1, 64)), torch.randint(0, 32128, (1, 32)))
+
+
+# ---- recurrent, small, single operations ----------------------------------------------------------------------------
+
+
+class Lstm(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.cells, self.head = nn.Embedding(10000, 256), nn.LSTM(256, 512, 2, batch_first=True), nn.Linear(512, 10000)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.head(self.cells(self.words(tokens))[0][:, -1])
+
+
+@seeded
+def lstm() -> Built:
+    return Lstm(), (torch.randint(0, 10000, (4, 32)),)
+
+
+@seeded
+def mlp() -> Built:
+    return nn.Sequential(nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1024)), (torch.randn(32, 1024),)
+
+
+class Apply(nn.Module):
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *arguments: torch.Tensor) -> Any:
+        return self.function(*arguments)
+
+
+def operation(name: str, function: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[[], Built]:
+    @seeded
+    def build() -> Built:
+        return Apply(function), tuple(torch.randn(shape) for shape in shapes)
+
+    build.__name__ = name
+    return build
+
+
+# ---- training -------------------------------------------------------------------------------------------------------
+
+
+def training_step(net: nn.Module, x: torch.Tensor, classes: int) -> Built:
+    """Loss and all gradients as one graph over (weights..., x, y), without autograd left in it and without an optimizer."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    names = [name for name, _ in net.named_parameters()]
+    target = F.one_hot(torch.randint(0, classes, (x.shape[0],)), classes).float()
+
+    def step(*arguments: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        def loss(parameters: dict[str, torch.Tensor]) -> torch.Tensor:
+            return -(arguments[-1] * torch.log_softmax(torch.func.functional_call(net, parameters, arguments[-2:-1]), -1)).sum(-1).mean()
+
+        gradients, value = torch.func.grad_and_value(loss)(dict(zip(names, arguments)))
+        return (value, *(gradients[name] for name in names))
+
+    inputs = (*(parameter.detach() for parameter in net.parameters()), x, target)
+    return make_fx(step)(*inputs), inputs
+
+
+@seeded
+def train_mlp() -> Built:
+    return training_step(nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)), torch.randn(128, 784), 10)
+
+
+@seeded
+def train_convnet() -> Built:
+    net = nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 3, 2, 1), nn.ReLU(), nn.Conv2d(64, 64, 3, 2, 1), nn.ReLU(),
+                        nn.Flatten(), nn.Linear(64 * 8 * 8, 10))
+    return training_step(net, torch.randn(32, 3, 32, 32), 10)
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
+
+TABLE: dict[str, tuple[Callable[[], Built], float]] = {build.__name__: (build, goal) for build, goal in (
+    *((build, 1.0) for build in (mlp, resnet50, bert_base_s128, gpt2_s64, llama4x512_s128, vit_tiny, mobilenet_v2)),
+    (operation("matmul_1024", torch.matmul, (1024, 1024), (1024, 1024)), 1.0),
+    (operation("softmax_4096x1024", lambda x: torch.softmax(x, -1), (4096, 1024)), 0.9),
+    (operation("layer_norm_4096x1024", lambda x, w, b: F.layer_norm(x, (1024,), w, b), (4096, 1024), (1024,), (1024,)), 0.9),
+    (operation("elementwise_4m", lambda x, y: torch.tanh(x) * y + torch.exp(-x), (2048, 2048), (2048, 2048)), 0.9),
+    (operation("reduce_sum_4m", lambda x: x.sum(-1), (2048, 2048)), 0.9),
+    (operation("transpose_2048", lambda x: x.t().contiguous(), (2048, 2048)), 0.9),
+    (train_mlp, 1.0), (train_convnet, 1.0))}
+OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (efficientnet, convnext, t5_small, unet, lstm)}

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Models on the compiled device and on its peers: bench/models/run.py BIN [--threads 1,2] [--only WORD] [--against PEER,...] [--strict].
+
+Makes the models of nets.py once (FOLDER/NAME.pt2 and .onnx), measures each with `cupel bench`, and prints a row for each: times, the ratio to
+the best peer beside its goal, compilation (also against the second time, with the cache on disk) and memory. Yardstick: the best of
+the peers that can be imported, in the same session. `--strict` demands that all goals are met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TIE = 1.05
+COMPILED = ("resnet50", "bert_base_s128")
+
+
+def make(name: str, folder: Path) -> str:
+    """Writes the files of a model, in a process of its own; a sentence where that failed."""
+    if (folder / f"{name}.pt2").exists():
+        return ""
+    done = subprocess.run([sys.executable, HERE / "make.py", name, folder], capture_output=True, text=True)
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["cannot be made"])[-1]
+
+
+def measure(options: argparse.Namespace, name: str, threads: int) -> dict:
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        command = [options.bin / "cupel", "bench", options.folder / f"{name}.pt2", "--threads", str(threads), "--seconds", str(options.seconds), "--rounds", str(options.rounds),
+                   "--device", options.device, "--python", sys.executable, "--json", report.name]
+        if options.against:
+            command += ["--against", options.against]
+        done = subprocess.run(command, capture_output=True, text=True)
+        try:
+            model = json.loads(Path(report.name).read_text())["models"][0]
+        except (ValueError, LookupError):
+            return {"failure": (done.stderr.strip().splitlines() or ["no report"])[-1]}
+        return model
+
+
+def row(name: str, model: dict, goal: float | None, options: argparse.Namespace) -> tuple[str, bool]:
+    """The line of a row, and whether its goal was met."""
+    if "failure" in model:
+        return f"{name:22} failed: {model['failure']}", False
+    ours = model["contestants"][0]
+    if "p50_seconds" not in ours or ours.get("wrong"):
+        return f"{name:22} failed: {ours.get('failure', 'its results are wrong')}", False
+    line = f"{name:22} {model['threads']:>2} {ours['p50_seconds'] * 1e3:9.3f} {ours['min_seconds'] * 1e3:9.3f} {ours.get('of_peak_flops', 0):5.0%}"
+    line += f" {ours['compile_seconds'] * 1e3:8.0f} {ours['recompile_seconds'] * 1e3:7.0f} {ours.get('peak_bytes', 0) / 1e6:8.0f}"
+    good = True
+    if "best_peer" in model:
+        ratio, by_min = ours["ratio_to_best_peer"], ours["ratio_to_best_peer_min"]
+        line += f"  {ratio:5.2f} {by_min:5.2f} {model['best_peer']:<12}"
+        if goal is not None:
+            good = ratio <= goal * (TIE if goal == 1 else 1)
+            line += f" goal {goal:.2f} {'' if good else 'MISSED'}"
+        peers = [one for one in model["contestants"] if one["peer"] and "p50_seconds" in one]
+        if name in COMPILED and (vino := next((one for one in peers if one["name"] == "openvino"), None)):
+            good = compare(f"{name} compile", ours["compile_seconds"], vino["compile_seconds"], 1.0, options) and good
+            good = compare(f"{name} compile again", ours["recompile_seconds"], vino["compile_seconds"], 0.2, options) and good
+        if goal == 1 and (ort := next((one for one in peers if one["name"] == "onnxruntime" and "peak_bytes" in one), None)):
+            good = compare(f"{name} memory", ours["peak_bytes"], ort["peak_bytes"], 1.0, options) and good
+    return line.rstrip(), good
+
+
+def compare(what: str, ours: float, theirs: float, goal: float, options: argparse.Namespace) -> bool:
+    good = ours <= goal * theirs
+    options.more.append(f"{what:32} {ours / theirs:5.2f} goal {goal:.2f} {'' if good else 'MISSED'}".rstrip())
+    return good
+
+
+def main() -> int:
+    sys.path.insert(0, str(HERE))
+    import nets
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bin", type=Path, help="folder of the binaries")
+    parser.add_argument("--folder", type=Path, help="where models are made and kept (BIN/../bench-models)")
+    parser.add_argument("--threads", default="1,2", help="numbers of threads, a row each")
+    parser.add_argument("--only", default="", help="rows whose names hold this word; several: a,b")
+    parser.add_argument("--against", default="onnxruntime,openvino,torch,xla")
+    parser.add_argument("--device", default="cupel?backend=cpu")
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--json", type=Path, help="file for everything that was measured")
+    parser.add_argument("--strict", action="store_true", help="exit code 1 where a goal is missed")
+    options = parser.parse_args()
+    options.folder = options.folder or options.bin.resolve().parent / "bench-models"
+    options.folder.mkdir(parents=True, exist_ok=True)
+    options.more = []
+    words = options.only.split(",")
+    names = [name for name in (*nets.TABLE, *nets.OTHERS) if any(word in name for word in words)]
+    if not names:
+        print(f"no row has a name with '{options.only}'", file=sys.stderr)
+        return 2
+    missed, everything = 0, []
+    print(f"{'model':22} {'t':>2} {'p50 ms':>9} {'min ms':>9} {'peak':>5} {'compile':>8} {'again':>7} {'mem MB':>8}  ratio (min) to the best peer")
+    for name in names:
+        if problem := make(name, options.folder):
+            print(f"{name:22} is not made: {problem}", flush=True)
+            missed += 1
+            continue
+        for threads in map(int, options.threads.split(",")):
+            model = measure(options, name, threads)
+            everything.append(model)
+            line, good = row(name, model, nets.TABLE[name][1] if name in nets.TABLE else None, options)
+            missed += not good
+            print(line, flush=True)
+    print("\n".join(options.more))
+    if options.json:
+        options.json.write_text(json.dumps({"models": everything}, indent=1) + "\n")
+    print(f"{len(names)} models, {missed} rows missed a goal or failed")
+    return 1 if options.strict and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

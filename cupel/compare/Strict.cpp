@@ -1,0 +1,206 @@
+#include "cupel/compare/Strict.h"
+
+#include "cupel/compare/Alternatives.h"
+
+#include <fmt/format.h>
+#include <utility>
+
+using namespace cupel;
+using namespace cupel::compare;
+using tensor::Tensor;
+
+namespace {
+
+/// Two evaluations are too quiet by chance now and then, hardly ever by more than this.
+constexpr double kNear = 4;
+/// Of integers that differ, one in this many may be another than any evaluation gave.
+constexpr int64_t kUnseen = 16;
+
+bool isExact(const Tensor &tensor) {
+  return !tensor::isFloat(tensor.dtype()) && !tensor::isComplex(tensor.dtype());
+}
+
+/// Whether more evaluations could change the verdict.
+bool isNear(const NoiseVerdict &verdict) {
+  NoiseFactors factors;
+  return verdict.worst <= kNear * factors.element && verdict.whole <= kNear * factors.whole;
+}
+
+/// Asks in turn, each question only if the one before did not let the result pass.
+class Judge {
+public:
+  Judge(const Tensor &actual, const Tensor &expected, const NoiseOf &ask, const Options &options)
+      : actual(actual), expected(expected), ask(ask), options(options) {}
+
+  Result<StrictVerdict> run(StrictVerdict without) {
+    verdict = std::move(without);
+    verdict.isMeasured = true;
+    noise = ask(NoiseLook::Few);
+    Status done = judgeBy(noise);
+    if (done && !verdict.passed && !isExact(expected) && isNear(verdict) && !noise.samples.empty())
+      done = lookLonger();
+    // That few enough integers differ is known, and not yet whether it is those that may.
+    bool isByNumber = isExact(expected) && !expected.elementType().quantization;
+    if (done && (!verdict.passed || (isByNumber && verdict.statistics.different > 0)))
+      done = lookForAlternatives();
+    if (done && !verdict.passed && noise.center)
+      done = lookAtExpected();
+    if (!done)
+      return done.error();
+    return std::move(verdict);
+  }
+
+private:
+  Status judgeBy(const Noise &known) {
+    Result<NoiseVerdict> found = checkByNoise(actual, expected, known, {}, options);
+    if (!found)
+      return found.error();
+    static_cast<NoiseVerdict &>(verdict) = std::move(*found);
+    return {};
+  }
+
+  Status lookLonger() {
+    Noise more = ask(NoiseLook::More);
+    if (more.samples.size() <= noise.samples.size())
+      return {};
+    noise = std::move(more);
+    return judgeBy(noise);
+  }
+
+  /// What a moved evaluation gives is right too, where a decision of the program hangs on rounding.
+  Status lookForAlternatives() {
+    Noise wider = ask(NoiseLook::Wider);
+    if (wider.samples.empty())
+      return {};
+    wider.samples.insert(wider.samples.end(), noise.samples.begin(), noise.samples.end());
+    if (noise.center)
+      wider.samples.push_back(*noise.center);
+    Result<Alternatives> other =
+        takeAlternatives(actual, expected, noise, wider.samples, kWiderBy);
+    if (!other)
+      return other.error();
+    if (isExact(expected))
+      return judgeIntegers(*other);
+    if (other->taken == 0)
+      return {};
+    Noise around = noise;
+    if (!around.center)
+      around.center = expected; // Samples lie around that, and not around what was taken.
+    Result<NoiseVerdict> found = checkByNoise(actual, other->expected, around, {}, options);
+    if (!found)
+      return found.error();
+    if (!found->passed)
+      return {};
+    static_cast<NoiseVerdict &>(verdict) = std::move(*found);
+    verdict.sentence += fmt::format("; {} elements as rounding decides them: evaluations moved by "
+                                    "{} roundings have them so too",
+                                    other->taken, kWiderBy);
+    return {};
+  }
+
+  /// Here places and values are known, and the number that change decides no longer.
+  Status judgeIntegers(const Alternatives &other) {
+    int64_t different = verdict.statistics.different, wrong = different - other.taken;
+    bool wasPassed = verdict.passed;
+    verdict.passed = wrong <= different / kUnseen;
+    if (verdict.passed) {
+      verdict.sentence = fmt::format("{} of {} elements are different, as rounding decides them: "
+                                     "moved evaluations have them so too",
+                                     different, verdict.count);
+      verdict.picture.clear();
+      return {};
+    }
+    if (wasPassed) { // By their number alone; say what is wrong.
+      Noise still{.precision = noise.precision};
+      if (Status done = judgeBy(still); !done)
+        return done;
+    }
+    verdict.beyond = wrong;
+    verdict.sentence += fmt::format("; {} of the {} that differ are as no evaluation moved by up to "
+                                    "{} roundings has them",
+                                    wrong, different, kWiderBy);
+    return {};
+  }
+
+  /// Others than the reference said what is expected: a result that is the reference's is judged by
+  /// how exact they can have been.
+  Status lookAtExpected() {
+    Noise around = noise;
+    Tensor center = *std::exchange(around.center, std::nullopt);
+    Result<NoiseVerdict> byReference = checkByNoise(actual, center, around, {}, options);
+    if (!byReference)
+      return byReference.error();
+    if (!byReference->passed)
+      return {};
+    Noise rough = ask(NoiseLook::Framework);
+    if (!rough.samples.empty()) {
+      Result<NoiseVerdict> found = checkByNoise(actual, expected, rough, {}, options);
+      if (!found)
+        return found.error();
+      if (found->passed) {
+        static_cast<NoiseVerdict &>(verdict) = std::move(*found);
+        verdict.sentence += fmt::format("; what is expected was rounded to {} more often than the "
+                                        "program says; by the reference: {}",
+                                        rough.precision.rest.name, byReference->sentence);
+        return {};
+      }
+    }
+    verdict.isExpectedOff = true;
+    return {};
+  }
+
+  const Tensor &actual, &expected;
+  const NoiseOf &ask;
+  const Options &options;
+  Noise noise;
+  StrictVerdict verdict;
+};
+
+} // namespace
+
+Result<StrictVerdict> compare::checkStrictly(const Tensor &actual, const Tensor &expected,
+                                             const DevicePrecision &precision,
+                                             const NoiseOf &noise, const Options &options) {
+  Result<NoiseVerdict> without = checkWithoutNoise(actual, expected, precision, options);
+  if (!without)
+    return without.error();
+  StrictVerdict verdict{std::move(*without)};
+  if (verdict.passed || !verdict.statistics.sameShape())
+    return verdict;
+  return Judge(actual, expected, noise, options).run(std::move(verdict));
+}
+
+Result<RepeatVerdict> compare::checkRepeatedStrictly(const Tensor &now, const Tensor &before,
+                                                     const DevicePrecision &precision,
+                                                     const NoiseOf &noise,
+                                                     const Options &options) {
+  if (areNearlySame(now, before, precision))
+    return RepeatVerdict{};
+  Noise known = noise(NoiseLook::Few);
+  Result<RepeatVerdict> verdict = checkRepeated(now, before, known, {}, options);
+  if (!verdict || verdict->passed)
+    return verdict;
+  if (!isExact(before) && !known.samples.empty()) {
+    if (Noise more = noise(NoiseLook::More); more.samples.size() > known.samples.size()) {
+      known = std::move(more);
+      verdict = checkRepeated(now, before, known, {}, options);
+      if (!verdict || verdict->passed)
+        return verdict;
+    }
+  }
+  Noise wider = noise(NoiseLook::Wider);
+  if (wider.samples.empty())
+    return verdict;
+  wider.samples.insert(wider.samples.end(), known.samples.begin(), known.samples.end());
+  if (known.center)
+    wider.samples.push_back(*known.center);
+  Result<Alternatives> other = takeAlternatives(now, before, known, wider.samples, kWiderBy,
+                                                {.element = RepeatFactors().element});
+  if (!other)
+    return other.error();
+  if (other->taken == 0)
+    return verdict;
+  if (!known.center)
+    known.center = before;
+  return checkRepeated(now, other->expected, known, {}, options);
+}

@@ -1,0 +1,204 @@
+// The strict rule asks longer before it calls a result wrong, and is no softer on one that is.
+
+#include "cupel/compare/Strict.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+namespace cupel::compare {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+using ::testing::HasSubstr;
+
+Tensor floats(const std::vector<float> &values) {
+  return Tensor::of<DType::F32>({int64_t(values.size())}, std::span<const float>(values));
+}
+Tensor integers(const std::vector<int32_t> &values) {
+  return Tensor::of<DType::I32>({int64_t(values.size())}, std::span<const int32_t>(values));
+}
+
+/// What is known of an output, and how often each was asked for.
+struct Known {
+  std::vector<Tensor> few = {}, more = {}, wider = {}, framework = {};
+  std::optional<Tensor> center = {};
+  std::map<NoiseLook, int> asked = {};
+
+  NoiseOf asker() {
+    return [this](NoiseLook look) {
+      ++asked[look];
+      Noise noise;
+      auto add = [&](const std::vector<Tensor> &tensors) {
+        noise.samples.insert(noise.samples.end(), tensors.begin(), tensors.end());
+      };
+      if (look == NoiseLook::Few || look == NoiseLook::More)
+        add(few);
+      add(look == NoiseLook::More        ? more
+          : look == NoiseLook::Wider     ? wider
+          : look == NoiseLook::Framework ? framework
+                                         : std::vector<Tensor>());
+      if (look == NoiseLook::Framework)
+        noise.precision = *DevicePrecision::parse("bf16");
+      if (!noise.samples.empty())
+        noise.center = center;
+      return noise;
+    };
+  }
+  StrictVerdict judge(const Tensor &actual, const Tensor &expected) {
+    Result<StrictVerdict> verdict = checkStrictly(actual, expected, {}, asker());
+    EXPECT_TRUE(verdict) << verdict.message();
+    return verdict ? std::move(*verdict) : StrictVerdict();
+  }
+  bool mayDiffer(const Tensor &now, const Tensor &before) {
+    Result<RepeatVerdict> verdict = checkRepeatedStrictly(now, before, {}, asker());
+    EXPECT_TRUE(verdict) << verdict.message();
+    return verdict && verdict->passed;
+  }
+};
+
+/// One number whose evaluations are off by these shares of it.
+std::vector<Tensor> offBy(std::initializer_list<double> shares) {
+  std::vector<Tensor> samples;
+  for (double share : shares)
+    samples.push_back(floats({float(1 + share)}));
+  return samples;
+}
+
+TEST(StrictTest, TwoEvaluationsThatWereQuietByChanceCallNothingWrong) {
+  Known known{offBy({1e-5, -2e-5}), offBy({3e-4, -2e-4, 4e-4, 1e-4, -3e-4, 2e-4})};
+  EXPECT_TRUE(known.judge(floats({1.0003f}), floats({1})).passed);
+  EXPECT_EQ(known.asked[NoiseLook::More], 1);
+  EXPECT_TRUE(known.mayDiffer(floats({1.0003f}), floats({1})));
+  // As loud as they are, this is no rounding.
+  EXPECT_FALSE(known.judge(floats({1.01f}), floats({1})).passed);
+  // Evaluations that all are as quiet change nothing.
+  Known quiet{offBy({1e-5, -2e-5}), offBy({1e-5, 2e-5, -1e-5, -2e-5, 1e-5, 2e-5})};
+  EXPECT_FALSE(quiet.judge(floats({1.0003f}), floats({1})).passed);
+  EXPECT_FALSE(quiet.mayDiffer(floats({1.0003f}), floats({1})));
+}
+
+TEST(StrictTest, NobodyLooksLongerThanHeMust) {
+  Known known{offBy({1e-4, -2e-4}), offBy({1e-4}), offBy({4e-4})};
+  EXPECT_TRUE(known.judge(floats({1}), floats({1})).passed);
+  EXPECT_TRUE(known.asked.empty());
+  EXPECT_TRUE(known.judge(floats({1.0002f}), floats({1})).passed);
+  EXPECT_EQ(known.asked.size(), 1u);
+  EXPECT_FALSE(known.judge(floats({2}), floats({1})).passed);
+  EXPECT_EQ(known.asked[NoiseLook::More], 0) << "far beyond what chance explains";
+}
+
+std::vector<int32_t> sorted() { return {4, 2, 7, 1, 0, 5, 3, 6}; }
+std::vector<int32_t> with(std::vector<int32_t> values, size_t at, int32_t value) {
+  values[at] = value;
+  return values;
+}
+
+TEST(StrictTest, ATieWithinTheNoiseIsNoErrorAndAWrongIndexIs) {
+  // The third and the fourth are nearly the same: wider evaluations have them either way.
+  std::vector<int32_t> swapped = with(with(sorted(), 2, 1), 3, 7);
+  Known known{{integers(sorted()), integers(sorted())}, {}, {integers(sorted()), integers(swapped)}};
+  StrictVerdict tie = known.judge(integers(swapped), integers(sorted()));
+  EXPECT_TRUE(tie.passed) << tie.sentence;
+  EXPECT_THAT(tie.sentence, HasSubstr("2 of 8 elements are different, as rounding decides them"));
+  EXPECT_TRUE(known.mayDiffer(integers(swapped), integers(sorted())));
+  EXPECT_TRUE(known.mayDiffer(integers(sorted()), integers(swapped)));
+  // Another place; the place of the tie, but no index that ties; both at once.
+  for (const std::vector<int32_t> &wrong :
+       {with(sorted(), 6, 2), with(sorted(), 2, 5), with(swapped, 6, 2)}) {
+    StrictVerdict verdict = known.judge(integers(wrong), integers(sorted()));
+    EXPECT_FALSE(verdict.passed) << verdict.sentence;
+    EXPECT_THAT(verdict.sentence, HasSubstr("are as no evaluation moved by up to 4 roundings"));
+    EXPECT_FALSE(known.mayDiffer(integers(wrong), integers(sorted())));
+  }
+}
+
+TEST(StrictTest, AsManyAsChangeAreStillWrongInOtherPlaces) {
+  Known known{{integers(with(sorted(), 1, 9)), integers(sorted())}, {}, {integers(sorted())}};
+  EXPECT_TRUE(known.judge(integers(with(sorted(), 1, 9)), integers(sorted())).passed);
+  EXPECT_FALSE(known.judge(integers(with(sorted(), 5, 9)), integers(sorted())).passed);
+  // Where only the number is known it decides.
+  known.wider.clear();
+  EXPECT_TRUE(known.judge(integers(with(sorted(), 5, 9)), integers(sorted())).passed);
+}
+
+TEST(StrictTest, WhatEveryEvaluationGivesOtherwiseRoundingAloneDecides) {
+  Known known{{integers(sorted()), integers(with(sorted(), 0, 10))}, {}, {}};
+  for (int32_t value : {11, 12, 13})
+    known.wider.push_back(integers(with(sorted(), 0, value)));
+  EXPECT_TRUE(known.judge(integers(with(sorted(), 0, 99)), integers(sorted())).passed);
+  EXPECT_FALSE(known.judge(integers(with(sorted(), 1, 99)), integers(sorted())).passed);
+}
+
+TEST(StrictTest, AnElementThatWasChosenOtherwiseIsNoErrorAndAWrongOneIs) {
+  // Row 2 was chosen by an order that rounding decides; wider evaluations choose another.
+  std::vector<float> expected, other;
+  for (int i = 0; i < 256; ++i)
+    expected.push_back(float(std::sin(i)));
+  other = expected;
+  for (int i = 64; i < 96; ++i)
+    other[i] = float(std::cos(3 * i));
+  Known known{{floats(expected), floats(expected)}, {}, {floats(expected), floats(other)}};
+  StrictVerdict chosen = known.judge(floats(other), floats(expected));
+  EXPECT_TRUE(chosen.passed) << chosen.sentence;
+  EXPECT_THAT(chosen.sentence, HasSubstr("as rounding decides them"));
+  for (int at : {3, 70}) {
+    std::vector<float> wrong = other;
+    wrong[at] += 0.5f;
+    EXPECT_FALSE(known.judge(floats(wrong), floats(expected)).passed) << at;
+  }
+  std::vector<float> zeroed = expected;
+  std::fill(zeroed.begin() + 64, zeroed.begin() + 96, 0.0f);
+  EXPECT_FALSE(known.judge(floats(zeroed), floats(expected)).passed);
+}
+
+TEST(StrictTest, WhatTheProgramComputesOtherwiseThanExpectedIsNoTie) {
+  // The frontend made another program: the reference and the device agree, always.
+  std::vector<int32_t> program = with(sorted(), 4, 8);
+  Known known{{integers(program), integers(program)}, {}, {integers(program)}, {}, integers(program)};
+  StrictVerdict verdict = known.judge(integers(program), integers(sorted()));
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_TRUE(verdict.isExpectedOff);
+  // Where an evaluation gives what is expected, it is one.
+  known.wider.push_back(integers(sorted()));
+  EXPECT_TRUE(known.judge(integers(program), integers(sorted())).passed);
+}
+
+TEST(StrictTest, ExpectedValuesThatAreRougherThanTheProgramAreNotTheDevicesFault) {
+  // A sum that cancels: the framework keeps its terms in bf16, the program does not.
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  auto draw = [&](double size) {
+    std::vector<float> values(64);
+    for (float &x : values)
+      x = float(size * normal(random));
+    return values;
+  };
+  std::vector<float> program = draw(1e-5);
+  auto moved = [&](double size) {
+    std::vector<float> values = program;
+    std::vector<float> by = draw(size);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] += by[i];
+    return floats(values);
+  };
+  Known known{{moved(1e-6), moved(1e-6)}, {}, {}, {}, floats(program)};
+  Tensor expected = moved(1e-4), actual = moved(1e-6);
+  StrictVerdict off = known.judge(actual, expected);
+  EXPECT_FALSE(off.passed);
+  EXPECT_TRUE(off.isExpectedOff);
+  known.framework = {moved(1e-4), moved(1e-4)};
+  StrictVerdict verdict = known.judge(actual, expected);
+  EXPECT_TRUE(verdict.passed) << verdict.sentence;
+  EXPECT_THAT(verdict.sentence, HasSubstr("what is expected was rounded to bf16 more often"));
+  // A device that is off from the reference has no such excuse.
+  StrictVerdict wrong = known.judge(moved(1e-4), expected);
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_FALSE(wrong.isExpectedOff);
+}
+
+} // namespace
+} // namespace cupel::compare

@@ -1,0 +1,225 @@
+// What kernels of products are made of: epilogues as machine code or brief, weights in packed form, and how the
+// sides of a product lie. Shared by the kernels for f32 and bf16; internal to this folder.
+
+#pragma once
+
+#include "cupel/compiler/backends/cpu/CodeKernel.h"
+#include "cupel/compiler/backends/cpu/PackedWeights.h"
+#include "cupel/compiler/brief/Brief.h"
+#include "cupel/kernels/Product.h"
+#include "cupel/reference/Registry.h"
+
+#include <functional>
+#include <mutex>
+#include <optional>
+
+namespace cupel::compiler {
+
+/// What is done to the elements of a block.
+class EpilogueCode {
+public:
+  /// `first` is the operand of the launch's operation that is the first extra, and its view.
+  static Result<EpilogueCode> make(mlir::Operation *op, unsigned first, mlir::ArrayAttr views,
+                                   KernelChoice choice = {}) {
+    EpilogueCode epilogue;
+    mlir::Block &body = op->getRegion(0).front();
+    for (mlir::Value extra : op->getOperands().drop_front(first))
+      epilogue.inputs.push_back(int(mlir::cast<mlir::BlockArgument>(extra).getArgNumber()));
+    if (body.without_terminator().empty() &&
+        body.getTerminator()->getOperand(0) == body.getArgument(0))
+      return epilogue;
+    codegen::BlockMap map;
+    map.body = &body;
+    for (auto [extra, view] : llvm::zip(op->getOperands().drop_front(first),
+                                        views.getAsRange<tir::ViewAttr>())) {
+      auto element = reference::elementTypeOf(
+          mlir::cast<mlir::RankedTensorType>(extra.getType()).getElementType());
+      map.operands.push_back(codeView(view, element->storage));
+    }
+    if (epilogue.isBias(body, map.operands))
+      return epilogue;
+    auto elements =
+        double(mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getNumElements());
+    if (choice.budget && !choice.isRepeated && elements < kBriefNanoseconds)
+      if (auto work = cupel::brief::prepare(map);
+          work && elements * (*work)->nanosecondsPerElement <
+                      std::min(kBriefNanoseconds, choice.budget->forEver)) {
+        choice.budget->forEver -= elements * (*work)->nanosecondsPerElement;
+        epilogue.brief = std::move(*work);
+        return epilogue;
+      }
+    Result<codegen::CompiledBlockMap> code = codegen::compile(map);
+    if (!code)
+      return code.error();
+    epilogue.code = std::move(*code);
+    return epilogue;
+  }
+
+  /// Calls `work` with the epilogue of one call.
+  template <typename F> void with(std::span<const std::byte *const> reads, F &&work) const {
+    llvm::SmallVector<void *, 8> operands;
+    if (brief)
+      operands.push_back(const_cast<cupel::brief::BlockWork *>(brief.get()));
+    for (int input : inputs)
+      operands.push_back(const_cast<std::byte *>(reads[input]));
+    kernels::Epilogue epilogue;
+    if (bias >= 0)
+      epilogue.bias = reinterpret_cast<const float *>(reads[bias]);
+    epilogue.function = brief ? &runBrief : code.function;
+    epilogue.operands = operands.data();
+    work(epilogue);
+  }
+
+private:
+  /// A function of the kernels' form, whose first operand is what it runs.
+  static void runBrief(void *const *operands, float *block, int64_t stride, int64_t row,
+                       int64_t rows, int64_t column, int64_t columns) {
+    static_cast<const cupel::brief::BlockWork *>(operands[0])
+        ->run(operands + 1, block, stride, row, rows, column, columns);
+  }
+
+  /// One addition of a number for each column, which the kernels do themselves.
+  bool isBias(mlir::Block &body, llvm::ArrayRef<codegen::View> views) {
+    auto add = mlir::dyn_cast<stablehlo::AddOp>(body.front());
+    if (!add || views.size() != 1 || !llvm::hasSingleElement(body.without_terminator()) ||
+        views[0].type != tensor::DType::F32 || views[0].offset != 0 || !views[0].valid.empty() ||
+        views[0].strides[0] != 0 || views[0].strides[1] != 1)
+      return false;
+    mlir::Value element = body.getArgument(0), extra = body.getArgument(1);
+    if (!((add.getLhs() == element && add.getRhs() == extra) ||
+          (add.getLhs() == extra && add.getRhs() == element)))
+      return false;
+    bias = inputs[0];
+    return true;
+  }
+
+  std::vector<int> inputs;
+  int bias = -1;
+  codegen::CompiledBlockMap code;
+  std::shared_ptr<const cupel::brief::BlockWork> brief;
+};
+
+/// Steps of loops and branches have no tensors for arguments, only memory, which may hold something
+/// else the next time.
+inline bool isMain(dev::LaunchOp launch) {
+  return launch->getParentOfType<dev::ProgramOp>().getSymName() == "main";
+}
+
+/// Weights in packed form: made at load, once for each buffer, or for each call.
+template <typename Packed> class Weights {
+public:
+  using Pack = std::function<Packed(const std::byte *)>;
+
+  Weights() = default;
+  ~Weights() { PackedWeights::get().forget(last.lock()); }
+
+  /// Packed forms of the same layout are the same, whoever made them.
+  Status load(dev::LaunchOp launch, unsigned argument, std::string form, Pack how) {
+    pack = std::move(how);
+    layout = std::move(form);
+    read = argument;
+    mlir::Operation *source = dev::rootOf(launch.getReads()[argument]).getDefiningOp();
+    if (auto constant = mlir::dyn_cast<dev::ConstantOp>(source)) {
+      auto type = mlir::cast<dev::BufferType>(constant.getBuffer().getType()).getTensor();
+      Result<tensor::Tensor> value = reference::constantTensor(constant.getValue(), type);
+      if (!value)
+        return value.error();
+      Result<tensor::Tensor> whole = value->contiguous();
+      if (!whole)
+        return whole.error().as(ErrorCode::OutOfMemory);
+      fixed = pack(whole->data());
+    } else if (auto given = mlir::dyn_cast<dev::ArgumentOp>(source); given && isMain(launch)) {
+      number = int(given.getNumber());
+    }
+    return {};
+  }
+
+  Packed get(LaunchContext &context, std::span<const std::byte *const> reads) const {
+    if (fixed)
+      return *fixed;
+    if (number < 0)
+      return pack(reads[read]);
+    const tensor::Tensor &argument = context.arguments[number];
+    PackedWeights::KeptPointer kept;
+    {
+      std::lock_guard lock(mutex);
+      kept = last.lock();
+    }
+    if (!kept || kept->weights.data() != argument.data()) {
+      kept = PackedWeights::get().find(
+          argument, layout, [&] { return std::make_shared<const Packed>(pack(reads[read])); },
+          argument.byteSize());
+      std::lock_guard lock(mutex);
+      last = kept;
+    }
+    return *static_cast<const Packed *>(kept->form.get());
+  }
+
+private:
+  Pack pack;
+  std::string layout;
+  unsigned read = 0;
+  int number = -1; // Of the argument that they are.
+  std::optional<Packed> fixed;
+  mutable std::mutex mutex;
+  mutable std::weak_ptr<const PackedWeights::Kept> last;
+};
+
+inline float *floatsOf(std::byte *memory) { return reinterpret_cast<float *>(memory); }
+inline const float *floatsOf(const std::byte *memory) { return reinterpret_cast<const float *>(memory); }
+
+inline unsigned argumentOf(mlir::Value value) { return mlir::cast<mlir::BlockArgument>(value).getArgNumber(); }
+
+struct ProductShape {
+  int64_t rows, columns, depth;
+  int64_t leftOffset, leftRow, leftColumn;
+  int64_t rightOffset, rightRow, rightColumn;
+};
+
+/// Refused where the sides are padded.
+inline Result<ProductShape> shapeOf(tir::ProductOp op) {
+  auto left = mlir::cast<tir::ViewAttr>(op.getViews()[0]),
+       right = mlir::cast<tir::ViewAttr>(op.getViews()[1]);
+  size_t batches = op.getBatch().size();
+  if (!left.getValid().empty() || !right.getValid().empty() ||
+      batches > kernels::ProductBatch::kDimensions)
+    return Error{ErrorCode::Unsupported, "products are of matrices as they lie"};
+  return ProductShape{int64_t(op.getRows()),
+                      int64_t(op.getColumns()),
+                      int64_t(op.getDepth()),
+                      left.getOffset(),
+                      left.getStrides()[batches],
+                      left.getStrides()[batches + 1],
+                      right.getOffset(),
+                      right.getStrides()[batches],
+                      right.getStrides()[batches + 1]};
+}
+
+/// The products of a batch, whose results lie one behind the other.
+inline kernels::ProductBatch batchOf(tir::ProductOp op) {
+  kernels::ProductBatch batch;
+  batch.rows = int64_t(op.getRows());
+  batch.columns = int64_t(op.getColumns());
+  batch.depth = int64_t(op.getDepth());
+  int64_t step = batch.rows * batch.columns;
+  for (size_t count = op.getBatch().size(), i = count; i-- > 0;) {
+    size_t at = i + kernels::ProductBatch::kDimensions - count;
+    batch.sizes[at] = op.getBatch()[i];
+    batch.aStrides[at] = mlir::cast<tir::ViewAttr>(op.getViews()[0]).getStrides()[i];
+    batch.bStrides[at] = mlir::cast<tir::ViewAttr>(op.getViews()[1]).getStrides()[i];
+    batch.cStrides[at] = step;
+    step *= op.getBatch()[i];
+  }
+  return batch;
+}
+
+/// What the packed form of a right side depends on.
+inline std::string layoutOf(const ProductShape &shape, const char *type) {
+  std::string text = std::string("product of ") + type;
+  for (int64_t number :
+       {shape.depth, shape.columns, shape.rightOffset, shape.rightRow, shape.rightColumn})
+    text += " " + std::to_string(number);
+  return text;
+}
+
+} // namespace cupel::compiler

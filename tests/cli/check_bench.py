@@ -1,0 +1,199 @@
+"""Checks of `cupel bench` from outside: what it measures of a program, what peers cost and say, interrupts, bad inputs.
+
+usage: check_bench.py BUILD/bin. Ends with `N passed, N failed[, N skipped]`. That times are good is the business of bench/models; here
+they must be there, in order, and told for what they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+BIN = Path(sys.argv[1]).resolve()
+PROGRAM = """func.func @main(%arg0: tensor<64x64xf32>, %arg1: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.add %0, %arg1 : tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}
+"""
+# In a process without packages: a peer that answers as the real ones do, a little later than any device.
+FAKE_PYTHON = """#!/usr/bin/env python3
+import json, sys, time
+print(json.dumps({"version": "1", "compile_seconds": 0.1, "base_bytes": 1, "first": [0.1, 0.1, 0.1], "difference": DIFFERENCE, "note": "a note"}), flush=True)
+for line in sys.stdin:
+    if "end" in json.loads(line):
+        print(json.dumps({"peak_bytes": 123000000}), flush=True)
+        break
+    print(json.dumps({"times": [0.5, 0.25]}), flush=True)
+"""
+CHECKS = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def expect(condition: bool, message: object) -> None:
+    if not condition:
+        raise AssertionError(str(message))
+
+
+def bench(*arguments, **options) -> subprocess.CompletedProcess:
+    options = {"capture_output": True, "text": True, "timeout": 120, "stdin": subprocess.DEVNULL} | options
+    return subprocess.run([str(BIN / "cupel"), "bench", *map(str, arguments)], **options)
+
+
+def program(folder: Path) -> Path:
+    path = folder / "product.mlir"
+    path.write_text(PROGRAM)
+    return path
+
+
+def measured(folder: Path, *arguments) -> tuple[subprocess.CompletedProcess, dict]:
+    report = folder / "report.json"
+    result = bench(program(folder), "--seconds", "0.05", "--rounds", "2", "--threads", "1", "--json", report, *arguments)
+    expect(report.exists(), f"no report: {result.stderr}")
+    return result, json.loads(report.read_text())["models"][0]
+
+
+@check
+def a_program_is_measured(folder: Path) -> None:
+    result, model = measured(folder)
+    expect(result.returncode == 0 and result.stderr == "", (result.returncode, result.stderr))
+    expect(model["form"] == "mlir" and model["threads"] == 1 and model["checked_by"] == "the golden reference", model)
+    # 64^3 multiplications and additions, and 64^2 additions.
+    expect(abs(model["flops"] - (2 * 64**3 + 64**2)) <= 64**2, model["flops"])
+    expect(model["input_bytes"] == 2 * 64 * 64 * 4 and model["result_bytes"] == 64 * 64 * 4, model)
+    expect(model["machine"]["flops_per_second"] > 1e8 and model["machine"]["bytes_per_second"] > 1e8, model["machine"])
+    (ours,) = model["contestants"]
+    expect(0 < ours["min_seconds"] <= ours["p50_seconds"] <= ours["p90_seconds"] <= ours["p99_seconds"], ours)
+    expect(len(ours["first_seconds"]) == 3 and ours["runs"] >= 2 and ours["runs_per_second"] > 0, ours)
+    expect(ours["compile_seconds"] > 0 and ours["recompile_seconds"] > 0 and ours["peak_bytes"] > ours["base_bytes"] > 0, ours)
+    expect(0 <= ours["difference"] < 1e-5 and not ours["wrong"] and "ratio_to_best_peer" not in ours, ours)
+    expect(abs(ours["flops_per_second"] - model["flops"] / ours["p50_seconds"]) < 1, ours)
+    for word in ("p50", "p99", "GFLOP/s", "this machine", "cupel?backend=cpu"):
+        expect(word in result.stdout, result.stdout)
+
+
+@check
+def several_models_and_devices(folder: Path) -> None:
+    saved = subprocess.run([BIN / "cupel", "eval", program(folder), "--save-workload", folder / "saved"], capture_output=True, text=True)
+    expect(saved.returncode == 0, saved.stderr)
+    result = bench(program(folder), folder / "saved/product", "--seconds", "0.05", "--rounds", "1", "--device", "cpu", "--device", "reference", "--json", "-")
+    models = json.loads(result.stdout)["models"]  # and nothing else on standard output
+    expect([model["form"] for model in models] == ["mlir", "workload"], models)
+    expect(all([one["name"] for one in model["contestants"]] == ["cpu", "reference"] for model in models), models)
+    expect(all(one["runs"] > 0 for model in models for one in model["contestants"]), models)
+
+
+@check
+def a_device_that_is_wrong_fails(folder: Path) -> None:
+    result, model = measured(folder, "--device", "cupel?backend=cpu&plant_wrong_rewrite=1")
+    expect(result.returncode == 1 and "WRONG" in result.stdout, (result.returncode, result.stdout))
+    expect(model["contestants"][0]["wrong"] and model["contestants"][0]["difference"] > 1e-3, model)
+
+
+def fake(folder: Path, difference: str) -> Path:
+    path = folder / f"python-{len(list(folder.iterdir()))}"
+    path.write_text(FAKE_PYTHON.replace("DIFFERENCE", difference))
+    path.chmod(0o755)
+    return path
+
+
+@check
+def a_peer_gives_a_ratio(folder: Path) -> None:
+    result, model = measured(folder, "--against", "onnxruntime", "--python", fake(folder, "1e-7"))
+    ours, peer = model["contestants"]
+    expect(model["best_peer"] == "onnxruntime" and peer["peer"] and not ours["peer"], model)
+    # Nearest rank: of 0.5, 0.25, 0.5, 0.25 the median is 0.25.
+    expect(peer["p50_seconds"] == 0.25 and peer["peak_bytes"] == 123000000 and peer["note"] == "a note", peer)
+    expect(abs(ours["ratio_to_best_peer"] - ours["p50_seconds"] / 0.25) < 1e-9, ours)
+    expect("of the time of the best peer, onnxruntime" in result.stdout and result.returncode == 0, result.stdout)
+
+
+@check
+def a_peer_that_is_wrong_is_no_yardstick(folder: Path) -> None:
+    for difference in ("0.01", "None"):  # far, and infinitely far
+        result, model = measured(folder, "--against", "openvino", "--python", fake(folder, difference))
+        expect("best_peer" not in model and model["contestants"][1]["wrong"] and "WRONG" in result.stdout, model)
+
+
+@check
+def peers_that_cannot_run_are_named(folder: Path) -> None:
+    # This interpreter has no site-packages at all.
+    bare = folder / "bare"
+    bare.write_text('#!/bin/sh\nexec python3 -I -S "$@"\n')
+    bare.chmod(0o755)
+    result, model = measured(folder, "--against", "onnxruntime,xla", "--python", bare)
+    expect(result.returncode == 0, result.stderr)
+    for peer in model["contestants"][1:]:
+        expect("p50_seconds" not in peer and "No module named" in peer["failure"], peer)
+    expect("onnxruntime: not run:" in result.stdout and "xla: not run:" in result.stdout, result.stdout)
+    result, model = measured(folder, "--against", "torch", "--python", "/nowhere/python")
+    expect("/nowhere/python" in model["contestants"][1]["failure"], model)
+
+
+@check
+def an_interrupt_leaves_what_was_measured(folder: Path) -> None:
+    report = folder / "report.json"
+    process = subprocess.Popen([BIN / "cupel", "bench", program(folder), "--seconds", "600", "--rounds", "2000", "--json", report], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    # Long enough for some rounds on a busy machine; what follows needs one.
+    time.sleep(8)
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    model = json.loads(report.read_text())["models"][0]
+    expect(process.returncode == 5, process.returncode)
+    expect(model["interrupted"] and model["contestants"][0]["runs"] > 0 and "interrupted" in output, model)
+
+
+@check
+def a_terminal_gets_a_bar_and_a_pipe_does_not(folder: Path) -> None:
+    master, slave = pty.openpty()
+    result = bench(program(folder), "--seconds", "0.05", "--rounds", "2", capture_output=False, stdout=subprocess.PIPE, stderr=slave, env=os.environ | {"TERM": "xterm"})
+    os.close(slave)
+    shown = os.read(master, 1 << 20).decode()
+    os.close(master)
+    expect("round 2 of 2" in shown and "[####" in shown, shown)
+    expect("round" not in result.stdout, result.stdout)
+
+
+@check
+def bad_input_is_told_in_one_line(folder: Path) -> None:
+    broken = folder / "broken.mlir"
+    broken.write_text("func.func @main( {")
+    cases = [(2, ["--against", "onnxruntim", program(folder)], "did you mean 'onnxruntime'"), (2, ["--device", "nosuch", program(folder)], "'nosuch' is not known"),
+             (2, ["--threads", "1000", program(folder)], "processors"), (2, ["--device", "a.so@ssh lab", program(folder)], "on this machine"),
+             (1, [folder / "absent.mlir"], "no such file"), (1, [folder], "without a workload"), (1, [broken], "broken.mlir"),
+             (2, ["--devcie", "x", program(folder)], "--device'"), (2, [], "MODEL")]
+    for code, arguments, words in cases:
+        result = bench(*arguments)
+        lines = result.stderr.splitlines()
+        expect(result.returncode == code and len(lines) == 1 and words in lines[0] and result.stdout == "", (arguments, result.returncode, lines, result.stdout))
+    result = bench(program(folder), "--device", folder / "absent.so", "--seconds", "0.05", "--rounds", "1")
+    expect(result.returncode == 1 and "absent.so: not run:" in result.stdout, result.stdout)
+
+
+def main() -> int:
+    passed = failed = 0
+    for function in CHECKS:
+        with tempfile.TemporaryDirectory(prefix="cupel-bench-") as folder:
+            try:
+                function(Path(folder))
+                passed += 1
+            except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:
+                print(f"FAILED {function.__name__}: {error!r}")
+                failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""What a test of a model holds in memory: its weights at most twice, and said in the record."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cupel._files import command_path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WEIGHTS = 3 * 8192 * 4096 * 2
+# Activations are a few kilobytes; the rest is what importing and tracing leave in allocators.
+SLACK = 96 << 20
+LOADER = """
+import torch
+from ...base import ForgeModel, normal
+from ...config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask
+
+class Layer(torch.nn.Module):
+    def __init__(self, dtype):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((8192, 4096), 0.01, dtype=dtype))
+
+    def forward(self, x):
+        return torch.tanh(x @ self.weight)[:, :4096]
+
+class ModelLoader(ForgeModel):
+    @classmethod
+    def _get_model_info(cls, variant=None):
+        return ModelInfo("Big", variant, ModelGroup.GENERALITY, ModelTask.ATOMIC_ML, ModelSource.CUSTOM, Framework.TORCH)
+
+    def build(self): ...
+
+    def load_model(self, *, dtype_override=None):
+        return torch.nn.Sequential(torch.nn.ZeroPad1d((0, 4096)), Layer(dtype_override), torch.nn.ZeroPad1d((0, 4096)), Layer(dtype_override), torch.nn.ZeroPad1d((0, 4096)), Layer(dtype_override))
+
+    def make_inputs(self, batch_size, generator):
+        return normal(generator, 2, 4096)
+"""
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    folder = tmp_path_factory.mktemp("memory")
+    loader = folder / "zoo/big/pytorch/loader.py"
+    loader.parent.mkdir(parents=True)
+    for name in ("__init__.py", "base.py", "config.py"):
+        (folder / "zoo" / name).write_text((ROOT / "zoo/models" / name).read_text())
+    loader.write_text(LOADER)
+    done = subprocess.run([command_path(), "run", "--zoo", folder / "zoo", "--suite", "models", "models::big/pytorch-single_device-inference", "--device", "cupel", "-j1", "--python", sys.executable,
+                           "--noise", "0", "--results", folder / "results", "--json", folder / "run.json"], capture_output=True, text=True, check=False, timeout=400)
+    (test,) = json.loads((folder / "run.json").read_text())["tests"]
+    assert test["comparisons"], done.stdout + done.stderr
+    return test
+
+
+def test_the_python_worker_holds_weights_once_or_twice(record: dict) -> None:
+    weights, taken = (float(number) for number in re.fullmatch(r"weights ([\d.]+) MiB; the Python worker took ([\d.]+) MiB for the test", record["notes"]["memory"]).groups())
+    assert weights == WEIGHTS / 2**20 and taken * 2**20 < 2 * WEIGHTS + SLACK, record["notes"]["memory"]
+
+
+def test_the_peak_is_that_of_the_process_that_held_most(record: dict) -> None:
+    assert record["peak_memory_bytes"] > WEIGHTS, record["peak_memory_bytes"]
