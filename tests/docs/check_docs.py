@@ -21,7 +21,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 # A path of the source tree, as prose and commands name it: not after a letter or a slash, which would make it a part of another.
 PATH = re.compile(r"(?<![\w./-])((?:\.ci|bench|cmake|cupel|docs|examples|python|scripts|tests|zoo)/[\w./*{},-]*[\w}*])")
 # What only looks like one: a folder below the cache, and tests by the ids they had on another machine.
-NO_PATHS = {"cupel/environments", "zoo/mlp", "zoo/dynamic_shapes"}
+NO_PATHS = {"cupel/environments", "zoo/mlp", "zoo/dynamic_shapes", "zoo/quantized_dot"}
 
 
 def pages() -> list[Path]:
