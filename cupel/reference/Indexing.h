@@ -50,9 +50,9 @@ struct ScatterNumbers {
   /// The specification skips single elements that fall outside; with this a window of which any
   /// element would is skipped whole, as XLA does and as JAX's programs count on.
   bool skipsWholeWindows = false;
-  /// From the last update to the first: as right where two meet, since the specification leaves the
-  /// order to whoever executes it.
-  bool isBackwards = false;
+  /// Other than 0: another order of the updates, as right where two meet, since the specification
+  /// leaves it to whoever executes it.
+  uint64_t order = 0;
 };
 
 /// The attribute of a stablehlo.scatter that asks for `skipsWholeWindows`.

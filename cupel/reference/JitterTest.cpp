@@ -4,7 +4,9 @@
 
 #include "cupel/compare/Elements.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace cupel::reference {
 namespace {
@@ -444,9 +446,13 @@ func.func @main(%operand: tensor<3xf32>, %updates: tensor<4xf32>) -> tensor<3xf3
                     {Tensor::of<DType::F32>({3}, {7, 8, 9}),
                      Tensor::of<DType::F32>({4}, {1, 2, 3, 4})});
   };
-  const std::vector<double> inOrder{3, 8, 4}, backwards{1, 8, 2};
-  EXPECT_EQ(results(2, 4), inOrder);
-  EXPECT_EQ(results(3, 4), backwards);
+  const std::vector<double> inOrder{3, 8, 4};
+  std::set<std::vector<double>> found;
+  for (uint64_t seed = 1; seed <= 16; ++seed)
+    found.insert(results(seed, 4));
+  const std::set<std::vector<double>> all{{3, 8, 4}, {1, 8, 2}, {1, 8, 4}, {3, 8, 2}};
+  EXPECT_TRUE(std::ranges::includes(all, found));
+  EXPECT_GE(found.size(), 3u);
   // Noise by itself is of roundings.
   EXPECT_EQ(results(3, 1), inOrder);
 }

@@ -88,15 +88,15 @@ struct UpdateDim {
   int64_t batchingDim = -1; // scatter dimensions: the input dimension they are shared with
 };
 
-/// Walks the updates in row-major order, or from the last to the first, one block of trailing window
-/// dimensions at a time, and calls `block(target element, first update element, block shape)` for what lies in bounds.
+/// Walks the updates in row-major order, or in another one, one block of trailing window dimensions at
+/// a time, and calls `block(target element, first update element, block shape)` for what lies in bounds.
 class Walk {
 public:
   Walk(std::vector<UpdateDim> dims, const Tensor &input, std::span<const int64_t> indexMap,
-       const std::vector<int64_t> &indices, int64_t vectorStride, bool backwards)
+       const std::vector<int64_t> &indices, int64_t vectorStride, uint64_t order)
       : dims(std::move(dims)), shape(input.shape().begin(), input.shape().end()),
         strides(contiguousStrides(shape, 1)), indexMap(indexMap), indices(indices),
-        vectorStride(vectorStride), backwards(backwards) {
+        vectorStride(vectorStride), order(order) {
     for (size_t u = 0; u < this->dims.size(); ++u)
       if (this->dims[u].operandDim < 0)
         outer = u + 1;
@@ -147,7 +147,7 @@ public:
       for (Axis &axis : axes)
         axis.base = 0;
       for (size_t u = 0; u + 1 < outer; ++u) {
-        int64_t here = backwards ? dims[u].size - 1 - at[u] : at[u];
+        int64_t here = turn(at[u], u);
         update += here * dims[u].stride;
         index += here * dims[u].indexStride;
         int64_t d = dims[u].operandDim >= 0 ? dims[u].operandDim : dims[u].batchingDim;
@@ -155,7 +155,7 @@ public:
           axes[d].base += here;
       }
       for (int64_t step = 0; step < count; ++step) {
-        int64_t i = backwards ? count - 1 - step : step;
+        int64_t i = outer == 0 ? step : turn(step, outer - 1);
         int64_t vector = index + i * indexStep; // where the index vector starts; it may be empty
         int64_t target = 0;
         bool inside = true;
@@ -195,6 +195,16 @@ private:
     int64_t step, base; // moved by the inner loop and by the outer ones
   };
 
+  /// Which one of dimension `u` comes at this place: another one comes last in every order.
+  int64_t turn(int64_t place, size_t u) const {
+    if (order == 0)
+      return place;
+    int64_t size = dims[u].size;
+    uint64_t mixed = (order + u + 1) * 0x9e3779b97f4a7c15;
+    place = (place + int64_t((mixed >> 33) % uint64_t(size))) % size;
+    return mixed >> 32 & 1 ? size - 1 - place : place;
+  }
+
   /// Of a block that hangs over the edge, the part inside counts.
   template <typename F>
   Status clipped(const std::vector<int64_t> &position, int64_t update, F &&block) const {
@@ -223,7 +233,7 @@ private:
   std::span<const int64_t> indexMap;
   const std::vector<int64_t> &indices;
   int64_t vectorStride;
-  bool backwards;
+  uint64_t order;
   size_t outer = 0; // dimensions up to the last scatter dimension
   std::vector<bool> isBlockDim;
 };
@@ -365,7 +375,7 @@ Result<std::vector<Tensor>> scatter(std::vector<Tensor> inputs, const Tensor &sc
   if (numbers.skipsWholeWindows)
     moveOutside(*indices, vectorStride, numbers.scatterDimsToOperandDims, inputs[0].shape(), dims);
   Walk walk(std::move(dims), inputs[0], numbers.scatterDimsToOperandDims, *indices, vectorStride,
-            numbers.isBackwards);
+            numbers.order);
   std::vector<int64_t> targetStrides = walk.blockStrides(), updateStrides = walk.updateStrides();
 
   if (RowFunction row = n == 1 ? rowFunction(body, inputs[0].elementType()) : nullptr) {
