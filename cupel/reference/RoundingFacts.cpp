@@ -13,11 +13,12 @@ static bool isOfFloats(mlir::Type type) {
 
 /// Whether updates may meet, and who executes it may take any of them for the last.
 static bool leavesTheOrder(Operation &op) {
-  std::optional<Attribute> unique = op.getInherentAttr("unique_indices");
-  if (!unique)
+  std::optional<RegisteredOperationName> known = op.getRegisteredInfo();
+  auto isOrder = [](StringAttr name) { return name == "unique_indices"; };
+  if (!known || llvm::none_of(known->getAttributeNames(), isOrder))
     return false;
-  auto given = dyn_cast_or_null<BoolAttr>(*unique);
-  return !given || !given.getValue();
+  auto unique = op.getAttrOfType<BoolAttr>("unique_indices");
+  return !unique || !unique.getValue();
 }
 
 /// Whether floats go in and what comes out jumps with them. Bodies are walked by themselves: an order
