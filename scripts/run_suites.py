@@ -171,6 +171,11 @@ class Suites:
         """The environment of a Python process that loads libraries of the build tree."""
         return dict(self.env, LD_PRELOAD=self.sanitizer.runtime) if self.sanitizer else self.env
 
+    def package(self) -> dict[str, str]:
+        """The environment of one that uses the Python package of the source tree."""
+        return dict(self.loading(), CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"), CUPEL_LIBRARY=str(self.build / "lib/libcupel.so"),
+                    CUPEL_BIN=str(self.bin))
+
     def counting(self) -> Result:
         return counted([self.python, ROOT / "tests/counting/check_counting.py", self.bin], self.env)
 
@@ -384,8 +389,7 @@ class Suites:
         results.append(counted([python, ROOT / "tests/torch/check_aten.py", worker], self.env))
         for script in ("check_operators", "check_models"):
             results.append(counted([python, ROOT / f"tests/torch/{script}.py", "--worker", worker], self.env))
-        env = dict(self.loading(), CUPEL_PLUGIN=str(self.build / "lib/pjrt_plugin_cupel.so"), CUPEL_LIBRARY=str(self.build / "lib/libcupel.so"),
-                   CUPEL_BIN=str(self.bin))
+        env = self.package()
         if reason := self.sanitizer.no_python():
             return total_of([*results, not_run(f"torch.compile and the testers were not run: {reason}")])
         for folder in ("torch_compile", "testers"):
@@ -409,7 +413,7 @@ class Suites:
             return not_run(f"generated code was not run: {reason}")
         python, folder = ROOT / ".venv/bin/python", ROOT / "tests/codegen"
         results = [counted([python, folder / "check_codegen.py", self.bin], self.env),
-                   counted([python, ROOT / "tests/run_pytest.py", folder, "-W", "ignore"], self.loading())]
+                   counted([python, ROOT / "tests/run_pytest.py", folder, "-W", "ignore"], self.package())]
         if not VECTORS.is_dir():
             return total_of([*results, not_run("../shared/conformance/stablehlo is not there: no code of its vectors was generated")])
         vectors = [python, folder / "vectors.py", "--cupel", self.bin / "cupel", *(VECTORS / name for name in ("testdata", "interpret", "quantized"))]
