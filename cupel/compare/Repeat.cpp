@@ -30,6 +30,29 @@ Result<std::vector<ElementReader>> readersOf(const std::vector<Tensor> &tensors,
   return readers;
 }
 
+/// Of results that differ by one factor throughout, as rounding makes none: how much they differ by;
+/// nothing where they differ each in its own way. In three elements chance does so.
+std::optional<double> commonFactor(const ElementReader &now, const ElementReader &before) {
+  constexpr int64_t kLeast = 4;
+  constexpr double kRest = 0.1;
+  double squares = 0, products = 0, differences = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < before.size(); ++i) {
+    double b = before.at(i), d = now.at(i) - b;
+    if (!std::isfinite(b) || !std::isfinite(d) || b == 0)
+      continue;
+    squares += b * b;
+    products += b * d;
+    differences += d * d;
+    ++count;
+  }
+  if (count < kLeast || differences == 0)
+    return {};
+  double factor = products / squares;
+  double rest = std::max(0.0, differences - factor * products);
+  return rest <= kRest * kRest * differences ? std::optional(factor) : std::nullopt;
+}
+
 RepeatVerdict judgeIntegers(const Statistics &found, const ElementReader &center,
                             std::span<const ElementReader> samples, const RepeatFactors &factors) {
   int64_t moved = 0;
@@ -88,6 +111,10 @@ Result<RepeatVerdict> compare::checkRepeated(const Tensor &now, const Tensor &be
     words.push_back(fmt::format("the whole is apart by {:.3g} of its size, {:.3g}x noise (limit {}x)",
                                 sizes.error / std::max(sizes.expected, 1e-300),
                                 factors.whole * sizes.error / wholeLimit, factors.whole));
+  // Below that a last bit of one number that all are multiplied by may be it.
+  if (words.empty() && sizes.error > factors.common * sizes.noise + limits.least * sizes.expected)
+    if (std::optional<double> factor = commonFactor(*a, *b))
+      words.push_back(fmt::format("all elements are apart by the same factor {:.5g}", 1 + *factor));
   return RepeatVerdict{words.empty(), fmt::format("{}", fmt::join(words, "; "))};
 }
 

@@ -15,6 +15,7 @@ struct RepeatFactors {
   double element = 2; ///< Of an element's noise,
   double spread = 6;  ///< or of the root mean square of all differences, if there are many elements.
   double whole = 2;   ///< Of the noise of all elements together.
+  double common = 0.3; ///< The same, where all elements are apart by one factor.
   double count = 1;   ///< Of the number of integers that change.
 };
 

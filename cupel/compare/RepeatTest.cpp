@@ -44,6 +44,17 @@ TEST(Repeat, ADeviceThatVariesByAShareOfTheNoiseIsNotWrong) {
   EXPECT_TRUE(mayDiffer(before, before, noisy()));
 }
 
+TEST(Repeat, AllElementsApartByOneFactorIsNoRounding) {
+  Tensor before = wave([](int64_t) { return 0.0; });
+  auto scaled = [](double by) {
+    return wave([by](int64_t i) { return by * std::sin(0.1 * double(i)); });
+  };
+  // A hundredth is noise: once and a quarter of it in the same direction is not, a tenth may be.
+  EXPECT_FALSE(mayDiffer(scaled(0.0125), before, noisy()));
+  EXPECT_TRUE(mayDiffer(scaled(0.001), before, noisy()));
+  EXPECT_TRUE(mayDiffer(wave([](int64_t i) { return 0.0088 * alternating(i, 4); }), before, noisy()));
+}
+
 TEST(Repeat, OneElementThatIsOffByMoreThanAllOthersIsWrong) {
   // Four times the noise: the reference would let it pass.
   Tensor before = wave([](int64_t) { return 0.0; });
