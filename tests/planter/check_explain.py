@@ -115,7 +115,8 @@ FAULTS = {
     "only large programs have a wrong tanh": Fault("op=stablehlo.tanh&operations=40&effect=scale", "stablehlo.tanh", ("in context", "neighbours", "accumulates")),
 }
 MODELS = [*(ROOT / f"zoo/programs/{name}.mlir" for name in ("attention", "collectives", "conv_net", "mlp", "scatter", "sort", "while_loop", "random_and_fft", "composite_rms_norm")),
-          *(ROOT / f"tests/planter/models/{name}.mlir" for name in ("algebra", "control_flow", "data_movement", "lstm_cell", "residual_block", "train_step", "windows_and_types"))]
+          *(ROOT / f"tests/planter/models/{name}.mlir" for name in ("algebra", "data_movement", "lstm_cell", "residual_block", "train_step", "windows_and_types")),
+          ROOT / "tests/planter/explained/nested_loops.mlir"]
 # Kind and model, for every day.
 SMALL = [("tanh is scaled", "lstm_cell"), ("convolution padding off by one", "conv_net"), ("reductions begin with one more", "train_step"),
          ("an add behind a multiply is scaled", "deep"), ("large values are halved", "deep"), ("compiler refuses gather", "scatter"),

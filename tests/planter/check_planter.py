@@ -35,6 +35,8 @@ OPTIONS = PARSER.parse_args()
 BUILD = OPTIONS.build.resolve()
 MODELS = [ROOT / "zoo/programs", HERE / "models"]
 FILES = sorted(path for folder in MODELS for path in folder.iterdir() if path.suffix in (".mlir", ".onnx"))
+# Records go by the names of files.
+assert len({path.name for path in FILES}) == len(FILES), "two programs have the same name"
 
 # Which error class each fault of the run time must be called by, where it has one of its own.
 UNSTEADY = {"not_deterministic", "wrong_result"}

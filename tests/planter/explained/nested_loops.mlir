@@ -1,5 +1,5 @@
 // A loop in a loop, a choice between three functions in it, a call, and a branch at the end.
-module @control_flow {
+module @nested_loops {
   func.func private @smooth(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {
     %half = stablehlo.constant dense<5.000000e-01> : tensor<6x4xf32>
     %t = stablehlo.tanh %x : tensor<6x4xf32>
