@@ -50,7 +50,9 @@ std::optional<double> commonFactor(const ElementReader &now, const ElementReader
     return {};
   double factor = products / squares;
   double rest = std::max(0.0, differences - factor * products);
-  return rest <= kRest * kRest * differences ? std::optional(factor) : std::nullopt;
+  // Numbers that are nothing but rounding may be others altogether.
+  bool isFactor = std::fabs(factor) < 0.5 && rest <= kRest * kRest * differences;
+  return isFactor ? std::optional(factor) : std::nullopt;
 }
 
 RepeatVerdict judgeIntegers(const Statistics &found, const ElementReader &center,
@@ -112,7 +114,8 @@ Result<RepeatVerdict> compare::checkRepeated(const Tensor &now, const Tensor &be
                                 sizes.error / std::max(sizes.expected, 1e-300),
                                 factors.whole * sizes.error / wholeLimit, factors.whole));
   // Below that a last bit of one number that all are multiplied by may be it.
-  if (words.empty() && sizes.error > factors.common * sizes.noise + limits.least * sizes.expected)
+  double commonLimit = factors.common * sizes.noise + limits.least * sizes.expected + limits.smallest;
+  if (words.empty() && sizes.error > commonLimit)
     if (std::optional<double> factor = commonFactor(*a, *b))
       words.push_back(fmt::format("all elements are apart by the same factor {:.5g}", 1 + *factor));
   return RepeatVerdict{words.empty(), fmt::format("{}", fmt::join(words, "; "))};
