@@ -180,6 +180,11 @@ static double movedBy(double e, const Values &v, int64_t i) {
 static double ratioOf(double a, double e, const Values &v, int64_t i, const ElementLimits &limits) {
   if (same(a, e))
     return 0;
+  // The largest numbers of f32, as masks have them, are infinite in a narrower type of its range.
+  constexpr double kLargestBf16 = 0x1.fep127, kLargestF32 = 0x1.fffffep127;
+  if (std::isinf(a) && std::fabs(e) > kLargestBf16 && std::fabs(e) <= kLargestF32 &&
+      std::signbit(a) == std::signbit(e))
+    return 0;
   if (!std::isfinite(e) || !std::isfinite(a)) {
     // Where a rounding decides whether there is a number at all, there may be one or not.
     for (const std::vector<double> &sample : v.samples)
