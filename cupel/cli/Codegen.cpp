@@ -161,13 +161,9 @@ Status fillInputs(Source &source, const ModelRequest &request, const std::string
 } // namespace
 
 int runCodegen(const char *text) {
-  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
-  const llvm::json::Object *object = parsed ? parsed->getAsObject() : nullptr;
-  if (!object) {
-    llvm::consumeError(parsed.takeError());
-    return reportError(kGenerate, "cupel-worker serves cupel and is not meant to be started by hand",
-                       kExitUsage);
-  }
+  Result<llvm::json::Object> object = workerRequest(text);
+  if (!object)
+    return reportError(kGenerate, object.message(), kExitUsage);
   Result<ModelRequest> request = ModelRequest::parse(kGenerate, *object);
   if (!request)
     return reportError(kGenerate, request.message(), kExitUsage);

@@ -111,13 +111,9 @@ std::optional<int> readAsStablehlo(ModelRequest &request, ModelContext &context,
 }
 
 int runCompile(const char *text) {
-  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
-  const llvm::json::Object *object = parsed ? parsed->getAsObject() : nullptr;
-  if (!object) {
-    llvm::consumeError(parsed.takeError());
-    return reportError(kVerb, "cupel-worker serves cupel and is not meant to be started by hand",
-                       kExitUsage);
-  }
+  Result<llvm::json::Object> object = workerRequest(text);
+  if (!object)
+    return reportError(kVerb, object.message(), kExitUsage);
   Result<ModelRequest> request = ModelRequest::parse(kVerb, *object);
   if (!request)
     return reportError(kVerb, request.message(), kExitUsage);

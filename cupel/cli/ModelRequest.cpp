@@ -10,6 +10,14 @@ namespace cupel::cli {
 
 using namespace mlir;
 
+Result<llvm::json::Object> workerRequest(const char *text) {
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
+  if (parsed && parsed->getAsObject())
+    return std::move(*parsed->getAsObject());
+  llvm::consumeError(parsed.takeError());
+  return Error{"cupel-worker serves cupel and is not meant to be started by hand"};
+}
+
 Result<ModelRequest> ModelRequest::parse(std::string verb, const llvm::json::Object &request) {
   ModelRequest made;
   made.verb = std::move(verb);

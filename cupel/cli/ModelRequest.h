@@ -1,5 +1,5 @@
-// What `cupel compile` and `cupel ops` ask of the worker: the file, what is known of its inputs,
-// and the module or survey that comes of it. Used by the worker's two commands.
+// What verbs that take a model ask of the worker: the file, what is known of its inputs, and the module
+// or survey that comes of it. Used by the worker's commands for them.
 #pragma once
 
 #include "cupel/frontends/ModelImport.h"
@@ -9,6 +9,9 @@
 #include <mlir/IR/MLIRContext.h>
 
 namespace cupel::cli {
+
+/// The object that a verb hands to the worker; anything else was typed by somebody.
+Result<llvm::json::Object> workerRequest(const char *text);
 
 struct ModelRequest {
   std::string verb; ///< For messages.

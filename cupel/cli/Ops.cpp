@@ -286,13 +286,9 @@ std::optional<int> surveyProgram(const ModelRequest &request, ModelContext &cont
 } // namespace
 
 int runOps(const char *text) {
-  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
-  const llvm::json::Object *object = parsed ? parsed->getAsObject() : nullptr;
-  if (!object) {
-    llvm::consumeError(parsed.takeError());
-    return reportError(kVerb, "cupel-worker serves cupel and is not meant to be started by hand",
-                       kExitUsage);
-  }
+  Result<llvm::json::Object> object = workerRequest(text);
+  if (!object)
+    return reportError(kVerb, object.message(), kExitUsage);
   bool asJson = object->getString("format").value_or("") == "json";
   if (object->getBoolean("known").value_or(false))
     return printKnown(asJson);

@@ -9,13 +9,9 @@ namespace cupel::cli {
 
 int runOpsExtractOnnx(const char *text) {
   constexpr const char *kVerb = "ops extract";
-  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
-  const llvm::json::Object *object = parsed ? parsed->getAsObject() : nullptr;
-  if (!object) {
-    llvm::consumeError(parsed.takeError());
-    return reportError(kVerb, "cupel-worker serves cupel and is not meant to be started by hand",
-                       kExitUsage);
-  }
+  Result<llvm::json::Object> object = workerRequest(text);
+  if (!object)
+    return reportError(kVerb, object.message(), kExitUsage);
   Result<ModelRequest> request = ModelRequest::parse(kVerb, *object);
   if (!request)
     return reportError(kVerb, request.message(), kExitUsage);

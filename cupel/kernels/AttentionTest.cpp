@@ -1,29 +1,17 @@
 #include "cupel/kernels/Attention.h"
 
-#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/TestBuffers.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
-#include <optional>
 #include <vector>
 
 namespace cupel::kernels {
 namespace {
 
-/// Every instruction set that this machine has.
-class AttentionTest : public testing::TestWithParam<Isa> {
-protected:
-  void SetUp() override {
-    if (GetParam() > bestIsa())
-      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
-    scope.emplace(GetParam());
-  }
-  std::optional<IsaScope> scope;
-};
-
-INSTANTIATE_TEST_SUITE_P(, AttentionTest, testing::ValuesIn(kAllIsas),
-                         [](const auto &info) { return std::string(isaName(info.param)); });
+class AttentionTest : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(, AttentionTest, everyIsa(), nameOfIsa);
 
 /// A function of the row, of its number and of nothing else.
 void weighRow(float *scores, int64_t row, int64_t keys) {

@@ -1,28 +1,17 @@
-#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/Product.h"
 #include "cupel/kernels/TestBuffers.h"
 
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
-#include <optional>
 #include <vector>
 
 namespace cupel::kernels {
 namespace {
 
-class Bf16Test : public testing::TestWithParam<Isa> {
-protected:
-  void SetUp() override {
-    if (GetParam() > bestIsa())
-      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
-    scope.emplace(GetParam());
-  }
-  std::optional<IsaScope> scope;
-};
-
-INSTANTIATE_TEST_SUITE_P(, Bf16Test, testing::ValuesIn(kAllIsas),
-                         [](const auto &info) { return std::string(isaName(info.param)); });
+class Bf16Test : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(, Bf16Test, everyIsa(), nameOfIsa);
 
 /// Elements of bf16 that end where memory ends.
 class GuardedBf16 {

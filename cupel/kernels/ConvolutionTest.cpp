@@ -1,13 +1,12 @@
 #include "cupel/kernels/Convolution.h"
 
-#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/TestBuffers.h"
 
 #include <atomic>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
-#include <optional>
 #include <vector>
 
 namespace cupel::kernels {
@@ -126,18 +125,8 @@ void check(ConvolutionShape shape, int threads = 1) {
     ASSERT_EQ(c[row * ldc + ldc - 1], 777) << "between pixels";
 }
 
-class ConvolutionTest : public testing::TestWithParam<Isa> {
-protected:
-  void SetUp() override {
-    if (GetParam() > bestIsa())
-      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
-    scope.emplace(GetParam());
-  }
-  std::optional<IsaScope> scope;
-};
-
-INSTANTIATE_TEST_SUITE_P(, ConvolutionTest, testing::ValuesIn(kAllIsas),
-                         [](const auto &info) { return std::string(isaName(info.param)); });
+class ConvolutionTest : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(, ConvolutionTest, everyIsa(), nameOfIsa);
 
 ConvolutionShape plain(int64_t inputs, int64_t outputs, int64_t size, int64_t kernel) {
   ConvolutionShape shape;

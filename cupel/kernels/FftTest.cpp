@@ -1,29 +1,18 @@
 #include "cupel/kernels/Fft.h"
 
-#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/IsaTesting.h"
 
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numbers>
-#include <optional>
 #include <random>
 
 namespace cupel::kernels {
 namespace {
 
-class FftTest : public testing::TestWithParam<Isa> {
-protected:
-  void SetUp() override {
-    if (GetParam() > bestIsa())
-      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
-    scope.emplace(GetParam());
-  }
-  std::optional<IsaScope> scope;
-};
-
-INSTANTIATE_TEST_SUITE_P(, FftTest, testing::ValuesIn(kAllIsas),
-                         [](const auto &info) { return std::string(isaName(info.param)); });
+class FftTest : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(, FftTest, everyIsa(), nameOfIsa);
 
 using Complex = std::complex<double>;
 

@@ -1,12 +1,11 @@
 #include "cupel/kernels/Pooling.h"
 
-#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/TestBuffers.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
-#include <optional>
 #include <vector>
 
 namespace cupel::kernels {
@@ -51,18 +50,8 @@ double expectedAt(const PoolingShape &shape, PoolingKind kind, float initial, co
   return value;
 }
 
-class PoolingTest : public testing::TestWithParam<Isa> {
-protected:
-  void SetUp() override {
-    if (GetParam() > bestIsa())
-      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
-    scope.emplace(GetParam());
-  }
-  std::optional<IsaScope> scope;
-};
-
-INSTANTIATE_TEST_SUITE_P(, PoolingTest, testing::ValuesIn(kAllIsas),
-                         [](const auto &info) { return std::string(isaName(info.param)); });
+class PoolingTest : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(, PoolingTest, everyIsa(), nameOfIsa);
 
 void check(const PoolingShape &shape, PoolingKind kind, int threads) {
   GuardedFloats input(shape.batch * product(shape.input) * shape.channels);

@@ -1,6 +1,6 @@
 #include "cupel/kernels/Product.h"
 
-#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/Scratch.h"
 #include "cupel/kernels/TestBuffers.h"
 
@@ -34,19 +34,8 @@ double boundOf(const Exact &exact, int64_t depth) {
   return (static_cast<double>(depth) + 4) * std::ldexp(1.0, -23) * (exact.magnitude + 1e-3);
 }
 
-/// Every instruction set that this machine has.
-class ProductTest : public testing::TestWithParam<Isa> {
-protected:
-  void SetUp() override {
-    if (GetParam() > bestIsa())
-      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
-    scope.emplace(GetParam());
-  }
-  std::optional<IsaScope> scope;
-};
-
-INSTANTIATE_TEST_SUITE_P(, ProductTest, testing::ValuesIn(kAllIsas),
-                         [](const auto &info) { return std::string(isaName(info.param)); });
+class ProductTest : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(, ProductTest, everyIsa(), nameOfIsa);
 
 /// How a matrix of rows x columns lies in memory.
 struct Lie {

@@ -1,30 +1,19 @@
 #include "cupel/kernels/Transpose.h"
 
-#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/TestBuffers.h"
 
 #include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 namespace cupel::kernels {
 namespace {
 
-class TransposeTest : public testing::TestWithParam<Isa> {
-protected:
-  void SetUp() override {
-    if (GetParam() > bestIsa())
-      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
-    scope.emplace(GetParam());
-  }
-  std::optional<IsaScope> scope;
-};
-
-INSTANTIATE_TEST_SUITE_P(, TransposeTest, testing::ValuesIn(kAllIsas),
-                         [](const auto &info) { return std::string(isaName(info.param)); });
+class TransposeTest : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(, TransposeTest, everyIsa(), nameOfIsa);
 
 void check(const std::vector<int64_t> &sizes, const std::vector<int64_t> &permutation,
            int64_t bytes, int threads) {

@@ -46,7 +46,7 @@ Counts inAnotherProcess(const fs::path &folder) {
     if (code) {
       std::vector<float> in(100, 4.0f), out(100);
       in[3] = 1e30f; // the runtime's way
-      runInPieces({*code, nullptr}, {in.data()}, {out.data()}, 1);
+      runInPieces(*code, {in.data()}, {out.data()}, 1);
       double huge = std::floor(std::sin(static_cast<double>(in[3])));
       counts.right = out[0] == -1.0f && out[99] == -1.0f && out[3] == huge;
     }

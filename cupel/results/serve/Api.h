@@ -70,6 +70,8 @@ private:
   HttpAnswer events(const HttpRequest &request);
 
   Result<std::shared_ptr<const Overview>> overviewOf(Store &store, const std::string &run);
+  /// The run that a request names; empty where it names none.
+  Result<std::string> namedRunOf(Store &store, const HttpRequest &request);
   /// The run that a request names, else the latest.
   Result<std::string> runOf(Store &store, const HttpRequest &request);
   /// The test that a request names, in the run that it names or else its last one.
@@ -91,5 +93,12 @@ private:
 std::string describeApi();
 
 HttpAnswer refuse(int status, std::string_view message);
+
+// For answers of Api, which begin with a handle of the store.
+#define CUPEL_TAKE_STORE(store)                                                                    \
+  Result<StorePool::Lease> store##Lease = stores.take();                                           \
+  if (!store##Lease)                                                                               \
+    return refuse(503, store##Lease.message());                                                    \
+  Store &store = **store##Lease
 
 } // namespace cupel::results::serve

@@ -56,14 +56,12 @@ std::string elementTypes(std::string_view signature) {
 } // namespace
 
 HttpAnswer Api::thresholds(const HttpRequest &request) {
-  Result<StorePool::Lease> store = stores.take();
-  if (!store)
-    return refuse(503, store.message());
-  Result<std::string> run = runOf(**store, request);
+  CUPEL_TAKE_STORE(store);
+  Result<std::string> run = runOf(store, request);
   if (!run)
     return refuse(404, run.message());
   Json tests = Json::array();
-  Status status = (*store)->forEachRecord(*run, [&](const TestRecord &record) {
+  Status status = store.forEachRecord(*run, [&](const TestRecord &record) {
     // The output that is nearest to failing speaks for the test.
     const ComparisonRecord *worst = nullptr;
     for (const ComparisonRecord &one : record.comparisons)
@@ -94,10 +92,8 @@ HttpAnswer Api::thresholds(const HttpRequest &request) {
 }
 
 HttpAnswer Api::operators(const HttpRequest &request) {
-  Result<StorePool::Lease> store = stores.take();
-  if (!store)
-    return refuse(503, store.message());
-  Result<std::string> run = runOf(**store, request);
+  CUPEL_TAKE_STORE(store);
+  Result<std::string> run = runOf(store, request);
   if (!run)
     return refuse(404, run.message());
   struct Cell {
@@ -105,10 +101,10 @@ HttpAnswer Api::operators(const HttpRequest &request) {
   };
   std::map<std::tuple<std::string, std::string, std::string>, Cell> cells;
   Json tables = Json::array();
-  Result<RunInfo> info = (*store)->run(*run);
+  Result<RunInfo> info = store.run(*run);
   if (!info)
     return refuse(500, info.message());
-  Status status = (*store)->forEachBrief(*run, [&](const OutcomeBrief &brief) {
+  Status status = store.forEachBrief(*run, [&](const OutcomeBrief &brief) {
     const TestRecord &record = brief.record;
     const std::string &arch = brief.arch.empty() ? brief.device : brief.arch;
     if (std::string op = noteOf(record, "op"); !op.empty()) {
@@ -152,10 +148,8 @@ HttpAnswer Api::operators(const HttpRequest &request) {
 }
 
 HttpAnswer Api::opTable(const HttpRequest &request) {
-  Result<StorePool::Lease> store = stores.take();
-  if (!store)
-    return refuse(503, store.message());
-  Result<Found> found = testOf(**store, request);
+  CUPEL_TAKE_STORE(store);
+  Result<Found> found = testOf(store, request);
   if (!found)
     return refuse(404, found.message());
   std::string path = noteOf(found->record, "op table");
@@ -196,10 +190,8 @@ HttpAnswer Api::opTable(const HttpRequest &request) {
 }
 
 HttpAnswer Api::durations(const HttpRequest &request) {
-  Result<StorePool::Lease> store = stores.take();
-  if (!store)
-    return refuse(503, store.message());
-  Result<std::string> run = runOf(**store, request);
+  CUPEL_TAKE_STORE(store);
+  Result<std::string> run = runOf(store, request);
   if (!run)
     return refuse(404, run.message());
   struct Sum {
@@ -213,7 +205,7 @@ HttpAnswer Api::durations(const HttpRequest &request) {
   std::map<Stage, Sum> stages;
   std::map<std::string, Sum> suites;
   std::vector<std::pair<double, std::string>> slowest;
-  Status status = (*store)->forEachRecord(*run, [&](const TestRecord &record) {
+  Status status = store.forEachRecord(*run, [&](const TestRecord &record) {
     for (const StageTime &stage : record.stages)
       stages[stage.stage].add(stage.seconds);
     suites[record.suite].add(record.seconds);

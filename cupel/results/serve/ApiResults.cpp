@@ -103,13 +103,6 @@ HttpAnswer download(std::string bytes, std::string_view name) {
 
 } // namespace
 
-// Every answer begins with a handle of the store.
-#define CUPEL_TAKE_STORE(store)                                                                    \
-  Result<StorePool::Lease> store##Lease = stores.take();                                           \
-  if (!store##Lease)                                                                               \
-    return refuse(503, store##Lease.message());                                                    \
-  Store &store = **store##Lease
-
 Result<std::string> Api::refresh() {
   Result<StorePool::Lease> lease = stores.take();
   if (!lease)
@@ -132,6 +125,11 @@ Result<std::string> Api::progress() {
   std::string text = textOf({{"runs", std::move(list)}});
   text.pop_back(); // An event's data is one line.
   return text;
+}
+
+Result<std::string> Api::namedRunOf(Store &store, const HttpRequest &request) {
+  std::string run = request.parameter("run");
+  return run.empty() ? Result<std::string>(run) : store.resolveRun(run);
 }
 
 Result<std::string> Api::runOf(Store &store, const HttpRequest &request) {
@@ -211,27 +209,19 @@ HttpAnswer Api::runs(const HttpRequest &request) {
 
 HttpAnswer Api::overview(const HttpRequest &request) {
   CUPEL_TAKE_STORE(store);
-  std::string run = request.parameter("run");
-  if (!run.empty()) {
-    Result<std::string> resolved = store.resolveRun(run);
-    if (!resolved)
-      return refuse(404, resolved.message());
-    run = *resolved;
-  }
-  Result<std::shared_ptr<const Overview>> found = overviewOf(store, run);
+  Result<std::string> run = namedRunOf(store, request);
+  if (!run)
+    return refuse(404, run.message());
+  Result<std::shared_ptr<const Overview>> found = overviewOf(store, *run);
   return found ? HttpAnswer{.body = (*found)->json()} : refuse(500, found.message());
 }
 
 HttpAnswer Api::select(const HttpRequest &request) {
   CUPEL_TAKE_STORE(store);
-  std::string run = request.parameter("run");
-  if (!run.empty()) {
-    Result<std::string> resolved = store.resolveRun(run);
-    if (!resolved)
-      return refuse(404, resolved.message());
-    run = *resolved;
-  }
-  Result<std::shared_ptr<const Overview>> found = overviewOf(store, run);
+  Result<std::string> run = namedRunOf(store, request);
+  if (!run)
+    return refuse(404, run.message());
+  Result<std::shared_ptr<const Overview>> found = overviewOf(store, *run);
   if (!found)
     return refuse(500, found.message());
   Result<std::vector<uint32_t>> rows = (*found)->select(request.parameter("k"), request.parameter("m"));

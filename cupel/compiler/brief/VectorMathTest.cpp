@@ -3,7 +3,7 @@
 // 2039th of 2^32); CUPEL_ACCURACY_FULL=1 takes every 61st, CUPEL_ACCURACY_FULL=all every one, and
 // CUPEL_CODEGEN_DOCS=PATH writes docs/reference/device-accuracy.md.
 
-#include "cupel/compiler/codegen/CodegenTesting.h"
+#include "cupel/compiler/brief/KernelTesting.h"
 
 #include <bit>
 #include <cmath>

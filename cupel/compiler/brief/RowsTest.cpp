@@ -1,7 +1,7 @@
 // Row kernels, reductions and epilogues: against plain loops in f64, for odd sizes, every
 // instruction set and any split of the work, which must not change a bit.
 
-#include "cupel/compiler/codegen/CodegenTesting.h"
+#include "cupel/compiler/brief/KernelTesting.h"
 
 #include <bit>
 

@@ -1,7 +1,7 @@
 // Every elementwise operation on every element type against the reference's kernels, for every
 // instruction set: the same bits, or within a stated error where functions are approximated.
 
-#include "cupel/compiler/codegen/CodegenTesting.h"
+#include "cupel/compiler/brief/KernelTesting.h"
 #include "cupel/reference/Elementwise.h"
 #include "cupel/tensor/Float.h"
 

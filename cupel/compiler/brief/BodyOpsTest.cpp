@@ -1,7 +1,7 @@
 // What is recognised in bodies: an error function as lower-chlo writes it today.
 
 #include "cupel/compiler/codegen/BodyOps.h"
-#include "cupel/compiler/codegen/CodegenTesting.h"
+#include "cupel/compiler/brief/KernelTesting.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"

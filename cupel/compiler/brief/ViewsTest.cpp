@@ -1,7 +1,7 @@
 // Maps over views of every kind (broadcast, transposed, sliced, reversed, padded, and all of it at
 // once) against a plain walk over the indices, with buffers that end at guard pages.
 
-#include "cupel/compiler/codegen/CodegenTesting.h"
+#include "cupel/compiler/brief/KernelTesting.h"
 
 using namespace cupel;
 using namespace cupel::codegen;

@@ -1,0 +1,30 @@
+// Tests of kernels on every instruction set that they are compiled for. One that this processor lacks
+// is skipped and named; only for tests.
+
+#pragma once
+
+#include "cupel/kernels/Isa.h"
+
+#include <gtest/gtest.h>
+#include <optional>
+#include <string>
+
+namespace cupel::kernels {
+
+/// Runs each test as if the processor had this instruction set and none better.
+class OnEveryIsa : public testing::TestWithParam<Isa> {
+protected:
+  void SetUp() override {
+    if (GetParam() > bestIsa())
+      GTEST_SKIP() << "this processor has no " << isaName(GetParam());
+    scope.emplace(GetParam());
+  }
+  std::optional<IsaScope> scope;
+};
+
+inline auto everyIsa() { return testing::ValuesIn(kAllIsas); }
+inline std::string nameOfIsa(const testing::TestParamInfo<Isa> &info) {
+  return std::string(isaName(info.param));
+}
+
+} // namespace cupel::kernels
