@@ -3,6 +3,7 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/QuantizedJitter.h"
+#include "cupel/reference/RoundingFacts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,49 +19,6 @@ static bool isOfNumbers(mlir::Type type) {
 }
 static bool isQuantized(mlir::Type type) {
   return isa<quant::QuantizedType>(getElementTypeOrSelf(type));
-}
-
-/// Whether floats become narrower ones: a number between two of them may become either.
-static bool narrows(Operation &op) {
-  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op.getOperand(0)));
-  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op.getResult(0)));
-  return from && to && to.getFPMantissaWidth() < from.getFPMantissaWidth();
-}
-
-/// Whether what an elementwise operation gives is rounded; changing a sign is not.
-static bool rounds(Operation &op) {
-  if (op.hasTrait<LinearButRounds>())
-    return narrows(op);
-  return op.hasTrait<Transcendental>() || op.hasTrait<LinearInEach>() ||
-         op.hasTrait<LinearInFirst>() || (op.hasTrait<Linear>() && op.getNumOperands() > 1);
-}
-
-/// Of an operation that combines elements by a region: whether anything in there rounds.
-static bool combinesByRounding(Operation &op) {
-  for (Region &region : op.getRegions())
-    for (Operation &inner : region.getOps())
-      if (inner.hasTrait<stablehlo::Elementwise>() && rounds(inner) &&
-          llvm::any_of(inner.getResultTypes(), isOfNumbers))
-        return true;
-  return false;
-}
-
-/// How many terms an element of a sum or of a product of matrices has; 1 where it is none, or where
-/// sizes are not known.
-static int64_t termsOf(Operation &op) {
-  auto from = dyn_cast<RankedTensorType>(op.getOperand(0).getType());
-  auto to = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-  if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape() || to.getNumElements() == 0)
-    return 1;
-  double terms = 1, results = double(to.getNumElements());
-  if (auto product = dyn_cast<FlopsOpInterface>(op))
-    terms = product.getFlops() / (2 * results);
-  else if (auto window = op.getAttrOfType<DenseI64ArrayAttr>("window_dimensions"))
-    for (int64_t size : window.asArrayRef())
-      terms *= double(size);
-  else
-    terms = double(from.getNumElements()) / results;
-  return std::max<int64_t>(int64_t(terms), 1);
 }
 
 void planJitter(Operation &op, Step &step) {

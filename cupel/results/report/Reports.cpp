@@ -114,6 +114,8 @@ Status writeJson(std::ostream &out, const RunInfo &run, const RecordSource &reco
     summary["comparison"] = rule->second;
   if (tally->onlyAsConfiguredCount())
     summary["passed_only_as_configured"] = tally->onlyAsConfiguredCount();
+  if (tally->illConditionedCount())
+    summary["ill_conditioned"] = tally->illConditionedCount();
   if (!tally->notByPieces().empty())
     summary["not_judged_by_pieces"] = tally->notByPieces();
   if (!tally->opCases().empty())
@@ -175,6 +177,9 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
     if (lax > 20)
       out << fmt::format("- ... and {} more\n", lax - 20);
   }
+  if (uint64_t unsteady = tally->illConditionedCount())
+    out << fmt::format("\nIll-conditioned, with wide limits because rounding decides them: {}\n",
+                       counted(unsteady, "test"));
   if (!tally->unexpectedPasses().empty()) {
     out << "\n### Unexpected passes\n\n";
     for (size_t i = 0; i < tally->unexpectedPasses().size() && i < kMostRows; ++i)
