@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <optional>
 
 using namespace cupel;
 using namespace cupel::compare;
@@ -35,32 +33,8 @@ bool areSame(const Bytes &a, const Bytes &b, int64_t i) {
   return std::memcmp(a.at(i), b.at(i), a.each) == 0;
 }
 
-/// An element as a number, where its type is one of whole numbers.
-std::optional<int64_t> integerAt(const Bytes &bytes, int64_t i) {
-  Result<ElementReader> reader = ElementReader::make(bytes.tensor, 1);
-  double value = reader ? reader->at(i) : NAN;
-  return std::fabs(value) < 0x1p53 ? std::optional(int64_t(value)) : std::nullopt;
-}
-
-/// Whether an integer lies between those that evaluations gave, and these so near each other that
-/// they are steps of one number, and no indices.
-bool isBetween(const Bytes &actual, std::span<const Bytes *const> seen, int64_t i) {
-  std::optional<int64_t> value = integerAt(actual, i);
-  if (!value || seen.size() < 2)
-    return false;
-  int64_t low = std::numeric_limits<int64_t>::max(), high = std::numeric_limits<int64_t>::min();
-  for (const Bytes *each : seen) {
-    std::optional<int64_t> one = integerAt(*each, i);
-    if (!one)
-      return false;
-    low = std::min(low, *one);
-    high = std::max(high, *one);
-  }
-  return low < *value && *value < high && high - low <= 2 * int64_t(seen.size());
-}
-
 /// The evaluation that has the integer of the result; the result itself where they give so many that
-/// rounding alone decides, or some below and some above it; null where it is just wrong.
+/// rounding alone decides; null where it is just wrong.
 const Bytes *chooseInteger(const Bytes &actual, const Bytes &expected,
                            std::span<const Bytes> others, bool mustReach, int64_t i) {
   std::vector<const Bytes *> distinct{&expected};
@@ -75,9 +49,7 @@ const Bytes *chooseInteger(const Bytes &actual, const Bytes &expected,
   }
   if (found && isReached)
     return found;
-  bool isOpen = distinct.size() >= kOpenFrom + (isReached ? 0 : 1) ||
-                (isReached && isBetween(actual, distinct, i));
-  return isOpen ? &actual : nullptr;
+  return distinct.size() >= kOpenFrom + (isReached ? 0 : 1) ? &actual : nullptr;
 }
 
 /// Floats: evaluations as numbers, and how far a result may be from one of them.

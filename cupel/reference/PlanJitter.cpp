@@ -4,6 +4,7 @@
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/QuantizedJitter.h"
 #include "cupel/reference/RoundingFacts.h"
+#include "cupel/tensor/Float.h"
 
 #include <algorithm>
 #include <cmath>
@@ -92,6 +93,38 @@ static Status move(GridProcess &process, const Step &step, Value &value, double 
   return {};
 }
 
+/// Whether all elements are whole numbers of at most this size.
+static bool areWhole(const Value &value, double most) {
+  if (!value.isTensor() || !value.tensor().isContiguous())
+    return false;
+  const Tensor &tensor = value.tensor();
+  auto isWhole = [most](double x) { return std::fabs(x) <= most && x == std::trunc(x); };
+  auto all = [&]<typename T>(const T *from, auto toDouble) {
+    return std::all_of(from, from + tensor.size(), [&](T x) { return isWhole(toDouble(x)); });
+  };
+  switch (tensor.dtype()) {
+  case tensor::DType::F32:
+    return all(tensor.dataAs<float>(), [](float x) { return double(x); });
+  case tensor::DType::F64:
+    return all(tensor.dataAs<double>(), [](double x) { return x; });
+  case tensor::DType::BF16:
+    return all(tensor.dataAs<uint16_t>(),
+               [](uint16_t x) { return double(tensor::toFloat<tensor::DType::BF16>(x)); });
+  default:
+    return false;
+  }
+}
+
+/// Sums, differences and products of whole numbers are exact in every format that holds them, and
+/// whatever takes whole numbers of them sees them so: a zero point added to a step is one.
+static bool combinesWholes(const Frame &frame, const Step &step, double most) {
+  bool isOfTwo = step.operands.size() == 2 &&
+                 (step.op->hasTrait<Linear>() || step.op->hasTrait<LinearInEach>());
+  return isOfTwo && llvm::all_of(step.operands, [&](const OperandUse &use) {
+           return areWhole(frame[use.slot], most);
+         });
+}
+
 Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
   StepArguments arguments(frame, step.operands, step.results);
   if (step.jittered == Jittered::Nothing)
@@ -110,8 +143,13 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     if (givesQuantized)
       moves.emplace(jitter.times * epsilon, jitter.times * jitter.doubles, nextKey(process, step, jitter.seed >> 1),
                     (jitter.seed & 1) != 0);
+    const double most = 2 / epsilon; // Up to there every one of them is a number of the format.
+    bool isKept = !givesQuantized && combinesWholes(frame, step, most);
     Status done = step.run(process, arguments);
-    return done && !givesQuantized ? moveResults(epsilon) : done;
+    isKept = isKept && done && areWhole(frame[step.results[0]], most);
+    if (isKept)
+      nextKey(process, step, jitter.seed); // What comes after moves as on other processes.
+    return done && !givesQuantized && !isKept ? moveResults(epsilon) : done;
   }
   std::vector<std::pair<int, Value>> kept;
   Status done;

@@ -102,8 +102,7 @@ std::optional<std::string_view> narrowFloat(Operation *program) {
   return hasF16 ? std::optional<std::string_view>("f16") : std::nullopt;
 }
 
-/// Whether it sums so many terms of a narrow type that one more no longer changes the sum.
-static bool stagnates(Operation &op) {
+bool stagnates(Operation &op) {
   if (op.getName().getDialectNamespace() != "stablehlo" || op.getNumOperands() == 0 ||
       op.getNumResults() == 0)
     return false;
@@ -112,14 +111,6 @@ static bool stagnates(Operation &op) {
                                              !op.hasTrait<Branches>() && combinesByRounding(op));
   return type && type.getWidth() <= 16 && isSum &&
          termsOf(op) > int64_t(1) << type.getFPMantissaWidth();
-}
-
-bool hasLongNarrowSums(Operation *program) {
-  return program
-      ->walk([](Operation *op) {
-        return stagnates(*op) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
 }
 
 } // namespace cupel::reference

@@ -23,10 +23,10 @@ bool combinesByRounding(mlir::Operation &op);
 /// sizes are not known.
 int64_t termsOf(mlir::Operation &op);
 
-/// Whether a sum of bf16 or f16 anywhere has more terms than the type tells apart: added one by one
-/// in the type itself it stands still after that many, which no device does. Such programs are
-/// evaluated with wide sums, whoever gave what is expected.
-bool hasLongNarrowSums(mlir::Operation *program);
+/// Whether it is a sum of bf16 or f16 with more terms than the type tells apart: added one by one in
+/// the type itself it stands still after that many, which no device does. The reference sums such
+/// ones in a wider type, whatever it is told.
+bool stagnates(mlir::Operation &op);
 
 /// `bf16` or `f16`, whichever of them is coarser; nothing where the program has neither.
 std::optional<std::string_view> narrowFloat(mlir::Operation *program);

@@ -65,10 +65,7 @@ LongerLook describe(compare::NoiseLook look) {
 } // namespace
 
 bool TestNoise::sumsWide(uint64_t evaluation) const {
-  mlir::Operation *program = prepared.program().module;
-  if (reference::hasLongNarrowSums(program))
-    return true;
-  bool isOther = evaluation % 2 == 1 && reference::narrowFloat(program);
+  bool isOther = evaluation % 2 == 1 && reference::narrowFloat(prepared.program().module);
   return prepared.budget.wideSums != isOther;
 }
 

@@ -2,7 +2,6 @@
 
 #include "cupel/compare/Repeat.h"
 #include "cupel/compare/Strict.h"
-#include "cupel/reference/RoundingFacts.h"
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/GoldenCache.h"
@@ -56,17 +55,9 @@ Result<Device *> Trials::device(const std::string &name) {
   return open.get();
 }
 
-/// No device stands still in a long sum of narrow floats as one that adds in the type itself does.
-static void sumWidely(Prepared &prepared) {
-  if (prepared.program().selfChecking || !reference::hasLongNarrowSums(prepared.program().module))
-    return;
-  prepared.budget.wideSums = prepared.workload.provenance.wideSums = true;
-}
-
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
   const uint64_t before = GoldenCache::evaluations();
-  sumWidely(prepared);
   serveAsAsked(request, progress, prepared, record);
   if (uint64_t evaluations = GoldenCache::evaluations() - before)
     record.notes["reference evaluations"] = std::to_string(evaluations);
