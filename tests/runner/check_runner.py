@@ -160,7 +160,9 @@ DOUBLE = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 SORTING = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.sort"(%x) ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %less = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %p = stablehlo.abs %a : tensor<f32>
+    %q = stablehlo.abs %b : tensor<f32>
+    %less = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %less : tensor<i1>
   }) {dimension = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
