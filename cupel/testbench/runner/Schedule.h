@@ -24,6 +24,9 @@ public:
   /// Puts a test back, to be tried again: at the end of the line, or at its beginning.
   void putBack(size_t test, bool first);
 
+  /// More tests, which wait behind the others in this order.
+  void add(const std::vector<size_t> &tests) { line.insert(line.end(), tests.begin(), tests.end()); }
+
   size_t waiting() const { return line.size() - at; }
   /// Everything that still waits, in order; the line is empty afterwards.
   std::vector<size_t> takeAll();
