@@ -18,7 +18,7 @@ inline constexpr std::string_view kNotDeterministic = "not_deterministic";
 /// What came of a judgement.
 struct LookVerdict {
   bool passed = true;
-  std::string errorClass, message; ///< Of one that did not pass.
+  std::string errorClass = {}, message = {}; ///< Of one that did not pass.
   std::optional<TensorLists> expected = {}; ///< What it was judged by, where that is known.
   /// Of one that passes by configured comparators alone: what the strict rule says, of which output.
   std::string strictly = {};
