@@ -100,16 +100,20 @@ private:
     if (!isNew || wanted == 0)
       return entry->second;
     bool isWider = look == compare::NoiseLook::Wider;
+    bool isReordered = look == compare::NoiseLook::OtherOrder;
     bool isFramework = look == compare::NoiseLook::Framework;
-    if ((isWider && !reference::floatsDecide(*module)) || (isFramework && !narrow))
+    if ((isWider && !reference::floatsDecide(*module)) || (isFramework && !narrow) ||
+        (isReordered && !reference::updatesMayMeet(*module)))
       return entry->second;
-    size_t count = isWider       ? compare::kWiderSamples
+    size_t count = isWider || isReordered ? compare::kWiderSamples
                    : isFramework ? 2 * wanted
                                  : compare::kMoreSamples;
     for (size_t i = 0; i < count; ++i) {
-      Result<std::vector<Tensor>> sample =
-          evaluate(jitterOf(isFramework ? inNarrow() : precision, 128 * (size_t(look) + 1) + i,
-                            isWider ? compare::kWiderBy : 1));
+      reference::Jitter jitter =
+          jitterOf(isFramework ? inNarrow() : precision, 128 * (size_t(look) + 1) + i,
+                   isWider ? compare::kWiderBy : 1);
+      jitter.order = isWider || isReordered ? jitter.seed : 0;
+      Result<std::vector<Tensor>> sample = evaluate(jitter);
       if (!sample)
         break;
       entry->second.push_back(std::move(*sample));

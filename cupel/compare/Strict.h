@@ -16,6 +16,7 @@ namespace cupel::compare {
 enum class NoiseLook : uint8_t {
   Few,       ///< As many moved evaluations as a run asks for.
   More,      ///< These and others.
+  OtherOrder, ///< Others, of a program in which updates of a scatter may meet, in another order.
   Wider,     ///< Others, moved by kWiderBy roundings, of a program in which floats decide.
   Framework, ///< As if a program that has a narrow float type kept every number in it.
 };

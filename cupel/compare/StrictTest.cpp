@@ -26,6 +26,7 @@ Tensor integers(const std::vector<int32_t> &values) {
 struct Known {
   std::vector<Tensor> few = {}, more = {}, wider = {}, framework = {};
   std::optional<Tensor> center = {};
+  std::vector<Tensor> reordered = {};
   std::map<NoiseLook, int> asked = {};
 
   NoiseOf asker() {
@@ -40,6 +41,7 @@ struct Known {
       add(look == NoiseLook::More        ? more
           : look == NoiseLook::Wider     ? wider
           : look == NoiseLook::Framework ? framework
+          : look == NoiseLook::OtherOrder ? reordered
                                          : std::vector<Tensor>());
       if (look == NoiseLook::Framework)
         noise.precision = *DevicePrecision::parse("bf16");
@@ -153,6 +155,21 @@ TEST(StrictTest, AnElementThatWasChosenOtherwiseIsNoErrorAndAWrongOneIs) {
   std::vector<float> zeroed = expected;
   std::fill(zeroed.begin() + 64, zeroed.begin() + 96, 0.0f);
   EXPECT_FALSE(known.judge(floats(zeroed), floats(expected)).passed);
+}
+
+TEST(StrictTest, WhatComesLastWhereUpdatesMeetIsNoErrorHoweverNearItIsToTheOthers) {
+  Known known{{floats({1.001f, 2.002f}), floats({0.999f, 1.998f})}};
+  const Tensor expected = floats({1, 2}), other = floats({1.012f, 2});
+  EXPECT_FALSE(known.judge(other, expected).passed);
+  known.wider = {floats({1.0121f, 1.999f})}; // So far away four roundings may take it.
+  EXPECT_FALSE(known.judge(other, expected).passed);
+  known.reordered = {floats({1.0005f, 1.999f}), floats({1.0121f, 1.999f})};
+  StrictVerdict met = known.judge(other, expected);
+  EXPECT_TRUE(met.passed) << met.sentence;
+  EXPECT_THAT(met.sentence, HasSubstr("1 elements as the order of updates that meet decides them"));
+  EXPECT_TRUE(known.mayDiffer(other, expected));
+  EXPECT_FALSE(known.judge(floats({1.012f, 2.03f}), expected).passed);
+  EXPECT_FALSE(known.judge(floats({1.03f, 2}), expected).passed);
 }
 
 TEST(StrictTest, WhatTheProgramComputesOtherwiseThanExpectedIsNoTie) {

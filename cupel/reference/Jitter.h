@@ -18,6 +18,7 @@ struct Jitter {
   double doubles = 0x1p-52; ///< Of f64.
   uint64_t seed = 0;
   double times = 1; ///< How many roundings a value is moved by, also in the program's own types.
+  uint64_t order = 0; ///< In which order updates that meet in a scatter come; 0: as they stand.
   bool isOn() const { return products > 0 || rest > 0; }
 };
 

@@ -354,10 +354,8 @@ Result<StepFunction> planScatter(Operation *op, Planning &planning) {
       updates.push_back(std::move(*update));
     }
     auto function = body->bind(process, arguments.frame);
-    // A run that looks for what else would be right takes another order each time.
-    const Jitter &jitter = process.run.options.jitter;
     ScatterNumbers now = numbers;
-    now.order = jitter.isOn() && jitter.times > 1 ? jitter.seed : 0;
+    now.order = process.run.options.jitter.order;
     Result<std::vector<Tensor>> results =
         scatter(std::move(inputs), arguments.tensor(count), updates, now, *function);
     if (!results)

@@ -78,13 +78,16 @@ int64_t termsOf(Operation &op) {
   return std::max<int64_t>(int64_t(terms), 1);
 }
 
-bool floatsDecide(Operation *program) {
+static bool hasOne(Operation *program, bool (*isOne)(Operation &)) {
   return program
-      ->walk([](Operation *op) {
-        return jumps(*op) ? WalkResult::interrupt() : WalkResult::advance();
+      ->walk([&](Operation *op) {
+        return isOne(*op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
+
+bool floatsDecide(Operation *program) { return hasOne(program, jumps); }
+bool updatesMayMeet(Operation *program) { return hasOne(program, leavesTheOrder); }
 
 std::optional<std::string_view> narrowFloat(Operation *program) {
   bool hasF16 = false, hasBf16 = false;

@@ -14,6 +14,8 @@ namespace cupel::reference {
 /// Whether a comparison, an order, a step or a whole number is made of floats anywhere: then a last
 /// bit may decide what becomes of a whole element. So may the order of updates that meet in a scatter.
 bool floatsDecide(mlir::Operation *program);
+/// Whether updates of a scatter may meet: nobody says that they do not.
+bool updatesMayMeet(mlir::Operation *program);
 
 /// Whether what an elementwise operation gives is rounded; changing a sign is not.
 bool rounds(mlir::Operation &op);

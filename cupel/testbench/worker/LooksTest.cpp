@@ -126,6 +126,30 @@ TEST(Looks, APartThatWasNotWrittenIsStale) {
   EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 2}).verdict.passed);
 }
 
+TEST(Looks, WhatVariesWithinLimitsIsNotStale) {
+  std::vector<float> numbers(64);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = (float(i) + 1) / 3;
+  TensorLists inputs = {{Tensor::of<DType::F32>({64}, numbers)}};
+  TensorLists first = Doubler::right(inputs);
+  LookSeams seams;
+  // Sums in another order than the first time, and in that one ever after.
+  seams.execute = [&](const TensorLists &given) -> Result<TensorLists> {
+    TensorLists results = Doubler::right(given);
+    for (float &value : std::span(results[0][0].mutableAs<float>(), 20))
+      value = std::nextafter(value, 0.0f);
+    return results;
+  };
+  seams.judge = [](const TensorLists &) { return LookVerdict{}; };
+  seams.judgeOther = [](const TensorLists &, const TensorLists &) {
+    return std::optional(LookVerdict{});
+  };
+  seams.otherInputs = [&](uint32_t look) { return nearbyInputs(inputs, SIZE_MAX, look); };
+  Looks looks = lookAgain(seams, inputs, first, 0.001, {.executions = 9});
+  EXPECT_TRUE(looks.verdict.passed) << looks.verdict.message;
+  EXPECT_EQ(looks.executions, 9u);
+}
+
 TEST(Looks, APartOfTheRunBeforeIsKnownThoughAllIsWithinLimits) {
   std::vector<float> numbers(64);
   for (size_t i = 0; i < numbers.size(); ++i)

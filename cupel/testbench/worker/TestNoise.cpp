@@ -50,11 +50,14 @@ struct LongerLook {
   uint32_t count;
   uint64_t firstSeed;
   double times = 1;
+  bool isInOrder = true; ///< Updates of a scatter come as they stand.
 };
 LongerLook describe(compare::NoiseLook look) {
   switch (look) {
   case compare::NoiseLook::Wider:
-    return {"wider", compare::kWiderSamples, 256, compare::kWiderBy};
+    return {"wider", compare::kWiderSamples, 256, compare::kWiderBy, false};
+  case compare::NoiseLook::OtherOrder:
+    return {"in another order", compare::kWiderSamples, 384, 1, false};
   case compare::NoiseLook::Framework:
     return {"of a framework", 2 * kNoiseSamples, 512};
   default:
@@ -91,6 +94,9 @@ std::vector<TensorLists> TestNoise::evaluate(compare::NoiseLook look) {
   compare::DevicePrecision precision = declared;
   if (look == compare::NoiseLook::Wider && !reference::floatsDecide(prepared.program().module))
     return {};
+  if (look == compare::NoiseLook::OtherOrder &&
+      !reference::updatesMayMeet(prepared.program().module))
+    return {};
   if (look == compare::NoiseLook::Framework) {
     std::optional<std::string_view> narrow = reference::narrowFloat(prepared.program().module);
     if (!narrow)
@@ -116,6 +122,7 @@ std::vector<TensorLists> TestNoise::evaluate(compare::NoiseLook look) {
   for (uint32_t i = 0; i < how.count; ++i) {
     budget.jitter = jitterOf(precision, prepared.budget.seed * 1024 + how.firstSeed + i);
     budget.jitter.times = how.times;
+    budget.jitter.order = how.isInOrder ? 0 : budget.jitter.seed;
     budget.wideSums = sumsWide(i);
     GoldenCache::countEvaluations(1);
     Result<TensorLists> results = sources.reference(budget);
