@@ -61,11 +61,12 @@ def corpora() -> dict[str, list[Path]]:
     onnx = [path for kind in ("node", "simple", "pytorch-converted", "pytorch-operator") if (cases / kind).is_dir() for path in sorted((cases / kind).iterdir())]
     models = sorted((BUILD / "onnx-models").glob("*/model.onnx")) if (BUILD / "onnx-models").is_dir() else []
     found = {"ONNX cases": onnx, "ONNX models": models}
-    for dtype in ("float32", "bfloat16", "int32"):
+    for dtype in ("float32", "bfloat16"):
         found[f"OpInfo {dtype}"] = sorted((BUILD / "torch-cases" / dtype).glob("*/*.pt2"))
     found["models of torch"] = sorted((BUILD / "torch-programs/programs").glob("**/*.pt2"))
     found["JAX"] = sorted((ROOT / "tests/jax/data").glob("*.mlir.bc"))
     found["programs that ship"] = sorted((ROOT / "zoo/programs").glob("*.mlir")) + sorted((ROOT / "tests/planter/models").glob("*.*"))
+    found["OpInfo int32"] = sorted((BUILD / "torch-cases/int32").glob("*/*.pt2"))
     return {name: paths for name, paths in found.items() if not OPTIONS.only or name.startswith(OPTIONS.only)}
 
 
