@@ -32,6 +32,19 @@ std::string headline(const Tally &tally) {
   return text.empty() ? "nothing ran" : text;
 }
 
+/// What `--explain` found out about failures, one by one.
+void writeExplanations(std::ostream &out, const Tally &tally) {
+  bool isFirst = true;
+  for (const Tally::Line &line : tally.failures()) {
+    if (line.explanation.empty())
+      continue;
+    out << (isFirst ? "\n### Explained\n\n" : "")
+        << fmt::format("- {}: {}\n", markdownSafe(line.name),
+                       markdownSafe(cutTo(line.explanation, 600)));
+    isFirst = false;
+  }
+}
+
 void writeChanges(std::ostream &out, const RunChanges &changes) {
   out << "\n### What changed\n\n";
   if (changes.empty()) {
@@ -196,6 +209,7 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
     }
     if (uint64_t all = tally->failed(); all > kMostRows)
       out << fmt::format("\n... and {} more.\n", all - kMostRows);
+    writeExplanations(out, *tally);
   }
   if (auto reasons = tally->reasons(); !reasons.empty()) {
     out << "\n### Reasons\n\n| tests | reason |\n|---:|---|\n";
