@@ -68,7 +68,8 @@ std::optional<int> EvalOptions::parse(const Arguments &arguments) {
       .placeholder("RxP");
   line.option("--accumulate", accumulate,
               "How sums and products of floats are formed: f64, or native (the default: in the "
-              "program's own types, step by step)")
+              "program's own types, step by step, but for bf16 and f16 where that would stand "
+              "still)")
       .oneOf({"f64", "native"});
   line.option("--trace", settings.trace,
               "Print values as they are computed: all, an operation's name (stablehlo.add), "

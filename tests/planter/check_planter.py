@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants faults behind a plugin and counts what `cupel run` catches; runs correct devices and counts what it flags.
 
-usage: check_planter.py BUILD [--per-model N] [--page FILE] [--verbose]. Ends with `N passed, N failed`.
+usage: check_planter.py BUILD [--per-model N] [--only KINDS] [--page FILE [--seconds N]] [--verbose]. Ends with `N passed, N failed`.
 
 Programs are those of zoo/programs and of models/ beside this file (its ONNX models are made by tests/onnx_models). planter_plugin.so wraps our own
 plugin: it compiles a changed program instead of the given one (mutations.py), or changes results (the table in Faults.cpp), runs the right program
@@ -29,10 +29,13 @@ ROOT = HERE.parents[1]
 PARSER = argparse.ArgumentParser(description=__doc__)
 PARSER.add_argument("build", type=Path)
 PARSER.add_argument("--per-model", type=int, default=6, help="programs that are changed of each model")
+PARSER.add_argument("--only", default="", help="kinds of faults with this in their name alone, several divided by commas; all of a model's")
 PARSER.add_argument("--page", type=Path, help="write what was found, by rule, to this page")
+PARSER.add_argument("--seconds", type=float, help="with --page: end after about so long, to be gone on with (exit code 75)")
 PARSER.add_argument("--verbose", action="store_true", help="name what was missed or flagged")
 OPTIONS = PARSER.parse_args()
 BUILD = OPTIONS.build.resolve()
+STARTED, GO_ON = time.monotonic(), 75
 MODELS = [ROOT / "zoo/programs", HERE / "models"]
 FILES = sorted(path for folder in MODELS for path in folder.iterdir() if path.suffix in (".mlir", ".onnx"))
 # Records go by the names of files.
@@ -46,10 +49,10 @@ RESULT_FAULTS = {"scaled": None, "stale": {"stale_result"}, "shifted": None, "fl
                  "aliased": {"stale_result"}, "tail_dropped": None, "tail_uninitialised": None, "transposed_layout": None, "padding_moved": None, "nan_spread": None,
                  "rounded_down": None, "saturated": None, "column_scaled": None, "scaled_a_little": None, "second_is_first": None, "of_another_device": None,
                  "previous_input": {"stale_result"}, "partly_written": None, "flaky_seldom": UNSTEADY, "wrong_later": UNSTEADY,
-                 "share_missing": None, "rows_swapped": None, "wrong_batch": None, "lane_lost": None, "flushed": None, "overflowed": None, "drifts": UNSTEADY,
+                 "share_missing": None, "rows_swapped": None, "wrong_batch": None, "lane_lost": None, "flushed": None, "overflowed": None, "drifts": {*UNSTEADY, "stale_result"},
                  "first_row_kept": None}
 # What only shows in executions after the first.
-LATENT = ("stale", "flaky", "aliased", "adds to last", "previous input", "wrong later", "partly written", "drifts", "first row kept")
+LATENT = ("stale", "flaky", "aliased", "adds to last", "previous input", "wrong later", "partly written", "drifts")
 RIGHT_RESULTS = ["right_off_by_1e-6", "right_last_bit", "right_varies"]
 # What must be caught of observable faults on a device that declares a precision; in programs that compute in bf16 or quantized themselves.
 GOALS = {"f32": 0.995, "tf32": 0.94, "bf16": 0.80}
@@ -72,6 +75,37 @@ STRICT = {"strict": Rule(), "strict, tf32 declared": Rule(precision="tf32", shar
 OTHERS = {"rtol 1e-2, atol 1e-3, PCC": Rule(comparators=ALLCLOSE), "PCC 0.99": Rule(("--compare", "pcc")), "PCC 0.99, one look": Rule(("--compare", "pcc", "--repeat", "1"))}
 
 
+class Kept:
+    """What runs gave that belong to a page, as long as the build and the planter are the same: a page is made in several goes."""
+
+    def __init__(self) -> None:
+        self.file = BUILD / "planter-runs.json"
+        parts = [BUILD / "bin/cupel", BUILD / "bin/cupel-worker", BUILD / "lib/pjrt_plugin_cupel.so", BUILD / "lib/planter_plugin.so", HERE / "mutations.py"]
+        self.build = " ".join(f"{path.stat().st_size}-{path.stat().st_mtime_ns}" for path in parts)
+        self.runs: dict[str, list] = {}
+        if OPTIONS.page and self.file.exists():
+            read = json.loads(self.file.read_text())
+            self.runs = read["runs"] if read["build"] == self.build else {}
+
+    def of(self, key: str, make) -> tuple[dict[str, dict], set[str]]:
+        if key not in self.runs:
+            if OPTIONS.seconds and time.monotonic() - STARTED > OPTIONS.seconds:
+                print("more runs are left: the same command goes on")
+                raise SystemExit(GO_ON)
+            tests, seen = make()
+            fields = ("id", "outcome", "error_class", "message")
+            told = {name: {**{field: test.get(field) for field in fields}, "comparisons": [{"sentence": row.get("sentence")} for row in test.get("comparisons", [])]}
+                    for name, test in tests.items()}
+            self.runs[key] = [told, sorted(seen)]
+            if OPTIONS.page:
+                self.file.write_text(json.dumps({"build": self.build, "runs": self.runs}))
+        told, seen = self.runs[key]
+        return told, set(seen)
+
+
+KEPT = Kept()
+
+
 class Runs:
     """`cupel run` of all models with one fault each."""
 
@@ -86,8 +120,10 @@ class Runs:
             (config / "test_config_planted.yaml").write_text(f"test_config:\n{entries}")
             self.arguments += ["--config", str(config)]
 
-    def run(self, precision: str = "", models: list[Path] = MODELS, **options: str | Path) -> tuple[dict[str, dict], set[str]]:
-        """The records by the program's name, and the keys of programs in which the fault showed."""
+    def run(self, precision: str = "", key: str = "", models: list[Path] = MODELS, **options: str | Path) -> tuple[dict[str, dict], set[str]]:
+        """The records by the program's name, and the keys of programs in which the fault showed. What has a key is kept."""
+        if key:
+            return KEPT.of(f"{self.rule}: {key}", lambda: self.run(precision, models=models, **options))
         self.count += 1
         place = self.folder / f"run{self.count}"
         place.mkdir()
@@ -168,21 +204,26 @@ class Tally:
         return sum(self.caught.values()) / max(sum(self.planted.values()), 1)
 
 
+def is_asked_for(kind: str) -> bool:
+    return not OPTIONS.only or any(word in kind for word in OPTIONS.only.split(","))
+
+
 def plant(runs: Runs, programs: Programs, folder: Path, wide: Tally, narrow: Tally) -> None:
     def tally_of(name: str) -> Tally:
         return narrow if name in programs.narrow else wide
 
-    share = max(1, runs.rule.share // 2) if OPTIONS.page else runs.rule.share
-    for fault, classes in list(RESULT_FAULTS.items())[::share]:
-        tests, seen = runs.run(fault=fault)
+    share = 1 if OPTIONS.only else max(1, runs.rule.share // 2) if OPTIONS.page else runs.rule.share
+    for fault, classes in [(fault, classes) for fault, classes in RESULT_FAULTS.items() if is_asked_for(fault.replace("_", " "))][::share]:
+        tests, seen = runs.run(key=fault, fault=fault)
         for name, key in programs.keys.items():
             if key in seen:
                 tally_of(name).count(fault.replace("_", " "), name, tests[name], classes)
     # Other kinds in each model: all have their turn somewhere.
-    planted = {name: list(itertools.islice(mutations.faults(text, 5 * number), OPTIONS.per_model)) for number, (name, text) in enumerate(programs.texts.items())}
+    planted = {name: list(itertools.islice(((kind, changed) for kind, changed in mutations.faults(text, 5 * number) if is_asked_for(kind)), OPTIONS.per_model))
+               for number, (name, text) in enumerate(programs.texts.items())}
     for number in range(0, OPTIONS.per_model, share):
         chosen = {name: found[number] for name, found in planted.items() if number < len(found)}
-        tests, seen = runs.run(programs=programs.write(folder / f"planted{number}", {name: text for name, (_, text) in chosen.items()}))
+        tests, seen = runs.run(key=f"changed {number} of {OPTIONS.per_model}", programs=programs.write(folder / f"planted{number}", {name: text for name, (_, text) in chosen.items()}))
         for name, (kind, _) in chosen.items():
             if programs.keys[name] in seen:
                 tally_of(name).count(kind, name, tests[name])
@@ -192,14 +233,14 @@ def run_right(runs: Runs, programs: Programs, folder: Path, tally: Tally) -> Non
     for name, test in programs.right.items():
         tally.count_right("as it is", name, test)
     for kind in RIGHT_RESULTS:
-        tests, _ = runs.run(fault=kind)
+        tests, _ = runs.run(key=kind, fault=kind)
         for name in programs.keys:
             tally.count_right(kind.removeprefix("right_").replace("_", " "), name, tests[name])
     rounded = {kind: ("", change) for kind, change in mutations.CORRECT.items()} | mutations.NARROW
     for number, (kind, (precision, change)) in enumerate(rounded.items()):
         changed = {name: mutations.correct(text, change) for name, text in programs.texts.items()}
         changed = {name: text for name, text in changed.items() if text != programs.texts[name]}
-        tests, _ = runs.run(precision, programs=programs.write(folder / f"right{number}", changed))
+        tests, _ = runs.run(precision, key=kind, programs=programs.write(folder / f"right{number}", changed))
         for name in changed:
             tally.count_right(kind, name, tests[name])
 
@@ -210,7 +251,7 @@ def measure(rule: Rule) -> tuple[Tally, Tally, Programs]:
         runs, wide, narrow = Runs(folder, rule), Tally(), Tally()
         programs = Programs(runs, folder / "programs")
         plant(runs, programs, folder, wide, narrow)
-        if rule.precision == "f32":
+        if rule.precision == "f32" and not OPTIONS.only:
             run_right(runs, programs, folder, wide)
         return wide, narrow, programs
 

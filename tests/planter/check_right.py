@@ -10,7 +10,8 @@ sums from the other end, fast mathematics, sums of products rounded once, produc
 and the reference's kernels with sums from the other end.
 
 A full run is done in slices: what is done is kept in BUILD/right-devices.json as long as the build is the same, with --seconds it ends after about that
-time (exit code 75, as long as something is left), and the same command goes on. --page writes the table of the page docs/reference/detection.md.
+time (exit code 75, as long as something is left), and the same command goes on. --page writes the table of the page docs/reference/detection.md; what was
+not run to its end is named below it.
 
 A result that differs from the values of a file as far as the reference's own does is counted apart: that is the file's error (numbers with four digits,
 sums in another precision), and no device can help it. They are few, and more of them fail the check.
@@ -61,11 +62,12 @@ def corpora() -> dict[str, list[Path]]:
     onnx = [path for kind in ("node", "simple", "pytorch-converted", "pytorch-operator") if (cases / kind).is_dir() for path in sorted((cases / kind).iterdir())]
     models = sorted((BUILD / "onnx-models").glob("*/model.onnx")) if (BUILD / "onnx-models").is_dir() else []
     found = {"ONNX cases": onnx, "ONNX models": models}
-    for dtype in ("float32", "bfloat16", "int32"):
+    for dtype in ("float32", "bfloat16"):
         found[f"OpInfo {dtype}"] = sorted((BUILD / "torch-cases" / dtype).glob("*/*.pt2"))
     found["models of torch"] = sorted((BUILD / "torch-programs/programs").glob("**/*.pt2"))
     found["JAX"] = sorted((ROOT / "tests/jax/data").glob("*.mlir.bc"))
     found["programs that ship"] = sorted((ROOT / "zoo/programs").glob("*.mlir")) + sorted((ROOT / "tests/planter/models").glob("*.*"))
+    found["OpInfo int32"] = sorted((BUILD / "torch-cases/int32").glob("*/*.pt2"))
     return {name: paths for name, paths in found.items() if not OPTIONS.only or name.startswith(OPTIONS.only)}
 
 
@@ -143,9 +145,11 @@ def table(counts: dict[str, dict[str, Count]]) -> str:
     text = [BEGIN, "", "Every program of our suites, by the strict rule (`tests/planter/check_right.py BUILD --full --page docs/reference/detection.md`): judged results, and which of them",
             "were flagged. Where the values of a file are less exact than the reference, the device cannot help it; these are counted apart.", "",
             f"| programs | {' | '.join(DEVICES)} | flagged | less exact values |", "|---|" + "---|" * (len(DEVICES) + 2)]
+    whole_ones = {corpus: devices for corpus, devices in counts.items() if len(devices) == len(DEVICES)}
+    missing = [corpus for corpus, paths in corpora().items() if corpus not in whole_ones]
     total = Count()
     by_device: collections.Counter[str] = collections.Counter()
-    for corpus, devices in counts.items():
+    for corpus, devices in whole_ones.items():
         whole = Count()
         for device, found in devices.items():
             whole.add(found)
@@ -153,6 +157,8 @@ def table(counts: dict[str, dict[str, Count]]) -> str:
         total.add(whole)
         text.append(f"| {corpus} | {' | '.join(str(devices[device]['judged']) for device in DEVICES)} | {len(whole.flagged)} | {len(whole.off)} |")
     text.append(f"| **all** | {' | '.join(f'**{by_device[device]}**' for device in DEVICES)} | **{len(total.flagged)}** | **{len(total.off)}** |")
+    if missing:
+        text += ["", f"Not run to their end on all devices when this page was made: {', '.join(missing)}."]
     return "\n".join([*text, "", END])
 
 
@@ -197,7 +203,7 @@ def main() -> int:
                 print(f"  not judged: {dict(whole.others)}")
     if left:
         print(f"{left} slices are left: the same command goes on")
-    elif OPTIONS.page:
+    if OPTIONS.page:
         write_page(counts)
     print(f"{passed} passed, {failed} failed")
     return GO_ON if left else 1 if failed or not passed else 0

@@ -147,6 +147,126 @@ def started_elsewhere(line: str) -> str | None:
             f"{indent}{name} = stablehlo.reduce({x} init: {fresh(name, 'i')}) applies stablehlo.add across dimensions = {dims} : ({tx}, {ti}) -> {result}")
 
 
+def batch_of_first(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    """Every batch element gets the result of the first."""
+    if len(sizes) < 2 or sizes[0] < 2:
+        return []
+    one = [1, *sizes[1:]]
+    ranges = ", ".join(f"0:{size}" for size in one)
+    flat = sizes[1:]
+    return [f"{fresh(name, 's')} = stablehlo.slice {given} [{ranges}] : ({type_}) -> {typed(one)}",
+            f"{fresh(name, 'f')} = stablehlo.reshape {fresh(name, 's')} : ({typed(one)}) -> {typed(flat)}",
+            f"{name} = stablehlo.broadcast_in_dim {fresh(name, 'f')}, dims = {list(range(1, len(sizes)))} : ({typed(flat)}) -> {type_}"]
+
+
+def halves_swapped(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    """The two halves of the last dimension change places: tiles, heads or channels in another order."""
+    if not sizes or sizes[-1] < 2 or sizes[-1] % 2:
+        return []
+    half = [*sizes[:-1], sizes[-1] // 2]
+    before = "".join(f"0:{size}, " for size in sizes[:-1])
+    return [f"{fresh(name, 'l')} = stablehlo.slice {given} [{before}0:{half[-1]}] : ({type_}) -> {typed(half)}",
+            f"{fresh(name, 'k')} = stablehlo.slice {given} [{before}{half[-1]}:{sizes[-1]}] : ({type_}) -> {typed(half)}",
+            f"{name} = stablehlo.concatenate {fresh(name, 'k')}, {fresh(name, 'l')}, dim = {len(sizes) - 1} : ({typed(half)}, {typed(half)}) -> {type_}"]
+
+
+def share_missing(given: str, name: str, sizes: list[int], type_: str) -> list[str]:
+    """What one of eight threads should have written along the last dimension is zero."""
+    if not sizes or sizes[-1] < 8:
+        return []
+    share = sizes[-1] // 8
+    kept = [*sizes[:-1], sizes[-1] - share]
+    before = "".join(f"0:{size}, " for size in sizes[:-1])
+    zeros, low = [0] * len(sizes), [0] * (len(sizes) - 1) + [share]
+    return [f"{fresh(name, 's')} = stablehlo.slice {given} [{before}{share}:{sizes[-1]}] : ({type_}) -> {typed(kept)}",
+            f"{fresh(name, 'z')} = stablehlo.constant dense<0.0> : tensor<f32>",
+            f"{name} = stablehlo.pad {fresh(name, 's')}, {fresh(name, 'z')}, low = {low}, high = {zeros}, interior = {zeros} : ({typed(kept)}, tensor<f32>) -> {type_}"]
+
+
+def shortened(indent: str, name: str, operand: str, type_: str, axis: int) -> tuple[str, str]:
+    """Lines that take the last of an axis from an operand, and the name of what is left with a zero there."""
+    sizes = [int(size) for size in type_.removeprefix("tensor<").removesuffix("f32>").split("x") if size]
+    lines = tail_dropped_at(operand, fresh(name, "m"), sizes, type_, axis)
+    return "".join(f"{indent}{line}\n" for line in lines), fresh(name, "m")
+
+
+def tail_dropped_at(given: str, name: str, sizes: list[int], type_: str, axis: int) -> list[str]:
+    if axis >= len(sizes) or sizes[axis] < 2:
+        return []
+    kept = [size - (i == axis) for i, size in enumerate(sizes)]
+    ranges = ", ".join(f"0:{size}" for size in kept)
+    zeros, high = [0] * len(sizes), [int(i == axis) for i in range(len(sizes))]
+    return [f"{fresh(name, 's')} = stablehlo.slice {given} [{ranges}] : ({type_}) -> {typed(kept)}", f"{fresh(name, 'z')} = stablehlo.constant dense<0.0> : tensor<f32>",
+            f"{name} = stablehlo.pad {fresh(name, 's')}, {fresh(name, 'z')}, low = {zeros}, high = {high}, interior = {zeros} : ({typed(kept)}, tensor<f32>) -> {type_}"]
+
+
+def last_term_missing(line: str) -> str | None:
+    """A sum, or a product of matrices, without its last term: a loop that ends early."""
+    if match := SUM.match(line):
+        indent, name, x, init, dims, tx, ti, result = match.groups()
+        lines, left = shortened(indent, name, x, tx, int(dims.strip("[]").split(",")[0]))
+        return f"{lines}{indent}{name} = stablehlo.reduce({left} init: {init}) applies stablehlo.add across dimensions = {dims} : ({tx}, {ti}) -> {result}" if lines else None
+    if match := DOT.match(line):
+        indent, name, a, b, rest, left_axis, _, ta, tb, result = match.groups()
+        lines, left = shortened(indent, name, a, ta, int(left_axis))
+        return f"{lines}{indent}{name} = stablehlo.dot_general {left}, {b}, {rest} : ({ta}, {tb}) -> {result}" if lines else None
+    return None
+
+
+def other_identity(line: str) -> str | None:
+    """The largest of some numbers, begun with zero; the smallest likewise."""
+    match = re.match(r"(\s*)(%\w+) = stablehlo\.reduce\((%\w+) init: (%\w+)\) applies stablehlo\.(maximum|minimum) across dimensions = (\[[\d, ]+\]) : "
+                     r"\((tensor<[\dx]*f32>), (tensor<f32>)\) -> (tensor<[\dx]*f32>)$", line)
+    if not match:
+        return None
+    indent, name, x, _, function, dims, tx, ti, result = match.groups()
+    return (f"{indent}{fresh(name, 'i')} = stablehlo.constant dense<0.0> : {ti}\n"
+            f"{indent}{name} = stablehlo.reduce({x} init: {fresh(name, 'i')}) applies stablehlo.{function} across dimensions = {dims} : ({tx}, {ti}) -> {result}")
+
+
+def operand_transposed(line: str) -> str | None:
+    """A square operand of a product, taken the other way round."""
+    match = DOT.match(line)
+    if not match:
+        return None
+    sizes = [size for size in match[9].removeprefix("tensor<").removesuffix("f32>").split("x") if size]
+    if len(sizes) != 2 or sizes[0] != sizes[1]:
+        return None
+    indent, name, a, b, rest, _, _, ta, tb, result = match.groups()
+    return (f"{indent}{fresh(name, 't')} = stablehlo.transpose {b}, dims = [1, 0] : ({tb}) -> {tb}\n"
+            f"{indent}{name} = stablehlo.dot_general {a}, {fresh(name, 't')}, {rest} : ({ta}, {tb}) -> {result}")
+
+
+def rounded_conversion(line: str) -> str | None:
+    """A whole number made of a float to the nearest one, and not towards zero."""
+    match = re.match(r"(\s*)(%\w+) = stablehlo\.convert (%\w+) : \((tensor<[\dx]*f32>)\) -> (tensor<[\dx]*u?i\d+>)$", line)
+    if not match:
+        return None
+    indent, name, x, from_, to = match.groups()
+    return (f"{indent}{fresh(name, 'r')} = stablehlo.ceil {x} : {from_}\n{indent}{name} = stablehlo.convert {fresh(name, 'r')} : ({from_}) -> {to}")
+
+
+def index_moved(line: str) -> str | None:
+    """The first place of a dynamic slice, one further."""
+    match = re.match(r"(\s*)(%\w+) = (stablehlo\.dynamic_(?:update_)?slice )((?:%\w+, )+%\w+)(.*?: \(.*?(tensor<i\d+>).*)$", line)
+    if not match:
+        return None
+    indent, name, operation, operands, rest, type_ = match.groups()
+    names = operands.split(", ")
+    first = 2 if "update" in operation else 1
+    if len(names) <= first:
+        return None
+    names[first], moved = fresh(name, "j"), names[first]
+    return (f"{indent}{fresh(name, 'o')} = stablehlo.constant dense<1> : {type_}\n{indent}{fresh(name, 'j')} = stablehlo.add {moved}, {fresh(name, 'o')} : {type_}\n"
+            f"{indent}{name} = {operation}{', '.join(names)}{rest}")
+
+
+def update_lost(line: str) -> str | None:
+    """An update in place that nobody sees."""
+    match = re.match(r"(\s*)(%\w+) = stablehlo\.dynamic_update_slice (%\w+), .* -> (tensor<[^>]*>)$", line)
+    return f"{match[1]}{match[2]} = stablehlo.reshape {match[3]} : ({match[4]}) -> {match[4]}" if match else None
+
+
 FAULTS: dict[str, list[Change]] = {
     "subtract for add": [word("add", "subtract")],
     "add for multiply": [word("multiply", "add")],
@@ -184,6 +304,20 @@ FAULTS: dict[str, list[Change]] = {
                                 pattern(r"compare +GT,", "compare LE,"), pattern(r"compare +GE,", "compare LT,")],
     "bounds swapped": [pattern(r"= stablehlo\.clamp (%\w+), (%\w+), (%\w+) :", r"= stablehlo.clamp \3, \2, \1 :")],
     "broadcast along another axis": [pattern(r"(broadcast_in_dim %\w+, dims = )\[1\]", r"\1[0]"), pattern(r"(broadcast_in_dim %\w+, dims = )\[0\]", r"\1[1]")],
+    "batch of the first": [rewritten(batch_of_first)],
+    "halves swapped": [rewritten(halves_swapped)],
+    "a thread's share missing": [rewritten(share_missing)],
+    "last term missing": [last_term_missing],
+    "other identity": [other_identity],
+    "square operand transposed": [operand_transposed, pattern(r"(broadcast_in_dim %\w+, dims = )\[0, 1\]", r"\1[1, 0]")],
+    "epsilon dropped": [pattern(r"stablehlo\.constant dense<\d\.\d+e-\d+> ", "stablehlo.constant dense<0.0> ")],
+    "conversion rounds": [rounded_conversion],
+    "index moved": [index_moved],
+    "update lost": [update_lost],
+    "mask too weak": [pattern(r"stablehlo\.constant dense<0xFF800000>", "stablehlo.constant dense<-1.0>"),
+                      pattern(r"stablehlo\.constant dense<-\d\.\d+e\+(?:0[4-9]|[1-9]\d)>", "stablehlo.constant dense<-1.0>")],
+    "kernel mirrored": [pattern(r"window = \{(?!.*reverse)", "window = {reverse = [true, true], ")],
+    "signs forgotten": [pattern(r"(compare +[A-Z]+, %[\w#]+, %[\w#]+,) +SIGNED", r"\1 UNSIGNED"), word("negate", "abs"), word("sign", "abs")],
     "window moved": [pattern(r"padding = dense<\[\[(\d+), (\d+)\]", lambda match: f"padding = dense<[[{int(match[1]) + 1}, {int(match[2]) - 1}]")],
 }
 

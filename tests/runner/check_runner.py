@@ -531,6 +531,30 @@ def noise_judges_where_no_comparator_is_named(place: Place) -> None:
 
 
 @check
+def what_the_strict_rule_says_is_told_of_every_execution(place: Place) -> None:
+    """A device that is wrong now and then, behind a comparator that does not see it; one whose limits are wide; and the name of what varies."""
+    planter = plugin("planter_plugin.so")
+    place.program("double.mlir", DOUBLE)
+    config = place.folder / "test_config_lax.yaml"
+    config.write_text("test_config:\n  double.mlir: {required_pcc: 0.97}\n")
+    flaky = ("--device", f"{planter}?fault=flaky")
+    result, tests = report(place, place.programs, *flaky, "--config", config)
+    lax = next(iter(tests.values()))["comparisons"][0]
+    expect(result.returncode == 0 and lax["strict_passed"] is False and "strict: with other inputs: " in lax["sentence"], tests)
+    expect("1 test passes by its own comparators alone" in result.stdout, result.stdout)
+    result, tests = report(place, place.programs, *flaky)
+    test = next(iter(tests.values()))
+    expect(result.returncode == 1 and test["error_class"] == "not_deterministic" and "which is right" in test["message"], test)
+    # What is left of small numbers beside a large one.
+    place.program("double.mlir", DOUBLE.replace("return %0", "%c = stablehlo.constant dense<1.0e6> : tensor<4xf32>\n  %s = stablehlo.add %0, %c : tensor<4xf32>\n"
+                                                "  %t = stablehlo.subtract %s, %c : tensor<4xf32>\n  return %t"))
+    result, tests = report(place, place.programs, "--device", f"{planter}?fault=scaled_a_little")
+    test, summary = next(iter(tests.values())), json.loads((place.folder / "report.json").read_text())["summary"]
+    expect(test["outcome"] == "passed" and "% noise in f32" in test["notes"]["ill-conditioned"] and summary["ill_conditioned"] == 1, test)
+    expect("1 test is ill-conditioned, and limits are wide" in result.stdout, result.stdout)
+
+
+@check
 def our_plugin_presents_architectures(place: Place) -> None:
     plugin("pjrt_plugin_cupel.so")
     place.program("pass.mlir", PASSING)
