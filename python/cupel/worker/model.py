@@ -392,6 +392,7 @@ class ModelTest:
             with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining():
                 known = memory.recall(loader, model, args, kwargs, self._padding)
             if known is None:
+                loader = model = args = kwargs = None  # Two copies of the weights would be one too many.
                 loader, model, args, kwargs = self._load()
             else:
                 self.facts |= known[0].facts | {"golden_from": REMEMBERED}
