@@ -83,7 +83,8 @@ def test_of_row(row: str, mode: str) -> Test:
     if pcc and comparisons:
         comparisons[0]["pcc"] = float(pcc)
     notes = {key: value for key, value in (("captured by", method), ("graphs", graphs)) if value}
-    return {"id": name.strip("`"), "run_mode": mode, "outcome": outcome, "reasons": [{"name": reason.strip("`")}] if reason else [], "notes": notes, "comparisons": comparisons}
+    reasons = [{"name": reason.strip("`")}] if reason else []
+    return {"id": name.strip("`"), "run_mode": mode, "outcome": outcome, "reasons": reasons, "notes": notes, "comparisons": comparisons}
 
 
 def with_rows_of(page: str, tests: list[Test]) -> list[Test]:
