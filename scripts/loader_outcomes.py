@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the page about what becomes of the loaders of a zoo, from the JSON reports of runs over it.
 
-usage: scripts/loader_outcomes.py REPORT.json... --zoo NAME --out docs/reference/loader-outcomes.md
+usage: scripts/loader_outcomes.py REPORT.json... --zoo NAME [--add] --out docs/reference/loader-outcomes.md
 
 Of a test that several reports hold the last one counts that got it to an end. The page has counts by outcome and reason, how models were
 captured, and each test with its smallest correlation; nothing of the loaders themselves. Of a mode (inference, training) that no report holds a test of,
-the page keeps the section that it has.
+the page keeps the section that it has; with --add it keeps the rows of single tests that no report got to an end, too.
 """
 
 from __future__ import annotations
@@ -75,6 +75,26 @@ def kept_section(page: str, mode: str) -> list[str]:
     return [found.rstrip("\n"), *rest.partition("\n## ")[0].rstrip("\n").split("\n"), ""] if found else []
 
 
+def test_of_row(row: str, mode: str) -> Test:
+    """A test as its row in the page tells of it."""
+    name, outcome, method, graphs, results, pcc = (cell.strip() for cell in row.strip().strip("|").split("|"))
+    outcome, _, reason = outcome.partition(", ")
+    comparisons: list[dict[str, Any]] = [{} for _ in range(int(results or 0))]
+    if pcc and comparisons:
+        comparisons[0]["pcc"] = float(pcc)
+    notes = {key: value for key, value in (("captured by", method), ("graphs", graphs)) if value}
+    reasons = [{"name": reason.strip("`")}] if reason else []
+    return {"id": name.strip("`"), "run_mode": mode, "outcome": outcome, "reasons": reasons, "notes": notes, "comparisons": comparisons}
+
+
+def with_rows_of(page: str, tests: list[Test]) -> list[Test]:
+    """The tests, and those of the page that none of them replaces: one that came to no end replaces nothing."""
+    before = {test["id"]: test for mode in ("inference", "training") for row in kept_section(page, mode) if row.startswith("| `") and row.count("|") == 7
+              for test in [test_of_row(row, mode)]}
+    return [test for test in tests if test["outcome"] not in NO_END or test["id"] not in before] + [
+        test for name, test in before.items() if all(other["id"] != name or other["outcome"] in NO_END for other in tests)]
+
+
 def page(tests: list[Test], torch: set[str], zoo: str, note: str, before: str = "") -> str:
     lines = ["# Outcomes of loaders", "",
              f"What becomes of loaders of {zoo}, in their default variants, on our own device, against torch {', '.join(sorted(torch))} on the CPU in the same dtype. Made by",
@@ -91,13 +111,15 @@ def main() -> int:
     parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT")
     parser.add_argument("--zoo", required=True, help="how the page calls the zoo")
     parser.add_argument("--note", default="", help="a paragraph on how the runs differ, or what was left out")
+    parser.add_argument("--add", action="store_true", help="keep the rows of tests that no report got to an end")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     tests, torch = read(options.reports)
     if not tests:
         print("the reports hold no test", file=sys.stderr)
         return 1
-    options.out.write_text(page(tests, torch, options.zoo, options.note, options.out.read_text() if options.out.exists() else ""))
+    before = options.out.read_text() if options.out.exists() else ""
+    options.out.write_text(page(with_rows_of(before, tests) if options.add else tests, torch, options.zoo, options.note, before))
     return 0
 
 

@@ -1,8 +1,8 @@
 """Remembers what frameworks computed on the CPU: a second run of a model, on another device or the next night, computes no golden result twice.
 
-A result goes by the hash of everything that decides it: the captured program, the values it takes, the framework, the processor, and the code of ours that runs it. The folder
-and its entries are those of `cupel cache` (ContentCache.cpp); many processes may use it at once. Never makes a test fail: where nothing can be read or written, nothing
-is remembered.
+A result goes by the hash of everything that decides it: the captured program, the values it takes, the framework, the processor, and the code of ours that
+runs it. The folder and its entries are those of `cupel cache` (ContentCache.cpp); many processes may use it at once. Never makes a test fail: where nothing can
+be read or written, nothing is remembered.
 """
 
 from __future__ import annotations

@@ -392,12 +392,13 @@ class ModelTest:
             with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining():
                 known = memory.recall(loader, model, args, kwargs, self._padding)
             if known is None:
+                loader = model = args = kwargs = None  # Two copies of the weights would be one too many.
                 loader, model, args, kwargs = self._load()
             else:
                 self.facts |= known[0].facts | {"golden_from": REMEMBERED}
         golden, captured = known or self._run_and_capture(loader, model, args, kwargs)
         if known is None:
-            with self.steps.step("golden", "internal", "the golden result cannot be remembered"):
+            with self.steps.step("capture", "internal", "the golden result cannot be remembered"):
                 memory.keep(golden, captured)
         told: dict[str, Any] = {"method": captured.method, "graphs": len(captured.graphs), "workloads": []}
         for name, value in (("export_refusal", captured.refusal), ("graph_breaks", captured.breaks), ("outside_of_graphs", captured.outside)):

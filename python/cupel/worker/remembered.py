@@ -25,7 +25,7 @@ from cupel.worker.model_golden import Golden
 if TYPE_CHECKING:
     from cupel.worker.model import Request
 
-_CODE = tuple(str(Path(module.__file__ or "")) for module in (captured, captured_training, sound_kernels, model_golden))
+_CODE = tuple(str(Path(module.__file__ or "")) for module in (captured, captured_training, sound_kernels, model_golden)) + (__file__,)
 # Where a test's files go and how it is judged and compiled decides nothing of its golden result.
 _INDIFFERENT = ("folder", "test", "tolerance", "compile_options", "op_by_op")
 
