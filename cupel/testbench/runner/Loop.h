@@ -44,6 +44,7 @@ private:
     std::vector<results::Outcome> tries;
     uint32_t putBacks = 0;
     bool recorded = false;
+    bool isAlone = false; ///< Did not fit beside others.
   };
 
   using Done = std::unordered_map<std::string, results::TestRecord>;

@@ -37,6 +37,9 @@ public:
   /// Tests that no device left can take, taken out of the line, each with the reason.
   std::vector<std::pair<size_t, std::string>> takeHopeless();
 
+  /// From now on the test gets the machine for itself; it must not be running.
+  void isolate(size_t test) { forecasts[test].memoryBytes = memoryBudget; }
+
   /// What is set aside for a test.
   uint64_t reservation(size_t test) const;
 
