@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import argparse
 import collections
+import fcntl
 import json
 import os
+import pty
 import random
 import shutil
 import signal
 import subprocess
 import sys
+import termios
+import threading
 import time
 from pathlib import Path
 
@@ -261,6 +265,63 @@ def nobody_needs_to_follow(lab):
     expect(len(project.outcomes(run)) == 33 and set(project.outcomes(run).values()) == {"passed", "failed", "crashed"}, project.outcomes(run))
 
 
+class Terminal(threading.Thread):
+    """A command on a terminal of its own, whose output somebody always reads."""
+
+    def __init__(self, project: Project, *words: object) -> None:
+        super().__init__(daemon=True)
+        self.said = ""
+        self.ours, theirs = pty.openpty()
+        self.process = subprocess.Popen(project.words(*words), cwd=project.folder, env=project.environment | {"TERM": "xterm"}, stdin=theirs, stdout=theirs,
+                                        stderr=theirs, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(theirs)
+        self.start()
+
+    def run(self) -> None:
+        try:
+            while text := os.read(self.ours, 65536):
+                self.said += text.decode(errors="replace")
+        except OSError:
+            pass  # It has ended.
+
+    def type(self, text: bytes) -> None:
+        os.write(self.ours, text)
+
+    def wait_for(self, word: str) -> None:
+        end = time.monotonic() + 60
+        while word not in self.said:
+            expect(time.monotonic() < end and self.is_alive(), f"waiting for '{word}': {self.said[-1500:]}")
+            time.sleep(0.1)
+
+    def close(self) -> int:
+        code = self.process.wait(60)
+        self.join(10)
+        os.close(self.ours)
+        return code
+
+
+@check
+def ctrl_c_asks(lab):
+    project = Project(lab, 20, 24)
+    first = Terminal(project, *project.run_words("--on", "slurm"))
+    project.wait_for(5)
+    first.type(b"\x03")
+    first.wait_for("[c]ancel it")
+    first.type(b"l\n")
+    first.wait_for("the run goes on in Slurm")
+    expect(first.close() == 5, first.said[-1000:])
+    run = project.runs()[-1]
+    second = Terminal(project, "run", "--attach", run)
+    second.wait_for("/44")  # The bar counts what the tasks did meanwhile.
+    second.type(b"\x03")
+    second.wait_for("[c]ancel it")
+    second.type(b"c\n")
+    second.wait_for("tests selected")
+    expect(second.close() == 1, second.said[-1000:])
+    expect(len(project.outcomes(run)) == 44, project.outcomes(run))
+    once_each(project, run)
+
+
 @check
 def tests_that_ran_twice_are_told_and_the_first_counts(lab):
     project = Project(lab, 20, 0)
@@ -408,7 +469,7 @@ def disturbed_round(lab: Lab, number: int, kinds: list[str], chance: random.Rand
     try:
         while code is None:
             now = time.monotonic() - began
-            expect(now + began < deadline, f"no end with {disturbances.done}; {project.ended()} outcomes; {lab.slurm.tool('squeue', check=False)}")
+            expect(now + began < deadline, f"no end with {disturbances.done}; {project.ended()} outcomes; {lab.slurm.tool('squeue', check=False)}{lab.slurm.tool('sinfo', '-N', '-o', '%N %T %E', check=False)}")
             disturbances.step(now, process)
             if process.poll() is not None:
                 output = process.stdout.read()

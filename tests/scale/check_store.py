@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -196,6 +199,46 @@ def wrong_places_are_told_in_one_line(server):
         expect(words in output and len(output.strip().splitlines()) == 1, f"{place}: {output}")
         output = project.cupel("results", "ingest", "--results", place, code=2)
         expect(words in output and len(output.strip().splitlines()) == 1, f"{place}: {output}")
+
+
+class OldServer(threading.Thread):
+    """Greets as PostgreSQL 14 does, and says no more."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.address = f"postgresql://127.0.0.1:{self.socket.getsockname()[1]}/x?sslmode=disable&gssencmode=disable"
+        self.start()
+
+    def run(self) -> None:
+        def message(kind: bytes, body: bytes) -> bytes:
+            return kind + struct.pack("!I", len(body) + 4) + body
+
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            with client:
+                client.recv(4096)
+                client.sendall(message(b"R", struct.pack("!I", 0)) + message(b"S", b"server_version\0" + b"14.9\0") + message(b"S", b"client_encoding\0UTF8\0")
+                               + message(b"K", struct.pack("!II", 1, 1)) + message(b"Z", b"I"))
+                client.recv(4096)
+
+
+@check
+def a_server_of_another_version_is_told(server):
+    del server
+    project, old = Project(), OldServer()
+    try:
+        for words in (("show",), ("results", "ingest")):
+            output = project.cupel(*words, "--results", old.address, code=2)
+            expect("14" in output and "15" in output and len(output.strip().splitlines()) == 1, output)
+        # A run is never lost for it.
+        output = project.run(old.address)
+        expect("outcomes go to the journal only" in output and "14" in output, output)
+    finally:
+        old.socket.close()
 
 
 def main() -> int:

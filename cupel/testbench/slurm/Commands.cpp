@@ -29,6 +29,9 @@ Result<std::string> ask(const std::vector<std::string> &command, const Profile &
     return Error{ErrorCode::Unavailable,
                  "Slurm: " + command.front() +
                      " did not answer; is the controller up? (scontrol ping tells)"};
+  // Ctrl-C on a terminal reaches it as well.
+  if (output->exitCode > 128)
+    return Error{ErrorCode::Unavailable, "Slurm: " + command.front() + " was killed"};
   if (output->exitCode != 0) {
     std::string why = explain(output->text, profile);
     bool isAway = why.starts_with(kAway);
