@@ -37,7 +37,7 @@ test("server: a PostgreSQL store, a role that only reads, a run that comes in", 
   const database = await postgres();
   expect(!database.missing, "PostgreSQL is not installed; scripts/install-packages installs it");
   try {
-    const folder = makeStore("small", 30, 4);
+    const folder = makeStore("small", 30, 5);
     cupel("results", "copy", folder, database.address);
     const reader = await database.sql("CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA public TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;");
     const local = await serve("serve", "--results", folder), shared = await serve("serve", "--results", database.address), read = await serve("serve", "--results", reader);
