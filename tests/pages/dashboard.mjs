@@ -203,7 +203,7 @@ test("dashboard: the report from disk filters as the server does", async () => {
   await server.stop();
 });
 
-test("dashboard: operators on two architectures, a model operation by operation, the ledger, one figure over time", async () => {
+test("dashboard: operators on two architectures, a model operation by operation, the ledger", async () => {
   const folder = join(scratch, "a-project"), store = join(folder, "results");
   mkdirSync(join(folder, "config"), { recursive: true });
   writeFileSync(join(folder, "cupel.yaml"), "config: config\n");
