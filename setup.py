@@ -19,6 +19,7 @@ PARTS = [
     ("cupel", "bin/cupel", "bin"),
     ("cupel-worker", "bin/cupel-worker", "bin"),
     ("cupel-device", "bin/cupel-device", "bin"),
+    ("cupel-serve", "bin/cupel-serve", "bin"),
     ("cupel-lsp", "bin/cupel-lsp", "bin"),
 ]
 

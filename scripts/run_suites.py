@@ -256,12 +256,13 @@ class Suites:
         """The pages in a browser, and their server under load, slow clients and hostile data."""
         if not self.no_browser and not (ROOT / ".cache/page-tests/installed").is_file():
             self.no_browser = ".cache/page-tests is not there (scripts/install-page-tests fetches it)"
+        extension = counted([self.python, ROOT / "tests/pages/check_model_explorer.py", self.bin], self.env)
         if not self.no_browser:
-            return counted(["node", ROOT / "tests/pages/check_pages.mjs", self.bin], self.env)
+            return total_of([counted(["node", ROOT / "tests/pages/check_pages.mjs", self.bin], self.env), extension])
         skipped = not_run(f"the pages were not opened in a browser: {self.no_browser}")
         if not shutil.which("node"):
-            return skipped
-        return total_of([counted(["node", ROOT / "tests/pages/check_pages.mjs", self.bin], dict(self.env, CUPEL_NO_BROWSER="1")), skipped])
+            return total_of([extension, skipped])
+        return total_of([counted(["node", ROOT / "tests/pages/check_pages.mjs", self.bin], dict(self.env, CUPEL_NO_BROWSER="1")), extension, skipped])
 
     def docs(self) -> Result:
         return counted([self.python, ROOT / "tests/docs/check_docs.py", self.bin], self.env)

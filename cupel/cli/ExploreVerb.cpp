@@ -7,6 +7,7 @@
 #include "cupel/cli/ServeVerbs.h"
 #include "cupel/results/graph/ModelExplorer.h"
 #include "cupel/results/serve/Explorer.h"
+#include "cupel/results/serve/GraphOverlays.h"
 #include "cupel/support/Files.h"
 
 #include <charconv>
@@ -86,15 +87,15 @@ Status readOverrides(const std::vector<std::string> &given, nlohmann::json &requ
 } // namespace
 
 int exploreVerb(const Arguments &arguments) {
-  CommandLine line("explore", "Show the graph of a model or program at every stage of its compilation: as StableHLO, in tensor IR\n"
-                              "and in device IR, with what each operation costs laid over it, in a browser.");
+  CommandLine line("explore", "Show the graph of a model or program at every stage of its compilation: as its framework wrote it, as\n"
+                              "StableHLO, in tensor IR and in device IR, with what each operation costs laid over it, in a browser.");
   line.example("cupel explore model.onnx --open", "its graph in the desktop's browser");
   line.example("cupel explore programs::mlp.mlir --runs 20", "a test of the results store, with times of 20 runs");
   line.example("cupel explore model.mlir --device plugin.so --open", "with a device that jobs of the page may run it on");
   line.example("cupel explore model.mlir --format=model-explorer -o graph.json", "files for Google's Model Explorer");
   ServeOptions options;
   ModelArguments model;
-  std::string format = "page", output = "-", program;
+  std::string format = "page", output = "-", program, explanation, opTable;
   uint32_t runs = 0;
   double limit = 300;
   uint64_t values = 0;
@@ -109,6 +110,8 @@ int exploreVerb(const Arguments &arguments) {
   line.option("--override", overrides, "Change one operation, by its number in the graph of StableHLO, before it is compiled: fusion-barrier (a launch of its own) or precision=bf16, f16, tf32, fp8 (what it takes and gives is rounded); may be repeated").placeholder("NODE:WHAT").oneValueEach();
   line.option("--extract", extract, "Only these operations of it, as a program of their own: numbers in the graph of StableHLO").placeholder("NODE,...").delimiter(',').oneValueEach();
   line.option("--save-program", program, "Write the program, with what --override and --extract made of it, as StableHLO").placeholder("FILE");
+  line.option("--explanation", explanation, "Show what `cupel explain --json` found: the error against the reference by depth, and what is to blame").placeholder("FILE");
+  line.option("--op-table", opTable, "Show a table of operations that `cupel run --depth execute-op-by-op` made: NAME_unique_ops.json").placeholder("FILE");
   line.option("--format", format, "page: in a browser; model-explorer: JSON files for Model Explorer; graph: our own JSON").oneOf({"page", "model-explorer", "graph"}).showDefault();
   line.option("-o", output, "Where files are written; overlays go beside it").placeholder("FILE").showDefault();
   line.option("--timeout", limit, "Seconds until compiling is given up").placeholder("S").between(1, 86400).showDefault();
@@ -139,7 +142,19 @@ int exploreVerb(const Arguments &arguments) {
   Result<graph::Graph> graph = makeGraph(*meant, *request, limit);
   if (!graph)
     return failExplore(graph.message(), kExitFailure);
+  if (!explanation.empty()) {
+    Result<FileContents> text = readInput(explanation);
+    if (!text)
+      return failExplore(text.message());
+    meant->explanation = text->bytes();
+  }
   completeGraph(*graph, *meant);
+  if (!opTable.empty()) {
+    Result<OpTable> table = readOpTable(opTable);
+    if (!table)
+      return failExplore(table.message());
+    serve::addOpTable(*graph, *table);
+  }
   if (format == "model-explorer")
     return writeModelExplorer(*graph, output);
   serve::Explorer explorer;

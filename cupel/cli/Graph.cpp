@@ -35,7 +35,7 @@ struct Overlay {
 };
 
 struct Stage {
-  const char *name, *title;
+  std::string name, title;
   std::string nodes; ///< As JSON, since the operations do not stay.
   std::vector<Overlay> overlays;
   std::string error; ///< Why there is no such stage.
@@ -258,12 +258,22 @@ int runGraph(const char *text) {
   if (Status status = writeProgram(*object, compiled); !status)
     return reportError(kVerb, status.message(), kExitUsage);
 
+  ModulesByName modules;
+  Stage source = {.name = "source", .title = {}, .nodes = {}, .overlays = {}, .error = {}};
+  if (request->model) {
+    frontends::SourceGraph own = request->model->sourceGraph();
+    source.title = own.title;
+    if (!own.nodes.empty())
+      source.nodes = nodesJson(graphOf(own, modules));
+  }
+  const ModulesByName *known = modules.empty() ? nullptr : &modules;
+
   std::vector<Stage> stages(3);
   stages[0] = {.name = "stablehlo", .title = "StableHLO", .nodes = {}, .overlays = {}, .error = {}};
   stages[1] = {.name = "tensor", .title = "Tensor IR", .nodes = {}, .overlays = {}, .error = {}};
   stages[2] = {.name = "device", .title = "Device IR", .nodes = {}, .overlays = {}, .error = {}};
   {
-    StageGraph graph = graphOf(*compiled.module);
+    StageGraph graph = graphOf(*compiled.module, known);
     stages[0].nodes = nodesJson(graph);
     stages[0].overlays = {memoryOf(graph), costOf(graph)};
     if (std::optional<int64_t> seed = object->getInteger("values"))
@@ -279,7 +289,7 @@ int runGraph(const char *text) {
   auto watch = [&](PassManager &, compiler::CpuStage stage) {
     if (stage != compiler::CpuStage::Device)
       return;
-    StageGraph graph = graphOf(*lowered);
+    StageGraph graph = graphOf(*lowered, known);
     stages[1].nodes = nodesJson(graph);
     stages[1].overlays = {memoryOf(graph)};
   };
@@ -295,12 +305,14 @@ int runGraph(const char *text) {
       if (stage->nodes.empty())
         stage->error = status.message();
   } else {
-    StageGraph graph = graphOf(*lowered);
+    StageGraph graph = graphOf(*lowered, known);
     stages[2].nodes = nodesJson(graph);
     stages[2].overlays = {memoryOf(graph)};
     if (Status reported = addReport(stages[2], graph, *lowered, object->getInteger("runs").value_or(0)); !reported)
       stages[2].error = reported.message();
   }
+  if (!source.nodes.empty())
+    stages.insert(stages.begin(), std::move(source));
   if (Status written = writeOutput(object->getString("output").value_or("-").str(), toText(request->file, stages)); !written)
     return reportError(kVerb, written.message(), kExitUsage);
   return kExitSuccess;

@@ -94,7 +94,7 @@ bool isProgram(Region &region) {
 
 class GraphMaker {
 public:
-  explicit GraphMaker(StageGraph &graph) : graph(graph) {}
+  GraphMaker(StageGraph &graph, const ModulesByName *modules) : graph(graph), modules(modules) {}
 
   void addArgument(BlockArgument argument, std::vector<std::string> group) {
     StageNode &node = graph.nodes.emplace_back();
@@ -128,8 +128,7 @@ public:
     std::vector<std::string> group = outer;
     std::vector<std::string> names, places;
     collectOrigins(op.getLoc(), names, places);
-    if (!names.empty())
-      llvm::append_range(group, modulesIn(names.back()));
+    llvm::append_range(group, modulesOf(names));
     bool holdsPrograms = !isa<tir::TirDialect, dev::DevDialect>(op.getDialect()) &&
                          llvm::any_of(op.getRegions(), isProgram);
     std::vector<std::string> inside = group;
@@ -176,6 +175,15 @@ public:
   }
 
 private:
+  std::vector<std::string> modulesOf(const std::vector<std::string> &names) const {
+    if (!modules)
+      return names.empty() ? std::vector<std::string>() : modulesIn(names.back());
+    for (const std::string &name : llvm::reverse(names))
+      if (auto found = modules->find(name); found != modules->end())
+        return found->second;
+    return {};
+  }
+
   /// The buffer that another type looks at.
   static Value wholeOf(Value value) {
     while (auto as = value.getDefiningOp<dev::AsOp>())
@@ -233,14 +241,39 @@ private:
   }
 
   StageGraph &graph;
+  const ModulesByName *modules;
   DenseMap<Value, std::pair<size_t, unsigned>> sources;
 };
 
 } // namespace
 
-StageGraph graphOf(ModuleOp module) {
+StageGraph graphOf(const frontends::SourceGraph &source, ModulesByName &modules) {
   StageGraph graph;
-  GraphMaker maker(graph);
+  std::map<std::string, std::pair<size_t, unsigned>> givers;
+  for (const frontends::SourceNode &one : source.nodes) {
+    StageNode &node = graph.nodes.emplace_back();
+    node.name = one.op;
+    node.label = one.label;
+    node.group = one.modules;
+    node.types = one.types;
+    node.attributes = one.attributes;
+    node.place = one.line.empty() ? one.place : one.line;
+    if (!one.place.empty()) {
+      node.origins = {one.place};
+      modules.try_emplace(one.place, one.modules);
+    }
+    for (const std::string &name : one.takes)
+      if (auto found = givers.find(name); found != givers.end())
+        node.inputs.push_back(found->second);
+    for (unsigned i = 0; i < one.gives.size(); ++i)
+      givers[one.gives[i]] = {graph.nodes.size() - 1, i};
+  }
+  return graph;
+}
+
+StageGraph graphOf(ModuleOp module, const ModulesByName *modules) {
+  StageGraph graph;
+  GraphMaker maker(graph, modules);
   size_t functions = llvm::count_if(module.getOps(), [](Operation &op) { return isa<func::FuncOp, dev::ProgramOp>(op); });
   for (Operation &op : module.getOps()) {
     std::vector<std::string> group;

@@ -2,8 +2,11 @@
 // types, attributes and place, and the groups that it stands in. Used by the worker's `graph`.
 #pragma once
 
+#include "cupel/frontends/ModelImport.h"
+
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/Support/JSON.h>
+#include <map>
 #include <mlir/IR/BuiltinOps.h>
 #include <string>
 #include <vector>
@@ -27,7 +30,15 @@ struct StageGraph {
   llvm::DenseMap<mlir::Operation *, size_t> numbers;
 };
 
-StageGraph graphOf(mlir::ModuleOp module);
+/// The modules that operations stand in, by the name in their locations, where the model's own graph
+/// says it.
+using ModulesByName = std::map<std::string, std::vector<std::string>>;
+
+/// Without `modules`, they are read from the names themselves.
+StageGraph graphOf(mlir::ModuleOp module, const ModulesByName *modules = nullptr);
+
+/// A model's own graph, and the modules it names. Nodes have no operation.
+StageGraph graphOf(const frontends::SourceGraph &source, ModulesByName &modules);
 
 void writeNodes(llvm::json::OStream &json, const StageGraph &graph);
 

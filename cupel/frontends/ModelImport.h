@@ -115,6 +115,27 @@ struct ModelSurvey {
 };
 
 //===----------------------------------------------------------------------===//
+// The graph as the file has it
+//===----------------------------------------------------------------------===//
+
+/// A node of a model's own graph, for those who show it. Says what the file says.
+struct SourceNode {
+  std::string op;    ///< As SurveyedNode has it; `input`, `weight` and `output` for what is no node.
+  std::string label; ///< For people.
+  /// The name that operations which come from it have in their locations; empty: none do.
+  std::string place;
+  std::string line;                 ///< Of the user's source, `model.py:12`, where the file says it.
+  std::vector<std::string> modules; ///< That it stands in, outermost first.
+  std::vector<std::string> takes, gives; ///< Names of values.
+  std::vector<std::string> types;        ///< Of what it gives, as far as they are known.
+  std::vector<std::pair<std::string, std::string>> attributes;
+};
+struct SourceGraph {
+  std::string title; ///< `ONNX graph`
+  std::vector<SourceNode> nodes; ///< In the order they are computed.
+};
+
+//===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
 
@@ -135,6 +156,9 @@ public:
 
   /// Goes through the whole model, past what fails, and says what becomes of each operator.
   virtual ModelSurvey survey(mlir::MLIRContext &context, const ImportOptions &options) const = 0;
+
+  /// The main graph as the file has it; without nodes where the format has none to show.
+  virtual SourceGraph sourceGraph() const { return {}; }
 
   /// Test data set `number` (from 0) in the format's own layout; nothing where there is none.
   virtual Result<std::optional<ModelData>> testData(uint32_t number) const {

@@ -7,6 +7,7 @@ if (!process.env.CUPEL_NO_BROWSER) {
   await import("./dashboard.mjs");
   await import("./explorer.mjs");
   await import("./job_pages.mjs");
+  await import("./postgres.mjs");
 }
 
 await run();

@@ -1,5 +1,5 @@
 // The dashboard in Chromium: every view, filters, keyboard, downloads, hostile data, a large store, the report from disk.
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { accessible, cupel, equal, expect, go, makeStore, openPage, ready, scratch, serve, test } from "./lib.mjs";
@@ -199,6 +199,38 @@ test("dashboard: the report from disk filters as the server does", async () => {
     await go(page, "#/" + view, view);
     expect(!(await page.$("main .error")), `${view}: ${await page.$eval("main", (main) => main.querySelector(".error")?.textContent)}`);
   }
+  await page.done();
+  await server.stop();
+});
+
+test("dashboard: operators on two architectures, a model operation by operation, the ledger", async () => {
+  const folder = join(scratch, "a-project"), store = join(folder, "results");
+  mkdirSync(join(folder, "config"), { recursive: true });
+  writeFileSync(join(folder, "cupel.yaml"), "config: config\n");
+  writeFileSync(join(folder, "config/lowered-thresholds.jsonl"), JSON.stringify({ when: "2026-11-01", test: "models::<b>m</b>", arch: "n150", from: 0.99, to: 0.95, why: "as measured" }) + "\n");
+  writeFileSync(join(folder, "ops.mlir"), `func.func @main(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %a = stablehlo.tanh %x : tensor<4xf32>
+  %b = stablehlo.add %n, %n : tensor<4xi32>
+  return %a, %b : tensor<4xf32>, tensor<4xi32>
+}
+`);
+  for (const arch of ["n150", "n300"]) cupel("run", join(folder, "ops.mlir"), "--device", "cupel", "--arch", arch, "--depth", "execute-op-by-op", "--results", store, { cwd: folder });
+  const server = await serve("serve", "--results", store, { cwd: folder });
+  const page = await openPage(server.address + "#/operators");
+  await ready(page, "operators");
+  const heads = await page.$$eval(".grid", (all) => [...all[0].querySelectorAll("[role=columnheader]")].map((one) => one.textContent));
+  equal(heads, ["Operator", "f32 on n150", "f32 on n300", "i32 on n150", "i32 on n300"], "element types and architectures");
+  expect((await cells(page)).some((row) => row[0] === "stablehlo.tanh" && row[1] === "1 of 1" && row[3] === ""), `operators: ${JSON.stringify(await cells(page))}`);
+  await page.click(".grid a[href*='#/ops']");
+  await ready(page, "ops");
+  const table = await cells(page);
+  expect(table.length === 2 && table.every((row) => row[2] === "executed"), `operation by operation: ${JSON.stringify(table)}`);
+  await accessible(page, "operation by operation");
+  await go(page, "#/thresholds", "thresholds");
+  expect((await page.textContent("main")).includes("models::<b>m</b>"), "the ledger is not shown");
+  equal(await page.$$eval("main b", (all) => all.filter((one) => one.textContent === "m").length), 0, "the ledger became HTML");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click("div:has(> .grid[aria-label='Lowered thresholds']) button:has-text('CSV')")]);
+  expect(readFileSync(await file.path(), "utf8").includes("as measured"), "the ledger as CSV");
   await page.done();
   await server.stop();
 });

@@ -109,3 +109,41 @@ test("explorer: files for Model Explorer, and what cannot be shown", async () =>
   for (const [words, status, message] of [[["explore", wrong], 1, "wrong.mlir:1:"], [["explore", "nosuch.mlir"], 2, "neither a file"]])
     try { cupel(...words); expect(false, words.join(" ") + " did not fail"); } catch (error) { expect(error.status === status && String(error.stderr).includes(message), `${words.join(" ")}: ${error.status} ${error.stderr}`); }
 });
+
+// A model as ONNX's protobuf: a number in base 128, a field of bytes, and messages of such fields.
+const number = (value) => { const bytes = []; do { bytes.push((value & 127) | (value > 127 ? 128 : 0)); value >>= 7; } while (value); return Buffer.from(bytes); };
+const bytes = (field, value) => { const data = Buffer.from(value); return Buffer.concat([number((field << 3) | 2), number(data.length), data]); };
+const whole = (field, value) => Buffer.concat([number(field << 3), number(value)]);
+const message = (...parts) => Buffer.concat(parts);
+const valueInfo = (field, name, ...sizes) => bytes(field, message(bytes(1, name), bytes(2, bytes(1, message(whole(1, 1), bytes(2, message(...sizes.map((size) => bytes(1, whole(1, size))))))))));
+const node = (name, op, inputs, output) => bytes(1, message(...inputs.map((one) => bytes(1, one)), bytes(2, output), bytes(3, name), bytes(4, op)));
+const ONNX = message(whole(1, 8), bytes(7, message(node("/layers.0/MatMul", "MatMul", ["x", "w"], "p"), node("/layers.0/Tanh", "Tanh", ["p"], "t"), node("/layers.1/Add", "Add", ["t", "t"], "y"), bytes(2, "two_layers"),
+  bytes(5, message(whole(1, 4), whole(1, 4), whole(2, 1), bytes(8, "w"), bytes(9, Buffer.alloc(64, 63)))), valueInfo(11, "x", 2, 4), valueInfo(12, "y", 2, 4))), bytes(8, whole(2, 17)));
+
+test("explorer: the framework's own graph, linked with what became of it", async () => {
+  const file = join(scratch, "model.onnx");
+  writeFileSync(file, ONNX);
+  const server = await serve("explore", file);
+  const page = await openPage(server.address + "?stage=source&second=stablehlo");
+  await ready(page, "graph");
+  const heads = await page.$$eval(".pane select[aria-label=Stage]", (all) => all.map((one) => one.selectedOptions[0].textContent));
+  expect(heads[0].startsWith("ONNX graph") && heads[1].startsWith("StableHLO"), `stages: ${heads}`);
+  await page.click("button:has-text('Open all')");
+  await page.waitForFunction(() => window.Cupel.explorer.panes[0].boxes().some((one) => one.label === "Tanh"));
+  equal((await boxes(page)).filter((one) => one.group).map((one) => one.label), ["layers.0", "layers.1"], "groups of the ONNX graph");
+  // What is selected here is marked there, and the other way round.
+  await click(page, (await boxes(page)).find((one) => one.label === "Tanh").id);
+  await page.waitForFunction(() => window.Cupel.explorer.panes[1].state.marked.size === 1);
+  const marked = await page.evaluate(() => { const [there] = window.Cupel.explorer.panes[1].state.marked; return window.Cupel.explorer.panes[1].boxes().find((one) => one.id === there && !one.group).label; });
+  equal(marked, "tanh", "what became of Tanh");
+  await shoot(page, "source-beside-stablehlo");
+  const add = (await boxes(page, 1)).find((one) => one.label === "layers.1");
+  await click(page, add.id, 1);
+  await page.waitForFunction(() => window.Cupel.explorer.panes[1].boxes().some((one) => one.label === "add"));
+  await click(page, (await boxes(page, 1)).find((one) => one.label === "add").id, 1);
+  await page.waitForFunction(() => document.querySelector("[aria-label=Details] h2")?.textContent === "stablehlo.add" && window.Cupel.explorer.panes[0].state.marked.size === 1);
+  const details = await page.textContent("[aria-label=Details]");
+  for (const wanted of ["In ONNX graph (1)", "/layers.1/Add"]) expect(details.includes(wanted), `details lack '${wanted}': ${details}`);
+  await page.done();
+  await server.stop();
+});

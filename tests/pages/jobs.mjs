@@ -104,6 +104,9 @@ test("jobs: run, explain, op by op, values, times, compile, override, extract, w
   size.writeBigUInt64LE(BigInt(header.length));
   const inputs = Buffer.concat([size, Buffer.from(header), Buffer.alloc(1536)]).toString("base64");
   equal((await done(server, "run", { device: "cupel", inputs }, part.result.key)).result.outcome, "passed", "the part with inputs of its own");
+  // What lies between two chosen operations has to be chosen too.
+  const gap = await until(server, await start(server, "extract", { nodes: [tanh.id - 2, tanh.id].join(",") }));
+  expect(gap.state === "failed" && gap.log.includes("stablehlo.add) lies between the chosen operations"), `a part with a gap: ${gap.state}\n${gap.log}`);
   equal((await server.get(`/api/v1/jobs/${part.id}/file?name=../../../etc/passwd`)).status, 404, "a file that the job did not make");
   const tar = Buffer.from(await (await server.get(`/api/v1/jobs/${jobs.workload.id}/file?name=${encodeURIComponent(jobs.workload.result.files[0])}`)).arrayBuffer());
   writeFileSync(join(scratch, "workload.tar"), tar);

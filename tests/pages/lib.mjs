@@ -37,8 +37,8 @@ export function cupel(...words) {
 
 // Starts `cupel serve` (or another verb) and waits for its address.
 export async function serve(...words) {
-  const begin = performance.now();
-  const child = spawn(join(bin, "cupel"), [...words, "--port", "0"], { cwd: scratch, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, CUPEL_TOKEN: token } });
+  const begin = performance.now(), options = typeof words.at(-1) === "object" ? words.pop() : {};
+  const child = spawn(join(bin, "cupel"), [...words, "--port", "0"], { cwd: scratch, ...options, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, CUPEL_TOKEN: token } });
   processes.add(child);
   let said = "";
   const printed = await new Promise((resolve, reject) => {

@@ -157,6 +157,33 @@ def run_takes_shapes(folder: Path) -> None:
     expect("dimension 1 of input 'x' is 3 in the program, but 4 was given" in record["message"], record)
 
 
+class Nested(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(4, 8)
+        self.rest = torch.nn.Sequential(torch.nn.Tanh(), torch.nn.Linear(8, 2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.rest(self.first(x))
+
+
+@check
+def explore_shows_the_exported_graph_and_links_it(folder: Path) -> None:
+    torch.export.save(torch.export.export(Nested(), (torch.ones(3, 4),)), folder / "nested.pt2")
+    cupel(folder, "explore", "nested.pt2", "--format=graph", "-o", "graph.json")
+    stages = {stage["name"]: stage["nodes"] for stage in json.loads((folder / "graph.json").read_text())["stages"]}
+    expect(list(stages) == ["source", "stablehlo", "tensor", "device"], list(stages))
+    source = stages["source"]
+    tanh = next(node for node in source if node["op"] == "aten.tanh.default")
+    expect(tanh["group"] == ["rest", "0"] and tanh["types"] == ["f32[3,8]"], tanh)
+    expect(source[tanh["inputs"][0][0]]["op"] == "aten.linear.default", tanh["inputs"])
+    expect({node["op"] for node in source} >= {"input", "weight", "output"}, source)
+    expect(tanh["place"].split(":")[0].endswith(".py"), tanh["place"])
+    # The same modules in StableHLO, and a place in common.
+    lowered = next(node for node in stages["stablehlo"] if node["op"] == "stablehlo.tanh")
+    expect(lowered["group"] == ["rest", "0"] and set(tanh["origins"]) & set(lowered["origins"]), lowered)
+
+
 @check
 def contradictions_name_the_call(folder: Path) -> None:
     """A type that its operator cannot have is told with the call, whatever the operator; never as an error of Cupel's own."""

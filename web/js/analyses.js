@@ -2,11 +2,11 @@
 "use strict";
 (function (C) {
   C.views = C.views || {};
-  async function runBar(main, view, parameters) {
+  async function runBar(main, view, parameters, first = "latest") {
     const run = parameters.get("run") || "";
     if (C.isStatic) return run;
     const runs = (await C.get("runs", { limit: 500 })).runs;
-    main.append(C.make("div", { class: "bar" }, C.selectBox("Run", [["", "latest"], ...runs.map((one) => [one.id, C.when(one.started_at) + "  " + C.chipOf(one.arch, one.device) + "  (" + one.finished + ")"])], run,
+    main.append(C.make("div", { class: "bar" }, C.selectBox("Run", [["", first], ...runs.map((one) => [one.id, C.when(one.started_at) + "  " + C.chipOf(one.arch, one.device) + "  (" + one.finished + ")"])], run,
       (value) => { location.hash = C.link(view, { run: value }); })));
     return run;
   }
@@ -24,14 +24,14 @@
     if (top.length) main.append(C.make("h2", {}, "Top reasons"), C.barPlot("reasons", "Tests by reason", top.map(([name, value]) => ({ name, value, text: String(value) }))));
     main.append(C.make("h2", {}, "Fixing one thing"), C.table({ label: "Fixes", word: "cause", file: "fixes", rows: triage.fixes, height: Math.min(420, triage.fixes.length * 28 + 48), columns: [
       { title: "Fixing", width: 380, value: (fix) => fix.name, title_of: (fix) => fix.name }, { title: "Kind", width: 120, value: (fix) => fix.kind },
-      { title: "Unlocks tests", width: 120, number: true, value: (fix) => fix.unlocks_tests }, { title: "Unlocks models", width: 130, number: true, value: (fix) => fix.unlocks_models },
-      { title: "Touches tests", width: 120, number: true, value: (fix) => fix.touches_tests },
+      { title: "Unlocks tests", width: 140, number: true, value: (fix) => fix.unlocks_tests }, { title: "Unlocks models", width: 150, number: true, value: (fix) => fix.unlocks_models },
+      { title: "Touches tests", width: 140, number: true, value: (fix) => fix.touches_tests },
       { title: "In common", width: 260, value: (fix) => Object.entries(fix.shared || {}).map(([key, value]) => key + " " + value).join(", ") },
       { title: "For example", width: 480, value: (fix) => fix.unlocked[0] || fix.touched[0] || "", cell: (fix) => (fix.unlocked[0] || fix.touched[0] ? testLink(fix.unlocked[0] || fix.touched[0], shown) : "") },
     ] }).element);
     if (triage.together.length) main.append(C.make("h2", {}, "Fixing several together"), C.table({ label: "Joint fixes", word: "set", file: "together", rows: triage.together, height: Math.min(300, triage.together.length * 28 + 48), columns: [
-      { title: "Fixing all of", width: 620, value: (fix) => fix.causes.map((cause) => cause.name).join(", ") }, { title: "Unlocks tests", width: 120, number: true, value: (fix) => fix.unlocks_tests },
-      { title: "Unlocks models", width: 130, number: true, value: (fix) => fix.unlocks_models }] }).element);
+      { title: "Fixing all of", width: 620, value: (fix) => fix.causes.map((cause) => cause.name).join(", ") }, { title: "Unlocks tests", width: 140, number: true, value: (fix) => fix.unlocks_tests },
+      { title: "Unlocks models", width: 150, number: true, value: (fix) => fix.unlocks_models }] }).element);
     main.append(C.make("h2", {}, "All that fail"), C.table({ label: "Failing tests", word: "test", file: "failing", rows: triage.failing, height: Math.min(480, triage.failing.length * 28 + 48), open: (one) => C.link("test", { name: one.test, run: shown }), columns: [
       { title: "Test", width: 480, value: (one) => one.test, cell: (one) => testLink(one.test, shown) }, { title: "Model", width: 240, value: (one) => one.model },
       { title: "Known", width: 80, value: (one) => (one.known ? "known" : "") }, { title: "Causes", width: 520, value: (one) => one.causes.map((cause) => cause.name).join(", ") }] }).element);
@@ -56,8 +56,8 @@
 
   C.views.operators = async function (main, parameters) {
     main.append(C.make("h1", {}, "Operators"));
-    const run = await runBar(main, "operators", parameters);
-    const data = await C.get("operators", { run });
+    const run = await runBar(main, "operators", parameters, "every test as it ran last");
+    const data = await C.get("operators", { run: C.isStatic ? "" : run || "all" });
     const types = [...new Set(data.operators.map((one) => one.dtype + " on " + one.arch))].sort(), ops = new Map();
     for (const one of data.operators) {
       if (!ops.has(one.op)) ops.set(one.op, { op: one.op });
@@ -68,9 +68,9 @@
       { title: "Operator", width: 320, value: (row) => row.op }, ...types.map((type) => ({ title: type, width: 170, value: (row) => text(row[type]),
         cell: (row) => (row[type] ? C.stateText(row[type].failed ? "Failure" : row[type].passed ? "Pass" : "Unjudged", text(row[type])) : "") }))] }).element
       : C.make("p", { class: "hint" }, "This run has no operator cases and no tables of operations (cupel run --depth execute-op-by-op makes them)."));
-    if (data.tables.length) main.append(C.make("h2", {}, "Models, operation by operation"), C.table({ label: "Tables of operations", word: "model", file: "op-tables", rows: data.tables, height: 300, open: (one) => C.link("ops", { name: one.test, run: data.run }), columns: [
-      { title: "Test", width: 460, value: (one) => one.test, cell: (one) => C.make("a", { href: C.link("ops", { name: one.test, run: data.run }), tabindex: "-1" }, one.test) }, { title: "Outcome", width: 130, value: (one) => one.outcome, cell: (one) => C.state(one.outcome) },
-      { title: "Operations", width: 110, number: true, value: (one) => one.operations }, { title: "Different", width: 100, number: true, value: (one) => one.unique }, { title: "Stop it", width: 90, number: true, value: (one) => one.stopping }, { title: "", width: 300, value: (one) => one.error || "" }] }).element);
+    if (data.tables.length) main.append(C.make("h2", {}, "Models, operation by operation"), C.table({ label: "Tables of operations", word: "model", file: "op-tables", rows: data.tables, height: 300, open: (one) => C.link("ops", { name: one.test, run: one.run }), columns: [
+      { title: "Test", width: 420, value: (one) => one.test, cell: (one) => C.make("a", { href: C.link("ops", { name: one.test, run: one.run }), tabindex: "-1" }, one.test) }, { title: "Outcome", width: 130, value: (one) => one.outcome, cell: (one) => C.state(one.outcome) },
+      { title: "Where", width: 160, value: (one) => one.arch }, { title: "Operations", width: 110, number: true, value: (one) => one.operations }, { title: "Different", width: 100, number: true, value: (one) => one.unique }, { title: "Stop it", width: 90, number: true, value: (one) => one.stopping }, { title: "", width: 300, value: (one) => one.error || "" }] }).element);
   };
 
   C.views.durations = async function (main, parameters) {

@@ -7,16 +7,20 @@
 
   // Tests with a cell an architecture; `chosen` says which rows of the overview count.
   function gather(table, chosen) {
-    const { suite, id, arch, device } = table.columns, tests = new Map(), chips = new Map();
+    const { suite, id, arch, device, outcome } = table.columns, tests = new Map(), chips = new Map();
     for (let i = 0; i < table.count; ++i) {
       if (chosen && !chosen(i)) continue;
       const name = suite[i] + "::" + id[i], chip = C.chipOf(arch[i], device[i]);
       let test = tests.get(name);
-      if (!test) tests.set(name, (test = { name, first: i, cells: {} }));
+      if (!test) tests.set(name, (test = { name, first: i, isBad: false, cells: {} }));
       test.cells[chip] = i;
+      // What a test's name leads to, and its reason, are those of where it fails.
+      if (!test.isBad && C.isBad(outcome[i])) { test.isBad = true; test.first = i; }
       chips.set(chip, (chips.get(chip) || 0) + 1);
     }
-    return { tests: [...tests.values()], chips: [...chips.keys()].sort() };
+    // What needs somebody comes first.
+    const all = [...tests.values()];
+    return { tests: [...all.filter((test) => test.isBad), ...all.filter((test) => !test.isBad)], chips: [...chips.keys()].sort() };
   }
   function cellOf(table, index, shown) {
     if (index === undefined) return "";

@@ -51,7 +51,7 @@
       head.replaceChildren(...columns.map((column, index) => {
         const sorted = state.sort === index ? (state.down ? "descending" : "ascending") : "none";
         const mark = state.sort === index ? (state.down ? " ▾" : " ▴") : "";
-        const button = C.make("button", { type: "button", tabindex: "-1", onclick: () => {
+        const button = C.make("button", { type: "button", tabindex: "-1", title: column.title, onclick: () => {
           state.down = state.sort === index ? !state.down : Boolean(column.number);
           state.sort = index;
           arrange();

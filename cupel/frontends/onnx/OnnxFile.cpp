@@ -3,6 +3,7 @@
 #include "cupel/frontends/onnx/DataSets.h"
 #include "cupel/frontends/onnx/Import.h"
 #include "cupel/frontends/onnx/OpTable.h"
+#include "cupel/frontends/onnx/SourceGraph.h"
 #include "onnx-ml.pb.h"
 
 #include <filesystem>
@@ -16,27 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using tensor::DType;
 using tensor::Tensor;
-
-std::string describeType(const proto::TypeProto &type) {
-  if (type.has_sequence_type())
-    return "sequence";
-  if (type.has_optional_type())
-    return "optional";
-  if (!type.has_tensor_type())
-    return "not a tensor";
-  std::string text = elementName(type.tensor_type().elem_type());
-  if (!type.tensor_type().has_shape())
-    return text + "[...]";
-  std::string sizes;
-  for (const proto::TensorShapeProto_Dimension &dim : type.tensor_type().shape().dim()) {
-    if (!sizes.empty())
-      sizes += ",";
-    sizes += dim.has_dim_value()       ? std::to_string(dim.dim_value())
-             : dim.dim_param().empty() ? "?"
-                                       : dim.dim_param();
-  }
-  return text + "[" + sizes + "]";
-}
 
 /// Whether a value of this type can be read as a tensor; what cannot is refused by the import, for
 /// its own reason.
@@ -78,6 +58,8 @@ public:
   ModelSurvey survey(mlir::MLIRContext &context, const ImportOptions &options) const override {
     return surveyModel(model, context, options);
   }
+
+  SourceGraph sourceGraph() const override { return sourceGraphOf(model); }
 
   Result<std::optional<ModelData>> testData(uint32_t number) const override {
     if (number >= countDataSets(path))

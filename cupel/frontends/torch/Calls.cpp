@@ -73,19 +73,21 @@ bool isRandomCall(StringRef target) {
       .Default(false);
 }
 
-void Importer::locate(const GraphNode &node) {
-  Location location = UnknownLoc::get(&context);
-  if (auto line = sourceLine(node.stackTrace))
-    location = FileLineColLoc::get(&context, line->first, line->second, 0);
-  // Which call an operation comes from: those who go through a model call by call ask for it.
+std::string placeOf(const GraphNode &node) {
   const Argument *result = node.outputs.empty() ? nullptr : &node.outputs.front();
   const Name *name = result ? result->as<Name>() : nullptr;
   const auto *names = result ? result->as<std::vector<Name>>() : nullptr;
   std::string label = name                      ? name->text
                       : names && !names->empty() ? names->front().text
                                                  : std::string();
-  label += (label.empty() ? "" : " ") + shortTarget(node.target).str();
-  builder->setLocation(NameLoc::get(StringAttr::get(&context, label), location));
+  return label + (label.empty() ? "" : " ") + shortTarget(node.target).str();
+}
+
+void Importer::locate(const GraphNode &node) {
+  Location location = UnknownLoc::get(&context);
+  if (auto line = sourceLine(node.stackTrace))
+    location = FileLineColLoc::get(&context, line->first, line->second, 0);
+  builder->setLocation(NameLoc::get(StringAttr::get(&context, placeOf(node)), location));
 }
 
 Status Importer::importNodes(Scope &scope) {

@@ -63,6 +63,9 @@ struct Scope {
 
 /// "aten.add.Tensor" of "torch.ops.aten.add.Tensor".
 llvm::StringRef shortTarget(llvm::StringRef target);
+/// Which call an operation comes from, as its location says: "add_1 aten.add.Tensor". Those who go
+/// through a model call by call ask for it.
+std::string placeOf(const GraphNode &node);
 /// The innermost line of the model's own source that a stack trace names; a line of PyTorch's
 /// modules only if there is no other.
 std::optional<std::pair<std::string, unsigned>> sourceLine(llvm::StringRef trace);

@@ -3,6 +3,7 @@
 #include "cupel/frontends/torch/Archive.h"
 #include "cupel/frontends/torch/Import.h"
 #include "cupel/frontends/torch/OpTable.h"
+#include "cupel/frontends/torch/SourceGraph.h"
 #include "cupel/frontends/torch/Symbols.h"
 
 #include <filesystem>
@@ -55,6 +56,8 @@ public:
                      const frontends::ImportOptions &options) const override {
     return surveyProgram(program, context, {options, {}});
   }
+
+  SourceGraph sourceGraph() const override { return sourceGraphOf(program); }
 
   /// The inputs that the program was exported with, unless others lie beside it.
   Result<std::optional<ModelData>> testData(uint32_t number) const override {

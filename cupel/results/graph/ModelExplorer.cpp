@@ -1,5 +1,6 @@
 #include "cupel/results/graph/ModelExplorer.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -58,7 +59,8 @@ std::string modelExplorerOverlay(const Graph &graph, std::string_view wanted) {
     std::vector<std::string> known;
     for (size_t i = 0; i < stage.nodes.size(); ++i) {
       if (overlay->isNumber) {
-        if (overlay->numbers[i])
+        // JSON has no words for the others.
+        if (overlay->numbers[i] && std::isfinite(*overlay->numbers[i]))
           results[std::to_string(i)] = {{"value", *overlay->numbers[i]}};
       } else if (!overlay->words[i].empty()) {
         auto found = std::find(known.begin(), known.end(), overlay->words[i]);

@@ -50,7 +50,7 @@ std::span<const Api::Question> Api::questions() {
        R"({"run": "20261115-081530-4f2a", "tests": [{"test": "models::m", "pcc": 0.97, "pcc_threshold": 0.95, "asserted": true}], "lowered": []})",
        &Api::thresholds},
       {"operators", "Operators by element type and architecture, from operator cases and tables of operations.",
-       {{"run", "a run (latest)"}}, "run=latest",
+       {{"run", "a run (latest); `all`: every test as it ran last on each architecture"}}, "run=latest",
        R"({"run": "20261115-081530-4f2a", "operators": [{"op": "add", "dtype": "f32", "arch": "n150", "passed": 3, "failed": 0}], "tables": []})",
        &Api::operators},
       {"op-table", "The table of operations of a test that ran op by op.",

@@ -35,17 +35,31 @@ std::string noteOf(const TestRecord &record, const char *name) {
   return found == record.notes.end() ? std::string() : found->second;
 }
 
-/// The element types in an operator case's inputs (`4x128xfloat16, 3xint64`), joined where mixed.
+/// Whether a word is an element type as torch or we write them: `float16`, `bfloat16`, `i8`, `bool`.
+bool isElementType(std::string_view word) {
+  if (word == "bool" || word.starts_with("float8_") || word.starts_with("f8"))
+    return true;
+  for (std::string_view stem : {"bfloat", "float", "uint", "int", "complex", "qint", "quint", "bf", "f", "ui", "i", "si"})
+    if (word.starts_with(stem) && word.size() > stem.size() && std::ranges::all_of(word.substr(stem.size()), [](unsigned char c) { return std::isdigit(c); }))
+      return true;
+  return false;
+}
+
+/// The element types in an operator case's inputs (`[4x128xfloat16, 3xint64], dim=-1`), joined where
+/// mixed.
 std::string elementTypes(std::string_view signature) {
   std::set<std::string> types;
-  while (!signature.empty()) {
-    std::string_view one = signature.substr(0, signature.find(", "));
-    signature.remove_prefix(std::min(signature.size(), one.size() + 2));
+  for (size_t at = 0; at < signature.size();) {
+    size_t end = at;
+    while (end < signature.size() && (std::isalnum(static_cast<unsigned char>(signature[end])) || signature[end] == '_'))
+      ++end;
+    std::string_view word = signature.substr(at, end - at);
     // Sizes come first, each with an x behind it.
-    while (!one.empty() && std::isdigit(static_cast<unsigned char>(one.front())))
-      one.remove_prefix(std::min(one.find('x'), one.size() - 1) + 1);
-    if (!one.empty())
-      types.emplace(one);
+    while (!word.empty() && std::isdigit(static_cast<unsigned char>(word.front())) && word.find('x') != std::string_view::npos)
+      word.remove_prefix(word.find('x') + 1);
+    if (isElementType(word))
+      types.emplace(word);
+    at = end + 1;
   }
   std::string text;
   for (const std::string &type : types)
@@ -93,7 +107,8 @@ HttpAnswer Api::thresholds(const HttpRequest &request) {
 
 HttpAnswer Api::operators(const HttpRequest &request) {
   CUPEL_TAKE_STORE(store);
-  Result<std::string> run = runOf(store, request);
+  bool isOfAll = request.parameter("run") == "all";
+  Result<std::string> run = isOfAll ? Result<std::string>("") : runOf(store, request);
   if (!run)
     return refuse(404, run.message());
   struct Cell {
@@ -101,10 +116,7 @@ HttpAnswer Api::operators(const HttpRequest &request) {
   };
   std::map<std::tuple<std::string, std::string, std::string>, Cell> cells;
   Json tables = Json::array();
-  Result<RunInfo> info = store.run(*run);
-  if (!info)
-    return refuse(500, info.message());
-  Status status = store.forEachBrief(*run, [&](const OutcomeBrief &brief) {
+  auto add = [&](const OutcomeBrief &brief) {
     const TestRecord &record = brief.record;
     const std::string &arch = brief.arch.empty() ? brief.device : brief.arch;
     if (std::string op = noteOf(record, "op"); !op.empty()) {
@@ -117,7 +129,7 @@ HttpAnswer Api::operators(const HttpRequest &request) {
       return;
     Result<std::string> inside = within(settings.roots, path);
     Result<OpTable> table = inside ? readOpTable(*inside) : Result<OpTable>(inside.error());
-    Json entry = {{"test", brief.row.fullName()}, {"outcome", name(brief.row.outcome)}};
+    Json entry = {{"test", brief.row.fullName()}, {"run", brief.row.run}, {"arch", arch}, {"outcome", name(brief.row.outcome)}};
     if (!table) {
       entry["error"] = table.message();
     } else {
@@ -133,7 +145,8 @@ HttpAnswer Api::operators(const HttpRequest &request) {
       entry["stopping"] = bad;
     }
     tables.push_back(std::move(entry));
-  });
+  };
+  Status status = isOfAll ? store.forEachLatest(add) : store.forEachBrief(*run, add);
   if (!status)
     return refuse(500, status.message());
   Json list = Json::array();
