@@ -14,7 +14,7 @@ counts, and what does not:
 - RULES: rooms where one operation may have a rule for what it alone means, the implementation of an interface: how it is split
   over devices, how chlo is lowered, what becomes of the operations that check and steer, what it asks of the values it is given
   (positive definite matrices, indices inside), which of its sizes belong together (one without a rule keeps its sizes), how its
-  regions are run one by one. One file of a room is no place.
+  regions are run one by one, what it becomes when they are opened. One file of a room is no place.
 - FORMS: the compiled device. An operation may have a form of its own there that makes it fast; one that has none is carried as it
   is and runs on the reference's kernel, so that a new operation needs none of it. Its files are no places. Nor are those of
   standalone code: an operation that has no form in the other language is refused there by its name.
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = 6
 DIALECTS = ("stablehlo", "chlo", "check", "interpreter")
 RULES = ("cupel/compiler/partition/", "cupel/compiler/passes/LowerChlo", "cupel/compiler/passes/ExtractChecks", "cupel/compiler/passes/ExtractGrid",
-         "cupel/testbench/worker/ChosenInputs", "cupel/testbench/worker/ShrinkShapes", "cupel/testbench/worker/BlameInside")
+         "cupel/testbench/worker/ChosenInputs", "cupel/testbench/worker/ShrinkShapes", "cupel/testbench/worker/BlameInside", "cupel/testbench/worker/ReduceRegions")
 FORMS = ("cupel/compiler/tensor/", "cupel/compiler/device/", "cupel/compiler/codegen/", "cupel/compiler/brief/", "cupel/compiler/backends/cpu/",
          "cupel/compiler/standalone/")
 EXCEPTIONS = {
