@@ -414,18 +414,20 @@ class Suites:
         return result
 
     def codegen(self) -> Result:
-        """Generated code: StableHLO's vectors by their checks, structure, bad input, and codegen_py from JAX and torch."""
+        """Generated Python and C++: StableHLO's vectors by their checks, structure, bad input, and calls from JAX and torch."""
         if self.no_venv:
             return not_run(f"generated code was not run: {self.no_venv}")
         if reason := self.sanitizer.no_python():
             return not_run(f"generated code was not run: {reason}")
         python, folder = ROOT / ".venv/bin/python", ROOT / "tests/codegen"
         results = [counted([python, folder / "check_codegen.py", self.bin], self.env),
+                   counted([python, folder / "check_cpp.py", self.bin], self.env),
                    counted([python, ROOT / "tests/run_pytest.py", folder, "-W", "ignore"], self.package())]
         if not VECTORS.is_dir():
             return total_of([*results, not_run("../shared/conformance/stablehlo is not there: no code of its vectors was generated")])
         vectors = [python, folder / "vectors.py", "--cupel", self.bin / "cupel", *(VECTORS / name for name in ("testdata", "interpret", "quantized"))]
-        results.append(counted([*vectors, *([] if self.mode == "full" else ["--sample", "150"])], self.env))
+        for language, sample in (("py", "120"), ("cpp", "48")):
+            results.append(counted([*vectors, "--language", language, *([] if self.mode == "full" else ["--sample", sample])], self.env))
         return total_of(results)
 
     def opcases(self) -> Result:

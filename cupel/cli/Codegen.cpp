@@ -182,6 +182,8 @@ int runCodegen(const char *text) {
   std::set<std::string> outputs;
   makeUnique(source.options.outputNames, outputs, "output");
   source.options.model = request->file.substr(request->file.rfind('/') + 1);
+  if (object->getString("language").value_or("py") == "cpp")
+    source.options.language = compiler::standalone::Language::Cpp;
   source.options.exportTensors = object->getBoolean("export_tensors").value_or(true);
   if (source.options.exportTensors)
     if (Status status = fillInputs(source, *request, object->getString("inputs").value_or("").str(),

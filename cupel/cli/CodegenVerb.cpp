@@ -31,8 +31,9 @@ Status applyOption(const std::string &option, nlohmann::json &request) {
     return {};
   }
   if (key == "backend") {
-    if (value != "codegen_py")
-      return Error{"backend is codegen_py, not '" + value + "'"};
+    std::string language = request["language"];
+    if (value != "codegen_" + language)
+      return Error{"backend is codegen_" + language + ", not '" + value + "'"};
     return {};
   }
   if (key == "optimization_level") {
@@ -49,7 +50,8 @@ Status applyOption(const std::string &option, nlohmann::json &request) {
 int runCodegenVerb(const Arguments &arguments) {
   CommandLine line("codegen",
                    "Write a model (.onnx, .pt2) or program as source code that runs without Cupel:\n"
-                   "py needs NumPy alone. The folder holds main.py, run, tensors/ (inputs and weights),\n"
+                   "py needs NumPy alone, cpp a C++17 compiler and nothing else. The folder holds main.py or\n"
+                   "main.cpp, run, ops/ (the operations it is written with), tensors/ (inputs and weights),\n"
                    "irs/ (the program at every stage) and manifest.json. A program that cannot be written\n"
                    "is refused by the operation's name, and nothing is written.");
   std::string language, output, inputs;
@@ -57,7 +59,7 @@ int runCodegenVerb(const Arguments &arguments) {
   uint64_t seed = 0;
   bool noTensors = false;
   ModelArguments model;
-  line.option("LANGUAGE", language, "py").required().oneOf({"py"});
+  line.option("LANGUAGE", language, "py or cpp").required().oneOf({"py", "cpp"});
   model.addTo(line);
   line.option("-o,--output", output, "The folder, which is made or, if it was generated, replaced")
       .placeholder("DIR");
@@ -69,6 +71,7 @@ int runCodegenVerb(const Arguments &arguments) {
       .placeholder("KEY=VALUE")
       .oneValueEach();
   line.example("cupel codegen py model.onnx -o model && model/run", "NumPy alone");
+  line.example("cupel codegen cpp model.onnx -o model && model/run", "built by g++ on the way");
   line.example("cupel codegen py model.mlir -o model --option export_tensors=false", "inputs are ones");
   if (std::optional<int> code = line.parse(arguments))
     return *code;

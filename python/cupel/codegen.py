@@ -1,8 +1,8 @@
 """Standalone code of models: what `cupel.jax` and `cupel.torch` share, and running generated folders.
 
-`load_codegen_py(folder)` runs a generated folder, edited or not, in this process; its `check` compares
-what it gives with the program that it was generated from. `python -m cupel.codegen FOLDER --check` does
-that from outside.
+`load_codegen_py(folder)` runs a generated folder of Python, edited or not, in this process; its `check`
+compares what it gives with the program that it was generated from. `load_codegen_cpp(folder)` builds and
+runs one of C++. `python -m cupel.codegen FOLDER --check` does that from outside, for both.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class CodegenError(RuntimeError):
     """Code could not be generated; nothing was written."""
 
 
-def write_inputs(path: Path, values: Sequence[np.ndarray]) -> None:
-    """By their places: arg0, arg1, ..."""
+def write_inputs(path: Path, values: Sequence[np.ndarray], names: Sequence[str] = ()) -> None:
+    """By their names, or places: arg0, arg1, ..."""
     header, parts, at = {}, [], 0
     for i, value in enumerate(values):
         if value.dtype.name not in _STORED:
             raise TypeError(f"argument {i} is of {value.dtype}, which cannot be exported (export_tensors=False leaves inputs out)")
         part = np.ascontiguousarray(value).tobytes()
-        header[f"arg{i}"] = {"dtype": _STORED[value.dtype.name], "shape": list(value.shape), "data_offsets": [at, at + len(part)]}
+        header[names[i] if names else f"arg{i}"] = {"dtype": _STORED[value.dtype.name], "shape": list(value.shape), "data_offsets": [at, at + len(part)]}
         at += len(part)
         parts.append(part)
     text = json.dumps(header).encode()
@@ -67,11 +67,75 @@ def generate(language: str, model: Path, export_path: str | os.PathLike[str], ex
         raise CodegenError(done.stderr.strip() or f"cupel codegen ended with {done.returncode}")
 
 
+def read_tensors(path: Path) -> dict[str, np.ndarray]:
+    """A file of safetensors; what NumPy has no type for comes as f32 where that is exact (bf16), else as bytes."""
+    contents = path.read_bytes()
+    size = int.from_bytes(contents[:8], "little")
+    kinds = {kind: name for name, kind in _STORED.items()}
+    result = {}
+    for name, entry in json.loads(contents[8 : 8 + size]).items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        data = contents[8 + size + begin : 8 + size + end]
+        if entry["dtype"] == "BF16":
+            value = (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32)
+        else:
+            kind = kinds[entry["dtype"]]
+            value = np.frombuffer(data, np.uint8 if kind.startswith("float8") else np.dtype(kind))
+        result[name] = value.reshape(entry["shape"])
+    return result
+
+
 class GeneratedModel:
-    """A generated folder, loaded: call it with inputs (or none, for those that lie in tensors/)."""
+    """A generated folder: call it with inputs (or none, for those that lie in tensors/)."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).resolve()
+
+    def inputs(self) -> list[np.ndarray]:
+        raise NotImplementedError
+
+    def run(self, inputs: Sequence[np.ndarray] | None) -> dict[str, np.ndarray]:
+        """The results by name."""
+        raise NotImplementedError
+
+    def __call__(self, *inputs: Any) -> list[np.ndarray]:
+        return list(self.run([np.asarray(x) for x in inputs] if inputs else None).values())
+
+    def check(self, tolerance: float = 1e-4) -> dict[str, float]:
+        """How far each result is from the original program's, by the largest expected value; too far is an error."""
+        with tempfile.TemporaryDirectory(prefix="cupel-codegen-") as scratch:
+            program = Path(scratch) / "shlo.mlir"
+            shutil.copy(self.path / "irs/shlo.mlir", program)
+            weights = self.path / "tensors/weights.safetensors"
+            if weights.is_file():
+                (Path(scratch) / "shlo.weights.safetensors").symlink_to(weights)
+            inputs = self.inputs()
+            files = []
+            for i, value in enumerate(inputs):
+                files.append(f"{scratch}/input{i}.npy")
+                np.save(files[-1], np.asarray(value))
+            arguments = ["--args", *files] if files else []
+            done = subprocess.run([command_path(), "eval", str(program), "--save", f"{scratch}/expected", *arguments],
+                                  capture_output=True, text=True, check=False)  # fmt: skip
+            if done.returncode:
+                raise CodegenError(f"the original program does not run: {done.stderr.strip()}")
+            distances = {}
+            for i, (name, actual) in enumerate(self.run(None).items()):
+                expected = np.load(f"{scratch}/expected/result{i}.npy")
+                distances[name] = distance(np.asarray(actual), expected)
+        wrong = {name: far for name, far in distances.items() if not far <= tolerance}
+        if wrong:
+            raise AssertionError(f"{self.path}: differs from the program it was generated from: {wrong}")
+        return distances
+
+
+class GeneratedPython(GeneratedModel):
+    """A folder of Python, loaded into this process."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
         if not (self.path / "main.py").is_file():
             raise FileNotFoundError(f"{path} holds no main.py: is it a folder that codegen_py wrote?")
         # The package `ops` of each folder is its own.
@@ -87,36 +151,42 @@ class GeneratedModel:
             sys.path.remove(str(self.path))
         self.weights = self.module.load_weights()
 
-    def __call__(self, *inputs: Any) -> list[np.ndarray]:
-        values = [np.asarray(x) for x in inputs] if inputs else self.module.load_inputs()
-        return list(self.module.run(values, self.weights).values())
+    def inputs(self) -> list[np.ndarray]:
+        return self.module.load_inputs()
 
-    def check(self, tolerance: float = 1e-4) -> dict[str, float]:
-        """How far each result is from the original program's, by the largest expected value; too far is an error."""
+    def run(self, inputs: Sequence[np.ndarray] | None) -> dict[str, np.ndarray]:
+        return self.module.run(self.inputs() if inputs is None else inputs, self.weights)
+
+
+class GeneratedCpp(GeneratedModel):
+    """A folder of C++: `run` builds it where that is still to be done."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
+        if not (self.path / "main.cpp").is_file():
+            raise FileNotFoundError(f"{path} holds no main.cpp: is it a folder that codegen_cpp wrote?")
+        self.manifest = json.loads((self.path / "manifest.json").read_text())
+
+    def inputs(self) -> list[np.ndarray]:
+        if not self.manifest["inputs"]:
+            return []
+        file = self.path / "tensors/inputs.safetensors"
+        if not file.is_file():
+            raise CodegenError(f"{self.path}: inputs were not exported")
+        stored = read_tensors(file)
+        return [stored[each["name"]] for each in self.manifest["inputs"]]
+
+    def run(self, inputs: Sequence[np.ndarray] | None) -> dict[str, np.ndarray]:
         with tempfile.TemporaryDirectory(prefix="cupel-codegen-") as scratch:
-            program = Path(scratch) / "shlo.mlir"
-            shutil.copy(self.path / "irs/shlo.mlir", program)
-            weights = self.path / "tensors/weights.safetensors"
-            if weights.is_file():
-                (Path(scratch) / "shlo.weights.safetensors").symlink_to(weights)
-            inputs = self.module.load_inputs()
-            files = []
-            for i, value in enumerate(inputs):
-                files.append(f"{scratch}/input{i}.npy")
-                np.save(files[-1], np.asarray(value))
-            arguments = ["--args", *files] if files else []
-            done = subprocess.run([command_path(), "eval", str(program), "--save", f"{scratch}/expected", *arguments],
-                                  capture_output=True, text=True, check=False)  # fmt: skip
+            command = [str(self.path / "run"), "--save", f"{scratch}/results.safetensors"]
+            if inputs is not None:
+                write_inputs(Path(scratch) / "inputs.safetensors", inputs, [each["name"] for each in self.manifest["inputs"]])
+                command += ["--inputs", f"{scratch}/inputs.safetensors"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
-                raise CodegenError(f"the original program does not run: {done.stderr.strip()}")
-            distances = {}
-            for i, (name, actual) in enumerate(self.module.run(inputs, self.weights).items()):
-                expected = np.load(f"{scratch}/expected/result{i}.npy")
-                distances[name] = distance(np.asarray(actual), expected)
-        wrong = {name: far for name, far in distances.items() if not far <= tolerance}
-        if wrong:
-            raise AssertionError(f"{self.path}: differs from the program it was generated from: {wrong}")
-        return distances
+                raise CodegenError(f"{self.path}: {done.stderr.strip()[-2000:]}")
+            results = read_tensors(Path(scratch) / "results.safetensors")
+        return {each["name"]: results[each["name"]] for each in self.manifest["outputs"] if each["name"] in results}
 
 
 def distance(actual: np.ndarray, expected: np.ndarray) -> float:
@@ -125,7 +195,9 @@ def distance(actual: np.ndarray, expected: np.ndarray) -> float:
         return float("inf")
     if expected.dtype.kind not in "fcV" and actual.dtype.kind not in "fc":
         return 0.0 if np.array_equal(actual, expected) else float("inf")
-    if expected.dtype.kind == "V":  # bf16 and its like: kept as bits
+    if expected.dtype == np.dtype("V2"):  # bf16, kept as bits
+        expected = (expected.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    if expected.dtype.kind == "V":  # f8 and its like
         raise CodegenError(f"results of {expected.dtype} cannot be compared")
     a, b = actual.astype(np.complex128), expected.astype(np.complex128)
     special = ~np.isfinite(a) | ~np.isfinite(b)
@@ -137,7 +209,13 @@ def distance(actual: np.ndarray, expected: np.ndarray) -> float:
 
 def load_codegen_py(path: str | os.PathLike[str], *inputs: Any) -> Any:
     """The folder as something to call; with inputs, what it gives."""
-    model = GeneratedModel(path)
+    model = GeneratedPython(path)
+    return model(*inputs) if inputs else model
+
+
+def load_codegen_cpp(path: str | os.PathLike[str], *inputs: Any) -> Any:
+    """The same of a folder of C++."""
+    model = GeneratedCpp(path)
     return model(*inputs) if inputs else model
 
 
@@ -145,9 +223,9 @@ def main(arguments: list[str]) -> int:
     if not arguments or arguments[0].startswith("-"):
         print("usage: python -m cupel.codegen FOLDER [--check]", file=sys.stderr)
         return 2
-    model = GeneratedModel(arguments[0])
+    model = (GeneratedCpp if (Path(arguments[0]) / "main.cpp").is_file() else GeneratedPython)(arguments[0])
     if "--check" not in arguments:
-        for name, value in model.module.run(model.module.load_inputs(), model.weights).items():
+        for name, value in model.run(None).items():
             print(f"{name}: {value}")
         return 0
     try:

@@ -83,3 +83,32 @@ def test_without_tensors_and_what_is_refused(tmp_path):
     with pytest.raises(CodegenError, match="no option 'optimisation'"):
         codegen_py(torch.nn.Linear(3, 2), torch.randn(1, 3), export_path=tmp_path / "no", compiler_options={"optimisation": 1})
     assert not (tmp_path / "no").exists()
+
+
+def test_cpp_of_a_jax_function_and_a_module_of_torch(tmp_path, monkeypatch):
+    jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
+    import cupel.jax
+    import cupel.torch
+
+    monkeypatch.setenv("CXXFLAGS", "-O0 -Wall -Wextra -Werror")
+
+    def forward(weight, x):
+        values, places = jax.lax.top_k(jax.nn.softmax(jax.nn.gelu(x @ weight)), 3)
+        return values, places, jax.numpy.cumsum(x, axis=1)
+
+    arguments = jax.random.normal(jax.random.key(0), (8, 8)), jax.random.normal(jax.random.key(1), (4, 8))
+    cupel.jax.codegen_cpp(forward, *arguments, export_path=tmp_path / "jax")
+    model = cupel.jax.load_codegen_cpp(tmp_path / "jax")
+    assert max(model.check().values()) < 1e-5
+    for actual, wanted in zip(model(arguments[0], 2 * np.asarray(arguments[1])), forward(arguments[0], 2 * arguments[1]), strict=True):
+        np.testing.assert_allclose(actual, np.asarray(wanted), rtol=1e-5, atol=1e-6)
+
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(),
+                              torch.nn.Linear(8 * 6 * 6, 10)).eval()  # fmt: skip
+    x = torch.randn(2, 3, 12, 12)
+    cupel.torch.codegen_cpp(net, x, export_path=tmp_path / "torch")
+    text = (tmp_path / "torch/main.cpp").read_text()
+    assert "weights._0_weight" in text or "0.weight" in text
+    actual = cupel.torch.load_codegen_cpp(tmp_path / "torch", x.numpy())[0]
+    np.testing.assert_allclose(actual, net(x).detach().numpy(), rtol=1e-5, atol=1e-5)

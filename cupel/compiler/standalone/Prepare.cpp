@@ -93,6 +93,39 @@ void mergeEqualFunctions(ModuleOp module) {
   }
 }
 
+/// A product reads its operands in any order: a transpose before it is a permutation of the dimensions
+/// that it names. Those that the result keeps must stay in order.
+void foldTransposes(ModuleOp module) {
+  module.walk([](stablehlo::DotGeneralOp dot) {
+    auto numbers = dot.getDotDimensionNumbers();
+    SmallVector<int64_t> dimensions[4] = {
+        llvm::to_vector(numbers.getLhsBatchingDimensions()), llvm::to_vector(numbers.getRhsBatchingDimensions()),
+        llvm::to_vector(numbers.getLhsContractingDimensions()),
+        llvm::to_vector(numbers.getRhsContractingDimensions())};
+    bool changed = false;
+    for (unsigned side : {0u, 1u}) {
+      auto transpose = dot->getOperand(side).getDefiningOp<stablehlo::TransposeOp>();
+      if (!transpose || isa<quant::QuantizedType>(getElementTypeOrSelf(transpose.getType())))
+        continue;
+      ArrayRef<int64_t> order = transpose.getPermutation();
+      SmallVector<int64_t> kept;
+      for (auto [d, from] : llvm::enumerate(order))
+        if (!llvm::is_contained(dimensions[side], int64_t(d)) && !llvm::is_contained(dimensions[2 + side], int64_t(d)))
+          kept.push_back(from);
+      if (!llvm::is_sorted(kept))
+        continue;
+      for (unsigned list : {side, 2 + side})
+        for (int64_t &d : dimensions[list])
+          d = order[size_t(d)];
+      dot->setOperand(side, transpose.getOperand());
+      changed = true;
+    }
+    if (changed)
+      dot.setDotDimensionNumbersAttr(stablehlo::DotDimensionNumbersAttr::get(
+          dot.getContext(), dimensions[0], dimensions[1], dimensions[2], dimensions[3]));
+  });
+}
+
 } // namespace
 
 Status prepare(ModuleOp module,
@@ -115,6 +148,7 @@ Status prepare(ModuleOp module,
   outlineSpecialFunctions(module);
   if (failed(lowerChlo(module)))
     return Error{"chlo cannot be lowered"};
+  foldTransposes(module);
   if (!run([](PassManager &passes) {
         passes.addPass(mlir::createCSEPass());
         passes.addPass(mlir::createSymbolDCEPass());

@@ -1,5 +1,5 @@
-// Text that generated folders hold beside what is made for them: the Python package `ops`,
-// embedded from the files of this folder when it is built.
+// Text that generated folders hold beside what is made for them: the Python package and the
+// C++ headers `ops`, embedded from the files of this folder when it is built.
 
 #pragma once
 
@@ -14,5 +14,6 @@ struct Resource {
 };
 
 std::span<const Resource> pythonResources();
+std::span<const Resource> cppResources();
 
 } // namespace cupel::compiler::standalone

@@ -1,5 +1,6 @@
 #include "cupel/compiler/standalone/Standalone.h"
 
+#include "cupel/compiler/standalone/Cpp.h"
 #include "cupel/compiler/standalone/Prepare.h"
 #include "cupel/compiler/standalone/Python.h"
 #include "cupel/compiler/standalone/Resources.h"
@@ -17,6 +18,33 @@ namespace {
 
 /// Beyond this, stages behind the first leave large constants out.
 constexpr size_t kLargestStage = 16 << 20;
+
+constexpr const char *kRunPython =
+    "#!/usr/bin/env bash\n# Runs the model on what lies in tensors/.\n"
+    "exec \"${PYTHON:-python3}\" \"$(dirname \"$(readlink -f \"$0\")\")/main.py\" \"$@\"\n";
+
+constexpr const char *kRunCpp = R"~(#!/usr/bin/env bash
+# Builds the model where that is still to be done, and runs it on what lies in tensors/.
+set -e
+here=$(dirname "$(readlink -f "$0")")
+if [[ ! $here/model -nt $here/main.cpp || $here/ops -nt $here/model ]]; then
+  "${CXX:-g++}" -std=c++17 ${CXXFLAGS:--O3 -march=native} -o "$here/model" "$here/main.cpp" -pthread
+fi
+exec "$here/model" "$@"
+)~";
+
+constexpr const char *kCMakeLists = R"(cmake_minimum_required(VERSION 3.16)
+project(model CXX)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+option(NATIVE "Use all instructions of this machine" ON)
+find_package(Threads REQUIRED)
+add_executable(model main.cpp)
+target_compile_features(model PRIVATE cxx_std_17)
+target_compile_options(model PRIVATE -O3 $<$<BOOL:${NATIVE}>:-march=native>)
+target_link_libraries(model PRIVATE Threads::Threads)
+)";
 
 Result<func::FuncOp> entryOf(ModuleOp module) {
   if (auto main = module.lookupSymbol<func::FuncOp>("main"))
@@ -63,7 +91,7 @@ std::string manifest(const GenerateOptions &options, func::FuncOp entry, const G
   llvm::json::Object object{
       {"generator", "cupel codegen"},
       {"version", std::string(version())},
-      {"language", "py"},
+      {"language", options.language == Language::Python ? "py" : "cpp"},
       {"model", options.model},
       {"export_tensors", options.exportTensors},
       {"inputs", describe(options.inputNames, arguments.take_front(options.inputs))},
@@ -104,27 +132,39 @@ Result<GeneratedFolder> generate(ModuleOp module, const GenerateOptions &options
   if (failed(mlir::verify(module)))
     return Error{"the program with repeated blocks as functions is not valid"};
 
-  PythonWriter writer(module, options);
-  if (Status status = writer.writeFunctions(*entry); !status)
-    return status.error();
-  folder.functions = writer.functions;
-  folder.operations = writer.operations;
-  folder.files.push_back({"main.py", writer.program(*entry), true});
-  folder.files.push_back({"run",
-                          "#!/usr/bin/env bash\n# Runs the model on what lies in tensors/.\n"
-                          "exec \"${PYTHON:-python3}\" \"$(dirname \"$(readlink -f \"$0\")\")/main.py\" \"$@\"\n",
-                          true});
-  for (const Resource &resource : pythonResources())
+  size_t checks = 0;
+  auto finish = [&](SourceWriter &writer) {
+    folder.functions = writer.functions;
+    folder.operations = writer.operations;
+    checks = writer.checks;
+    if (!writer.constants.empty())
+      folder.tensors.push_back({"tensors/constants.safetensors", std::move(writer.constants)});
+  };
+  if (options.language == Language::Python) {
+    PythonWriter writer(module, options);
+    if (Status status = writer.writeFunctions(*entry); !status)
+      return status.error();
+    folder.files.push_back({"main.py", writer.program(*entry), true});
+    finish(writer);
+  } else {
+    CppWriter writer(module, options);
+    if (Status status = writer.writeFunctions(*entry); !status)
+      return status.error();
+    folder.files.push_back({"main.cpp", writer.program(*entry)});
+    folder.files.push_back({"CMakeLists.txt", kCMakeLists});
+    finish(writer);
+  }
+  bool isPython = options.language == Language::Python;
+  folder.files.push_back({"run", isPython ? kRunPython : kRunCpp, true});
+  for (const Resource &resource : isPython ? pythonResources() : cppResources())
     folder.files.push_back({std::string(resource.path), std::string(resource.text)});
-  if (!writer.constants.empty())
-    folder.tensors.push_back({"tensors/constants.safetensors", std::move(writer.constants)});
   if (options.exportTensors) {
     if (!options.inputValues.empty() || options.inputs == 0)
       folder.tensors.push_back({"tensors/inputs.safetensors", options.inputValues});
     if (!options.weightValues.empty())
       folder.tensors.push_back({"tensors/weights.safetensors", options.weightValues});
   }
-  folder.files.push_back({"manifest.json", manifest(options, *entry, folder, writer.checks)});
+  folder.files.push_back({"manifest.json", manifest(options, *entry, folder, checks)});
   return folder;
 }
 

@@ -1,6 +1,6 @@
 // Standalone code: a program becomes a folder of source text that computes it without Cupel, in
-// Python on NumPy. `generate` is the door; the verb `codegen`, and through it Python's codegen_py, use
-// it. Nothing is written before everything is known to work:
+// Python on NumPy or in C++. `generate` is the door; the verb `codegen`, and through it Python's
+// codegen_py and codegen_cpp, use it. Nothing is written before everything is known to work:
 // what has no form in the language is an error that names the operation.
 
 #pragma once
@@ -18,7 +18,10 @@ namespace cupel::compiler::standalone {
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
 
+enum class Language { Python, Cpp };
+
 struct GenerateOptions {
+  Language language = Language::Python;
   std::string model; ///< How comments call the program.
   /// The first arguments of main are inputs, the rest weights. Without values (not exporting
   /// tensors) the generated code takes ones.

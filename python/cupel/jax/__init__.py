@@ -10,7 +10,9 @@ import dataclasses
 import logging
 import os
 
+from cupel.jax.codegen import codegen_cpp as codegen_cpp
 from cupel.jax.codegen import codegen_py as codegen_py
+from cupel.jax.codegen import load_codegen_cpp as load_codegen_cpp
 from cupel.jax.codegen import load_codegen_py as load_codegen_py
 
 PLATFORM = "cupel"

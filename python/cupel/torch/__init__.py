@@ -6,7 +6,9 @@ torch finds the backend through the entry point group `torch_dynamo_backends`; n
 from __future__ import annotations
 
 from cupel.torch.backend import backend as backend
+from cupel.torch.codegen import codegen_cpp as codegen_cpp
 from cupel.torch.codegen import codegen_py as codegen_py
+from cupel.torch.codegen import load_codegen_cpp as load_codegen_cpp
 from cupel.torch.codegen import load_codegen_py as load_codegen_py
 from cupel.torch.workload import Workload as Workload
 from cupel.torch.workload import export as export

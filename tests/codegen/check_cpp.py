@@ -1,0 +1,176 @@
+"""Generated C++ from outside: it builds without a warning, everywhere, and gives what the program gives. check_cpp.py BIN
+
+The last line is `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from check_codegen import ADD, LAYERS, ROOT, cupel, layers
+
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+
+# Products and convolutions that are large enough for blocks, borders, strides, groups, windows, reductions, sorts, loops and bf16.
+KERNELS = """
+func.func @main(%x: tensor<2x12x17x19xf32>, %w: tensor<10x6x3x3xf32>, %d: tensor<10x1x3x3xf32>, %m: tensor<81x37xf32>) -> (tensor<2x10x1x1xf32>, tensor<37xf32>, tensor<2x37xbf16>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %c = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[1, 1], [0, 2]], rhs_dilate = [1, 2]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x12x17x19xf32>, tensor<10x6x3x3xf32>) -> tensor<2x10x9x17xf32>
+  %e = stablehlo.convolution(%c, %d) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 10 : i64} : (tensor<2x10x9x17xf32>, tensor<10x1x3x3xf32>) -> tensor<2x10x9x9xf32>
+  %p = "stablehlo.reduce_window"(%e, %low) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) {window_dimensions = array<i64: 1, 1, 3, 3>, window_strides = array<i64: 1, 1, 2, 2>, padding = dense<[[0, 0], [0, 0], [1, 1], [1, 1]]> : tensor<4x2xi64>} : (tensor<2x10x9x9xf32>, tensor<f32>) -> tensor<2x10x5x5xf32>
+  %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [2, 3] : (tensor<2x10x5x5xf32>, tensor<f32>) -> tensor<2x10xf32>
+  %r = stablehlo.reshape %s : (tensor<2x10xf32>) -> tensor<2x10x1x1xf32>
+  %f = stablehlo.reshape %e : (tensor<2x10x9x9xf32>) -> tensor<20x81xf32>
+  %g = stablehlo.dot_general %f, %m, contracting_dims = [1] x [0] : (tensor<20x81xf32>, tensor<81x37xf32>) -> tensor<20x37xf32>
+  %t = stablehlo.tanh %g : tensor<20x37xf32>
+  %h = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<20x37xf32>, tensor<f32>) -> tensor<37xf32>
+  %o = "stablehlo.sort"(%h) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true} : (tensor<37xf32>) -> tensor<37xf32>
+  %q = stablehlo.slice %m [0:2, 0:37] : (tensor<81x37xf32>) -> tensor<2x37xf32>
+  %k = stablehlo.convert %q : (tensor<2x37xf32>) -> tensor<2x37xbf16>
+  %kk = stablehlo.multiply %k, %k : tensor<2x37xbf16>
+  %i0 = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %ten = stablehlo.constant dense<10> : tensor<i32>
+  %n = stablehlo.while(%i = %i0) : tensor<i32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %1 : tensor<i32>
+  }
+  return %r, %o, %kk, %n : tensor<2x10x1x1xf32>, tensor<37xf32>, tensor<2x37xbf16>, tensor<i32>
+}
+"""
+
+
+def generate(program: str, folder: Path, *options: str) -> subprocess.CompletedProcess:
+    file = folder / "program.mlir"
+    file.write_text(program)
+    return cupel("codegen", "cpp", file, "-o", folder / "out", *options)
+
+
+def generated(program: str, folder: Path, *options: str) -> Path:
+    done = generate(program, folder, *options)
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+def build(out: Path, *flags: str, compiler: str = "g++") -> None:
+    done = subprocess.run([compiler, "-std=c++17", *WARNINGS, *flags, "-o", out / "model", out / "main.cpp", "-pthread"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:3000]
+
+
+def check(out: Path, tolerance: str = "1e-5", **environment: str) -> None:
+    """What the binary gives is what the program gives."""
+    os.utime(out / "model")
+    code = (f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r})\nfrom cupel.codegen import load_codegen_cpp\n"
+            f"print(load_codegen_cpp({str(out)!r}).check({tolerance}))")  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env=dict(os.environ, CUPEL_COMMAND=str(Path(sys.argv[1]) / "cupel"), **environment))  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def repeated_blocks_are_one_function(folder: Path) -> None:
+    out = generated(layers(), folder)
+    text = (out / "main.cpp").read_text()
+    assert len(re.findall(r"^static Tensor<float> block\(", text, re.M)) == 1 and len(re.findall(r"= block\(", text)) == LAYERS, text
+    assert "layers_0_weight" in text and '"layers.0.weight"' in text and "f32[8,8]" in text, text
+    # What follows a sum element by element is one loop.
+    assert text.count("ops::parallel_for") == 2, text
+    build(out, "-O0")
+    check(out)
+
+
+def kernels_are_right_with_every_instruction_set(folder: Path) -> None:
+    out = generated(KERNELS, folder)
+    build(out, "-O2", "-march=native")
+    check(out, OPS_THREADS="3")
+    assert (out / "model").stat().st_size < 1_000_000
+    # What reads too far reads beyond a vector: sanitizers look at the narrowest.
+    build(out, "-O0", "-march=x86-64", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    check(out, OPS_THREADS="2")
+
+
+def clang_builds_it_too(folder: Path) -> None:
+    compiler = next((name for name in ("clang++-19", "clang++") if shutil.which(name)), None)
+    if compiler is None:
+        return
+    out = generated(KERNELS, folder)
+    build(out, "-O0", "-march=x86-64-v3", compiler=compiler)
+    check(out)
+
+
+def it_needs_nothing_but_a_compiler(folder: Path) -> None:
+    out = generated(layers(), folder)
+    place = folder / "elsewhere"
+    shutil.copytree(out, place)
+    shutil.rmtree(out)
+    done = subprocess.run([place / "run"], capture_output=True, text=True, cwd="/", env={"PATH": "/usr/bin:/bin", "CXXFLAGS": "-O0"})
+    assert done.returncode == 0 and "output0: [4,8]" in done.stdout, done
+    needed = subprocess.run(["ldd", place / "model"], capture_output=True, text=True).stdout
+    libraries = {line.split()[0].split(".so")[0].rsplit("/")[-1] for line in needed.splitlines()}
+    assert libraries <= {"linux-vdso", "libstdc++", "libm", "libgcc_s", "libc", "ld-linux-x86-64", "libpthread"}, libraries
+
+
+def without_tensors_inputs_are_ones(folder: Path) -> None:
+    out = generated(ADD.format(op="add"), folder, "--option", "export_tensors=false", "--option", "backend=codegen_cpp")
+    assert not (out / "tensors").exists()
+    build(out, "-O0")
+    assert "[2] 2 2" in subprocess.run([out / "model"], capture_output=True, text=True).stdout
+
+
+def what_cannot_be_written_is_refused_by_name(folder: Path) -> None:
+    call = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n  %0 = stablehlo.custom_call @foreign(%a) : (tensor<2xf32>) -> tensor<2xf32>\n  return %0 : tensor<2xf32>\n}"
+    done = generate(call, folder)
+    assert done.returncode == 1 and "custom call of @foreign" in done.stderr and not (folder / "out").exists(), done
+
+
+def files_that_do_not_fit_are_said(folder: Path) -> None:
+    out = generated(ADD.format(op="add"), folder)
+    build(out, "-O0")
+    other = folder / "other.safetensors"
+    other.write_bytes(b"\x02\0\0\0\0\0\0\0{}")
+    for arguments, word in ((["--inputs", other], "has no tensor arg0"), (["--inputs", folder / "none"], "cannot be read"), (["--speed"], "usage")):
+        done = subprocess.run([out / "model", *arguments], capture_output=True, text=True)
+        assert done.returncode == 1 and word in done.stderr and len(done.stderr.splitlines()) == 1, done
+    inputs = out / "tensors/inputs.safetensors"
+    inputs.write_bytes(inputs.read_bytes()[:-4])
+    done = subprocess.run([out / "model"], capture_output=True, text=True)
+    assert done.returncode == 1 and "has another size" in done.stderr, done
+
+
+def main() -> int:
+    tests = [repeated_blocks_are_one_function, kernels_are_right_with_every_instruction_set, clang_builds_it_too,
+             it_needs_nothing_but_a_compiler, without_tensors_inputs_are_ones, what_cannot_be_written_is_refused_by_name, files_that_do_not_fit_are_said]
+    passed = failed = 0
+    for test in tests:
+        with tempfile.TemporaryDirectory(prefix="check-cpp-") as scratch:
+            try:
+                test(Path(scratch))
+                passed += 1
+            except Exception:  # noqa: BLE001 - every failure is told, and the others still run
+                failed += 1
+                print(f"FAILED {test.__name__}\n{traceback.format_exc()}")
+    print(f"{passed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
