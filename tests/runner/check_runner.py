@@ -160,7 +160,9 @@ DOUBLE = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 SORTING = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.sort"(%x) ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %less = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %p = stablehlo.abs %a : tensor<f32>
+    %q = stablehlo.abs %b : tensor<f32>
+    %less = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %less : tensor<i1>
   }) {dimension = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
@@ -449,11 +451,18 @@ def failures_are_explained_by_the_operation_to_blame(place: Place) -> None:
     test = next(iter(tests.values()))
     expect(test["outcome"] == "failed" and "guilty" not in test["notes"] and "no operation" in test["notes"]["explained"], test["notes"])
     narrow = ("--device", f"{plugin('operation_planter.so')}?op=stablehlo.exponential&effect=narrow")
-    result, tests = report(place, place.programs, *narrow, "--explain", 1, "--junitxml", place.folder / "junit.xml")
+    result, tests = report(place, place.programs, *narrow, "--explain", 1, "--junitxml", place.folder / "junit.xml", "--markdown", place.folder / "page.md")
     test = next(iter(tests.values()))
     expect(result.returncode == 1 and test["outcome"] == "failed" and test["notes"].get("guilty") == "stablehlo.exponential", test)
     expect("doubles.mlir:6:" in test["notes"]["explained"] and "alone is wrong" in test["notes"]["explained"], test["notes"])
     expect("explained: stablehlo.exponential" in result.stdout and 'name="guilty" value="stablehlo.exponential"' in (place.folder / "junit.xml").read_text(), result.stdout)
+    page = (place.folder / "page.md").read_text()
+    expect("### Explained" in page and "explained: stablehlo.exponential" in page, page)
+    # What is known already leaves its turn to a failure that is new.
+    place.program("later.mlir", "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n  %0 = stablehlo.exponential %x : tensor<8xf32>\n  return %0 : tensor<8xf32>\n}\n")
+    _, both = report(place, place.programs, *narrow, "--explain", 1, "-j", 1)
+    expect(len(both) == 2 and all("explained" in one["notes"] for one in both.values()), both)
+    (place.programs / "later.mlir").unlink()
     again, reduced = report(place, test["notes"]["reduced"], *narrow)
     expect(again.returncode == 1 and next(iter(reduced.values()))["error_class"] == "wrong_result", again.stdout)
     # Where nothing fails, nothing is explained; nor without being asked.

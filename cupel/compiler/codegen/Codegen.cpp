@@ -84,6 +84,47 @@ std::string keyOf(ArrayRef<View> views) {
   return key + "|";
 }
 
+std::string keyOf(const MapKernel &kernel) {
+  return "map|" + keyOf(kernel.sizes) + keyOf(kernel.inputs) + keyOf(kernel.outputs) +
+         describe(*kernel.body);
+}
+std::string keyOf(const RowKernel &kernel) {
+  return (kernel.isReadSoon ? "rows read soon|" : "rows|") + keyOf(kernel.outer) +
+         std::to_string(kernel.length) + "|" + keyOf(kernel.inputs) + keyOf(kernel.outputs) +
+         describe(*kernel.body);
+}
+std::string keyOf(const Reduction &kernel) {
+  std::string text = "reduction|" + keyOf(kernel.sizes);
+  for (bool reduced : kernel.reduced)
+    text += reduced ? "r" : "k";
+  return text + std::to_string(static_cast<int>(kernel.combiner)) + "|" +
+         std::to_string(kernel.initial) + "|" + keyOf(kernel.inputs) + keyOf(kernel.output) +
+         describe(*kernel.body);
+}
+std::string keyOf(const LoopStep &step) {
+  if (step.kind == LoopStep::Kind::Call)
+    return "|call " + std::to_string(step.call);
+  auto listed = [](const std::vector<int> &numbers) {
+    return keyOf(SmallVector<int64_t>(numbers.begin(), numbers.end()));
+  };
+  std::string text = "|" + std::to_string(int(step.kind)) + listed(step.inputs) +
+                     listed(step.outputs) + keyOf(step.inputViews) + keyOf(step.outputViews) +
+                     std::to_string(step.points) + " " + std::string(tensor::info(step.type).name);
+  for (const LoopIndex &index : step.indices)
+    text += "@" + std::to_string(index.buffer) + "," + std::string(tensor::info(index.type).name) +
+            "," + std::to_string(index.offset) + "," + std::to_string(index.last) + "," +
+            std::to_string(index.step);
+  if (step.body)
+    text += describe(*step.body);
+  std::visit(
+      [&](const auto &kernel) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(kernel)>, std::monostate>)
+          text += keyOf(kernel);
+      },
+      step.kernel);
+  return text;
+}
+
 //===----------------------------------------------------------------------===//
 // Code by its text
 //===----------------------------------------------------------------------===//
@@ -197,9 +238,7 @@ Status supports(const MapKernel &kernel) {
 Result<CompiledKernel> compile(const MapKernel &kernel, const Target &target) {
   if (Status status = supports(kernel); !status)
     return status.error();
-  std::string text = "map|" + keyOf(kernel.sizes) + keyOf(kernel.inputs) + keyOf(kernel.outputs) +
-                     describe(*kernel.body);
-  return make(planMap(kernel, target), text, target);
+  return make(planMap(kernel, target), keyOf(kernel), target);
 }
 
 Status supports(const RowKernel &kernel) {
@@ -218,9 +257,7 @@ Status supports(const RowKernel &kernel) {
 Result<CompiledKernel> compile(const RowKernel &kernel, const Target &target) {
   if (Status status = supports(kernel); !status)
     return status.error();
-  std::string text = (kernel.isReadSoon ? "rows read soon|" : "rows|") + keyOf(kernel.outer) + std::to_string(kernel.length) + "|" +
-                     keyOf(kernel.inputs) + keyOf(kernel.outputs) + describe(*kernel.body);
-  return make(planRows(kernel, target), text, target);
+  return make(planRows(kernel, target), keyOf(kernel), target);
 }
 
 Status supports(const Reduction &kernel) {
@@ -244,12 +281,7 @@ Status supports(const Reduction &kernel) {
 Result<CompiledKernel> compile(const Reduction &kernel, const Target &target) {
   if (Status status = supports(kernel); !status)
     return status.error();
-  std::string text = "reduction|" + keyOf(kernel.sizes);
-  for (bool reduced : kernel.reduced)
-    text += reduced ? "r" : "k";
-  text += std::to_string(static_cast<int>(kernel.combiner)) + "|" + std::to_string(kernel.initial) +
-          "|" + keyOf(kernel.inputs) + keyOf(kernel.output) + describe(*kernel.body);
-  return make(planReduction(kernel, target), text, target);
+  return make(planReduction(kernel, target), keyOf(kernel), target);
 }
 
 Status supports(const BlockMap &kernel) {
@@ -276,36 +308,79 @@ Result<CompiledBlockMap> compile(const BlockMap &kernel, const Target &target) {
   return CompiledBlockMap{reinterpret_cast<BlockFunction>(function), *code};
 }
 
-Status supports(const LoopKernel &kernel) {
-  for (const LoopStep &step : kernel.steps) {
-    if (!step.body)
-      continue;
+/// More than that is no step of a loop: threads may help, or the stack is too small.
+constexpr double kMostStepElements = 65'536;
+constexpr int64_t kMostStepScratch = int64_t{32} << 10;
+
+Status supportsStep(const LoopStep &step, const Target &target) {
+  using Kind = LoopStep::Kind;
+  switch (step.kind) {
+  case Kind::Call:
+    return {};
+  case Kind::Points: {
     if (step.inputs.size() != step.inputViews.size() || step.outputs.size() != step.outputViews.size())
       return Error{"a step of a loop needs a view for each buffer"};
-    if (Status status = checkViews(step.inputViews, 0, false); !status)
-      return status;
-    if (Status status = checkViews(step.outputViews, 0, false); !status)
-      return status;
-    if (Status status = checkMapBody(*step.body, step.inputViews, step.outputViews); !status)
-      return status;
+    if (step.points > kMostPointVectors * target.lanes)
+      return Error{ErrorCode::Unsupported, "the step has too many points"};
+    if (!step.body) {
+      LoopStep moved = step;
+      moved.type = step.inputViews[0].type;
+      return fitsRegisters(moved, target)
+                 ? Status()
+                 : Status(Error{ErrorCode::Unsupported, "such elements are not copied in a loop"});
+    }
+    return checkMapBody(*step.body, step.inputViews, step.outputViews);
   }
+  case Kind::Kernel: {
+    Status status = std::visit(
+        [](const auto &kernel) -> Status {
+          if constexpr (std::is_same_v<std::decay_t<decltype(kernel)>, std::monostate>)
+            return Error{"a step of a loop has no kernel"};
+          else
+            return supports(kernel);
+        },
+        step.kernel);
+    if (!status)
+      return status;
+    KernelPlan plan = planStep(step.kernel, target);
+    double elements = 0;
+    for (const Stage &stage : plan.stages)
+      elements += double(stage.units) * double(stage.unitElements);
+    if (plan.workspaceBytes > 0 || plan.scratchBytes > kMostStepScratch || elements > kMostStepElements)
+      return Error{ErrorCode::Unsupported, "the kernel is too large for a step of a loop"};
+    return {};
+  }
+  case Kind::AddIf:
+    if (!fitsRegisters(step, target))
+      return Error{ErrorCode::Unsupported, "such elements are not added in a loop"};
+    return {};
+  case Kind::Take:
+  case Kind::Put:
+  case Kind::PutIf:
+    if (double(step.points) * tensor::info(step.type).bytes > kMostStepElements * 4)
+      return Error{ErrorCode::Unsupported, "the piece is too large for a step of a loop"};
+    return {};
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+Status supports(const LoopKernel &kernel) {
+  for (const LoopStep &step : kernel.steps)
+    if (Status status = supportsStep(step); !status)
+      return status;
   return {};
 }
 
 Result<CompiledLoop> compile(const LoopKernel &kernel, const Target &target) {
   if (Status status = supports(kernel); !status)
     return status.error();
-  auto listed = [](const std::vector<int> &numbers) {
-    return keyOf(SmallVector<int64_t>(numbers.begin(), numbers.end()));
-  };
-  std::string text = "loop|" + std::to_string(kernel.test);
+  std::string text = "loop|" + std::to_string(kernel.test) +
+                     keyOf(SmallVector<int64_t>(kernel.temporaries.begin(), kernel.temporaries.end()));
   for (const auto *pairs : {&kernel.swaps, &kernel.inPlace})
     for (auto [a, b] : *pairs)
       text += (pairs == &kernel.swaps ? "," : ";") + std::to_string(a) + "/" + std::to_string(b);
   for (const LoopStep &step : kernel.steps)
-    text += step.body ? "|" + listed(step.inputs) + listed(step.outputs) + keyOf(step.inputViews) +
-                            keyOf(step.outputViews) + describe(*step.body)
-                      : "|call " + std::to_string(step.call);
+    text += keyOf(step);
   auto code = Library::get().find(sha256(keyOf(target) + text), target,
                                   [&](Emitter &e) { emitLoop(e, kernel); });
   if (!code)

@@ -61,6 +61,8 @@ Status supports(const RowKernel &kernel);
 Status supports(const Reduction &kernel);
 Status supports(const BlockMap &kernel);
 Status supports(const LoopKernel &kernel);
+/// Whether a kernel may be a step of a loop: it is so little that no other thread would help.
+Status supportsStep(const LoopStep &step, const Target &target = Target::host());
 
 Result<CompiledKernel> compile(const MapKernel &kernel, const Target &target = Target::host());
 Result<CompiledKernel> compile(const RowKernel &kernel, const Target &target = Target::host());

@@ -291,6 +291,8 @@ void Emitter::loop(V begin, V end, int64_t step, llvm::function_ref<void(V)> bod
 
 SmallVector<V> Emitter::branch(V condition, llvm::function_ref<SmallVector<V>()> yes,
                                llvm::function_ref<SmallVector<V>()> no, bool likely) {
+  if (auto *known = llvm::dyn_cast<llvm::ConstantInt>(condition))
+    return known->isZero() ? no() : yes();
   llvm::BasicBlock *whenTrue = block("yes"), *whenFalse = block("no"), *join = block("join");
   llvm::MDNode *weights = llvm::MDBuilder(getContext())
                               .createBranchWeights(likely ? 2000 : 1, likely ? 1 : 2000);

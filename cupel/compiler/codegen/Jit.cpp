@@ -7,8 +7,11 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/Scalar.h"
 
 #include <atomic>
 #include <map>
@@ -128,6 +131,18 @@ void *Code::function(const std::string &name) const {
   return found->toPtr<void *>();
 }
 
+/// Loops have their steps as functions, which are written into them; what these were given through
+/// memory of the stack is then known. Nothing that computes is changed.
+static void addInlining(legacy::PassManager &passes, const Module &module) {
+  if (none_of(module, [](const Function &one) { return one.hasFnAttribute(Attribute::AlwaysInline); }))
+    return;
+  passes.add(createAlwaysInlinerLegacyPass());
+  passes.add(createSROAPass());
+  passes.add(createEarlyCSEPass());
+  passes.add(createCFGSimplificationPass());
+  passes.add(createLICMPass());
+}
+
 Result<std::string> compileObject(Module &module, const codegen::Target &target) {
   TargetMachine *machine = machineFor(target);
   if (!machine)
@@ -137,6 +152,7 @@ Result<std::string> compileObject(Module &module, const codegen::Target &target)
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);
   legacy::PassManager passes;
+  addInlining(passes, module);
   MCContext *context = nullptr;
   if (machine->addPassesToEmitMC(passes, context, stream, /*DisableVerify=*/true))
     return Error{ErrorCode::Unsupported, "LLVM makes no objects for " + target.triple};
@@ -153,6 +169,7 @@ Result<std::string> compileAssembly(Module &module, const codegen::Target &targe
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);
   legacy::PassManager passes;
+  addInlining(passes, module);
   if (machine->addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::AssemblyFile,
                                    /*DisableVerify=*/true))
     return Error{ErrorCode::Unsupported, "LLVM writes no assembly for " + target.triple};

@@ -34,7 +34,8 @@ private:
   std::unique_ptr<Library> library;
 };
 
-/// No passes run over the IR; the code generator works at its default level. Thread-safe for
+/// No passes run over the IR, but that functions which say so are inlined; the code generator works at
+/// its default level. Thread-safe for
 /// modules of different contexts.
 Result<std::string> compileObject(llvm::Module &module, const Target &target);
 /// The same as text for people.

@@ -9,6 +9,7 @@
 #include "mlir/IR/Block.h"
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 namespace cupel::codegen {
@@ -83,22 +84,54 @@ struct BlockMap {
   mlir::Block *body = nullptr;
 };
 
-/// Work within a loop: a function of single elements, or a call of the caller's.
+/// The kernel of a step that is no function of a few elements.
+using StepKernel = std::variant<std::monostate, MapKernel, RowKernel, Reduction>;
+
+/// A place along one dimension that is known when the loop runs: `first` plus the index times `step`.
+struct LoopIndex {
+  int buffer = 0;
+  tensor::DType type = tensor::DType::I32;
+  int64_t offset = 0; ///< Which element of the buffer it is.
+  int64_t last = 0;   ///< The largest that lies inside; the smallest is 0.
+  int64_t step = 0;   ///< Elements.
+};
+
+/// Work within a loop. Buffers are numbers in the caller's table of addresses.
 struct LoopStep {
-  mlir::Block *body = nullptr; ///< A map's body; null for a call.
-  std::vector<int> inputs, outputs; ///< Numbers of buffers in the caller's table of addresses.
-  std::vector<View> inputViews, outputViews; ///< Without strides.
-  int64_t call = -1; ///< What the caller is told.
+  enum class Kind : uint8_t {
+    Call,   ///< The caller does it, who is told `call`.
+    Points, ///< A map's body on `points` elements at once, in registers; without a body, a copy.
+    Kernel, ///< `kernel`, on this thread; nothing but its buffers and a little of the stack.
+    Take,   ///< `points` elements of the input, from where `indices` say, held inside.
+    Put,    ///< The input's elements into the output at such a place.
+    PutIf,  ///< The same, but nothing where an index lies outside.
+    AddIf,  ///< Added to what is there, likewise.
+  };
+  Kind kind = Kind::Call;
+  int64_t call = -1;
+  std::vector<int> inputs, outputs;
+  /// Points: one stride of 1 for what lies in step, none for a single element.
+  std::vector<View> inputViews, outputViews;
+  mlir::Block *body = nullptr;
+  int64_t points = 1;
+  StepKernel kernel;
+  std::vector<LoopIndex> indices;
+  tensor::DType type = tensor::DType::F32; ///< Of what is taken or put.
 };
 
 /// Steps that are repeated while the element (i1) of buffer `test` is true behind them. After each
 /// repetition the addresses of `swaps` change places in the table. Buffers are written once in a
 /// repetition and read after that, or before it where another lies on them. The second of a pair of
-/// `inPlace` lies on the first, which the next repetition reads.
+/// `inPlace` lies on the first, which the next repetition reads. What is put goes into an output
+/// that lies on the memory it changes.
 struct LoopKernel {
   std::vector<LoopStep> steps;
   std::vector<std::pair<int, int>> swaps, inPlace;
+  std::vector<int> temporaries; ///< Nobody reads them behind the repetition that wrote them.
   int test = 0;
 };
+
+/// As many vectors of a step's points are held in registers.
+inline constexpr int64_t kMostPointVectors = 4;
 
 } // namespace cupel::codegen

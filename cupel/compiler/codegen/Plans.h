@@ -22,6 +22,9 @@ KernelPlan planRows(const RowKernel &kernel, const Target &target);
 KernelPlan planReduction(const Reduction &kernel, const Target &target);
 void emitBlockMap(Emitter &e, const BlockMap &kernel);
 void emitLoop(Emitter &e, const LoopKernel &kernel);
+KernelPlan planStep(const StepKernel &kernel, const Target &target);
+/// Whether what a step moves is held in registers on its way, with the same bits.
+bool fitsRegisters(const LoopStep &step, const Target &target);
 
 /// Arguments of a KernelFunction, with the emitter standing in its entry.
 struct KernelArguments {

@@ -1,5 +1,5 @@
-// Convolutions (of lines as well, and transposed ones) and pools of images are brought to channels
-// inmost, between transposes that `sink-transposes` moves out of the way. Kernels are read as they
+// Convolutions (of lines as well, and transposed ones; of halves in f32) and pools of images are brought
+// to channels inmost, between transposes that `sink-transposes` moves out of the way. Kernels are read as they
 // lie.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
@@ -115,6 +115,44 @@ std::pair<Value, ViewAttr> readKernel(OpBuilder &builder, stablehlo::Convolution
   return {kernel, ViewAttr::get(op.getContext(), 0, strides, {}, {})};
 }
 
+bool isHalf(Value value) {
+  Type type = cast<RankedTensorType>(value.getType()).getElementType();
+  return type.isBF16() || type.isF16();
+}
+
+Value converted(OpBuilder &builder, Location location, Value value, Type element) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element)
+    return value;
+  return builder.create<stablehlo::ConvertOp>(
+      location, RankedTensorType::get(type.getShape(), element), value);
+}
+
+/// A convolution of halves is computed in f32 and rounded once. Its f32 form, or the operation itself.
+stablehlo::ConvolutionOp widened(stablehlo::ConvolutionOp op) {
+  auto isKnown = [](Value value) {
+    return isHalf(value) || cast<RankedTensorType>(value.getType()).getElementType().isF32();
+  };
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  if (!isHalf(op.getLhs()) || !isKnown(op.getRhs()) || !isKnown(op.getResult()) ||
+      op.getBatchGroupCount() != 1 || type.getRank() < 3 || type.getRank() > 4 ||
+      type.getNumElements() == 0 || !compiler::mayRewrite(op, "widen-convolution"))
+    return op;
+  OpBuilder builder(op);
+  Type wide = builder.getF32Type();
+  auto made = cast<stablehlo::ConvolutionOp>(builder.clone(*op));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(made);
+  made->setOperand(0, converted(builder, op.getLoc(), op.getLhs(), wide));
+  made->setOperand(1, converted(builder, op.getLoc(), op.getRhs(), wide));
+  made.getResult().setType(RankedTensorType::get(type.getShape(), wide));
+  builder.setInsertionPointAfter(made);
+  op.getResult().replaceAllUsesWith(
+      converted(builder, op.getLoc(), made.getResult(), type.getElementType()));
+  op.erase();
+  return made;
+}
+
 void form(stablehlo::ConvolutionOp op) {
   auto numbers = op.getDimensionNumbers();
   if (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult()) ||
@@ -212,7 +250,7 @@ public:
         continue;
       for (Operation *op : operationsOf(function.getBody().front())) {
         if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
-          form(convolution);
+          form(widened(convolution));
         else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
           form(window);
       }

@@ -1,4 +1,5 @@
-// Regions of loops and branches become functions, which all other passes see.
+// Regions of loops and branches become functions, which all other passes see. Branches of a few cheap
+// operations are computed all, and their results selected.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Passes.h"
@@ -47,6 +48,61 @@ bool isOutlined(Operation *op) {
   return true;
 }
 
+/// Elements that all branches together compute before a choice between their results is dearer.
+constexpr int64_t kMostSelected = 4096;
+
+/// Whether computing all branches costs less than choosing one: a few cheap operations on few elements.
+bool isSelected(Operation *op) {
+  if (!isa<stablehlo::CaseOp, stablehlo::IfOp>(op))
+    return false;
+  int64_t elements = 0;
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.front().without_terminator()) {
+      if (!isa<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::MultiplyOp, stablehlo::NegateOp,
+               stablehlo::AbsOp, stablehlo::MaximumOp, stablehlo::MinimumOp, stablehlo::AndOp,
+               stablehlo::OrOp, stablehlo::XorOp, stablehlo::NotOp, stablehlo::CompareOp,
+               stablehlo::SelectOp, stablehlo::ConvertOp, stablehlo::ConstantOp,
+               stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp>(inner))
+        return false;
+      for (Type type : inner.getResultTypes())
+        elements += cast<RankedTensorType>(type).getNumElements();
+    }
+  for (Type type : op->getResultTypes())
+    elements += cast<RankedTensorType>(type).getNumElements() * op->getNumRegions();
+  return elements <= kMostSelected;
+}
+
+/// All branches in a row, and selects among what they give.
+void select(Operation *op) {
+  OpBuilder builder(op);
+  SmallVector<SmallVector<Value>> given;
+  for (Region &region : op->getRegions()) {
+    IRMapping mapping;
+    for (Operation &inner : region.front().without_terminator())
+      builder.clone(inner, mapping);
+    given.push_back(llvm::map_to_vector(region.front().getTerminator()->getOperands(),
+                                        [&](Value value) { return mapping.lookupOrDefault(value); }));
+  }
+  Value index = op->getOperand(0);
+  SmallVector<Value> chosen = given.back();
+  for (size_t branch = given.size() - 1; branch-- > 0;) {
+    Value isChosen = index; // The first region of an `if` is the one for true.
+    if (isa<stablehlo::CaseOp>(op)) {
+      auto type = cast<RankedTensorType>(index.getType());
+      Value number = builder.create<stablehlo::ConstantOp>(
+          op->getLoc(), DenseElementsAttr::get(type, APInt(32, branch)));
+      isChosen = builder.create<stablehlo::CompareOp>(op->getLoc(), index, number,
+                                                      stablehlo::ComparisonDirection::EQ,
+                                                      stablehlo::ComparisonType::SIGNED);
+    }
+    for (auto [value, other] : llvm::zip(chosen, given[branch]))
+      if (value != other)
+        value = builder.create<stablehlo::SelectOp>(op->getLoc(), isChosen, other, value);
+  }
+  op->replaceAllUsesWith(chosen);
+  op->erase();
+}
+
 class Outliner {
 public:
   explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
@@ -58,10 +114,17 @@ public:
       func::FuncOp function = waiting.pop_back_val();
       if (function.isExternal())
         continue;
-      SmallVector<Operation *> found;
-      for (Operation &op : function.getBody().front())
-        if (isOutlined(&op) && compiler::mayRewrite(&op, "outline"))
+      SmallVector<Operation *> found, selected;
+      for (Operation &op : function.getBody().front()) {
+        if (!isOutlined(&op))
+          continue;
+        if (isSelected(&op) && compiler::mayRewrite(&op, "select"))
+          selected.push_back(&op);
+        else if (compiler::mayRewrite(&op, "outline"))
           found.push_back(&op);
+      }
+      for (Operation *op : selected)
+        select(op);
       for (Operation *op : found) {
         if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
           outline(loop, function.getSymName());

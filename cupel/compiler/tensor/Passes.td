@@ -15,8 +15,9 @@ def OutlineControlFlow : TensorPass<"outline-control-flow"> {
   let description = [{
     So that all other passes see them, and each becomes a device program. What a region uses from
     around it becomes an argument; small constants are made again inside. The test of a loop is also
-    put behind its body, so that a step is one program. Loops and branches on tokens or on sizes known
-    at run time only stay as they are.
+    put behind its body, so that a step is one program. Branches of a few cheap operations on few elements
+    are computed all, and selects choose among their results. Loops and branches on tokens or on sizes
+    known at run time only stay as they are.
   }];
 }
 

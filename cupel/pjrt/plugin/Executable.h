@@ -7,6 +7,9 @@
 #include "cupel/pjrt/plugin/Proto.h"
 #include "cupel/runtime/Executable.h"
 
+#include <atomic>
+#include <limits>
+
 namespace cupel::pjrt {
 
 /// A compiled program with its properties in the form that PJRT asks for them. Made once, shared by
@@ -40,6 +43,9 @@ public:
 
   /// What one device needs: arguments, results and what lies between.
   int64_t argumentBytes = 0, resultBytes = 0, aliasBytes = 0;
+
+  /// How long the last run took; none yet: for ever.
+  mutable std::atomic<int64_t> lastNanoseconds = std::numeric_limits<int64_t>::max();
 };
 
 class ExecutableHandle : public HandleBase {

@@ -9,6 +9,7 @@
 #include "cupel/support/SoleOwner.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace cupel::pjrt {
 
@@ -18,6 +19,8 @@ using runtime::ValueInfo;
 using tensor::Tensor;
 
 namespace {
+
+constexpr int64_t kShortRunNanoseconds = 100'000;
 
 /// One run, from the moment its arguments are known.
 struct Execution {
@@ -70,9 +73,11 @@ struct Execution {
     }
     arguments.clear();
     ComputingRun computing;
+    auto begin = std::chrono::steady_clock::now();
     Result<ProcessTensors> outputs = compiled->program->execute(std::move(inputs), stop);
     if (!outputs)
       return fail(outputs.error());
+    compiled->lastNanoseconds = (std::chrono::steady_clock::now() - begin).count();
     for (size_t d = 0; d < results.size(); ++d)
       for (size_t i = 0; i < results[d].size(); ++i) {
         results[d][i]->tensor = std::move((*outputs)[d][i]);
@@ -218,7 +223,10 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
   // Python's functions live as long as the caller keeps the executable, and no longer. Their
   // exceptions are told at once, for there may be nobody who waits for results.
   bool isWaitedFor = dynamic || info.cost.callsPython;
-  if (isWaitedFor || (info.isBrief && execution->isReady())) {
+  // To wake a thread takes longer than what has been found to be short, whatever it was thought to be.
+  bool isBrief = info.isBrief || (info.processCount() == 1 && !info.cost.hasSideEffect &&
+                                  compiled->lastNanoseconds < kShortRunNanoseconds);
+  if (isWaitedFor || (isBrief && execution->isReady())) {
     execution->run(nullptr);
     if (isWaitedFor && complete->error())
       return makeError(*complete->error());

@@ -25,7 +25,9 @@ func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>, %b: tensor<8xf32>) -> 
   %2 = stablehlo.add %0, %1 : tensor<4x8xf32>
   %3 = "stablehlo.sort"(%2) <{dimension = 1 : i64, is_stable = true}> ({
   ^bb0(%p: tensor<f32>, %q: tensor<f32>):
-    %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a = stablehlo.abs %p : tensor<f32>
+    %d = stablehlo.abs %q : tensor<f32>
+    %c = stablehlo.compare LT, %a, %d : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
   }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %3 : tensor<4x8xf32>

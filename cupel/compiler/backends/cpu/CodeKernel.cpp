@@ -191,6 +191,36 @@ Result<KernelPointer> made(const Described &kernel, std::string_view kind, Opera
 }
 
 Result<KernelPointer> make(tir::MapOp op, KernelChoice choice) {
+  return made(mapKernelOf(op), "map", op, choice);
+}
+Result<KernelPointer> make(tir::RowOp op, KernelChoice choice) {
+  return made(rowKernelOf(op), "row", op, choice);
+}
+Result<KernelPointer> make(tir::ReduceOp op, KernelChoice choice) {
+  return made(reductionOf(op), "reduction", op, choice);
+}
+
+} // namespace
+
+uint64_t storedBits(TypedAttr number) {
+  if (auto real = dyn_cast<FloatAttr>(number))
+    return real.getValue().bitcastToAPInt().getZExtValue();
+  return cast<IntegerAttr>(number).getValue().getZExtValue();
+}
+
+codegen::View codeView(tir::ViewAttr view, tensor::DType type) {
+  codegen::View result;
+  result.type = type;
+  result.offset = view.getOffset();
+  result.strides.assign(view.getStrides().begin(), view.getStrides().end());
+  for (size_t i = 0; i + 1 < view.getValid().size(); i += 2)
+    result.valid.push_back({view.getValid()[i], view.getValid()[i + 1]});
+  if (!view.getValid().empty())
+    result.padding = storedBits(view.getPadding());
+  return result;
+}
+
+codegen::MapKernel mapKernelOf(tir::MapOp op) {
   codegen::MapKernel kernel;
   kernel.sizes.assign(op.getSizes().begin(), op.getSizes().end());
   kernel.body = &op.getBody().front();
@@ -198,10 +228,10 @@ Result<KernelPointer> make(tir::MapOp op, KernelChoice choice) {
     kernel.inputs.push_back(codeView(view, typeOf(input)));
   for (Value result : op.getResults())
     kernel.outputs.push_back(codegen::View::contiguous(typeOf(result), kernel.sizes));
-  return made(kernel, "map", op, choice);
+  return kernel;
 }
 
-Result<KernelPointer> make(tir::RowOp op, KernelChoice choice) {
+codegen::RowKernel rowKernelOf(tir::RowOp op) {
   codegen::RowKernel kernel;
   kernel.outer.assign(op.getSizes().begin(), op.getSizes().end());
   kernel.length = int64_t(op.getLength());
@@ -228,10 +258,10 @@ Result<KernelPointer> make(tir::RowOp op, KernelChoice choice) {
       one.strides.push_back(0);
     kernel.outputs.push_back(std::move(one));
   }
-  return made(kernel, "row", op, choice);
+  return kernel;
 }
 
-Result<KernelPointer> make(tir::ReduceOp op, KernelChoice choice) {
+codegen::Reduction reductionOf(tir::ReduceOp op) {
   codegen::Reduction kernel;
   kernel.sizes.assign(op.getSizes().begin(), op.getSizes().end());
   kernel.reduced.assign(kernel.sizes.size(), false);
@@ -256,27 +286,7 @@ Result<KernelPointer> make(tir::ReduceOp op, KernelChoice choice) {
                         .Case("and", codegen::Combiner::And)
                         .Default(codegen::Combiner::Or);
   kernel.initial = storedBits(op.getInit());
-  return made(kernel, "reduction", op, choice);
-}
-
-} // namespace
-
-uint64_t storedBits(TypedAttr number) {
-  if (auto real = dyn_cast<FloatAttr>(number))
-    return real.getValue().bitcastToAPInt().getZExtValue();
-  return cast<IntegerAttr>(number).getValue().getZExtValue();
-}
-
-codegen::View codeView(tir::ViewAttr view, tensor::DType type) {
-  codegen::View result;
-  result.type = type;
-  result.offset = view.getOffset();
-  result.strides.assign(view.getStrides().begin(), view.getStrides().end());
-  for (size_t i = 0; i + 1 < view.getValid().size(); i += 2)
-    result.valid.push_back({view.getValid()[i], view.getValid()[i + 1]});
-  if (!view.getValid().empty())
-    result.padding = storedBits(view.getPadding());
-  return result;
+  return kernel;
 }
 
 Result<KernelPointer> codeKernel(Operation *op, KernelChoice choice) {

@@ -19,6 +19,10 @@ inline constexpr double kBriefNanoseconds = 20'000;
 /// Code that gives the same bits is made when a kernel has run for so long without.
 inline constexpr double kPatienceNanoseconds = 1'000'000;
 
+/// The operations as code generation has them; their bodies stay where they are.
+codegen::MapKernel mapKernelOf(tir::MapOp op);
+codegen::RowKernel rowKernelOf(tir::RowOp op);
+codegen::Reduction reductionOf(tir::ReduceOp op);
 codegen::View codeView(tir::ViewAttr view, tensor::DType type);
 /// The bits in which an element lies in memory.
 uint64_t storedBits(mlir::TypedAttr number);

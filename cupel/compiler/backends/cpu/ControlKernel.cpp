@@ -56,6 +56,7 @@ public:
       if (!isInPlace[i])
         end += aligned(bytes[i]);
     }
+    isSwappedFree = !llvm::is_contained(isInPlace, false);
     test = end;
     end += 64;
     pointers = end;
@@ -88,9 +89,9 @@ public:
     results[bytes.size()] = goesOn;
     if (Status status = condition->execute(context.process, {}, arguments, &goesOn, work); !status)
       return status;
-    bool isFirst = true; // What is read first may be memory that must not be written.
+    bool mayWriteAll = isSwappedFree; // What is read first may be memory that must not be written.
     while (*goesOn != std::byte{0}) {
-      if (!std::exchange(isFirst, false) && body->isLoop()) {
+      if (std::exchange(mayWriteAll, true) && body->isLoop()) {
         if (Status status = body->repeat(context.process, arguments, results, work); !status)
           return status;
         break;
@@ -113,6 +114,7 @@ private:
   std::vector<int> inputs;
   std::vector<int64_t> bytes; // Of what is carried.
   std::vector<bool> isInPlace;
+  bool isSwappedFree = true; // All is in place.
   std::vector<int64_t> second; // Where the other memory of each is.
   int64_t frame = 0, test = 0, pointers = 0, total = 0; // Places in the workspace.
 };
@@ -156,6 +158,24 @@ private:
 
 } // namespace
 
+/// How often a loop is repeated, by the numbers that its condition compares with: a loop that counts is
+/// mostly one that counts up to one of them.
+static int64_t expectedRepetitions(dev::ProgramOp condition) {
+  int64_t most = 0;
+  condition.walk([&](stablehlo::CompareOp compare) {
+    for (Value operand : compare->getOperands()) {
+      auto limit = operand.getDefiningOp<stablehlo::ConstantOp>();
+      auto value = limit ? dyn_cast<DenseIntElementsAttr>(limit.getValue()) : DenseIntElementsAttr();
+      if (value && value.isSplat() && value.getNumElements() > 0 &&
+          !value.getElementType().isInteger(1))
+        most = std::max(most, value.getSplatValue<APInt>().getLimitedValue(INT32_MAX) == INT32_MAX
+                                  ? int64_t(0) // Negative, or no number of steps.
+                                  : int64_t(value.getSplatValue<APInt>().getZExtValue()));
+    }
+  });
+  return most;
+}
+
 Result<KernelPointer> controlKernel(Operation *op, ModuleOp functions, KernelChoice choice) {
   std::vector<int> inputs = argumentsOf(op->getOperands());
   if (auto loop = dyn_cast<tir::WhileOp>(op)) {
@@ -172,7 +192,9 @@ Result<KernelPointer> controlKernel(Operation *op, ModuleOp functions, KernelCho
         swaps.push_back(int64_t(i));
     }
     if (Status status = (*body)->compileLoop(programOf(loop.getBodyAttr(), functions), swaps,
-                                             int64_t(loop.getCarried()), choice);
+                                             int64_t(loop.getCarried()),
+                                             expectedRepetitions(programOf(loop.getConditionAttr(), functions)),
+                                             choice);
         !status)
       return status.error();
     return KernelPointer(std::make_unique<WhileKernel>(std::move(*condition), std::move(*body),

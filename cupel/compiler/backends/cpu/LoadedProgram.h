@@ -43,13 +43,12 @@ public:
   /// Results that lie where the argument of the same number does.
   llvm::ArrayRef<int64_t> inPlace() const { return overArguments; }
 
-  /// Lets functions of single elements be steps of one piece of code that repeats the whole program,
-  /// from its second repetition on. `swaps` are results that change places with the arguments of
+  /// Lets small launches be steps of one piece of code that repeats the whole program. `swaps` are results that change places with the arguments of
   /// the same number, `test` the result that says whether to go on. Nothing is done where there is
-  /// nothing to gain; code that gives the same bits as its launches is made when these have been
-  /// repeated often.
+  /// nothing to gain. Code gives the same bits as its launches, and is made when these have been
+  /// repeated often, or at once if they are `expected` to be.
   Status compileLoop(dev::ProgramOp program, llvm::ArrayRef<int64_t> swaps, int64_t test,
-                     KernelChoice choice);
+                     int64_t expected, KernelChoice choice);
   /// Asked before each repetition: whether it may be the first of `repeat`.
   bool isLoop() const {
     if (loopFunction.load(std::memory_order_acquire))
@@ -104,6 +103,7 @@ private:
 
   std::function<Result<codegen::CompiledLoop>()> makeLoop; // Null if it was made, or cannot be.
   std::mutex *contextUse = nullptr;
+  int64_t mostRepetitions = 1; // Between two looks at whether to stop.
   mutable std::mutex loopMutex;
   mutable std::atomic<int64_t> loopPatience = 0; // Repetitions.
   mutable codegen::CompiledLoop loop;

@@ -9,6 +9,8 @@
 #include "cupel/compiler/backends/cpu/ProductKernel.h"
 #include "cupel/compiler/backends/cpu/ScanKernel.h"
 #include "cupel/compiler/backends/cpu/ScatterKernel.h"
+#include "cupel/compiler/backends/cpu/SortKernel.h"
+#include "cupel/compiler/backends/cpu/WindowKernel.h"
 
 #include <cstring>
 
@@ -62,8 +64,14 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions,
     kernel = fftKernel(fft);
   else if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))
     kernel = integerKernel(launch);
-  else if (isa<stablehlo::ReduceWindowOp>(op))
+  else if (auto sort = dyn_cast<stablehlo::SortOp>(op))
+    kernel = sortKernel(sort);
+  else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op)) {
     kernel = scanKernel(launch);
+    if (!kernel && kernel.error().code == ErrorCode::Unsupported)
+      kernel = windowKernel(window);
+  } else if (auto scattered = dyn_cast<stablehlo::SelectAndScatterOp>(op))
+    kernel = selectAndScatterKernel(scattered);
   else
     kernel = moveKernel(op);
   // Anything else that goes wrong is no reason to compute it another way in silence.

@@ -1,10 +1,9 @@
-// Device programs that are repeated: their functions of single elements as one piece of code, which
-// calls back for everything else.
+// Device programs that are repeated: what is small in them as one piece of code (LoopSteps.cpp says
+// what), which calls back for everything else.
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/LoadedProgram.h"
-#include "cupel/compiler/brief/Brief.h"
-#include "cupel/reference/Registry.h"
+#include "cupel/compiler/backends/cpu/LoopSteps.h"
 
 #include <limits>
 
@@ -14,37 +13,15 @@ using namespace mlir;
 
 namespace {
 
-/// About what a launch of a map over a single point takes where it is no code.
+/// About what a launch takes that is no part of the loop's code.
 constexpr double kNanosecondsPerStep = 200;
 /// So many repetitions between two looks at whether the run has been stopped.
-constexpr int64_t kMostRepetitions = 1 << 14;
+constexpr int64_t kMostRepetitions = 1 << 14, kMostRepetitionsOfKernels = 1 << 8;
 
-codegen::View elementView(Value value, int64_t offset) {
-  codegen::View view;
-  view.type =
-      reference::elementTypeOf(cast<RankedTensorType>(value.getType()).getElementType())->storage;
-  view.offset = offset;
-  return view;
-}
-
-/// A map over a single point, as a step; nothing if it is none.
-std::optional<codegen::LoopStep> elementStep(dev::LaunchOp launch, ArrayRef<int> buffers) {
-  auto map = dyn_cast<tir::MapOp>(launch.getBody().front().front());
-  if (!map || llvm::any_of(map.getSizes(), [](int64_t size) { return size != 1; }))
-    return std::nullopt;
-  codegen::LoopStep step;
-  step.body = &map.getBody().front();
-  for (auto [input, view] : llvm::zip(map.getInputs(), map.getViews().getAsRange<tir::ViewAttr>())) {
-    if (!view.getValid().empty())
-      return std::nullopt;
-    step.inputs.push_back(buffers[cast<BlockArgument>(input).getArgNumber()]);
-    step.inputViews.push_back(elementView(input, view.getOffset()));
-  }
-  for (auto [i, result] : llvm::enumerate(map.getResults())) {
-    step.outputs.push_back(buffers[launch.getReads().size() + i]);
-    step.outputViews.push_back(elementView(result, 0));
-  }
-  return step;
+bool holdsKernels(const codegen::LoopKernel &kernel) {
+  return llvm::any_of(kernel.steps, [](const codegen::LoopStep &step) {
+    return step.kind == codegen::LoopStep::Kind::Kernel;
+  });
 }
 
 /// Copies of a value onto itself, which is how a loop carries it unchanged.
@@ -60,7 +37,7 @@ bool isNothing(dev::LaunchOp launch, ArrayRef<int64_t> inPlace) {
 } // namespace
 
 Status LoadedProgram::compileLoop(dev::ProgramOp program, ArrayRef<int64_t> swaps, int64_t test,
-                                  KernelChoice choice) {
+                                  int64_t expected, KernelChoice choice) {
   codegen::LoopKernel kernel;
   auto bufferOf = [&](Buffer::Kind kind, int64_t number) {
     for (size_t i = 0; i < buffers.size(); ++i)
@@ -80,28 +57,37 @@ Status LoadedProgram::compileLoop(dev::ProgramOp program, ArrayRef<int64_t> swap
   kernel.test = bufferOf(Buffer::Result, test);
   if (kernel.test < 0)
     return {};
-  int64_t elementSteps = 0;
-  bool isExact = true;
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (buffers[i].kind == Buffer::Place)
+      kernel.temporaries.push_back(int(i));
+  int64_t coded = 0;
   for (auto [i, launch] : llvm::enumerate(program.getBody().getOps<dev::LaunchOp>())) {
     if (isNothing(launch, overArguments))
       continue;
     ArrayRef<int> numbers(operands.data() + launches[i].first,
                           launches[i].reads + launches[i].writes);
-    codegen::LoopStep step;
-    if (std::optional<codegen::LoopStep> element = elementStep(launch, numbers)) {
-      step = std::move(*element);
-      isExact = isExact && brief::isExact(*step.body);
-      ++elementSteps;
-    } else {
+    codegen::LoopStep step = loopStep(launch, numbers, [&](int read, int written) {
+      return read == written || llvm::is_contained(kernel.inPlace, std::pair(read, written)) ||
+             (buffers[read].kind == Buffer::Place && buffers[written].kind == Buffer::Place &&
+              buffers[read].position == buffers[written].position);
+    });
+    if (step.kind == codegen::LoopStep::Kind::Call) {
       step.call = int64_t(i);
+      step.inputs.assign(numbers.begin(), numbers.begin() + launches[i].reads);
+      step.outputs.assign(numbers.begin() + launches[i].reads, numbers.end());
+    } else {
+      ++coded;
     }
     kernel.steps.push_back(std::move(step));
   }
-  if (elementSteps == 0)
+  if (coded == 0)
     return {};
-  if (choice.budget && isExact) {
+  mostRepetitions = holdsKernels(kernel) ? kMostRepetitionsOfKernels : kMostRepetitions;
+  int64_t patience = std::max<int64_t>(1, int64_t(kPatienceNanoseconds / kNanosecondsPerStep) / coded);
+  if (choice.budget && expected < patience) {
+    // Code gives the same bits as the launches: what is inexact is code there as well.
     contextUse = choice.context;
-    loopPatience = int64_t(kPatienceNanoseconds / kNanosecondsPerStep) / elementSteps;
+    loopPatience = patience;
     makeLoop = [kernel = std::move(kernel)] { return codegen::compile(kernel); };
     return {};
   }
@@ -154,7 +140,7 @@ Status LoadedProgram::repeat(reference::GridProcess &process, const std::byte **
   while (outcome == 1) {
     if (Status status = process.run.stopped(); !status)
       return status;
-    loopFunction.load()(reinterpret_cast<void **>(memory), kMostRepetitions, call, &state, &outcome);
+    loopFunction.load()(reinterpret_cast<void **>(memory), mostRepetitions, call, &state, &outcome);
   }
   if (outcome == 2)
     return state.status;

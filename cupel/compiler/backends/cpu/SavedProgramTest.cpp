@@ -21,7 +21,9 @@ constexpr const char *kProgram = R"(module @saved {
     %2 = stablehlo.add %0, %1 : tensor<4x8xf32>
     %3 = "stablehlo.sort"(%2) <{dimension = 1 : i64, is_stable = true}> ({
     ^bb0(%p: tensor<f32>, %q: tensor<f32>):
-      %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %a = stablehlo.abs %p : tensor<f32>
+      %b = stablehlo.abs %q : tensor<f32>
+      %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
       stablehlo.return %c : tensor<i1>
     }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %4 = stablehlo.transpose %3, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>

@@ -1,0 +1,200 @@
+// Sorts, windows, gradients of pools and convolutions of halves: on the device's own kernels and on none
+// of the golden reference's, with the reference's bits. Arguments are small whole numbers, zeros of both
+// signs, infinities and NaNs, so that nothing is rounded.
+
+#include "cupel/compiler/Compile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace cupel::compiler {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+float numberAt(int64_t i, bool isTame) {
+  int64_t k = (i * 2654435761u >> 7) % 23;
+  if (isTame)
+    return float(k - 11);
+  switch (k) {
+  case 0: return -0.0f;
+  case 1: return 0.0f;
+  case 2: return std::nanf("");
+  case 3: return -std::nanf("1");
+  case 4: return kInfinity;
+  case 5: return -kInfinity;
+  default: return float(k - 14);
+  }
+}
+
+struct Outcome {
+  std::vector<Tensor> results;
+  std::map<std::string, std::string> notes;
+};
+
+Result<Outcome> runBy(const char *backend, const std::string &text, bool isTame) {
+  CompileOptions options;
+  options.backend = backend;
+  auto made = compile(text, options);
+  if (!made)
+    return made.error();
+  std::vector<Tensor> arguments;
+  for (const runtime::ValueInfo &value : (*made)->info().arguments) {
+    Result<Tensor> argument = Tensor::zeros(value.type, value.shape);
+    if (!argument)
+      return argument.error();
+    for (int64_t i = 0; i < argument->size(); ++i) {
+      float number = numberAt(i + int64_t(arguments.size()) * 5, isTame);
+      switch (argument->dtype()) {
+      case DType::F32: argument->mutableAs<float>()[i] = number; break;
+      case DType::F64: argument->mutableAs<double>()[i] = number; break;
+      case DType::BF16: {
+        uint32_t bits;
+        std::memcpy(&bits, &number, sizeof bits);
+        argument->mutableAs<uint16_t>()[i] = uint16_t(bits >> 16);
+        break;
+      }
+      case DType::I32: argument->mutableAs<int32_t>()[i] = int32_t(i * 37 % 19) - 9; break;
+      case DType::U8: argument->mutableAs<uint8_t>()[i] = uint8_t(i * 61); break;
+      case DType::I64: argument->mutableAs<int64_t>()[i] = (i * 31 % 17 - 8) * (int64_t{1} << 40); break;
+      default: break;
+      }
+    }
+    arguments.push_back(std::move(*argument));
+  }
+  auto all = (*made)->execute({arguments});
+  if (!all)
+    return all.error();
+  return Outcome{std::move((*all)[0]), (*made)->info().notes};
+}
+
+void expectOwnKernel(const std::string &text, bool isTame = false) {
+  auto expected = runBy("reference", text, isTame), actual = runBy("cpu", text, isTame);
+  ASSERT_TRUE(expected) << expected.message() << "\n" << text;
+  ASSERT_TRUE(actual) << actual.message() << "\n" << text;
+  EXPECT_EQ(actual->notes.count("fallbacks"), 0u) << actual->notes["fallbacks"] << "\n" << text;
+  EXPECT_EQ(actual->notes.count("backend"), 0u) << text;
+  ASSERT_EQ(expected->results.size(), actual->results.size());
+  for (size_t i = 0; i < expected->results.size(); ++i)
+    EXPECT_EQ(std::memcmp(expected->results[i].data(), actual->results[i].data(),
+                          size_t(expected->results[i].byteSize())),
+              0)
+        << "result " << i << " of\n" << text;
+}
+
+std::string sortOf(const std::string &shape, const std::string &element, const std::string &compare,
+                   int dimension) {
+  std::string type = "tensor<" + shape + "x" + element + ">", other = "tensor<" + shape + "xi32>",
+              e = "tensor<" + element + ">";
+  return "func.func @main(%a: " + type + ", %b: " + other + ") -> (" + type + ", " + other + ") {\n"
+         "  %0:2 = \"stablehlo.sort\"(%a, %b) <{dimension = " + std::to_string(dimension) +
+         " : i64, is_stable = true}> ({\n  ^bb0(%p: " + e + ", %q: " + e +
+         ", %r: tensor<i32>, %s: tensor<i32>):\n" + compare +
+         "    stablehlo.return %c : tensor<i1>\n  }) : (" + type + ", " + other + ") -> (" + type +
+         ", " + other + ")\n  return %0#0, %0#1 : " + type + ", " + other + "\n}\n";
+}
+
+std::string plain(const std::string &direction, const std::string &element, const char *order,
+                  const char *sides = "%p, %q") {
+  return "    %c = stablehlo.compare " + direction + ", " + sides + ", " + order + " : (tensor<" +
+         element + ">, tensor<" + element + ">) -> tensor<i1>\n";
+}
+
+TEST(OwnKernelsTest, SortsByOneKeyAreStableAndPutSpecialNumbersWhereTheyBelong) {
+  for (const char *shape : {"1", "7x5", "3x600", "2x9000"})
+    for (int dimension : {0, 1}) {
+      if (std::string_view(shape) == "1" && dimension == 1)
+        continue;
+      for (const char *direction : {"LT", "GT"}) {
+        // Without a place for NaNs they are no order.
+        expectOwnKernel(sortOf(shape, "f32", plain(direction, "f32", "FLOAT"), dimension), true);
+        expectOwnKernel(sortOf(shape, "f32", plain(direction, "f32", "TOTALORDER"), dimension));
+      }
+      expectOwnKernel(sortOf(shape, "bf16", plain("LT", "bf16", "TOTALORDER"), dimension));
+      expectOwnKernel(sortOf(shape, "f64", plain("GT", "f64", "FLOAT"), dimension), true);
+      expectOwnKernel(sortOf(shape, "i64", plain("LT", "i64", "SIGNED"), dimension));
+      expectOwnKernel(sortOf(shape, "i32", plain("LT", "i32", "SIGNED", "%q, %p"), dimension));
+      expectOwnKernel(sortOf(shape, "ui8", plain("GT", "ui8", "UNSIGNED"), dimension));
+    }
+}
+
+TEST(OwnKernelsTest, SortsAsJaxWritesThem) {
+  expectOwnKernel(sortOf("4x333", "f32", R"(    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %0 = stablehlo.compare EQ, %p, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = stablehlo.select %0, %zero, %p : tensor<i1>, tensor<f32>
+    %2 = stablehlo.compare NE, %p, %p, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %3 = stablehlo.select %2, %nan, %1 : tensor<i1>, tensor<f32>
+    %4 = stablehlo.compare EQ, %q, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %5 = stablehlo.select %4, %zero, %q : tensor<i1>, tensor<f32>
+    %6 = stablehlo.compare NE, %q, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %7 = stablehlo.select %6, %nan, %5 : tensor<i1>, tensor<f32>
+    %c = stablehlo.compare LT, %3, %7, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+)", 1));
+}
+
+std::string windowOf(const std::string &in, const std::string &out, const std::string &element,
+                     const std::string &init, const std::string &op, const std::string &attributes) {
+  std::string i = "tensor<" + in + "x" + element + ">", o = "tensor<" + out + "x" + element + ">",
+              e = "tensor<" + element + ">";
+  return "func.func @main(%a: " + i + ") -> " + o + " {\n  %z = stablehlo.constant dense<" + init +
+         "> : " + e + "\n  %0 = \"stablehlo.reduce_window\"(%a, %z) <{" + attributes +
+         "}> ({\n  ^bb0(%p: " + e + ", %q: " + e + "):\n    %s = stablehlo." + op + " %p, %q : " + e +
+         "\n    stablehlo.return %s : " + e + "\n  }) : (" + i + ", " + e + ") -> " + o +
+         "\n  return %0 : " + o + "\n}\n";
+}
+
+TEST(OwnKernelsTest, WindowsOfAnyRankStrideAndDilation) {
+  // A line, a solid, and a beginning that counts as padding too.
+  expectOwnKernel(windowOf("3x11", "3x5", "f32", "0xFF800000", "maximum",
+                           "window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>"));
+  expectOwnKernel(windowOf("2x5x6x7x2", "2x2x3x3x2", "f32", "0xFF800000", "maximum",
+                           "window_dimensions = array<i64: 1, 3, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 2, 1>"));
+  expectOwnKernel(windowOf("9", "13", "i32", "3", "add",
+                           "window_dimensions = array<i64: 4>, base_dilations = array<i64: 2>, window_dilations = array<i64: 2>, padding = dense<[[1, 1]]> : tensor<1x2xi64>"));
+  expectOwnKernel(windowOf("4x4", "3x3", "f64", "2.0", "multiply",
+                           "window_dimensions = array<i64: 2, 2>"), true);
+  expectOwnKernel(windowOf("4x6", "6x6", "i64", "-1", "and",
+                           "window_dimensions = array<i64: 2, 3>, padding = dense<[[2, 1], [1, 1]]> : tensor<2x2xi64>"));
+}
+
+TEST(OwnKernelsTest, GradientsOfPoolsPickOneOfEachWindow) {
+  for (const char *pick : {"GE", "GT", "LE", "LT"})
+    for (const char *padding : {"", ", padding = dense<[[0, 0], [1, 1], [1, 0]]> : tensor<3x2xi64>"}) {
+      std::string source = *padding ? "tensor<2x7x6xf32>" : "tensor<2x5x5xf32>";
+      expectOwnKernel("func.func @main(%a: tensor<2x6x6xf32>, %g: " + source + R"() -> tensor<2x6x6xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%a, %g, %z) <{window_dimensions = array<i64: 1, 2, 2>, window_strides = array<i64: 1, 1, 1>)" +
+                          std::string(padding) + R"(}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %c = stablehlo.compare )" + pick + R"(, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %s = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x6x6xf32>, )" + source + R"(, tensor<f32>) -> tensor<2x6x6xf32>
+  return %0 : tensor<2x6x6xf32>
+})", true);
+    }
+}
+
+TEST(OwnKernelsTest, ConvolutionsOfHalvesAreRoundedOnce) {
+  expectOwnKernel(R"(func.func @main(%x: tensor<2x9x3xbf16>, %k: tensor<3x3x4xbf16>) -> tensor<2x7x4xbf16> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x3xbf16>, tensor<3x3x4xbf16>) -> tensor<2x7x4xbf16>
+  return %0 : tensor<2x7x4xbf16>
+})", true);
+  expectOwnKernel(R"(func.func @main(%x: tensor<1x8x8x2xbf16>, %k: tensor<3x3x2x5xbf16>) -> tensor<1x8x8x5xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x2xbf16>, tensor<3x3x2x5xbf16>) -> tensor<1x8x8x5xf32>
+  return %0 : tensor<1x8x8x5xf32>
+})", true);
+}
+
+} // namespace
+} // namespace cupel::compiler
