@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Models on the compiled device and on its peers: bench/models/run.py BIN [--threads 1,2] [--only WORD] [--against PEER,...] [--strict].
+"""Models on the compiled device and on its peers: bench/models/run.py BIN [--threads 1,2] [--only WORD] [--against PEER,...] [--strict] [--json F [--table]].
 
 Makes the models of nets.py once (FOLDER/NAME.pt2 and .onnx), measures each with `cupel bench`, and prints a row for each: times, the ratio to
 the best peer beside its goal, compilation (also against the second time, with the cache on disk) and memory. Yardstick: the best of
-the peers that can be imported, in the same session. `--strict` demands that all goals are met.
+the peers that can be imported, in the same session. `--strict` demands that all goals are met. `--json F` keeps what was measured; rows that
+are there already and are not measured again stay, so that a table can be made in several rounds. `--table` writes the ratios of F, with
+the kind of processor and without times, into bench/README.md; with `--threads ""` it measures nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -73,6 +76,41 @@ def compare(what: str, ours: float, theirs: float, goal: float, options: argpars
     return good
 
 
+def processor() -> str:
+    """Its kind: family and model as the system names them, and the widest vectors it has."""
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    fact = {name: found[1] for name in ("model name", "cpu family", "model", "flags") if (found := re.search(rf"^{name}\s*: (.*)$", text, re.M))}
+    flags = fact.get("flags", "").split()
+    has = [flag for flag in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16") if flag in flags]
+    return f"{fact.get('model name', 'unknown')} (family {fact.get('cpu family', '?')}, model {fact.get('model', '?')}; {', '.join(has) or 'no vectors known'})"
+
+
+def table(models: list[dict], goals: dict[str, float]) -> str:
+    """What the README says: a line for each row, ratios alone."""
+    threads = sorted({model["threads"] for model in models})
+    lines = [f"Measured on {processor()}. Time of our device over the best peer's, medians (least times in brackets).", "",
+             "| model | " + " | ".join(f"{count} thread{'s' * (count > 1)}" for count in threads) + " | goal |", "|---" * (len(threads) + 2) + "|"]
+    for name in dict.fromkeys(model["name"] for model in models):
+        cells = []
+        for count in threads:
+            model = next((one for one in models if one["name"] == name and one["threads"] == count), None)
+            ours = (model or {}).get("contestants", [{}])[0]
+            known = "ratio_to_best_peer" in ours
+            cells.append(f"{ours['ratio_to_best_peer']:.2f} ({ours['ratio_to_best_peer_min']:.2f}) {model['best_peer']}" if known else "")
+        lines.append(f"| {name} | " + " | ".join(cells) + f" | {f'{goals[name]:.2f}' if name in goals else ''} |")
+    return "\n".join(lines)
+
+
+def write_table(readme: Path, text: str) -> None:
+    """Between two marks, which stay."""
+    begin, end = "<!-- bench/models begins -->", "<!-- bench/models ends -->"
+    whole = readme.read_text()
+    if begin not in whole or end not in whole:
+        whole = whole.rstrip() + f"\n\n## Models\n\n{begin}\n{end}\n"
+    head, rest = whole.split(begin, 1)
+    readme.write_text(f"{head}{begin}\n{text}\n{end}{rest.split(end, 1)[1]}")
+
+
 def main() -> int:
     sys.path.insert(0, str(HERE))
     import nets
@@ -88,7 +126,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--json", type=Path, help="file for everything that was measured")
     parser.add_argument("--strict", action="store_true", help="exit code 1 where a goal is missed")
+    parser.add_argument("--table", type=Path, nargs="?", const=HERE.parent / "README.md", metavar="FILE", help="write the ratios in the file of --json into a page (bench/README.md)")
     options = parser.parse_args()
+    if options.table and not options.json:
+        parser.error("--table needs --json, the file with what was measured")
     options.folder = options.folder or options.bin.resolve().parent / "bench-models"
     options.folder.mkdir(parents=True, exist_ok=True)
     options.more = []
@@ -97,22 +138,30 @@ def main() -> int:
     if not names:
         print(f"no row has a name with '{options.only}'", file=sys.stderr)
         return 2
+    counts = [int(count) for count in options.threads.split(",") if count]
     missed, everything = 0, []
     print(f"{'model':22} {'t':>2} {'p50 ms':>9} {'min ms':>9} {'peak':>5} {'compile':>8} {'again':>7} {'mem MB':>8}  ratio (min) to the best peer")
     for name in names:
-        if problem := make(name, options.folder):
+        if counts and (problem := make(name, options.folder)):
             print(f"{name:22} is not made: {problem}", flush=True)
             missed += 1
             continue
-        for threads in map(int, options.threads.split(",")):
+        for threads in counts:
             model = measure(options, name, threads)
-            everything.append(model)
+            everything.append(model | {"name": name, "threads": threads})
             line, good = row(name, model, nets.TABLE[name][1] if name in nets.TABLE else None, options)
             missed += not good
             print(line, flush=True)
     print("\n".join(options.more))
     if options.json:
+        again = {(model["name"], model["threads"]) for model in everything}
+        before = json.loads(options.json.read_text())["models"] if options.json.exists() else []
+        everything = [model for model in before if (model["name"], model["threads"]) not in again] + everything
         options.json.write_text(json.dumps({"models": everything}, indent=1) + "\n")
+    if options.table:
+        order = list((*nets.TABLE, *nets.OTHERS))
+        everything.sort(key=lambda model: order.index(model["name"]) if model["name"] in order else len(order))
+        write_table(options.table, table(everything, {name: goal for name, (_, goal) in nets.TABLE.items()}))
     print(f"{len(names)} models, {missed} rows missed a goal or failed")
     return 1 if options.strict and missed else 0
 

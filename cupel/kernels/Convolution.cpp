@@ -10,6 +10,8 @@ namespace {
 int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 
 bool areFinite(const ConvolutionShape &shape, const WeightsView &weights) {
+  if (shape.hasIntegers)
+    return true;
   int64_t inputs = shape.inputChannels / shape.groups;
   Spatial at = {};
   for (int64_t tap = 0; tap < product(shape.kernel); ++tap) {
@@ -60,7 +62,7 @@ void packGroups(const ConvolutionShape &shape, const WeightsView &weights, int64
 
 GroupedFunction groupedFunction(const ConvolutionShape &shape, const KernelTable &kernels) {
   int64_t size = shape.groups > 0 ? shape.inputChannels / shape.groups : 0;
-  if (shape.groups <= 1 || shape.inputChannels != shape.outputChannels || size > kernels.width ||
+  if (shape.groups <= 1 || shape.hasIntegers || shape.inputChannels != shape.outputChannels || size > kernels.width ||
       size < 2 || !std::has_single_bit(static_cast<uint64_t>(size)) ||
       shape.inputChannels % kernels.width != 0 || shape.inputDilation != Spatial{1, 1, 1})
     return nullptr;
@@ -88,6 +90,8 @@ double convolutionNanoseconds(const ConvolutionShape &shape) {
 ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape,
                                             const KernelTable &kernels) {
   constexpr int64_t kFewChannels = 12;
+  if (shape.hasIntegers)
+    return ConvolutionMethod::Pixels;
   if (shape.groups > 1 && shape.groups == shape.inputChannels &&
       shape.groups == shape.outputChannels)
     return ConvolutionMethod::Depthwise;

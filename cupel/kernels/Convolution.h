@@ -26,6 +26,8 @@ struct ConvolutionShape {
   Spatial inputDilation = {1, 1, 1};         // More than one: a transposed convolution.
   Spatial kernelDilation = {1, 1, 1};
   int64_t groups = 1;
+  /// Channels of images are pairs of 16-bit integers, results are 32-bit ones (Integers.h).
+  bool hasIntegers = false;
 
   /// Never negative.
   Spatial output() const;

@@ -87,6 +87,7 @@ RowsTimesPanels describe(const Work &work, int64_t group, int64_t firstPanel, in
   part.panelAfter = -1;
   part.column = group * work.cut.columns;
   part.epilogue = &work.epilogue;
+  part.hasIntegers = work.shape.hasIntegers;
   return part;
 }
 
@@ -126,6 +127,7 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
   auto *result = frame.take<float>(count * work.cut.columns);
   Epilogue biasOnly;
   biasOnly.bias = work.epilogue.bias;
+  biasOnly.scale = work.epilogue.scale;
   RowsTimesPanels part = describe(work, group, firstPanel, endPanel);
   part.rows = rows;
   part.tapIndices = taps;
@@ -183,6 +185,7 @@ void convolveGroupsUnit(const Work &work, GroupedFunction function, int64_t row,
     function({rows, count, channel, work.taps,
               ConvolutionAccess::data(work.weights) + block * perBlock, count,
               work.c + row * work.ldc + channel, work.ldc,
+              work.epilogue.scale ? work.epilogue.scale + channel : nullptr,
               work.epilogue.bias ? work.epilogue.bias + channel : nullptr});
   }
   if (work.epilogue.function)
@@ -214,6 +217,7 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
                          ldc,
                          0,
                          &epilogue};
+    product.hasIntegers = shape.hasIntegers;
     multiplyPanels(ConvolutionAccess::kernels(weights), &product, 1, pool);
     return;
   }

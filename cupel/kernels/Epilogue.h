@@ -1,5 +1,5 @@
-// What happens to a block of a result while it is still in the cache: a bias for each column, which
-// the innermost loops add, and a function that finishes the block in place (activation, residual,
+// What happens to a block of a result while it is still in the cache: a factor and a bias for each
+// column, which the innermost loops apply, and a function that finishes the block in place (activation, residual,
 // ...). Kernels call it exactly once for each element, after its last term, on blocks of their own
 // choice; it may run on several threads at once and must not depend on how blocks are cut.
 
@@ -17,6 +17,8 @@ struct Epilogue {
   const float *bias = nullptr; // One for each column.
   EpilogueFunction function = nullptr;
   void *const *operands = nullptr;
+  const float *scale = nullptr; // One for each column, by which it is multiplied before the bias,
+                                // which must be there, is added. Not for integers and pools.
 };
 
 } // namespace cupel::kernels

@@ -36,14 +36,14 @@ Isa findBest() {
                      kF16c = 1u << 29, kLzcnt = 1u << 5;
   constexpr unsigned kBmi1 = 1u << 3, kAvx2 = 1u << 5, kBmi2 = 1u << 8, kAvx512 =
       1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31; // F, DQ, CD, BW, VL
-  constexpr unsigned kBf16 = 1u << 5;
+  constexpr unsigned kBf16 = 1u << 5, kVnni = 1u << 11;
   constexpr unsigned kYmmState = 0x6, kZmmState = 0xe6;
   if (!hasAll(basic.c, kFma | kMovbe | kOsxsave | kAvx | kF16c) || !hasAll(amd.c, kLzcnt) ||
       !hasAll(extended.b, kBmi1 | kAvx2 | kBmi2) || !hasAll(savedState(), kYmmState))
     return Isa::Baseline;
   if (!hasAll(extended.b, kAvx512) || !hasAll(savedState(), kZmmState))
     return Isa::V3;
-  return hasAll(more.a, kBf16) ? Isa::Bf16 : Isa::V4;
+  return hasAll(more.a, kBf16) && hasAll(extended.c, kVnni) ? Isa::Bf16 : Isa::V4;
 }
 #else
 Isa findBest() { return Isa::Baseline; }

@@ -11,7 +11,7 @@
 
 namespace cupel::kernels {
 
-/// x86-64's levels, and v4 with the instructions on bf16. `Baseline` is portable.
+/// x86-64's levels, and v4 with the instructions on bf16 and on pairs of integers (VNNI). `Baseline` is portable.
 enum class Isa { Baseline, V3, V4, Bf16 };
 
 constexpr Isa kAllIsas[] = {Isa::Baseline, Isa::V3, Isa::V4, Isa::Bf16};

@@ -1,4 +1,4 @@
-// The kernels compiled for AVX-512 with its instructions on bf16.
+// The kernels compiled for AVX-512 with its instructions on bf16 and on pairs of integers.
 
 #include "cupel/kernels/IsaKernels.h"
 

@@ -19,9 +19,16 @@ template <int vectors, int rows, int most> constexpr void addTiles(KernelTable &
 #if defined(__AVX512BF16__)
   table.pairTiles[vectors - 1][rows - 1] = computeTile<PairStep, rows, vectors>;
 #endif
+  table.integerTiles[vectors - 1][rows - 1] = computeTile<IntegerPairStep, rows, vectors>;
   table.tileRows[vectors - 1] = rows;
   if constexpr (rows < most)
     addTiles<vectors, rows + 1, most>(table);
+}
+
+void multiplyAddIntegers(const int32_t *a, const int32_t *b, int64_t n, int32_t *sums) {
+  for (int64_t i = 0; i < n; ++i)
+    sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) +
+                                   static_cast<uint32_t>(a[i]) * static_cast<uint32_t>(b[i]));
 }
 
 template <int lines> constexpr void addSpans(KernelTable &table) {
@@ -76,6 +83,7 @@ constexpr KernelTable makeTable(const char *name) {
   table.foldRows[0] = foldRows<WindowFold::Max>;
   table.foldRows[1] = foldRows<WindowFold::Min>;
   table.foldRows[2] = foldRows<WindowFold::Sum>;
+  table.multiplyAddIntegers = multiplyAddIntegers;
   table.transpose = transpose;
   return table;
 }

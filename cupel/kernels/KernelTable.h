@@ -22,7 +22,8 @@ struct Tile {
   int64_t bStride;
   float *c;
   int64_t ldc;
-  const float *bias; // For the tile's columns, added at the end, or null.
+  const float *scale; // For the tile's columns, multiplied at the end, or null; only with a bias.
+  const float *bias;  // For the tile's columns, added behind that, or null.
   bool accumulate;   // C goes on from what it holds.
   const char *next;  // What will be needed soon: brought into the cache by the way, `nextStep`
   int64_t nextStep;  // bytes for each step of the depth.
@@ -44,7 +45,7 @@ struct DepthwiseSpan {
   int64_t channels;
   float *c;
   int64_t ldc;
-  const float *bias; // Or null.
+  const float *scale, *bias; // Or null, as a tile's.
 };
 using DepthwiseFunction = void (*)(const DepthwiseSpan &);
 
@@ -58,7 +59,7 @@ struct GroupedPixels {
   int64_t pixels;
   float *c;
   int64_t ldc;
-  const float *bias; // Or null.
+  const float *scale, *bias; // Or null, as a tile's.
 };
 using GroupedFunction = void (*)(const GroupedPixels &);
 
@@ -92,6 +93,8 @@ struct KernelTable {
   /// The same where every float of A and B is a pair of neighbours of the depth in bf16; null where
   /// the processor cannot multiply them.
   TileFunction pairTiles[kMostTileVectors][kMostTileRows];
+  /// The same where they are pairs of 16-bit integers, and C holds 32-bit ones that wrap around.
+  TileFunction integerTiles[kMostTileVectors][kMostTileRows];
   /// Packs `columns` columns of B from the strided matrix into a panel of `width` columns, zeros
   /// behind the last one.
   void (*packPanel)(const float *b, int64_t rowStride, int64_t columnStride, int64_t depth,
@@ -122,6 +125,8 @@ struct KernelTable {
   /// For groups of [binary logarithm] channels; null where a vector does not hold one.
   GroupedFunction grouped[kGroupSizes];
   void (*foldRows[3])(const WindowRows &);
+  /// sums[0, n) += a[0, n) * b[0, n), in 32-bit integers that wrap around.
+  void (*multiplyAddIntegers)(const int32_t *a, const int32_t *b, int64_t n, int32_t *sums);
   /// to[c, r] = from[r, c]; a large result goes past the caches.
   void (*transpose)(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,
                     int64_t toStride, bool isLarge);

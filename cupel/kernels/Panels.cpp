@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <sys/mman.h>
 
 namespace cupel::kernels {
 namespace {
@@ -85,10 +86,19 @@ void leaveOutZeros(const RowsTimesPanels &work, const Chunk &chunk, const float 
   tile.tapIndices = used.indices;
 }
 
-/// The tiles of one panel for a chunk. `c` and `bias` are at the panel's first column; `next` are
+/// What is multiplied and added at the end, from a column on; or null.
+struct Ending {
+  const float *scale = nullptr, *bias = nullptr;
+
+  Ending from(int64_t column) const {
+    return {scale ? scale + column : nullptr, bias ? bias + column : nullptr};
+  }
+};
+
+/// The tiles of one panel for a chunk. `c` and `ending` are at the panel's first column; `next` are
 /// the `nextBytes` of B that will be needed next.
 void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, const Chunk &chunk,
-                   int64_t panel, float *c, int64_t ldc, const float *bias, const float *next,
+                   int64_t panel, float *c, int64_t ldc, const Ending &ending, const float *next,
                    int64_t nextBytes) {
   int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
   Tile tile = {};
@@ -101,9 +111,12 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
   tile.b = chunkOf(work, chunk, panel);
   tile.bStride = work.bStride ? work.bStride : width;
   tile.ldc = ldc;
-  tile.bias = chunk.isLast ? bias : nullptr;
+  tile.scale = chunk.isLast ? ending.scale : nullptr;
+  tile.bias = chunk.isLast ? ending.bias : nullptr;
   tile.accumulate = !chunk.isFirst;
-  const TileFunction *functions = (work.hasPairs ? kernels.pairTiles : kernels.tiles)[vectors - 1];
+  const TileFunction *functions = (work.hasIntegers ? kernels.integerTiles
+                                   : work.hasPairs  ? kernels.pairTiles
+                                                    : kernels.tiles)[vectors - 1];
   int64_t most = kernels.tileRows[vectors - 1];
   int64_t tiles = (work.rowCount + most - 1) / most;
   tile.next = reinterpret_cast<const char *>(next);
@@ -129,11 +142,16 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
 } // namespace
 
 std::shared_ptr<float[]> allocateFloats(int64_t count) {
-  constexpr size_t kAlignment = 64;
+  constexpr size_t kAlignment = 64, kHugePage = size_t{2} << 20;
   auto bytes = (static_cast<size_t>(count) * sizeof(float) + kAlignment) / kAlignment * kAlignment;
-  auto *data = static_cast<float *>(std::aligned_alloc(kAlignment, bytes));
+  bool isLarge = bytes >= kHugePage;
+  auto *data = static_cast<float *>(std::aligned_alloc(isLarge ? kHugePage : kAlignment, bytes));
   if (!data)
     throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+  if (isLarge) // Whole ones only: what lies behind them is not ours.
+    ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
   return std::shared_ptr<float[]>(data, [](float *p) { std::free(p); });
 }
 
@@ -170,22 +188,24 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   int64_t lastColumns = cut.columnsOf(lastPanel), lastWidth = cut.widthOf(lastPanel);
   bool isRagged = work.endPanel == cut.count && lastColumns < lastWidth;
   float *aside = isRagged ? frame.take<float>(work.rowCount * lastWidth) : nullptr;
-  const float *bias = work.epilogue->bias ? work.epilogue->bias + work.column : nullptr;
-  float *lastBias = nullptr;
-  if (isRagged && bias) {
-    lastBias = frame.take<float>(lastWidth);
-    std::fill(std::copy_n(bias + cut.columnOf(lastPanel), lastColumns, lastBias),
-              lastBias + lastWidth, 0.0f);
-  }
+  Ending ending = Ending{work.epilogue->scale, work.epilogue->bias}.from(work.column), lastEnding;
+  auto whole = [&](const float *columns) -> const float * {
+    if (!isRagged || !columns)
+      return nullptr;
+    auto *copy = frame.take<float>(lastWidth);
+    std::fill(std::copy_n(columns + cut.columnOf(lastPanel), lastColumns, copy), copy + lastWidth,
+              0.0f);
+    return copy;
+  };
+  lastEnding = {whole(ending.scale), whole(ending.bias)};
   auto multiplyOne = [&](const Chunk &chunk, int64_t panel, const float *next, int64_t nextBytes) {
     int64_t column = cut.columnOf(panel);
     bool isAside = isRagged && panel == lastPanel;
     float *c = work.c + column;
     if (isAside)
-      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes);
+      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastEnding, next, nextBytes);
     else
-      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, bias ? bias + column : nullptr, next,
-                    nextBytes);
+      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, ending.from(column), next, nextBytes);
     if (!chunk.isLast)
       return;
     if (isAside)

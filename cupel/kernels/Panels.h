@@ -61,7 +61,8 @@ struct RowsTimesPanels {
   int64_t row;    // What the epilogue is told about c's first element.
   int64_t column; // As above; `bias` begins there as well.
   const Epilogue *epilogue;
-  bool hasPairs; // Floats are pairs in bf16.
+  bool hasPairs;    // Floats are pairs in bf16.
+  bool hasIntegers; // Floats are pairs of integers, results integers.
 };
 
 void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work);

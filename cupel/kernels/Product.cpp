@@ -56,6 +56,7 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
   work.taps = 1;
   work.depth = work.panelDepth = steps;
   work.hasPairs = product.hasPairs;
+  work.hasIntegers = product.hasIntegers;
   work.cut = product.cut;
   work.panels = product.panels;
   work.bStride = product.bStride;

@@ -26,6 +26,13 @@ inline Vector load(const float *from) { return *reinterpret_cast<const LooseVect
 inline void store(float *to, Vector value) { *reinterpret_cast<LooseVector *>(to) = value; }
 inline Vector splat(float value) { return static_cast<Vector>(value); }
 
+/// A sum at the end: times the scale, plus the bias, where they are.
+inline Vector finished(Vector sum, const float *scale, const float *bias) {
+  if (scale)
+    return sum * load(scale) + load(bias);
+  return bias ? sum + load(bias) : sum;
+}
+
 /// The first `count` < kWidth elements, the others zero; reads nothing behind them.
 inline Vector loadPart(const float *from, int64_t count) {
   Vector value = {};

@@ -30,6 +30,39 @@ struct PairStep {
 };
 #endif
 
+/// ... or two neighbours in 16-bit integers, whose sums are 32-bit ones.
+struct IntegerPairStep {
+  using Pairs = short __attribute__((vector_size(kWidth * 4)));
+  using Sums = int __attribute__((vector_size(kWidth * 4)));
+
+  static Vector multiplyAdd(Vector sum, Vector a, Vector b) {
+#if defined(__AVX512VNNI__)
+    return __builtin_bit_cast(Vector, __builtin_ia32_vpdpwssd512(__builtin_bit_cast(Sums, sum),
+                                                                __builtin_bit_cast(Sums, a),
+                                                                __builtin_bit_cast(Sums, b)));
+#else
+    auto left = __builtin_bit_cast(Pairs, a), right = __builtin_bit_cast(Pairs, b);
+#if defined(__AVX512BW__)
+    auto both = __builtin_bit_cast(Wrapping, __builtin_ia32_pmaddwd512(left, right));
+#elif defined(__AVX2__)
+    auto both = __builtin_bit_cast(Wrapping, __builtin_ia32_pmaddwd256(left, right));
+#elif defined(__SSE2__)
+    auto both = __builtin_bit_cast(Wrapping, __builtin_ia32_pmaddwd128(left, right));
+#else
+    auto wideLeft = __builtin_bit_cast(Sums, a), wideRight = __builtin_bit_cast(Sums, b);
+    auto low = __builtin_bit_cast(Wrapping, wideLeft << 16 >> 16) *
+               __builtin_bit_cast(Wrapping, wideRight << 16 >> 16);
+    auto both = low + __builtin_bit_cast(Wrapping, wideLeft >> 16) *
+                          __builtin_bit_cast(Wrapping, wideRight >> 16);
+#endif
+    return __builtin_bit_cast(Vector, __builtin_bit_cast(Wrapping, sum) + both);
+#endif
+  }
+
+private:
+  using Wrapping = unsigned __attribute__((vector_size(kWidth * 4)));
+};
+
 inline Vector splatFrom(const float *from) {
   float value;
   __builtin_memcpy(&value, from, sizeof value); // Rows of pairs may lie on odd places.
@@ -92,7 +125,15 @@ template <typename Step, int rows, int vectors> void computeTile(const Tile &giv
       addTap<Step, rows, vectors, false>(sums, left, right, tile.bStride, tile.depth, nullptr, 0);
     }
   }
-  if (tile.bias) {
+  if (tile.scale) {
+#pragma unroll
+    for (int j = 0; j < vectors; ++j) {
+      Vector scale = load(tile.scale + j * kWidth), bias = load(tile.bias + j * kWidth);
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+        sums[i][j] = sums[i][j] * scale + bias;
+    }
+  } else if (tile.bias) {
     Vector bias[vectors];
 #pragma unroll
     for (int j = 0; j < vectors; ++j)

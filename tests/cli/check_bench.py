@@ -181,6 +181,22 @@ def bad_input_is_told_in_one_line(folder: Path) -> None:
     expect(result.returncode == 1 and "absent.so: not run:" in result.stdout, result.stdout)
 
 
+@check
+def tables_of_models_have_ratios_and_stand_between_marks(folder: Path) -> None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "models"))
+    import run
+
+    page = folder / "page.md"
+    page.write_text("# Before\n")
+    ours = {"ratio_to_best_peer": 0.91, "ratio_to_best_peer_min": 0.88, "p50_seconds": 123.0}
+    models = [{"name": "mlp", "threads": 1, "best_peer": "onnxruntime", "contestants": [ours]}, {"name": "mlp", "threads": 2, "failure": "no report"}]
+    for _ in range(2):  # The second time in the place of the first.
+        run.write_table(page, run.table(models, {"mlp": 1.0}))
+    text = page.read_text()
+    expect(text.startswith("# Before\n") and text.count("## Models") == 1 and text.count("| mlp |") == 1, text)
+    expect("| mlp | 0.91 (0.88) onnxruntime |  | 1.00 |" in text and "123" not in text and "Measured on" in text, text)
+
+
 def main() -> int:
     passed = failed = 0
     for function in CHECKS:

@@ -128,6 +128,16 @@ RowAccess rowAccess(Emitter &e, const View &view, V buffer, ArrayRef<V> outer) {
   return access;
 }
 
+bool isWorthFetching(const RowAccess &row, int64_t count) {
+  constexpr int64_t kLargeBytes = int64_t{1} << 20;
+  return row.stride == 1 && row.view->valid.empty() &&
+         count * tensor::info(row.view->type).bytes >= kLargeBytes;
+}
+
+void fetchAhead(Emitter &e, const RowAccess &row, V i) {
+  e.prefetch(e.CreateGEP(e.storageType(row.view->type), row.base, i));
+}
+
 bool letStream(Emitter &e, RowAccess &row, int64_t count) {
   // What is smaller may still be there when the next kernel reads it.
   constexpr int64_t kLargeBytes = int64_t{12} << 20, kLine = 64;

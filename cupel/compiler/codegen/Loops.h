@@ -38,6 +38,12 @@ SmallVector<V> unflatten(Emitter &e, ArrayRef<int64_t> sizes, V flat);
 /// `stride` is that of dimension `sizes.size()`; 0 if the view has no further one.
 RowAccess rowAccess(Emitter &e, const View &view, V buffer, ArrayRef<V> outer);
 
+/// Whether what lies ahead of a row should be fetched by the way: processors that fetch ahead by
+/// themselves stop at the end of a page. `count` elements are read in all.
+bool isWorthFetching(const RowAccess &row, int64_t count);
+/// Fetches what lies at index i of a row, which need not exist.
+void fetchAhead(Emitter &e, const RowAccess &row, V i);
+
 /// Lets whole vectors of a row that is written go past the caches, where the whole result of `count`
 /// elements is larger than these and a vector is a line of them. Returns whether some may: then
 /// `endStreams` must stand at the function's end.

@@ -57,8 +57,12 @@ struct RowPlan {
   void emit(Emitter &e) const;
   /// `streams` becomes true where some results go past the caches.
   void emitRow(Emitter &e, const KernelArguments &arguments, V row, bool &streams) const;
+  /// `ahead` are rows to be fetched by the way.
   void emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelArguments &arguments,
-                ArrayRef<V> indices, Values &values, bool &streams) const;
+                ArrayRef<V> indices, ArrayRef<RowAccess> ahead, Values &values,
+                bool &streams) const;
+  /// What the next row's first pass reads, where that is not the same for all rows.
+  SmallVector<RowAccess> nextRows(Emitter &e, const KernelArguments &arguments, V row) const;
   void emitUniform(Emitter &e, unsigned level, Values &values) const;
   /// Whether a row in f32 is divided by one number.
   bool hasSharedDivisor(Emitter &e, mlir::Operation *op) const {
@@ -166,8 +170,25 @@ V emitIota(Emitter &e, mlir::Operation *op, V i) {
   return emitConvert(e, DType::I64, *elementTypeOf(op->getResult(0).getType()), numbers);
 }
 
+SmallVector<RowAccess> RowPlan::nextRows(Emitter &e, const KernelArguments &arguments,
+                                         V row) const {
+  SmallVector<V> indices = unflatten(e, kernel.outer, e.CreateAdd(row, e.i64(1)));
+  SmallVector<RowAccess> next;
+  for (mlir::Value load : passes[0].loads) {
+    unsigned k = mlir::cast<mlir::BlockArgument>(load).getArgNumber();
+    ArrayRef<int64_t> outer = ArrayRef(kernel.inputs[k].strides).take_front(kernel.outer.size());
+    if (llvm::all_of(outer, [](int64_t stride) { return stride == 0; }))
+      continue;
+    RowAccess access = rowAccess(e, kernel.inputs[k], arguments.inputs[k], indices);
+    if (isWorthFetching(access, rows() * kernel.length))
+      next.push_back(access);
+  }
+  return next;
+}
+
 void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelArguments &arguments,
-                       ArrayRef<V> indices, Values &values, bool &streams) const {
+                       ArrayRef<V> indices, ArrayRef<RowAccess> ahead, Values &values,
+                       bool &streams) const {
   SmallVector<RowAccess> in, out;
   SmallVector<mlir::Value> results;
   for (mlir::Value load : pass.loads) {
@@ -212,6 +233,8 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     }
   e.loop(e.i64(0), length, lanes, accumulators, [&](V i, MutableArrayRef<V> carried) {
     Values here = values;
+    for (const RowAccess &row : ahead)
+      fetchAhead(e, row, i);
     for (auto [argument, value] : llvm::zip(pass.loads, loadVectors(e, in, i, length, whole)))
       here[argument] = value;
     for (mlir::Value value : pass.restores) {
@@ -225,7 +248,8 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
         here[op->getResult(0)] = emitIota(e, op, i);
       else if (hasSharedDivisor(e, op))
         here[op->getResult(0)] =
-            emitDivide(e, here.lookup(op->getOperand(0)), divisors.lookup(op->getOperand(1)));
+            emitDivide(e, here.lookup(op->getOperand(0)), divisors.lookup(op->getOperand(1)),
+                       op->getOperand(0).getDefiningOp<stablehlo::ExponentialOp>() != nullptr);
       else
         emitOperation(e, body, op, here);
       mlir::Value result = op->getResult(0);
@@ -276,7 +300,10 @@ void RowPlan::emitRow(Emitter &e, const KernelArguments &arguments, V row, bool 
           loadScalar(e, rowAccess(e, kernel.inputs[k], arguments.inputs[k], indices));
   for (unsigned pass = 0; pass < passes.size(); ++pass) {
     emitUniform(e, pass, values);
-    emitPass(e, passes[pass], pass + 1 == passes.size(), arguments, indices, values,
+    SmallVector<RowAccess> ahead;
+    if (pass == 1)
+      ahead = nextRows(e, arguments, row);
+    emitPass(e, passes[pass], pass + 1 == passes.size(), arguments, indices, ahead, values,
              streams);
   }
   unsigned highest = 0;

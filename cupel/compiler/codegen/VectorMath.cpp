@@ -163,9 +163,11 @@ SharedDivisor shareDivisor(Emitter &e, V divisor) {
           e.CreateExtractElement(isSafe, uint64_t{0})};
 }
 
-V emitDivide(Emitter &e, V x, const SharedDivisor &by) {
+V emitDivide(Emitter &e, V x, const SharedDivisor &by, bool isRough) {
   auto quickly = [&] {
     V guess = e.CreateFMul(x, by.reciprocal);
+    if (isRough)
+      return SmallVector<V>{guess};
     V rest = e.fma(e.CreateFNeg(guess), by.divisor, x);
     V quotient = e.fma(rest, by.reciprocal, guess);
     // An infinite guess leaves no rest that is a number, a zero none that knows its sign.

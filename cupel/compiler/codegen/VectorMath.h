@@ -33,8 +33,9 @@ struct SharedDivisor {
 };
 /// `divisor` has the same number in f32 in all lanes.
 SharedDivisor shareDivisor(Emitter &e, V divisor);
-/// x / divisor, at most the last bit away from it, on targets with fused multiply-add.
-V emitDivide(Emitter &e, V x, const SharedDivisor &by);
+/// x / divisor, at most the last bit away from it, on targets with fused multiply-add. A rough one is at
+/// most two bits away: for numbers that were rounded themselves and are seldom whole (those of exp).
+V emitDivide(Emitter &e, V x, const SharedDivisor &by, bool isRough);
 
 /// IEEE 754-2019 maximum and minimum: NaN wins, -0 is below +0. f32 or f64.
 V emitMaximum(Emitter &e, V a, V b);

@@ -5,6 +5,7 @@
 #include "cupel/reference/Registry.h"
 
 #include <cstdlib>
+#include <sys/mman.h>
 
 namespace cupel::compiler {
 
@@ -36,7 +37,12 @@ LoadedProgram::Memory LoadedProgram::takeFrame() const {
   auto bytes = size_t(frameBytes());
   size_t alignment = bytes >= (size_t{4} << 20) ? size_t{2} << 20 : size_t{4096};
   bytes = (bytes + alignment - 1) / alignment * alignment;
-  return Memory(static_cast<std::byte *>(std::aligned_alloc(alignment, std::max(bytes, alignment))));
+  Memory memory(static_cast<std::byte *>(std::aligned_alloc(alignment, std::max(bytes, alignment))));
+#if defined(MADV_HUGEPAGE)
+  if (memory && alignment > 4096)
+    ::madvise(memory.get(), bytes, MADV_HUGEPAGE);
+#endif
+  return memory;
 }
 
 void LoadedProgram::giveFrame(Memory memory) const {

@@ -4,6 +4,7 @@
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 #include "cupel/compiler/backends/cpu/ControlKernel.h"
 #include "cupel/compiler/backends/cpu/FftKernel.h"
+#include "cupel/compiler/backends/cpu/IntegerKernel.h"
 #include "cupel/compiler/backends/cpu/MoveKernel.h"
 #include "cupel/compiler/backends/cpu/ProductKernel.h"
 #include "cupel/compiler/backends/cpu/ScanKernel.h"
@@ -61,6 +62,8 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions,
     kernel = scatterKernel(scatter);
   else if (auto fft = dyn_cast<stablehlo::FftOp>(op))
     kernel = fftKernel(fft);
+  else if (isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op))
+    kernel = integerKernel(launch);
   else if (auto sort = dyn_cast<stablehlo::SortOp>(op))
     kernel = sortKernel(sort);
   else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op)) {

@@ -4,10 +4,14 @@
 #pragma once
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
+#include "cupel/compiler/backends/cpu/ColumnScale.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/brief/Brief.h"
 #include "cupel/kernels/Product.h"
+#include "cupel/kernels/Scratch.h"
 #include "cupel/reference/Registry.h"
+
+#include "mlir/IR/IRMapping.h"
 
 #include <functional>
 #include <mutex>
@@ -48,6 +52,11 @@ public:
         epilogue.brief = std::move(*work);
         return epilogue;
       }
+    mlir::Region rest;
+    epilogue.takeColumns(map, rest);
+    if (map.body->without_terminator().empty() &&
+        map.body->getTerminator()->getOperand(0) == map.body->getArgument(0))
+      return epilogue;
     Result<codegen::CompiledBlockMap> code = codegen::compile(map);
     if (!code)
       return code.error();
@@ -57,6 +66,8 @@ public:
 
   /// Calls `work` with the epilogue of one call.
   template <typename F> void with(std::span<const std::byte *const> reads, F &&work) const {
+    if (columns)
+      return withColumns(reads, work);
     llvm::SmallVector<void *, 8> operands;
     if (brief)
       operands.push_back(const_cast<cupel::brief::BlockWork *>(brief.get()));
@@ -71,6 +82,81 @@ public:
   }
 
 private:
+  /// Steps that take a number for each column are left to the kernels; `rest` becomes the body of what
+  /// is left to do, if there are any.
+  void takeColumns(codegen::BlockMap &map, mlir::Region &rest) {
+    std::optional<ColumnScale> found = ColumnScale::find(*map.body, map.operands);
+    if (!found)
+      return;
+    if (found->hasFactors()) {
+      auto all = cupel::brief::prepare(map);
+      if (!all)
+        return; // There must be a way for numbers that cannot be joined.
+      whole = std::move(*all);
+    }
+    width = mlir::cast<mlir::RankedTensorType>(map.body->getParentOp()->getResult(0).getType())
+                .getShape()
+                .back();
+    if (auto product = mlir::dyn_cast<tir::ProductOp>(map.body->getParentOp()))
+      width = int64_t(product.getColumns());
+    allInputs = inputs;
+    columns = std::move(found);
+    // What the rest uses, with what the steps make in the element's place.
+    auto *body = new mlir::Block;
+    rest.push_back(body);
+    mlir::IRMapping values;
+    values.map(columns->result(), body->addArgument(map.body->getArgument(0).getType(),
+                                                    map.body->getArgument(0).getLoc()));
+    llvm::SmallVector<mlir::Operation *> left;
+    llvm::DenseSet<mlir::Value> needed;
+    for (mlir::Value value : map.body->getTerminator()->getOperands())
+      needed.insert(value);
+    for (mlir::Operation &op : llvm::reverse(map.body->without_terminator())) {
+      if (op.getResult(0) == columns->result() || !needed.contains(op.getResult(0)))
+        continue;
+      left.push_back(&op);
+      for (mlir::Value operand : op.getOperands())
+        needed.insert(operand);
+    }
+    std::vector<codegen::View> views;
+    std::vector<int> used;
+    for (auto [i, argument] : llvm::enumerate(map.body->getArguments().drop_front()))
+      if (needed.contains(argument)) {
+        values.map(argument, body->addArgument(argument.getType(), argument.getLoc()));
+        views.push_back(map.operands[i]);
+        used.push_back(inputs[i]);
+      }
+    mlir::OpBuilder builder(map.body->getParentOp()->getContext()); // The new body has no parent.
+    builder.setInsertionPointToEnd(body);
+    for (mlir::Operation *op : llvm::reverse(left))
+      builder.clone(*op, values);
+    builder.clone(*map.body->getTerminator(), values);
+    map.body = body;
+    map.operands = std::move(views);
+    inputs = std::move(used);
+  }
+
+  template <typename F>
+  void withColumns(std::span<const std::byte *const> reads, F &&work) const {
+    kernels::ScratchFrame frame;
+    auto *scale = frame.take<float>(width), *shift = frame.take<float>(width);
+    llvm::SmallVector<const float *, 8> extras;
+    for (int input : allInputs)
+      extras.push_back(reinterpret_cast<const float *>(reads[input]));
+    kernels::Epilogue epilogue;
+    llvm::SmallVector<void *, 8> operands;
+    bool isJoined = columns->fill(extras, width, scale, shift);
+    if (!isJoined)
+      operands.push_back(const_cast<cupel::brief::BlockWork *>(whole.get()));
+    for (int input : isJoined ? inputs : allInputs)
+      operands.push_back(const_cast<std::byte *>(reads[input]));
+    epilogue.bias = isJoined ? shift : nullptr;
+    epilogue.scale = isJoined && columns->hasFactors() ? scale : nullptr;
+    epilogue.function = isJoined ? code.function : &runBrief;
+    epilogue.operands = operands.data();
+    work(epilogue);
+  }
+
   /// A function of the kernels' form, whose first operand is what it runs.
   static void runBrief(void *const *operands, float *block, int64_t stride, int64_t row,
                        int64_t rows, int64_t column, int64_t columns) {
@@ -95,6 +181,10 @@ private:
 
   std::vector<int> inputs;
   int bias = -1;
+  std::optional<ColumnScale> columns;
+  std::vector<int> allInputs; // Those of the steps as well.
+  int64_t width = 0;          // Columns.
+  std::shared_ptr<const cupel::brief::BlockWork> whole; // All of it, for numbers that cannot be joined.
   codegen::CompiledBlockMap code;
   std::shared_ptr<const cupel::brief::BlockWork> brief;
 };

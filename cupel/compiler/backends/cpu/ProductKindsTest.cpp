@@ -1,0 +1,142 @@
+// Products and convolutions whose kernels are chosen by what is done to their elements or by what these
+// are: steps with a number for each column, and integers. Held against the golden reference.
+
+#include "cupel/compiler/Compile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+namespace cupel::compiler {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+std::vector<Tensor> run(const std::string &text, const std::vector<Tensor> &arguments,
+                        const char *backend) {
+  CompileOptions options;
+  options.alwaysMakesCode = true;
+  options.backend = backend;
+  auto program = compile(text, options);
+  if (!program) {
+    ADD_FAILURE() << program.message();
+    return {};
+  }
+  auto results = (*program)->execute({arguments});
+  if (!results) {
+    ADD_FAILURE() << results.message();
+    return {};
+  }
+  return std::move((*results)[0]);
+}
+
+Tensor floats(tensor::Shape shape, unsigned seed, float scale = 1) {
+  Tensor made = *Tensor::uninitialized(DType::F32, shape);
+  std::mt19937 random(seed);
+  auto *data = reinterpret_cast<float *>(made.mutableData());
+  for (int64_t i = 0; i < made.byteSize() / 4; ++i)
+    data[i] = scale * (static_cast<float>(random() % 2001) - 1000) / 512;
+  return made;
+}
+
+/// A convolution, then (x - m) * r * g + b and a maximum, for each channel.
+const char *kNormalised = R"(func.func @main(%x: tensor<1x9x11x8xf32>, %k: tensor<3x3x8x20xf32>, %m: tensor<20xf32>, %r: tensor<20xf32>, %g: tensor<20xf32>, %b: tensor<20xf32>) -> tensor<1x9x11x20xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<1x9x11x20xf32>
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x9x11x8xf32>, tensor<3x3x8x20xf32>) -> tensor<1x9x11x20xf32>
+  %1 = stablehlo.broadcast_in_dim %m, dims = [3] : (tensor<20xf32>) -> tensor<1x9x11x20xf32>
+  %2 = stablehlo.subtract %0, %1 : tensor<1x9x11x20xf32>
+  %3 = stablehlo.broadcast_in_dim %r, dims = [3] : (tensor<20xf32>) -> tensor<1x9x11x20xf32>
+  %4 = stablehlo.multiply %2, %3 : tensor<1x9x11x20xf32>
+  %5 = stablehlo.broadcast_in_dim %g, dims = [3] : (tensor<20xf32>) -> tensor<1x9x11x20xf32>
+  %6 = stablehlo.multiply %4, %5 : tensor<1x9x11x20xf32>
+  %7 = stablehlo.broadcast_in_dim %b, dims = [3] : (tensor<20xf32>) -> tensor<1x9x11x20xf32>
+  %8 = stablehlo.add %6, %7 : tensor<1x9x11x20xf32>
+  %9 = stablehlo.maximum %8, %zero : tensor<1x9x11x20xf32>
+  return %9 : tensor<1x9x11x20xf32>
+})";
+
+void checkNormalised(const std::vector<Tensor> &arguments) {
+  std::vector<Tensor> expected = run(kNormalised, arguments, "reference"),
+                      got = run(kNormalised, arguments, "cpu");
+  ASSERT_EQ(expected.size(), 1u);
+  ASSERT_EQ(got.size(), 1u);
+  auto *want = reinterpret_cast<const float *>(expected[0].data());
+  auto *have = reinterpret_cast<const float *>(got[0].data());
+  for (int64_t i = 0; i < got[0].byteSize() / 4; ++i) {
+    if (std::isnan(want[i])) {
+      ASSERT_TRUE(std::isnan(have[i])) << i;
+    } else if (std::isinf(want[i])) {
+      ASSERT_EQ(have[i], want[i]) << i;
+    } else {
+      // Sums of 72 products of at most 4, times at most 4.
+      ASSERT_NEAR(have[i], want[i], 1e-3) << i;
+    }
+  }
+}
+
+TEST(ProductKindsTest, ANumberForEachChannelIsJoined) {
+  checkNormalised({floats({1, 9, 11, 8}, 1), floats({3, 3, 8, 20}, 2), floats({20}, 3),
+                   floats({20}, 4), floats({20}, 5), floats({20}, 6)});
+}
+
+/// What joined numbers would lose: a product that overflows before it is made small again, and others.
+TEST(ProductKindsTest, NumbersThatCannotBeJoinedAreTakenOneByOne) {
+  for (float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
+                    0x1p120f, -0x1p127f}) {
+    Tensor factors = floats({20}, 4), others = floats({20}, 5);
+    reinterpret_cast<float *>(factors.mutableData())[7] = odd;
+    reinterpret_cast<float *>(others.mutableData())[7] = 0x1p-120f;
+    checkNormalised({floats({1, 9, 11, 8}, 1), floats({3, 3, 8, 20}, 2), floats({20}, 3), factors,
+                     others, floats({20}, 6)});
+  }
+}
+
+Tensor integers(DType type, tensor::Shape shape, unsigned seed) {
+  Tensor made = *Tensor::uninitialized(type, shape);
+  std::mt19937 random(seed);
+  std::byte *data = made.mutableData();
+  for (int64_t i = 0; i < made.byteSize(); ++i)
+    data[i] = static_cast<std::byte>(random());
+  return made;
+}
+
+void checkExact(const std::string &text, const std::vector<Tensor> &arguments) {
+  std::vector<Tensor> expected = run(text, arguments, "reference"), got = run(text, arguments, "cpu");
+  ASSERT_EQ(got.size(), 1u);
+  ASSERT_EQ(expected.size(), 1u);
+  ASSERT_EQ(got[0].byteSize(), expected[0].byteSize());
+  EXPECT_EQ(std::memcmp(got[0].data(), expected[0].data(), size_t(got[0].byteSize())), 0);
+}
+
+TEST(ProductKindsTest, ProductsOfIntegers) {
+  checkExact(R"(func.func @main(%a: tensor<2x33x5x7xi8>, %b: tensor<7x2x21x5xi8>) -> tensor<2x33x21xi32> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [1], contracting_dims = [3, 2] x [0, 3] : (tensor<2x33x5x7xi8>, tensor<7x2x21x5xi8>) -> tensor<2x33x21xi32>
+  return %0 : tensor<2x33x21xi32>
+})",
+             {integers(DType::I8, {2, 33, 5, 7}, 1), integers(DType::I8, {7, 2, 21, 5}, 2)});
+  checkExact(R"(func.func @main(%a: tensor<40x50xi32>, %b: tensor<50x30xi32>) -> tensor<40x30xi32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<40x50xi32>, tensor<50x30xi32>) -> tensor<40x30xi32>
+  return %0 : tensor<40x30xi32>
+})",
+             {integers(DType::I32, {40, 50}, 3), integers(DType::I32, {50, 30}, 4)});
+}
+
+TEST(ProductKindsTest, ConvolutionsOfIntegers) {
+  checkExact(R"(func.func @main(%x: tensor<2x6x9x10xui8>, %k: tensor<8x3x3x2xui8>) -> tensor<2x8x5x11xui32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 1], pad = [[1, 1], [1, 1]], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x6x9x10xui8>, tensor<8x3x3x2xui8>) -> tensor<2x8x5x11xui32>
+  return %0 : tensor<2x8x5x11xui32>
+})",
+             {integers(DType::U8, {2, 6, 9, 10}, 5), integers(DType::U8, {8, 3, 3, 2}, 6)});
+  checkExact(R"(func.func @main(%x: tensor<3x12x16xi16>, %k: tensor<3x1x16xi8>) -> tensor<3x10x16xi32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<3x12x16xi16>, tensor<3x1x16xi8>) -> tensor<3x10x16xi32>
+  return %0 : tensor<3x10x16xi32>
+})",
+             {integers(DType::I16, {3, 12, 16}, 7), integers(DType::I8, {3, 1, 16}, 8)});
+}
+
+} // namespace
+} // namespace cupel::compiler

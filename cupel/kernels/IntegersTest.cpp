@@ -1,0 +1,197 @@
+#include "cupel/kernels/Integers.h"
+
+#include "cupel/kernels/ConvolutionAccess.h"
+#include "cupel/kernels/IsaTesting.h"
+#include "cupel/kernels/TestBuffers.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+#include <vector>
+
+namespace cupel::kernels {
+namespace {
+
+class IntegersTest : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(, IntegersTest, everyIsa(), nameOfIsa);
+
+constexpr IntegerType kTypes[] = {IntegerType::I8, IntegerType::U8, IntegerType::I16,
+                                  IntegerType::U16, IntegerType::I32};
+
+int64_t bytesOf(IntegerType type) {
+  return type == IntegerType::I32 ? 4 : type == IntegerType::I16 || type == IntegerType::U16 ? 2 : 1;
+}
+
+/// Elements of any bits that end where memory ends.
+class GuardedIntegers {
+public:
+  GuardedIntegers(IntegerType type, int64_t count, unsigned seed)
+      : type(type), memory((count * bytesOf(type) + 3) / 4) {
+    int64_t bytes = count * bytesOf(type);
+    first = reinterpret_cast<char *>(memory.data()) + memory.length() * 4 - bytes;
+    std::mt19937 random(seed);
+    for (int64_t i = 0; i < bytes; ++i)
+      first[i] = static_cast<char>(random() % 7 == 0 ? 0x80 : random());
+  }
+
+  const void *data() const { return first; }
+  uint32_t at(int64_t i) const {
+    switch (type) {
+    case IntegerType::I8:
+      return static_cast<uint32_t>(reinterpret_cast<const int8_t *>(first)[i]);
+    case IntegerType::U8:
+      return reinterpret_cast<const uint8_t *>(first)[i];
+    case IntegerType::I16:
+      return static_cast<uint32_t>(reinterpret_cast<const int16_t *>(first)[i]);
+    case IntegerType::U16:
+      return reinterpret_cast<const uint16_t *>(first)[i];
+    case IntegerType::I32:
+      return static_cast<uint32_t>(reinterpret_cast<const int32_t *>(first)[i]);
+    }
+    return 0;
+  }
+
+  const IntegerType type;
+
+private:
+  GuardedFloats memory;
+  char *first;
+};
+
+std::vector<int64_t> spaced(int64_t count, int64_t step) {
+  std::vector<int64_t> offsets(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i)
+    offsets[static_cast<size_t>(i)] = i * step;
+  return offsets;
+}
+
+void check(IntegerType left, IntegerType right, int64_t m, int64_t n, int64_t k, bool turned,
+           int threads) {
+  SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << " of types " << int(left)
+                                  << " and " << int(right) << (turned ? " turned" : ""));
+  GuardedIntegers a(left, m * k, 1), b(right, k * n, 2);
+  std::vector<int64_t> aRows = spaced(m, turned ? 1 : k), aColumns = spaced(k, turned ? m : 1),
+                       bRows = spaced(k, turned ? 1 : n), bColumns = spaced(n, turned ? k : 1);
+  GuardedFloats result(m * n);
+  auto *c = reinterpret_cast<int32_t *>(result.data());
+  Pool pool(threads, Pool::Sharing::Always);
+  multiply({a.data(), left, aRows, aColumns}, packIntegers({b.data(), right, bRows, bColumns}, pool), c,
+           n, pool);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      uint32_t sum = 0;
+      for (int64_t p = 0; p < k; ++p)
+        sum += a.at(aRows[size_t(i)] + aColumns[size_t(p)]) *
+               b.at(bRows[size_t(p)] + bColumns[size_t(j)]);
+      ASSERT_EQ(static_cast<uint32_t>(c[i * n + j]), sum) << i << ", " << j;
+    }
+}
+
+TEST_P(IntegersTest, ProductsOfAllTypesAreExact) {
+  for (IntegerType left : kTypes)
+    for (IntegerType right : kTypes)
+      check(left, right, 19, 37, 41, left == right, 2);
+}
+
+TEST_P(IntegersTest, ProductsOfOddShapesAndStrides) {
+  for (int64_t m : {0, 1, 7, 33})
+    for (int64_t n : {1, 16, 50})
+      for (int64_t k : {0, 1, 2, 3, 64, 1101}) {
+        check(IntegerType::U8, IntegerType::I8, m, n, k, false, 1);
+        check(IntegerType::I8, IntegerType::I8, m, n, k, true, 3);
+      }
+}
+
+/// More rows than are brought into pairs at once.
+TEST_P(IntegersTest, ProductsOfManyRows) {
+  check(IntegerType::U8, IntegerType::I8, 300, 5, 8192, false, 2);
+}
+
+/// The largest negative pair, whose sum alone wraps around.
+TEST_P(IntegersTest, TheLeastNumbersWrapAround) {
+  std::vector<int16_t> a(6, -32768), b(6, -32768);
+  std::vector<int64_t> zero = {0}, six = spaced(6, 1);
+  int32_t c = 0;
+  Pool pool(1);
+  multiply({a.data(), IntegerType::I16, zero, six},
+           packIntegers({b.data(), IntegerType::I16, six, zero}, pool), &c, 1, pool);
+  EXPECT_EQ(static_cast<uint32_t>(c), 6u << 30);
+}
+
+void checkConvolution(const ConvolutionShape &shape, IntegerType left, IntegerType right,
+                      bool channelsFirst, int threads) {
+  SCOPED_TRACE(testing::Message() << shape.inputChannels << " to " << shape.outputChannels << " in "
+                                  << shape.groups << " groups of types " << int(left) << " and "
+                                  << int(right));
+  int64_t pixels = shape.input[0] * shape.input[1] * shape.input[2], channels = shape.inputChannels,
+          inputs = channels / shape.groups, outputs = shape.outputChannels,
+          taps = shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
+  GuardedIntegers image(left, shape.batch * pixels * channels, 3), weights(right, taps * inputs * outputs, 4);
+  int64_t pixel = channelsFirst ? 1 : channels, channel = channelsFirst ? pixels : 1;
+  std::array<int64_t, 5> imageStrides = {pixels * channels, shape.input[1] * shape.input[2] * pixel,
+                                         shape.input[2] * pixel, pixel, channel};
+  // Output, input, space: as ONNX has them.
+  std::array<int64_t, 5> weightStrides = {shape.kernel[1] * shape.kernel[2], shape.kernel[2], 1, taps,
+                                          taps * inputs};
+  Spatial out = shape.output();
+  GuardedFloats result(shape.rows() * outputs);
+  auto *c = reinterpret_cast<int32_t *>(result.data());
+  Pool pool(threads, Pool::Sharing::Always);
+  convolve(packIntegers(shape, {weights.data(), right, weightStrides}, pool),
+           {image.data(), left, imageStrides}, c, pool);
+  for (int64_t row = 0; row < shape.rows(); ++row) {
+    Pixel at = pixelOf(out, row);
+    for (int64_t o = 0; o < outputs; ++o) {
+      uint32_t sum = 0;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        Spatial of = pixelOf(shape.kernel, tap).at;
+        int64_t from = at.image * imageStrides[0], with = o * weightStrides[4];
+        bool isInside = true;
+        for (int d = 0; d < 3; ++d) {
+          int64_t place = inputPosition(shape, d, at.at[d], of[d]);
+          isInside = isInside && place >= 0;
+          from += place * imageStrides[static_cast<size_t>(d + 1)];
+          with += of[d] * weightStrides[static_cast<size_t>(d)];
+        }
+        if (!isInside)
+          continue;
+        int64_t group = o / (outputs / shape.groups);
+        for (int64_t i = 0; i < inputs; ++i)
+          sum += image.at(from + (group * inputs + i) * channel) * weights.at(with + i * weightStrides[3]);
+      }
+      ASSERT_EQ(static_cast<uint32_t>(c[row * outputs + o]), sum) << row << ", " << o;
+    }
+  }
+}
+
+TEST_P(IntegersTest, Convolutions) {
+  ConvolutionShape shape;
+  shape.batch = 2;
+  shape.input = {1, 7, 9};
+  shape.kernel = {1, 3, 3};
+  shape.paddingLow = shape.paddingHigh = {0, 1, 1};
+  for (auto [inputs, outputs, groups] :
+       {std::array<int64_t, 3>{3, 20, 1}, {16, 33, 1}, {6, 4, 2}, {10, 10, 10}, {9, 3, 3}}) {
+    shape.inputChannels = inputs, shape.outputChannels = outputs, shape.groups = groups;
+    shape.strides = {1, 1, 1};
+    checkConvolution(shape, IntegerType::U8, IntegerType::I8, false, 1);
+    checkConvolution(shape, IntegerType::I32, IntegerType::I32, true, 2);
+    shape.strides = {1, 2, 2};
+    shape.kernelDilation = {1, 2, 1};
+    checkConvolution(shape, IntegerType::I8, IntegerType::I8, true, 3);
+    shape.kernelDilation = {1, 1, 1};
+  }
+}
+
+TEST_P(IntegersTest, PointwiseAndTransposedConvolutions) {
+  ConvolutionShape shape;
+  shape.inputChannels = 8, shape.outputChannels = 24;
+  shape.input = {1, 5, 6};
+  checkConvolution(shape, IntegerType::U8, IntegerType::I8, true, 2);
+  shape.kernel = {1, 2, 3};
+  shape.inputDilation = {1, 2, 2};
+  shape.paddingLow = {0, 1, 2}, shape.paddingHigh = {0, 1, 0};
+  checkConvolution(shape, IntegerType::I8, IntegerType::I16, false, 2);
+}
+
+} // namespace
+} // namespace cupel::kernels
