@@ -429,6 +429,8 @@ def main() -> int:
         rest = [pair for pair in pairs if pair not in findings.of]
         found = [findings.of[pair] for pair in pairs if pair in findings.of and findings.of[pair].shows]
         checks, lines = report(found, time.monotonic() - began, [one for one in found if one.model == "deep"])
+        if OPTIONS.page and not rest:
+            OPTIONS.page.write_text(page(found, lines[0].rsplit(";", 1)[0] + "."))
         blamed = []
         if not rest and not OPTIONS.k:
             missed = 0 if OPTIONS.full else len(SMALL) - len(found)
@@ -447,8 +449,6 @@ def main() -> int:
             checks |= check_scripts(folder)
             checks |= check_passes(deep, folder)
     print("\n".join(lines))
-    if OPTIONS.page and not rest:
-        OPTIONS.page.write_text(page(found, lines[0].rsplit(";", 1)[0] + "."))
     for one in found:
         if one.problem or OPTIONS.verbose or not one.is_small:
             size = one.reduced["after"]["operations"] if one.reduced else "not reduced"

@@ -82,7 +82,7 @@ FAULTS = {
     "execution crashes in while": Fault("op=stablehlo.while&effect=crash_run", "stablehlo.while", (), "crashed"),
     "compiler refuses convolutions of bf16": Fault("op=stablehlo.convolution&element=bf16&effect=refuse", "stablehlo.convolution", ALONE, "failed"),
     "execution runs out of memory in sort": Fault("op=stablehlo.sort&effect=memory", "stablehlo.sort", ALONE, "failed"),
-    "a tanh of an argument is scaled": Fault("op=stablehlo.tanh&takes=argument&effect=scale", "stablehlo.tanh", ALONE),
+    "a tanh of an argument is scaled": Fault("op=stablehlo.tanh&takes=argument&effect=scale", "stablehlo.tanh", (*ALONE, "in context")),
     "a tanh of a computed value is scaled": Fault("op=stablehlo.tanh&takes=computed&effect=scale", "stablehlo.tanh", ("neighbours",)),
     "squares are scaled": Fault("op=stablehlo.multiply&twice=1&effect=scale", "stablehlo.multiply", ALONE),
     "sine is wrong in called functions only": Fault("op=stablehlo.sine&called=1&effect=scale", "stablehlo.sine", ("in context",)),

@@ -370,6 +370,10 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
       if (*found)
         return blame;
     }
+    if (Result<bool> opened = lookIntoOpened(whole, seams, count, blame); !opened)
+      return opened.error();
+    else if (*opened)
+      return blame;
     blame.needsCalls = true;
     return blame;
   }
@@ -381,6 +385,13 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
   if (blame.kind == Blame::Kind::Group && !blame.tried.failure && !isWhole)
     if (Status checked = checkInContext(whole, seams, search, blame); !checked)
       return checked.error();
+  if (blame.kind == Blame::Kind::Group && blame.program && !seams.isPlaced) {
+    const Prepared group = blame.program->clone();
+    if (Result<bool> opened = lookIntoOpened(group, seams, count, blame); !opened)
+      return opened.error();
+    else if (*opened)
+      return blame;
+  }
   if (blame.kind == Blame::Kind::Operation && !blame.tried.failure && !isWhole)
     if (Status checked = checkAloneInContext(whole, seams, search, blame); !checked)
       return checked.error();

@@ -62,6 +62,11 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
 /// Looks into the loop or branch that is to blame alone, and blames what is in it where that fails.
 Status lookInside(Blame &blame, const BlameSeams &seams, uint32_t count);
 
+/// Puts branches and iterations in the place of the choices and loops of a program that fails, and
+/// blames what is in what fails still. False where nothing does.
+Result<bool> lookIntoOpened(const Prepared &program, const BlameSeams &seams, uint32_t count,
+                            Blame &blame);
+
 /// Looks at the constants beside an operation that is to blame alone: blames one of them where it is
 /// wrong itself, and all together where the operation is right once they are arguments.
 Status lookAtConstants(Blame &blame, const BlameSeams &seams);

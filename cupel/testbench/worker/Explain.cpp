@@ -26,7 +26,7 @@ constexpr uint32_t kPieces = 24;
 /// How much longer than the slowest that passed a probe may take.
 constexpr double kPatience = 40;
 /// How often each part runs of what fails always as a whole and now and then in parts.
-constexpr uint32_t kTriesOfFlaky = 6;
+constexpr uint32_t kTriesOfFlaky = 8;
 /// And no part of what fails seldom runs more often.
 constexpr uint32_t kMostTries = 24;
 /// More pieces than any program has operations.
@@ -206,7 +206,8 @@ Result<bool> Explainer::failsAtAll(const Prepared &given, Explanation &found) {
       found.executions = executions;
       double rate = double(failures) / executions;
       triesOfEach = uint32_t(
-          std::clamp(std::ceil(std::log(0.01) / std::log(1 - rate)), 2.0, double(kMostTries)));
+          std::clamp(std::ceil(std::log(0.01) / std::log(1 - rate)), double(kTriesOfFlaky),
+                     double(kMostTries)));
     }
     return true;
   };

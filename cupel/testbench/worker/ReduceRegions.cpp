@@ -46,7 +46,8 @@ bool leaveAway(mlir::Operation *op) {
 
 std::vector<mlir::Operation *> operationsInControlFlow(mlir::func::FuncOp entry) {
   std::vector<mlir::Operation *> found;
-  entry.walk([&](mlir::Operation *op) {
+  // What stands in something comes behind it.
+  entry.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
     const bool isInside = mlir::isa_and_nonnull<stablehlo::WhileOp, stablehlo::IfOp,
                                                 stablehlo::CaseOp>(op->getParentOp());
     if (isInside && !op->hasTrait<mlir::OpTrait::IsTerminator>() &&
