@@ -214,7 +214,10 @@ TEST(Looks, WhatConfiguredComparatorsLetPassIsToldBeside) {
   seams.judge = [](const TensorLists &) { return LookVerdict{}; };
   seams.otherInputs = [](uint32_t) { return std::optional<TensorLists>(); };
   seams.judgeRepeat = [](const TensorLists &, const TensorLists &) {
-    return LookVerdict{.strictly = "apart by more than noise", .output = 3};
+    LookVerdict verdict;
+    verdict.strictly = "apart by more than noise";
+    verdict.output = 3;
+    return verdict;
   };
   Looks looks = lookAgain(seams, inputs, first, 0.001, {.executions = 7});
   EXPECT_TRUE(looks.verdict.passed);
@@ -262,6 +265,7 @@ TEST(Looks, NowAndThenIsNotDeterministic) {
 
 TEST(Looks, WrongForOtherInputsIsWrong) {
   Doubler doubler{[](uint32_t execution) -> std::optional<TensorLists> {
+    // Each time that these inputs come; once alone would be now and then.
     return execution <= 3 ? std::optional(TensorLists{{floats({1, 1, 1, 1})}}) : std::nullopt;
   }};
   LookVerdict verdict = doubler.look().verdict;
