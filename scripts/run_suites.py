@@ -240,10 +240,14 @@ class Suites:
         return total_of([counted([self.python, ROOT / "tests/results" / file, self.bin], self.env) for file in ("check_results.py", "check_triage.py")])
 
     def scale(self) -> Result:
-        """More than one machine: results in a PostgreSQL server of the test's own; jobs of a CI; a lab of a thousand machines, played."""
+        """More than one machine: results in a PostgreSQL server of the test's own; jobs of a CI; a Slurm cluster of its own, with kills; a lab, played."""
         lab, output = execute([self.bin / "bench_scale", "--strict"], self.env)
         played = Result(passed=1) if lab == 0 else Result(failed=1, details=output)
-        return total_of([*(counted([self.python, ROOT / "tests/scale" / file, self.bin], self.env) for file in ("check_store.py", "check_ci.py")), played])
+        results = [counted([self.python, ROOT / "tests/scale" / file, self.bin], self.env) for file in ("check_store.py", "check_ci.py")]
+        slurm = counted([self.python, ROOT / "tests/scale/check_slurm.py", self.bin, "--mode", self.mode], self.env)
+        # Said among what was not run as well: no other suite sees it.
+        slurm.not_run = tuple(line.removeprefix("SKIPPED: ") for line in slurm.notice.splitlines())
+        return total_of([*results, slurm, played])
 
     def pages(self) -> Result:
         """The pages in a browser, and their server under load, slow clients and hostile data."""

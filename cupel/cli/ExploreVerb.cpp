@@ -1,15 +1,15 @@
 // `cupel explore`: the graph of a program at every stage of its compilation, in a browser or as
 // files for Model Explorer.
 
+#include "cupel/cli/ExploreTarget.h"
 #include "cupel/cli/ModelArguments.h"
-#include "cupel/cli/ResultsStore.h"
+#include "cupel/cli/PageJobs.h"
 #include "cupel/cli/ServeVerbs.h"
 #include "cupel/results/graph/ModelExplorer.h"
 #include "cupel/results/serve/Explorer.h"
 #include "cupel/support/Files.h"
-#include "cupel/support/Process.h"
-#include "cupel/support/TemporaryFolder.h"
 
+#include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,94 +22,6 @@ using namespace cupel::results;
 namespace fs = std::filesystem;
 
 int failExplore(std::string_view message, ExitCode code = kExitUsage) { return reportError("explore", message, code); }
-
-/// The program of a workload: the newest form of it.
-Result<std::string> programOf(const std::string &folder) {
-  std::error_code error;
-  for (const char *name : {"program.mlirbc", "program.mlir"})
-    if (fs::exists(fs::path(folder) / name, error))
-      return (fs::path(folder) / name).string();
-  return Error{folder + ": this folder is no workload (it holds no program.mlirbc)"};
-}
-
-struct Meant {
-  std::string file;
-  std::string explanation; ///< Of a failed test, as JSON; empty: there is none.
-  std::string what;        ///< How it is called.
-};
-
-/// What the user names: a file, a workload, or a test of the store.
-Result<Meant> findProgram(const std::string &name, const std::string &results) {
-  std::error_code error;
-  if (fs::is_directory(name, error)) {
-    Result<std::string> program = programOf(name);
-    return program ? Result<Meant>(Meant{*program, "", name}) : Result<Meant>(program.error());
-  }
-  if (fs::exists(name, error) || name == "-")
-    return Meant{name, "", name};
-  Result<Store> store = openResults(results);
-  Result<std::string> test = store ? store->resolveTest(name) : Result<std::string>(store.error());
-  if (!test)
-    return Error{fmt::format("'{}' is neither a file, nor a workload, nor a test of the results store: {}", name, test.message())};
-  Result<std::vector<OutcomeRow>> history = store->history(*test, 20);
-  if (!history)
-    return history.error();
-  Meant meant;
-  meant.what = *test;
-  for (const OutcomeRow &row : *history) {
-    Result<std::optional<TestRecord>> record = store->record(row.run, *test);
-    if (!record)
-      return record.error();
-    if (!*record)
-      continue;
-    if (auto note = (*record)->notes.find("explanation"); note != (*record)->notes.end() && meant.explanation.empty())
-      meant.explanation = note->second;
-    if (meant.file.empty() && !(*record)->reproduction.empty())
-      if (Result<std::string> program = programOf((*record)->reproduction))
-        meant.file = *program;
-    // A loader is no program; what comes from a file as a whole is.
-    std::string base = (*record)->file;
-    auto run = store->run(row.run);
-    if (run && fs::path(base).is_relative())
-      if (auto folder = run->environment.find("folder"); folder != run->environment.end())
-        base = (fs::path(folder->second) / base).lexically_normal().string();
-    std::string extension = fs::path(base).extension().string();
-    if (meant.file.empty() && (*record)->part == 0 && std::set<std::string>{".mlir", ".mlirbc", ".bc", ".onnx", ".pt2"}.contains(extension) && fs::exists(base, error))
-      meant.file = base;
-    if (!meant.file.empty())
-      return meant;
-  }
-  return Error{*test + ": no program of it is here. `cupel run --keep-failed DIR` keeps the workloads of failed tests, and a workload can be explored"};
-}
-
-/// Asks the worker, in a process of its own: what crashes there harms nothing here.
-Result<graph::Graph> makeGraph(const Meant &meant, nlohmann::json request, uint32_t runs, double limit) {
-  TemporaryFolder scratch("cupel-explore");
-  if (scratch.path.empty())
-    return Error{"no temporary folder can be made"};
-  std::string output = (scratch.path / "graph.json").string();
-  request["file"] = meant.file;
-  request["runs"] = runs;
-  request["output"] = output;
-  Result<CommandOutput> ran = runCommand({executableFolder() + "/cupel-worker", "graph", request.dump()}, std::chrono::seconds(int64_t(limit)));
-  if (!ran)
-    return ran.error();
-  if (ran->exitCode != 0) {
-    std::string said = ran->text.substr(0, ran->text.find_last_not_of('\n') + 1);
-    if (constexpr std::string_view kStart = "cupel explore: error: "; said.starts_with(kStart))
-      said.erase(0, kStart.size());
-    std::replace(said.begin(), said.end(), '\n', ' ');
-    return Error{said.empty() ? fmt::format("the worker ended with {} while it compiled {}", ran->exitCode, meant.what) : said};
-  }
-  Result<FileContents> text = readInput(output);
-  if (!text)
-    return text.error();
-  Result<graph::Graph> graph = graph::readGraph(text->bytes());
-  if (graph && !meant.explanation.empty())
-    if (Status status = serve::addExplanation(*graph, meant.explanation); !status)
-      fmt::print(stderr, "warning: {}\n", status.message());
-  return graph;
-}
 
 /// graph.json, and graph.OVERLAY.json beside it for every overlay.
 int writeModelExplorer(const graph::Graph &graph, const std::string &output) {
@@ -136,6 +48,41 @@ int writeModelExplorer(const graph::Graph &graph, const std::string &output) {
   return kExitSuccess;
 }
 
+/// `NAME=VALUE` each.
+Status readOptions(const std::vector<std::string> &given, nlohmann::json &request) {
+  for (const std::string &one : given) {
+    size_t at = one.find('=');
+    if (at == std::string::npos)
+      return Error{"--option: '" + one + "' is not NAME=VALUE"};
+    request["options"][one.substr(0, at)] = one.substr(at + 1);
+  }
+  return {};
+}
+
+Status readNodes(const std::vector<std::string> &given, nlohmann::json &request) {
+  for (const std::string &one : given) {
+    uint64_t node = 0;
+    auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), node);
+    if (error != std::errc() || end != one.data() + one.size())
+      return Error{"--extract: '" + one + "' is no number of a node"};
+    request["extract"].push_back(node);
+  }
+  return {};
+}
+
+/// `NODE:WHAT` each.
+Status readOverrides(const std::vector<std::string> &given, nlohmann::json &request) {
+  for (const std::string &one : given) {
+    size_t colon = one.find(':');
+    uint64_t node = 0;
+    auto [end, error] = std::from_chars(one.data(), one.data() + std::min(colon, one.size()), node);
+    if (colon == std::string::npos || error != std::errc() || end != one.data() + colon)
+      return Error{"--override: '" + one + "' is not NODE:WHAT, such as 12:fusion-barrier"};
+    request["overrides"].push_back({node, one.substr(colon + 1)});
+  }
+  return {};
+}
+
 } // namespace
 
 int exploreVerb(const Arguments &arguments) {
@@ -143,16 +90,26 @@ int exploreVerb(const Arguments &arguments) {
                               "and in device IR, with what each operation costs laid over it, in a browser.");
   line.example("cupel explore model.onnx --open", "its graph in the desktop's browser");
   line.example("cupel explore programs::mlp.mlir --runs 20", "a test of the results store, with times of 20 runs");
+  line.example("cupel explore model.mlir --device plugin.so --open", "with a device that jobs of the page may run it on");
   line.example("cupel explore model.mlir --format=model-explorer -o graph.json", "files for Google's Model Explorer");
   ServeOptions options;
   ModelArguments model;
-  std::string format = "page", output = "-";
+  std::string format = "page", output = "-", program;
   uint32_t runs = 0;
   double limit = 300;
+  uint64_t values = 0;
+  std::vector<std::string> compileOptions, overrides, extract;
+  bool noComposites = false;
   model.addTo(line);
   options.addTo(line);
   line.option("--runs", runs, "Run the compiled program so often, on made-up inputs, and show where the time goes").placeholder("N");
-  line.option("--format", format, "page: in a browser; model-explorer: JSON files for Model Explorer").oneOf({"page", "model-explorer"}).showDefault();
+  line.option("--values", values, "Evaluate it on the reference with inputs of this seed, and show statistics of every value").placeholder("SEED");
+  line.flag("--no-composites", noComposites, "Write out Gelu, LayerNormalization, Softmax, ... of a model");
+  line.option("--option", compileOptions, "An option of our own device that it is compiled with (docs/reference/plugin-options.md); may be repeated").placeholder("NAME=VALUE").oneValueEach();
+  line.option("--override", overrides, "Change one operation, by its number in the graph of StableHLO, before it is compiled: fusion-barrier (a launch of its own) or precision=bf16, f16, tf32, fp8 (what it takes and gives is rounded); may be repeated").placeholder("NODE:WHAT").oneValueEach();
+  line.option("--extract", extract, "Only these operations of it, as a program of their own: numbers in the graph of StableHLO").placeholder("NODE,...").delimiter(',').oneValueEach();
+  line.option("--save-program", program, "Write the program, with what --override and --extract made of it, as StableHLO").placeholder("FILE");
+  line.option("--format", format, "page: in a browser; model-explorer: JSON files for Model Explorer; graph: our own JSON").oneOf({"page", "model-explorer", "graph"}).showDefault();
   line.option("-o", output, "Where files are written; overlays go beside it").placeholder("FILE").showDefault();
   line.option("--timeout", limit, "Seconds until compiling is given up").placeholder("S").between(1, 86400).showDefault();
   if (std::optional<int> exit = line.parse(arguments))
@@ -160,25 +117,42 @@ int exploreVerb(const Arguments &arguments) {
   Result<nlohmann::json> request = model.request();
   if (!request)
     return failExplore(request.message());
-  Result<Meant> meant = findProgram(model.file, options.results);
+  (*request)["runs"] = runs;
+  (*request)["composites"] = !noComposites;
+  if (line.given("--values"))
+    (*request)["values"] = values;
+  if (!program.empty())
+    (*request)["program_output"] = program;
+  for (Status status : {readOptions(compileOptions, *request), readOverrides(overrides, *request), readNodes(extract, *request)})
+    if (!status)
+      return failExplore(status.message());
+  Result<ExploreTarget> meant = findExploreTarget(model.file, options.results);
   if (!meant)
     return failExplore(meant.message());
-  Result<graph::Graph> graph = makeGraph(*meant, *request, runs, limit);
+  if (format == "graph") {
+    Result<std::string> text = makeGraphText(*meant, *request, limit);
+    if (!text)
+      return failExplore(text.message(), kExitFailure);
+    Status status = writeOutput(output, *text);
+    return status ? int(kExitSuccess) : failExplore(status.message());
+  }
+  Result<graph::Graph> graph = makeGraph(*meant, *request, limit);
   if (!graph)
     return failExplore(graph.message(), kExitFailure);
-  graph->file = meant->what;
+  completeGraph(*graph, *meant);
   if (format == "model-explorer")
     return writeModelExplorer(*graph, output);
   serve::Explorer explorer;
   explorer.add("program", std::move(*graph));
-  auto mount = [&](serve::Site &site) {
-    site.mount(std::string(serve::Explorer::kRoot), [&](const serve::HttpRequest &asked) { return explorer.answer(asked); });
-  };
+  PageJobs jobs(explorer, options.results, options.devices);
+  if (!program.empty())
+    meant->file = meant->target = program;
+  jobs.add("program", {*meant, model.words()});
   Result<std::unique_ptr<serve::Api>> api = openApi(options.results);
   // Without results there is the explorer alone.
   if (!api)
     api = std::make_unique<serve::Api>(serve::ApiOptions(), []() -> Result<Store> { return Error{"there is no results store here"}; });
-  return serveSite("explore", options, **api, mount, "#/graph");
+  return serveSite("explore", options, **api, [&](serve::Site &site) { jobs.mountOn(site); }, "graph");
 }
 
 } // namespace cupel::cli

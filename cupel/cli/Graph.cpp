@@ -1,14 +1,21 @@
 #include "cupel/cli/Graph.h"
 
 #include "cupel/cli/Compile.h"
+#include "cupel/cli/GraphEdits.h"
 #include "cupel/cli/GraphOfModule.h"
+#include "cupel/cli/GraphOptions.h"
+#include "cupel/cli/GraphValues.h"
+#include "cupel/cli/RewriteWatch.h"
 #include "cupel/compiler/analysis/Cost.h"
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 #include "cupel/compiler/backends/cpu/Report.h"
 #include "cupel/compiler/device/DeviceIr.h"
+#include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/support/Files.h"
+#include "cupel/tensor/Safetensors.h"
 
+#include <cmath>
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/IR/IRMapping.h>
 #include <mlir/Pass/PassManager.h>
@@ -123,6 +130,82 @@ Status addReport(Stage &stage, const StageGraph &graph, ModuleOp lowered, int64_
   return {};
 }
 
+/// What the reference's values look like, a node each.
+Status addValues(Stage &stage, const StageGraph &graph, const Compiled &compiled, const std::string &name, uint64_t seed) {
+  Result<std::map<size_t, ValueStatistics>> values = valuesOf(*compiled.module, graph, name, compiled.weights, seed);
+  if (!values)
+    return values.error();
+  Overlay largest{"largest magnitude", "", {}}, mean{"mean", "", {}}, spread{"deviation", "", {}},
+      zeros{"zeros", "%", {}}, notFinite{"not finite", "elements", {}};
+  for (const auto &[node, one] : *values) {
+    if (one.elements == 0)
+      continue;
+    notFinite.values.emplace_back(node, int64_t(one.notFinite));
+    uint64_t finite = one.elements - one.notFinite;
+    if (finite == 0)
+      continue;
+    double average = one.sum / double(finite);
+    largest.values.emplace_back(node, one.largest);
+    mean.values.emplace_back(node, average);
+    spread.values.emplace_back(node, std::sqrt(std::max(0.0, one.squares / double(finite) - average * average)));
+    zeros.values.emplace_back(node, 100.0 * double(one.zeros) / double(one.elements));
+  }
+  for (Overlay *overlay : {&largest, &mean, &spread, &zeros, &notFinite})
+    stage.overlays.push_back(std::move(*overlay));
+  return {};
+}
+
+/// What the request wants changed in the program before anything is made of it.
+Status applyEdits(const llvm::json::Object &request, Compiled &compiled) {
+  std::vector<size_t> chosen;
+  if (const llvm::json::Array *nodes = request.getArray("extract"))
+    for (const llvm::json::Value &node : *nodes)
+      chosen.push_back(size_t(node.getAsInteger().value_or(-1)));
+  std::vector<Override> overrides;
+  if (const llvm::json::Array *list = request.getArray("overrides"))
+    for (const llvm::json::Value &one : *list)
+      if (const llvm::json::Array *pair = one.getAsArray(); pair && pair->size() == 2)
+        overrides.emplace_back(size_t((*pair)[0].getAsInteger().value_or(-1)), (*pair)[1].getAsString().value_or("").str());
+  if (Status status = overrideOperations(*compiled.module, overrides); !status)
+    return status;
+  if (chosen.empty())
+    return {};
+  std::set<std::string> names;
+  for (const auto &[name, value] : compiled.weights)
+    names.insert(name);
+  if (Status status = extractOperations(*compiled.module, chosen, names, compiled.inputs); !status)
+    return status;
+  // Those weights stay that the part takes, in its order.
+  std::map<std::string, tensor::Tensor> byName(compiled.weights.begin(), compiled.weights.end());
+  compiled.weights.clear();
+  Block &body = compiler::entryOf(*compiled.module).getBody().front();
+  for (BlockArgument argument : body.getArguments().drop_front(compiled.inputs)) {
+    std::string name = argument.getLoc()->findInstanceOf<NameLoc>().getName().str();
+    compiled.weights.emplace_back(name, byName.at(name));
+  }
+  return {};
+}
+
+/// The program as it is compiled, with its weights beside it, where the request names a file for it.
+Status writeProgram(const llvm::json::Object &request, Compiled &compiled) {
+  std::string file = request.getString("program_output").value_or("").str();
+  if (file.empty())
+    return {};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OpPrintingFlags flags;
+  flags.enableDebugInfo();
+  AsmState state(*compiled.module, flags, /*locationMap=*/nullptr, compiled.resources.get());
+  compiled.module->print(os, state);
+  if (!compiled.weights.empty()) {
+    tensor::Safetensors weights;
+    weights.tensors = compiled.weights;
+    if (Status status = tensor::writeSafetensors(ir::programStem(file) + ".weights.safetensors", weights); !status)
+      return status;
+  }
+  return writeOutput(file, text);
+}
+
 std::string toText(StringRef file, const std::vector<Stage> &stages) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -170,6 +253,10 @@ int runGraph(const char *text) {
   Compiled compiled;
   if (std::optional<int> code = readAsStablehlo(*request, context, compiled))
     return *code;
+  if (Status status = applyEdits(*object, compiled); !status)
+    return reportError(kVerb, request->file + ": " + status.message(), kExitFailure);
+  if (Status status = writeProgram(*object, compiled); !status)
+    return reportError(kVerb, status.message(), kExitUsage);
 
   std::vector<Stage> stages(3);
   stages[0] = {.name = "stablehlo", .title = "StableHLO", .nodes = {}, .overlays = {}, .error = {}};
@@ -179,9 +266,16 @@ int runGraph(const char *text) {
     StageGraph graph = graphOf(*compiled.module);
     stages[0].nodes = nodesJson(graph);
     stages[0].overlays = {memoryOf(graph), costOf(graph)};
+    if (std::optional<int64_t> seed = object->getInteger("values"))
+      if (Status status = addValues(stages[0], graph, compiled, request->file, uint64_t(*seed)); !status)
+        return reportError(kVerb, request->file + ": its values are not known: " + status.message(), kExitFailure);
   }
   func::FuncOp entry = compiler::entryOf(*compiled.module);
   OwningOpRef<ModuleOp> lowered = compiled.module->clone();
+  const llvm::json::Object *given = object->getObject("options");
+  Result<GraphOptions> options = GraphOptions::apply(given ? *given : llvm::json::Object(), *lowered);
+  if (!options)
+    return reportError(kVerb, request->file + ": " + options.message() + (context.complaint.empty() ? "" : ": " + context.complaint), kExitFailure);
   auto watch = [&](PassManager &, compiler::CpuStage stage) {
     if (stage != compiler::CpuStage::Device)
       return;
@@ -189,8 +283,13 @@ int runGraph(const char *text) {
     stages[1].nodes = nodesJson(graph);
     stages[1].overlays = {memoryOf(graph)};
   };
-  Status status = compiler::lowerForCpu(*lowered, entry ? entry.getName() : StringRef("main"),
-                                        {.watch = watch});
+  Status status;
+  if (options->notCompiled.empty()) {
+    RewriteWatch rewrites(context.get(), options->rewriteLimit, /*prints=*/false);
+    status = compiler::lowerForCpu(*lowered, entry ? entry.getName() : StringRef("main"), {.watch = watch});
+  } else {
+    status = Error{ErrorCode::Unsupported, options->notCompiled};
+  }
   if (!status) {
     for (Stage *stage : {&stages[1], &stages[2]})
       if (stage->nodes.empty())

@@ -22,6 +22,19 @@ void ModelArguments::addTo(CommandLine &line) {
       .placeholder("NAME");
 }
 
+std::vector<std::string> ModelArguments::words() const {
+  std::vector<std::string> words;
+  for (const std::string &shape : shapes)
+    words.push_back("--shape=" + shape);
+  if (dataSet != 0)
+    words.push_back("--data-set=" + std::to_string(dataSet));
+  if (noData)
+    words.emplace_back("--no-data");
+  if (!program.empty())
+    words.push_back("--program=" + program);
+  return words;
+}
+
 Result<nlohmann::json> ModelArguments::request() const {
   nlohmann::json request = {{"file", file}, {"shapes", nlohmann::json::object()}};
   if (!program.empty())

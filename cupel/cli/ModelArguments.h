@@ -17,6 +17,8 @@ struct ModelArguments {
   bool noData = false;
 
   void addTo(CommandLine &line);
+  /// Options that mean the same on another command line, without the file.
+  std::vector<std::string> words() const;
   /// The worker's request; an error for a shape that is none.
   Result<nlohmann::json> request() const;
 };

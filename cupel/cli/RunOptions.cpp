@@ -221,6 +221,15 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
               "Run the tests of one job of a plan that 'cupel ci-matrix --plan FILE' wrote; NUMBER "
               "counts from 1")
       .placeholder("FILE:NUMBER");
+  line.option("--on", on,
+              "Where the run is done: slurm, or slurm:PROFILE of cupel.yaml. The selection is cut "
+              "into jobs by measured durations; here it is followed and reported as one run")
+      .placeholder("slurm[:PROFILE]");
+  line.flag("--attach", attach,
+            "Follow a run on Slurm again: the newest that goes on, or the one named");
+  line.flag("--cancel", cancel, "Call a run on Slurm off and report what there is of it; likewise");
+  line.option("--task", task, "Be a task of a run on Slurm (what its jobs are started with)")
+      .placeholder("FOLDER:CHUNK");
   line.flag("--resume", resume,
             "Go on with the run that was killed or interrupted last, or with the one named");
 
@@ -240,6 +249,7 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.example("cupel run --device plugin.so --keep-failed cases",
                "every failure as a folder to run again");
   line.example("cupel run --resume", "go on where a killed run stopped");
+  line.example("cupel run --on slurm:night --arch n300 --device n300", "on the machines of a lab");
   if (std::optional<int> exit = line.parse(withExplainCount(given)))
     return exit;
   if (auto parsed = frontends::parseShapes(shapes); !parsed)

@@ -18,6 +18,9 @@ struct RunOptions {
   testbench::matrix::CollectOptions collect;
   std::string repeat; ///< -R
   std::string job;    ///< FILE:NUMBER, of a plan of jobs.
+  std::string on;     ///< slurm, slurm:PROFILE; empty: here.
+  std::string task;   ///< FOLDER:CHUNK, of a run on Slurm, which starts us with it.
+  bool attach = false, cancel = false; ///< Of a run on Slurm, which the arguments name.
   std::string results, junit, json, markdown, memory, deviceLauncher;
   std::vector<std::string> reasons; ///< Files of failure reasons besides those that ship.
   std::vector<std::string> devices, stageTimeouts;

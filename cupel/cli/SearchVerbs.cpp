@@ -73,6 +73,7 @@ private:
 
 struct SearchOptions {
   std::string target, memory, keep, out;
+  std::vector<std::string> where;
   double timeout = 600, probeTimeout = 20, seconds = 0;
   uint32_t tries = 10, jobs = 0;
   bool asJson = false, isFresh = false, bisectPasses = false;
@@ -84,6 +85,8 @@ void addCommon(CommandLine &line, SearchOptions &options) {
               "The test: its id, a file (program, model, loader) or a workload folder")
       .placeholder("TEST_ID|FILE|WORKLOAD")
       .required();
+  line.option("PATH", options.where,
+              "Files and folders to look for a test in that is named by its id; none: those of cupel.yaml");
   line.option("--device", options.run.devices,
               "Where it fails: a PJRT plugin's .so file, cupel or an architecture. Without it the "
               "device of the last run in which the test failed")
@@ -151,7 +154,9 @@ Result<std::vector<std::string>> targetOf(const SearchOptions &options) {
       return Error{fmt::format("{} holds several programs: name one, such as {}#2", options.target,
                                options.target)};
   }
-  return std::vector<std::string>{options.target};
+  std::vector<std::string> all = options.where;
+  all.insert(all.begin(), options.target);
+  return all;
 }
 
 /// What both verbs ask of a session.
@@ -161,6 +166,13 @@ Result<SessionOptions> sessionFor(SearchOptions &options, const char *what,
   if (!target)
     return target.error();
   options.run.collect.arguments = std::move(*target);
+  // A model's operators are looked at one by one anyway: its test op by op has to be asked for.
+  std::error_code error;
+  const bool isLoader =
+      fs::path(options.target).extension() == ".py" || fs::is_directory(options.target, error);
+  if (isLoader && options.run.collect.suites.empty())
+    options.run.collect.suites = {"models",  "llm",     "placeholder", "programs",
+                                  "opcases", "onnx",    "pt2",         "workloads"};
   options.run.keepFailed = "none";
   options.run.timeout = options.timeout;
   options.run.forceRun = options.run.runXfail = true;
@@ -236,9 +248,8 @@ int search(SearchOptions &options, const char *what, const char *note,
   bool isFirst = true;
   for (const TestRecord &record : records) {
     auto found = record.notes.find(note);
-    if (records.size() > 1 && !options.asJson)
-      fmt::print("{}: ", record.fullName());
     if (found == record.notes.end()) {
+      std::fflush(stdout);
       exit = std::max(exit, reportError(what, record.fullName() + ": " + whyNot(record),
                                         kExitUsage));
       continue;
@@ -246,6 +257,8 @@ int search(SearchOptions &options, const char *what, const char *note,
     if (isList)
       fmt::print("{}", isFirst ? "[\n" : ",\n");
     isFirst = false;
+    if (records.size() > 1 && !options.asJson)
+      fmt::print("{}: ", record.fullName());
     exit = std::max(exit, show(record, found->second));
   }
   if (isList)
@@ -276,6 +289,8 @@ int runExplainVerb(const Arguments &arguments) {
   line.example("cupel explain failed/case-17 --device plugin.so --device-launcher 'ssh lab'",
                "a workload, on a device elsewhere");
   line.example("cupel explain models::bert-single_device-inference", "on the device it failed on");
+  line.example("cupel explain models::cnn/jax-small-single_device-inference zoo/models/cnn --device plugin.so",
+               "one test of a loader");
   line.example("cupel explain model.mlir --device cupel --bisect-passes", "which pass of ours");
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;

@@ -1,5 +1,6 @@
 // `cupel serve`: the dashboard over a results store.
 
+#include "cupel/cli/PageJobs.h"
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/cli/ServeVerbs.h"
 #include "cupel/support/Process.h"
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace cupel::cli {
@@ -25,11 +27,18 @@ void openBrowser(const std::string &address) {
     fmt::print(stderr, "note: there is no xdg-open here to open a browser with\n");
     return;
   }
-  if (::fork() == 0) {
+  // By way of a child that ends at once, so that nobody has to wait for the browser.
+  pid_t between = ::fork();
+  if (between == 0) {
     ::setsid();
-    ::execl(opener.c_str(), opener.c_str(), address.c_str(), nullptr);
-    ::_exit(127);
+    if (::fork() == 0) {
+      ::execl(opener.c_str(), opener.c_str(), address.c_str(), nullptr);
+      ::_exit(127);
+    }
+    ::_exit(0);
   }
+  if (between > 0)
+    ::waitpid(between, nullptr, 0);
 }
 
 } // namespace
@@ -45,6 +54,7 @@ void ServeOptions::addTo(CommandLine &line) {
       .showDefault();
   line.flag("--open", open, "Open the page in the desktop's browser");
   line.flag("--read-only", readOnly, "Refuse every request that is not a question, with or without the token");
+  line.option("--device", devices, "A device that jobs may run programs on, beside our own: a PJRT plugin's .so file; may be repeated").placeholder("NAME").oneValueEach();
 }
 
 Result<std::unique_ptr<Api>> openApi(const std::string &option) {
@@ -83,13 +93,15 @@ int serveSite(std::string_view verb, const ServeOptions &options, Api &api,
     return reportError(verb, site.message(), kExitUsage);
   if (prepare)
     prepare(**site);
-  std::string address = (*site)->address() + std::string(page);
+  // Behind #, which browsers keep to themselves: the page takes the token from there, to start work with.
+  std::string address = (*site)->address() + "#/" + std::string(page);
+  if (!options.readOnly)
+    address += "?token=" + (*site)->token();
   fmt::print("{}\n", address);
   fmt::print("Ctrl-C ends it.\n");
   std::fflush(stdout);
   servedSite = site->get();
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGCHLD, SIG_IGN);
   for (int number : {SIGINT, SIGTERM})
     std::signal(number, [](int) { servedSite->stop(); });
   if (options.open)
@@ -116,7 +128,9 @@ int serveVerb(const Arguments &arguments) {
   Result<std::unique_ptr<Api>> api = openApi(options.results);
   if (!api)
     return reportError("serve", api.message(), kExitUsage);
-  return serveSite("serve", options, **api);
+  Explorer explorer;
+  PageJobs jobs(explorer, options.results, options.devices);
+  return serveSite("serve", options, **api, [&](Site &site) { jobs.mountOn(site); });
 }
 
 } // namespace cupel::cli

@@ -17,6 +17,7 @@ int exploreVerb(const Arguments &arguments);
 
 struct ServeOptions {
   std::string results, host = "127.0.0.1", token;
+  std::vector<std::string> devices; ///< That jobs may use beside our own.
   uint32_t port = 8008;
   bool readOnly = false, open = false;
 
@@ -27,7 +28,7 @@ struct ServeOptions {
 Result<std::unique_ptr<results::serve::Api>> openApi(const std::string &results);
 
 /// Serves until a signal ends it. `prepare` may add to the site before it is opened to anybody;
-/// `page` is what the printed address ends in. The exit code.
+/// `page` is the view that the printed address opens. The exit code.
 int serveSite(std::string_view verb, const ServeOptions &options, results::serve::Api &api,
               const std::function<void(results::serve::Site &)> &prepare = {},
               std::string_view page = {});

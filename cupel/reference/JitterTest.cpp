@@ -127,6 +127,43 @@ func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
   EXPECT_EQ(evaluate(text, {.products = 0.5, .rest = 0.5, .seed = 1}, arguments), evaluate(text, {}, arguments));
 }
 
+TEST_F(JitterTest, SumsOfWholeNumbersStayWhereTheFormatHoldsThem) {
+  const char *text = R"(
+func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0 : tensor<4xf32>
+})";
+  const Jitter bf16{.products = 0x1p-7, .rest = 0x1p-7, .seed = 1};
+  auto sum = [&](std::vector<float> a, Jitter jitter) {
+    return evaluate(text, jitter,
+                    {Tensor::of<DType::F32>({4}, std::move(a)), Tensor::of<DType::F32>({4}, {118, 1, 0, 2})});
+  };
+  EXPECT_EQ(sum({-116, 2, 3, 100}, bf16), (std::vector<double>{2, 3, 3, 102}));
+  EXPECT_NE(sum({-116, 2, 3, 100.5}, bf16), sum({-116, 2, 3, 100.5}, {}));
+  EXPECT_NE(sum({-116, 2, 3, 255}, bf16), sum({-116, 2, 3, 255}, {})) << "257 is no bf16";
+}
+
+TEST_F(JitterTest, LongSumsOfNarrowFloatsDoNotStandStill) {
+  auto text = [](int terms) {
+    std::string type = "tensor<" + std::to_string(terms) + "xbf16>";
+    return "func.func @main(%a: " + type + ") -> tensor<bf16> {\n"
+           "  %z = stablehlo.constant dense<0.0> : tensor<bf16>\n"
+           "  %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : ("
+           + type + ", tensor<bf16>) -> tensor<bf16>\n  return %r : tensor<bf16>\n}";
+  };
+  auto sum = [&](int terms, Accumulate accumulate) {
+    RunOptions options;
+    options.accumulate = accumulate;
+    std::vector<uint16_t> ones(size_t(terms), 0x3f80);
+    auto results = run(text(terms), std::move(options), {Tensor::of<DType::BF16>({terms}, ones)});
+    EXPECT_TRUE(results) << results.message();
+    return results ? numbers((*results)[0].tensor())[0] : 0;
+  };
+  EXPECT_EQ(sum(8192, Accumulate::Native), 8192);
+  EXPECT_EQ(sum(8192, Accumulate::Wide), 8192);
+  EXPECT_EQ(sum(256, Accumulate::Native), 256);
+}
+
 TEST_F(JitterTest, TurnsOfALoopMoveApart) {
   // Were every turn moved by the same amount, the product would be a power of one of them.
   const char *text = R"(

@@ -3,6 +3,8 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/QuantizedJitter.h"
+#include "cupel/reference/RoundingFacts.h"
+#include "cupel/tensor/Float.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,49 +20,6 @@ static bool isOfNumbers(mlir::Type type) {
 }
 static bool isQuantized(mlir::Type type) {
   return isa<quant::QuantizedType>(getElementTypeOrSelf(type));
-}
-
-/// Whether floats become narrower ones: a number between two of them may become either.
-static bool narrows(Operation &op) {
-  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op.getOperand(0)));
-  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op.getResult(0)));
-  return from && to && to.getFPMantissaWidth() < from.getFPMantissaWidth();
-}
-
-/// Whether what an elementwise operation gives is rounded; changing a sign is not.
-static bool rounds(Operation &op) {
-  if (op.hasTrait<LinearButRounds>())
-    return narrows(op);
-  return op.hasTrait<Transcendental>() || op.hasTrait<LinearInEach>() ||
-         op.hasTrait<LinearInFirst>() || (op.hasTrait<Linear>() && op.getNumOperands() > 1);
-}
-
-/// Of an operation that combines elements by a region: whether anything in there rounds.
-static bool combinesByRounding(Operation &op) {
-  for (Region &region : op.getRegions())
-    for (Operation &inner : region.getOps())
-      if (inner.hasTrait<stablehlo::Elementwise>() && rounds(inner) &&
-          llvm::any_of(inner.getResultTypes(), isOfNumbers))
-        return true;
-  return false;
-}
-
-/// How many terms an element of a sum or of a product of matrices has; 1 where it is none, or where
-/// sizes are not known.
-static int64_t termsOf(Operation &op) {
-  auto from = dyn_cast<RankedTensorType>(op.getOperand(0).getType());
-  auto to = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-  if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape() || to.getNumElements() == 0)
-    return 1;
-  double terms = 1, results = double(to.getNumElements());
-  if (auto product = dyn_cast<FlopsOpInterface>(op))
-    terms = product.getFlops() / (2 * results);
-  else if (auto window = op.getAttrOfType<DenseI64ArrayAttr>("window_dimensions"))
-    for (int64_t size : window.asArrayRef())
-      terms *= double(size);
-  else
-    terms = double(from.getNumElements()) / results;
-  return std::max<int64_t>(int64_t(terms), 1);
 }
 
 void planJitter(Operation &op, Step &step) {
@@ -134,6 +93,38 @@ static Status move(GridProcess &process, const Step &step, Value &value, double 
   return {};
 }
 
+/// Whether all elements are whole numbers of at most this size.
+static bool areWhole(const Value &value, double most) {
+  if (!value.isTensor() || !value.tensor().isContiguous())
+    return false;
+  const Tensor &tensor = value.tensor();
+  auto isWhole = [most](double x) { return std::fabs(x) <= most && x == std::trunc(x); };
+  auto all = [&]<typename T>(const T *from, auto toDouble) {
+    return std::all_of(from, from + tensor.size(), [&](T x) { return isWhole(toDouble(x)); });
+  };
+  switch (tensor.dtype()) {
+  case tensor::DType::F32:
+    return all(tensor.dataAs<float>(), [](float x) { return double(x); });
+  case tensor::DType::F64:
+    return all(tensor.dataAs<double>(), [](double x) { return x; });
+  case tensor::DType::BF16:
+    return all(tensor.dataAs<uint16_t>(),
+               [](uint16_t x) { return double(tensor::toFloat<tensor::DType::BF16>(x)); });
+  default:
+    return false;
+  }
+}
+
+/// Sums, differences and products of whole numbers are exact in every format that holds them, and
+/// whatever takes whole numbers of them sees them so: a zero point added to a step is one.
+static bool combinesWholes(const Frame &frame, const Step &step, double most) {
+  bool isOfTwo = step.operands.size() == 2 &&
+                 (step.op->hasTrait<Linear>() || step.op->hasTrait<LinearInEach>());
+  return isOfTwo && llvm::all_of(step.operands, [&](const OperandUse &use) {
+           return areWhole(frame[use.slot], most);
+         });
+}
+
 Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
   StepArguments arguments(frame, step.operands, step.results);
   if (step.jittered == Jittered::Nothing)
@@ -152,8 +143,13 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     if (givesQuantized)
       moves.emplace(jitter.times * epsilon, jitter.times * jitter.doubles, nextKey(process, step, jitter.seed >> 1),
                     (jitter.seed & 1) != 0);
+    const double most = 2 / epsilon; // Up to there every one of them is a number of the format.
+    bool isKept = !givesQuantized && combinesWholes(frame, step, most);
     Status done = step.run(process, arguments);
-    return done && !givesQuantized ? moveResults(epsilon) : done;
+    isKept = isKept && done && areWhole(frame[step.results[0]], most);
+    if (isKept)
+      nextKey(process, step, jitter.seed); // What comes after moves as on other processes.
+    return done && !givesQuantized && !isKept ? moveResults(epsilon) : done;
   }
   std::vector<std::pair<int, Value>> kept;
   Status done;

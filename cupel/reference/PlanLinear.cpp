@@ -11,6 +11,7 @@
 #include "cupel/reference/Random.h"
 #include "cupel/reference/Reductions.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/reference/RoundingFacts.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
@@ -57,11 +58,12 @@ StepFunction dotStep(Operation *op, const Types &types, DotDimensions dimensions
                     quantizedDotGeneral(arguments.tensor(0), arguments.tensor(1), dimensions, type,
                                         process.run.options.accumulate));
     };
-  return
-      [=, type = types.result.storage](GridProcess &process, StepArguments &arguments) -> Status {
-        return setOne(arguments, dotGeneral(arguments.tensor(0), arguments.tensor(1), dimensions,
-                                            type, process.run.options.accumulate));
-      };
+  return [=, type = types.result.storage,
+          isLong = stagnates(*op)](GridProcess &process, StepArguments &arguments) -> Status {
+    return setOne(arguments, dotGeneral(arguments.tensor(0), arguments.tensor(1), dimensions, type,
+                                        isLong ? Accumulate::Wide
+                                               : process.run.options.accumulate));
+  };
 }
 
 Result<StepFunction> planDotGeneral(Operation *op, Planning &) {
@@ -134,11 +136,13 @@ Result<StepFunction> planConvolution(Operation *op, Planning &) {
                         quantizedConvolution(arguments.tensor(0), arguments.tensor(1), dimensions,
                                              window, type, process.run.options.accumulate));
         });
-  return StepFunction(
-      [=, type = types->result.storage](GridProcess &process, StepArguments &arguments) -> Status {
-        return setOne(arguments, convolution(arguments.tensor(0), arguments.tensor(1), dimensions,
-                                             window, type, process.run.options.accumulate));
-      });
+  return StepFunction([=, type = types->result.storage, isLong = stagnates(*op)](
+                          GridProcess &process, StepArguments &arguments) -> Status {
+    return setOne(arguments, convolution(arguments.tensor(0), arguments.tensor(1), dimensions,
+                                         window, type,
+                                         isLong ? Accumulate::Wide
+                                                : process.run.options.accumulate));
+  });
 }
 
 Result<StepFunction> planDynamicConv(Operation *op, Planning &) {

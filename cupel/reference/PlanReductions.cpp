@@ -3,6 +3,7 @@
 #include "cupel/reference/Elementwise.h"
 #include "cupel/reference/Reductions.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/reference/RoundingFacts.h"
 #include "cupel/reference/Windows.h"
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
@@ -42,13 +43,14 @@ Result<StepFunction> planReduce(Operation *op, Planning &planning) {
   auto body = planning.function(reduced.getBody());
   if (!body)
     return body.error();
-  return StepFunction([=, body = *body](GridProcess &process, StepArguments &arguments) -> Status {
+  return StepFunction([=, body = *body, isLong = stagnates(*op)](GridProcess &process,
+                                                                 StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs, inits;
     if (Status status = operandsFor(arguments, *body, inputs, inits); !status)
       return status;
     auto function = body->bind(process, arguments.frame);
-    return setAll(arguments,
-                  reduce(inputs, inits, dimensions, *function, process.run.options.accumulate));
+    return setAll(arguments, reduce(inputs, inits, dimensions, *function,
+                                    isLong ? Accumulate::Wide : process.run.options.accumulate));
   });
 }
 
@@ -75,13 +77,15 @@ Result<StepFunction> planReduceWindow(Operation *op, Planning &planning) {
   auto body = planning.function(reduced.getBody());
   if (!body)
     return body.error();
-  return StepFunction([=, body = *body](GridProcess &process, StepArguments &arguments) -> Status {
+  return StepFunction([=, body = *body, isLong = stagnates(*op)](GridProcess &process,
+                                                                 StepArguments &arguments) -> Status {
     std::vector<Tensor> inputs, inits;
     if (Status status = operandsFor(arguments, *body, inputs, inits); !status)
       return status;
     auto function = body->bind(process, arguments.frame);
-    return setAll(arguments,
-                  reduceWindow(inputs, inits, window, *function, process.run.options.accumulate));
+    return setAll(arguments, reduceWindow(inputs, inits, window, *function,
+                                          isLong ? Accumulate::Wide
+                                                 : process.run.options.accumulate));
   });
 }
 

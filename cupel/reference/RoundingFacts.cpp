@@ -2,6 +2,8 @@
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
+#include <algorithm>
+
 namespace cupel::reference {
 
 using namespace mlir;
@@ -37,6 +39,45 @@ static bool jumps(Operation &op) {
          !op.hasTrait<LinearButRounds>();
 }
 
+/// Whether floats become narrower ones: a number between two of them may become either.
+static bool narrows(Operation &op) {
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op.getOperand(0)));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op.getResult(0)));
+  return from && to && to.getFPMantissaWidth() < from.getFPMantissaWidth();
+}
+
+bool rounds(Operation &op) {
+  if (op.hasTrait<LinearButRounds>())
+    return narrows(op);
+  return op.hasTrait<Transcendental>() || op.hasTrait<LinearInEach>() ||
+         op.hasTrait<LinearInFirst>() || (op.hasTrait<Linear>() && op.getNumOperands() > 1);
+}
+
+bool combinesByRounding(Operation &op) {
+  for (Region &region : op.getRegions())
+    for (Operation &inner : region.getOps())
+      if (inner.hasTrait<stablehlo::Elementwise>() && rounds(inner) &&
+          llvm::any_of(inner.getResultTypes(), isOfFloats))
+        return true;
+  return false;
+}
+
+int64_t termsOf(Operation &op) {
+  auto from = dyn_cast<RankedTensorType>(op.getOperand(0).getType());
+  auto to = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape() || to.getNumElements() == 0)
+    return 1;
+  double terms = 1, results = double(to.getNumElements());
+  if (auto product = dyn_cast<FlopsOpInterface>(op))
+    terms = product.getFlops() / (2 * results);
+  else if (auto window = op.getAttrOfType<DenseI64ArrayAttr>("window_dimensions"))
+    for (int64_t size : window.asArrayRef())
+      terms *= double(size);
+  else
+    terms = double(from.getNumElements()) / results;
+  return std::max<int64_t>(int64_t(terms), 1);
+}
+
 bool floatsDecide(Operation *program) {
   return program
       ->walk([](Operation *op) {
@@ -59,6 +100,17 @@ std::optional<std::string_view> narrowFloat(Operation *program) {
   if (hasBf16)
     return "bf16";
   return hasF16 ? std::optional<std::string_view>("f16") : std::nullopt;
+}
+
+bool stagnates(Operation &op) {
+  if (op.getName().getDialectNamespace() != "stablehlo" || op.getNumOperands() == 0 ||
+      op.getNumResults() == 0)
+    return false;
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(op.getResult(0)));
+  bool isSum = isa<FlopsOpInterface>(op) || (op.getNumRegions() > 0 && !op.hasTrait<Loops>() &&
+                                             !op.hasTrait<Branches>() && combinesByRounding(op));
+  return type && type.getWidth() <= 16 && isSum &&
+         termsOf(op) > int64_t(1) << type.getFPMantissaWidth();
 }
 
 } // namespace cupel::reference

@@ -15,6 +15,19 @@ namespace cupel::reference {
 /// bit may decide what becomes of a whole element. So may the order of updates that meet in a scatter.
 bool floatsDecide(mlir::Operation *program);
 
+/// Whether what an elementwise operation gives is rounded; changing a sign is not.
+bool rounds(mlir::Operation &op);
+/// Of an operation that combines elements by a region: whether anything in there rounds.
+bool combinesByRounding(mlir::Operation &op);
+/// How many terms an element of a sum or of a product of matrices has; 1 where it is none, or where
+/// sizes are not known.
+int64_t termsOf(mlir::Operation &op);
+
+/// Whether it is a sum of bf16 or f16 with more terms than the type tells apart: added one by one in
+/// the type itself it stands still after that many, which no device does. The reference sums such
+/// ones in a wider type, whatever it is told.
+bool stagnates(mlir::Operation &op);
+
 /// `bf16` or `f16`, whichever of them is coarser; nothing where the program has neither.
 std::optional<std::string_view> narrowFloat(mlir::Operation *program);
 

@@ -85,6 +85,10 @@ std::string toJson(const Explanation &e) {
     Json operation = {{"name", one.name}, {"types", one.types}, {"place", one.place}};
     if (!one.attributes.empty())
       operation["attributes"] = one.attributes;
+    if (!one.through.empty())
+      operation["through"] = one.through;
+    if (!one.layer.empty())
+      operation["layer"] = one.layer;
     json["operations"].push_back(std::move(operation));
   }
   text("inside", e.inside);
@@ -141,6 +145,8 @@ Result<Explanation> explanationFromJson(std::string_view text) {
       get(one, "types", operation.types);
       get(one, "place", operation.place);
       get(one, "attributes", operation.attributes);
+      get(one, "through", operation.through);
+      get(one, "layer", operation.layer);
     }
   get(json, "inside", e.inside);
   get(json, "result", e.result);
@@ -187,7 +193,9 @@ std::string describe(const Explanation &e) {
     const Explanation::Operation &one = e.operations[i];
     line(i ? "" : e.operations.size() == 1 ? "operation" : "operations",
          fmt::format("{} : {}", one.name, one.types));
-    line("", "at " + one.place);
+    line("", "at " + one.place + (one.through.empty() ? "" : ", through " + one.through));
+    if (!one.layer.empty())
+      line("", "of " + one.layer);
   }
   if (e.operations.size() > kMostOperations)
     line("", fmt::format("and {} more", e.operations.size() - kMostOperations));

@@ -43,6 +43,8 @@ struct Explanation {
     std::string types; ///< `(tensor<4xf32>) -> tensor<4xf32>`
     std::string place; ///< The source line of the model, where locations name one.
     std::string attributes = {}; ///< `dimension = 1 : i64`
+    std::string through = {};    ///< The library's line that wrote it for that place, if any.
+    std::string layer = {};      ///< `Cnn/Conv_0`, where the program has such names.
     bool operator==(const Operation &) const = default;
   };
   /// How wrong the result is when the program ends behind this place.

@@ -17,7 +17,8 @@ Explanation sample() {
   e.outcome = "incorrect";
   e.stage = "compare";
   e.operations = {{"stablehlo.add", "(tensor<f32>) -> tensor<f32>", "a.py:3:4"},
-                  {"stablehlo.tanh", "(tensor<f32>) -> tensor<f32>", "a.py:4:4"}};
+                  {"stablehlo.tanh", "(tensor<f32>) -> tensor<f32>", "a.py:4:4", "accuracy = 1",
+                   "flax/linear.py:7:1", "Cnn/Conv_0"}};
   e.inside = "in iteration 3 of stablehlo.while (a.py:2:1)";
   e.result = 1;
   e.pcc = std::nan("");
@@ -51,7 +52,7 @@ TEST(ExplanationTest, SurvivesItsJson) {
 
 TEST(ExplanationTest, SaysItInWords) {
   std::string text = describe(sample());
-  for (const char *part : {"together", "stablehlo.tanh", "a.py:4:4", "iteration 3", "result 1: worst",
+  for (const char *part : {"together", "stablehlo.tanh", "a.py:4:4, through flax/linear.py:7:1", "of Cnn/Conv_0", "iteration 3", "result 1: worst",
                            "scaled by 2", "3 of 10 times", "right for others", "form-maps",
                            "cupel-device run plugin.so /tmp/out", "known before"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;

@@ -44,6 +44,8 @@ std::span<const CacheKind> cacheKinds() {
   static constexpr CacheKind kKinds[] = {
       {"golden", "results of the golden reference, and its noise", uint64_t{2} << 30,
        "CUPEL_GOLDEN_CACHE"},
+      {"frameworks", "results of PyTorch, JAX and ONNX Runtime for models", uint64_t{2} << 30,
+       "CUPEL_FRAMEWORKS_CACHE"}, // Written by python/cupel/worker/golden_cache.py.
       {"code", "machine code of the compiled device", uint64_t{512} << 20, "CUPEL_CODE_CACHE"},
       {"probes", "what became of parts of programs on devices", uint64_t{256} << 20, ""},
       {"explanations", "why tests failed", uint64_t{64} << 20, ""},

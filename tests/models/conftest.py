@@ -1,7 +1,8 @@
-"""Makes the source tree's package importable; torch runs on one thread, with products that live on this processor."""
+"""Makes the source tree's package importable; torch runs on one thread, with products that live on this processor, and no golden result comes from an earlier run."""
 
 from __future__ import annotations
 
+import os
 import pathlib
 import sys
 
@@ -13,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from cupel.worker.instructions import settle  # noqa: E402
 
+os.environ["CUPEL_FRAMEWORKS_CACHE"] = "0"
 settle()  # Before torch computes anything.
 
 import torch  # noqa: E402

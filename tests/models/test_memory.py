@@ -64,5 +64,7 @@ def test_the_python_worker_holds_weights_once_or_twice(record: dict) -> None:
     assert weights == WEIGHTS / 2**20 and taken * 2**20 < 2 * WEIGHTS + SLACK, record["notes"]["memory"]
 
 
-def test_the_peak_is_that_of_the_process_that_held_most(record: dict) -> None:
-    assert record["peak_memory_bytes"] > WEIGHTS, record["peak_memory_bytes"]
+def test_the_peak_is_that_of_all_processes_together(record: dict) -> None:
+    """The Python worker, which keeps torch (more than 100 MiB), beside the one that runs the device."""
+    python, device = (int(record["notes"]["memory"].rpartition("took ")[2].split(".")[0]) << 20), WEIGHTS
+    assert record["peak_memory_bytes"] > max(python, device) + (100 << 20), record["peak_memory_bytes"]

@@ -84,10 +84,10 @@ test("explorer: 50,000 operations stay usable", async () => {
   expect(opened < 2000 && found < 4000, `opened in ${opened.toFixed(0)} ms, found in ${found.toFixed(0)} ms`);
   await page.done();
   await server.stop();
-});
+}, { alone: true });
 
 test("explorer: files for Model Explorer, and what cannot be shown", async () => {
-  const file = join(scratch, "layers.mlir"), out = join(scratch, "graph.json");
+  const file = join(scratch, "named.mlir"), out = join(scratch, "graph.json");
   writeFileSync(file, LAYERS);
   cupel("explore", file, "--format", "model-explorer", "--runs", "2", "-o", out);
   const graphs = JSON.parse(readFileSync(out, "utf8")).graphs;

@@ -15,7 +15,8 @@ const tests = [];
 const processes = new Set();
 let browser = null;
 
-export function test(name, body) { tests.push({ name, body }); }
+// Tests run two at a time, but for those that measure times: these are `alone`.
+export function test(name, body, { alone = false } = {}) { tests.push({ name, body, alone }); }
 export function expect(condition, message) { if (!condition) throw new Error(message); }
 export function equal(actual, expected, what) {
   const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)];
@@ -40,12 +41,14 @@ export async function serve(...words) {
   const child = spawn(join(bin, "cupel"), [...words, "--port", "0"], { cwd: scratch, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, CUPEL_TOKEN: token } });
   processes.add(child);
   let said = "";
-  const address = await new Promise((resolve, reject) => {
+  const printed = await new Promise((resolve, reject) => {
     child.stdout.on("data", (data) => { said += data; if (said.includes("Ctrl-C")) resolve(said.split("\n").find((line) => line.startsWith("http"))); });
     child.stderr.on("data", (data) => { said += data; });
     child.on("exit", (code) => reject(new Error(`cupel ${words.join(" ")} ended with ${code}: ${said}`)));
   });
-  return { child, address, token, startMs: performance.now() - begin, said: () => said,
+  // What is printed lets its reader start work; tests that do not want to leave the token out.
+  const address = printed.replace(/#(.*?)[?&]token=[^&]*/, (_, view) => (view === "/" ? "" : "#" + view));
+  return { child, address, printed, token, startMs: performance.now() - begin, said: () => said,
     get: async (path, options) => fetch(new URL(path, address), options),
     json: async (path) => (await fetch(new URL("/api/v1/" + path, address))).json(),
     stop: () => new Promise((resolve) => { processes.delete(child); child.removeAllListeners("exit"); child.on("exit", resolve); child.kill("SIGTERM"); }) };
@@ -54,9 +57,9 @@ export async function serve(...words) {
 export async function openPage(url, options = {}) {
   if (!browser) {
     const { chromium } = require("playwright-core");
-    browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+    browser = chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
   }
-  const context = await browser.newContext({ viewport: options.viewport || { width: 1280, height: 900 }, acceptDownloads: true });
+  const context = await (await browser).newContext({ viewport: options.viewport || { width: 1280, height: 900 }, acceptDownloads: true });
   const page = await context.newPage();
   const troubles = [];
   page.on("pageerror", (error) => troubles.push("page: " + error.message));
@@ -84,8 +87,8 @@ export async function accessible(page, what) {
 
 export async function run() {
   let passed = 0, failed = 0;
-  const only = process.argv[3] || "";
-  for (const { name, body } of tests.filter((one) => one.name.includes(only))) {
+  const only = process.argv[3] || "", chosen = tests.filter((one) => one.name.includes(only));
+  async function one({ name, body }) {
     const begin = performance.now();
     try {
       await Promise.race([body(), new Promise((_, reject) => setTimeout(() => reject(new Error("took longer than 60 s")), 60000).unref())]);
@@ -96,7 +99,11 @@ export async function run() {
       console.log(`FAILED ${name}: ${error.stack || error}`);
     }
   }
-  if (browser) await browser.close();
+  for (const measuring of chosen.filter((each) => each.alone)) await one(measuring);
+  const others = chosen.filter((each) => !each.alone);
+  const lane = async () => { while (others.length) await one(others.shift()); };
+  await Promise.all([lane(), lane()]);
+  if (browser) await (await browser).close();
   for (const child of processes) child.kill("SIGKILL");
   rmSync(scratch, { recursive: true, force: true });
   console.log(`${passed} passed, ${failed} failed`);

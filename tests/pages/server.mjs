@@ -54,7 +54,7 @@ test("server: starts in under 100 ms, and every example of the API answers", asy
   equal((await server.json(`diff?before=${runs[3]}&after=${runs[0]}`)).schema, "cupel-diff-1", "diff");
   equal((await server.get("/api/v1/nothing")).status, 404, "an unknown question");
   await server.stop();
-});
+}, { alone: true });
 
 test("server: who may ask", async () => {
   const store = makeStore("small");
@@ -130,7 +130,7 @@ test("server: 1,000 readers and 500 slow clients at once", async () => {
   expect(refused === 500, `${refused} of 500 slow clients were told that they took too long`);
   equal((await server.get("/")).status, 200, "the page afterwards");
   await server.stop();
-});
+}, { alone: true });
 
 test("server: events of a run that is going on", async () => {
   const store = makeStore("small", 30, 4);

@@ -205,6 +205,57 @@ const NamedFault kFaults[] = {
        if (p.history.executions > 3)
          forEach(p.outputs, [](Output &x) { scale(x, {0, x.count()}, 1.03125); });
      }},
+    {"share_missing", PLANT { // What one thread of eight should have computed.
+       forEach(p.outputs, [](Output &x) {
+         for (size_t i = x.count() * 3 / 8; i < std::max(x.count() / 2, x.count() * 3 / 8 + 1); ++i)
+           x.set(i, 0);
+       });
+     }},
+    {"rows_swapped", PLANT { // The last two rows.
+       forEach(p.outputs, [](Output &x) {
+         size_t row = x.dims.empty() ? 1 : size_t(std::max<int64_t>(x.dims.back(), 1));
+         size_t first = x.count() - std::min(2 * row, x.count());
+         if (x.count() >= 2 * row)
+           shuffle(x, [=](size_t i) { return i < first ? i : i < first + row ? i + row : i - row; });
+       });
+     }},
+    {"wrong_batch", PLANT { // The second batch element is the first one's.
+       forEach(p.outputs, [](Output &x) {
+         auto [begin, end] = x.part(1);
+         if (begin > 0)
+           shuffle(x, [=](size_t i) { return i >= begin && i < end ? i - begin : i; });
+       });
+     }},
+    {"lane_lost", PLANT { // Every eighth element is its neighbour's.
+       forEach(p.outputs, [](Output &x) { shuffle(x, [](size_t i) { return i % 8 == 7 ? i - 1 : i; }); });
+     }},
+    {"flushed", PLANT { // Numbers that are small beside the largest are zero.
+       forEach(p.outputs, [](Output &x) {
+         double least = x.largest() / 32;
+         for (size_t i = 0; i < x.count(); ++i)
+           x.change(i, [=](double value) { return std::abs(value) < least ? 0 : value; });
+       });
+     }},
+    {"overflowed", PLANT {
+       forEach(p.outputs, [](Output &x) {
+         if (x.isReal())
+           x.change(x.worst(), [](double value) { return std::copysign(INFINITY, value); });
+       });
+     }},
+    {"drifts", PLANT { // Something is added to in every execution that should begin anew.
+       forEach(p.outputs, [&](Output &x) {
+         if (x.isReal())
+           scale(x, {0, x.count()}, 1 + double(p.history.executions) / 128);
+       });
+     }},
+    {"first_row_kept", PLANT { // One row is written in the first execution only.
+       for (size_t i = 0; p.first && i < p.outputs.size(); ++i) {
+         Output &x = p.outputs[i];
+         size_t row = x.dims.empty() ? 1 : size_t(std::max<int64_t>(x.dims.back(), 1));
+         std::memcpy(x.bytes.data(), (*p.first)[i].bytes.data(),
+                     std::min(row, x.count()) * x.elementBytes());
+       }
+     }},
     // Correct devices.
     {"right_off_by_1e-6", PLANT {
        forEach(p.outputs, [](Output &x) {

@@ -13,17 +13,26 @@
 //   constant=N     operand N is a constant
 //   uneven=N       its last dimension is no multiple of N
 //   attribute=TEXT its attributes, as MLIR prints them, contain that
-//   inside=NAME    it stands in an operation of that name (stablehlo.while)
+//   inside=NAME    it stands in an operation of that name (stablehlo.while); what reductions, sorts and
+//                  scatters apply counts only if it is asked for so
+//   called=1       it stands in a function that another one calls
+//   most=N         its first result has at most so many elements
+//   larger=N       its last dimension is larger than N
+//   twice=1        its first two operands are the same value
+//   takes=WHAT     its first operand is an `argument` of the program, or is `computed` in it
+//   beside=NAME    an operation of that name stands in the program, wherever that is
+//   processes=N    the program is for at least so many devices
 //   occurrence=N   it is number N, from 0 on, of those in the program that the rest holds of
 //   donates=1      the program says that an argument may be overwritten
 //   operations=N   the program has at least so many operations
-//   effect=KIND    what is planted (the table kEffects, and those of `compile`)
+//   effect=KIND    what is planted (the table of PlantedEffects.cpp, and those of `compile`)
 // or, instead of all of these, for check_right.py:
 //   right=WAY      all of the program is rewritten as a right device computes it (RightRewrites.h)
 // The program by which Cupel tells a healthy device is a multiply and an add of four elements: no rule
 // of the checks holds of it.
 
 #include "tests/planter/InnerPlugin.h"
+#include "tests/planter/PlantedEffects.h"
 #include "tests/planter/RightRewrites.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
@@ -37,13 +46,13 @@
 #include <mlir/IR/Verifier.h>
 #include <mlir/Parser/Parser.h>
 #include <mutex>
-#include <random>
 #include <set>
 #include <string>
 #include <unistd.h>
 
 using namespace mlir;
 using cupel::pjrt::makeStruct;
+using cupel::planter::isOneIn;
 namespace hlo = cupel::stablehlo;
 
 namespace {
@@ -53,7 +62,7 @@ std::map<std::string, std::string> rule;
 std::mutex mutex;
 
 /// What an executable does instead of running.
-enum class AtRun : uint8_t { Runs, Crashes, Hangs, RunsOutOfMemory };
+enum class AtRun : uint8_t { Runs, Crashes, CrashesSeldom, Hangs, RunsOutOfMemory };
 std::map<PJRT_LoadedExecutable *, AtRun> planted;
 
 struct OwnError {
@@ -116,6 +125,29 @@ bool holds(Operation *op) {
   if (std::string least = option("least");
       !least.empty() && type.getNumElements() < std::stoll(least))
     return false;
+  if (std::string most = option("most"); !most.empty() && type.getNumElements() > std::stoll(most))
+    return false;
+  if (std::string size = option("larger");
+      !size.empty() && (type.getRank() == 0 || type.getShape().back() <= std::stoll(size)))
+    return false;
+  if (!option("twice").empty() &&
+      (op->getNumOperands() < 2 || op->getOperand(0) != op->getOperand(1)))
+    return false;
+  if (std::string what = option("takes"); !what.empty()) {
+    Value first = op->getNumOperands() ? op->getOperand(0) : Value();
+    Operation *giver = first ? first.getDefiningOp() : nullptr;
+    auto argument = dyn_cast_if_present<BlockArgument>(first);
+    const bool isArgument =
+        argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
+    const bool isComputed = giver && !giver->hasTrait<OpTrait::ConstantLike>();
+    if (what == "argument" ? !isArgument : !isComputed)
+      return false;
+  }
+  if (!option("called").empty()) {
+    auto function = op->getParentOfType<func::FuncOp>();
+    if (!function || !function.isPrivate())
+      return false;
+  }
   if (std::string element = option("element"); !element.empty()) {
     auto first = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
                                       : type;
@@ -136,221 +168,14 @@ bool holds(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is planted. Each gets an operation of which the rule holds.
-//===----------------------------------------------------------------------===//
-
-Value splat(OpBuilder &builder, Location at, RankedTensorType type, double value) {
-  Type element = type.getElementType();
-  if (auto complex = dyn_cast<ComplexType>(element)) {
-    Attribute part = builder.getFloatAttr(complex.getElementType(), value);
-    Attribute both = builder.getArrayAttr({part, part});
-    return builder.create<hlo::ConstantOp>(at, DenseElementsAttr::get(type, both));
-  }
-  Attribute attribute = isa<FloatType>(element)
-                            ? Attribute(builder.getFloatAttr(element, value))
-                            : Attribute(builder.getIntegerAttr(element, int64_t(value)));
-  return builder.create<hlo::ConstantOp>(at, DenseElementsAttr::get(type, attribute));
-}
-
-/// Replaces what others read of the result that is meant.
-void replaceBy(Operation *op, llvm::function_ref<Value(OpBuilder &, Value)> change) {
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
-  Value old = op->getResult(wantedResult());
-  llvm::SmallVector<OpOperand *> uses;
-  for (OpOperand &use : old.getUses())
-    uses.push_back(&use);
-  Value changed = change(builder, old);
-  for (OpOperand *use : uses)
-    use->set(changed);
-}
-
-bool isFloat(Value value) {
-  return isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType());
-}
-
-void scale(Operation *op) {
-  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
-    auto type = cast<RankedTensorType>(old.getType());
-    if (type.getElementType().isInteger(1))
-      return builder.create<hlo::NotOp>(op->getLoc(), old);
-    if (isa<ComplexType>(type.getElementType()))
-      return builder.create<hlo::MultiplyOp>(op->getLoc(), old,
-                                             splat(builder, op->getLoc(), type, 0.75));
-    Value by = splat(builder, op->getLoc(), type, isFloat(old) ? 1.25 : 1);
-    if (isFloat(old))
-      return builder.create<hlo::MultiplyOp>(op->getLoc(), old, by);
-    return builder.create<hlo::AddOp>(op->getLoc(), old, by);
-  });
-}
-
-void negate(Operation *op) {
-  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
-    return builder.create<hlo::NegateOp>(op->getLoc(), old);
-  });
-}
-
-/// Elements run the other way along the last dimension.
-void reverse(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getResult(wantedResult()).getType());
-  if (type.getRank() == 0)
-    return scale(op);
-  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
-    return builder.create<hlo::ReverseOp>(op->getLoc(), old,
-                                          llvm::ArrayRef<int64_t>{type.getRank() - 1});
-  });
-}
-
-/// One bit of the exponent of large elements: right for values below one.
-void largeValues(Operation *op) {
-  if (!isFloat(op->getResult(wantedResult())))
-    return;
-  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
-    auto type = cast<RankedTensorType>(old.getType());
-    Location at = op->getLoc();
-    Value limit = splat(builder, at, type, 8), half = splat(builder, at, type, 0.5);
-    Value size = builder.create<hlo::AbsOp>(at, old);
-    Value isLarge =
-        builder.create<hlo::CompareOp>(at, size, limit, hlo::ComparisonDirection::GT);
-    Value less = builder.create<hlo::MultiplyOp>(at, old, half);
-    return builder.create<hlo::SelectOp>(at, isLarge, less, old);
-  });
-}
-
-/// Goes through bfloat16 on its way.
-void narrow(Operation *op) {
-  if (!isFloat(op->getResult(wantedResult())))
-    return;
-  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
-    auto type = cast<RankedTensorType>(old.getType());
-    auto small = type.clone(builder.getBF16Type());
-    Value down = builder.create<hlo::ConvertOp>(op->getLoc(), small, old);
-    return builder.create<hlo::ConvertOp>(op->getLoc(), type, down);
-  });
-}
-
-void swapOperands(Operation *op) {
-  if (op->getNumOperands() >= 2 && op->getOperand(0).getType() == op->getOperand(1).getType()) {
-    Value first = op->getOperand(0);
-    op->setOperand(0, op->getOperand(1));
-    op->setOperand(1, first);
-  }
-}
-
-/// Windows begin one element later.
-void shiftPadding(Operation *op) {
-  auto padding = op->getAttrOfType<DenseIntElementsAttr>("padding");
-  if (!padding)
-    return scale(op);
-  llvm::SmallVector<int64_t> values(padding.getValues<int64_t>());
-  if (values.size() >= 2) {
-    values[0] += 1;
-    values[1] -= 1;
-  }
-  op->setAttr("padding", DenseIntElementsAttr::get(cast<ShapedType>(padding.getType()), values));
-}
-
-/// Reductions begin with one more than they should.
-void wrongInit(Operation *op) {
-  Value init = op->getOperand(op->getNumOperands() - 1);
-  OpBuilder builder(op);
-  auto type = cast<RankedTensorType>(init.getType());
-  Value one = splat(builder, op->getLoc(), type, 1);
-  op->setOperand(op->getNumOperands() - 1,
-                 builder.create<hlo::AddOp>(op->getLoc(), init, one));
-}
-
-/// The rest of the first dimension is forgotten.
-void zeroLast(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getResult(wantedResult()).getType());
-  if (type.getRank() == 0 || type.getDimSize(0) < 2)
-    return scale(op);
-  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
-    Location at = op->getLoc();
-    auto whole = type.clone(builder.getIntegerType(64));
-    Value place = builder.create<hlo::IotaOp>(at, whole, 0);
-    Value last = splat(builder, at, whole, double(type.getDimSize(0) - 1));
-    Value isKept =
-        builder.create<hlo::CompareOp>(at, place, last, hlo::ComparisonDirection::LT);
-    return builder.create<hlo::SelectOp>(at, isKept, old, splat(builder, at, type, 0));
-  });
-}
-
-void notANumber(Operation *op) {
-  if (!isFloat(op->getResult(wantedResult())))
-    return scale(op);
-  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
-    Value zero = splat(builder, op->getLoc(), cast<RankedTensorType>(old.getType()), 0);
-    Value nan = builder.create<hlo::DivideOp>(op->getLoc(), zero, zero);
-    return builder.create<hlo::AddOp>(op->getLoc(), old, nan);
-  });
-}
-
-/// Numbers below zero lose their sign.
-void belowZero(Operation *op) {
-  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
-    if (!isFloat(old))
-      return builder.create<hlo::NotOp>(op->getLoc(), old);
-    return builder.create<hlo::AbsOp>(op->getLoc(), old);
-  });
-}
-
-/// The second device of several is wrong.
-void onSecondDevice(Operation *op) {
-  replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
-    Location at = op->getLoc();
-    auto type = cast<RankedTensorType>(old.getType());
-    Value me = builder.create<hlo::ReplicaIdOp>(at);
-    auto scalar = cast<RankedTensorType>(me.getType());
-    Value second = splat(builder, at, scalar, 1);
-    Value isSecond = builder.create<hlo::CompareOp>(at, me, second, hlo::ComparisonDirection::EQ);
-    return builder.create<hlo::SelectOp>(at, isSecond, splat(builder, at, type, 0), old);
-  });
-}
-
-/// Results of a kind that has several come in another order.
-void swapResults(Operation *op) {
-  if (op->getNumResults() < 2 || op->getResult(0).getType() != op->getResult(1).getType())
-    return scale(op);
-  Value first = op->getResult(0), second = op->getResult(1);
-  llvm::SmallVector<OpOperand *> ofFirst, ofSecond;
-  for (OpOperand &use : first.getUses())
-    ofFirst.push_back(&use);
-  for (OpOperand &use : second.getUses())
-    ofSecond.push_back(&use);
-  for (OpOperand *use : ofFirst)
-    use->set(second);
-  for (OpOperand *use : ofSecond)
-    use->set(first);
-}
-
-/// Every other compilation.
-void nowAndThen(Operation *op) {
-  static std::random_device random;
-  if (random() % 2)
-    scale(op);
-}
-
-struct Effect {
-  const char *name;
-  void (*plant)(Operation *);
-};
-constexpr Effect kEffects[] = {
-    {"scale", scale},        {"negate", negate},        {"reverse", reverse},
-    {"large", largeValues},  {"narrow", narrow},        {"swap", swapOperands},
-    {"padding", shiftPadding}, {"init", wrongInit},     {"zero_last", zeroLast},
-    {"nan", notANumber},     {"now_and_then", nowAndThen}, {"below_zero", belowZero},
-    {"second_device", onSecondDevice}, {"swap_results", swapResults},
-};
-
-//===----------------------------------------------------------------------===//
 // The wrapped entries
 //===----------------------------------------------------------------------===//
 
 PJRT_Error *createClient(PJRT_Client_Create_Args *args) {
   static const std::set<std::string> kOwn = {
       "op",     "rank",     "element", "least",     "user",   "producer",   "operations", "effect",
-      "result", "constant", "uneven",  "attribute", "inside", "occurrence", "donates", "right"};
+      "result", "constant", "uneven",  "attribute", "inside", "occurrence", "donates", "right",
+      "called", "most",     "larger",  "twice",     "takes",  "beside",     "processes"};
   std::vector<PJRT_NamedValue> rest;
   for (size_t i = 0; i < args->num_options; ++i) {
     const PJRT_NamedValue &given = args->create_options[i];
@@ -394,15 +219,28 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
     return inner->PJRT_Client_Compile(args);
   llvm::SmallVector<Operation *> found;
   int64_t count = 0;
+  bool isBeside = false;
   module->walk([&](Operation *op) {
     bool counts = isa_and_nonnull<hlo::StablehloDialect>(op->getDialect()) &&
                   !isa<hlo::ConstantOp>(op) && !op->hasTrait<OpTrait::IsTerminator>();
     count += counts;
     // What reductions, sorts and scatters apply is no operation of its own.
-    if (holds(op) &&
-        isa_and_nonnull<func::FuncOp, hlo::WhileOp, hlo::IfOp, hlo::CaseOp>(op->getParentOp()))
+    isBeside |= isNamed(op, option("beside"));
+    if (holds(op) && (isNamed(op->getParentOp(), option("inside")) ||
+                      isa_and_nonnull<func::FuncOp, hlo::WhileOp, hlo::IfOp, hlo::CaseOp>(
+                          op->getParentOp())))
       found.push_back(op);
   });
+  if (!option("beside").empty() && !isBeside)
+    found.clear();
+  if (std::string least = option("processes"); !least.empty()) {
+    int64_t processes = 1;
+    for (const char *name : {"mhlo.num_replicas", "mhlo.num_partitions"})
+      if (auto count = (*module)->getAttrOfType<IntegerAttr>(name))
+        processes *= count.getInt();
+    if (processes < std::stoll(least))
+      found.clear();
+  }
   if (std::string least = option("operations"); !least.empty() && count < std::stoll(least))
     found.clear();
   if (std::string number = option("occurrence"); !number.empty())
@@ -430,15 +268,10 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
     std::abort();
   if (effect == "hang_compile")
     hang();
-  if (effect == "crash_now_and_then") {
-    static std::random_device random;
-    if (random() % 2)
-      std::abort();
-  }
-  for (const Effect &one : kEffects)
-    if (effect == one.name)
-      for (Operation *op : found)
-        one.plant(op);
+  if ((effect == "crash_now_and_then" && isOneIn(2)) || (effect == "crash_seldom" && isOneIn(5)))
+    std::abort();
+  for (Operation *op : found)
+    cupel::planter::plantEffect(effect, op, wantedResult());
   if (failed(verify(*module))) {
     module->dump();
     return makeError(PJRT_Error_Code_INTERNAL, "the planter made no program");
@@ -454,6 +287,7 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
   AtRun atRun = effect == "crash_run"  ? AtRun::Crashes
                 : effect == "hang_run" ? AtRun::Hangs
                 : effect == "memory"   ? AtRun::RunsOutOfMemory
+                : effect == "flaky_run" ? AtRun::CrashesSeldom
                                        : AtRun::Runs;
   std::lock_guard lock(mutex);
   if (!error && atRun != AtRun::Runs)
@@ -468,7 +302,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
     if (auto found = planted.find(args->executable); found != planted.end())
       atRun = found->second;
   }
-  if (atRun == AtRun::Crashes)
+  if (atRun == AtRun::Crashes || (atRun == AtRun::CrashesSeldom && isOneIn(4)))
     std::abort();
   if (atRun == AtRun::Hangs)
     hang();

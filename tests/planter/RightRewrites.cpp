@@ -98,14 +98,14 @@ void roundResults(Operation *op) {
   op->getResult(0).replaceAllUsesExcept(less, less.getDefiningOp());
 }
 
-/// What products are made of is rounded to tf32.
-void roundProducts(Operation *op) {
+/// What products are made of is rounded; they are summed in f32.
+template <int mantissa> void roundProducts(Operation *op) {
   if (!isa<hlo::DotGeneralOp, hlo::ConvolutionOp>(op))
     return;
   OpBuilder builder(op);
   for (unsigned i : {0u, 1u})
     if (f32Of(op->getOperand(i)))
-      op->setOperand(i, rounded(builder, op->getOperand(i), 10));
+      op->setOperand(i, rounded(builder, op->getOperand(i), mantissa));
 }
 
 constexpr struct {
@@ -115,7 +115,8 @@ constexpr struct {
              {"fast", divideFast},
              {"fused", fuse},
              {"in_bf16", roundResults},
-             {"products_in_tf32", roundProducts}};
+             {"products_in_tf32", roundProducts<10>},
+             {"products_in_bf16", roundProducts<7>}};
 
 } // namespace
 

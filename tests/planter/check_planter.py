@@ -45,9 +45,11 @@ RESULT_FAULTS = {"scaled": None, "stale": {"stale_result"}, "shifted": None, "fl
                  "tile_repeated": None, "rounded_to_bf16": None, "swapped_outputs": None, "flaky_element": UNSTEADY, "adds_to_last": {*UNSTEADY, "stale_result"},
                  "aliased": {"stale_result"}, "tail_dropped": None, "tail_uninitialised": None, "transposed_layout": None, "padding_moved": None, "nan_spread": None,
                  "rounded_down": None, "saturated": None, "column_scaled": None, "scaled_a_little": None, "second_is_first": None, "of_another_device": None,
-                 "previous_input": {"stale_result"}, "partly_written": None, "flaky_seldom": UNSTEADY, "wrong_later": UNSTEADY}
+                 "previous_input": {"stale_result"}, "partly_written": None, "flaky_seldom": UNSTEADY, "wrong_later": UNSTEADY,
+                 "share_missing": None, "rows_swapped": None, "wrong_batch": None, "lane_lost": None, "flushed": None, "overflowed": None, "drifts": UNSTEADY,
+                 "first_row_kept": None}
 # What only shows in executions after the first.
-LATENT = ("stale", "flaky", "aliased", "adds to last", "previous input", "wrong later", "partly written")
+LATENT = ("stale", "flaky", "aliased", "adds to last", "previous input", "wrong later", "partly written", "drifts", "first row kept")
 RIGHT_RESULTS = ["right_off_by_1e-6", "right_last_bit", "right_varies"]
 # What must be caught of observable faults on a device that declares a precision; in programs that compute in bf16 or quantized themselves.
 GOALS = {"f32": 0.995, "tf32": 0.94, "bf16": 0.80}

@@ -6,8 +6,8 @@ usage: check_right.py BUILD [--full [--seconds N]] [--sample N] [--only CORPUS] 
 Programs are ONNX's own cases and models, OpInfo's samples as archives, programs of JAX, models of torch, and those that ship; what the other suites have
 not made yet is left out and named. Without --full a sample of each is taken. Devices: the compiled one, which adds in another order than the reference and
 fuses; the same with last bits that vary from run to run; and, in front of it, programs rewritten as other right devices compute them (RightRewrites.h):
-sums from the other end, fast mathematics, sums of products rounded once, products in tf32 and everything in bf16, these two declared; and the reference's
-kernels with sums from the other end.
+sums from the other end, fast mathematics, sums of products rounded once, products in tf32 or bf16 with sums in f32, everything in bf16, these three declared;
+and the reference's kernels with sums from the other end.
 
 A full run is done in slices: what is done is kept in BUILD/right-devices.json as long as the build is the same, with --seconds it ends after about that
 time (exit code 75, as long as something is left), and the same command goes on. --page writes the table of the page docs/reference/detection.md.
@@ -44,6 +44,7 @@ REWRITER = f"{BUILD / 'lib/operation_planter.so'}?backend="
 DEVICES = {"compiled": "cupel?backend=cpu", "compiled, last bits vary": f"{PLANTER}&fault=right_varies",
            "sums reassociated": f"{REWRITER}cpu&right=reassociated", "fast mathematics": f"{REWRITER}cpu&right=fast",
            "sums of products rounded once": f"{REWRITER}cpu&right=fused", "products in tf32, declared": f"{REWRITER}cpu&right=products_in_tf32&precision=tf32/f32",
+           "products in bf16, declared": f"{REWRITER}cpu&right=products_in_bf16&precision=bf16/f32",
            "everything in bf16, declared": f"{REWRITER}cpu&right=in_bf16&precision=bf16", "reference kernels, sums reassociated": f"{REWRITER}reference&right=reassociated"}
 # Verdicts of which classes are alarms; how many expected values may be worse than the reference, of all.
 ALARMS = {"wrong_result", "stale_result", "not_deterministic"}
@@ -119,7 +120,7 @@ class Kept:
 
     def __init__(self) -> None:
         self.file = BUILD / "right-devices.json"
-        binaries = [BUILD / "bin/cupel", BUILD / "lib/operation_planter.so", BUILD / "lib/planter_plugin.so"]
+        binaries = [BUILD / "bin/cupel", BUILD / "bin/cupel-worker", BUILD / "lib/pjrt_plugin_cupel.so", BUILD / "lib/operation_planter.so", BUILD / "lib/planter_plugin.so"]
         self.build = " ".join(f"{path.stat().st_size}-{path.stat().st_mtime_ns}" for path in binaries)
         self.slices: dict[str, dict] = {}
         if OPTIONS.full and self.file.exists():

@@ -154,13 +154,17 @@ def writes_every_form():
     page = (project.folder / "t.md").read_text()
     expect("| stablehlo.tanh | operation | 2 | 2 | 2 |" in page and "### Fixed: 1" in page, page)
     sheets = load_reader().sheets(str(project.folder / "t.xlsx"))
-    expect(list(sheets) == ["Fix First", "Only Together", "Failures", "Models", "New Failures", "Fixed", "Flaky", "Worse", "PCC Drift"], list(sheets))
+    expect(list(sheets) == ["Fix First", "Only Together", "Failures", "Guilty Operations", "Models", "New Failures", "Fixed", "Flaky", "Worse", "PCC Drift"], list(sheets))
     expect([sheets["Fix First"][place] for place in ("A1", "A2", "C2", "D2")] == ["Fix", "stablehlo.tanh", "2", "2"], sheets["Fix First"])
     rows = {text for place, text in sheets["Failures"].items() if re.fullmatch(r"A\d+", place)}
     expect("a/pytorch-base-single_device-inference" in rows and len(rows) == 8, rows)
     heads = [text for place, text in sheets["Failures"].items() if re.fullmatch(r"[A-Z]+1", place)]
     for column in ("Bringup Status", "Failing Reason", "Guilty Operation", "PCC", "PCC Threshold", "Error Message"):
         expect(column in heads, heads)
+    guilty = sheets["Guilty Operations"]
+    expect([guilty[place] for place in ("A1", "B1", "C1", "D1", "E1", "F1", "G1", "H1", "I1")] == [
+        "Torch/SHLO Name", "Input Shapes", "Output Shapes", "Backend", "NumOps", "Status", "Models", "PCC", "ATOL"], guilty)
+    expect(guilty["A2"] == "stablehlo.tanh" and guilty["G2"].startswith("1:") and "tensor<" in guilty["B2"] and "->" not in guilty["C2"], guilty)
     expect(sheets["Models"]["E3"] == "1" and sheets["Models"]["A3"] == "b/pytorch-base", sheets["Models"])
 
 

@@ -74,6 +74,13 @@ void allocate() {
   }
 }
 
+/// So many MiB for a second.
+void hold(size_t mebibytes) {
+  std::vector<char> block(mebibytes << 20, 1);
+  usleep(1'000'000);
+  block[block.size() / 2] = 2; // Nothing may take it for unused.
+}
+
 void printMuch(uint64_t bytes) {
   std::string line(1 << 16, 'x');
   line.back() = '\n';
@@ -116,6 +123,8 @@ TestRecord act(const std::string &action, const std::string &argument, const std
     loop();
   } else if (action == "allocate") {
     allocate();
+  } else if (action == "hold") {
+    hold(std::strtoull(argument.c_str(), nullptr, 10));
   } else if (action == "child") {
     leaveProcess(false, argument);
   } else if (action == "keep") {

@@ -1,8 +1,10 @@
 """`cupel triage bfloat16|inputs|unpack-forward-output` on loaders of our own, one for every row of every decision table: what is decided, which
 edit is made, what configuration and report say; that nothing is written without --apply, and inference entries never.
 
-usage: check_procedures.py BUILD/bin [--mode default|quick|full] [-k TEXT]. Ends with `N passed, N failed`. Only `full` runs all rows: each is several
-processes with torch. Run by the Python that has it.
+usage: check_procedures.py BUILD/bin [--mode default|quick|full] [-k TEXT]
+       check_procedures.py BUILD/bin --mode full --resume FILE --for SECONDS     until it says that all rows were run
+Ends with `N passed, N failed`. Only `full` runs all rows: each is several processes with torch, half a minute of an idle core. Run by the Python that
+has it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,21 +191,46 @@ def main() -> int:
     parser.add_argument("bin", type=Path)
     parser.add_argument("--mode", choices=["default", "quick", "full"], default="default")
     parser.add_argument("-k", default="", help="rows whose procedure or model contains this")
+    parser.add_argument("--resume", type=Path, help="keeps the rows that passed here, and goes on from there")
+    parser.add_argument("--for", dest="seconds", type=float, default=float("inf"), help="after so many seconds no other row is begun (exit code 3)")
     options = parser.parse_args()
     cupel = options.bin.resolve() / "cupel"
     jobs = {f"{row.procedure} {row.model} {row.branch or 'stops'} ({row.stopped or row.fix or row.no_fix})": (lambda row=row: check(row, cupel))
             for row in ROWS if (row.quick or options.mode == "full" or options.k) and options.k in f"{row.procedure} {row.model}"}
     if options.k in "apply" and (options.mode != "quick" or options.k):
         jobs["apply"] = lambda: check_apply(cupel)
+    known = set(options.resume.read_text().splitlines()) & set(jobs) if options.resume and options.resume.exists() else set()
+    began, passed, rest = time.monotonic(), len(known), []
+
+    def run(name: str) -> bool | Exception:
+        """Whether it was begun; what went wrong."""
+        if time.monotonic() - began > options.seconds:
+            return False
+        try:
+            jobs[name]()
+        except Exception as error:  # noqa: BLE001  (a check may fail in any way)
+            return error
+        return True
+
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for name, future in [(name, pool.submit(job)) for name, job in jobs.items()]:
-            try:
-                future.result()
-            except Exception as error:  # noqa: BLE001  (a check may fail in any way)
+        for name, future in [(name, pool.submit(run, name)) for name in jobs if name not in known]:
+            outcome = future.result()
+            if outcome is False:
+                rest.append(name)
+            elif outcome is not True:
                 failed += 1
-                print(f"FAILED {name}: {type(error).__name__}: {error}", flush=True)
-    print(f"{len(jobs) - failed} passed, {failed} failed")
+                print(f"FAILED {name}: {type(outcome).__name__}: {outcome}", flush=True)
+            else:
+                passed += 1
+                if options.resume:
+                    with options.resume.open("a") as file:
+                        file.write(f"{name}\n")
+    print(f"{len(jobs)} rows in {time.monotonic() - began:.0f} s" + (f", {len(known)} of them known" if known else ""))
+    print(f"{passed} passed, {failed} failed")
+    if rest:
+        print(f"{len(rest)} rows are still to be run: run the same again")
+        return 3
     return 1 if failed else 0
 
 

@@ -7,7 +7,8 @@
 
   async function open() {
     const mine = ++turn, { view, parameters } = C.address();
-    const named = view === "graph" ? [...NAMED, ["graph", "Graph"]] : NAMED;
+    C.takeToken();
+    const named = C.isStatic ? NAMED : [...NAMED, ["graph", "Graph"], ["jobs", "Jobs"]];
     views.replaceChildren(...named.map(([name, title]) => C.make("a", { href: "#/" + name, "aria-current": name === view || (!name && view === "overview") ? "page" : null }, title)));
     document.title = (named.find(([name]) => name === view) || ["", "Cupel"])[1] + " – Cupel";
     // Each view draws in a room of its own: one that is left before it is ready draws where nobody sees it.
@@ -42,7 +43,7 @@
     if (first !== undefined && first !== document.body.dataset.state) {
       C.forget();
       // What is being typed, or looked at in a graph, is not taken away.
-      if (!["INPUT", "SELECT"].includes(document.activeElement?.tagName) && C.address().view !== "graph") open();
+      if (!["INPUT", "SELECT"].includes(document.activeElement?.tagName) && !["graph", "jobs"].includes(C.address().view) && !document.querySelector("form.job, section.job")) open();
     }
   });
   open();

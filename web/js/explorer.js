@@ -5,25 +5,32 @@
   C.views = C.views || {};
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   // From pale to strong, told apart by the colour-blind; words get colours of their own.
+  const MEANT = { right: "#7fc8a9", taken: "#7fc8a9", device: "#7fc8a9", compiled: "#7fc8a9", wrong: "#f28e6b", "to blame": "#f28e6b", reference: "#f4c95d", "reference (fallback)": "#f4c95d" };
   const RAMP = ["#fff3c4", "#fdd49e", "#fdae6b", "#f16913", "#a63603"], WORDS = ["#8ecae6", "#f4a261", "#90be6d", "#e5989b", "#cdb4db", "#e9c46a", "#a8dadc"];
 
+  const MOST_WORDS = 12;
+  const overlayText = (overlay, value) => (typeof value !== "number" ? value : overlay.unit === "s" ? C.seconds(value) : overlay.unit === "B" ? C.bytes(value) : C.figure(value) + (overlay.unit ? " " + overlay.unit : ""));
+
   // One stage in one pane. `link(node)` is called with the details of what is selected.
-  function makePane(graph, stageName, options) {
-    const state = { stage: stageName, open: new Set(options.open), overlay: options.overlay || "", view: null, scale: 1, x: 0, y: 0, selected: null, marked: new Set(), threshold: 0 };
+  function makePane(model, stageName, options) {
+    const state = { stage: stageName, open: new Set(options.open), overlay: options.overlay || "", view: null, scale: 1, x: 0, y: 0, selected: null, marked: new Set(), chosen: new Set(), threshold: -Infinity };
     const canvas = C.make("canvas", { tabindex: "0", role: "img", "aria-label": "Graph; the lists beside it name what it shows" });
     const box = C.make("div", { class: "graph" }, canvas), legend = C.make("div", { class: "legend" });
     const element = C.make("section", { class: "pane" });
     const painter = canvas.getContext("2d");
-    const stage = () => graph.stages.find((one) => one.name === state.stage);
+    const stage = () => model.graph.stages.find((one) => one.name === state.stage);
     const overlay = () => stage().overlays.find((one) => one.name === state.overlay);
 
     async function load(fit) {
       const mine = (state.turn = (state.turn || 0) + 1);
-      const view = await C.get("graph/view", { stage: state.stage, open: [...state.open].join(","), overlay: state.overlay });
+      const view = await C.get("graph/view", { key: model.key, stage: state.stage, open: [...state.open].join(","), overlay: state.overlay });
       if (mine !== state.turn) return;
       state.view = view;
       const values = view.boxes.filter((one) => !one.open && typeof one.value === "number").map((one) => one.value);
-      state.most = Math.max(1e-30, ...values);
+      // From the least to the most that is in sight; where nothing is below zero, from zero.
+      state.most = values.reduce((most, value) => Math.max(most, value), -Infinity);
+      state.least = Math.min(0, values.reduce((least, value) => Math.min(least, value), Infinity));
+      if (!(state.most > state.least)) state.most = state.least + 1e-30;
       if (fit) fitAll();
       drawLegend();
       draw();
@@ -42,17 +49,18 @@
       if (one.value === undefined) return null;
       if (typeof one.value === "number") {
         if (one.value < state.threshold) return null;
-        return RAMP[Math.min(RAMP.length - 1, Math.floor((one.value / state.most) * RAMP.length))];
+        return RAMP[Math.max(0, Math.min(RAMP.length - 1, Math.floor(((one.value - state.least) / (state.most - state.least)) * RAMP.length)))];
       }
-      return WORDS[Math.max(0, overlay().words.indexOf(one.value)) % WORDS.length];
+      return wordColour(one.value);
     }
+    const wordColour = (word) => MEANT[word] || (/^(not taken|wrong|failed|crashed|timed out)/.test(word) ? MEANT.wrong : WORDS[Math.max(0, overlay().words.indexOf(word)) % WORDS.length]);
     function drawLegend() {
       const one = overlay();
       if (!one) { legend.replaceChildren(); return; }
       const swatch = (colour, text) => { const patch = C.make("span", { class: "swatch" }); patch.style.background = colour; return C.make("span", {}, patch, text); };
-      const number = (value) => (one.unit === "s" ? C.seconds(value) : one.unit === "B" ? C.bytes(value) : C.figure(value) + (one.unit ? " " + one.unit : ""));
-      legend.replaceChildren(...(one.words.length ? one.words.map((word, index) => swatch(WORDS[index % WORDS.length], word))
-        : RAMP.map((colour, index) => swatch(colour, "from " + number((state.most * index) / RAMP.length)))));
+      const shown = one.words.slice(0, MOST_WORDS);
+      legend.replaceChildren(...(one.words.length ? [...shown.map((word) => swatch(wordColour(word), word)), one.words.length > MOST_WORDS ? C.make("span", {}, "and " + (one.words.length - MOST_WORDS) + " more") : ""]
+        : RAMP.map((colour, index) => swatch(colour, "from " + overlayText(one, state.least + ((state.most - state.least) * index) / RAMP.length)))));
     }
     function draw() {
       const room = box.getBoundingClientRect(), ratio = devicePixelRatio || 1;
@@ -102,14 +110,14 @@
         painter.beginPath();
         painter.roundRect(one.x, one.y, one.width, one.height, one.group ? 10 : 4);
         painter.fill();
-        const isChosen = !one.group && one.id === state.selected, isMarked = !one.group && state.marked.has(one.id);
+        const isChosen = !one.group && (one.id === state.selected || state.chosen.has(one.id)), isMarked = !one.group && state.marked.has(one.id);
         painter.strokeStyle = isChosen ? colours.focus : isMarked ? colours.link : colours.soft;
         painter.lineWidth = isChosen || isMarked ? 3.5 : 1;
         painter.setLineDash(isMarked && !isChosen ? [6, 3] : []);
         painter.stroke();
         painter.setLineDash([]);
         if (state.scale < 0.25) continue;
-        painter.fillStyle = fill ? "#1b1f24" : colours.text;
+        painter.fillStyle = fill === RAMP.at(-1) ? "#ffffff" : fill ? "#1b1f24" : colours.text;
         painter.font = (one.group ? "600 " : "") + "12px system-ui, sans-serif";
         painter.fillText(one.group ? "▸ " + one.label + " (" + one.count + ")" : one.label, one.x + 10, one.y + one.height / 2 + 4, one.width - 18);
       }
@@ -159,6 +167,7 @@
       if (moved) return;
       const one = hit(event);
       if (!one) return;
+      if (event.shiftKey) { await options.chosen?.(state.stage, one); return; }
       if (one.group) { await toggle(one.id); return; }
       state.selected = one.id;
       draw();
@@ -178,18 +187,31 @@
     const watcher = new ResizeObserver(() => draw());
     watcher.observe(box);
 
-    const stageBox = C.selectBox("Stage", graph.stages.map((one) => [one.name, one.title + (one.nodes ? " (" + one.nodes + ")" : " (none)")]), state.stage, async (value) => { state.stage = value; state.open = new Set(); state.selected = null; state.marked = new Set(); state.overlay = overlay() ? state.overlay : ""; await rebuild(); });
+    const stageBox = C.selectBox("Stage", model.graph.stages.map((one) => [one.name, one.title + (one.nodes ? " (" + one.nodes + ")" : " (none)")]), state.stage, async (value) => { state.stage = value; state.open = new Set(); state.selected = null; state.marked = new Set(); state.overlay = overlay() ? state.overlay : ""; await rebuild(); });
     const tools = C.make("div", { class: "bar" });
-    async function rebuild() {
+    // From which value on nodes are coloured and listed.
+    function thresholdBox() {
+      const one = overlay();
+      if (!one || one.words.length) return [];
+      const text = C.make("span", { class: "thresholds" }, "everything");
+      return [C.make("label", {}, "Colour from", C.make("input", { type: "range", min: 0, max: 100, value: 0, oninput: (event) => {
+        const part = Number(event.target.value);
+        state.threshold = part === 0 ? -Infinity : one.least + ((one.most - one.least) * part) / 100;
+        text.textContent = part === 0 ? "everything" : overlayText(one, state.threshold);
+        draw();
+        options.changed?.(state);
+      } }), text)];
+    }
+    async function rebuild(stays) {
       const one = stage();
       tools.replaceChildren(stageBox,
-        C.selectBox("Overlay", [["", "none"], ...one.overlays.map((each) => [each.name, each.name])], state.overlay, async (value) => { state.overlay = value; state.threshold = 0; await load(false); }),
+        C.selectBox("Overlay", [["", "none"], ...one.overlays.map((each) => [each.name, each.name])], state.overlay, async (value) => { state.overlay = value; state.threshold = -Infinity; await rebuild(true); }),
         C.make("button", { type: "button", onclick: async () => { state.open = new Set(Array.from({ length: one.groups }, (_, index) => index + 1)); await load(true); } }, "Open all"),
         C.make("button", { type: "button", onclick: async () => { state.open = new Set(); await load(true); } }, "Close all"),
         C.make("button", { type: "button", onclick: () => { fitAll(); draw(); } }, "Fit"),
-        C.make("label", {}, "Colour from", C.make("input", { type: "range", min: 0, max: 100, value: 0, oninput: (event) => { state.threshold = (state.most * event.target.value) / 100; draw(); } })));
+        ...thresholdBox());
       if (one.error) tools.append(C.make("p", { class: "hint" }, "This stage: " + one.error));
-      await load(true);
+      await load(!stays);
     }
     element.append(tools, legend, box);
     return { element, state, rebuild, reveal, draw, mark(ids) { state.marked = new Set(ids); draw(); }, boxes: () => state.view?.boxes || [], where: (id) => {
@@ -198,30 +220,101 @@
     } };
   }
 
+  // Without a program: the test that is asked for is opened by a job, or the page says how to open one.
+  async function openFirst(main, key) {
+    const { kinds } = await C.get("jobs");
+    const room = C.make("div", {});
+    main.append(C.make("h1", {}, key || "No program is open"), room);
+    if (!key) main.append(C.make("p", { class: "hint" }, "A test's page opens its graph, and so does: cupel explore FILE"));
+    C.jobForm(room, kinds.find((kind) => kind.name === "open"), { values: { test: key }, at_once: Boolean(key), ended: (result) => {
+      if (C.address().view !== "graph") return;
+      if (result.key === key) dispatchEvent(new HashChangeEvent("hashchange"));
+      else location.hash = C.link("graph", { key: result.key });
+    } });
+  }
+
   C.views.graph = async function (main, parameters) {
-    const graph = await C.get("graph", {});
-    const usable = graph.stages.filter((one) => one.nodes);
-    main.append(C.make("h1", {}, graph.file));
-    const details = C.make("div", { class: "details", tabindex: "0", role: "region", "aria-label": "Details" }, C.make("p", { class: "hint" }, "Select an operation to see what it is. Drag to move, turn the wheel to zoom, click a group to open it; arrow keys, + and - and 0 do the same."));
+    const key = parameters.get("key") || "";
+    const model = { key, graph: null };
+    try { model.graph = await C.get("graph", { key }); } catch (error) {
+      if (C.isStatic) throw error;
+      await openFirst(main, key);
+      return;
+    }
+    const { kinds } = await C.get("jobs");
+    const graph = () => model.graph, usable = () => graph().stages.filter((one) => one.nodes);
+    main.append(C.make("h1", {}, graph().file));
+    const details = C.make("div", { class: "details", tabindex: "0", role: "region", "aria-label": "Details" }, C.make("p", { class: "hint" }, "Select an operation to see what it is. Drag to move, turn the wheel to zoom, click a group to open it; arrow keys, + and - and 0 do the same. Shift and a click choose operations and groups, to extract them."));
     const results = C.make("div", { class: "details", tabindex: "0", role: "region", "aria-label": "Found" });
+    const work = C.make("div", { class: "work" }), choice = C.make("div", { class: "bar choice" });
     const panes = [], shelf = C.make("div", { class: "panes" });
-    const keep = () => C.keepInAddress({ stage: panes[0].state.stage, open: [...panes[0].state.open].join("."), overlay: panes[0].state.overlay, second: panes[1] ? panes[1].state.stage : "", node: panes[0].state.selected === null ? "" : String(panes[0].state.selected) });
+    const edits = new Map();
+    let order = "most", limit = 10;
+    const keep = () => C.keepInAddress({ key, stage: panes[0].state.stage, open: [...panes[0].state.open].join("."), overlay: panes[0].state.overlay, second: panes[1] ? panes[1].state.stage : "", node: panes[0].state.selected === null ? "" : String(panes[0].state.selected) });
     const nodeButton = (pane, node, text) => C.make("button", { type: "button", class: "node", onclick: () => pane.reveal(node, true) }, text || node.label + (node.path ? " – " + node.path : ""));
+    const stageOf = (name) => graph().stages.find((one) => one.name === name);
+
+    function editButtons(node) {
+      const set = (what) => { what ? edits.set(node.id, what) : edits.delete(node.id); drawChoice(); };
+      return C.make("div", { class: "bar" }, C.selectBox("When compiled again", [["", "as it is"], ["fusion-barrier", "in a launch of its own (fusion barrier)"], ...["bf16", "f16", "tf32", "fp8"].map((one) => ["precision=" + one, "rounded to " + one])], edits.get(node.id) || "", set));
+    }
+    function drawChoice() {
+      const chosen = panes.flatMap((pane) => (pane.state.stage === "stablehlo" ? [...pane.state.chosen] : []));
+      choice.replaceChildren(...[
+        chosen.length ? C.make("span", {}, C.plural(chosen.length, "operation") + " chosen") : "",
+        chosen.length ? C.make("button", { type: "button", onclick: () => start("extract", { nodes: chosen.sort((a, b) => a - b).join(",") }) }, "Extract as a program…") : "",
+        chosen.length ? C.make("button", { type: "button", onclick: () => { for (const pane of panes) { pane.state.chosen.clear(); pane.draw(); } drawChoice(); } }, "Choose none") : "",
+        edits.size ? C.make("span", {}, C.plural(edits.size, "operation") + " with options of its own") : "",
+        edits.size ? C.make("button", { type: "button", onclick: () => start("compile") }, "Compile with them…") : ""].filter(Boolean));
+    }
+    async function chosen(stageName, box) {
+      const pane = panes.find((one) => one.state.stage === stageName);
+      if (stageName !== "stablehlo") { choice.replaceChildren(C.make("span", { class: "hint" }, "Operations are chosen in the stage StableHLO.")); return; }
+      const ids = box.group ? (await C.get("graph/group", { key, stage: stageName, id: box.id })).nodes : [box.id];
+      const isIn = ids.every((id) => pane.state.chosen.has(id));
+      for (const id of ids) isIn ? pane.state.chosen.delete(id) : pane.state.chosen.add(id);
+      pane.draw();
+      drawChoice();
+    }
+    // What a job knows more of this program is laid over it.
+    async function ended(result) {
+      if (result.key || !result.overlay) return;
+      model.graph = await C.get("graph", { key });
+      const pane = panes[0];
+      if (result.stage && result.stage !== pane.state.stage && !panes.some((one) => one.state.stage === result.stage)) {
+        pane.state.stage = result.stage;
+        pane.state.open = new Set();
+        pane.state.selected = null;
+      }
+      if (stageOf(pane.state.stage).overlays.some((one) => one.name === result.overlay)) { pane.state.overlay = result.overlay; pane.state.threshold = -Infinity; }
+      lastTop = "";
+      for (const one of panes) await one.rebuild(true);
+      if (result.node !== undefined) {
+        const there = panes.find((one) => one.state.stage === result.stage);
+        const node = await C.get("graph/node", { key, stage: result.stage, id: result.node });
+        await there.reveal(node, true);
+      }
+    }
+    function start(name, values) {
+      const kind = kinds.find((one) => one.name === name);
+      C.jobForm(work, kind, { key: graph().key, values: { edits: [...edits].map(([node, what]) => node + ":" + what).join(","), ...values }, ended });
+      work.scrollIntoView({ block: "nearest" });
+    }
 
     async function selected(stageName, id) {
       const pane = panes.find((one) => one.state.stage === stageName) || panes[0];
-      const node = await C.get("graph/node", { stage: stageName, id });
+      const node = await C.get("graph/node", { key, stage: stageName, id });
       details.replaceChildren(C.make("h2", {}, node.op), C.facts([["In", node.path], ["Place", node.place], ["Gives", node.types.join(", ")],
-        ...Object.entries(node.overlays).map(([name, value]) => [name, typeof value === "number" ? C.figure(value) : value]), ...Object.entries(node.attributes), ["Came from", node.origins.join("; ")]]));
+        ...Object.entries(node.overlays).map(([name, value]) => [name, overlayText(stageOf(stageName).overlays.find((one) => one.name === name) || {}, value)]), ...Object.entries(node.attributes), ["Came from", node.origins.join("; ")]]));
+      if (stageName === "stablehlo" && node.op.startsWith("stablehlo.")) details.append(editButtons(node));
       const list = (title, nodes, where) => { if (nodes.length) details.append(C.make("h3", {}, title + " (" + nodes.length + ")"), ...nodes.slice(0, 40).map((one) => nodeButton(where, one))); };
       list("Reads", node.inputs, pane);
       list("Read by", node.readers, pane);
       for (const [other, nodes] of Object.entries(node.linked)) {
         if (!nodes.length) continue;
-        const title = graph.stages.find((one) => one.name === other).title;
         const there = panes.find((one) => one.state.stage === other);
-        details.append(C.make("h3", {}, "In " + title + " (" + nodes.length + ")"), ...nodes.slice(0, 20).map((one) => there ? nodeButton(there, one)
-          : C.make("button", { type: "button", class: "node", onclick: () => { location.hash = C.link("graph", { stage: other, open: one.groups.join("."), node: one.id }); } }, one.label + (one.path ? " – " + one.path : ""))));
+        details.append(C.make("h3", {}, "In " + stageOf(other).title + " (" + nodes.length + ")"), ...nodes.slice(0, 20).map((one) => there ? nodeButton(there, one)
+          : C.make("button", { type: "button", class: "node", onclick: () => { location.hash = C.link("graph", { key, stage: other, open: one.groups.join("."), node: one.id }); } }, one.label + (one.path ? " – " + one.path : ""))));
         if (there && there !== pane) {
           there.mark(nodes.map((one) => one.id));
           await there.reveal(nodes[0], false);
@@ -229,37 +322,51 @@
       }
       keep();
     }
+    // What the overlay says most, or least, from the threshold on; of words how often each stands there.
     async function top() {
-      const pane = panes[0], name = pane.state.overlay, one = graph.stages.find((each) => each.name === pane.state.stage).overlays.find((each) => each.name === name);
-      if (!one || one.words.length) { results.replaceChildren(); return; }
-      const answer = await C.get("graph/top", { stage: pane.state.stage, overlay: name });
-      results.replaceChildren(C.make("h2", {}, "Top 10 by " + name), ...answer.nodes.map((node) => nodeButton(pane, node, (one.unit === "s" ? C.seconds(node.value) : one.unit === "B" ? C.bytes(node.value) : C.figure(node.value)) +
-        (answer.sum ? " (" + ((100 * node.value) / answer.sum).toFixed(1) + " %) " : " ") + node.label)));
+      const pane = panes[0], name = pane.state.overlay, one = stageOf(pane.state.stage).overlays.find((each) => each.name === name);
+      if (!one) { results.replaceChildren(); return; }
+      const from = Number.isFinite(pane.state.threshold) ? pane.state.threshold : "";
+      const answer = await C.get("graph/top", { key, stage: pane.state.stage, overlay: name, order, limit, from });
+      if (one.words.length) {
+        results.replaceChildren(C.make("h2", {}, name), ...answer.words.slice(0, 40).map(({ word, count }) => C.make("button", { type: "button", class: "node", onclick: async () => {
+          const found = await C.get("graph/top", { key, stage: pane.state.stage, overlay: name, word, limit: 60 });
+          results.replaceChildren(C.make("h2", {}, word + ": " + C.plural(found.count, "node")), ...found.nodes.map((node) => nodeButton(pane, node)));
+          pane.mark(found.nodes.map((node) => node.id));
+        } }, word + ": " + C.plural(count, "node"))));
+        return;
+      }
+      results.replaceChildren(C.make("h2", {}, (order === "most" ? "Top " : "Lowest ") + limit + " by " + name), C.make("div", { class: "bar" },
+        C.selectBox("Sort", [["most", "highest first"], ["least", "lowest first"]], order, (value) => { order = value; top(); }),
+        C.selectBox("List", [["10", "10"], ["100", "100"]], String(limit), (value) => { limit = Number(value); top(); }), C.make("span", { class: "hint" }, answer.count + " of " + C.plural(stageOf(pane.state.stage).nodes, "node"))),
+      ...answer.nodes.map((node) => nodeButton(pane, node, overlayText(one, node.value) + (answer.sum > 0 && one.unit && !["relative L2", "%"].includes(one.unit) ? " (" + ((100 * node.value) / answer.sum).toFixed(1) + " %) " : " ") + node.label)));
     }
     let lastTop = "";
-    const changed = () => { if (!panes.length) return; keep(); const key = panes[0].state.stage + panes[0].state.overlay; if (key !== lastTop) { lastTop = key; top(); } };
-    const first = usable.find((one) => one.name === parameters.get("stage")) || usable[0];
-    if (!first) { main.append(C.make("p", { class: "error" }, "There is nothing to show: " + graph.stages.map((one) => one.error).filter(Boolean).join("; "))); return; }
+    const changed = () => { if (!panes.length) return; keep(); const { stage, overlay, threshold } = panes[0].state, now = [stage, overlay, threshold].join("|"); if (now !== lastTop) { lastTop = now; top(); } };
+    const first = usable().find((one) => one.name === parameters.get("stage")) || usable().find((one) => one.name === "stablehlo") || usable()[0];
+    if (!first) { main.append(C.make("p", { class: "error" }, "There is nothing to show: " + graph().stages.map((one) => one.error).filter(Boolean).join("; "))); return; }
     const open = (parameters.get("open") || "").split(".").filter(Boolean).map(Number);
-    panes.push(makePane(graph, first.name, { open, overlay: parameters.get("overlay") || "", selected, changed }));
-    const second = usable.find((one) => one.name === parameters.get("second"));
-    if (second) panes.push(makePane(graph, second.name, { open: [], selected, changed }));
+    panes.push(makePane(model, first.name, { open, overlay: parameters.get("overlay") || "", selected, changed, chosen }));
+    const second = usable().find((one) => one.name === parameters.get("second"));
+    if (second) panes.push(makePane(model, second.name, { open: [], selected, changed, chosen }));
     shelf.append(...panes.map((pane) => pane.element));
     let timer = 0;
     const search = C.make("input", { type: "text", placeholder: "dot, 8x128, layer.3, model.py:12", oninput: () => { clearTimeout(timer); timer = setTimeout(async () => {
       if (!search.value) { lastTop = ""; changed(); return; }
-      const answer = await C.get("graph/search", { stage: panes[0].state.stage, q: search.value });
+      const answer = await C.get("graph/search", { key, stage: panes[0].state.stage, q: search.value });
       results.replaceChildren(C.make("h2", {}, C.plural(answer.count, "node") + " found"), ...answer.nodes.slice(0, 60).map((node) => nodeButton(panes[0], node)));
       panes[0].mark(answer.nodes.map((node) => node.id));
     }, 150); } });
-    main.append(C.make("div", { class: "bar" }, C.make("label", {}, "Search: operation, type, place, path", search),
-      C.selectBox("Beside it", [["", "nothing"], ...usable.map((one) => [one.name, one.title])], second ? second.name : "", (value) => { C.keepInAddress({ second: value }); dispatchEvent(new HashChangeEvent("hashchange")); })),
-    C.make("div", { class: "explorer" }, shelf, C.make("aside", {}, details, results)));
+    const actions = C.make("div", { class: "actions", role: "group", "aria-label": "What can be done with this program" }, kinds.filter((kind) => kind.needs_program && kind.name !== "extract").map((kind) =>
+      C.make("button", { type: "button", title: kind.summary, onclick: () => start(kind.name) }, kind.title + "…")));
+    main.append(actions, choice, C.make("div", { class: "bar" }, C.make("label", {}, "Search: operation, type, place, path", search),
+      C.selectBox("Beside it", [["", "nothing"], ...usable().map((one) => [one.name, one.title])], second ? second.name : "", (value) => { C.keepInAddress({ second: value }); dispatchEvent(new HashChangeEvent("hashchange")); })),
+    C.make("div", { class: "explorer" }, shelf, C.make("aside", {}, work, details, results)));
     for (const pane of panes) await pane.rebuild();
     if (parameters.get("node")) {
-      const node = await C.get("graph/node", { stage: first.name, id: parameters.get("node") });
+      const node = await C.get("graph/node", { key, stage: first.name, id: parameters.get("node") });
       await panes[0].reveal(node, true);
     }
-    C.explorer = { panes };
+    C.explorer = { panes, model };
   };
 })(window.Cupel);

@@ -48,7 +48,7 @@
     ]));
     main.append(C.make("h2", {}, "Run it again"), ...commands.map((command) => C.make("p", { class: "command" }, C.make("code", {}, command), C.copyButton(command))));
     const quoted = "'" + (test.suite + "::" + test.id).replaceAll("'", "'\\''") + "'";
-    main.append(C.make("h2", {}, "Look at its graph"), C.make("p", { class: "command" }, C.make("code", {}, "cupel explore " + quoted + " --open"), C.copyButton("cupel explore " + quoted + " --open")));
+    main.append(C.make("h2", {}, "Look at its graph"), C.isStatic ? "" : C.make("p", {}, C.make("a", { class: "open-graph", href: C.link("graph", { key: test.suite + "::" + test.id }) }, "Open its graph"), " – every stage of its compilation, where it goes wrong, and jobs that run, explain and change it"), C.make("p", { class: "command" }, C.make("code", {}, "cupel explore " + quoted + " --open"), C.copyButton("cupel explore " + quoted + " --open")));
     const downloads = [];
     if (hasWorkload && !C.isStatic) downloads.push(C.make("a", { href: "api/v1/workload?" + new URLSearchParams({ name: test.suite + "::" + test.id, run: info.id }), download: "" }, "Workload (tar)"));
     else if (test.reproduction) downloads.push("Workload: " + test.reproduction);

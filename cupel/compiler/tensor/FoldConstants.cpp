@@ -3,6 +3,7 @@
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
+#include "cupel/compiler/tensor/KeptBarrier.h"
 #include "cupel/compiler/tensor/Passes.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
@@ -214,7 +215,8 @@ public:
       Block &block = function.getBody().front();
       for (Operation *op : operationsOf(block)) {
         bool isSharding = op->getName().getDialectNamespace() == "sdy";
-        if (handsOn(op) && (isSharding || compiler::mayRewrite(op, "drop-barrier"))) {
+        bool isKept = op->hasAttr(tir::kKeptBarrierAttr);
+        if (handsOn(op) && !isKept && (isSharding || compiler::mayRewrite(op, "drop-barrier"))) {
           op->replaceAllUsesWith(op->getOperands());
           op->erase();
           continue;

@@ -30,10 +30,7 @@ uint32_t countDataSets(const std::string &modelPath) {
   std::error_code error;
   while (sets < kMostDataSets && fs::is_directory(dataSetFolder(modelPath, sets), error))
     ++sets;
-  // Those beside a `model.onnx` are its own.
-  fs::path folder = fs::absolute(modelPath, error).parent_path();
-  bool isForeign = sets && sharesDataSets(modelPath) && fs::exists(folder / "model.onnx", error);
-  return isForeign ? 0 : sets;
+  return sets;
 }
 
 } // namespace cupel::frontends::onnx_import

@@ -24,24 +24,24 @@ static constexpr OptionInfo kClientOptions[] = {
      "How sums and products of floats of 32 bits and below accumulate: native (step by step in the "
      "program's own types, as the golden reference does) or f64 (rounded once at the end; such programs "
      "run on the reference). The Python package asks for f64 on the backend reference, which is nearer to "
-     "what JAX's users are used to."},
+     "what JAX's users are used to.", "native f64"},
     {"scatter", Type::String, "elements", "CUPEL_SCATTER",
      "What a scatter skips where a window hangs over an edge: elements (those outside, as the "
      "specification and the golden reference do) or windows (all of it, as XLA does). The Python "
-     "package asks for windows, which JAX's programs mean."},
+     "package asks for windows, which JAX's programs mean.", "elements windows"},
     {"number_formats", Type::String, "architecture", "CUPEL_NUMBER_FORMATS",
      "What devices compute in: architecture (its element types; what a program computes in others, "
      "such as f64 on n300, is rounded to the nearest of them after every operation) or program "
      "(its own "
-     "types, whatever the architecture has)."},
+     "types, whatever the architecture has).", "architecture program"},
     {"partition", Type::String, "split", "CUPEL_PARTITION",
      "How programs on whole tensors are computed of which devices hold pieces: split (every device "
      "computes its pieces, with collectives, where that can be done without more work) or whole "
-     "(pieces are put together and one computes for all devices)."},
+     "(pieces are put together and one computes for all devices).", "split whole"},
     {"backend", Type::String, "cpu", "CUPEL_BACKEND",
      "What makes programs run: cpu (compiled for the host's processor), reference (the golden "
      "reference's kernels) or null (programs whose results are their arguments, for measuring what "
-     "everything else costs)."},
+     "everything else costs).", "cpu reference null"},
     {"strict", Type::Boolean, "false", "CUPEL_STRICT",
      "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
      "standard error, and `partition` in the cost analysis, say why it is computed whole."},
@@ -54,34 +54,34 @@ static constexpr OptionInfo kClientOptions[] = {
      "between a limit that is right and the next that is wrong stands the wrong rewrite."},
     {"machine_code", Type::String, "where_it_pays", "CUPEL_MACHINE_CODE",
      "What the backend cpu makes machine code for: where_it_pays (what is small and outside of loops is "
-     "run operation by operation, which is sooner done than code is made) or always."},
+     "run operation by operation, which is sooner done than code is made) or always.", "where_it_pays always"},
     {"plant_wrong_rewrite", Type::Integer, "0", "CUPEL_PLANT_WRONG_REWRITE",
      "For tests of those who look for wrong rewrites: the backend cpu swaps the operands of all sums "
      "and makes the one of this number, from 1 on, a difference. 0: it does not."},
     {"host_reads", Type::String, "in_place", "CUPEL_HOST_READS",
      "How hosts get at what is in a device's own memory: in_place (it is the host's memory and "
      "says so) or copied (as from a device with a memory of its own, so that a host can tell and guard "
-     "transfers: jax.transfer_guard_device_to_host)."},
+     "transfers: jax.transfer_guard_device_to_host).", "in_place copied"},
 };
 
 static constexpr OptionInfo kCompileOptions[] = {
     {"export_path", Type::String, "that of the client", "",
      "A folder that gets the stages of this program, under irs/."},
     {"accumulate", Type::String, "that of the client", "",
-     "How sums and products accumulate in this program: native or f64."},
+     "How sums and products accumulate in this program: native or f64.", "native f64"},
     {"scatter", Type::String, "that of the client", "",
-     "What a scatter of this program skips: elements or windows."},
+     "What a scatter of this program skips: elements or windows.", "elements windows"},
     {"number_formats", Type::String, "that of the client", "",
-     "What this program is computed in: architecture or program."},
+     "What this program is computed in: architecture or program.", "architecture program"},
     {"partition", Type::String, "that of the client", "",
-     "How this program is computed if devices hold pieces: split or whole."},
-    {"backend", Type::String, "that of the client", "", "What makes this program run."},
+     "How this program is computed if devices hold pieces: split or whole.", "split whole"},
+    {"backend", Type::String, "that of the client", "", "What makes this program run.", "cpu reference null"},
     {"strict", Type::Boolean, "that of the client", "",
      "This program is split over its devices if it is to be, or not compiled."},
     {"opt_bisect_limit", Type::Integer, "that of the client", "",
      "How many of the rewrites that may be left are done to this program; -1: all."},
     {"machine_code", Type::String, "that of the client", "",
-     "What of this program machine code is made for: where_it_pays or always."},
+     "What of this program machine code is made for: where_it_pays or always.", "where_it_pays always"},
     {"plant_wrong_rewrite", Type::Integer, "that of the client", "",
      "For tests: which rewrite of this program is wrong; 0: none."},
 };

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "cupel/pjrt/plugin/Handles.h"
+#include "cupel/support/Error.h"
 
 #include <map>
 #include <optional>
@@ -24,6 +24,7 @@ struct OptionInfo {
   std::string_view defaultText; // As documentation shows it.
   std::string_view environment; // The variable that sets it too; empty: none.
   std::string_view help;
+  std::string_view choices = {}; // Of text: the words that it takes, parted by spaces; else any.
 };
 
 std::span<const OptionInfo> clientOptions();

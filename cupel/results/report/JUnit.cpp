@@ -113,6 +113,8 @@ std::string tagsText(const TestRecord &record) {
                           [](const ComparisonRecord &c) { return c.strictPassed.value_or(true); }));
     if (const ComparisonRecord *lax = record.passesOnlyAsConfigured())
       setIf(tags, "strict_error_message", lax->strictSentence);
+    if (auto note = record.notes.find("ill-conditioned"); note != record.notes.end())
+      tags["ill_conditioned"] = note->second;
   }
   tags["guidance"] = record.guidance;
   tags["outcome"] = name(record.outcome);

@@ -32,6 +32,19 @@ std::string headline(const Tally &tally) {
   return text.empty() ? "nothing ran" : text;
 }
 
+/// What `--explain` found out about failures, one by one.
+void writeExplanations(std::ostream &out, const Tally &tally) {
+  bool isFirst = true;
+  for (const Tally::Line &line : tally.failures()) {
+    if (line.explanation.empty())
+      continue;
+    out << (isFirst ? "\n### Explained\n\n" : "")
+        << fmt::format("- {}: {}\n", markdownSafe(line.name),
+                       markdownSafe(cutTo(line.explanation, 600)));
+    isFirst = false;
+  }
+}
+
 void writeChanges(std::ostream &out, const RunChanges &changes) {
   out << "\n### What changed\n\n";
   if (changes.empty()) {
@@ -114,6 +127,8 @@ Status writeJson(std::ostream &out, const RunInfo &run, const RecordSource &reco
     summary["comparison"] = rule->second;
   if (tally->onlyAsConfiguredCount())
     summary["passed_only_as_configured"] = tally->onlyAsConfiguredCount();
+  if (tally->illConditionedCount())
+    summary["ill_conditioned"] = tally->illConditionedCount();
   if (!tally->notByPieces().empty())
     summary["not_judged_by_pieces"] = tally->notByPieces();
   if (!tally->opCases().empty())
@@ -175,6 +190,9 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
     if (lax > 20)
       out << fmt::format("- ... and {} more\n", lax - 20);
   }
+  if (uint64_t unsteady = tally->illConditionedCount())
+    out << fmt::format("\nIll-conditioned, with wide limits because rounding decides them: {}\n",
+                       counted(unsteady, "test"));
   if (!tally->unexpectedPasses().empty()) {
     out << "\n### Unexpected passes\n\n";
     for (size_t i = 0; i < tally->unexpectedPasses().size() && i < kMostRows; ++i)
@@ -191,6 +209,7 @@ Status writeMarkdown(std::ostream &out, const RunInfo &run, const RecordSource &
     }
     if (uint64_t all = tally->failed(); all > kMostRows)
       out << fmt::format("\n... and {} more.\n", all - kMostRows);
+    writeExplanations(out, *tally);
   }
   if (auto reasons = tally->reasons(); !reasons.empty()) {
     out << "\n### Reasons\n\n| tests | reason |\n|---:|---|\n";

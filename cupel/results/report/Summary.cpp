@@ -246,6 +246,17 @@ std::string summaryText(const RunInfo &run, const Tally &tally, const RunChanges
     if (all > kMostChanges)
       text += and_(all - kMostChanges, "cupel show " + run.id);
   }
+  if (uint64_t all = tally.illConditionedCount()) {
+    text += "\n" +
+            paint.odd(fmt::format("{} ill-conditioned, and limits are wide: rounding decides much",
+                                  counted(all, "test") + (all == 1 ? " is" : " are"))) +
+            "\n";
+    const auto &lines = tally.illConditioned();
+    for (size_t i = 0; i < lines.size() && i < kMostChanges; ++i)
+      text += fmt::format("  {}: {}\n", oneLine(lines[i].name), oneLine(lines[i].message));
+    if (all > kMostChanges)
+      text += and_(all - kMostChanges, "cupel show " + run.id);
+  }
   for (const auto &[why, count] : tally.notByPieces())
     text += "\n" + paint.odd(fmt::format("{} not judged by pieces, as a whole alone: {}",
                                          counted(count, "test") + (count == 1 ? " was" : " were"),

@@ -104,6 +104,12 @@ void Tally::add(const TestRecord &record) {
     if (laxLines.size() == laxCount)
       laxLines.back().message = lax->sentence.substr(0, kMostMessage);
   }
+  if (auto note = record.notes.find("ill-conditioned"); note != record.notes.end()) {
+    ++unsteadyCount;
+    keep(unsteadyLines);
+    if (unsteadyLines.size() == unsteadyCount)
+      unsteadyLines.back().message = note->second.substr(0, kMostMessage);
+  }
   if (record.flaky)
     keep(flakyLines);
   if (familyOf(record.outcome) == Family::UnexpectedPass)

@@ -60,6 +60,9 @@ public:
   /// Those that their own comparators let pass and the strict rule would not, with what it says.
   const std::vector<Line> &onlyAsConfigured() const { return laxLines; }
   uint64_t onlyAsConfiguredCount() const { return laxCount; }
+  /// Those whose limits are wide because rounding decides their results, with how much.
+  const std::vector<Line> &illConditioned() const { return unsteadyLines; }
+  uint64_t illConditionedCount() const { return unsteadyCount; }
   /// Tests that should have been judged piece by piece and were not, by the reason.
   const std::map<std::string, uint64_t> &notByPieces() const { return wholeCounts; }
 
@@ -70,10 +73,10 @@ private:
 
   std::array<uint64_t, kOutcomeCount> counts{};
   double totalSeconds = 0;
-  uint64_t ambiguousCount = 0, laxCount = 0;
+  uint64_t ambiguousCount = 0, laxCount = 0, unsteadyCount = 0;
   std::map<std::string, uint64_t> wholeCounts;
   OpCaseMetrics operatorCases;
-  std::vector<Line> laxLines;
+  std::vector<Line> laxLines, unsteadyLines;
   std::map<std::string, uint64_t> reasonCounts, guidanceCounts, bringupCounts;
   std::vector<Line> slow, flakyLines, xpassedLines, unjudgedLines, failureLines;
 };

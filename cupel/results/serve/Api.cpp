@@ -1,6 +1,7 @@
 #include "cupel/results/serve/Api.h"
 
 #include "cupel/results/serve/Explorer.h"
+#include "cupel/results/serve/Jobs.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -104,7 +105,7 @@ std::string describeApi() {
     page += fmt::format("\n```\n$ curl 'http://127.0.0.1:8008/api/v1/{}{}{}'\n{}\n```\n", question.path,
                         question.query.empty() ? "" : "?", question.query, question.answer);
   }
-  return page + Explorer::describe();
+  return page + Explorer::describe() + Jobs::describe();
 }
 
 } // namespace cupel::results::serve

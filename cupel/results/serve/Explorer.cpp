@@ -1,8 +1,8 @@
 #include "cupel/results/serve/Explorer.h"
 
-#include "cupel/results/Explanation.h"
 #include "cupel/results/graph/Layout.h"
 #include "cupel/results/serve/Api.h"
+#include "cupel/results/serve/GraphOverlays.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <unordered_set>
 
 namespace cupel::results::serve {
 namespace {
@@ -97,7 +96,7 @@ Json nodeBrief(const GraphStage &stage, uint32_t id) {
           {"path", stage.path(node.group)}, {"groups", std::move(groups)}};
 }
 
-HttpAnswer describeGraph(const Graph &graph) {
+HttpAnswer describeGraph(const Graph &graph, const std::string &key) {
   Json stages = Json::array();
   for (const GraphStage &stage : graph.stages) {
     Json overlays = Json::array();
@@ -119,7 +118,7 @@ HttpAnswer describeGraph(const Graph &graph) {
       entry["error"] = stage.error;
     stages.push_back(std::move(entry));
   }
-  return replyWith({{"schema", "cupel-explorer-1"}, {"file", graph.file}, {"stages", std::move(stages)}});
+  return replyWith({{"schema", "cupel-explorer-1"}, {"key", key}, {"file", graph.file}, {"stages", std::move(stages)}});
 }
 
 HttpAnswer viewOf(const GraphStage &stage, const HttpRequest &request) {
@@ -139,57 +138,6 @@ HttpAnswer viewOf(const GraphStage &stage, const HttpRequest &request) {
   for (const Edge &edge : view.edges)
     edges.push_back(Json::array({edge.from, edge.to, edge.count}));
   return replyWith({{"width", std::round(view.width)}, {"height", std::round(view.height)}, {"boxes", std::move(boxes)}, {"edges", std::move(edges)}});
-}
-
-/// Nodes of another stage that come from the same place.
-std::vector<uint32_t> sharingPlaces(const Node &node, const GraphStage &other) {
-  std::unordered_set<std::string_view> origins(node.origins.begin(), node.origins.end());
-  std::vector<uint32_t> found;
-  for (uint32_t i = 0; i < other.nodes.size(); ++i)
-    if (std::ranges::any_of(other.nodes[i].origins, [&](const std::string &origin) { return origins.contains(origin); }))
-      found.push_back(i);
-  return found;
-}
-
-/// Whether a node says that it does `label` within itself.
-bool doesWithin(const Node &node, std::string_view label) {
-  for (const auto &[name, text] : node.attributes)
-    if (name == "body") {
-      std::string list = ", " + text + ",";
-      return list.find(fmt::format(", {},", label)) != std::string::npos;
-    }
-  return false;
-}
-
-/// What became of a node in another stage: what comes from its place, or, since fusion gives what it
-/// takes in its own place, what its neighbours went into and what does such an operation.
-std::vector<uint32_t> linkedIn(const GraphStage &stage, uint32_t id, const GraphStage &other) {
-  std::vector<uint32_t> direct = sharingPlaces(stage.nodes[id], other);
-  if (!direct.empty())
-    return direct;
-  constexpr size_t kMostLooks = 24;
-  std::vector<uint32_t> near = {id};
-  std::set<uint32_t> seen = {id};
-  for (size_t at = 0; at < near.size() && at < kMostLooks; ++at) {
-    std::vector<uint32_t> neighbours;
-    for (auto [source, result] : stage.nodes[near[at]].inputs)
-      neighbours.push_back(source);
-    for (uint32_t reader = near[at] + 1; reader < stage.nodes.size(); ++reader)
-      if (std::ranges::any_of(stage.nodes[reader].inputs, [&](const auto &input) { return input.first == near[at]; }))
-        neighbours.push_back(reader);
-    for (uint32_t neighbour : neighbours) {
-      if (!seen.insert(neighbour).second)
-        continue;
-      std::vector<uint32_t> into;
-      for (uint32_t candidate : sharingPlaces(stage.nodes[neighbour], other))
-        if (doesWithin(other.nodes[candidate], stage.nodes[id].label))
-          into.push_back(candidate);
-      if (!into.empty())
-        return into;
-      near.push_back(neighbour);
-    }
-  }
-  return {};
 }
 
 HttpAnswer nodeOf(const Graph &graph, const GraphStage &stage, const HttpRequest &request) {
@@ -256,10 +204,49 @@ HttpAnswer searchIn(const GraphStage &stage, const HttpRequest &request) {
   return replyWith({{"count", count}, {"nodes", std::move(found)}});
 }
 
+/// Of an overlay of words: how often each stands there, and the nodes of one of them.
+HttpAnswer wordsOf(const GraphStage &stage, const Overlay &overlay, const HttpRequest &request) {
+  std::map<std::string, uint64_t> counts;
+  std::string wanted = request.parameter("word");
+  size_t most = numberIn(request.parameter("limit", "10"), 10'000).value_or(10);
+  Json words = Json::array(), nodes = Json::array();
+  for (uint32_t i = 0; i < stage.nodes.size(); ++i) {
+    if (overlay.words[i].empty())
+      continue;
+    ++counts[overlay.words[i]];
+    if (overlay.words[i] == wanted && nodes.size() < most)
+      nodes.push_back(nodeBrief(stage, i));
+  }
+  std::vector<std::pair<std::string, uint64_t>> order(counts.begin(), counts.end());
+  std::ranges::sort(order, [](const auto &a, const auto &b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
+  for (const auto &[word, count] : order)
+    words.push_back({{"word", word}, {"count", count}});
+  return replyWith({{"overlay", overlay.name}, {"words", std::move(words)}, {"count", counts[wanted]}, {"nodes", std::move(nodes)}});
+}
+
+/// The nodes in a group, however deep.
+HttpAnswer groupOf(const GraphStage &stage, const HttpRequest &request) {
+  std::optional<uint32_t> id = numberIn(request.parameter("id"), stage.groups.size());
+  if (!id)
+    return refuse(404, "no such group");
+  Json nodes = Json::array();
+  std::vector<uint32_t> waiting = {*id};
+  while (!waiting.empty()) {
+    const Group &group = stage.groups[waiting.back()];
+    waiting.pop_back();
+    for (uint32_t node : group.nodes)
+      nodes.push_back(node);
+    waiting.insert(waiting.end(), group.groups.begin(), group.groups.end());
+  }
+  return replyWith({{"nodes", std::move(nodes)}});
+}
+
 HttpAnswer topOf(const GraphStage &stage, const HttpRequest &request) {
   const Overlay *overlay = stage.overlay(request.parameter("overlay"));
   if (!overlay)
     return refuse(404, "no such overlay");
+  if (!overlay->isNumber)
+    return wordsOf(stage, *overlay, request);
   std::vector<uint32_t> order;
   double sum = 0;
   for (uint32_t i = 0; i < stage.nodes.size(); ++i)
@@ -268,6 +255,16 @@ HttpAnswer topOf(const GraphStage &stage, const HttpRequest &request) {
       sum += *overlay->numbers[i];
     }
   std::ranges::sort(order, [&](uint32_t a, uint32_t b) { return *overlay->numbers[a] != *overlay->numbers[b] ? *overlay->numbers[a] > *overlay->numbers[b] : a < b; });
+  if (request.parameter("order") == "least")
+    std::ranges::reverse(order);
+  auto bound = [&](const char *name, double otherwise) {
+    std::string text = request.parameter(name);
+    double value = otherwise;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  double low = bound("from", -INFINITY), high = bound("to", INFINITY);
+  std::erase_if(order, [&](uint32_t node) { return *overlay->numbers[node] < low || *overlay->numbers[node] > high; });
   size_t most = numberIn(request.parameter("limit", "10"), 10'000).value_or(10);
   Json list = Json::array();
   for (size_t i = 0; i < std::min(most, order.size()); ++i) {
@@ -275,7 +272,7 @@ HttpAnswer topOf(const GraphStage &stage, const HttpRequest &request) {
     entry["value"] = BoxValues::finite(*overlay->numbers[order[i]]);
     list.push_back(std::move(entry));
   }
-  return replyWith({{"overlay", overlay->name}, {"unit", overlay->unit}, {"sum", BoxValues::finite(sum)}, {"nodes", std::move(list)}});
+  return replyWith({{"overlay", overlay->name}, {"unit", overlay->unit}, {"count", order.size()}, {"sum", BoxValues::finite(sum)}, {"nodes", std::move(list)}});
 }
 
 } // namespace
@@ -284,9 +281,15 @@ void Explorer::add(std::string key, Graph graph) {
   std::lock_guard lock(mutex);
   if (graphs.empty())
     firstKey = key;
-  constexpr size_t kMostKept = 8;
-  if (graphs.size() >= kMostKept)
-    graphs.erase(graphs.begin()->first == firstKey ? std::next(graphs.begin()) : graphs.begin());
+  // What was looked at least lately goes, but for what the server was started with.
+  constexpr size_t kMostKept = 12;
+  std::erase(order, key);
+  if (!graphs.contains(key) && graphs.size() >= kMostKept) {
+    auto oldest = std::ranges::find_if(order, [&](const std::string &one) { return one != firstKey; });
+    graphs.erase(*oldest);
+    order.erase(oldest);
+  }
+  order.push_back(key);
   graphs[std::move(key)] = std::make_shared<const Graph>(std::move(graph));
 }
 
@@ -295,10 +298,20 @@ bool Explorer::has(const std::string &key) {
   return graphs.contains(key);
 }
 
+std::shared_ptr<const Graph> Explorer::find(const std::string &key) {
+  std::lock_guard lock(mutex);
+  auto found = graphs.find(key);
+  return found == graphs.end() ? nullptr : found->second;
+}
+
 std::shared_ptr<const Graph> Explorer::graphOf(const HttpRequest &request) {
   std::lock_guard lock(mutex);
   auto found = graphs.find(request.parameter("key", firstKey));
-  return found == graphs.end() ? nullptr : found->second;
+  if (found == graphs.end())
+    return nullptr;
+  std::erase(order, found->first);
+  order.push_back(found->first);
+  return found->second;
 }
 
 HttpAnswer Explorer::answer(const HttpRequest &request) {
@@ -306,10 +319,10 @@ HttpAnswer Explorer::answer(const HttpRequest &request) {
     return refuse(405, "GET only");
   std::shared_ptr<const Graph> graph = graphOf(request);
   if (!graph)
-    return refuse(404, "no program is open; cupel explore FILE opens one");
+    return refuse(404, request.parameter("key").empty() ? "no program is open; cupel explore FILE opens one" : "this program is not open");
   std::string_view question = std::string_view(request.path).substr(kRoot.size());
   if (question.empty())
-    return describeGraph(*graph);
+    return describeGraph(*graph, request.parameter("key", firstKey));
   const GraphStage *stage = graph->stage(request.parameter("stage", graph->stages.empty() ? "" : graph->stages.front().name));
   if (!stage)
     return refuse(404, "no such stage");
@@ -319,6 +332,8 @@ HttpAnswer Explorer::answer(const HttpRequest &request) {
     return nodeOf(*graph, *stage, request);
   if (question == "/search")
     return searchIn(*stage, request);
+  if (question == "/group")
+    return groupOf(*stage, request);
   if (question == "/top")
     return topOf(*stage, request);
   return refuse(404, "no such question");
@@ -326,52 +341,15 @@ HttpAnswer Explorer::answer(const HttpRequest &request) {
 
 std::string Explorer::describe() {
   return "\n## graph\n"
-         "What `cupel explore` shows. `stage` is `stablehlo`, `tensor` or `device`; ids of nodes and groups are numbers within a stage.\n\n"
+         "What `cupel explore` shows. `key` is that of a graph which a job opened (else the program that the server was started with); `stage` is "
+         "`source`, `stablehlo`, `tensor` or `device`; ids of nodes and groups are numbers within a stage.\n\n"
          "| question | parameters | answer |\n|---|---|---|\n"
-         "| `graph` | | `file`, and of each of the `stages` its `name`, `title`, how many `nodes` and `groups`, its `overlays`, or the `error` why there is none |\n"
+         "| `graph` | | `file`, `key`, and of each of the `stages` its `name`, `title`, how many `nodes` and `groups`, its `overlays`, or the `error` why there is none |\n"
          "| `graph/view` | `stage`, `open` (ids of open groups, or `all`), `overlay` | `boxes` with their places and values, `edges` as `[from, to, how many]` by the boxes' positions in the list |\n"
          "| `graph/node` | `stage`, `id` | `types`, `attributes`, `origins`, `inputs`, `readers`, `overlays`, and `linked`: nodes of other stages that come from the same place |\n"
          "| `graph/search` | `stage`, `q` | up to 200 `nodes` with the word in name, type, place or path, and their `count` |\n"
-         "| `graph/top` | `stage`, `overlay`, `limit` (10) | the `nodes` with the highest values, and the `sum` of all |\n";
-}
-
-Status addExplanation(Graph &graph, std::string_view text) {
-  Result<Explanation> explanation = explanationFromJson(text);
-  if (!explanation)
-    return explanation.error();
-  for (GraphStage &stage : graph.stages) {
-    Overlay error{.name = "error against the reference", .unit = "relative L2", .isNumber = true, .numbers = {}, .words = {}},
-        own{.name = "error of its own", .unit = "relative L2", .isNumber = true, .numbers = {}, .words = {}},
-        blamed{.name = "blamed", .unit = "", .isNumber = false, .numbers = {}, .words = {}};
-    for (Overlay *overlay : {&error, &own, &blamed})
-      overlay->numbers.resize(stage.nodes.size());
-    blamed.words.resize(stage.nodes.size());
-    bool hasError = false, hasOwn = false, hasBlame = false;
-    for (size_t i = 0; i < stage.nodes.size(); ++i) {
-      auto isAt = [&](const std::string &place) {
-        return !place.empty() && (stage.nodes[i].place == place || std::ranges::find(stage.nodes[i].origins, place) != stage.nodes[i].origins.end());
-      };
-      for (const Explanation::Depth &depth : explanation->depths)
-        if (isAt(depth.place)) {
-          error.numbers[i] = depth.relativeL2;
-          own.numbers[i] = depth.ownL2;
-          hasError |= depth.relativeL2.has_value();
-          hasOwn |= depth.ownL2.has_value();
-        }
-      for (const Explanation::Operation &operation : explanation->operations)
-        if (isAt(operation.place)) {
-          blamed.words[i] = "to blame";
-          hasBlame = true;
-        }
-    }
-    if (hasError)
-      stage.overlays.push_back(std::move(error));
-    if (hasOwn)
-      stage.overlays.push_back(std::move(own));
-    if (hasBlame)
-      stage.overlays.push_back(std::move(blamed));
-  }
-  return {};
+         "| `graph/group` | `stage`, `id` | the `nodes` in a group, however deep |\n"
+         "| `graph/top` | `stage`, `overlay`, `limit` (10), `order` (`most`, `least`), `from` and `to` (values in between) | the `nodes` with the highest or lowest values, how many there are (`count`), and the `sum` of all; of an overlay of words how often each stands there (`words`), and the nodes of one (`word`) |\n";
 }
 
 } // namespace cupel::results::serve

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace cupel::results::serve {
 
@@ -20,6 +21,8 @@ public:
   /// Keeps a graph under a key; what is asked without a key means the first.
   void add(std::string key, graph::Graph graph);
   bool has(const std::string &key);
+  /// Null where there is none.
+  std::shared_ptr<const graph::Graph> find(const std::string &key);
 
   HttpAnswer answer(const HttpRequest &request);
   /// Its part of the page of documentation.
@@ -30,11 +33,8 @@ private:
 
   std::mutex mutex;
   std::string firstKey;
+  std::vector<std::string> order; ///< Of keys: what was looked at last comes last.
   std::map<std::string, std::shared_ptr<const graph::Graph>> graphs;
 };
-
-/// Adds what an explanation of a failed test knows of places: the error against the reference by
-/// depth, and the operations that are to blame. `explanation` is JSON (cupel/results/Explanation.h).
-Status addExplanation(graph::Graph &graph, std::string_view explanation);
 
 } // namespace cupel::results::serve

@@ -115,7 +115,7 @@ HttpAnswer Site::route(const HttpRequest &request) {
     if (!isSameSecret(token, settings.token))
       return refuse(401, "this is not the token that the server printed");
     return {.status = 303, .type = "text/plain", .body = "",
-            .headers = {{"Location", "/"},
+            .headers = {{"Location", "/"}, // A browser keeps what stands behind #.
                         {"Set-Cookie", fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/", kCookie, token)}}};
   }
   if (std::optional<HttpAnswer> refused = refusalOf(request))

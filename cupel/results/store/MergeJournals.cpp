@@ -34,7 +34,7 @@ void take(Merged &test, RecordColumns record) {
 }
 
 /// The record as it goes into the merged journal.
-std::string finalJson(const std::string &name, const Merged &test) {
+std::string finalJson(const std::string &name, const Merged &test, const MergeRequest &request) {
   if (test.counts && test.others.empty())
     return test.counts->json;
   TestRecord record;
@@ -53,8 +53,9 @@ std::string finalJson(const std::string &name, const Merged &test) {
   record.suite = name.substr(0, colons);
   record.id = colons == std::string::npos ? "" : name.substr(colons + 2);
   record.outcome = Outcome::NotRun;
-  record.errorClass = "job_died";
-  record.message = test.jobEnded
+  record.errorClass = request.lostClass.empty() ? "job_died" : request.lostClass;
+  record.message = !request.lostMessage.empty() ? request.lostMessage
+                   : test.jobEnded
                        ? fmt::format("job {} ended without it; is it gone?", test.job)
                        : fmt::format("job died: {} left no outcome of it", test.job);
   return toJson(record);
@@ -103,6 +104,8 @@ Result<MergeSummary> mergeJournals(const MergeRequest &request, std::ostream &ou
     reader.onDamage = [&](uint64_t, std::string) { ++summary.damaged; };
     if (Result<uint64_t> read = readJournal(path, reader); !read)
       return read.error();
+    if (!part && request.info)
+      continue; // A task that was killed before it wrote anything.
     if (!part)
       return Error{path + ": no line that says which run it is of; not a journal of `cupel run`?"};
     ++summary.journals;
@@ -135,13 +138,19 @@ Result<MergeSummary> mergeJournals(const MergeRequest &request, std::ostream &ou
         run.arch = "several";
     }
   }
+  if (request.info) {
+    double ended = run.endedAt;
+    run = *request.info;
+    run.endedAt = std::max(ended, request.info->endedAt);
+  }
   if (!request.run.empty())
     run.id = request.run;
   if (run.id.empty())
     return Error{"no journals, and nobody says which run it is"};
   run.shard.clear();
   run.environment.erase("job");
-  run.environment["merged"] = std::to_string(summary.journals) + " journals";
+  run.environment[request.info ? "tasks" : "merged"] =
+      std::to_string(summary.journals) + (request.info ? "" : " journals");
   run.selected = uint32_t(tests.size());
   run.exitCode = kExitSuccess;
   RunInfo begun = run;
@@ -155,16 +164,20 @@ Result<MergeSummary> mergeJournals(const MergeRequest &request, std::ostream &ou
              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
       << "\n{\"selected\":" << tests.size() << "}\n";
   for (const auto &[name, test] : tests) {
-    out << "{\"record\":" << finalJson(name, test) << "}\n";
+    out << "{\"record\":" << finalJson(name, test, request) << "}\n";
     Outcome outcome = test.counts ? test.counts->outcome : Outcome::NotRun;
     if (familyOf(outcome) == Family::NoResult)
       summary.open.push_back(name);
-    if (isBad(outcome))
-      run.exitCode = kExitFailure;
+    summary.isAnyBad |= isBad(outcome);
+    summary.isAnyJudged |= isVerdict(outcome);
+    summary.isAnyUnjudged |= familyOf(outcome) == Family::Unjudged;
     summary.ranTwice += !test.others.empty();
     if (std::ranges::any_of(test.others, [&](const auto &other) { return other.second != outcome; }))
       summary.conflicts.push_back(name);
   }
+  run.exitCode = request.exitCode    ? request.exitCode(summary)
+                 : summary.isAnyBad ? kExitFailure
+                                    : kExitSuccess;
   // One that did not end for want of its jobs has ended all the same: they are all there is.
   run.endedAt = std::max({run.endedAt, run.startedAt, 1e-6});
   out << "{\"end\":" << toJson(run) << "}\n";

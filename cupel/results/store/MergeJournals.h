@@ -9,7 +9,9 @@
 #include "cupel/support/Error.h"
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +23,18 @@ struct MergeJob {
   std::vector<std::string> tests; ///< Full names.
 };
 
+struct MergeSummary;
+
 struct MergeRequest {
   std::string run; ///< The id of the merged run; empty: that of the first journal.
   std::vector<std::string> journals;
   std::vector<MergeJob> jobs; ///< Besides what journals say that they selected.
+  /// The run as it began, where journals are those of its tasks and not runs of their own.
+  std::optional<RunInfo> info = {};
+  /// Error class and message of tests without an outcome; empty: that their job died.
+  std::string lostClass = {}, lostMessage = {};
+  /// The run's exit code; without it 1 where an outcome is bad, else 0.
+  std::function<int(const MergeSummary &)> exitCode = {};
 };
 
 struct MergeSummary {
@@ -33,6 +43,7 @@ struct MergeSummary {
   uint64_t ranTwice = 0;             ///< Tests with more than one whole outcome.
   std::vector<std::string> conflicts; ///< Those whose outcomes differ.
   std::vector<std::string> open;     ///< Tests without a result, which should run again.
+  bool isAnyBad = false, isAnyJudged = false, isAnyUnjudged = false;
 };
 
 /// Writes the merged journal; an error where a journal cannot be read or is none.

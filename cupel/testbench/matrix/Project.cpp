@@ -20,7 +20,7 @@ struct Key {
   bool isPath = true;
 };
 
-constexpr std::string_view kResults = "results", kComparison = "comparison";
+constexpr std::string_view kResults = "results", kComparison = "comparison", kSlurm = "slurm";
 constexpr Key kKeys[] = {{"zoo", &Project::zoo},
                          {"programs", &Project::programs},
                          {"op_cases", &Project::opCases},
@@ -95,12 +95,14 @@ Result<Project> readProject(const std::string &file) {
       project.comparison = *word;
       continue;
     }
+    if (name == kSlurm)
+      continue; // Whoever runs on Slurm reads its profiles.
     const Key *known = nullptr;
     for (const Key &candidate : kKeys)
       if (candidate.name == name)
         known = &candidate;
     if (!known) {
-      std::vector<std::string_view> names = {kResults, kComparison};
+      std::vector<std::string_view> names = {kResults, kComparison, kSlurm};
       for (const Key &candidate : kKeys)
         names.push_back(candidate.name);
       std::string_view near = nearestWord(name, names);

@@ -78,7 +78,23 @@ TEST_F(Faults, AllTogetherPassTheBudget) {
   size_t greedy = add("execute allocate");
   RunOutcome outcome = go();
   EXPECT_EQ(outcome.records[0].outcome, Outcome::Passed);
+  // Alone it is too much, too.
   EXPECT_EQ(outcome.records[greedy].outcome, Outcome::OutOfMemory);
+}
+
+TEST_F(Faults, WhatDoesNotFitBesideOthersRunsAlone) {
+  options.memoryBudgetBytes = 500 << 20; // For one of the two, of which nothing is known.
+  options.jobs = 2;
+  add("execute hold 300");
+  add("execute hold 300");
+  RunOutcome outcome = go();
+  size_t alone = 0;
+  for (const TestRecord &record : outcome.records) {
+    EXPECT_EQ(record.outcome, Outcome::Passed) << record.message;
+    EXPECT_GT(record.peakMemoryBytes, 300u << 20);
+    alone += record.notes.contains("ran_alone");
+  }
+  EXPECT_EQ(alone, 1u);
 }
 
 TEST_F(Faults, ChildHoldsThePipe) {

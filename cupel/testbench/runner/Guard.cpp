@@ -50,9 +50,11 @@ void writeFile(const char *path, const char *text) {
   int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, 0);
   dup2(order.output, 1);
-  dup2(order.output, 2);
+  dup2(order.errors < 0 ? order.output : order.errors, 2);
   dup2(order.requests, kRequestsDescriptor);
   dup2(order.replies, kRepliesDescriptor);
+  if (order.requests < 0)
+    close_range(kRequestsDescriptor, kRepliesDescriptor, 0);
   close_range(3, kRequestsDescriptor - 1, 0);
   close_range(kRepliesDescriptor + 1, ~0u, 0);
   if (chdir(order.folder) != 0)
@@ -94,7 +96,7 @@ void guard(const GuardOrder &order) {
   pid_t self = getpid();
   // The protocol's numbers must not be taken by the ends that move there.
   GuardOrder moved = order;
-  for (int *end : {&moved.requests, &moved.replies, &moved.output, &moved.status})
+  for (int *end : {&moved.requests, &moved.replies, &moved.output, &moved.status, &moved.errors})
     *end = fcntl(*end, F_DUPFD_CLOEXEC, 200);
   pid_t worker = fork();
   if (worker == 0)

@@ -1,7 +1,8 @@
 // The guard of a worker: a small process between the runner and the worker, in a session of its
 // own. It adopts whatever the worker leaves behind, ends it all when the worker or the runner dies,
-// and takes the blow where a test kills its parent's process group. Used by WorkerProcess only. It
-// runs in a fork of a process with threads: nothing here may allocate or take a lock.
+// and takes the blow where a test kills its parent's process group. Used by WorkerProcess, and by the
+// pages' server for its jobs, which speak no protocol. It runs in a fork of a process with threads:
+// nothing here may allocate or take a lock.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct GuardOrder {
   const char *folder = nullptr;                 ///< Where the worker starts.
   int requests = -1, replies = -1, output = -1; ///< The worker's ends.
   int status = -1;                              ///< The guard's own: it tells the runner.
+  int errors = -1; ///< Of what is no worker: where its standard error goes; else with its output.
 };
 
 /// Where the worker finds the two pipes of the protocol.

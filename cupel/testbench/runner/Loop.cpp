@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -19,12 +20,14 @@ namespace {
 
 constexpr double kMemoryPollSeconds = 0.05;
 constexpr double kTickSeconds = 0.1;
+constexpr double kHandoutSeconds = 0.5; ///< Until whoever had no test to hand out is asked again.
 
 } // namespace
 
-void Loop::recordUnstarted(const std::unordered_map<std::string, TestRecord> &done,
-                           std::vector<size_t> &waiting) {
-  for (size_t i = 0; i < items.size(); ++i) {
+/// Those of the tests that are to be run; the others get their records.
+std::vector<size_t> Loop::admit(const std::vector<size_t> &admitted, const Done &done) {
+  std::vector<size_t> waiting;
+  for (size_t i : admitted) {
     if (auto found = done.find(items[i].fullName()); found != done.end()) {
       // Safe in the journal since the run that is resumed.
       outcome.records[i] = found->second;
@@ -42,6 +45,23 @@ void Loop::recordUnstarted(const std::unordered_map<std::string, TestRecord> &do
     record.message = unstarted->reason;
     this->record(i, std::move(record));
   }
+  return waiting;
+}
+
+/// Asks for tests where workers have none left to begin with.
+void Loop::admitMore(const Done &done, Clock::time_point time) {
+  if (outcome.interrupted ||
+      std::ranges::all_of(health, [](const DeviceHealth &d) { return d.health == Health::Bad; }))
+    isAllAdmitted = true;
+  size_t busy = size_t(std::ranges::count_if(slots, [](const Slot &s) { return bool(s.attempt); }));
+  if (isAllAdmitted || time < nextHandout || schedule->waiting() + busy >= slots.size())
+    return;
+  Handout handout = options.handOut();
+  schedule->add(admit(handout.tests, done));
+  isAllAdmitted = handout.isLast;
+  clearHopeless();
+  if (handout.tests.empty())
+    nextHandout = after(time, kHandoutSeconds);
 }
 
 void Loop::record(size_t test, TestRecord record) {
@@ -86,7 +106,7 @@ void Loop::interrupt() {
 
 bool Loop::isOver() const {
   return recorded == items.size() ||
-         (!schedule->waiting() && toKeep.empty() &&
+         (isAllAdmitted && !schedule->waiting() && toKeep.empty() &&
           std::ranges::none_of(slots, [](const Slot &slot) { return slot.attempt.has_value(); }));
 }
 
@@ -137,10 +157,14 @@ void Loop::wait(Clock::time_point until) {
 }
 
 Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &done) {
+  std::vector<size_t> everything(items.size());
+  std::iota(everything.begin(), everything.end(), size_t(0));
+  isAllAdmitted = !options.handOut;
   std::vector<size_t> waiting;
-  recordUnstarted(done, waiting);
+  if (isAllAdmitted)
+    waiting = admit(everything, done);
   std::vector<Forecast> forecasts(items.size());
-  for (size_t i : waiting) {
+  for (size_t i : isAllAdmitted ? waiting : everything) {
     if (auto found = options.forecasts.find(items[i].fullName()); found != options.forecasts.end())
       forecasts[i] = found->second;
     forecasts[i].chips = std::max(forecasts[i].chips, declaredChips(items[i]));
@@ -161,7 +185,8 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   presentBefore = presentChildren();
   memoryKills = kernelMemoryKills();
-  slots.resize(std::min<size_t>(jobs, std::max<size_t>(1, schedule->waiting())));
+  slots.resize(isAllAdmitted ? std::min<size_t>(jobs, std::max<size_t>(1, schedule->waiting()))
+                             : jobs);
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].number = i;
     slots[i].device = i % options.devices.size();
@@ -172,9 +197,10 @@ Result<RunOutcome> Loop::run(const std::unordered_map<std::string, TestRecord> &
   signals = &handler;
   Clock::time_point lastTick = Clock::now(), lastMemory = lastTick;
   while (!isOver()) {
+    Clock::time_point time = Clock::now();
+    admitMore(done, time);
     for (Slot &slot : slots)
       advance(slot);
-    Clock::time_point time = Clock::now();
     wait(nextDeadline(time));
     time = Clock::now();
     for (Slot &slot : slots)

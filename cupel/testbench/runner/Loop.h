@@ -44,10 +44,12 @@ private:
     std::vector<results::Outcome> tries;
     uint32_t putBacks = 0;
     bool recorded = false;
+    bool isAlone = false; ///< Did not fit beside others.
   };
 
-  void recordUnstarted(const std::unordered_map<std::string, results::TestRecord> &done,
-                       std::vector<size_t> &waiting);
+  using Done = std::unordered_map<std::string, results::TestRecord>;
+  std::vector<size_t> admit(const std::vector<size_t> &admitted, const Done &done);
+  void admitMore(const Done &done, Clock::time_point time);
   void record(size_t test, results::TestRecord record);
   void showDurable();
   bool isOver() const;
@@ -106,6 +108,8 @@ private:
   double explainedSeconds = 0; ///< and how long that took.
   bool toldOfKeeping = false;
   size_t recorded = 0;
+  bool isAllAdmitted = true; ///< Nobody hands out more tests,
+  Clock::time_point nextHandout{}; ///< who is asked again only then.
   std::string folder; ///< Our own.
   RunOutcome outcome;
   Signals *signals = nullptr;

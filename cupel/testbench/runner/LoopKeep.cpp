@@ -2,6 +2,7 @@
 // without the device, after its outcome is certain: whatever goes wrong there costs the folder and
 // never the outcome, and tests that pass cost nothing.
 
+#include "cupel/results/Explanation.h"
 #include "cupel/testbench/runner/Loop.h"
 #include "cupel/testbench/runner/Outcomes.h"
 #include "cupel/testbench/runner/Scratch.h"
@@ -110,7 +111,12 @@ void Loop::askToKeep(Request &request, const TestRecord &record) const {
 void Loop::keepEnded(size_t test, TestRecord record, const TestRecord &found,
                      Clock::time_point began) {
   if (explained < options.keep.explain) {
-    ++explained;
+    // What was known before took no time: those that are new count.
+    auto known = found.notes.find("explanation");
+    Result<results::Explanation> answer = known == found.notes.end()
+                                              ? Result<results::Explanation>(Error{"there is none"})
+                                              : results::explanationFromJson(known->second);
+    explained += !answer || !answer->isRemembered;
     explainedSeconds += std::chrono::duration<double>(Clock::now() - began).count();
     for (const char *note :
          {"explained", "explanation", "guilty", "reduced", "not explained", "not reduced"})

@@ -51,6 +51,7 @@ void Loop::watchTimes(Slot &slot, Clock::time_point time) {
 
 void Loop::watchMemory() {
   uint64_t total = 0, farthest = 0;
+  size_t running = 0;
   Slot *worst = nullptr;
   for (Slot &slot : slots) {
     if (slot.state != Slot::State::Testing)
@@ -59,6 +60,7 @@ void Loop::watchMemory() {
     Attempt &attempt = *slot.attempt;
     attempt.peakMemory = std::max(attempt.peakMemory, bytes);
     total += bytes;
+    ++running;
     if (options.memoryLimitBytes && bytes > options.memoryLimitBytes) {
       condemn(
           slot,
@@ -82,7 +84,8 @@ void Loop::watchMemory() {
              fmt::format("held {} MiB in stage {} when all tests together passed the {} MiB "
                          "that they may have",
                          worst->attempt->peakMemory >> 20, results::name(worst->attempt->stage),
-                         memoryBudget >> 20)},
+                         memoryBudget >> 20),
+             /*isShared=*/running > 1},
             false);
 }
 

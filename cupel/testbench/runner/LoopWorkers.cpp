@@ -327,6 +327,10 @@ void Loop::handle(Slot &slot, Reply reply) {
 void Loop::finish(Slot &slot, Finished finished) {
   Attempt &attempt = *slot.attempt;
   TestRecord &found = finished.record;
+  // What one process took at most, beside those that wait for their turn: a short peak is between two
+  // looks of ours.
+  for (const auto &other : slot.parked)
+    found.peakMemoryBytes += found.peakMemoryBytes && other ? other->memoryBytes() : 0;
   attempt.stragglers += uint32_t(slot.worker->endStragglers(finished.kept));
   slot.worker->drainOutput();
   if (found.outcome == Outcome::Passed && !finished.handover.empty() &&
@@ -381,6 +385,14 @@ void Loop::endAttempt(Slot &slot, TestRecord found) {
     return keepEnded(attempt.test, std::move(*attempt.kept), found, attempt.began);
   const TestItem &item = items[attempt.test];
   schedule->release(attempt.test, slot.device);
+  TestState &state = tests[attempt.test];
+  if (attempt.sentence && attempt.sentence->isShared && !state.isAlone && !outcome.interrupted &&
+      !schedule->isBad(slot.device)) {
+    state.isAlone = true;
+    schedule->isolate(attempt.test);
+    schedule->putBack(attempt.test, /*first=*/true);
+    return;
+  }
 
   TestRecord record = recordFor(item, options);
   record.outcome = found.outcome;
@@ -409,7 +421,8 @@ void Loop::endAttempt(Slot &slot, TestRecord found) {
     record.notes["left_running"] =
         std::to_string(attempt.stragglers) + " processes were left running and have been ended";
 
-  TestState &state = tests[attempt.test];
+  if (state.isAlone)
+    record.notes["ran_alone"] = "beside others it passed the memory that all tests may have";
   state.tries.push_back(record.outcome);
   if (!outcome.interrupted && state.tries.size() <= options.retries &&
       isWorthRetry(record.outcome, item, options) && !schedule->isBad(slot.device)) {

@@ -50,6 +50,12 @@ struct Prepared {
   std::string python = {}; ///< The interpreter that serves it; empty: that of the run.
 };
 
+/// Tests that somebody hands out while the run goes on.
+struct Handout {
+  std::vector<size_t> tests; ///< Places in the selection.
+  bool isLast = false;       ///< Nothing comes after these.
+};
+
 /// Which failed tests are saved as workloads, each in a folder of its own.
 struct KeepOptions {
   std::string folder;                   ///< Empty: none.
@@ -65,6 +71,9 @@ struct RunnerOptions {
   ServerSpec &server(Server which) { return servers[size_t(which)]; }
   /// Called before a test that goes to other servers than the worker; may be empty.
   std::function<Prepared(const TestItem &, const std::string &device)> prepare;
+  /// Where set, a test has its turn only once this hands it out, which is asked while workers are
+  /// idle; one that is never handed out has no record. Otherwise all have it from the beginning.
+  std::function<Handout()> handOut;
   std::vector<DeviceSpec> devices = {DeviceSpec{}};
   std::string arch; ///< For the records.
   std::optional<uint32_t> repeat; ///< Executions of each test; nothing: more than one if cheap.

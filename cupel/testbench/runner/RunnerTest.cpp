@@ -15,6 +15,32 @@ using results::TestRecord;
 
 class Runs : public RunnerTesting {};
 
+TEST_F(Runs, WhatIsHandedOutHasItsTurn) {
+  for (int i = 0; i < 7; ++i)
+    add("compare pass");
+  items[2].expectation.status = TestStatus::NotSupportedSkip;
+  std::vector<std::vector<size_t>> left = {{5}, {}, {3, 2}, {0}};
+  options.jobs = 2;
+  options.handOut = [&] {
+    Handout handout;
+    if (!left.empty()) {
+      handout.tests = left.back();
+      left.pop_back();
+    }
+    handout.isLast = left.empty();
+    return handout;
+  };
+  Result<RunOutcome> outcome = runner::run(items, options, nullptr, recorder);
+  ASSERT_TRUE(outcome) << outcome.message();
+  std::vector<size_t> shown = recorder.order;
+  std::ranges::sort(shown);
+  EXPECT_EQ(shown, (std::vector<size_t>{0, 2, 3, 5}));
+  EXPECT_EQ(recorder.starts, 3u);
+  EXPECT_EQ(outcome->records[5].outcome, Outcome::Passed);
+  EXPECT_EQ(outcome->records[2].outcome, Outcome::Skipped);
+  EXPECT_TRUE(outcome->records[1].id.empty()); // Nobody handed it out.
+}
+
 TEST_F(Runs, StatusesAct) {
   struct Case {
     const char *line;

@@ -24,6 +24,9 @@ public:
   /// Puts a test back, to be tried again: at the end of the line, or at its beginning.
   void putBack(size_t test, bool first);
 
+  /// More tests, which wait behind the others in this order.
+  void add(const std::vector<size_t> &tests) { line.insert(line.end(), tests.begin(), tests.end()); }
+
   size_t waiting() const { return line.size() - at; }
   /// Everything that still waits, in order; the line is empty afterwards.
   std::vector<size_t> takeAll();
@@ -33,6 +36,9 @@ public:
   bool isBad(size_t device) const { return devices[device].bad; }
   /// Tests that no device left can take, taken out of the line, each with the reason.
   std::vector<std::pair<size_t, std::string>> takeHopeless();
+
+  /// From now on the test gets the machine for itself; it must not be running.
+  void isolate(size_t test) { forecasts[test].memoryBytes = memoryBudget; }
 
   /// What is set aside for a test.
   uint64_t reservation(size_t test) const;

@@ -96,6 +96,21 @@ TEST(Schedule, ATestLargerThanTheMachineRunsAlone) {
   EXPECT_EQ(schedule.take(0), std::nullopt);
 }
 
+TEST(Schedule, AnIsolatedTestRunsAlone) {
+  Schedule schedule({{}, {}, {}}, upTo(3), {{}}, 8 * kGiB, 2);
+  EXPECT_EQ(schedule.take(0), 0u);
+  EXPECT_EQ(schedule.take(0), 1u);
+  schedule.release(0, 0);
+  schedule.isolate(0);
+  schedule.putBack(0, /*first=*/true);
+  EXPECT_EQ(schedule.take(0), 2u); // Goes ahead beside the other.
+  EXPECT_EQ(schedule.take(0), std::nullopt);
+  schedule.release(1, 0);
+  EXPECT_EQ(schedule.take(0), std::nullopt);
+  schedule.release(2, 0);
+  EXPECT_EQ(schedule.take(0), 0u);
+}
+
 TEST(Schedule, HopelessTestsAreTakenOut) {
   Schedule schedule({{.chips = 8}, {.chips = 1}}, upTo(2),
                     {{.name = "a", .chips = 8}, {.name = "b", .chips = 2}}, 8 * kGiB, 2);

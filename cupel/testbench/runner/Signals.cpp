@@ -10,9 +10,10 @@ namespace {
 
 volatile int wakeEnd = -1;
 
-void onSignal(int) {
+void onSignal(int number) {
   int saved = errno;
-  [[maybe_unused]] ssize_t written = write(wakeEnd, "!", 1);
+  char byte = char(number);
+  [[maybe_unused]] ssize_t written = write(wakeEnd, &byte, 1);
   errno = saved;
 }
 
@@ -56,8 +57,10 @@ Signals::~Signals() {
 int Signals::count() {
   char buffer[16];
   if (handled)
-    for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
       seen += int(got);
+      newest = buffer[got - 1];
+    }
   return seen;
 }
 

@@ -18,12 +18,14 @@ public:
   int descriptor() const { return handled ? ends[0] : -1; }
   /// How many came so far.
   int count();
+  /// The last of those that were counted; 0: none.
+  int last() const { return newest; }
 
 private:
   static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
   bool handled;
   int ends[2] = {-1, -1};
-  int seen = 0;
+  int seen = 0, newest = 0;
   std::array<struct sigaction, 3> before;
   struct sigaction pipeBefore;
 };

@@ -32,6 +32,7 @@ inline double secondsBetween(Clock::time_point from, Clock::time_point to) {
 struct Sentence {
   results::Outcome outcome;
   std::string errorClass, message;
+  bool isShared = false; ///< Others had a part in it: alone the test may do better.
 };
 
 /// One try of one test in a worker.

@@ -150,6 +150,14 @@ Status Claims::done(const Claim &claim) {
   return {};
 }
 
+Status Claims::reopen(BlockPlace place) {
+  std::string name = path(fmt::format("{}.{}.done", place.chunk, place.block));
+  if (::unlink(name.c_str()) != 0 && errno != ENOENT)
+    return failedAt(name);
+  state.set(place, Progress::State::Free);
+  return {};
+}
+
 Status Claims::giveBack(const Claim &claim) {
   // Emptied, not removed: its number is used up.
   std::string name = path(claim.name());

@@ -34,6 +34,8 @@ public:
   Status beat(const Claim &claim);
   /// Every test of the block has an outcome.
   Status done(const Claim &claim);
+  /// It turned out not to be done.
+  Status reopen(BlockPlace place);
   /// Gives a block back at once, rather than being found dead later.
   Status giveBack(const Claim &claim);
 

@@ -38,7 +38,8 @@ double now() {
 /// Passes what the runner tells on to the reporter, and counts.
 class Telling : public runner::Observer {
 public:
-  explicit Telling(results::Reporter &reporter) : reporter(reporter) {}
+  using Finished = std::function<void(size_t, const TestRecord &)>;
+  Telling(results::Reporter &reporter, const Finished &tell) : reporter(reporter), tell(tell) {}
 
   void started(size_t, const TestItem &item, uint32_t slot, uint32_t attempt) override {
     reporter.testStarted(item.fullName(), slot, attempt);
@@ -49,17 +50,16 @@ public:
   void told(size_t, const TestItem &item, const std::string &line) override {
     reporter.testTold(item.fullName(), line);
   }
-  void finished(size_t, const TestItem &, const TestRecord &record) override {
-    ++toldOf;
+  void finished(size_t test, const TestItem &, const TestRecord &record) override {
+    tell(test, record);
     reporter.testEnded(record);
   }
   void notice(const std::string &text) override { reporter.note(text); }
   void tick() override { reporter.tick(); }
 
-  size_t toldOf = 0;
-
 private:
   results::Reporter &reporter;
+  const Finished &tell;
 };
 
 /// What this run happens in, for those who compare it later.
@@ -247,6 +247,27 @@ Result<std::vector<TestItem>> Session::select() {
   return collection->items();
 }
 
+void Session::nameRun(size_t selected) {
+  info.startedAt = now();
+  info.id = results::newRunId(info.startedAt);
+  // Many machines share a database: the name is taken there before anybody uses it.
+  if (store && !options.database.empty()) {
+    info.id.clear();
+    info.commandLine = options.commandLine;
+    info.arch = options.collect.arch;
+    info.device = options.device;
+    if (Status status = store->beginRun(info); !status)
+      options.say(status.message());
+  }
+  info.commandLine = options.commandLine;
+  info.arch = options.collect.arch;
+  info.device = options.device;
+  info.selected = uint32_t(selected);
+  info.environment = environmentNow(options.running.seed);
+  info.environment["comparison"] = describeJudging(options.running);
+  info.environment.insert(options.environment.begin(), options.environment.end());
+}
+
 Ending Session::begin(SessionOptions given) {
   options = std::move(given);
   if (Status status = useResults(options.results); !status)
@@ -265,24 +286,7 @@ Ending Session::begin(SessionOptions given) {
     return {kExitUsage, items.message()};
   if (items->empty())
     return {kExitNothingSelected, nothingSelected};
-  info.startedAt = now();
-  info.id = results::newRunId(info.startedAt);
-  // Many machines share a database: the name is taken there before anybody uses it.
-  if (store && !options.database.empty()) {
-    info.id.clear();
-    info.commandLine = options.commandLine;
-    info.arch = options.collect.arch;
-    info.device = options.device;
-    if (Status status = store->beginRun(info); !status)
-      options.say(status.message());
-  }
-  info.commandLine = options.commandLine;
-  info.arch = options.collect.arch;
-  info.device = options.device;
-  info.selected = uint32_t(items->size());
-  info.environment = environmentNow(options.running.seed);
-  info.environment["comparison"] = describeJudging(options.running);
-  info.environment.insert(options.environment.begin(), options.environment.end());
+  nameRun(items->size());
   std::vector<std::string> names;
   names.reserve(items->size());
   for (const TestItem &item : *items)
@@ -295,15 +299,40 @@ Ending Session::begin(SessionOptions given) {
   return go(std::move(*items), {});
 }
 
-Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, TestRecord> done) {
-  RunnerOptions &running = options.running;
-  std::vector<std::string> reasonFiles = options.reasons;
+Status Session::loadReasons() {
+  std::vector<std::string> files = options.reasons;
   if (std::string file = triage::defaultReasonsFile(); !file.empty())
-    reasonFiles.insert(reasonFiles.begin(), file);
-  Result<triage::ReasonTable> reasons = triage::ReasonTable::load(reasonFiles);
-  if (!reasons)
-    return {kExitUsage, reasons.message()};
-  running.complete = [&](TestRecord &record, const TestItem &item) {
+    files.insert(files.begin(), file);
+  Result<triage::ReasonTable> table = triage::ReasonTable::load(files);
+  if (!table)
+    return table.error();
+  reasons = std::move(*table);
+  return {};
+}
+
+Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, TestRecord> done) {
+  if (Status status = loadReasons(); !status)
+    return {kExitUsage, status.message()};
+  reporter = options.makeReporter(info);
+  reporter->runStarted(info);
+  for (const TestItem &item : items)
+    if (auto found = done.find(item.fullName()); found != done.end())
+      reporter->testEnded(found->second);
+  size_t told = done.size();
+  Result<RunOutcome> outcome = runTests(items, done, [&](size_t, const TestRecord &) { ++told; });
+  if (!outcome)
+    return {kExitUnaccounted, outcome.message()};
+  return finish(std::move(*outcome), told, items.size());
+}
+
+Result<RunOutcome>
+Session::runTests(const std::vector<TestItem> &items,
+                  const std::unordered_map<std::string, TestRecord> &done,
+                  const std::function<void(size_t, const TestRecord &)> &finished) {
+  RunnerOptions &running = options.running;
+  running.complete = [&, also = running.complete](TestRecord &record, const TestItem &item) {
+    if (also)
+      also(record, item);
     triage::explain(record, item.expectation, *reasons);
   };
   CaseRequests cases(running.compileBackend, running.arch);
@@ -323,7 +352,7 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
         depthOf(item, running.depth).ends_with("op-by-op") ? running.opByOpBackend : "");
     return prepared;
   };
-  running.scratchFolder = scratchFolder(info.id);
+  running.scratchFolder = scratchFolder(info.id + task);
   if (options.keepByDefault) {
     running.keep = *options.keepByDefault;
     running.keep.folder =
@@ -339,7 +368,8 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
       running.opTables =
           fs::absolute(options.results).lexically_normal().string() + "/op-by-op/" + info.id;
     std::error_code ignored; // What models of another run told each other is no news.
-    fs::remove_all(running.opTables + "/.done", ignored);
+    if (task.empty())
+      fs::remove_all(running.opTables + "/.done", ignored);
   }
   for (const KnownTest &test : known)
     if (test.seconds > 0)
@@ -347,22 +377,38 @@ Ending Session::go(std::vector<TestItem> items, std::unordered_map<std::string, 
                                             .memoryBytes = test.peakMemoryBytes};
   if (options.chooseJobs)
     running.jobs = std::min(running.jobs, workersWorthStarting(items, running));
-  reporter = options.makeReporter(info);
-  reporter->runStarted(info);
-  for (const TestItem &item : items)
-    if (auto found = done.find(item.fullName()); found != done.end())
-      reporter->testEnded(found->second);
-  environments.make(items, running, [&](const std::string &text) { reporter->note(text); });
-  Telling telling(*reporter);
-  telling.toldOf = done.size();
+  auto note = [&](const std::string &text) { reporter->note(text); };
+  if (running.handOut)
+    // What is handed out is known only then.
+    running.handOut = [&, handOut = running.handOut] {
+      runner::Handout handout = handOut();
+      std::vector<TestItem> given;
+      for (size_t test : handout.tests)
+        given.push_back(items[test]);
+      environments.make(given, running, note);
+      return handout;
+    };
+  else
+    environments.make(items, running, note);
+  Telling telling(*reporter, finished);
   // While tests run, the runner heeds it. What comes after is short and must not be torn apart.
   std::signal(SIGINT, SIG_IGN);
   Result<RunOutcome> outcome = runner::run(items, running, journal.get(), telling, done);
-  if (!outcome) {
+  if (!outcome)
     reporter->note(outcome.message());
-    return {kExitUnaccounted, outcome.message()};
-  }
-  return finish(std::move(*outcome), telling.toldOf, items.size());
+  return outcome;
+}
+
+ExitCode Session::exitCodeOf(bool isAnyBad, bool isAnyJudged, bool isAnyUnjudged) const {
+  // A test that could not be read has not passed.
+  if (isAnyBad || collectionErrors != 0)
+    return kExitFailure;
+  // A run that judged nothing is no evidence of anything, and must not look like it.
+  // One that was not to judge did what it was asked for.
+  return isAnyUnjudged && (options.unjudgedFails || !isAnyJudged) &&
+                 !stopsBeforeJudging(options.running.depth)
+             ? kExitFailure
+             : kExitSuccess;
 }
 
 Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
@@ -373,8 +419,9 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
     isAnyUnjudged |= results::familyOf(record.outcome) == results::Family::Unjudged;
   }
   bool complete = told == selected && !outcome.stoppedAtOnce;
-  bad |= collectionErrors != 0; // A test that could not be read has not passed.
-  ExitCode code = !complete ? kExitUnaccounted : bad ? kExitFailure : kExitSuccess;
+  ExitCode code = !complete                       ? kExitUnaccounted
+                  : bad || collectionErrors != 0 ? kExitFailure
+                                                 : kExitSuccess;
   if (std::vector<std::string> unused = shapesNotTaken(options.running.shapes, outcome.records);
       complete && !unused.empty()) {
     for (const std::string &sentence : unused)
@@ -383,11 +430,8 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
     if (code == kExitSuccess)
       code = kExitUsage;
   }
-  // A run that judged nothing is no evidence of anything, and must not look like it.
-  // One that was not to judge did what it was asked for.
-  if (isAnyUnjudged && (options.unjudgedFails || !isAnyJudged) && code == kExitSuccess &&
-      !stopsBeforeJudging(options.running.depth))
-    code = kExitFailure;
+  if (code == kExitSuccess)
+    code = exitCodeOf(bad, isAnyJudged, isAnyUnjudged);
   info.exitCode = code;
   // Stopped at once, the run has not ended: it can be resumed.
   if (complete) {
@@ -411,9 +455,14 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
             .note = fmt::format("{} of {} tests have an outcome; 'cupel run --resume' goes on",
                                 told, selected)};
   }
+  return report(outcome.records);
+}
+
+Ending Session::report(const std::vector<TestRecord> &records) {
+  auto code = ExitCode(info.exitCode);
   std::vector<results::OutcomeRow> rows;
-  rows.reserve(outcome.records.size());
-  for (const TestRecord &record : outcome.records)
+  rows.reserve(records.size());
+  for (const TestRecord &record : records)
     rows.push_back(results::briefly(record, info.id));
   std::erase_if(known, [&](const KnownTest &test) { return test.run == info.id; });
   results::RunChanges changes = results::compareWithKnown(known, rows);
@@ -423,7 +472,7 @@ Ending Session::finish(RunOutcome outcome, size_t told, size_t selected) {
   if (!options.running.opTables.empty())
     ending.note = "Operations: " + options.running.opTables +
                   "/ has a table a model, models.md, ops.json and models_op_per_op.xlsx";
-  if (Status status = writeReports(outcome.records, shown); !status)
+  if (Status status = writeReports(records, shown); !status)
     ending = {code == kExitSuccess ? kExitUsage : code, status.message()};
   return ending;
 }

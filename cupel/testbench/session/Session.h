@@ -9,6 +9,8 @@
 #include "cupel/testbench/matrix/Collect.h"
 #include "cupel/testbench/runner/Journal.h"
 #include "cupel/testbench/runner/Runner.h"
+#include "cupel/testbench/slurm/Profile.h"
+#include "cupel/testbench/triage/Reasons.h"
 
 #include <functional>
 #include <map>
@@ -70,18 +72,45 @@ struct ResumeRequest {
   std::function<void(const std::string &line)> say;
 };
 
+/// Whoever follows a run on Slurm once more, and what he wants of it.
+struct FollowRequest {
+  ResumeRequest run;     ///< Which; empty: the newest that goes on.
+  bool cancel = false;   ///< It is called off,
+  bool goOn = false;     ///< or goes on although it was.
+};
+
 class Session {
 public:
   Ending begin(SessionOptions given);
   /// Goes on with a run that was killed or interrupted, as it was begun and from where it was.
   Ending resume(const ResumeRequest &request, const ReadOptions &read);
 
+  /// Cuts the selection into jobs of Slurm and follows them until every test has its outcome.
+  Ending beginOnSlurm(SessionOptions given, const slurm::Profile &profile);
+  /// Follows a run that was begun so, from wherever the results can be seen.
+  Ending followOnSlurm(const FollowRequest &request, const ReadOptions &read);
+  /// Is one of its jobs: runs what is claimed by files, that of chunk `chunk` first.
+  Ending runTask(const std::string &folder, uint32_t chunk, const ReadOptions &read);
+
 private:
   Status useResults(const std::string &folder);
   void openStore();
   void learn();
   Result<std::vector<TestItem>> select();
+  Status loadReasons();
+  /// Takes an id that nobody else has, and says what the run is.
+  void nameRun(size_t selected);
   Ending go(std::vector<TestItem> items, std::unordered_map<std::string, results::TestRecord> done);
+  /// Runs them as the options say; `finished` hears of every outcome that is safe on disk.
+  Result<runner::RunOutcome>
+  runTests(const std::vector<TestItem> &items,
+           const std::unordered_map<std::string, results::TestRecord> &done,
+           const std::function<void(size_t test, const results::TestRecord &)> &finished);
+  Ending follow(const std::string &folder, bool cancel, bool goOn);
+  /// What a run ends in that has an outcome for every test.
+  ExitCode exitCodeOf(bool isAnyBad, bool isAnyJudged, bool isAnyUnjudged) const;
+  /// The end of a run whose outcomes are in the journal: summary, changes, reports.
+  Ending report(const std::vector<results::TestRecord> &records);
   Ending finish(runner::RunOutcome outcome, size_t told, size_t selected);
   Status writeReports(const std::vector<results::TestRecord> &records,
                       const results::RunChanges *changes);
@@ -95,6 +124,8 @@ private:
   results::RunInfo info;
   std::unique_ptr<runner::Journal> journal;
   std::unique_ptr<results::Reporter> reporter;
+  std::optional<triage::ReasonTable> reasons;
+  std::string task; ///< Where this is one of many: its name.
 };
 
 /// What -R `wanted` leaves out: by full name, whether a test succeeded when it last had an outcome

@@ -52,37 +52,8 @@ std::vector<std::string> splitList(std::string_view text) {
   return parts;
 }
 
-/// One operation as notes write it: `NAME {ATTRIBUTES} : (TYPES) -> TYPES`.
-struct Form {
-  std::string name, attributes, types;
-};
-
-std::vector<Form> formsOf(const TestRecord &record) {
-  static const re2::RE2 kForm(R"((?s)^([\w.]+)(?: \{(.*)\})? : (\(.*)$)");
-  // One line by older runs: `NAME (PLACE) : (TYPES) -> TYPES alone is wrong: ...`.
-  static const re2::RE2 kExplained(R"(^([\w.]+) \(.*?\) : (\(.*?\) -> .*?) alone is wrong)");
-  std::vector<Form> forms;
-  if (std::string_view text = noteOf(record, "explanation"); !text.empty())
-    if (Result<results::Explanation> found = results::explanationFromJson(text))
-      for (const results::Explanation::Operation &one : found->operations)
-        forms.push_back({one.name, one.attributes, one.types});
-  if (!forms.empty())
-    return forms;
-  for (const std::string &line : split(noteOf(record, "guilty form"), "\n")) {
-    Form form;
-    if (re2::RE2::FullMatch(line, kForm, &form.name, &form.attributes, &form.types))
-      forms.push_back(std::move(form));
-  }
-  std::string_view explained = noteOf(record, "explained");
-  Form form;
-  if (forms.empty() && re2::RE2::PartialMatch(re2::StringPiece(explained.data(), explained.size()),
-                                              kExplained, &form.name, &form.types))
-    forms.push_back(std::move(form));
-  return forms;
-}
-
 /// Element types, ranks and shapes of all tensors in a text of types.
-void addTypes(const Form &form, const std::string &prefix, Properties &properties) {
+void addTypes(const GuiltyForm &form, const std::string &prefix, Properties &properties) {
   static const re2::RE2 kTensor(R"(tensor<((?:[\d?]+x)*)([a-zA-Z][\w.:!<>]*?)(?:, [^>]*)?>)");
   re2::StringPiece rest(form.types);
   std::string sizes, element;
@@ -109,6 +80,30 @@ void addTypes(const Form &form, const std::string &prefix, Properties &propertie
 }
 
 } // namespace
+
+std::vector<GuiltyForm> guiltyFormsOf(const TestRecord &record) {
+  static const re2::RE2 kForm(R"((?s)^([\w.]+)(?: \{(.*)\})? : (\(.*)$)");
+  // One line by older runs: `NAME (PLACE) : (TYPES) -> TYPES alone is wrong: ...`.
+  static const re2::RE2 kExplained(R"(^([\w.]+) \(.*?\) : (\(.*?\) -> .*?) alone is wrong)");
+  std::vector<GuiltyForm> forms;
+  if (std::string_view text = noteOf(record, "explanation"); !text.empty())
+    if (Result<results::Explanation> found = results::explanationFromJson(text))
+      for (const results::Explanation::Operation &one : found->operations)
+        forms.push_back({one.name, one.attributes, one.types});
+  if (!forms.empty())
+    return forms;
+  for (const std::string &line : split(noteOf(record, "guilty form"), "\n")) {
+    GuiltyForm form;
+    if (re2::RE2::FullMatch(line, kForm, &form.name, &form.attributes, &form.types))
+      forms.push_back(std::move(form));
+  }
+  std::string_view explained = noteOf(record, "explained");
+  GuiltyForm form;
+  if (forms.empty() && re2::RE2::PartialMatch(re2::StringPiece(explained.data(), explained.size()),
+                                              kExplained, &form.name, &form.types))
+    forms.push_back(std::move(form));
+  return forms;
+}
 
 std::string_view name(Cause::Kind kind) {
   switch (kind) {
@@ -171,8 +166,8 @@ std::vector<Cause> causesOf(const TestRecord &record) {
 
 Properties propertiesOf(const TestRecord &record) {
   Properties properties;
-  std::vector<Form> forms = formsOf(record);
-  for (const Form &form : forms) {
+  std::vector<GuiltyForm> forms = guiltyFormsOf(record);
+  for (const GuiltyForm &form : forms) {
     std::string prefix = forms.size() == 1 ? "" : form.name + " ";
     addTypes(form, prefix, properties);
     for (const std::string &attribute : splitList(form.attributes)) {

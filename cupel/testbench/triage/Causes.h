@@ -37,6 +37,13 @@ std::vector<Cause> causesOf(const results::TestRecord &record);
 /// shapes. Two messages of one shape say the same thing.
 std::string messageShape(std::string_view message);
 
+/// A guilty operation as notes write it: `NAME {ATTRIBUTES} : (TYPES) -> TYPES`.
+struct GuiltyForm {
+  std::string name, attributes, types;
+  auto operator<=>(const GuiltyForm &) const = default;
+};
+std::vector<GuiltyForm> guiltyFormsOf(const results::TestRecord &record);
+
 /// What is known of the guilty operations: `type`, `rank`, `shapes` and attributes, by name. Where
 /// there are several operations, each name begins with that of its operation.
 using Properties = std::map<std::string, std::string>;

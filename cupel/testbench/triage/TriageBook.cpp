@@ -126,6 +126,50 @@ void writeFailures(XlsxBook &book, const TriageReport &report) {
     }
 }
 
+/// The operations to blame, with the columns that reports of operations have; a line a form.
+void writeOperations(XlsxBook &book, const TriageReport &report) {
+  struct Found {
+    uint64_t count = 0;
+    std::set<std::string> models, tests, backends, messages, attributes;
+    std::optional<double> pcc, atol;
+    Stage stage = Stage::Done; ///< The first that one of them failed in.
+  };
+  std::map<std::pair<std::string, std::string>, Found> forms; // By name and types.
+  for (const FailingTest &test : report.failing)
+    for (const TestRecord &r : test.records)
+      for (const GuiltyForm &form : guiltyFormsOf(r)) {
+        Found &found = forms[{form.name, form.types}];
+        ++found.count;
+        found.models.insert(test.model.empty() ? test.name : test.model);
+        found.tests.insert(test.name);
+        found.backends.insert(r.device);
+        found.attributes.insert(form.attributes);
+        found.stage = std::min(found.stage, r.lastStage);
+        if (r.lastStage != Stage::Compare)
+          found.messages.insert(r.message);
+        if (std::optional<double> pcc = worstPcc(r); pcc && (!found.pcc || *pcc < *found.pcc))
+          found.pcc = pcc;
+        if (std::optional<double> off = largestAbsolute(r); off && (!found.atol || *off > *found.atol))
+          found.atol = off;
+      }
+  XlsxSheet &sheet = book.sheet("Guilty Operations");
+  sheet.heading({"Torch/SHLO Name", "Input Shapes", "Output Shapes", "Backend", "NumOps", "Status",
+                 "Models", "PCC", "ATOL", "Ops", "Compile Error", "Tests"});
+  auto listed = [](const std::set<std::string> &texts) {
+    return fmt::format("{}", fmt::join(texts, ", "));
+  };
+  for (const auto &[form, found] : forms) {
+    const auto &[called, types] = form;
+    size_t arrow = types.rfind(" -> ");
+    sheet.row({called, types.substr(0, arrow),
+               arrow == std::string::npos ? std::string() : types.substr(arrow + 4),
+               listed(found.backends), found.count, name(found.stage),
+               fmt::format("{}:{}", found.models.size(), listed(found.models)), maybe(found.pcc),
+               maybe(found.atol), listed(found.attributes), listed(found.messages),
+               listed(found.tests)});
+  }
+}
+
 void writeModels(XlsxBook &book, const TriageReport &report) {
   XlsxSheet &sheet = book.sheet("Models");
   sheet.heading({"Model", "Passing", "Failing", "Total", "Passing %", "In The Way"});
@@ -178,6 +222,7 @@ Status writeXlsx(const std::string &path, const TriageReport &report) {
   XlsxBook book;
   writeFixes(book, report);
   writeFailures(book, report);
+  writeOperations(book, report);
   writeModels(book, report);
   if (report.since > 0)
     writeMovement(book, report);

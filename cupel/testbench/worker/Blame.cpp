@@ -259,6 +259,46 @@ Status checkInContext(const Prepared &whole, const BlameSeams &seams, Search &se
   return {};
 }
 
+/// An operation that is wrong by itself may be right where it stands: a fault may be about arguments
+/// of programs. Where the first wrong value of the whole program is that of another one behind it,
+/// which is wrong by itself too, that one is to blame.
+Status checkAloneInContext(const Prepared &whole, const BlameSeams &seams, Search &search,
+                           Blame &blame) {
+  Result<Intermediates> all = Intermediates::of(whole, seams.evaluate, seams.memoryBytes);
+  if (!all || all->size() < 2)
+    return {}; // It takes too much, or is all there is.
+  auto isBlamed = [&](size_t atom) { return all->operations(atom) == blame.operations; };
+  const TriedPiece before = blame.tried;
+  auto restore = [&] {
+    blame.tried = before;
+    blame.sentence = before.sentence;
+  };
+  Result<std::optional<size_t>> wrong = firstWrongAmong(*all, upTo(all->size()), search, blame);
+  if (!wrong)
+    return wrong.error();
+  restore();
+  if (!*wrong || isBlamed(**wrong))
+    return {};
+  // Behind the one that is blamed: it stands in front of it nowhere.
+  for (size_t atom = **wrong; atom < all->size(); ++atom)
+    if (isBlamed(atom))
+      return {};
+  Result<Prepared> alone = all->select({**wrong});
+  if (!alone || alone->workload.expected.front().empty() ||
+      all->operations(**wrong).size() != 1)
+    return {};
+  Result<bool> failed = search.fails(*alone);
+  if (!failed)
+    return failed.error();
+  if (!*failed) {
+    restore();
+    return {};
+  }
+  blame.operations = all->operations(**wrong);
+  blame.program = std::move(*alone);
+  return {};
+}
+
 /// What fails where the program says that arguments may be overwritten, or in functions that it calls,
 /// and nowhere else.
 Result<bool> blameAround(Surrounding around, const Prepared &whole, const BlameSeams &seams,
@@ -340,6 +380,9 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
     return blame;
   if (blame.kind == Blame::Kind::Group && !blame.tried.failure && !isWhole)
     if (Status checked = checkInContext(whole, seams, search, blame); !checked)
+      return checked.error();
+  if (blame.kind == Blame::Kind::Operation && !blame.tried.failure && !isWhole)
+    if (Status checked = checkAloneInContext(whole, seams, search, blame); !checked)
       return checked.error();
   if (blame.kind == Blame::Kind::Operation)
     if (Status looked = lookAtConstants(blame, seams); !looked)

@@ -20,6 +20,9 @@ struct BlameSeams {
   std::function<Result<TriedPiece>(Prepared &piece)> tryOnDevice;
   /// The same for several at once, in their order; empty: one after another.
   std::function<std::vector<Result<TriedPiece>>(std::span<Prepared *>)> tryAll = {};
+  /// The same, where `passed` is false whatever is wrong; empty: nobody asks. A loop may have no end
+  /// because something in it is wrong.
+  std::function<Result<TriedPiece>(Prepared &piece)> tryForAnything = {};
   /// What the intermediate values of a piece may take; 0: anything. Pieces are made smaller for it.
   uint64_t memoryBytes = 0;
   /// False where it is known that values do not matter: `evaluate` makes them up.

@@ -89,7 +89,7 @@ Values byValue(const std::vector<Tensor> &list, size_t processes) {
 class Inside {
 public:
   Inside(Blame &blame, const BlameSeams &seams, uint32_t count)
-      : blame(blame), seams(seams), count(count), whole(*blame.program),
+      : blame(blame), seams(inside(seams, blame)), count(count), whole(*blame.program),
         processes(size_t(whole.program().replicas) * whole.program().partitions) {}
 
   Status look() {
@@ -110,6 +110,18 @@ public:
   }
 
 private:
+  /// What counts within a loop: one without an end is so because of something that is wrong in it.
+  static BlameSeams inside(const BlameSeams &seams, const Blame &blame) {
+    BlameSeams made = seams;
+    const bool isHanging = blame.tried.failure && blame.tried.failure->outcome == "timed out" &&
+                           blame.tried.failure->stage != "compile";
+    if (isHanging && seams.tryForAnything) {
+      made.tryOnDevice = seams.tryForAnything;
+      made.tryAll = {};
+    }
+    return made;
+  }
+
   /// What the reference has for values of the program's entry function before its operation.
   Result<Values> valuesOf(mlir::ModuleOp module, mlir::Operation *op,
                           llvm::ArrayRef<mlir::Value> wanted) {
@@ -201,8 +213,10 @@ private:
                         ? !*reinterpret_cast<const bool *>(goesOn->front().front().data())
                         : iteration == 1;
       asks->workload.expected = std::move(*goesOn);
-      Result<bool> blamed =
-          blames(*asks, fmt::format("in the condition before iteration {} {}", iteration, name));
+      std::string where = fmt::format("in the condition before iteration {} {}", iteration, name);
+      Result<bool> blamed = blames(*asks, where);
+      if (blamed && !*blamed && iteration < kIterationsInLoops)
+        blamed = blamesOnlyIn(Surrounding::Loop, *asks, where);
       if (!blamed)
         return blamed.error();
       if (*blamed || isOver)
@@ -215,7 +229,7 @@ private:
         return {};
       state = byValue(next->front(), processes);
       step->workload.expected = std::move(*next);
-      std::string where = fmt::format("in iteration {} {}", iteration, name);
+      where = fmt::format("in iteration {} {}", iteration, name);
       blamed = blames(*step, where);
       if (blamed && !*blamed && iteration < kIterationsInLoops)
         blamed = blamesOnlyIn(Surrounding::Loop, *step, where);
@@ -272,7 +286,7 @@ private:
   }
 
   Blame &blame;
-  const BlameSeams &seams;
+  const BlameSeams seams;
   uint32_t count;
   const Prepared &whole;
   size_t processes;

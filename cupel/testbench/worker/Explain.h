@@ -24,8 +24,8 @@ struct ExplainOptions {
 class Explainer {
 public:
   struct Seams {
-    /// Runs a test in this process, with all looks at it that a run has; for what shows over several
-    /// executions only. Must not be called for a test that does not come to its end.
+    /// Runs a test with all looks at it that a run has; for what shows over several executions only.
+    /// Must not be called for a test that never comes to its end.
     std::function<results::TestRecord(Prepared)> runHere;
     /// Saves a program as a workload folder.
     std::function<Status(Prepared &, const std::string &folder)> save;
@@ -60,6 +60,12 @@ private:
   /// Looks for other inputs of the test's kind with which one execution is wrong; `plain` and
   /// `failure` are theirs then.
   bool failsWithOtherInputs(const Prepared &given, results::Explanation &found);
+  /// Whether the device gives what others expect while the reference gives something else: an answer.
+  bool isGoldenAlone(const TensorLists &expected, const std::string &whose,
+                     results::Explanation &found);
+  /// Whether parts of a test that is right as a whole are wrong when they are fed right values: then
+  /// the first of them is the answer.
+  bool failsInParts(uint32_t pieces, results::Explanation &found);
   /// Whether the test's own checks fail while everything is right by the reference: an answer.
   bool failsOwnChecks(const Prepared &given, results::Explanation &found);
   /// Names all operations of a program that is a few of them only.
@@ -90,6 +96,9 @@ private:
   std::optional<Prepared> kept;  ///< The smallest that fails.
   bool isEvaluated = true;       ///< Otherwise the reference cannot evaluate it.
 };
+
+/// An operation as explanations name it.
+results::Explanation::Operation forPeople(const BlamedOperation &one);
 
 /// Zeros of a program's results: for what does not come to its end, whatever the values.
 Result<TensorLists> zerosFor(const Prepared &program);

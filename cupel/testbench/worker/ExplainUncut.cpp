@@ -2,6 +2,7 @@
 // ask for more, or other inputs than its own show it), and of one that cannot be taken apart.
 
 #include "cupel/compiler/analysis/Devices.h"
+#include "cupel/reference/Plan.h"
 #include "cupel/testbench/worker/Explain.h"
 #include "cupel/testbench/worker/Looks.h"
 #include "cupel/testbench/worker/Trials.h"
@@ -36,11 +37,6 @@ std::vector<mlir::Operation *> computationsOf(mlir::ModuleOp module) {
   return found;
 }
 
-Explanation::Operation named(mlir::Operation *op) {
-  BlamedOperation one = describeOperation(op);
-  return {one.name, one.types, one.place, one.attributes};
-}
-
 } // namespace
 
 bool Explainer::failsWithOtherInputs(const Prepared &given, Explanation &found) {
@@ -71,6 +67,44 @@ bool Explainer::failsWithOtherInputs(const Prepared &given, Explanation &found) 
   return false;
 }
 
+bool Explainer::isGoldenAlone(const TensorLists &expected, const std::string &whose,
+                              Explanation &found) {
+  if (!isEvaluated)
+    return false;
+  Result<std::vector<tensor::Tensor>> given = prober.execute(*plain);
+  if (!given)
+    return false;
+  Result<std::string> differs = prober.describeDifference(*plain, expected, {*given});
+  if (!differs || !differs->empty())
+    return false;
+  Result<std::string> reference =
+      prober.describeDifference(*plain, expected, plain->workload.expected);
+  if (!reference || reference->empty())
+    return false; // Within the noise of this program all of them agree.
+  found.answer = Answer::WrongGolden;
+  found.outcome = "incorrect";
+  found.stage = "compare";
+  found.worst = *reference;
+  found.sentence = fmt::format("the device agrees with {}, and the reference disagrees with both: {}",
+                               whose, *reference);
+  return true;
+}
+
+bool Explainer::failsInParts(uint32_t pieces, Explanation &found) {
+  const TriedPiece wrong{.passed = false};
+  Result<Blame> blame = findBlame(*plain, seamsLike(wrong), pieces);
+  if (!blame || !blame->program)
+    return false;
+  failure = blame->tried;
+  found.outcome = "incorrect";
+  found.stage = "compare";
+  tell(*blame, found);
+  found.remarks.push_back("the test is right as a whole: what is wrong in it does not show there");
+  confirm(*blame->program, found);
+  save(*blame->program, found);
+  return true;
+}
+
 bool Explainer::failsOwnChecks(const Prepared &given, Explanation &found) {
   if (!given.program().selfChecking && given.workload.checks.empty())
     return false;
@@ -94,7 +128,7 @@ bool Explainer::nameFew(Explanation &found) {
   if (all.empty() || all.size() > kMostNamed)
     return false;
   for (mlir::Operation *op : all)
-    found.operations.push_back(named(op));
+    found.operations.push_back(forPeople(describeOperation(op)));
   return true;
 }
 
@@ -112,7 +146,7 @@ void Explainer::nameUncut(Explanation &found) {
     std::string text = fmt::format("'{}' op", op->getName().getStringRef());
     if (found.worst.find(text) == std::string::npos)
       return mlir::WalkResult::advance();
-    std::string place = describeOperation(op).place;
+    std::string place = reference::describeLocation(op->getLoc());
     bool isThere = !place.empty() && found.worst.find(place) != std::string::npos;
     if (!guilty || isThere)
       guilty = op;
@@ -120,7 +154,7 @@ void Explainer::nameUncut(Explanation &found) {
   });
   if (!guilty)
     return;
-  found.operations.push_back(named(guilty));
+  found.operations.push_back(forPeople(describeOperation(guilty)));
   found.remarks.push_back("the operation is the one that the device's own message names; the program "
                           "cannot be taken apart to try it alone");
 }

@@ -1,8 +1,8 @@
 #include "cupel/testbench/worker/Intermediates.h"
 
 #include "cupel/compiler/analysis/Devices.h"
-#include "cupel/reference/Plan.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
+#include "cupel/testbench/worker/SourcePlaces.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -30,7 +30,10 @@ BlamedOperation describeOperation(mlir::Operation *op) {
   std::string given = fmt::format("{}", fmt::join(results, ", "));
   one.types = fmt::format("({}) -> {}", fmt::join(types(op->getOperandTypes()), ", "),
                           results.size() == 1 ? given : "(" + given + ")");
-  one.place = reference::describeLocation(op->getLoc());
+  SourcePlace place = sourcePlaceOf(op->getLoc());
+  one.place = std::move(place.line);
+  one.through = std::move(place.through);
+  one.layer = std::move(place.layer);
   for (mlir::NamedAttribute attribute : op->getAttrs()) {
     if (attribute.getName() == kStaysConstant)
       continue;

@@ -21,6 +21,8 @@ struct BlamedOperation {
   std::string types; ///< `(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>`
   std::string place; ///< `model.py:17:4`
   std::string attributes = {}; ///< `dimension = 1 : i64, is_stable = true`
+  std::string through = {};    ///< The line of a library, where the place is its caller's.
+  std::string layer = {};      ///< `Cnn/Conv_0`, where the program has such names.
   bool operator==(const BlamedOperation &) const = default;
 };
 

@@ -190,8 +190,11 @@ std::string describeKept(const TensorLists &now, const TensorLists &then,
         continue;
       Kept kept = countKept(now[d][i], then[d][i], *at(expectedNow), *at(expectedThen), step);
       double all = double(kept.shouldChange);
-      bool isWhole = kept.shouldChange > 0 &&
-                     kept.shouldChange >= std::min<int64_t>(4, now[d][i].size()) &&
+      // A whole number that rounding decides may stay by chance, and was found right.
+      int64_t enough = tensor::isFloat(now[d][i].dtype())
+                           ? std::min<int64_t>(4, now[d][i].size())
+                           : int64_t(4);
+      bool isWhole = kept.shouldChange > 0 && kept.shouldChange >= enough &&
                      double(kept.unchanged) >= kStaleShare * all;
       bool isPart = isOfManyBits(now[d][i]) &&
                     kept.neighbours >= std::max<int64_t>(kStaleNeighbours, int64_t(kStalePart * all));
@@ -257,13 +260,16 @@ public:
     if (verdict && !verdict->passed) {
       // What is wrong may be right for other inputs.
       std::string stale = describeStale(*outputs, last);
-      result.verdict =
-          stale.empty()
-              ? failed(verdict->errorClass, "with other inputs: " + verdict->message)
-              : failed(kStaleResult, "with other inputs it gave what it gave before: " + stale +
-                                         " are those of the run before (" + verdict->message + ")");
+      if (!stale.empty())
+        result.verdict =
+            failed(kStaleResult, "with other inputs it gave what it gave before: " + stale +
+                                     " are those of the run before (" + verdict->message + ")");
+      else
+        blameOther(*others, *outputs, *verdict);
       return false;
     }
+    if (verdict)
+      keepStrictly(*verdict, "with other inputs");
     if (verdict && verdict->expected && seams.expected && areSame(last, first)) {
       std::string kept =
           describeKept(*outputs, first, *verdict->expected, *seams.expected, seams.step);
@@ -295,10 +301,13 @@ public:
     std::string difference = describeDifference(*outputs, first);
     LookVerdict verdict;
     if (seams.judgeRepeat)
-      verdict.message = seams.judgeRepeat(*outputs, first);
-    verdict.passed = verdict.message.empty();
-    if (verdict.passed && ++judged <= kMostJudged)
+      verdict = seams.judgeRepeat(*outputs, first);
+    keepStrictly(verdict, fmt::format("the same inputs gave another result in execution {}",
+                                      result.executions));
+    if (verdict.passed && ++judged <= kMostJudged) {
       verdict = seams.judge(*outputs);
+      keepStrictly(verdict, fmt::format("in execution {}", result.executions));
+    }
     if (!verdict.passed) {
       std::string stale = areSame(last, first) ? "" : describeStale(*outputs, last);
       if (!stale.empty()) {
@@ -326,6 +335,32 @@ public:
 
 private:
   static constexpr uint32_t kMostJudged = 2;
+
+  /// Wrong with other inputs: always, or now and then?
+  void blameOther(const TensorLists &others, const TensorLists &outputs,
+                  const LookVerdict &verdict) {
+    uint32_t execution = result.executions;
+    result.verdict = failed(verdict.errorClass, "with other inputs: " + verdict.message);
+    Result<TensorLists> second = seams.execute(others);
+    ++result.executions;
+    if (!second || areSame(*second, outputs))
+      return;
+    std::optional<LookVerdict> now = seams.judgeOther(others, *second);
+    if (now && now->passed)
+      result.verdict = failed(
+          kNotDeterministic,
+          fmt::format("the same inputs, others than the first, gave another result in execution "
+                      "{}, which is right, than in execution {}: {} differ ({})",
+                      result.executions, execution, describeDifference(*second, outputs),
+                      verdict.message));
+  }
+
+  void keepStrictly(const LookVerdict &verdict, std::string_view when) {
+    if (verdict.strictly.empty() || !result.strictly.empty())
+      return;
+    result.strictly = fmt::format("{}: {}", when, verdict.strictly);
+    result.strictOutput = verdict.output;
+  }
 
   Result<TensorLists> execute(const TensorLists &given, std::string_view how) {
     Result<TensorLists> outputs = seams.execute(given);

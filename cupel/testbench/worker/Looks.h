@@ -20,6 +20,9 @@ struct LookVerdict {
   bool passed = true;
   std::string errorClass, message; ///< Of one that did not pass.
   std::optional<TensorLists> expected = {}; ///< What it was judged by, where that is known.
+  /// Of one that passes by configured comparators alone: what the strict rule says, of which output.
+  std::string strictly = {};
+  uint32_t output = 0;
 };
 
 struct LookSeams {
@@ -30,9 +33,8 @@ struct LookSeams {
   /// Whether they are right for other inputs; nothing where nobody can say so in a short time.
   std::function<std::optional<LookVerdict>(const TensorLists &inputs, const TensorLists &outputs)>
       judgeOther;
-  /// Why two executions with the same inputs may not differ as these do; empty where they may.
-  /// Unset: nobody can say.
-  std::function<std::string(const TensorLists &now, const TensorLists &before)> judgeRepeat;
+  /// Whether two executions with the same inputs may differ as these do. Unset: nobody can say.
+  std::function<LookVerdict(const TensorLists &now, const TensorLists &before)> judgeRepeat;
   /// What is expected for the first inputs, and the coarsest step that the device computes in: what
   /// should have changed by more than a few of them and is the same bit by bit was not computed.
   const TensorLists *expected = nullptr;
@@ -52,6 +54,10 @@ struct Looks {
   uint32_t executions = 1; ///< How often it ran, with the first time.
   LookVerdict verdict;     ///< Of the first that was wrong.
   std::string note;        ///< What else was seen; empty where nothing was.
+  /// What the strict rule says of the first that passed by configured comparators alone, and of
+  /// which output; empty where there was none.
+  std::string strictly;
+  uint32_t strictOutput = 0;
 };
 
 /// Runs the test again. `first` is what it gave for `inputs` in `seconds`, and was judged already.

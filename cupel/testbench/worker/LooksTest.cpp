@@ -168,12 +168,49 @@ TEST(Looks, ExecutionsAreComparedWithEachOther) {
   seams.otherInputs = [](uint32_t) { return std::optional<TensorLists>(); };
   EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 14}).verdict.passed);
   executions = 1;
-  seams.judgeRepeat = [](const TensorLists &, const TensorLists &) -> std::string {
-    return "apart by more than noise";
+  seams.judgeRepeat = [](const TensorLists &, const TensorLists &) {
+    return LookVerdict{false, std::string(kNotDeterministic), "apart by more than noise"};
   };
   LookVerdict verdict = lookAgain(seams, inputs, first, 0.001, {.executions = 14}).verdict;
   EXPECT_EQ(verdict.errorClass, kNotDeterministic) << verdict.message;
   EXPECT_NE(verdict.message.find("apart by more than noise"), std::string::npos) << verdict.message;
+}
+
+TEST(Looks, WhatConfiguredComparatorsLetPassIsToldBeside) {
+  TensorLists inputs = {{floats({1, 2, 3, 4})}};
+  TensorLists first = Doubler::right(inputs);
+  bool isFlaky = true;
+  LookSeams seams;
+  seams.execute = [&, executions = 1](const TensorLists &given) mutable -> Result<TensorLists> {
+    TensorLists results = Doubler::right(given);
+    if (++executions % 2 == 1 && isFlaky)
+      results[0][0].mutableAs<float>()[2] += 1;
+    return results;
+  };
+  seams.judge = [](const TensorLists &) { return LookVerdict{}; };
+  seams.otherInputs = [](uint32_t) { return std::optional<TensorLists>(); };
+  seams.judgeRepeat = [](const TensorLists &, const TensorLists &) {
+    return LookVerdict{.strictly = "apart by more than noise", .output = 3};
+  };
+  Looks looks = lookAgain(seams, inputs, first, 0.001, {.executions = 7});
+  EXPECT_TRUE(looks.verdict.passed);
+  EXPECT_EQ(looks.strictly, "the same inputs gave another result in execution 3: apart by more "
+                            "than noise");
+  EXPECT_EQ(looks.strictOutput, 3u);
+  isFlaky = false;
+  EXPECT_EQ(lookAgain(seams, inputs, first, 0.001, {.executions = 7}).strictly, "");
+}
+
+TEST(Looks, WrongNowAndThenWithOtherInputsIsNotDeterministic) {
+  Doubler doubler;
+  doubler.fault = [](uint32_t execution) -> std::optional<TensorLists> {
+    return execution == 1 ? std::optional(TensorLists{{floats({9, 9, 9, 9})}}) : std::nullopt;
+  };
+  LookVerdict verdict = doubler.look().verdict;
+  EXPECT_EQ(verdict.errorClass, kNotDeterministic) << verdict.message;
+  // Wrong in the same way each time.
+  Doubler other{[](uint32_t) { return std::optional(TensorLists{{floats({9, 9, 9, 9})}}); }};
+  EXPECT_EQ(other.look().verdict.errorClass, "wrong_result");
 }
 
 TEST(Looks, StaleIsSeenWithTheFirstInputsToo) {

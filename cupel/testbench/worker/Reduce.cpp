@@ -26,6 +26,8 @@ std::string Reduction::Size::text() const {
 Reduction::Size sizeOf(const Prepared &program) {
   Reduction::Size size;
   size.operations = operationsOf(program.program()).size();
+  if (auto module = mlir::cast<mlir::ModuleOp>(program.program().module))
+    size.operations += operationsInControlFlow(compiler::entryOf(module)).size();
   size.arguments = program.program().arguments.size();
   size.results = program.program().results.size();
   for (const auto *types : {&program.program().arguments, &program.program().results})
@@ -82,7 +84,7 @@ Result<Reduction> Reducer::reduce(const Prepared &given) {
   reduction.before = sizeOf(given);
   // Calls are part of the program.
   reduction.before.operations = std::max(reduction.before.operations,
-                                         operationsOf(explainer.plainTest()->program()).size());
+                                         sizeOf(*explainer.plainTest()).operations);
   best = explainer.smallest()->clone();
   if (Status saved = save(); !saved)
     return saved.error();
@@ -91,7 +93,7 @@ Result<Reduction> Reducer::reduce(const Prepared &given) {
   for (bool goesOn = canShrink; goesOn && !isOver();) {
     goesOn = false;
     for (auto step : {&Reducer::leaveOperationsAway, &Reducer::leaveResultsAway,
-                      &Reducer::shrinkShapes, &Reducer::simplifyInputs,
+                      &Reducer::simplifyRegions, &Reducer::shrinkShapes, &Reducer::simplifyInputs,
                       &Reducer::simplifyConstants}) {
       if (isOver())
         break;

@@ -19,7 +19,8 @@ struct ReduceOptions {
 struct Reduction {
   results::Explanation explanation; ///< Why it fails.
   struct Size {
-    size_t operations = 0, arguments = 0, results = 0;
+    size_t operations = 0; ///< Those in loops and branches too.
+    size_t arguments = 0, results = 0;
     uint64_t elements = 0; ///< Of arguments and results.
     std::string text() const;
   };
@@ -46,6 +47,7 @@ private:
   Result<bool> takeFirst(Candidates candidates, const std::string &what);
   Result<bool> leaveOperationsAway();
   Result<bool> leaveResultsAway();
+  Result<bool> simplifyRegions();
   Result<bool> shrinkShapes();
   Result<bool> simplifyInputs();
   Result<bool> simplifyConstants();
@@ -60,6 +62,9 @@ private:
   Reduction reduction;
   std::chrono::steady_clock::time_point began;
 };
+
+/// What stands in loops and branches, but constants.
+std::vector<mlir::Operation *> operationsInControlFlow(mlir::func::FuncOp entry);
 
 /// Sizes of a program, for people.
 Reduction::Size sizeOf(const Prepared &program);

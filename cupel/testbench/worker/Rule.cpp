@@ -38,8 +38,11 @@ Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const T
   if (picture)
     *picture = verdict->picture;
   record.strictSentence = verdict->sentence;
-  if (!verdict->note.empty())
+  if (!verdict->note.empty()) {
     record.strictSentence += "; " + verdict->note;
+    noise.tellIllConditioned(fmt::format("output {}: {}", record.output,
+                                         verdict->note.substr(verdict->note.find(": ") + 2)));
+  }
   // Only where it was the reference that was moved, and not the device itself.
   if (verdict->isExpectedOff && noise.isByReference())
     record.strictSentence += "; the reference is off as far: the expected values, or the program "

@@ -50,6 +50,12 @@ public:
   /// As many as were made, by evaluation, then as results lie; for those who save them.
   const std::vector<TensorLists> &samples();
   const std::optional<TensorLists> &center() const { return exact; }
+  /// Which output rounding decides, and how much: `output 0: 3 % noise in f32`; empty where none.
+  const std::string &illConditioned() const { return unsteady; }
+  void tellIllConditioned(std::string what) {
+    if (unsteady.empty())
+      unsteady = std::move(what);
+  }
 
 private:
   void measure();
@@ -74,7 +80,7 @@ private:
   std::vector<TensorLists> all;
   std::optional<TensorLists> exact;
   std::map<compare::NoiseLook, std::vector<TensorLists>> others;
-  std::string remark;
+  std::string remark, unsteady;
 };
 
 } // namespace cupel::testbench::worker

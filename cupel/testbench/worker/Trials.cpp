@@ -183,6 +183,9 @@ void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
     return fail(record, outputs.error());
   prepared.executeSeconds = seconds;
   judge(request, progress, **device, prepared, *outputs, record);
+  if (record.outcome == Outcome::Failed && record.errorClass == "wrong_result" &&
+      !(*device)->isReference() && request.repeat.value_or(2) > 1 && seconds < kCheapSeconds)
+    tellNowAndThen(request, progress, **device, prepared, *run, *outputs, record);
   if (record.outcome == Outcome::Passed && prepared.otherInputs)
     tryTelling(request, progress, **device, prepared, *run, *outputs, record);
   bool isRight = record.outcome == Outcome::Passed || record.outcome == Outcome::Unjudged;
@@ -198,6 +201,24 @@ void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
     failLook(record, kStaleResult,
          "outputs of one execution changed while the next one ran, as if both shared their memory: " +
              overwritten);
+}
+
+void Trials::tellNowAndThen(const Request &request, Progress &progress, Device &device,
+                            Prepared &prepared, const RunWorkload &run, const TensorLists &first,
+                            TestRecord &record) {
+  progress.enter(Stage::Execute);
+  Result<TensorLists> second = run(prepared.workload.inputs, prepared.budget);
+  progress.enter(Stage::Compare);
+  if (!second || areSame(*second, first))
+    return;
+  TestRecord found;
+  judge(request, progress, device, prepared, *second, found);
+  if (found.outcome != Outcome::Passed)
+    return;
+  fail(record, std::string(kNotDeterministic),
+       fmt::format("the same inputs gave another result in execution 2, which is right, than in "
+                   "execution 1: {} differ ({})",
+                   describeDifference(*second, first), record.message));
 }
 
 void Trials::tryTelling(const Request &request, Progress &progress, Device &device,
@@ -253,22 +274,37 @@ std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &p
   return found;
 }
 
-/// Why executions with the same inputs may not differ so; comparators that somebody named know
-/// nothing of that, and decide alone.
-static std::string describeApart(const Request &request, const workload::Workload &workload,
-                                 const TensorLists &now, const TensorLists &before,
-                                 TestNoise &noise) {
+/// Whether executions with the same inputs may differ so; comparators that somebody named know
+/// nothing of that, and decide alone: what the strict rule says stands beside it.
+static LookVerdict judgeApart(const Request &request, const workload::Workload &workload,
+                              const TensorLists &now, const TensorLists &before,
+                              TestNoise &noise) {
+  LookVerdict found;
   for (size_t d = 0, number = 0; d < std::min(now.size(), before.size()); ++d)
     for (size_t i = 0; i < std::min(now[d].size(), before[d].size()); ++i, ++number) {
       const Tensor &a = now[d][i], &b = before[d][i];
-      if (Rule::of(request, workload, i).comparators)
-        continue;
       Result<compare::RepeatVerdict> verdict = compare::checkRepeatedStrictly(
           a, b, noise.precision(), noise.asker(d, i, b.shape()), {.threads = 1});
-      if (verdict && !verdict->passed)
-        return fmt::format("output {}: {}", number, verdict->sentence);
+      if (!verdict || verdict->passed)
+        continue;
+      if (!Rule::of(request, workload, i).comparators)
+        return {false, std::string(kNotDeterministic),
+                fmt::format("output {}: {}", number, verdict->sentence)};
+      if (found.strictly.empty()) {
+        found.strictly = verdict->sentence;
+        found.output = uint32_t(number);
+      }
     }
-  return {};
+  return found;
+}
+
+/// What the strict rule says of an execution after the first, where the first was right by it.
+static void tellStrictly(results::ComparisonRecord &comparison, const std::string &strictly) {
+  if (!comparison.passed || !comparison.strictPassed.value_or(true))
+    return;
+  comparison.strictPassed = false;
+  comparison.strictSentence = strictly;
+  comparison.sentence += "; strict: " + strictly;
 }
 
 void Trials::lookAgain(const Request &request, Progress &progress, Device &device,
@@ -276,7 +312,12 @@ void Trials::lookAgain(const Request &request, Progress &progress, Device &devic
                        double seconds, TestRecord &record) {
   auto verdictOf = [](const TestRecord &found) {
     bool isRight = found.outcome == Outcome::Passed || found.outcome == Outcome::Unjudged;
-    return LookVerdict{isRight, found.errorClass, found.message};
+    LookVerdict verdict{isRight, found.errorClass, found.message};
+    if (const results::ComparisonRecord *lax = found.passesOnlyAsConfigured(); isRight && lax) {
+      verdict.strictly = lax->strictSentence;
+      verdict.output = lax->output;
+    }
+    return verdict;
   };
   LookSeams seams;
   seams.execute = [&](const TensorLists &inputs) {
@@ -308,7 +349,7 @@ void Trials::lookAgain(const Request &request, Progress &progress, Device &devic
     seams.expected = &prepared.workload.expected;
     seams.step = noise->precision().coarsest().step;
     seams.judgeRepeat = [&](const TensorLists &now, const TensorLists &before) {
-      return describeApart(request, prepared.workload, now, before, *noise);
+      return judgeApart(request, prepared.workload, now, before, *noise);
     };
   }
   seams.otherInputs = [&](uint32_t look) -> std::optional<TensorLists> {
@@ -327,6 +368,8 @@ void Trials::lookAgain(const Request &request, Progress &progress, Device &devic
     record.notes["looks"] = looks.note;
   if (!looks.verdict.passed)
     failLook(record, looks.verdict.errorClass, looks.verdict.message);
+  else if (looks.strictOutput < record.comparisons.size() && !looks.strictly.empty())
+    tellStrictly(record.comparisons[looks.strictOutput], looks.strictly);
 }
 
 namespace {
@@ -449,6 +492,8 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
     }
   }
   record.notes["judged by"] = describeRules(record, *noise);
+  if (!noise->illConditioned().empty())
+    record.notes["ill-conditioned"] = noise->illConditioned();
   if (isForLackOfTime(record, *noise))
     fail(record, Error{ErrorCode::TimedOut, "no time was left to measure noise, without which "
                                             "rounding cannot be told from errors"});

@@ -42,6 +42,10 @@ private:
   Result<TensorLists> runOn(Device &device, const Prepared &prepared, Progress *progress);
   void judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
              const TensorLists &outputs, results::TestRecord &record);
+  /// Calls a wrong result not deterministic where the same inputs give a right one the next time.
+  void tellNowAndThen(const Request &request, Progress &progress, Device &device,
+                      Prepared &prepared, const RunWorkload &run, const TensorLists &first,
+                      results::TestRecord &record);
   /// Tries other inputs where results on those that were made up could hide anything.
   void tryTelling(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                   const RunWorkload &run, TensorLists &outputs, results::TestRecord &record);

@@ -213,7 +213,8 @@ def refuse_symbols(graph: torch.fx.Graph) -> None:
             raise NotCaptured(f"a size that {node.target} gives depends on data" + (f" ({place[-2].strip()})" if len(place) > 1 else ""))
 
 
-def _exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
+def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
+    """The whole model as one graph; raises where there is none."""
     given = flat.inputs
     program = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).run_decompositions({})
     from torch.export.graph_signature import InputKind, OutputKind
@@ -394,7 +395,7 @@ def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
     """The model's graphs. `expected` is what it gives when run eagerly, after seeding with `seed`."""
     with torch.no_grad():
         try:
-            return Capture([_exported(flat, expected, seed)], "export")
+            return Capture([exported(flat, expected, seed)], "export")
         except Exception as error:
             refusal = one_line(error)
     try:

@@ -70,7 +70,7 @@ def _merge_tied(exported: torch.fx.GraphModule) -> None:
 def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Capture:
     """`names`: the parameters that have a gradient in eager torch, in the order of `expected`, which ends with what `judged` takes of the output."""
     try:
-        return Capture([_joint(flat, gradient, names, expected, seed, judged)], "export")
+        return Capture([joint(flat, gradient, names, expected, seed, judged)], "export")
     except Exception as error:
         refusal = f"torch.export of forward and backward: {told(error)}"
     step = _Stepping(flat, gradient, names, judged)
@@ -140,7 +140,8 @@ def _compiled(step: _Stepping, expected: list[torch.Tensor], seed: int, refusal:
     return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
 
 
-def _joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Graph:
+def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Graph:
+    """Forward and backward as one graph; raises where there is none."""
     from torch._functorch.aot_autograd import aot_export_module
 
     given = flat.inputs

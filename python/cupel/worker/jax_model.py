@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cupel.worker.model import ModelTest, StepFailed
+from cupel.worker.model import REMEMBERED, ModelTest, StepFailed
 
 _CPU_DEVICES = 8
 _RESTORED = ("jax_enable_x64", "jax_default_matmul_precision", "jax_numpy_dtype_promotion", "jax_threefry_partitionable", "jax_default_prng_impl", "jax_debug_nans")
@@ -93,6 +93,8 @@ class JaxTest(ModelTest):
             self._describe_program(jax, program)
             traced = jax_program.Traced(program)
             golden = traced.golden()
+            if traced.is_remembered:
+                self.facts["golden_from"] = REMEMBERED
             if not golden:
                 raise StepFailed("no_tensor", "the model's result holds no array: there is nothing to compare")
             self.facts["finite"] = all(bool(jax.numpy.isfinite(one).all()) for one in golden if jax.numpy.issubdtype(one.dtype, jax.numpy.inexact))

@@ -33,6 +33,9 @@ STAGES = {"import": "load", "model": "load", "inputs": "load", "golden": "refere
 
 LLM_FIELDS = ("phase", "sharding", "mesh", "sequence_length", "llm_batch_size")
 
+# Of golden results that were not computed again.
+REMEMBERED = "an earlier run: the same program, weights and inputs"
+
 # Frameworks whose loaders are run.
 SERVED = ("pytorch", "jax", "bounty_jax", "onnx")
 
@@ -381,6 +384,34 @@ class ModelTest:
 
     def _capture(self) -> dict[str, Any]:
         loader, model, args, kwargs = self._load()
+        from cupel.worker.remembered import Remembered
+
+        memory = Remembered(self.request)
+        known = None
+        if memory.is_likely:
+            with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining():
+                known = memory.recall(loader, model, args, kwargs, self._padding)
+            if known is None:
+                loader, model, args, kwargs = self._load()
+            else:
+                self.facts |= known[0].facts | {"golden_from": REMEMBERED}
+        golden, captured = known or self._run_and_capture(loader, model, args, kwargs)
+        if known is None:
+            with self.steps.step("golden", "internal", "the golden result cannot be remembered"):
+                memory.keep(golden, captured)
+        told: dict[str, Any] = {"method": captured.method, "graphs": len(captured.graphs), "workloads": []}
+        for name, value in (("export_refusal", captured.refusal), ("graph_breaks", captured.breaks), ("outside_of_graphs", captured.outside)):
+            if value:
+                told[name] = value
+        for index, graph in enumerate(captured.graphs):
+            told["workloads"].append(self._save(index, len(captured.graphs), graph, golden.result_names if captured.method != "compile" else []))
+        return told
+
+    def _constraining(self) -> contextlib.AbstractContextManager[Any]:
+        return self._placement.constraining() if self._placement else contextlib.nullcontext()
+
+    def _run_and_capture(self, loader: Any, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        """The golden result, and then the model's graphs."""
         from cupel.torch.captured import NotCaptured, capture
         from cupel.worker.model_golden import golden_inference, golden_training
 
@@ -392,17 +423,10 @@ class ModelTest:
                 raise StepFailed("no_tensor", "the model's result holds no tensor: there is nothing to compare")
         with self.steps.step("capture", "not_captured", "the model cannot be captured"):
             try:
-                with self._placement.constraining() if self._placement else contextlib.nullcontext():
-                    captured = golden.capture() if golden.capture else capture(golden.flat, golden.expected, self.request.seed)
+                with self._constraining():
+                    return golden, golden.capture() if golden.capture else capture(golden.flat, golden.expected, self.request.seed)
             except NotCaptured as error:
                 raise StepFailed("not_captured", str(error)) from error
-        told: dict[str, Any] = {"method": captured.method, "graphs": len(captured.graphs), "workloads": []}
-        for name, value in (("export_refusal", captured.refusal), ("graph_breaks", captured.breaks), ("outside_of_graphs", captured.outside)):
-            if value:
-                told[name] = value
-        for index, graph in enumerate(captured.graphs):
-            told["workloads"].append(self._save(index, len(captured.graphs), graph, golden.result_names if captured.method != "compile" else []))
-        return told
 
     def _save(self, index: int, count: int, graph: Any, result_names: list[str]) -> dict[str, Any]:
         from cupel._native import NativeError
@@ -482,7 +506,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
-             "step": answer.get("step"), "golden": facts.get("without golden"), "weights": facts.get("weights"),
+             "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"),
              "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)

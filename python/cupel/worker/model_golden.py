@@ -1,4 +1,7 @@
-"""The golden result of a model: the very module, eager, on the CPU, in the dtype it was loaded in; before anything is captured."""
+"""The golden result of a model: the very module, eager, on the CPU, in the dtype it was loaded in; before anything is captured.
+
+Where an earlier test computed it the graph alone is made here, and its results come from remembered.py.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from typing import Any
 
 import torch
 
-from cupel.torch.captured import Capture, one_line
-from cupel.torch.captured_training import capture_training
+from cupel.torch.captured import Capture, Graph, exported, one_line
+from cupel.torch.captured_training import capture_training, joint
 from cupel.torch.sound_kernels import sound_kernels, sound_sums
 from cupel.torch.structure import Flat, describe, replaced, results_of
 from cupel.worker.llm import Padding
@@ -26,6 +29,8 @@ class Golden:
     facts: dict[str, Any] = field(default_factory=dict)
     capture: Callable[[], Capture] | None = None
     """Another way to the graphs than that for inference."""
+    gradient: torch.Tensor | None = None
+    """Of the output, in training."""
 
 
 def _cloned(value: Any) -> Any:
@@ -107,4 +112,22 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
     facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
     return Golden(flat, expected, [*gradients, "output"], facts | _told(replaced),
-                  lambda: capture_training(flat, gradient, list(gradients), expected, seed, judged))
+                  lambda: capture_training(flat, gradient, list(gradients), expected, seed, judged), gradient)
+
+
+def _unknown(count: int) -> list[torch.Tensor]:
+    return [torch.empty(0)] * count
+
+
+def export_inference(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], count: int, seed: int, padding: Padding | None = None) -> Graph:
+    """The graph of a model that nobody has run, of whose `count` results nothing is expected yet; raises where torch.export gives none."""
+    flat = Flat(model, args, kwargs, lambda result: [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(result)])
+    with torch.no_grad():
+        return exported(flat, _unknown(count), seed)
+
+
+def export_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], gradient: torch.Tensor, names: list[str], seed: int,
+                    padding: Padding | None = None) -> Graph:
+    """The same of forward and backward: the gradients by `names` and the output, for this gradient of it."""
+    flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
+    return joint(flat, gradient, names, _unknown(len(names) + 1), seed, _Counted(padding))

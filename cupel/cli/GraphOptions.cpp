@@ -1,0 +1,50 @@
+#include "cupel/cli/GraphOptions.h"
+
+#include "cupel/compiler/passes/Pipelines.h"
+#include "cupel/pjrt/plugin/Options.h"
+#include "cupel/runtime/Architecture.h"
+
+#include <mlir/Pass/PassManager.h>
+
+namespace cupel::cli {
+
+using namespace mlir;
+
+Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, ModuleOp module) {
+  GraphOptions made;
+  made.isGiven = !given.empty();
+  if (!made.isGiven)
+    return made;
+  pjrt::Options options(pjrt::clientOptions());
+  for (const auto &[name, value] : given)
+    if (Status status = options.set(name.str(), value.getAsString().value_or("").str()); !status)
+      return status.error();
+  pjrt::Numerics numerics;
+  pjrt::Rewrites rewrites;
+  if (Status status = pjrt::chooseNumerics(options, numerics); !status)
+    return status.error();
+  if (Status status = pjrt::chooseRewrites(options, rewrites); !status)
+    return status.error();
+  Result<runtime::Architecture> architecture = runtime::findArchitecture(options.string("arch").value_or("cpu"));
+  if (!architecture)
+    return architecture.error();
+  made.rewriteLimit = rewrites.limit;
+  if (numerics.wideAccumulation)
+    made.notCompiled = "it accumulates in f64, and such programs run whole on the reference";
+  if (std::string backend = options.string("backend").value_or("cpu"); backend != "cpu")
+    made.notCompiled = "the backend " + backend + " compiles nothing";
+
+  compiler::DevicePipeline pipeline;
+  pipeline.skipWindows = numerics.scatterSkipsWindows;
+  pipeline.split = !numerics.computesWhole;
+  if (!numerics.programTypes && architecture->dtypes.size() < tensor::kDTypeCount)
+    for (tensor::DType type : architecture->dtypes)
+      pipeline.types.emplace_back(tensor::info(type).name);
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  compiler::buildDevicePipeline(passes, pipeline);
+  if (failed(passes.run(module)))
+    return Error{"the program cannot be compiled with these options"};
+  return made;
+}
+
+} // namespace cupel::cli

@@ -1,0 +1,26 @@
+// The options of our own device that decide what a program is compiled to, as `cupel explore --option`
+// takes them: read by the plugin's own table, so that the graph is that of a program which the device
+// runs with these options.
+#pragma once
+
+#include "cupel/support/Error.h"
+
+#include <cstdint>
+#include <llvm/Support/JSON.h>
+#include <mlir/IR/BuiltinOps.h>
+#include <string>
+
+namespace cupel::cli {
+
+struct GraphOptions {
+  int64_t rewriteLimit = -1;
+  /// Why the program runs whole on the reference with these options; empty: it is compiled.
+  std::string notCompiled;
+  bool isGiven = false;
+
+  /// Reads `given` (name -> text) and brings the program to what the common passes make of it with
+  /// these options. An error names an option that is none, or a value that it does not take.
+  static Result<GraphOptions> apply(const llvm::json::Object &given, mlir::ModuleOp module);
+};
+
+} // namespace cupel::cli

@@ -1,0 +1,117 @@
+"""Golden results of frameworks are computed once: the second time they come from the cache, where nothing that decides them has changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cupel._files import command_path
+from cupel.worker.model import REMEMBERED, Request, make_test
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ZOO = ROOT / "zoo/models"
+LOADER = """
+import torch
+from ...base import ForgeModel, normal
+from ...config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((4, 4), 0.5))
+
+    def forward(self, x):
+        return (x @ self.weight.to(x.dtype)) FORMULA
+
+class ModelLoader(ForgeModel):
+    @classmethod
+    def _get_model_info(cls, variant=None):
+        return ModelInfo("Formula", variant, ModelGroup.GENERALITY, ModelTask.ATOMIC_ML, ModelSource.CUSTOM, Framework.TORCH)
+
+    def build(self): ...
+
+    def load_model(self, *, dtype_override=None):
+        return Model()
+
+    def make_inputs(self, batch_size, generator):
+        return normal(generator, 2, 4)
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CUPEL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("CUPEL_FRAMEWORKS_CACHE", "64M")
+    return tmp_path / "cache/frameworks"
+
+
+def ran(loader: Path, folder: Path, **asked: object) -> dict:
+    answer = make_test(Request(loader=str(loader), folder=str(folder), **asked), lambda stage: None).run()
+    assert "capture" in answer, answer
+    return answer
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.name.startswith(("expected", "output_", "inputs", "input_"))}
+
+
+@pytest.mark.parametrize(("model", "mode"), [("cnn/pytorch", "inference"), ("siamese/pytorch", "training"), ("cnn/jax", "inference"), ("cnn/onnx", "inference")])
+def test_the_second_time_nothing_is_computed(tmp_path: Path, cache: Path, model: str, mode: str) -> None:
+    pytest.importorskip({"jax": "flax", "onnx": "onnxruntime"}.get(model.rpartition("/")[2], "torch"))
+    loader = ZOO / model / "loader.py"
+    first, second = (ran(loader, tmp_path / name, run_mode=mode, test=name) for name in ("first", "second"))
+    assert "golden_from" not in first["model"] and second["model"]["golden_from"] == REMEMBERED, (first["model"], second["model"])
+    assert contents(tmp_path / "first") == contents(tmp_path / "second") and contents(tmp_path / "first")
+    same = {"output", "finite", "gradients", "without_gradient", "golden_calls"}
+    assert {name: first["model"].get(name) for name in same} == {name: second["model"].get(name) for name in same}
+    if model.endswith("pytorch"):
+        assert "golden" in first["seconds"] and "golden" not in second["seconds"], second["seconds"]
+    # `cupel cache` reads what Python wrote.
+    shown = json.loads(subprocess.run([command_path(), "cache", "show", "frameworks", "--verify", "--json"], capture_output=True, text=True, check=True).stdout)
+    assert shown[0]["entries"] == len([path for path in cache.rglob("*") if path.is_file()]) > 0 and shown[0]["damaged"] == 0, shown
+
+
+@pytest.fixture
+def zoo(tmp_path: Path) -> Path:
+    for name in ("__init__.py", "base.py", "config.py"):
+        (tmp_path / "zoo").mkdir(exist_ok=True)
+        (tmp_path / "zoo" / name).write_text((ZOO / name).read_text())
+    return tmp_path / "zoo"
+
+
+def write(zoo: Path, formula: str) -> Path:
+    loader = zoo / "formula/pytorch/loader.py"
+    loader.parent.mkdir(parents=True, exist_ok=True)
+    loader.write_text(LOADER.replace("FORMULA", formula))
+    return loader
+
+
+def test_a_changed_model_is_computed_anew(tmp_path: Path, zoo: Path) -> None:
+    """Weights and inputs are the same, and so is the test: the captured program tells."""
+    plain = ran(write(zoo, "* 2"), tmp_path / "a")
+    assert "golden_from" not in plain["model"]
+    other = ran(write(zoo, "* 3"), tmp_path / "b")
+    assert "golden_from" not in other["model"] and contents(tmp_path / "a")["expected.safetensors"] != contents(tmp_path / "b")["expected.safetensors"]
+    again = ran(write(zoo, "* 2"), tmp_path / "c")
+    assert again["model"]["golden_from"] == REMEMBERED and contents(tmp_path / "a") == contents(tmp_path / "c")
+
+
+def test_damaged_entries_and_no_room_cost_nothing_but_time(tmp_path: Path, zoo: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loader = write(zoo, "+ 1")
+    ran(loader, tmp_path / "a")
+    for path in [path for path in cache.rglob("*") if path.is_file()]:
+        whole = bytearray(path.read_bytes())
+        whole[len(whole) // 3] ^= 1
+        path.write_bytes(whole)
+    assert "golden_from" not in ran(loader, tmp_path / "b")["model"]
+    assert "golden_from" in ran(loader, tmp_path / "c")["model"]
+    monkeypatch.setenv("CUPEL_FRAMEWORKS_CACHE", "0")
+    assert "golden_from" not in ran(loader, tmp_path / "d")["model"]
+    monkeypatch.setenv("CUPEL_FRAMEWORKS_CACHE", "512")  # Nothing fits.
+    monkeypatch.setenv("CUPEL_CACHE_DIR", str(tmp_path / "small"))
+    ran(loader, tmp_path / "e")
+    assert "golden_from" not in ran(loader, tmp_path / "f")["model"]
+    assert contents(tmp_path / "a") == contents(tmp_path / "b") == contents(tmp_path / "c") == contents(tmp_path / "d") == contents(tmp_path / "f")

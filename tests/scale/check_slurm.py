@@ -1,0 +1,499 @@
+"""Runs on a Slurm cluster of the test's own: as one run, followed again, cancelled, resumed, told what is wrong; and with everything killed that can be.
+
+usage: check_slurm.py BUILD/bin [--mode quick|default|full] [--only WORD] [--rounds N] [--seed N]. Ends with `N passed, N failed[, N skipped]`.
+A round of disturbances is a run during which daemons, nodes, tasks, workers, the database, its connections and the one who follows are killed and the
+shared disk is filled; afterwards its report must be that of an undisturbed run on one machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import private_postgres  # noqa: E402
+import private_slurm  # noqa: E402
+
+PARSER = argparse.ArgumentParser(description=__doc__)
+PARSER.add_argument("bin", type=Path)
+PARSER.add_argument("--mode", choices=["default", "quick", "full"], default="default")
+PARSER.add_argument("--only", default="", help="checks whose name holds this word")
+PARSER.add_argument("--rounds", type=int, default=0)
+PARSER.add_argument("--seed", type=int, default=int(time.time()))
+OPTIONS = PARSER.parse_args()
+BIN = OPTIONS.bin.resolve()
+CUPEL = BIN / "cupel"
+FULL = OPTIONS.mode == "full"
+ROUNDS = OPTIONS.rounds or (50 if FULL else 3)
+QUICK, SLOW, SLOW_SECONDS = (2000, 50, 1.0) if FULL else (300, 24, 1.0)
+CHECKS = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def expect(condition: bool, message: object) -> None:
+    if not condition:
+        raise AssertionError(message)
+
+
+class SharedDisk:
+    """A folder that can be full: a file system of its own where we may mount one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.filler = folder, folder / "filler"
+        folder.mkdir()
+        self.is_own = os.geteuid() == 0 and subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m,mode=755", "cupel-shared", folder], capture_output=True).returncode == 0
+
+    def fill(self) -> None:
+        with open(self.filler, "wb", buffering=0) as file:
+            for size in (1 << 20, 1 << 12, 1):
+                try:
+                    while True:
+                        file.write(b"x" * size)
+                except OSError:
+                    continue
+
+    def free(self) -> None:
+        self.filler.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if self.is_own:
+            subprocess.run(["umount", "-l", self.folder], check=True, capture_output=True)
+
+
+class Lab:
+    """The cluster, the database and the disk that a lab has."""
+
+    def __init__(self) -> None:
+        self.slurm = private_slurm.Slurm()
+        self.disk = SharedDisk(self.slurm.folder / "shared")
+        self.postgres = private_postgres.Postgres() if private_postgres.tools() else None
+        self.worker = self.slurm.folder / "fake-worker"
+        shutil.copy(BIN / "tests/fake-worker", self.worker)
+
+    def settle(self) -> None:
+        """Everything runs again, and no job is left."""
+        self.disk.free()
+        for daemon in ("slurmctld", *self.slurm.NODES):
+            if not self.slurm.pid(daemon):
+                self.slurm.start(daemon)
+        self.slurm.wait(lambda: "PING" not in self.slurm.tool("scontrol", "ping", check=False) and "UP" in self.slurm.tool("scontrol", "ping", check=False), 30, "no controller")
+        for job in self.slurm.tool("squeue", "-h", "-o", "%A", check=False).split():
+            self.slurm.tool("scancel", job, check=False)
+        for node in self.slurm.NODES:
+            self.slurm.tool("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)
+        self.slurm.wait(lambda: self.slurm.tool("sinfo", "-h", "-o", "%D %t", check=False).split() == ["3", "idle"], 90, "the nodes do not come back")
+
+    def close(self) -> None:
+        self.slurm.kill("slurmctld")
+        for node in self.slurm.NODES:
+            self.slurm.kill(node, with_tasks=True)
+        self.disk.close()
+        self.slurm.close()
+        if self.postgres:
+            self.postgres.close()
+
+
+class Project:
+    """Programs that a fake worker runs, on the shared disk, with a store of their own."""
+
+    number = 0
+
+    def __init__(self, lab: Lab, quick: int, slow: int, profile: str = "") -> None:
+        Project.number += 1
+        self.lab, self.folder = lab, lab.disk.folder / f"p{Project.number}"
+        (self.folder / "programs").mkdir(parents=True)
+        for i in range(quick):
+            action = "compare fail" if i % 50 == 7 else "execute abort" if i % 100 == 9 else "compare pass"
+            (self.folder / f"programs/q{i:04}.mlir").write_text(f"// fake: {action}\n")
+        for i in range(slow):
+            (self.folder / f"programs/s{i:02}.mlir").write_text(f"// fake: execute sleep {SLOW_SECONDS}\n")
+        (self.folder / "cupel.yaml").write_text("slurm:\n  default:\n    partition: lab\n    gres: accel\n    chunk_seconds: 1\n    stale_seconds: 3\n    slots: 6\n" + profile)
+        self.place = "results"
+        self.environment = dict(lab.slurm.environment, CUPEL_WORKER=str(lab.worker), CUPEL_CHIP_LOCKS=str(lab.slurm.folder / "chips"),
+                                CUPEL_CACHE_DIR=str(lab.slurm.folder / "cache"), CUPEL_RESULTS_FOLDER=str(self.folder / "results"))
+
+    def use_database(self, name: str) -> None:
+        if self.lab.postgres:
+            self.place = self.lab.postgres.database(name)
+
+    def words(self, *words: object) -> list[str]:
+        return [str(CUPEL), *map(str, words), "--results", self.place]
+
+    def start(self, *words: object, **environment: str) -> subprocess.Popen:
+        return subprocess.Popen(self.words(*words), cwd=self.folder, env=self.environment | environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+
+    def cupel(self, *words: object, code: int = 0, **environment: str) -> str:
+        process = self.start(*words, **environment)
+        try:
+            output, _ = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+            raise AssertionError(f"{words}: no end after 120 s: {output}") from None
+        expect(process.returncode == code, f"{[str(word) for word in words]}: exit code {process.returncode}, wanted {code}: {output[-3000:]}")
+        return output
+
+    def run_words(self, *words: object) -> tuple[object, ...]:
+        return ("run", "programs", "-q", "--keep-failed", "none", "--retries", 1, *words)
+
+    def report(self, run: str) -> dict:
+        said = self.cupel("show", run, "--json")
+        return json.loads(said[said.index("{"):])  # A note on what came from journals may stand before it.
+
+    def outcomes(self, run: str = "latest") -> dict[str, str]:
+        tests = self.report(run)["tests"]
+        found = {test["id"]: test["outcome"] for test in tests}
+        expect(len(found) == len(tests), "a test has two outcomes")
+        return found
+
+    def runs(self) -> list[str]:
+        return sorted(path.name for path in (self.folder / "results/slurm").iterdir()) if (self.folder / "results/slurm").is_dir() else []
+
+    def ended(self) -> int:
+        """Outcomes that tasks wrote so far."""
+        return sum(path.read_bytes().count(b'{"record":') for path in (self.folder / "results/slurm").glob("*/journals/*.jsonl"))
+
+    def wait_for(self, outcomes: int, process: subprocess.Popen | None = None) -> None:
+        end = time.monotonic() + 60
+        while self.ended() < outcomes:
+            expect(time.monotonic() < end and (process is None or process.poll() is None), f"{self.ended()} outcomes, waiting for {outcomes}: {process.stdout.read() if process and process.poll() is not None else ''}")
+            time.sleep(0.1)
+
+
+def once_each(project: Project, run: str) -> None:
+    """The run's journal has every selected test exactly once."""
+    names = collections.Counter()
+    for line in (project.folder / f"results/journals/{run}.jsonl").read_text().splitlines():
+        record = json.loads(line).get("record")
+        if record:
+            names[record["id"]] += 1
+    expect(names and set(names.values()) == {1}, [name for name, count in names.items() if count != 1])
+    expect(len(names) == len(list((project.folder / "programs").iterdir())), len(names))
+
+
+@check
+def a_run_on_slurm_reports_as_one_on_this_machine(lab):
+    project = Project(lab, 120, 4)
+    here = project.cupel(*project.run_words("--json", "here.json"), code=1)
+    output = project.cupel(*project.run_words("--on", "slurm", "--json", "there.json", "--junitxml", "there.xml"), code=1)
+    run = project.runs()[-1]
+    tail = next(line for line in here.splitlines() if "passed" in line and "failed" in line)
+    counts = lambda line: line.split(" in ")[0].split(" (")[0]  # noqa: E731
+    expect(any(counts(line) == counts(tail) for line in output.splitlines()), f"{tail}\n{output}")
+    local, there = (json.loads((project.folder / name).read_text()) for name in ("here.json", "there.json"))
+    for field in ("outcomes", "reasons", "bad", "judged", "total", "selected", "bringup_statuses"):
+        expect(local["summary"].get(field) == there["summary"].get(field), (field, local["summary"].get(field), there["summary"].get(field)))
+    said = lambda report: [(t["id"], t["outcome"], t.get("message"), t.get("last_stage"), t.get("reasons"), t.get("bringup_status")) for t in report["tests"]]  # noqa: E731
+    expect(said(local) == said(there), "a test differs")
+    expect((project.folder / "there.xml").is_file(), "no JUnit report")
+    once_each(project, run)
+    # `show` finds the log, and the log the test.
+    shown = project.cupel("show", "programs::q0007.mlir")
+    log = Path(next(line.split(None, 1)[1] for line in shown.splitlines() if line.strip().startswith("log ")))
+    expect("q0007.mlir" in log.read_text() and any(f"node         {node}" in shown for node in lab.slurm.NODES), shown)
+    # Nothing was submitted twice, all six slots had work, and Slurm has nothing left.
+    lines = [json.loads(line) for line in (project.folder / f"results/slurm/{run}/submissions.jsonl").read_text().splitlines()]
+    expect([next(iter(line)) if "submit" not in line else "submit" for line in lines].count("submit") == 1, lines)
+    expect(len({path.name.split(".")[2] for path in (project.folder / f"results/slurm/{run}/journals").iterdir()}) >= 2, "only one node took part")
+    expect(not lab.slurm.tool("squeue", "-h", "-t", "running"), "something runs still")
+    # Attaching once more reports once more.
+    expect(counts(tail) in project.cupel("run", "--attach", run, code=1), "attach to what has ended")
+
+
+@check
+def whoever_leaves_may_come_back_cancel_and_resume(lab):
+    project = Project(lab, 60, 16)
+    process = project.start(*project.run_words("--on", "slurm"))
+    project.wait_for(10, process)
+    # The laptop is closed.
+    process.send_signal(signal.SIGHUP)
+    output, _ = process.communicate(timeout=30)
+    run = project.runs()[-1]
+    expect(process.returncode == 5 and f"cupel run --attach {run} follows it" in output, output)
+    following = project.start("run", "--attach", run)
+    second = None
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:  # Until the first holds it.
+        if (second := project.start("run", "--attach", run)).wait(20) == 2:
+            break
+    expect(second.returncode == 2 and "is being followed by another process" in second.stdout.read(), "two follow")
+    following.kill()
+    following.wait()
+    # Called off from anywhere; what there is of it is reported.
+    output = project.cupel("run", "--cancel", run, code=1)
+    outcomes = project.outcomes(run)
+    expect(len(outcomes) == 76 and {"not run"} & set(outcomes.values()) or "interrupted" in outcomes.values(), collections.Counter(outcomes.values()))
+    once_each(project, run)
+    lab.slurm.wait(lambda: not lab.slurm.tool("squeue", "-h", "-t", "running,pending"), 20, "cancelled jobs live")
+    kept = {path.name: path.read_bytes() for path in (project.folder / f"results/slurm/{run}/journals").iterdir()}
+    # It goes on where it was; what had its outcome keeps it.
+    project.cupel("run", "--resume", run, code=1)
+    expect(set(project.outcomes(run).values()) == {"passed", "failed", "crashed"}, collections.Counter(project.outcomes(run).values()))
+    for name, text in kept.items():
+        expect((project.folder / f"results/slurm/{run}/journals/{name}").read_bytes().startswith(text[:-1]), f"{name} was changed")
+    once_each(project, run)
+
+
+@check
+def nobody_needs_to_follow(lab):
+    project = Project(lab, 30, 3, "  local:\n    chunk_seconds: 1\n    stale_seconds: 3\n    local_journal: true\n")
+    process = project.start(*project.run_words("--on", "slurm:local"))
+    project.wait_for(3, process)
+    process.kill()
+    process.wait()
+    run = project.runs()[-1]
+    lab.slurm.wait((project.folder / f"results/journals/{run}.jsonl").is_file, 60, "no task ended the run")
+    once_each(project, run)
+    expect(len(project.outcomes(run)) == 33 and set(project.outcomes(run).values()) == {"passed", "failed", "crashed"}, project.outcomes(run))
+
+
+@check
+def tests_that_ran_twice_are_told_and_the_first_counts(lab):
+    project = Project(lab, 20, 0)
+    project.cupel(*project.run_words("--on", "slurm"), code=1)
+    run = project.runs()[-1]
+    journals = project.folder / f"results/slurm/{run}/journals"
+    lines = [line for path in sorted(journals.iterdir()) for line in path.read_text().splitlines()]
+    record = next(json.loads(line)["record"] for line in lines if line.startswith('{"record":') and '"passed"' in line)
+    # Another task ran it at the same time and ended later, otherwise.
+    head = json.loads(lines[0])
+    head["run"]["shard"] = "9_9.0.n9.1"
+    later = dict(record, outcome="failed", started_at=record["started_at"] + 5, message="another result")
+    (journals / "9_9.0.n9.1.jsonl").write_text("\n".join(json.dumps(line, separators=(",", ":")) for line in (head, {"record": later})) + "\n")
+    output = project.cupel("run", "--attach", run, code=1)
+    expect(f"programs::{record['id']} ran twice and ended differently: a flake" in output, output)
+    line = next(line for line in (project.folder / f"results/journals/{run}.jsonl").read_text().splitlines() if line.startswith('{"record":') and f'"{record["id"]}"' in line)
+    merged = json.loads(line)["record"]
+    expect(merged["outcome"] == "passed" and merged["flaky"] and merged["notes"]["ran twice"] == "failed in 9_9.0.n9.1", merged)
+
+
+@check
+def a_device_that_is_bad_gets_no_tests(lab):
+    project = Project(lab, 10, 0, "    drain: true\n")
+    plugin = project.folder / "no_plugin.so"
+    plugin.write_bytes(b"not a library")
+    process = project.start(*project.run_words("--on", "slurm", "--device", plugin))
+    try:
+        lab.slurm.wait(lambda: lab.slurm.tool("sinfo", "-h", "-o", "%D %t").split() == ["3", "drain"], 60, "bad nodes are not drained")
+        expect("cupel: " in lab.slurm.tool("sinfo", "-h", "-R", "-o", "%E"), "without a reason")
+        process.send_signal(signal.SIGINT)  # Nobody is there to be asked: it is called off.
+        output, _ = process.communicate(timeout=60)
+        expect(process.returncode == 1 and "bad node n" in output, output)
+        expect(set(project.outcomes(project.runs()[-1]).values()) == {"not run"}, project.outcomes(project.runs()[-1]))
+    finally:
+        if process.poll() is None:
+            process.kill()
+        lab.settle()
+
+
+@check
+def what_is_wrong_is_told_in_one_line(lab):
+    project = Project(lab, 3, 0, "  nowhere:\n    partition: nosuch\n  greedy:\n    partition: lab\n    gres: nosuch\n  huge:\n    partition: lab\n    memory: 900G\n"
+                                 "  arch:\n    gres: \"accel:{arch}\"\n")
+    for words, told, environment in (
+            (("--on", "slurm:nowhere"), "sinfo lists those there are", {}), (("--on", "slurm:greedy"), "gres of profile 'greedy'", {}),
+            (("--on", "slurm:huge"), "no node has so much", {}), (("--on", "slurm:arch"), "give --arch", {}),
+            (("--on", "slurm:other"), "there are: default, nowhere", {}), (("--on", "ssh"), "there are slurm and slurm:PROFILE", {}),
+            (("--on", "slurm"), "which is not there", {"SLURM_CONF": "/nowhere/slurm.conf"}),
+            (("--on", "slurm"), "is not on the PATH", {"PATH": "/nowhere"}),
+            (("--attach", "2020"), "no run '2020' on Slurm", {}), (("--task", "nowhere:0"), "nowhere", {}), (("--task", "x"), "write FOLDER:CHUNK", {})):
+        output = project.cupel("run", *(("programs",) if "--on" in words else ()), *words, code=2, **environment)
+        lines = [line for line in output.strip().splitlines() if not line.startswith("Run ") and " on Slurm: " not in line]
+        expect(told in output and len(lines) == 1, f"{words}: {output}")
+    expect(not project.runs(), f"a run was left behind: {project.runs()}")
+    lab.slurm.kill("slurmctld")
+    output = project.cupel("run", "programs", "--on", "slurm", code=2)
+    expect("slurmctld" in output and len(output.strip().splitlines()) == 1, output)
+    lab.settle()
+
+
+KINDS = ("slurmd", "node", "slurmctld", "database", "follower", "task", "worker", "disk", "connection")
+
+
+class Disturbances:
+    """Things that go wrong at their moments, and are put right a while later."""
+
+    def __init__(self, lab: Lab, project: Project, kinds: list[str], chance: random.Random) -> None:
+        self.lab, self.project, self.chance, self.done = lab, project, chance, []
+        spread = 12 if FULL else 4.5
+        self.events = sorted(((chance.uniform(0.5, spread), kind) for kind in kinds), key=lambda event: event[0])
+        self.repairs: list[tuple[float, object]] = []
+
+    def victims(self, word: bytes) -> list[int]:
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if word in (entry / "cmdline").read_bytes() and str(self.lab.slurm.folder).encode() in (entry / "environ").read_bytes():
+                        found.append(int(entry.name))
+                except OSError:
+                    continue
+        return found
+
+    def kill_one(self, processes: list[int]) -> bool:
+        if processes:
+            try:
+                os.kill(self.chance.choice(processes), signal.SIGKILL)
+            except ProcessLookupError:
+                return False
+        return bool(processes)
+
+    def strike(self, kind: str, follower: subprocess.Popen, now: float) -> None:
+        slurm, postgres, node = self.lab.slurm, self.lab.postgres, self.chance.choice(self.lab.slurm.NODES)
+        later = lambda seconds, repair: self.repairs.append((now + seconds, repair))  # noqa: E731
+        if kind in ("slurmd", "node"):
+            slurm.kill(node, with_tasks=kind == "node")
+            later(self.chance.uniform(1, 4), lambda: slurm.pid(node) or slurm.start(node))
+        elif kind == "slurmctld":
+            slurm.kill("slurmctld")
+            later(self.chance.uniform(1, 3), lambda: slurm.pid("slurmctld") or slurm.start("slurmctld"))
+        elif kind == "database" and postgres:
+            postgres.kill()
+            later(self.chance.uniform(1, 4), postgres.start)
+        elif kind == "connection" and postgres:
+            try:
+                postgres.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL")
+            except subprocess.CalledProcessError:
+                pass  # It is down.
+        elif kind == "follower":
+            follower.kill()
+        elif kind == "task":
+            self.kill_one(self.victims(b"--task"))
+        elif kind == "worker":
+            self.kill_one(self.victims(b"fake-worker"))
+        elif kind == "disk" and self.lab.disk.is_own:
+            self.lab.disk.fill()
+            later(self.chance.uniform(1, 3), self.lab.disk.free)
+        self.done.append(kind)
+
+    def step(self, now: float, follower: subprocess.Popen) -> None:
+        while self.events and self.events[0][0] <= now:
+            self.strike(self.events.pop(0)[1], follower, now)
+        for repair in [each for each in self.repairs if each[0] <= now]:
+            self.repairs.remove(repair)
+            repair[1]()
+
+    def repair_all(self) -> None:
+        for _, repair in self.repairs:
+            repair()
+        self.repairs.clear()
+
+    @property
+    def is_over(self) -> bool:
+        return not self.events and not self.repairs
+
+
+def disturbed_round(lab: Lab, number: int, kinds: list[str], chance: random.Random) -> str:
+    project = Project(lab, QUICK, SLOW)
+    project.use_database(f"round{number}")
+    expected = undisturbed(project)
+    began = time.monotonic()
+    process = project.start(*project.run_words("--on", "slurm"))
+    disturbances = Disturbances(lab, project, kinds, chance)
+    said, code, deadline = "", None, began + (240 if FULL else 110)
+    try:
+        while code is None:
+            now = time.monotonic() - began
+            expect(now + began < deadline, f"no end with {disturbances.done}; {project.ended()} outcomes; {lab.slurm.tool('squeue', check=False)}")
+            disturbances.step(now, process)
+            if process.poll() is not None:
+                output = process.stdout.read()
+                said += output
+                code = process.returncode
+                # Killed, or the disk was full or Slurm away for longer than it waits: somebody comes back.
+                if code in (-9, 2, 5) and now + began < deadline:
+                    disturbances.repair_all() if code == 2 else None
+                    code = None
+                    runs = project.runs()
+                    is_begun = runs and (project.folder / f"results/slurm/{runs[-1]}/run.json").is_file()
+                    process = project.start(*(("run", "--attach", runs[-1]) if is_begun else project.run_words("--on", "slurm")))
+            time.sleep(0.1)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            said += process.communicate()[0]
+        disturbances.repair_all()
+    seconds = time.monotonic() - began
+    lab.settle()
+    story = f"round {number}: {'+'.join(disturbances.done)}: {seconds:.0f} s"
+    expect(code == 1, f"{story}: exit code {code}: {said[-3000:]}")
+    run = project.runs()[-1]
+    project.cupel("results", "ingest")
+    outcomes = project.outcomes(run)
+    differ = {name: (expected.get(name), outcomes.get(name)) for name in expected.keys() | outcomes.keys() if expected.get(name) != outcomes.get(name)}
+    expect(not differ, f"{story}: {len(differ)} differ: {dict(list(differ.items())[:5])}: {said[-2500:]}")
+    once_each(project, run)
+    expect("nothing wrong" in project.cupel("results", "check"), f"{story}: the store is not whole")
+    shutil.rmtree(project.folder)
+    return story
+
+
+EXPECTED: dict[str, str] = {}
+
+
+def undisturbed(project: Project) -> dict[str, str]:
+    """What a run on this machine gives; always the same programs, so it is done once."""
+    if not EXPECTED:
+        place, project.place = project.place, "local"
+        project.cupel(*project.run_words(), code=1)
+        EXPECTED.update(project.outcomes())
+        project.place = place
+        expect(collections.Counter(EXPECTED.values()) == {"passed": QUICK + SLOW - QUICK // 50 - QUICK // 100, "failed": QUICK // 50, "crashed": QUICK // 100}, collections.Counter(EXPECTED.values()))
+    return EXPECTED
+
+
+@check
+def nothing_is_lost_whatever_is_killed(lab):
+    chance = random.Random(OPTIONS.seed)
+    print(f"seed {OPTIONS.seed}", flush=True)
+    # All kinds have their turn in the first rounds; what comes after is chance.
+    deck = list(KINDS)
+    chance.shuffle(deck)
+    share = -(-len(deck) // 3)
+    for number in range(ROUNDS):
+        kinds = deck[number * share:(number + 1) * share] if number < 3 else chance.choices(KINDS, k=chance.randint(1, 5))
+        print(disturbed_round(lab, number, kinds, chance), flush=True)
+
+
+def main() -> int:
+    if reason := private_slurm.missing():
+        print(f"SKIPPED: no run on Slurm was tested: {reason}")
+        print(f"0 passed, 0 failed, {len(CHECKS)} skipped")
+        return 0
+    lab, failed, chosen = Lab(), 0, [each for each in CHECKS if OPTIONS.only in each.__name__]
+    try:
+        if not lab.disk.is_own:
+            print("SKIPPED: no file system could be mounted: no shared disk was filled", flush=True)
+        if not lab.postgres:
+            print("SKIPPED: no PostgreSQL: no database was killed", flush=True)
+        for function in chosen:
+            began = time.monotonic()
+            try:
+                function(lab)
+                print(f"{function.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+            except Exception as error:  # noqa: BLE001  (a check may fail in any way)
+                failed += 1
+                print(f"FAILED {function.__name__}: {type(error).__name__}: {error}", flush=True)
+                lab.settle()
+    finally:
+        lab.close()
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
