@@ -103,7 +103,7 @@ struct LoopStep {
     Points, ///< A map's body on `points` elements at once, in registers; without a body, a copy.
     Kernel, ///< `kernel`, on this thread; nothing but its buffers and a little of the stack.
     Take,   ///< `points` elements of the input, from where `indices` say, held inside.
-    Put,    ///< The input's elements into the output at such a place.
+    Put,    ///< The first input's elements into the output, which lies on the second, at such a place.
     PutIf,  ///< The same, but nothing where an index lies outside.
     AddIf,  ///< Added to what is there, likewise.
   };

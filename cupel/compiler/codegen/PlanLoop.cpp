@@ -35,6 +35,10 @@ public:
     call = function->getArg(2);
     state = function->getArg(3);
     outcome = function->getArg(4);
+    // One memory for all kernels, which run one after the other.
+    scratch = llvm::ConstantPointerNull::get(e.getPtrTy());
+    if (mostScratch > 0)
+      scratch = e.frameVectors(e.getInt8Ty(), (mostScratch + e.lanes - 1) / e.lanes);
     for (int number : kernel.temporaries)
       isTemporary.insert(number);
     for (const LoopStep &step : kernel.steps) {
@@ -353,13 +357,13 @@ private:
         continue;
       plans.push_back(planStep(step.kernel, e.target));
       plans.back().emit(e);
+      mostScratch = std::max(mostScratch, plans.back().scratchBytes);
       for (size_t stage = 0; stage < plans.back().stages.size(); ++stage) {
         llvm::Function *function = e.module.getFunction("stage" + std::to_string(stage));
         function->setName("step");
         function->setLinkage(llvm::GlobalValue::InternalLinkage);
         function->addFnAttr(llvm::Attribute::AlwaysInline);
-        functions.back().push_back(
-            {function, plans.back().stages[stage].units, plans.back().scratchBytes});
+        functions.back().push_back({function, plans.back().stages[stage].units});
       }
     }
   }
@@ -374,22 +378,19 @@ private:
       return list;
     };
     V inputs = listOf(step.inputs), outputs = listOf(step.outputs);
-    for (const Function &one : functions[number]) {
-      V scratch = llvm::ConstantPointerNull::get(e.getPtrTy());
-      if (one.scratchBytes > 0)
-        scratch = e.frameVectors(e.getInt8Ty(), (one.scratchBytes + e.lanes - 1) / e.lanes);
+    for (const Function &one : functions[number])
       e.CreateCall(one.function, {inputs, outputs, e.i64(0), e.i64(one.units), scratch});
-    }
   }
 
   struct Function {
     llvm::Function *function;
-    int64_t units, scratchBytes;
+    int64_t units;
   };
 
   Emitter &e;
   const LoopKernel &kernel;
-  V memory, most, call, state, outcome;
+  V memory, most, call, state, outcome, scratch;
+  int64_t mostScratch = 0;
   llvm::BasicBlock *failed = nullptr;
   bool hasCalls = false;
   llvm::DenseSet<int> isTemporary, isReadFromMemory;

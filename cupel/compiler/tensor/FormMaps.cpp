@@ -39,7 +39,7 @@ public:
     body.read();
     (void)nest.collapse();
     OpBuilder builder(place);
-    auto map = builder.create<MapOp>(place->getLoc(), TypeRange(ValueRange(results)),
+    auto map = builder.create<MapOp>(group.locationFrom(place), TypeRange(ValueRange(results)),
                                      body.inputs(), nest.sizes(), body.views());
     map.getBody().push_back(body.write(results, place->getLoc()));
     for (auto [result, value] : llvm::zip(results, map.getResults()))

@@ -38,7 +38,7 @@ void form(stablehlo::ReduceOp reduce, Taken &taken) {
   OpBuilder builder(place);
   auto type = cast<RankedTensorType>(reduce.getResult(0).getType());
   auto made = builder.create<ReduceOp>(
-      place->getLoc(), type, body.inputs(), nest.sizes(), reduced,
+      group.locationFrom(reduce), type, body.inputs(), nest.sizes(), reduced,
       simpleCombiner(reduce.getBody())->getName().stripDialect(),
       splatOf(reduce.getInitValues()[0]), body.views());
   made.getBody().push_back(body.write({input}, place->getLoc()));

@@ -48,7 +48,7 @@ public:
         !compiler::mayRewrite(group.operations()[0], "row"))
       return;
     Operation *place = group.place();
-    location = place->getLoc();
+    location = group.locationFrom(place);
     LoopNest nest({rows, length}, {0, LoopNest::kWhole});
     for (Operation *op : group.operations())
       for (OpOperand &operand : op->getOpOperands())
@@ -193,7 +193,7 @@ private:
     if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
       Value input = operandOf(builder, body, op->getOpOperand(0), true);
       Value init = writer.constant(splatOf(reduce.getInitValues()[0]));
-      OperationState state(location, op->getName());
+      OperationState state(op->getLoc(), op->getName());
       state.addOperands({input, init});
       state.addAttribute("dimensions", builder.getDenseI64ArrayAttr({0}));
       state.addTypes(RankedTensorType::get(

@@ -55,7 +55,7 @@ void fuse(Operation *op, Taken &taken) {
     if (auto product = dyn_cast<ProductOp>(op)) {
       SmallVector<Attribute> views(product.getViews().getValue());
       llvm::append_range(views, body.views());
-      fused = builder.create<ProductOp>(op->getLoc(), result.getType(), product.getLhs(),
+      fused = builder.create<ProductOp>(group.locationFrom(op), result.getType(), product.getLhs(),
                                         product.getRhs(), extras, product.getBatch(),
                                         product.getRows(), product.getColumns(), product.getDepth(),
                                         builder.getArrayAttr(views));
@@ -66,7 +66,7 @@ void fuse(Operation *op, Taken &taken) {
       SmallVector<Attribute> views(convolution.getViews().getValue());
       llvm::append_range(views, body.views());
       fused = builder.create<ConvolutionOp>(
-          op->getLoc(), resultType, convolution.getImage(), convolution.getKernel(), extras,
+          group.locationFrom(op), resultType, convolution.getImage(), convolution.getKernel(), extras,
           convolution.getWindowAttr(), convolution.getStridesAttr(), convolution.getPaddingAttr(),
           convolution.getDilationsAttr(), convolution.getSpreadAttr(), convolution.getGroupsAttr(),
           builder.getArrayAttr(views));

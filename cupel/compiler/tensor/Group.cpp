@@ -143,6 +143,13 @@ Value Group::cutToOneResult() {
   return {};
 }
 
+Location Group::locationFrom(Operation *first) const {
+  SmallVector<Location> all{first->getLoc()};
+  for (Operation *op : members)
+    all.push_back(op->getLoc());
+  return FusedLoc::get(first->getContext(), all);
+}
+
 Operation *Group::place() {
   llvm::DenseSet<Operation *> moved;
   SmallVector<Operation *> order;
@@ -175,7 +182,7 @@ Value BodyWriter::constant(TypedAttr number) {
 }
 
 Value BodyWriter::copy(Operation *op, ValueRange operands, ArrayRef<int64_t> shape) {
-  OperationState state(location, op->getName());
+  OperationState state(op->getLoc(), op->getName());
   state.addOperands(operands);
   state.addAttributes(op->getAttrs());
   auto type = cast<RankedTensorType>(op->getResult(0).getType());

@@ -56,6 +56,9 @@ public:
   /// need the group and stand before it are moved behind it.
   mlir::Operation *place();
 
+  /// Where all members come from, the first of them in front.
+  mlir::Location locationFrom(mlir::Operation *first) const;
+
   /// Keeps the members that were taken first, as many as give a group of which a single value
   /// escapes; returns that value, or null if there is none.
   mlir::Value cutToOneResult();
@@ -82,7 +85,7 @@ public:
 
   /// A constant of rank 0.
   mlir::Value constant(mlir::TypedAttr number);
-  /// A copy of an elementwise operation on other operands, of this shape.
+  /// A copy of an elementwise operation on other operands, of this shape; it comes from where that does.
   mlir::Value copy(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<int64_t> shape);
 
 private:

@@ -45,6 +45,55 @@ TEST_F(PluginTest, RunsAndDonates) {
   destroy(add);
 }
 
+/// Nobody knows beforehand how long a loop takes; what has been short does not wait for a thread again.
+TEST_F(PluginTest, ALoopThatWasShortIsRunAtOnce) {
+  PJRT_LoadedExecutable *loop = compiled(R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %few = stablehlo.constant dense<3> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<3xf32> cond {
+    %t = stablehlo.compare LT, %i, %few : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %t : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %z = stablehlo.add %y, %y : tensor<3xf32>
+    stablehlo.return %next, %z : tensor<i32>, tensor<3xf32>
+  }
+  return %0#1 : tensor<3xf32>
+})");
+  const float ones[] = {1, 1, 1};
+  PJRT_Buffer *x = put(ones, {3});
+  int readyAtOnce = 0;
+  for (int i = 0; i < 50; ++i) {
+    std::vector<PJRT_Buffer *> inputs = {x}, outputs(1);
+    PJRT_Buffer *const *inputList = inputs.data();
+    PJRT_Buffer **outputList = outputs.data();
+    PJRT_Event *event = nullptr;
+    auto settings = makeStruct<PJRT_ExecuteOptions>();
+    auto run = makeStruct<PJRT_LoadedExecutable_Execute_Args>();
+    run.executable = loop;
+    run.options = &settings;
+    run.argument_lists = &inputList;
+    run.num_devices = 1;
+    run.num_args = 1;
+    run.output_lists = &outputList;
+    run.device_complete_events = &event;
+    expectFine(api()->PJRT_LoadedExecutable_Execute(&run));
+    auto ready = makeStruct<PJRT_Event_IsReady_Args>();
+    ready.event = event;
+    expectFine(api()->PJRT_Event_IsReady(&ready));
+    readyAtOnce += ready.is_ready;
+    EXPECT_EQ(await(event).code, 0);
+    std::vector<float> values;
+    EXPECT_EQ(get(outputs[0], values).code, 0);
+    EXPECT_EQ(values, (std::vector<float>{8, 8, 8}));
+    destroy(outputs[0]);
+  }
+  EXPECT_GE(readyAtOnce, 25); // A run that is interrupted does not count as short.
+  destroy(x);
+  destroy(loop);
+}
+
 TEST_F(PluginTest, WaitsForArgumentsThatAreStillToCome) {
   PJRT_LoadedExecutable *add = compiled(kAdd);
   int64_t dims[] = {3};

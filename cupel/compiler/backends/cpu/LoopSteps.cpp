@@ -172,7 +172,7 @@ private:
   std::optional<Step> step(stablehlo::DynamicUpdateSliceOp update) {
     Step result;
     result.kind = Kind::Put;
-    result.inputs = {bufferOf(update.getUpdate())};
+    result.inputs = {bufferOf(update.getUpdate()), bufferOf(update.getOperand())};
     result.outputs = {written(0)};
     if (!areOne(bufferOf(update.getOperand()), written(0)) ||
         cast<BlockArgument>(update.getOperand()).getArgNumber() != 0 ||
@@ -215,7 +215,7 @@ private:
     result.kind = *combine == Combine::Second ? Kind::PutIf : Kind::AddIf;
     result.type = *type;
     result.points = countOf(box);
-    result.inputs = {bufferOf(scatter.getUpdates()[0])};
+    result.inputs = {bufferOf(scatter.getUpdates()[0]), bufferOf(scatter.getInputs()[0])};
     result.outputs = {written(0)};
     if (result.points == 0 || !isOneStretch(whole, box))
       return std::nullopt;

@@ -71,6 +71,21 @@ const Loop kLoops[] = {
     %back = stablehlo.reshape %m : (tensor<5xf32>) -> tensor<1x5xf32>
     %put = stablehlo.dynamic_update_slice %o, %back, %i, %zero : (tensor<37x5xf32>, tensor<1x5xf32>, tensor<i32>, tensor<i32>) -> tensor<37x5xf32>
 )", .yielded = ", %y, %put", .steps = 45},
+    {.name = "an update of what was just computed", .arguments = "%a: tensor<8xf32>, %c: tensor<2xf32>",
+     .types = "tensor<8xf32>, tensor<8xi32>", .inits = ", %x = %a, %k = %counted",
+     .body = R"(    %t = stablehlo.subtract %a, %x : tensor<8xf32>
+    %u = stablehlo.dynamic_update_slice %t, %c, %i : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
+    %v = stablehlo.reverse %u, dims = [0] : tensor<8xf32>
+    %z = stablehlo.maximum %v, %a : tensor<8xf32>
+    %ones = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<8xi32>
+    %p = stablehlo.add %k, %ones : tensor<8xi32>
+    %index = stablehlo.reshape %i : (tensor<i32>) -> tensor<1xi32>
+    %q = "stablehlo.scatter"(%p, %index, %i) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+    ^bb0(%old: tensor<i32>, %new: tensor<i32>):
+      stablehlo.return %new : tensor<i32>
+    }) : (tensor<8xi32>, tensor<1xi32>, tensor<i32>) -> tensor<8xi32>
+    %r = stablehlo.reverse %q, dims = [0] : tensor<8xi32>
+)", .yielded = ", %z, %r"},
     {.name = "halves taken and put as they are", .arguments = "%a: tensor<37x5xf16>",
      .types = "tensor<37x5xf16>", .inits = ", %o = %a",
      .body = R"(    %row = stablehlo.dynamic_slice %a, %i, %zero, sizes = [1, 5] : (tensor<37x5xf16>, tensor<i32>, tensor<i32>) -> tensor<1x5xf16>
@@ -143,6 +158,7 @@ std::string completeTextOf(const Loop &loop) {
       text.insert(text.find("  %zero ="), line);
   };
   declare("%first", "  %first = stablehlo.constant dense<0.25> : tensor<f32>\n");
+  declare("%counted", "  %counted = stablehlo.iota dim = 0 : tensor<8xi32>\n");
   declare("%half", "  %half = stablehlo.constant dense<0.5> : tensor<f32>\n");
   declare("%zeros", "  %zeros = stablehlo.constant dense<0.0> : tensor<12xf32>\n");
   declare("%nothing", "  %nothing = stablehlo.constant dense<0xFF800000> : tensor<f32>\n");

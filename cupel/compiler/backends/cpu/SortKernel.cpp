@@ -21,9 +21,19 @@ struct Order {
   bool isCanonical = false;
 };
 
+/// In the comparator, or around it: then it is what the launch reads.
 bool isConstant(Value value, llvm::function_ref<bool(const APFloat &)> holds) {
-  auto constant = value.getDefiningOp<stablehlo::ConstantOp>();
-  auto dense = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
+  Attribute number;
+  if (auto constant = value.getDefiningOp<stablehlo::ConstantOp>()) {
+    number = constant.getValue();
+  } else if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto launch = dyn_cast<dev::LaunchOp>(argument.getOwner()->getParentOp());
+    if (auto read = launch ? dev::rootOf(launch.getReads()[argument.getArgNumber()])
+                                 .getDefiningOp<dev::ConstantOp>()
+                           : dev::ConstantOp())
+      number = read.getValue();
+  }
+  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(number);
   return dense && dense.isSplat() && holds(dense.getSplatValue<APFloat>());
 }
 
