@@ -244,7 +244,7 @@ torch.export.save(torch.export.export(Small().eval(), (torch.ones(2, 6),)), sys.
 
 
 def check_model_sources(folder: Path) -> dict[str, bool]:
-    """Models of both frameworks, an exported one, and a program for several devices; the line of the model that the operation comes from is named."""
+    """Models of both frameworks, and an exported one; the line of the model that the operation comes from is named."""
     python, exported, script = ROOT / ".venv/bin/python", folder / "small.pt2", folder / "export_small.py"
     if not python.exists():
         return {}
@@ -253,8 +253,7 @@ def check_model_sources(folder: Path) -> dict[str, bool]:
     loaders = ROOT / "zoo/models/cnn"
     asked = {"a model of JAX": ("convolution", r"zoo/models/cnn/jax/loader\.py:\d+:", "models::cnn/jax-small-single_device-inference", loaders / "jax/loader.py"),
              "a model of PyTorch": ("convolution", r"zoo/models/cnn/pytorch/loader\.py:\d+:", "models::cnn/pytorch-small-single_device-inference", loaders / "pytorch/loader.py"),
-             "an exported model": ("tanh", r"export_small\.py:9:", exported),
-             "a sharded model": ("convolution", r"zoo/models/cnn/jax/loader\.py:\d+:", "models::cnn/jax-small-data_parallel-inference", loaders / "jax/loader.py")}
+             "an exported model": ("tanh", r"export_small\.py:9:", exported)}
     checks = {}
     for what, (name, place, *words) in asked.items():
         result = cupel("explain", *words, "--device", f"{PLANTER}?op=stablehlo.{name}&effect=scale&num_devices=8", "--results", folder / "models", "--json", timeout=400)

@@ -27,6 +27,8 @@ constexpr uint32_t kPieces = 24;
 constexpr double kPatience = 40;
 /// How often each part runs of what fails always as a whole and now and then in parts.
 constexpr uint32_t kTriesOfFlaky = 8;
+/// What fails every other time fails so often in a row once in 64.
+constexpr uint32_t kTimesToBeSure = 6;
 /// And no part of what fails seldom runs more often.
 constexpr uint32_t kMostTries = 24;
 /// More pieces than any program has operations.
@@ -237,17 +239,30 @@ Result<bool> Explainer::failsAtAll(const Prepared &given, Explanation &found) {
   if (first)
     return itFails();
   // What shows over several executions of one executable does not show in one.
+  bool isJudged = isEvaluated;
   if (seams.runHere) {
     seams.tell("several executions");
-    Prepared copy = plain->clone();
-    copy.workload.provenance.expectation = kReferencesWord;
+    // Where nobody evaluated it, what is expected is what the test came with.
+    Prepared copy = isEvaluated ? plain->clone() : given.clone();
+    if (isEvaluated)
+      copy.workload.provenance.expectation = kReferencesWord;
     results::TestRecord record = seams.runHere(std::move(copy));
+    isJudged |= record.outcome == results::Outcome::Passed;
     bool isOfOne = record.errorClass != kStaleResult && record.errorClass != kNotDeterministic;
     if (results::isFailure(record.outcome) && isOfOne && failsWithOtherInputs(given, found))
       return true;
     // Judged by pieces it may fail, and right as a whole.
     if (results::isFailure(record.outcome) && isOfOne && failsInParts(kPieces, found))
       return false;
+    if (results::isFailure(record.outcome) && isOfOne && !isEvaluated) {
+      found.answer = Answer::WholeOnly;
+      found.outcome = "incorrect";
+      found.stage = "compare";
+      found.worst = record.message;
+      found.sentence =
+          "it fails, and without the reference no part of it can be judged: " + record.message;
+      return false;
+    }
     if (results::isFailure(record.outcome)) {
       failure = TriedPiece{.passed = false, .sentence = record.message};
       failure.errorClass = record.errorClass;
@@ -260,6 +275,10 @@ Result<bool> Explainer::failsAtAll(const Prepared &given, Explanation &found) {
   // An operation by itself is what such a test is about.
   if (request.isOpByOp() && failsInParts(kEachOperation, found))
     return false;
+  if (!isJudged)
+    return Error{ErrorCode::Unsupported,
+                 "it comes to its end on the device, and nobody can say whether it is right: " +
+                     found.remarks.front()};
   found.answer = Answer::Passes;
   found.sentence =
       fmt::format("it passes on this device, {} times of {}: there is nothing to explain",
@@ -390,7 +409,7 @@ void Explainer::confirm(Prepared &program, Explanation &found) {
       if (Result<TriedPiece> tried = prober.probe(program, executions); tried)
         failures += !tried->passed;
   };
-  execute(3);
+  execute(kTimesToBeSure);
   if (failures == executions && triesOfEach == 1)
     return;
   execute(options.tries);

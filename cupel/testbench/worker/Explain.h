@@ -24,8 +24,8 @@ struct ExplainOptions {
 class Explainer {
 public:
   struct Seams {
-    /// Runs a test with all looks at it that a run has; for what shows over several executions only.
-    /// Must not be called for a test that never comes to its end.
+    /// Runs a test in this process, with all looks at it that a run has; for what shows over several
+    /// executions of one executable only. Must not be called for a test that may not come to its end.
     std::function<results::TestRecord(Prepared)> runHere;
     /// Saves a program as a workload folder.
     std::function<Status(Prepared &, const std::string &folder)> save;

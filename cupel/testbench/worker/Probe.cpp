@@ -148,12 +148,12 @@ Result<TensorLists> Prober::evaluate(const Prepared &program) {
                  : Result<TensorLists>(outputs.error());
 }
 
-TestNoise Prober::noiseOf(const Prepared &program) {
+TestNoise Prober::noiseOf(const Prepared &program, bool isReferences) {
   Result<compare::DevicePrecision> precision =
       request.precision.empty() ? runtime::declaredPrecision(request.device, request.arch)
                                 : compare::DevicePrecision::parse(request.precision);
   NoiseSources sources;
-  sources.isExpectedFromReference = true;
+  sources.isExpectedFromReference = isReferences;
   sources.reference = [this, &program](const Budget &budget) -> Result<TensorLists> {
     auto executable = reference.compile(program.program(), budget);
     if (!executable)
@@ -169,7 +169,7 @@ TestNoise Prober::noiseOf(const Prepared &program) {
 Result<std::string> Prober::describeDifference(const Prepared &program,
                                                const TensorLists &expected,
                                                const TensorLists &actual) {
-  TestNoise noise = noiseOf(program);
+  TestNoise noise = noiseOf(program, /*isReferences=*/false);
   for (size_t d = 0; d < std::min(expected.size(), actual.size()); ++d)
     for (size_t i = 0; i < std::min(expected[d].size(), actual[d].size()); ++i) {
       if (actual[d][i].dtype() != expected[d][i].dtype())

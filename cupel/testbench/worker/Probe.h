@@ -75,7 +75,8 @@ private:
   };
   Result<TriedPiece> run(Device &device, Prepared &program);
   Status open(Slot &slot);
-  TestNoise noiseOf(const Prepared &program);
+  /// `isReferences`: what is expected is the reference's word; else its own results are evaluated.
+  TestNoise noiseOf(const Prepared &program, bool isReferences = true);
   TriedPiece judge(const Prepared &program, const std::vector<tensor::Tensor> &actual);
   Result<TriedPiece> probeOn(Slot &slot, Prepared &program, uint32_t attempt);
   double secondsAllowed() const;
