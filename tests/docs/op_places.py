@@ -31,7 +31,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = 6
 DIALECTS = ("stablehlo", "chlo", "check", "interpreter")
 RULES = ("cupel/compiler/partition/", "cupel/compiler/passes/LowerChlo", "cupel/compiler/passes/ExtractChecks", "cupel/compiler/passes/ExtractGrid",
-         "cupel/testbench/worker/ChosenInputs", "cupel/testbench/worker/ShrinkShapes", "cupel/testbench/worker/BlameInside", "cupel/testbench/worker/ReduceRegions")
+         "cupel/testbench/worker/ChosenInputs", "cupel/testbench/worker/ShrinkShapes", "cupel/testbench/worker/BlameInside", "cupel/testbench/worker/BlameOpened",
+         "cupel/testbench/worker/ReduceRegions")
 FORMS = ("cupel/compiler/tensor/", "cupel/compiler/device/", "cupel/compiler/codegen/", "cupel/compiler/brief/", "cupel/compiler/backends/cpu/",
          "cupel/compiler/standalone/")
 EXCEPTIONS = {

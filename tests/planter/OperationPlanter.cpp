@@ -228,7 +228,8 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
     isBeside |= isNamed(op, option("beside"));
     if (holds(op) && (isNamed(op->getParentOp(), option("inside")) ||
                       isa_and_nonnull<func::FuncOp, hlo::WhileOp, hlo::IfOp, hlo::CaseOp>(
-                          op->getParentOp())))
+                          op->getParentOp()) ||
+                      isNamed(op->getParentOp(), "sdy.manual_computation")))
       found.push_back(op);
   });
   if (!option("beside").empty() && !isBeside)

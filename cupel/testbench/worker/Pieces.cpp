@@ -28,6 +28,13 @@ Result<std::vector<std::vector<Tensor>>> inputsByProcess(const Prepared &whole, 
                              workload.inputs.size(), processes)};
   std::vector<std::vector<Tensor>> values;
   for (size_t i = 0; !workload.inputs.empty() && i < workload.inputs.front().size(); ++i) {
+    // Of a program that says how arguments are split, devices are given parts of them.
+    if (workload.inputs.size() > 1 && i < whole.program().arguments.size()) {
+      const tensor::Shape &asked = whole.program().arguments[i].shape;
+      if (std::ranges::all_of(asked, [](int64_t size) { return size >= 0; }) &&
+          !std::ranges::equal(asked, workload.inputs.front()[i].shape()))
+        return Error{ErrorCode::Unsupported, "its devices hold pieces of whole tensors"};
+    }
     std::vector<Tensor> &each = values.emplace_back();
     for (size_t p = 0; p < processes; ++p)
       each.push_back(workload.inputs[workload.inputs.size() > 1 ? p : 0][i]);

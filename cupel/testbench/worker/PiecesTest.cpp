@@ -129,6 +129,22 @@ TEST_F(PiecesTest, RefusesWhatCannotBeCut) {
   pieces = Pieces::of(several, 4);
   ASSERT_FALSE(pieces);
   EXPECT_EQ(pieces.message(), "its devices hold pieces of whole tensors");
+
+  Prepared split = prepare(R"(
+  module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
+  func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }})",
+                           {ramp({2}, 1, 1)});
+  split.workload.inputs.push_back({ramp({2}, 3, 1)});
+  pieces = Pieces::of(split, 4);
+  ASSERT_FALSE(pieces);
+  EXPECT_EQ(pieces.message(), "its devices hold pieces of whole tensors");
 }
 
 TEST_F(PiecesTest, TakesProgramsOfSeveralProcessesApart) {
