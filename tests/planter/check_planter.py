@@ -130,7 +130,7 @@ class Runs:
         log = place / "log"
         given = "&".join(f"{name}={value}" for name, value in {**options, "log": log, "num_devices": "8", "precision": precision or self.rule.precision}.items())
         command = [BUILD / "bin/cupel", "run", *models, "--device", f"{BUILD / 'lib/planter_plugin.so'}?{given}", "--results", place / "results",
-                   "--json", place / "report.json", "--keep-failed", "none", "--quiet", *self.arguments]
+                   "--json", place / "report.json", "--keep-failed", "none", "--timeout", "60", "--quiet", *self.arguments]  # A fault may make a loop endless.
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
         if not (place / "report.json").exists():
             raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}\n0 passed, 1 failed")
