@@ -133,7 +133,7 @@ test("explorer: the framework's own graph, linked with what became of it", async
   equal((await boxes(page)).filter((one) => one.group).map((one) => one.label), ["layers.0", "layers.1"], "groups of the ONNX graph");
   // What is selected here is marked there, and the other way round.
   await click(page, (await boxes(page)).find((one) => one.label === "Tanh").id);
-  await page.waitForFunction(() => window.Cupel.explorer.panes[1].state.marked.size === 1);
+  await page.waitForFunction(() => { const there = window.Cupel.explorer.panes[1]; return there.state.marked.size === 1 && there.boxes().some((one) => there.state.marked.has(one.id) && !one.group); });
   const marked = await page.evaluate(() => { const [there] = window.Cupel.explorer.panes[1].state.marked; return window.Cupel.explorer.panes[1].boxes().find((one) => one.id === there && !one.group).label; });
   equal(marked, "tanh", "what became of Tanh");
   await shoot(page, "source-beside-stablehlo");
