@@ -272,7 +272,8 @@ Ending Session::runTask(const std::string &path, uint32_t chunk, const ReadOptio
         refuse(device, why);
       if (!outcome->badDevices.empty())
         trouble = "a device went bad";
-      info.endedAt = double(std::time(nullptr));
+      // With its fraction, as the beginning: a run may be shorter than a second.
+      info.endedAt = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
       info.exitCode = kExitSuccess;
       journal->ended(info);
       if (Status status = journal->flush(); status && claims.beforeDone)
