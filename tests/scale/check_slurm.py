@@ -538,24 +538,33 @@ def main() -> int:
         print(f"SKIPPED: no run on Slurm was tested: {reason}")
         print(f"0 passed, 0 failed, {len(CHECKS)} skipped")
         return 0
-    lab, failed, chosen = Lab(), 0, [each for each in CHECKS if OPTIONS.only in each.__name__]
+    lab, failed, unsure, chosen = Lab(), 0, 0, [each for each in CHECKS if OPTIONS.only in each.__name__]
     try:
         if not lab.disk.is_own:
             print("SKIPPED: no file system could be mounted: no shared disk was filled", flush=True)
         if not lab.postgres:
             print("SKIPPED: no PostgreSQL: no database was killed", flush=True)
         for function in chosen:
-            began = time.monotonic()
-            try:
-                function(lab)
-                print(f"{function.__name__}: {time.monotonic() - began:.1f} s", flush=True)
-            except Exception as error:  # noqa: BLE001  (a check may fail in any way)
+            began, said = time.monotonic(), ""
+            # A cluster on a machine of two cores may miss its own time limits: what fails once is tried again, and does not count as passed then.
+            for _ in range(1 if OPTIONS.mode == "full" else 2):
+                try:
+                    function(lab)
+                    break
+                except Exception as error:  # noqa: BLE001  (a check may fail in any way)
+                    said += f"FAILED {function.__name__}: {type(error).__name__}: {error}\n"
+                    lab.settle()
+            else:
                 failed += 1
-                print(f"FAILED {function.__name__}: {type(error).__name__}: {error}", flush=True)
-                lab.settle()
+                print(said, end="", flush=True)
+                continue
+            print(f"{function.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+            if said:
+                unsure += 1
+                print(f"SKIPPED: {function.__name__} failed once and passed when it was tried again: {said.splitlines()[0][:300]}", flush=True)
     finally:
         lab.close()
-    print(f"{len(chosen) - failed} passed, {failed} failed")
+    print(f"{len(chosen) - failed - unsure} passed, {failed} failed" + (f", {unsure} skipped" if unsure else ""))
     return 1 if failed else 0
 
 
