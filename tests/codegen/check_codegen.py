@@ -11,9 +11,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import traceback
 from pathlib import Path
+
+from running import run_all
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -193,17 +193,7 @@ def main() -> int:
     tests = [repeated_blocks_are_one_function, an_edit_that_changes_results_is_noticed, the_folder_is_whole, without_tensors_inputs_are_ones,
              generated_folders_are_replaced_and_others_are_not, what_cannot_be_written_is_refused_by_name, paths_that_cannot_be_written,
              a_full_disk_leaves_nothing, names_that_are_no_identifiers, ten_thousand_arguments, many_constants, options_that_are_none]
-    passed = failed = 0
-    for test in tests:
-        with tempfile.TemporaryDirectory(prefix="check-codegen-") as scratch:
-            try:
-                test(Path(scratch))
-                passed += 1
-            except Exception:  # noqa: BLE001 - every failure is told, and the others still run
-                failed += 1
-                print(f"FAILED {test.__name__}\n{traceback.format_exc()}")
-    print(f"{passed} passed, {failed} failed")
-    return int(failed > 0)
+    return run_all(tests)
 
 
 if __name__ == "__main__":

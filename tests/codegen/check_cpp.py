@@ -10,11 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
 from check_codegen import ADD, LAYERS, ROOT, cupel, layers
+from running import run_all
 
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
@@ -159,17 +158,7 @@ def files_that_do_not_fit_are_said(folder: Path) -> None:
 def main() -> int:
     tests = [repeated_blocks_are_one_function, kernels_are_right_with_every_instruction_set, clang_builds_it_too,
              it_needs_nothing_but_a_compiler, without_tensors_inputs_are_ones, what_cannot_be_written_is_refused_by_name, files_that_do_not_fit_are_said]
-    passed = failed = 0
-    for test in tests:
-        with tempfile.TemporaryDirectory(prefix="check-cpp-") as scratch:
-            try:
-                test(Path(scratch))
-                passed += 1
-            except Exception:  # noqa: BLE001 - every failure is told, and the others still run
-                failed += 1
-                print(f"FAILED {test.__name__}\n{traceback.format_exc()}")
-    print(f"{passed} passed, {failed} failed")
-    return int(failed > 0)
+    return run_all(tests)
 
 
 if __name__ == "__main__":

@@ -65,29 +65,13 @@ TEST_F(PluginTest, ALoopThatWasShortIsRunAtOnce) {
   PJRT_Buffer *x = put(ones, {3});
   int readyAtOnce = 0;
   for (int i = 0; i < 50; ++i) {
-    std::vector<PJRT_Buffer *> inputs = {x}, outputs(1);
-    PJRT_Buffer *const *inputList = inputs.data();
-    PJRT_Buffer **outputList = outputs.data();
-    PJRT_Event *event = nullptr;
-    auto settings = makeStruct<PJRT_ExecuteOptions>();
-    auto run = makeStruct<PJRT_LoadedExecutable_Execute_Args>();
-    run.executable = loop;
-    run.options = &settings;
-    run.argument_lists = &inputList;
-    run.num_devices = 1;
-    run.num_args = 1;
-    run.output_lists = &outputList;
-    run.device_complete_events = &event;
-    expectFine(api()->PJRT_LoadedExecutable_Execute(&run));
-    auto ready = makeStruct<PJRT_Event_IsReady_Args>();
-    ready.event = event;
-    expectFine(api()->PJRT_Event_IsReady(&ready));
-    readyAtOnce += ready.is_ready;
-    EXPECT_EQ(await(event).code, 0);
+    Launch run(loop, {x});
+    readyAtOnce += run.isReady();
+    EXPECT_EQ(await(run.event).code, 0);
     std::vector<float> values;
-    EXPECT_EQ(get(outputs[0], values).code, 0);
+    EXPECT_EQ(get(run.result, values).code, 0);
     EXPECT_EQ(values, (std::vector<float>{8, 8, 8}));
-    destroy(outputs[0]);
+    destroy(run.result);
   }
   EXPECT_GE(readyAtOnce, 25); // A run that is interrupted does not count as short.
   destroy(x);
@@ -113,24 +97,8 @@ TEST_F(PluginTest, WaitsForArgumentsThatAreStillToCome) {
 
   const float data[] = {1, 2, 3};
   PJRT_Buffer *b = put(data, {3});
-  std::vector<PJRT_Buffer *> inputs = {retrieve.buffer_out, b}, outputs(1);
-  PJRT_Buffer *const *inputList = inputs.data();
-  PJRT_Buffer **outputList = outputs.data();
-  PJRT_Event *event = nullptr;
-  auto settings = makeStruct<PJRT_ExecuteOptions>();
-  auto run = makeStruct<PJRT_LoadedExecutable_Execute_Args>();
-  run.executable = add;
-  run.options = &settings;
-  run.argument_lists = &inputList;
-  run.num_devices = 1;
-  run.num_args = 2;
-  run.output_lists = &outputList;
-  run.device_complete_events = &event;
-  expectFine(api()->PJRT_LoadedExecutable_Execute(&run));
-  auto ready = makeStruct<PJRT_Event_IsReady_Args>();
-  ready.event = event;
-  expectFine(api()->PJRT_Event_IsReady(&ready));
-  EXPECT_FALSE(ready.is_ready);
+  Launch run(add, {retrieve.buffer_out, b});
+  EXPECT_FALSE(run.isReady());
   // The host may drop its handles at once.
   destroy(retrieve.buffer_out);
   destroy(b);
@@ -150,11 +118,11 @@ TEST_F(PluginTest, WaitsForArgumentsThatAreStillToCome) {
   transfer.is_last_transfer = true;
   expectFine(api()->PJRT_AsyncHostToDeviceTransferManager_TransferData(&transfer));
   EXPECT_EQ(await(transfer.done_with_h2d_transfer).code, 0);
-  EXPECT_EQ(await(event).code, 0);
+  EXPECT_EQ(await(run.event).code, 0);
   std::vector<float> values;
-  EXPECT_EQ(get(outputs[0], values).code, 0);
+  EXPECT_EQ(get(run.result, values).code, 0);
   EXPECT_EQ(values, (std::vector<float>{2, 4, 6}));
-  destroy(outputs[0]);
+  destroy(run.result);
   auto drop = makeStruct<PJRT_AsyncHostToDeviceTransferManager_Destroy_Args>();
   drop.transfer_manager = create.transfer_manager;
   expectFine(api()->PJRT_AsyncHostToDeviceTransferManager_Destroy(&drop));

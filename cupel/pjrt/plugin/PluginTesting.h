@@ -52,6 +52,35 @@ inline Problem await(PJRT_Event *event) {
   return problem;
 }
 
+/// A call on one device that says when it is over; the host need not wait. The event is for whoever made it.
+struct Launch {
+  Launch(PJRT_LoadedExecutable *executable, const std::vector<PJRT_Buffer *> &arguments,
+         const std::vector<int64_t> &keep = {}) {
+    auto settings = makeStruct<PJRT_ExecuteOptions>();
+    settings.non_donatable_input_indices = keep.data();
+    settings.num_non_donatable_input_indices = keep.size();
+    PJRT_Buffer *const *inputs = arguments.data();
+    PJRT_Buffer **outputs = &result;
+    auto args = makeStruct<PJRT_LoadedExecutable_Execute_Args>();
+    args.executable = executable;
+    args.options = &settings;
+    args.argument_lists = &inputs;
+    args.num_devices = 1;
+    args.num_args = arguments.size();
+    args.output_lists = &outputs;
+    args.device_complete_events = &event;
+    expectFine(api()->PJRT_LoadedExecutable_Execute(&args));
+  }
+  bool isReady() const {
+    auto ready = makeStruct<PJRT_Event_IsReady_Args>();
+    ready.event = event;
+    expectFine(api()->PJRT_Event_IsReady(&ready));
+    return ready.is_ready;
+  }
+  PJRT_Buffer *result = nullptr;
+  PJRT_Event *event = nullptr;
+};
+
 class PluginTest : public testing::Test {
 protected:
   void SetUp() override { client = makeClient(4); }

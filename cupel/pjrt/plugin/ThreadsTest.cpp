@@ -43,28 +43,8 @@ constexpr const char *kLong =
     "  %2 = stablehlo.cosine %1 : tensor<64x512xf32>\n"
     "  return %2 : tensor<64x512xf32>\n}";
 
-/// A call that says when it is over; the host need not wait.
-struct Launch {
-  Launch(PJRT_LoadedExecutable *executable, PJRT_Buffer *argument, bool keeps = true) {
-    int64_t none[] = {0};
-    auto settings = makeStruct<PJRT_ExecuteOptions>();
-    settings.non_donatable_input_indices = none;
-    settings.num_non_donatable_input_indices = keeps ? 1 : 0;
-    PJRT_Buffer *const *inputs = &argument;
-    PJRT_Buffer **outputs = &result;
-    auto args = makeStruct<PJRT_LoadedExecutable_Execute_Args>();
-    args.executable = executable;
-    args.options = &settings;
-    args.argument_lists = &inputs;
-    args.num_devices = 1;
-    args.num_args = 1;
-    args.output_lists = &outputs;
-    args.device_complete_events = &event;
-    expectFine(api()->PJRT_LoadedExecutable_Execute(&args));
-  }
-  PJRT_Buffer *result = nullptr;
-  PJRT_Event *event = nullptr;
-};
+/// For a program of one argument: which are not to be donated.
+std::vector<int64_t> kept(bool keeps) { return keeps ? std::vector<int64_t>{0} : std::vector<int64_t>{}; }
 
 void onReady(PJRT_Event *event, std::function<void()> what) {
   auto args = makeStruct<PJRT_Event_OnReady_Args>();
@@ -95,10 +75,10 @@ TEST_F(PluginTest, ThreadsDoDifferentThingsAtOnce) {
       for (int i = 0; i < kRounds; ++i) {
         PJRT_Buffer *start = put(data.data(), {64, 512});
         // A chain of runs of which only the end is waited for; what is between is dropped at once.
-        Launch first(program, start, /*keeps=*/i % 2 == 0);
+        Launch first(program, {start}, kept(i % 2 == 0));
         onReady(first.event, [&] { ++callbacks; });
         destroy(start);
-        Launch second(program, first.result, /*keeps=*/t % 2 == 0);
+        Launch second(program, {first.result}, kept(t % 2 == 0));
         destroy(first.result);
         auto stats = makeStruct<PJRT_Device_MemoryStats_Args>();
         stats.device = device();
@@ -227,7 +207,7 @@ TEST_F(PluginTest, AClientMayGoWhileItsDevicesWork) {
       PJRT_LoadedExecutable *program = compiled(kLong);
       std::vector<float> data(64 * 512, 0.5f);
       PJRT_Buffer *start = put(data.data(), {64, 512});
-      Launch first(program, start), second(program, first.result);
+      Launch first(program, {start}, kept(true)), second(program, {first.result}, kept(true));
       for (PJRT_Buffer *buffer : {start, first.result, second.result})
         destroy(buffer);
       destroy(program);

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ struct YamlNode {
   bool isPlain() const { return isScalar() && style == Style::Plain; }
   /// By the core schema: nothing, `~`, `null`.
   bool isNull() const;
+  /// The items of a sequence; anything else is a list of itself.
+  std::span<const YamlNode> oneOrMany() const { return isSequence() ? std::span(items) : std::span(this, 1); }
   size_t pairCount() const { return items.size() / 2; }
   const YamlNode &key(size_t i) const { return items[2 * i]; }
   const YamlNode &value(size_t i) const { return items[2 * i + 1]; }

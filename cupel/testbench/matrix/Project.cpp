@@ -112,19 +112,13 @@ Result<Project> readProject(const std::string &file) {
                                             : fmt::format("; did you mean '{}'?", near)));
     }
     std::vector<std::string> &list = project.*(known->list);
-    std::vector<const YamlNode *> nodes;
-    if (value.isSequence())
-      for (const YamlNode &item : value.items)
-        nodes.push_back(&item);
-    else
-      nodes.push_back(&value);
-    for (const YamlNode *node : nodes) {
-      Result<std::string> word = text(*node);
+    for (const YamlNode &node : value.oneOrMany()) {
+      Result<std::string> word = text(node);
       if (!word)
         return word.error();
       std::string full = known->isPath ? path(*word) : *word;
       if (known->isPath && !fs::exists(full, error))
-        return wrong(*node, fmt::format("'{}' does not exist", full));
+        return wrong(node, fmt::format("'{}' does not exist", full));
       while (known->isPath && full.size() > 1 && full.ends_with('/'))
         full.pop_back();
       list.push_back(std::move(full));

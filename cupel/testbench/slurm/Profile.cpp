@@ -99,14 +99,8 @@ bool assign(Profile &profile, const Key &key, const YamlNode &value) {
           target = bytes.value_or(0);
           return bytes.has_value();
         } else {
-          std::vector<const YamlNode *> nodes;
-          if (value.isSequence())
-            for (const YamlNode &item : value.items)
-              nodes.push_back(&item);
-          else
-            nodes.push_back(&value);
-          for (const YamlNode *node : nodes) {
-            std::optional<std::string> word = wordOf(*node);
+          for (const YamlNode &node : value.oneOrMany()) {
+            std::optional<std::string> word = wordOf(node);
             if (!word)
               return false;
             target.push_back(std::move(*word));

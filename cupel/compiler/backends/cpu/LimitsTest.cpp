@@ -1,7 +1,7 @@
 // Programs that are too large, too deep, or of sizes that divide nothing: a clear error or a right
 // result, and time that grows with the number of operations.
 
-#include "cupel/compiler/Compile.h"
+#include "cupel/compiler/backends/cpu/BackendTesting.h"
 
 #include <gtest/gtest.h>
 
@@ -22,24 +22,15 @@ Result<ExecutablePointer> compiledBy(const char *backend, const std::string &tex
   return compile(text, options);
 }
 
-Result<std::vector<Tensor>> runBy(const char *backend, const std::string &text) {
-  auto made = compiledBy(backend, text);
-  if (!made)
-    return made.error();
-  std::vector<Tensor> arguments;
-  for (const runtime::ValueInfo &value : (*made)->info().arguments) {
-    Result<Tensor> argument = Tensor::zeros(value.type, value.shape);
-    if (!argument)
-      return argument.error();
-    if (argument->dtype() == DType::F32)
-      for (int64_t i = 0; i < argument->size(); ++i)
-        argument->mutableAs<float>()[i] = float(i + 1);
-    arguments.push_back(std::move(*argument));
-  }
-  auto results = (*made)->execute({arguments});
-  if (!results)
-    return results.error();
-  return std::move((*results)[0]);
+Result<std::vector<Tensor>> resultsBy(const char *backend, const std::string &text) {
+  auto outcome = runBy(backend, text, [](Tensor &argument, int64_t) {
+    if (argument.dtype() == DType::F32)
+      for (int64_t i = 0; i < argument.size(); ++i)
+        argument.mutableAs<float>()[i] = float(i + 1);
+  });
+  if (!outcome)
+    return outcome.error();
+  return std::move(outcome->results);
 }
 
 TEST(LimitsTest, MoreMemoryThanThereIsIsAnError) {
@@ -61,11 +52,11 @@ TEST(LimitsTest, MoreMemoryThanThereIsIsAnError) {
   %4 = stablehlo.slice %3 [0:4] : (tensor<8000000000000xf32>) -> tensor<4xf32>
   return %4 : tensor<4xf32>
 })"}) {
-    auto results = runBy("cpu", text);
+    auto results = resultsBy("cpu", text);
     ASSERT_FALSE(results) << text;
     EXPECT_EQ(results.error().code, ErrorCode::OutOfMemory) << results.message();
   }
-  auto uncountable = runBy("cpu", R"(func.func @main(%x: tensor<f32>) -> tensor<4611686018427387904x4xf32> {
+  auto uncountable = resultsBy("cpu", R"(func.func @main(%x: tensor<f32>) -> tensor<4611686018427387904x4xf32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<4611686018427387904x4xf32>
   return %0 : tensor<4611686018427387904x4xf32>
 })");
@@ -76,7 +67,7 @@ TEST(LimitsTest, MoreMemoryThanThereIsIsAnError) {
 
 TEST(LimitsTest, OneNumberForABillionElementsTakesTheMemoryOfOne) {
   auto begin = std::chrono::steady_clock::now();
-  auto results = runBy("cpu", R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  auto results = resultsBy("cpu", R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = stablehlo.constant dense<2.5> : tensor<1000000000xf32>
   %1 = stablehlo.negate %0 : tensor<1000000000xf32>
   %2 = stablehlo.slice %1 [7:10] : (tensor<1000000000xf32>) -> tensor<3xf32>
@@ -100,7 +91,7 @@ TEST(LimitsTest, DeepNestingIsRunOrRefusedInWords) {
               " : tensor<f32>\n}, {\nstablehlo.return %x : tensor<f32>\n}) : (tensor<i1>) -> "
               "tensor<f32>\n";
     text += "return %v0 : tensor<f32>\n}";
-    auto results = runBy("cpu", text);
+    auto results = resultsBy("cpu", text);
     if (depth == 100) {
       ASSERT_TRUE(results) << results.message();
       EXPECT_EQ((*results)[0].dataAs<float>()[0], 1.0f);
@@ -147,7 +138,7 @@ TEST(LimitsTest, SizesOfNothingGiveWhatTheReferenceGives) {
   }) : (tensor<0xf32>) -> tensor<0xf32>
   return %0 : tensor<0xf32>
 })"}) {
-    auto expected = runBy("reference", text), actual = runBy("cpu", text);
+    auto expected = resultsBy("reference", text), actual = resultsBy("cpu", text);
     ASSERT_TRUE(expected) << expected.message();
     ASSERT_TRUE(actual) << actual.message();
     ASSERT_EQ(expected->size(), actual->size());

@@ -2,7 +2,7 @@
 // in vectors that are partly filled; kernels within; places that change. The bits are those of the
 // golden reference where all is exact, and those of the launches that the code replaces everywhere.
 
-#include "cupel/compiler/Compile.h"
+#include "cupel/compiler/backends/cpu/BackendTesting.h"
 #include "cupel/compiler/codegen/Codegen.h"
 
 #include <gtest/gtest.h>
@@ -166,39 +166,27 @@ std::string completeTextOf(const Loop &loop) {
   return text;
 }
 
-Result<std::vector<Tensor>> runBy(const char *backend, const std::string &text, bool alwaysCode,
-                                  int times = 1) {
+/// Halves get patterns of which some are no numbers.
+void fill(Tensor &argument, int64_t) {
+  for (int64_t i = 0; i < argument.size(); ++i)
+    switch (argument.dtype()) {
+    case tensor::DType::F32: argument.mutableAs<float>()[i] = float((i * 7 + 3) % 11) * 0.25f - 1; break;
+    case tensor::DType::F16: argument.mutableAs<uint16_t>()[i] = uint16_t(0x7c01 + i * 311); break;
+    case tensor::DType::I16: argument.mutableAs<int16_t>()[i] = int16_t(i * 5); break;
+    case tensor::DType::I64: argument.mutableAs<int64_t>()[i] = i + 1; break;
+    case tensor::DType::U64: argument.mutableAs<uint64_t>()[i] = 7; break;
+    default: break;
+    }
+}
+
+Result<std::vector<Tensor>> resultsBy(const char *backend, const std::string &text, bool alwaysCode,
+                                      int times = 1) {
   CompileOptions options;
-  options.backend = backend;
   options.alwaysMakesCode = alwaysCode;
-  auto made = compile(text, options);
-  if (!made)
-    return made.error();
-  std::vector<Tensor> arguments;
-  for (const runtime::ValueInfo &value : (*made)->info().arguments) {
-    Result<Tensor> argument = Tensor::zeros(value.type, value.shape);
-    if (!argument)
-      return argument.error();
-    // Halves get patterns of which some are no numbers.
-    for (int64_t i = 0; i < argument->size(); ++i)
-      switch (argument->dtype()) {
-      case tensor::DType::F32: argument->mutableAs<float>()[i] = float((i * 7 + 3) % 11) * 0.25f - 1; break;
-      case tensor::DType::F16: argument->mutableAs<uint16_t>()[i] = uint16_t(0x7c01 + i * 311); break;
-      case tensor::DType::I16: argument->mutableAs<int16_t>()[i] = int16_t(i * 5); break;
-      case tensor::DType::I64: argument->mutableAs<int64_t>()[i] = i + 1; break;
-      case tensor::DType::U64: argument->mutableAs<uint64_t>()[i] = 7; break;
-      default: break;
-      }
-    arguments.push_back(std::move(*argument));
-  }
-  std::vector<Tensor> results;
-  for (int i = 0; i < times; ++i) {
-    auto all = (*made)->execute({arguments});
-    if (!all)
-      return all.error();
-    results = std::move((*all)[0]);
-  }
-  return results;
+  auto outcome = runBy(backend, text, fill, options, times);
+  if (!outcome)
+    return outcome.error();
+  return std::move(outcome->results);
 }
 
 void expectSameBits(const std::vector<Tensor> &one, const std::vector<Tensor> &other,
@@ -214,17 +202,17 @@ void expectSameBits(const std::vector<Tensor> &one, const std::vector<Tensor> &o
 TEST(LoopsTest, CodeGivesTheBitsOfTheLaunchesThatItReplaces) {
   for (const Loop &loop : kLoops) {
     std::string text = completeTextOf(loop);
-    auto code = runBy("cpu", text, true), brief = runBy("cpu", text, false);
+    auto code = resultsBy("cpu", text, true), brief = resultsBy("cpu", text, false);
     ASSERT_TRUE(code) << loop.name << ": " << code.message() << "\n" << text;
     ASSERT_TRUE(brief) << loop.name << ": " << brief.message();
     if (loop.isExact) {
-      auto expected = runBy("reference", text, false);
+      auto expected = resultsBy("reference", text, false);
       ASSERT_TRUE(expected) << loop.name << ": " << expected.message();
       expectSameBits(*expected, *code, loop.name);
       expectSameBits(*expected, *brief, std::string(loop.name) + ", as launches");
     }
     // Code is made when launches have been repeated often: nobody may see when.
-    auto often = runBy("cpu", text, false, 300);
+    auto often = resultsBy("cpu", text, false, 300);
     ASSERT_TRUE(often) << loop.name << ": " << often.message();
     expectSameBits(*brief, *often, std::string(loop.name) + ", run often");
   }

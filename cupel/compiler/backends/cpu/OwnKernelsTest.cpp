@@ -2,7 +2,7 @@
 // of the golden reference's, with the reference's bits. Arguments are small whole numbers, zeros of both
 // signs, infinities and NaNs, so that nothing is rounded.
 
-#include "cupel/compiler/Compile.h"
+#include "cupel/compiler/backends/cpu/BackendTesting.h"
 
 #include <gtest/gtest.h>
 
@@ -34,50 +34,31 @@ float numberAt(int64_t i, bool isTame) {
   }
 }
 
-struct Outcome {
-  std::vector<Tensor> results;
-  std::map<std::string, std::string> notes;
-};
-
-Result<Outcome> runBy(const char *backend, const std::string &text, bool isTame) {
-  CompileOptions options;
-  options.backend = backend;
-  auto made = compile(text, options);
-  if (!made)
-    return made.error();
-  std::vector<Tensor> arguments;
-  for (const runtime::ValueInfo &value : (*made)->info().arguments) {
-    Result<Tensor> argument = Tensor::zeros(value.type, value.shape);
-    if (!argument)
-      return argument.error();
-    for (int64_t i = 0; i < argument->size(); ++i) {
-      float number = numberAt(i + int64_t(arguments.size()) * 5, isTame);
-      switch (argument->dtype()) {
-      case DType::F32: argument->mutableAs<float>()[i] = number; break;
-      case DType::F64: argument->mutableAs<double>()[i] = number; break;
-      case DType::C64: argument->mutableAs<std::complex<float>>()[i] = {number, float(i % 5)}; break;
+Result<Outcome> outcomeBy(const char *backend, const std::string &text, bool isTame) {
+  return runBy(backend, text, [&](Tensor &argument, int64_t place) {
+    for (int64_t i = 0; i < argument.size(); ++i) {
+      float number = numberAt(i + place * 5, isTame);
+      switch (argument.dtype()) {
+      case DType::F32: argument.mutableAs<float>()[i] = number; break;
+      case DType::F64: argument.mutableAs<double>()[i] = number; break;
+      case DType::C64: argument.mutableAs<std::complex<float>>()[i] = {number, float(i % 5)}; break;
       case DType::BF16: {
         uint32_t bits;
         std::memcpy(&bits, &number, sizeof bits);
-        argument->mutableAs<uint16_t>()[i] = uint16_t(bits >> 16);
+        argument.mutableAs<uint16_t>()[i] = uint16_t(bits >> 16);
         break;
       }
-      case DType::I32: argument->mutableAs<int32_t>()[i] = int32_t(i * 37 % 19) - 9; break;
-      case DType::U8: argument->mutableAs<uint8_t>()[i] = uint8_t(i * 61); break;
-      case DType::I64: argument->mutableAs<int64_t>()[i] = (i * 31 % 17 - 8) * (int64_t{1} << 40); break;
+      case DType::I32: argument.mutableAs<int32_t>()[i] = int32_t(i * 37 % 19) - 9; break;
+      case DType::U8: argument.mutableAs<uint8_t>()[i] = uint8_t(i * 61); break;
+      case DType::I64: argument.mutableAs<int64_t>()[i] = (i * 31 % 17 - 8) * (int64_t{1} << 40); break;
       default: break;
       }
     }
-    arguments.push_back(std::move(*argument));
-  }
-  auto all = (*made)->execute({arguments});
-  if (!all)
-    return all.error();
-  return Outcome{std::move((*all)[0]), (*made)->info().notes};
+  });
 }
 
 void expectOwnKernel(const std::string &text, bool isTame = false) {
-  auto expected = runBy("reference", text, isTame), actual = runBy("cpu", text, isTame);
+  auto expected = outcomeBy("reference", text, isTame), actual = outcomeBy("cpu", text, isTame);
   ASSERT_TRUE(expected) << expected.message() << "\n" << text;
   ASSERT_TRUE(actual) << actual.message() << "\n" << text;
   EXPECT_EQ(actual->notes.count("fallbacks"), 0u) << actual->notes["fallbacks"] << "\n" << text;
@@ -203,7 +184,7 @@ TEST(OwnKernelsTest, TransformsOfSeveralDimensionsAreOfTheDevicesOwn) {
                 out = isFromReals ? "tensor<3x6x5xcomplex<f32>>" : isToReals ? "tensor<3x6x8xf32>" : "tensor<3x6x8xcomplex<f32>>",
                 text = "func.func @main(%x: " + in + ") -> " + out + " {\n  %0 = stablehlo.fft %x, type = " + kind +
                        ", length = [6, 8] : (" + in + ") -> " + out + "\n  return %0 : " + out + "\n}\n";
-    auto expected = runBy("reference", text, true), actual = runBy("cpu", text, true);
+    auto expected = outcomeBy("reference", text, true), actual = outcomeBy("cpu", text, true);
     ASSERT_TRUE(expected && actual) << text;
     EXPECT_EQ(actual->notes.count("fallbacks"), 0u) << text;
     const auto *a = reinterpret_cast<const float *>(expected->results[0].data()),
