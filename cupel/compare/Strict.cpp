@@ -27,9 +27,9 @@ bool isNear(const NoiseVerdict &verdict) {
 }
 
 /// Asks in turn, each question only if the one before did not let the result pass.
-class Judge {
+class StrictJudge {
 public:
-  Judge(const Tensor &actual, const Tensor &expected, const NoiseOf &ask, const Options &options)
+  StrictJudge(const Tensor &actual, const Tensor &expected, const NoiseOf &ask, const Options &options)
       : actual(actual), expected(expected), ask(ask), options(options) {}
 
   Result<StrictVerdict> run(StrictVerdict without) {
@@ -179,7 +179,7 @@ Result<StrictVerdict> compare::checkStrictly(const Tensor &actual, const Tensor 
   StrictVerdict verdict{std::move(*without)};
   if (verdict.passed || !verdict.statistics.sameShape())
     return verdict;
-  return Judge(actual, expected, noise, options).run(std::move(verdict));
+  return StrictJudge(actual, expected, noise, options).run(std::move(verdict));
 }
 
 Result<RepeatVerdict> compare::checkRepeatedStrictly(const Tensor &now, const Tensor &before,

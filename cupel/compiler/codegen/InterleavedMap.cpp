@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kLongestRow = 8;
 /// Of the body, which is written once for each place in a row.
-constexpr size_t kMostOperations = 64;
+constexpr size_t kMostInterleaved = 64;
 constexpr int64_t kInterleavedPiece = 1024;
 
 /// Element n of vector l becomes element n * vectors.size() + l of the results, one after the other.
@@ -39,7 +39,7 @@ void MapPlan::chooseInterleaving(unsigned lanes) {
     return;
   int64_t row = nest.sizes[rank - 1], rows = nest.sizes[rank - 2];
   if (row > kLongestRow || rows < int64_t(lanes) ||
-      body.operations().size() * size_t(row) > kMostOperations)
+      body.operations().size() * size_t(row) > kMostInterleaved)
     return;
   auto liesAcross = [&](const View &view) {
     return view.strides[rank - 2] == 1 && view.strides[rank - 1] != 1;

@@ -10,7 +10,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr const char *kProgram = R"(
+constexpr const char *kToShrink = R"(
 func.func @main(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<6xf32> {
   %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<4xf32>) -> tensor<6x4xf32>
@@ -30,7 +30,7 @@ Tensor ramp(tensor::Shape shape) {
 
 TEST(ShrinkShapesTest, ShrinksWhatBelongsTogether) {
   ProgramReader reader;
-  auto read = reader.read(kProgram, "program.mlir");
+  auto read = reader.read(kToShrink, "program.mlir");
   ASSERT_TRUE(read) << read.message();
   Prepared whole{std::move(*read), {}, {}};
   whole.workload.inputs.push_back({ramp({6, 8}), ramp({8, 4}), ramp({4})});
