@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cupel::results {
 
@@ -100,8 +101,8 @@ public:
   virtual Query query(const char *sql, Rows rows = Rows::Together) = 0;
   /// One or more statements without parameters or rows, in the database's own words.
   virtual void execute(const std::string &sql) = 0;
-  /// Rows in PostgreSQL's form for COPY (tabs, line breaks, backslashes) into a table; the fastest
-  /// way in, where the database has it.
+  /// Rows in the binary form of PostgreSQL's COPY (CopyRows.h) into a table; the fastest way in, where
+  /// the database has it.
   virtual void copyIn(const std::string &tableAndColumns, std::string_view rows) {
     throw DatabaseError{name() + ": cannot COPY into " + tableAndColumns};
   }
@@ -120,6 +121,10 @@ public:
   virtual void setSchemaVersion(int64_t version) = 0;
   /// The statements of a migration, which are written for SQLite, in this database's words.
   virtual std::string inDialect(std::string_view schema) const = 0;
+
+  /// Where somebody wants to know (tests of query plans): the statements that this thread asks, in
+  /// the words of their database.
+  static inline thread_local std::vector<std::string> *asked = nullptr;
 
   uint64_t undone = 0; ///< Transactions that were not committed: what they entered is gone.
 

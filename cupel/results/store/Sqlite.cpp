@@ -123,6 +123,8 @@ public:
     std::unique_ptr<SqliteStatement> &statement = statements[sql];
     if (!statement)
       statement = std::make_unique<SqliteStatement>(db, sql);
+    if (asked)
+      asked->push_back(sql);
     return Query(*statement);
   }
   void execute(const std::string &sql) override {
