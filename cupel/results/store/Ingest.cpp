@@ -111,10 +111,9 @@ void RunIngest::add(std::span<const RecordColumns> records) {
 void RunIngest::insert(int64_t test, const RecordColumns &r) {
   db.query("INSERT INTO outcomes (" CUPEL_OUTCOME_COLUMNS ") VALUES "
            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .with(run.id, test, name(r.outcome), name(r.lastStage), r.testStatus, r.bringupStatus,
-            r.startedAt, r.seconds, r.peakMemoryBytes, r.flaky, r.pcc, r.maxAbsolute, r.errorClass,
-            r.message, r.digest, r.json, r.shard, r.attempt, r.reason)
-      .run();
+      .runWith(run.id, test, name(r.outcome), name(r.lastStage), r.testStatus, r.bringupStatus,
+               r.startedAt, r.seconds, r.peakMemoryBytes, r.flaky, r.pcc, r.maxAbsolute,
+               r.errorClass, r.message, r.digest, r.json, r.shard, r.attempt, r.reason);
 }
 
 void RunIngest::settle(int64_t test, const RecordColumns &record) {
