@@ -61,6 +61,46 @@ TEST_P(StoreShared, TwoImportsOfOneJournalAndTenRunsAtOnce) {
   EXPECT_TRUE(store.check()->problems.empty());
 }
 
+/// More records than are parsed at a time, tests that come again in another part, a damaged line.
+TEST_P(StoreShared, AJournalOfManyPartsIsTakenAsOne) {
+  Store store = openStore(at(folder / "s"));
+  RunInfo run = begin(store, 1000);
+  constexpr int kTests = 7000, kAgain = 100;
+  std::string path = folder / "long.jsonl";
+  {
+    std::ofstream out(path);
+    out << journalBegin(run);
+    for (int i = 0; i < kTests; ++i)
+      out << journalLine(simpleRecord("t" + std::to_string(i),
+                                      i < kAgain ? Outcome::Interrupted : Outcome::Passed));
+    out << "{\"record\":{\"id\":7}}\n";
+    for (int i = 0; i < kAgain; ++i)
+      out << journalLine(simpleRecord("t" + std::to_string(i), Outcome::Failed, 2.5));
+  }
+  auto imported = store.importJournal(path);
+  ASSERT_TRUE(imported) << imported.message();
+  EXPECT_EQ(imported->added, uint64_t(kTests));
+  EXPECT_EQ(imported->replaced, uint64_t(kAgain));
+  EXPECT_EQ(imported->damaged, 1u);
+  EXPECT_NE(imported->firstDamage.find(":" + std::to_string(kTests + 2) + ":"), std::string::npos)
+      << imported->firstDamage;
+  std::vector<RunRow> rows = *store.runs(1);
+  EXPECT_EQ(rows[0].outcomes, uint64_t(kTests));
+  std::vector<std::pair<Outcome, uint64_t>> counts = {{Outcome::Passed, kTests - kAgain},
+                                                      {Outcome::Failed, kAgain}};
+  EXPECT_EQ(rows[0].counts, counts);
+  for (const KnownTest &test : *store.known("", "reference"))
+    EXPECT_EQ(test.seconds, test.outcome == Outcome::Failed ? 2.5 : 0.25) << test.id;
+  // A store that knows nothing of it yet, and one that knows all.
+  Store other = openStore(at(folder / "s"));
+  auto again = other.importJournal(path);
+  ASSERT_TRUE(again) << again.message();
+  EXPECT_EQ(again->added + again->replaced, 0u);
+  EXPECT_EQ(again->unchanged, uint64_t(kTests));
+  EXPECT_EQ(other.runs(1)->at(0).counts, counts);
+  EXPECT_TRUE(other.check()->problems.empty());
+}
+
 /// Readers see the store as it was or as it is, and never anything between.
 TEST_P(StoreShared, AMigrationWhileOthersRead) {
   std::filesystem::create_directories(folder / "s");
