@@ -16,7 +16,7 @@ const processes = new Set();
 const browsers = {};
 
 // Tests run two at a time, but for those that measure times: these are `alone`. `skip` says why one cannot be run here.
-export function test(name, body, { alone = false, skip = "" } = {}) { tests.push({ name, body, alone, skip }); }
+export function test(name, body, { alone = false, skip = "", seconds = 60 } = {}) { tests.push({ name, body, alone, skip, seconds }); }
 export function expect(condition, message) { if (!condition) throw new Error(message); }
 export function equal(actual, expected, what) {
   const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)];
@@ -101,11 +101,11 @@ export async function accessible(page, what) {
 export async function run() {
   let passed = 0, failed = 0, skipped = 0;
   const only = process.argv[3] || "", chosen = tests.filter((one) => one.name.includes(only));
-  async function one({ name, body, skip }) {
+  async function one({ name, body, skip, seconds }) {
     if (skip) { ++skipped; console.log(`SKIPPED ${name}: ${skip}`); return; }
     const begin = performance.now();
     try {
-      await Promise.race([body(), new Promise((_, reject) => setTimeout(() => reject(new Error("took longer than 60 s")), 60000).unref())]);
+      await Promise.race([body(), new Promise((_, reject) => setTimeout(() => reject(new Error(`took longer than ${seconds} s`)), seconds * 1000).unref())]);
       ++passed;
       if (process.env.CUPEL_VERBOSE) console.log(`passed ${name} (${Math.round(performance.now() - begin)} ms)`);
     } catch (error) {

@@ -9,7 +9,7 @@
   const RAMP = ["#fff3c4", "#fdd49e", "#fdae6b", "#f16913", "#a63603"], WORDS = ["#8ecae6", "#f4a261", "#90be6d", "#e5989b", "#cdb4db", "#e9c46a", "#a8dadc"];
 
   const MOST_WORDS = 12;
-  const overlayText = (overlay, value) => (typeof value !== "number" ? value : overlay.unit === "s" ? C.seconds(value) : overlay.unit === "B" ? C.bytes(value) : C.figure(value) + (overlay.unit ? " " + overlay.unit : ""));
+  const overlayText = (overlay, value) => (typeof value !== "number" ? value : overlay.unit === "s" ? C.seconds(value) : overlay.unit === "B" ? C.bytes(value) : C.figure(value) + (overlay.unit && overlay.unit !== "PCC" ? " " + overlay.unit : ""));
 
   // One stage in one pane. `link(node)` is called with the details of what is selected.
   function makePane(model, stageName, options) {
