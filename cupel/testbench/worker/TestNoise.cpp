@@ -73,6 +73,10 @@ bool TestNoise::sumsWide(uint64_t evaluation) const {
   return prepared.budget.wideSums != isOther;
 }
 
+bool TestNoise::missesDecisions() const {
+  return isCutShort() && !isReferences && reference::floatsDecide(prepared.program().module);
+}
+
 const std::vector<TensorLists> &TestNoise::samples() {
   if (!isDone)
     measure();

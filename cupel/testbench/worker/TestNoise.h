@@ -47,6 +47,9 @@ public:
   bool lacksTime() const { return isOutOfTime; }
   /// Whether time ran out while it was measured, so that less was looked at than was asked for.
   bool isCutShort() const { return isOutOfTime || wasCut; }
+  /// Whether moved inputs stand for moved roundings, for lack of time, in a program where floats
+  /// decide: what is equal stays equal under these, and a rounding decides which of it comes first.
+  bool missesDecisions() const;
   /// Whether it was the reference that was moved, and not the device itself.
   bool isByReference() const { return isDone && isReferences; }
   /// As many as were made, by evaluation, then as results lie; for those who save them.
