@@ -172,7 +172,10 @@ private:
       if (!prepared)
         return prepared.error().message;
       program = std::move(*prepared);
-      given = program->argumentsFor({arguments});
+      auto lists = program->argumentsFor({arguments});
+      if (!lists)
+        return lists.error().message;
+      given = std::move(*lists);
       Status done = execute(*program, given, isWide, outputs);
       if (!done)
         return done.message();
