@@ -7,6 +7,7 @@
 #include "cupel/ir/portable/Portable.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/reference/ShardsOf.h"
 #include "cupel/workload/Judge.h"
 
 #include <algorithm>
@@ -67,15 +68,75 @@ static Result<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
   return result;
 }
 
+//===----------------------------------------------------------------------===//
+// Values of which every device holds a piece
+//===----------------------------------------------------------------------===//
+
+/// By argument or result of the entry; empty where none of them says that it is split.
+static Result<std::vector<std::optional<tensor::Shards>>>
+shardsOfValues(func::FuncOp entry, bool isOfResults, int64_t devices) {
+  std::vector<std::optional<tensor::Shards>> all;
+  bool isAny = false;
+  auto module = entry->getParentOfType<ModuleOp>();
+  const unsigned count = isOfResults ? entry.getNumResults() : entry.getNumArguments();
+  for (unsigned i = 0; i < count; ++i) {
+    std::optional<tensor::Shards> &own = all.emplace_back();
+    Attribute said = isOfResults ? entry.getResultAttr(i, "sdy.sharding")
+                                 : entry.getArgAttr(i, "sdy.sharding");
+    auto sharding = dyn_cast_if_present<sdy::TensorShardingAttr>(said);
+    sdy::MeshAttr mesh = sharding ? reference::meshOf(sharding, module) : sdy::MeshAttr();
+    if (!mesh)
+      continue;
+    Result<int64_t> total = reference::deviceCount(mesh);
+    if (!total || *total != devices)
+      continue;
+    Result<tensor::Shards> shards = reference::shardsOf(sharding, mesh);
+    if (!shards)
+      return shards.error();
+    if (shards->kind != tensor::Shards::Kind::Tiled)
+      continue;
+    own = std::move(*shards);
+    isAny = true;
+  }
+  if (!isAny)
+    all.clear();
+  return all;
+}
+
+/// What a device holds of values that are given whole.
+static Result<std::vector<tensor::Tensor>>
+piecesOn(size_t device, std::vector<tensor::Tensor> values,
+         const std::vector<std::optional<tensor::Shards>> &shards) {
+  for (size_t i = 0; i < std::min(values.size(), shards.size()); ++i) {
+    if (!shards[i])
+      continue;
+    Result<tensor::Tensor> piece = shards[i]->piece(values[i], int64_t(device));
+    if (piece)
+      piece = piece->contiguous();
+    if (!piece)
+      return piece.error();
+    values[i] = std::move(*piece);
+  }
+  return values;
+}
+
 Result<std::vector<std::vector<tensor::Tensor>>>
-DeviceProgram::argumentsFor(const std::vector<std::vector<tensor::Tensor>> &whole) const {
-  std::vector<std::vector<tensor::Tensor>> given = whole;
-  if (spread && !whole.empty()) {
+DeviceProgram::argumentsFor(const std::vector<std::vector<tensor::Tensor>> &all) const {
+  std::vector<std::vector<tensor::Tensor>> given = all;
+  if (spread && !all.empty()) {
     Result<TensorLists> pieces =
-        scattered(whole.front(), spread->arguments, uint32_t(workload.options.partitions));
+        scattered(all.front(), spread->arguments, uint32_t(workload.options.partitions));
     if (!pieces)
       return pieces.error();
     given = std::move(*pieces);
+  } else if (!argumentShards.empty() && all.size() == 1) {
+    given.resize(workload.options.deviceCount());
+    for (size_t d = 0; d < given.size(); ++d) {
+      Result<std::vector<tensor::Tensor>> own = piecesOn(d, all.front(), argumentShards);
+      if (!own)
+        return own.error();
+      given[d] = std::move(*own);
+    }
   }
   std::vector<std::vector<tensor::Tensor>> lists(std::max(given.size(), workload.inputs.size()));
   auto append = [](std::vector<tensor::Tensor> &list, const auto &all, size_t device) {
@@ -136,9 +197,25 @@ DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outpu
     }
     return own;
   }
+  // Pieces are put together once; every device is said to have the whole.
+  std::vector<std::optional<tensor::Tensor>> whole(ownResults);
+  for (size_t i = 0; !outputs.empty() && i < std::min<size_t>(ownResults, resultShards.size());
+       ++i) {
+    if (!resultShards[i] || i >= types.size() ||
+        std::ranges::equal(outputs.front()[i].shape(), types[i].shape))
+      continue;
+    std::vector<tensor::Tensor> pieces;
+    for (const std::vector<tensor::Tensor> &list : outputs)
+      pieces.push_back(list[i]);
+    Result<tensor::Tensor> made =
+        reference::assembleSum(*resultShards[i], pieces, types[i].shape);
+    if (!made)
+      return made.error().within("result " + std::to_string(i));
+    whole[i] = std::move(*made);
+  }
   for (const std::vector<tensor::Tensor> &list : outputs)
     for (size_t i = 0; i < ownResults; ++i)
-      if (Status taken = take(list[i], i); !taken)
+      if (Status taken = take(whole[i] ? *whole[i] : list[i], i); !taken)
         return taken.error();
   return own;
 }
@@ -146,7 +223,8 @@ DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outpu
 /// Which results are expected of which device, out of a list of all.
 static Result<std::vector<std::vector<tensor::Tensor>>>
 splitByDevice(const std::vector<tensor::Tensor> &all, size_t devices,
-              const std::optional<std::vector<DeviceProgram::GridResult>> &grid) {
+              const std::optional<std::vector<DeviceProgram::GridResult>> &grid,
+              const std::vector<std::optional<tensor::Shards>> &shards) {
   std::vector<std::vector<tensor::Tensor>> lists(devices);
   if (!grid) {
     if (all.size() % devices)
@@ -155,6 +233,12 @@ splitByDevice(const std::vector<tensor::Tensor> &all, size_t devices,
                                                std::to_string(devices) + " devices"};
     for (size_t i = 0; i < all.size(); ++i)
       lists[i / (all.size() / devices)].push_back(all[i]);
+    for (size_t d = 0; d < devices && !shards.empty(); ++d) {
+      Result<std::vector<tensor::Tensor>> own = piecesOn(d, std::move(lists[d]), shards);
+      if (!own)
+        return own.error();
+      lists[d] = std::move(*own);
+    }
     return lists;
   }
   for (auto [i, place] : llvm::enumerate(*grid)) {
@@ -187,7 +271,7 @@ Result<workload::Workload> DeviceProgram::complete(const workload::Workload &giv
   auto byDevice = [&](const std::vector<tensor::Tensor> &all) {
     const size_t devices = workload.options.deviceCount();
     return spread ? scattered(all, spread->results, uint32_t(devices))
-                  : splitByDevice(all, devices, gridResults);
+                  : splitByDevice(all, devices, gridResults, resultShards);
   };
   auto lists = byDevice(given.expected.front());
   if (!lists)
@@ -267,6 +351,15 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
     auto &places = result->gridResults.emplace();
     for (const compiler::ExtractedGrid::Result &place : grid.results)
       places.push_back({place.process, place.index});
+  }
+  if (options.useSpmd && options.replicas == 1 && !result->spread) {
+    func::FuncOp entry = compiler::entryOf(*module);
+    auto arguments = shardsOfValues(entry, /*isOfResults=*/false, options.partitions);
+    auto results = shardsOfValues(entry, /*isOfResults=*/true, options.partitions);
+    if (!arguments || !results)
+      return Error{ErrorCode::Unsupported, (arguments ? results.error() : arguments.error()).message};
+    result->argumentShards = std::move(*arguments);
+    result->resultShards = std::move(*results);
   }
   std::vector<ElementsAttr> hoisted = compiler::hoistConstants(*module);
   removeMarks(*module);

@@ -3,6 +3,7 @@
 // save workloads.
 #pragma once
 
+#include "cupel/tensor/Shards.h"
 #include "cupel/testbench/worker/Device.h"
 #include "cupel/testbench/worker/Spread.h"
 #include "cupel/workload/Workload.h"
@@ -22,11 +23,14 @@ struct DeviceProgram {
     uint32_t device, index;
   };
   std::optional<std::vector<GridResult>> gridResults;
-  /// Of a program on whole tensors of which devices hold pieces: how these lie.
+  /// Of a part of a program on whole tensors of which devices hold pieces: how these lie.
   std::optional<Spread> spread;
+  /// A program on whole tensors of which every device holds pieces: how the arguments and the
+  /// results lie over them. Empty where every device holds all; of a result that says nothing too.
+  std::vector<std::optional<tensor::Shards>> argumentShards, resultShards;
 
   /// The arguments of every device out of those that the program is given, by device or one list
-  /// for all; one list where all take the same.
+  /// for all; one list where all take the same. One list for all is cut where devices hold pieces.
   Result<std::vector<std::vector<tensor::Tensor>>>
   argumentsFor(const std::vector<std::vector<tensor::Tensor>> &given) const;
   /// The program's results, of the types it promises, out of those of every device. An error says
