@@ -131,13 +131,24 @@ Query queryOf(Database &db, std::string sql) {
 }
 
 /// Runs of long ago, each a copy of the first, in the order of their age; how many there are then.
-uint64_t fill(Store &store, Database &db, const Settings &settings) {
-  TestFolder folder;
-  std::string path = folder / "journal.jsonl";
-  writeJournal(path, 0, settings.tests, /*isShort=*/true);
-  if (Result<ImportSummary> imported = store.importJournal(path); !imported)
-    throw DatabaseError{imported.message()};
-  bool isPostgres = db.kind() == Database::Kind::Postgres;
+uint64_t fill(const StorePlace &place, const Settings &settings) {
+  {
+    TestFolder folder;
+    std::string path = folder / "journal.jsonl";
+    writeJournal(path, 0, settings.tests, /*isShort=*/true);
+    Result<Store> store = Store::open(place);
+    if (!store)
+      throw DatabaseError{store.message()};
+    if (Result<ImportSummary> imported = store->importJournal(path); !imported)
+      throw DatabaseError{imported.message()};
+  }
+  bool isPostgres = !place.database.empty();
+  std::unique_ptr<Database> owned = isPostgres
+                                        ? openPostgres(place.database, false)
+                                        : openSqlite(place.folder + "/results.sqlite", false, false);
+  Database &db = *owned;
+  if (!isPostgres)
+    db.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   // An index that is not in the order of runs is made at the end, as it stands in the schema.
   std::string index;
   {
@@ -175,32 +186,25 @@ uint64_t fill(Store &store, Database &db, const Settings &settings) {
     transaction.commit();
   }
   db.execute(index);
-  if (isPostgres)
-    db.execute("VACUUM ANALYZE"); // As the server would have done by itself in all that time.
+  // The second as the server would have done by itself in all that time.
+  db.execute(isPostgres ? "VACUUM ANALYZE" : "PRAGMA journal_mode = WAL");
   return runs;
 }
 
 bool measure(const char *name, const StorePlace &place, double goal, const Settings &settings) {
   std::printf("%s: %llu records in runs of %llu\n", name, (unsigned long long)settings.records,
               (unsigned long long)settings.tests);
-  Result<Store> store = Store::open(place);
-  if (!store) {
-    std::printf("  %s\n", store.message().c_str());
-    return false;
-  }
   Report report;
   TestFolder folder;
   uint64_t first = 0;
   if (settings.fill) {
     double began = seconds();
-    std::unique_ptr<Database> db = place.database.empty()
-                                       ? openSqlite(place.folder + "/results.sqlite", false, false)
-                                       : openPostgres(place.database, false);
-    first = fill(*store, *db, settings);
+    first = fill(place, settings);
     std::printf("  %-44s %12llu in %.0f s\n", "records that are there already",
                 (unsigned long long)(first * settings.tests), seconds() - began);
     std::fflush(stdout);
   }
+  Result<Store> store = Error{"not opened"};
   uint64_t runs = first + std::max<uint64_t>(1, settings.records / settings.tests);
   double spent = 0, last = 0, processor = 0;
   for (uint64_t run = first; run < runs; ++run) {
