@@ -401,6 +401,26 @@ def field(shown: str, label: str) -> str:
 
 
 @check
+def a_submit_that_was_killed_is_resumed_and_nothing_submitted_twice(lab):
+    for moment, first in (("before", ""), ("after", '"$real" "$@"; ')):
+        project = Project(lab, 20, 2)
+        (project.folder / "tools").mkdir()
+        # The first one takes along the `cupel` that called it: before the job is Slurm's, or before anybody has heard its number.
+        (project.folder / "tools/sbatch").write_text(f'#!/bin/sh\nreal={shutil.which("sbatch", path=private_slurm.PATH)}\n[ -e "$0.killed" ] && exec "$real" "$@"\n'
+                                                     f': > "$0.killed"; {first}kill -9 $PPID\n')
+        (project.folder / "tools/sbatch").chmod(0o755)
+        project.environment["PATH"] = f"{project.folder}/tools:{private_slurm.PATH}"
+        process = project.start(*project.run_words("--on", "slurm"))
+        output, _ = process.communicate(timeout=60)
+        expect(process.returncode == -9, f"{moment}: {process.returncode}: {output}")
+        run = project.runs()[-1]
+        project.cupel("run", "--attach", run, code=1)
+        once_each(project, run)
+        arrays = {line.split()[0] for line in lab.slurm.tool("squeue", "-h", "-t", "all", "-o", "%F %j").splitlines() if f"cupel-{run}-" in line}
+        expect(len(arrays) == 1, f"{moment}: {arrays}")
+
+
+@check
 def failures_are_kept_where_show_finds_them(lab):
     """With Cupel's own worker: whichever node it was, the test runs again from where `show` says that it is."""
     project = Project(lab, 0, 0)
