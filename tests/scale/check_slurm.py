@@ -380,6 +380,12 @@ def what_is_wrong_is_told_in_one_line(lab):
         lines = [line for line in output.strip().splitlines() if not line.startswith("Run ") and " on Slurm: " not in line]
         expect(told in output and len(lines) == 1, f"{words}: {output}")
     expect(not project.runs(), f"a run was left behind: {project.runs()}")
+    if lab.disk.is_own:
+        lab.disk.fill()
+        output = project.cupel("run", "programs", "--on", "slurm", code=2)
+        lab.disk.free()
+        expect(re.search("full|room|space", output) and len(output.strip().splitlines()) == 1, output)
+        expect(not project.runs(), f"a run was left behind: {project.runs()}")
     lab.slurm.kill("slurmctld")
     output = project.cupel("run", "programs", "--on", "slurm", code=2)
     expect("slurmctld" in output and len(output.strip().splitlines()) == 1, output)
