@@ -1,8 +1,8 @@
 // How fast journals come into the results store, into a SQLite file and into a PostgreSQL server of
 // its own that syncs to the disk, and how long the questions of show, diff, history and triage take
 // once so many records are there. Prints each figure beside its goal: 50,000 and 20,000 records a
-// second, 100 ms a question. Records are made up like real ones, in runs of --tests each. With --fill
-// so many are there before the first journal comes: copies of one run within the database, of short
+// second, 100 ms a question. Records are made up like real ones, in runs of --tests each. With
+// --fill so many are there before the first journal comes: copies of one run within the database, of short
 // records, so that ten million take some 4 GB.
 
 #include "cupel/results/RecordJson.h"
@@ -143,9 +143,9 @@ uint64_t fill(const StorePlace &place, const Settings &settings) {
       throw DatabaseError{imported.message()};
   }
   bool isPostgres = !place.database.empty();
-  std::unique_ptr<Database> owned = isPostgres
-                                        ? openPostgres(place.database, false)
-                                        : openSqlite(place.folder + "/results.sqlite", false, false);
+  std::unique_ptr<Database> owned =
+      isPostgres ? openPostgres(place.database, false)
+                 : openSqlite(place.folder + "/results.sqlite", false, false);
   Database &db = *owned;
   if (!isPostgres)
     db.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
@@ -174,8 +174,8 @@ uint64_t fill(const StorePlace &place, const Settings &settings) {
                "error_class, message, digest, record, shard, attempt, reason) SELECT n.run_id, "
                "o.test_id, o.outcome, o.last_stage, o.test_status, o.bringup_status, n.started_at, "
                "o.seconds, o.peak_memory_bytes, o.flaky, o.pcc, o.max_absolute, o.error_class, "
-               "o.message, o.digest, o.record, o.shard, o.attempt, o.reason FROM outcomes o, runs n "
-               "WHERE o.run_id = 1 AND n.id = ? ORDER BY o.test_id")
+               "o.message, o.digest, o.record, o.shard, o.attempt, o.reason FROM outcomes o, runs "
+               "n WHERE o.run_id = 1 AND n.id = ? ORDER BY o.test_id")
           .with(info.id)
           .run();
       db.query("INSERT INTO counts (run_id, outcome, tests) SELECT n.run_id, c.outcome, c.tests "
@@ -224,7 +224,8 @@ bool measure(const char *name, const StorePlace &place, double goal, const Setti
       return false;
     }
   }
-  report.line("records a second into it", double((runs - first) * settings.tests) / spent, "/s", goal, true);
+  report.line("records a second into it", double((runs - first) * settings.tests) / spent, "/s",
+              goal, true);
   std::printf("  %-44s %12.1f us\n", "processor time of ours a record",
               processor / double((runs - first) * settings.tests) * 1e6);
   report.line("the last run of them", double(settings.tests) / last, "/s", goal, true);
@@ -245,7 +246,8 @@ bool measure(const char *name, const StorePlace &place, double goal, const Setti
   ask(report, "history: of a test", [&] { return !store->history(test)->empty(); });
   ask(report, "show: a test by its id alone",
       [&] { return *store->resolveTest(test.substr(test.find("::") + 2)) == test; });
-  ask(report, "triage: how many tests of a run ended how", [&] { return !store->counts(newest)->empty(); });
+  ask(report, "triage: how many tests of a run ended how",
+      [&] { return !store->counts(newest)->empty(); });
   ask(report, "run: what is known of all tests",
       [&] { return store->known("n300", "cupel?arch=n300")->size() == settings.tests; });
   // What a report of the whole run takes is mostly the making of records.
@@ -294,8 +296,8 @@ int main(int count, char **arguments) {
     else if (word == "--only" && ++i)
       settings.only = value;
     else
-      return std::printf("usage: bench_store [--records N] [--tests N] [--fill N] [--only sqlite|postgresql] "
-                         "[--strict|--strict-questions]\n"),
+      return std::printf("usage: bench_store [--records N] [--tests N] [--fill N] "
+                         "[--only sqlite|postgresql] [--strict|--strict-questions]\n"),
              2;
   }
   bool good = true;

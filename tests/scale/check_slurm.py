@@ -471,8 +471,8 @@ def a_run_that_goes_on_is_shown(lab):
 @check
 def a_cluster_goes_with_its_test(lab):
     """However that ends: no daemon runs on, and no folder stays."""
-    script = f"import sys, time; sys.path.insert(0, {str(Path(__file__).parent)!r}); import private_slurm; print(private_slurm.Slurm().folder, flush=True); time.sleep(600)"
-    test = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    script = "import sys, time; sys.path.insert(0, sys.argv[1]); import private_slurm; print(private_slurm.Slurm().folder, flush=True); time.sleep(600)"
+    test = subprocess.Popen([sys.executable, "-c", script, Path(__file__).parent], stdout=subprocess.PIPE, text=True)
     folder = Path(test.stdout.readline().strip())
     daemons = [int(path.read_text()) for path in (*folder.glob("spool/*.pid"), folder / "munge/pid")]
     expect(len(daemons) == 5, daemons)
