@@ -1,8 +1,8 @@
 // How fast journals come into the results store, into a SQLite file and into a PostgreSQL server of
 // its own that syncs to the disk, and how long the questions of show, diff, history and triage take
 // once so many records are there. Prints each figure beside its goal: 50,000 and 20,000 records a
-// second, 100 ms a question. Records are made up like real ones, in runs of --tests each. With --fill
-// so many are there before the first journal comes: copies of one run within the database, of short
+// second, 100 ms a question. Records are made up like real ones, in runs of --tests each. With
+// --fill so many are there before the first journal comes: copies of one run within the database, of short
 // records, so that ten million take some 4 GB.
 
 #include "cupel/results/RecordJson.h"
@@ -131,13 +131,24 @@ Query queryOf(Database &db, std::string sql) {
 }
 
 /// Runs of long ago, each a copy of the first, in the order of their age; how many there are then.
-uint64_t fill(Store &store, Database &db, const Settings &settings) {
-  TestFolder folder;
-  std::string path = folder / "journal.jsonl";
-  writeJournal(path, 0, settings.tests, /*isShort=*/true);
-  if (Result<ImportSummary> imported = store.importJournal(path); !imported)
-    throw DatabaseError{imported.message()};
-  bool isPostgres = db.kind() == Database::Kind::Postgres;
+uint64_t fill(const StorePlace &place, const Settings &settings) {
+  {
+    TestFolder folder;
+    std::string path = folder / "journal.jsonl";
+    writeJournal(path, 0, settings.tests, /*isShort=*/true);
+    Result<Store> store = Store::open(place);
+    if (!store)
+      throw DatabaseError{store.message()};
+    if (Result<ImportSummary> imported = store->importJournal(path); !imported)
+      throw DatabaseError{imported.message()};
+  }
+  bool isPostgres = !place.database.empty();
+  std::unique_ptr<Database> owned =
+      isPostgres ? openPostgres(place.database, false)
+                 : openSqlite(place.folder + "/results.sqlite", false, false);
+  Database &db = *owned;
+  if (!isPostgres)
+    db.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   // An index that is not in the order of runs is made at the end, as it stands in the schema.
   std::string index;
   {
@@ -163,8 +174,8 @@ uint64_t fill(Store &store, Database &db, const Settings &settings) {
                "error_class, message, digest, record, shard, attempt, reason) SELECT n.run_id, "
                "o.test_id, o.outcome, o.last_stage, o.test_status, o.bringup_status, n.started_at, "
                "o.seconds, o.peak_memory_bytes, o.flaky, o.pcc, o.max_absolute, o.error_class, "
-               "o.message, o.digest, o.record, o.shard, o.attempt, o.reason FROM outcomes o, runs n "
-               "WHERE o.run_id = 1 AND n.id = ? ORDER BY o.test_id")
+               "o.message, o.digest, o.record, o.shard, o.attempt, o.reason FROM outcomes o, runs "
+               "n WHERE o.run_id = 1 AND n.id = ? ORDER BY o.test_id")
           .with(info.id)
           .run();
       db.query("INSERT INTO counts (run_id, outcome, tests) SELECT n.run_id, c.outcome, c.tests "
@@ -175,32 +186,25 @@ uint64_t fill(Store &store, Database &db, const Settings &settings) {
     transaction.commit();
   }
   db.execute(index);
-  if (isPostgres)
-    db.execute("VACUUM ANALYZE"); // As the server would have done by itself in all that time.
+  // The second as the server would have done by itself in all that time.
+  db.execute(isPostgres ? "VACUUM ANALYZE" : "PRAGMA journal_mode = WAL");
   return runs;
 }
 
 bool measure(const char *name, const StorePlace &place, double goal, const Settings &settings) {
   std::printf("%s: %llu records in runs of %llu\n", name, (unsigned long long)settings.records,
               (unsigned long long)settings.tests);
-  Result<Store> store = Store::open(place);
-  if (!store) {
-    std::printf("  %s\n", store.message().c_str());
-    return false;
-  }
   Report report;
   TestFolder folder;
   uint64_t first = 0;
   if (settings.fill) {
     double began = seconds();
-    std::unique_ptr<Database> db = place.database.empty()
-                                       ? openSqlite(place.folder + "/results.sqlite", false, false)
-                                       : openPostgres(place.database, false);
-    first = fill(*store, *db, settings);
+    first = fill(place, settings);
     std::printf("  %-44s %12llu in %.0f s\n", "records that are there already",
                 (unsigned long long)(first * settings.tests), seconds() - began);
     std::fflush(stdout);
   }
+  Result<Store> store = Error{"not opened"};
   uint64_t runs = first + std::max<uint64_t>(1, settings.records / settings.tests);
   double spent = 0, last = 0, processor = 0;
   for (uint64_t run = first; run < runs; ++run) {
@@ -220,7 +224,8 @@ bool measure(const char *name, const StorePlace &place, double goal, const Setti
       return false;
     }
   }
-  report.line("records a second into it", double((runs - first) * settings.tests) / spent, "/s", goal, true);
+  report.line("records a second into it", double((runs - first) * settings.tests) / spent, "/s",
+              goal, true);
   std::printf("  %-44s %12.1f us\n", "processor time of ours a record",
               processor / double((runs - first) * settings.tests) * 1e6);
   report.line("the last run of them", double(settings.tests) / last, "/s", goal, true);
@@ -241,7 +246,8 @@ bool measure(const char *name, const StorePlace &place, double goal, const Setti
   ask(report, "history: of a test", [&] { return !store->history(test)->empty(); });
   ask(report, "show: a test by its id alone",
       [&] { return *store->resolveTest(test.substr(test.find("::") + 2)) == test; });
-  ask(report, "triage: how many tests of a run ended how", [&] { return !store->counts(newest)->empty(); });
+  ask(report, "triage: how many tests of a run ended how",
+      [&] { return !store->counts(newest)->empty(); });
   ask(report, "run: what is known of all tests",
       [&] { return store->known("n300", "cupel?arch=n300")->size() == settings.tests; });
   // What a report of the whole run takes is mostly the making of records.
@@ -290,8 +296,8 @@ int main(int count, char **arguments) {
     else if (word == "--only" && ++i)
       settings.only = value;
     else
-      return std::printf("usage: bench_store [--records N] [--tests N] [--fill N] [--only sqlite|postgresql] "
-                         "[--strict|--strict-questions]\n"),
+      return std::printf("usage: bench_store [--records N] [--tests N] [--fill N] "
+                         "[--only sqlite|postgresql] [--strict|--strict-questions]\n"),
              2;
   }
   bool good = true;

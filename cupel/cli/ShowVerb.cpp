@@ -42,7 +42,7 @@ std::string countsText(const RunRow &row) {
   return text.empty() ? "nothing" : text;
 }
 
-/// Runs on Slurm come into the store when they end; those that go on are as their tasks wrote so far.
+/// Runs on Slurm come into the store when they end; of those that go on, what tasks wrote so far.
 Status putGoingOn(std::vector<RunRow> &runs, const std::string &folder,
                   const std::vector<std::string> &names, size_t limit) {
   for (const std::string &name : names) {

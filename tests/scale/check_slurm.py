@@ -380,6 +380,12 @@ def what_is_wrong_is_told_in_one_line(lab):
         lines = [line for line in output.strip().splitlines() if not line.startswith("Run ") and " on Slurm: " not in line]
         expect(told in output and len(lines) == 1, f"{words}: {output}")
     expect(not project.runs(), f"a run was left behind: {project.runs()}")
+    if lab.disk.is_own:
+        lab.disk.fill()
+        output = project.cupel("run", "programs", "--on", "slurm", code=2)
+        lab.disk.free()
+        expect(re.search("full|room|space", output) and len(output.strip().splitlines()) == 1, output)
+        expect(not project.runs(), f"a run was left behind: {project.runs()}")
     lab.slurm.kill("slurmctld")
     output = project.cupel("run", "programs", "--on", "slurm", code=2)
     expect("slurmctld" in output and len(output.strip().splitlines()) == 1, output)
@@ -398,6 +404,26 @@ WRONG = """func.func @main() {
 def field(shown: str, label: str) -> str:
     """What `cupel show` says behind a word."""
     return next((line.split(None, 1)[1] for line in shown.splitlines() if line.startswith(f"  {label} ")), "")
+
+
+@check
+def a_submit_that_was_killed_is_resumed_and_nothing_submitted_twice(lab):
+    for moment, first in (("before", ""), ("after", '"$real" "$@"; ')):
+        project = Project(lab, 20, 2)
+        (project.folder / "tools").mkdir()
+        # The first one takes along the `cupel` that called it: before the job is Slurm's, or before anybody has heard its number.
+        (project.folder / "tools/sbatch").write_text(f'#!/bin/sh\nreal={shutil.which("sbatch", path=private_slurm.PATH)}\n[ -e "$0.killed" ] && exec "$real" "$@"\n'
+                                                     f': > "$0.killed"; {first}kill -9 $PPID\n')
+        (project.folder / "tools/sbatch").chmod(0o755)
+        project.environment["PATH"] = f"{project.folder}/tools:{private_slurm.PATH}"
+        process = project.start(*project.run_words("--on", "slurm"))
+        output, _ = process.communicate(timeout=60)
+        expect(process.returncode == -9, f"{moment}: {process.returncode}: {output}")
+        run = project.runs()[-1]
+        project.cupel("run", "--attach", run, code=1)
+        once_each(project, run)
+        arrays = {line.split()[0] for line in lab.slurm.tool("squeue", "-h", "-t", "all", "-o", "%F %j").splitlines() if f"cupel-{run}-" in line}
+        expect(len(arrays) == 1, f"{moment}: {arrays}")
 
 
 @check
@@ -445,8 +471,8 @@ def a_run_that_goes_on_is_shown(lab):
 @check
 def a_cluster_goes_with_its_test(lab):
     """However that ends: no daemon runs on, and no folder stays."""
-    script = f"import sys, time; sys.path.insert(0, {str(Path(__file__).parent)!r}); import private_slurm; print(private_slurm.Slurm().folder, flush=True); time.sleep(600)"
-    test = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    script = "import sys, time; sys.path.insert(0, sys.argv[1]); import private_slurm; print(private_slurm.Slurm().folder, flush=True); time.sleep(600)"
+    test = subprocess.Popen([sys.executable, "-c", script, Path(__file__).parent], stdout=subprocess.PIPE, text=True)
     folder = Path(test.stdout.readline().strip())
     daemons = [int(path.read_text()) for path in (*folder.glob("spool/*.pid"), folder / "munge/pid")]
     expect(len(daemons) == 5, daemons)

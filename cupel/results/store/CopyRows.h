@@ -1,4 +1,4 @@
-// Rows in the binary form of PostgreSQL's COPY: nothing is escaped here and nothing unescaped there.
+// Rows in the binary form of PostgreSQL's COPY: nothing is escaped here or unescaped there.
 // Used by what enters records (Ingest.cpp, TestKeys.cpp); Database::copyIn sends them.
 #pragma once
 

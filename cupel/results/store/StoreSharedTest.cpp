@@ -89,7 +89,9 @@ TEST_P(StoreShared, AJournalOfManyPartsIsTakenAsOne) {
   std::vector<std::pair<Outcome, uint64_t>> counts = {{Outcome::Passed, kTests - kAgain},
                                                       {Outcome::Failed, kAgain}};
   EXPECT_EQ(rows[0].counts, counts);
-  for (const KnownTest &test : *store.known("", "reference"))
+  std::vector<KnownTest> known = *store.known("", "reference");
+  EXPECT_EQ(known.size(), size_t(kTests));
+  for (const KnownTest &test : known)
     EXPECT_EQ(test.seconds, test.outcome == Outcome::Failed ? 2.5 : 0.25) << test.id;
   // A store that knows nothing of it yet, and one that knows all.
   Store other = openStore(at(folder / "s"));
