@@ -135,6 +135,41 @@ TEST(StrictTest, WhatEveryEvaluationGivesOtherwiseRoundingAloneDecides) {
   EXPECT_FALSE(known.judge(integers(with(sorted(), 1, 99)), integers(sorted())).passed);
 }
 
+TEST(StrictTest, WhatFollowsFromManyDecisionsMayBeAsNoEvaluationHasIt) {
+  // Steps of a quantized layer behind another one: each evaluation has some that no other one has.
+  std::mt19937 random(3);
+  std::vector<int32_t> expected(512);
+  for (size_t i = 0; i < expected.size(); ++i)
+    expected[i] = int32_t(random() % 200) - 100;
+  // Half of the first places are the next step, and so many where hardly ever one is.
+  auto moved = [&](int seldom) {
+    std::vector<int32_t> values = expected;
+    for (size_t i = 0; i < 64; ++i)
+      values[i] += int32_t(random() % 2);
+    for (int i = 0; i < seldom; ++i)
+      values[64 + random() % 448] += 1;
+    return values;
+  };
+  Known known{{integers(moved(2)), integers(moved(2))}};
+  for (int i = 0; i < 8; ++i)
+    known.wider.push_back(integers(moved(12)));
+  std::vector<int32_t> right = moved(4);
+  StrictVerdict verdict = known.judge(integers(right), integers(expected));
+  EXPECT_TRUE(verdict.passed) << verdict.sentence;
+  // Farther off than any, or more of them than any.
+  EXPECT_FALSE(known.judge(integers(with(right, 300, expected[300] + 40)), integers(expected)).passed);
+  EXPECT_FALSE(known.judge(integers(moved(40)), integers(expected)).passed);
+  // Where evaluations agree with each other there is no such excuse.
+  Known sure{{integers(expected), integers(expected)}};
+  std::vector<int32_t> either = moved(0);
+  sure.wider.assign(8, integers(either));
+  EXPECT_TRUE(sure.judge(integers(either), integers(expected)).passed);
+  std::vector<int32_t> wrong = either;
+  for (size_t i = 100; i < 106; ++i)
+    wrong[i] += 1;
+  EXPECT_FALSE(sure.judge(integers(wrong), integers(expected)).passed);
+}
+
 TEST(StrictTest, AnElementThatWasChosenOtherwiseIsNoErrorAndAWrongOneIs) {
   // Row 2 was chosen by an order that rounding decides; wider evaluations choose another.
   std::vector<float> expected, other;

@@ -1,5 +1,6 @@
 #include "cupel/testbench/bench/Session.h"
 
+#include "cupel/compare/Defaults.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/Process.h"
 
@@ -13,9 +14,6 @@ namespace cupel::testbench::bench {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-/// Farther from what is expected than sums in another order explain.
-constexpr double kWideLimit = 1e-3, kNarrowLimit = 3e-2;
 
 const std::vector<std::string> &knownPeers() {
   static const std::vector<std::string> kPeers = {"onnxruntime", "openvino", "torch",
@@ -176,8 +174,7 @@ void BenchSession::awaitReady(Running &running, const BenchProgram &program) {
   // A number that JSON has no word for is null: infinitely far.
   const json &difference = (*answer)["difference"];
   result.difference = difference.is_number() ? difference.get<double>() : INFINITY;
-  double limit = program.isNarrow ? kNarrowLimit : kWideLimit;
-  result.isWrong = !(*result.difference <= limit);
+  result.isWrong = !(*result.difference <= compare::measuredDistance(program.isNarrow));
 }
 
 void BenchSession::runRound(Running &running, double seconds) {
