@@ -1,10 +1,9 @@
 #include "cupel/cli/PageJobForms.h"
 
-#include "cupel/pjrt/plugin/Options.h"
+#include "cupel/runtime/Options.h"
 #include "cupel/runtime/BuiltInArchitectures.h"
 
 #include <algorithm>
-#include <sstream>
 
 namespace cupel::cli {
 namespace {
@@ -15,8 +14,8 @@ using Kind = JobField::Kind;
 
 /// Options that a page has no business with: folders of the server, faults that tests plant, and what
 /// the choice of the device says.
-bool isOffered(const pjrt::OptionInfo &option) {
-  constexpr std::string_view kNotOffered[] = {"export_path", "plant_wrong_rewrite", "arch", "num_devices", "memory_limit", "host_reads", "num_threads"};
+bool isOffered(const runtime::OptionInfo &option) {
+  constexpr std::string_view kNotOffered[] = {"export_path", "export_tensors", "plant_wrong_rewrite", "arch", "num_devices", "memory_limit", "host_reads", "num_threads"};
   return std::ranges::find(kNotOffered, option.name) == std::end(kNotOffered);
 }
 
@@ -26,21 +25,21 @@ constexpr std::string_view kUnchanged = "(default)";
 /// A field for each option of our own device.
 std::vector<JobField> deviceOptions() {
   std::vector<JobField> fields;
-  for (const pjrt::OptionInfo &option : pjrt::clientOptions()) {
-    if (!isOffered(option))
+  for (const runtime::OptionInfo &option : runtime::optionTable()) {
+    if (!option.isFor(runtime::OptionScope::Client) || !isOffered(option))
       continue;
     JobField field{.name = std::string(kPrefix) + std::string(option.name), .label = std::string(option.name), .help = std::string(option.help)};
-    if (option.type == pjrt::OptionInfo::Type::Integer) {
+    if (option.type == runtime::OptionInfo::Type::Integer) {
       field.kind = Kind::Integer;
-      field.least = -1;
-      field.most = int64_t(1) << 40;
+      field.least = std::max<int64_t>(option.least, -1);
+      field.most = std::min(option.most, int64_t(1) << 40);
     } else {
       field.kind = Kind::Choice;
       field.initial = kUnchanged;
       field.choices = {std::string(kUnchanged)};
-      std::istringstream words(option.type == pjrt::OptionInfo::Type::Boolean ? "false true" : std::string(option.choices));
-      for (std::string word; words >> word;)
-        field.choices.push_back(word);
+      bool isBoolean = option.type == runtime::OptionInfo::Type::Boolean;
+      for (std::string_view word : runtime::optionWords(isBoolean ? "false true" : option.choices))
+        field.choices.emplace_back(word.substr(0, word.find('|')));
     }
     fields.push_back(std::move(field));
   }
