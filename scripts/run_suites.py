@@ -422,6 +422,7 @@ class Suites:
         python, folder = ROOT / ".venv/bin/python", ROOT / "tests/codegen"
         results = [counted([python, folder / "check_codegen.py", self.bin], self.env),
                    counted([python, folder / "check_cpp.py", self.bin], self.env),
+                   counted([python, folder / "check_run.py", self.bin], self.env),
                    counted([python, ROOT / "tests/run_pytest.py", folder, "-W", "ignore"], self.package())]
         if not VECTORS.is_dir():
             return total_of([*results, not_run("../shared/conformance/stablehlo is not there: no code of its vectors was generated")])
