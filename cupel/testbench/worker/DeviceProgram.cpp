@@ -1,5 +1,7 @@
 #include "cupel/testbench/worker/DeviceProgram.h"
 
+#include "cupel/compiler/analysis/Devices.h"
+#include "cupel/compiler/passes/CutIntoPieces.h"
 #include "cupel/compiler/passes/ExtractChecks.h"
 #include "cupel/compiler/passes/HoistConstants.h"
 #include "cupel/ir/portable/Portable.h"
@@ -65,8 +67,16 @@ static Result<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
   return result;
 }
 
-std::vector<std::vector<tensor::Tensor>>
-DeviceProgram::argumentsFor(const std::vector<std::vector<tensor::Tensor>> &given) const {
+Result<std::vector<std::vector<tensor::Tensor>>>
+DeviceProgram::argumentsFor(const std::vector<std::vector<tensor::Tensor>> &whole) const {
+  std::vector<std::vector<tensor::Tensor>> given = whole;
+  if (spread && !whole.empty()) {
+    Result<TensorLists> pieces =
+        scattered(whole.front(), spread->arguments, uint32_t(workload.options.partitions));
+    if (!pieces)
+      return pieces.error();
+    given = std::move(*pieces);
+  }
   std::vector<std::vector<tensor::Tensor>> lists(std::max(given.size(), workload.inputs.size()));
   auto append = [](std::vector<tensor::Tensor> &list, const auto &all, size_t device) {
     if (all.empty())
@@ -84,6 +94,16 @@ DeviceProgram::argumentsFor(const std::vector<std::vector<tensor::Tensor>> &give
 Result<std::vector<tensor::Tensor>>
 DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outputs,
                            const std::vector<ValueType> &types) const {
+  if (spread) {
+    std::vector<ValueType> own(types.begin(), types.begin() + ptrdiff_t(ownResults));
+    for (const std::vector<tensor::Tensor> &list : outputs)
+      for (size_t i = 0; i < std::min<size_t>(list.size(), ownResults); ++i)
+        if (list[i].dtype() != own[i].element.storage)
+          return Error{"result " + std::to_string(i) + " is a " +
+                       tensor::describe(list[i].elementType(), list[i].shape()) +
+                       ", the program promises " + tensor::describe(own[i].element, own[i].shape)};
+    return assembled(outputs, spread->results, own);
+  }
   std::vector<tensor::Tensor> own;
   auto take = [&](const tensor::Tensor &value, size_t i) -> Status {
     if (i >= types.size() || !types[i].isTensor) {
@@ -152,7 +172,10 @@ Result<workload::Workload> DeviceProgram::complete(const workload::Workload &giv
   workload::Workload whole = given;
   whole.programs = workload.programs;
   whole.options = workload.options;
-  whole.inputs = argumentsFor(given.inputs);
+  Result<TensorLists> arguments = argumentsFor(given.inputs);
+  if (!arguments)
+    return arguments.error();
+  whole.inputs = std::move(*arguments);
   whole.checks = workload.checks;
   whole.constants = workload.constants;
   if (given.expected.empty())
@@ -161,13 +184,18 @@ Result<workload::Workload> DeviceProgram::complete(const workload::Workload &giv
                  given.tolerances.end();
   if (gridResults && !isAlike)
     return Error{ErrorCode::Unsupported, "results of a grid have tolerances of their own"};
-  auto lists = splitByDevice(given.expected.front(), workload.options.deviceCount(), gridResults);
+  auto byDevice = [&](const std::vector<tensor::Tensor> &all) {
+    const size_t devices = workload.options.deviceCount();
+    return spread ? scattered(all, spread->results, uint32_t(devices))
+                  : splitByDevice(all, devices, gridResults);
+  };
+  auto lists = byDevice(given.expected.front());
   if (!lists)
     return lists.error();
   whole.expected = std::move(*lists);
   auto split = [&](std::vector<std::vector<tensor::Tensor>> &results) {
     results.front().resize(std::min(results.front().size(), given.expected.front().size()));
-    auto own = splitByDevice(results.front(), workload.options.deviceCount(), gridResults);
+    auto own = byDevice(results.front());
     if (own)
       results = std::move(*own);
     return own.operator bool();
@@ -185,6 +213,17 @@ Result<workload::Workload> DeviceProgram::complete(const workload::Workload &giv
   // What checks compare stands behind the results.
   whole.expectsFirst |= !whole.checks.empty() || gridResults.has_value();
   return whole;
+}
+
+void removeMarks(ModuleOp module) {
+  module->removeDiscardableAttr(compiler::kKeepsCompositesAttr);
+  module->walk([](Operation *op) {
+    op->removeDiscardableAttr(kStaysConstant);
+    op->removeDiscardableAttr(compiler::kLiesAttr);
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        function.removeArgAttr(i, compiler::kLiesAttr);
+  });
 }
 
 Result<DeviceProgram> prepareForDevice(const Program &program,
@@ -206,7 +245,18 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
   workload::CompileOptions &options = result->workload.options;
   options.replicas = program.replicas;
   options.partitions = program.partitions;
-  options.useSpmd = program.partitions > 1;
+  // Where it speaks of no pieces, every device runs it as it is.
+  options.useSpmd = program.partitions > 1 && speaksOfPieces(*module);
+  options.flags = program.flags;
+  if (program.spreadOver > 1) {
+    Result<Spread> spread = spreadOf(*module, program.spreadOver);
+    if (!spread)
+      return spread.error();
+    options.partitions = program.spreadOver;
+    options.useSpmd = true;
+    options.useShardy = !module->getOps<sdy::MeshOp>().empty();
+    result->spread = std::move(*spread);
+  }
   std::vector<std::vector<ElementsAttr>> values(1);
   if (extracted->grid) {
     compiler::ExtractedGrid &grid = *extracted->grid;
@@ -219,7 +269,7 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
       places.push_back({place.process, place.index});
   }
   std::vector<ElementsAttr> hoisted = compiler::hoistConstants(*module);
-  module->walk([](Operation *op) { op->removeDiscardableAttr(kStaysConstant); });
+  removeMarks(*module);
   for (std::vector<ElementsAttr> &list : values) {
     list.insert(list.end(), hoisted.begin(), hoisted.end());
     std::vector<tensor::Tensor> &inputs = result->workload.inputs.emplace_back();
@@ -265,7 +315,10 @@ public:
 
   Result<std::vector<tensor::Tensor>> run(const TensorLists &inputs,
                                           const Budget &budget) override {
-    Result<TensorLists> values = runWorkload(program.argumentsFor(inputs), budget);
+    Result<TensorLists> arguments = program.argumentsFor(inputs);
+    if (!arguments)
+      return arguments.error();
+    Result<TensorLists> values = runWorkload(*arguments, budget);
     if (!values)
       return values.error();
     Result<std::vector<tensor::Tensor>> own = program.resultsFrom(*values, results);

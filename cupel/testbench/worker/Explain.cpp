@@ -27,8 +27,6 @@ constexpr uint32_t kPieces = 24;
 constexpr double kPatience = 40;
 /// How often each part runs of what fails always as a whole and now and then in parts.
 constexpr uint32_t kTriesOfFlaky = 8;
-/// What fails every other time fails so often in a row once in 64.
-constexpr uint32_t kTimesToBeSure = 6;
 /// And no part of what fails seldom runs more often.
 constexpr uint32_t kMostTries = 24;
 /// More pieces than any program has operations.
@@ -93,7 +91,8 @@ std::string Explainer::keyOf(const Prepared &given) const {
                          request.arch, request.strict, request.comparison,
                          request.noise.value_or(kNoiseSamples), options.memoryBytes, expected,
                          (options.keepFolder.empty() ? "" : "keep") +
-                             std::string(options.bisectPasses ? "bisect" : "")));
+                             std::string(options.bisectPasses ? "bisect" : "") +
+                             describeDevices(given.program())));
 }
 
 Result<Explanation> Explainer::explain(const Prepared &given) {
@@ -366,9 +365,11 @@ Status Explainer::blameIt(Explanation &found) {
   Result<Blame> blame = findBlame(*plain, seamsLike(failure), kPieces);
   if (blame && triesOfEach == 1 && failsNowAndThen(*blame)) {
     triesOfEach = kTriesOfFlaky;
-    blame = findBlame(*plain, seamsLike(failure), kPieces);
-    if (blame && !blame->program)
+    Result<Blame> again = findBlame(*plain, seamsLike(failure), kPieces);
+    if (!again || !again->program)
       triesOfEach = 1; // It is none that fails now and then.
+    if (again && (again->program || !blame->program))
+      blame = std::move(again);
   }
   if (!blame) {
     found.sentence = "it fails, and cannot be taken apart: " + blame.message();

@@ -9,6 +9,9 @@
 
 namespace cupel::testbench::worker {
 
+/// What fails every other time fails so often in a row once in a thousand.
+inline constexpr uint32_t kTimesToBeSure = 10;
+
 /// How a search goes about it.
 struct ExplainOptions {
   uint64_t memoryBytes = uint64_t(2) << 30; ///< Of intermediate values.

@@ -52,9 +52,12 @@ Budget budgetOf(const Request &request) {
 /// The program as it stands before devices, for the reference and for those who look at it.
 static workload::Workload asText(const Prepared &prepared) {
   workload::Workload whole = prepared.workload;
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::cast<mlir::ModuleOp>(prepared.program().module).clone();
+  removeMarks(*module);
   std::string text;
   llvm::raw_string_ostream out(text);
-  prepared.program().module->print(out, mlir::OpPrintingFlags().enableDebugInfo());
+  module->print(out, mlir::OpPrintingFlags().enableDebugInfo());
   whole.programs = {{std::nullopt, text + "\n"}};
   return whole;
 }

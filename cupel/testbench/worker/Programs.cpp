@@ -236,6 +236,7 @@ std::optional<Prepared> ProgramTest::prepareSaved(const Request &request, const 
   Prepared prepared{std::move(*read), std::move(*saved), budgetOf(request)};
   workload::Workload &workload = prepared.workload;
   workload::Provenance &origin = workload.provenance;
+  prepared.read->program.flags = workload.options.flags;
   // Text stands for a program before devices: what is true of a program is true of it.
   prepared.isComplete = !prepared.program().selfChecking &&
                         (isArtifact || !workload.checks.empty() || workload.inputs.size() > 1 ||
