@@ -108,7 +108,7 @@ Status addReport(Stage &stage, const StageGraph &graph, ModuleOp lowered, int64_
     for (auto launch : program.getBody().getOps<dev::LaunchOp>())
       launches[program.getSymName().str()].push_back(graph.numbers.lookup(launch));
   Overlay time{"time", "s", {}}, flops{"flops", "flop", {}}, moved{"bytes moved", "B", {}},
-      kernel{"kernel", "", {}}, fallback{"fallback", "", {}}, fused{"fused operations", "", {}};
+      kernel{"kernel", "", {}}, fallback{"fallback", "", {}}, fused{"fused operations", "operations", {}};
   std::map<std::string, size_t> next;
   for (const compiler::LaunchReport &one : report->launches) {
     size_t &at = next[one.program];

@@ -1,5 +1,6 @@
 #include "cupel/cli/PageJobForms.h"
 
+#include "cupel/cli/OperationOptions.h"
 #include "cupel/pjrt/plugin/Options.h"
 #include "cupel/runtime/BuiltInArchitectures.h"
 
@@ -13,15 +14,24 @@ using results::serve::JobField;
 using results::serve::JobKind;
 using Kind = JobField::Kind;
 
-/// Options that a page has no business with: folders of the server, faults that tests plant, and what
-/// the choice of the device says.
+/// Options that a page has no business with: free text (folders of the server), faults that tests
+/// plant, and what the choice of the device says. Whatever else the table has is offered.
 bool isOffered(const pjrt::OptionInfo &option) {
-  constexpr std::string_view kNotOffered[] = {"export_path", "plant_wrong_rewrite", "arch", "num_devices", "memory_limit", "host_reads", "num_threads"};
-  return std::ranges::find(kNotOffered, option.name) == std::end(kNotOffered);
+  constexpr std::string_view kNotOffered[] = {"plant_wrong_rewrite", "num_devices", "memory_limit", "host_reads", "num_threads"};
+  bool isFreeText = option.type == pjrt::OptionInfo::Type::String && option.choices.empty();
+  return !isFreeText && std::ranges::find(kNotOffered, option.name) == std::end(kNotOffered);
 }
 
 constexpr std::string_view kPrefix = "option.";
 constexpr std::string_view kUnchanged = "(default)";
+
+std::vector<std::string> wordsIn(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;)
+    words.push_back(word);
+  return words;
+}
 
 /// A field for each option of our own device.
 std::vector<JobField> deviceOptions() {
@@ -38,9 +48,8 @@ std::vector<JobField> deviceOptions() {
       field.kind = Kind::Choice;
       field.initial = kUnchanged;
       field.choices = {std::string(kUnchanged)};
-      std::istringstream words(option.type == pjrt::OptionInfo::Type::Boolean ? "false true" : std::string(option.choices));
-      for (std::string word; words >> word;)
-        field.choices.push_back(word);
+      for (std::string &word : wordsIn(option.type == pjrt::OptionInfo::Type::Boolean ? "false true" : option.choices))
+        field.choices.push_back(std::move(word));
     }
     fields.push_back(std::move(field));
   }
@@ -81,6 +90,13 @@ JobField architectureField() {
   return field;
 }
 
+JobField editsField() {
+  JobField field{.name = "edits", .label = "Options of single operations", .help = "Chosen with an operation's details: " + listOperationOptions(false) + ".", .kind = Kind::Edits};
+  for (const OperationOptionInfo &one : kOperationOptions)
+    field.edits.push_back({.name = std::string(one.name), .label = std::string(one.label), .help = std::string(one.help), .choices = wordsIn(one.choices)});
+  return field;
+}
+
 } // namespace
 
 std::vector<JobKind> pageJobKinds(const std::vector<std::string> &devices) {
@@ -107,7 +123,7 @@ std::vector<JobKind> pageJobKinds(const std::vector<std::string> &devices) {
       {.name = "compile", .title = "Compile with options", .summary = "Compiles the program once more, with other options and with what was chosen for single operations, and opens that graph.",
        .fields = with({architectureField(),
                        {.name = "composites", .label = "Keep composites", .help = "Of a model: Gelu, LayerNormalization, Softmax, ... stay one operation.", .kind = Kind::Toggle, .initial = "true"},
-                       {.name = "edits", .label = "Options of single operations", .help = "Chosen with an operation's details: fusion-barrier, precision.", .kind = Kind::Edits}})},
+                       editsField()})},
       {.name = "extract", .title = "Extract the selection", .summary = "Makes a program of the selected operations, to download, run and look at by itself.",
        .fields = {{.name = "nodes", .label = "Operations", .help = "Of the graph as StableHLO.", .kind = Kind::Nodes}}},
       {.name = "workload", .title = "Save as Workload", .summary = "Program, inputs and what is expected as one folder, which `cupel run` and `cupel-device` run anywhere.",

@@ -20,12 +20,6 @@ bool isExact(const Tensor &tensor) {
   return !tensor::isFloat(tensor.dtype()) && !tensor::isComplex(tensor.dtype());
 }
 
-/// Whether more evaluations could change the verdict.
-bool isNear(const NoiseVerdict &verdict) {
-  NoiseFactors factors;
-  return verdict.worst <= kNear * factors.element && verdict.whole <= kNear * factors.whole;
-}
-
 /// Asks in turn, each question only if the one before did not let the result pass.
 class StrictJudge {
 public:
@@ -37,7 +31,8 @@ public:
     verdict.isMeasured = true;
     noise = ask(NoiseLook::Few);
     Status done = judgeBy(noise);
-    if (done && !verdict.passed && !isExact(expected) && isNear(verdict) && !noise.samples.empty())
+    if (done && !verdict.passed && !isExact(expected) && !noise.samples.empty() &&
+        moreCouldTell(verdict.worst, verdict.whole))
       done = lookLonger();
     // That few enough integers differ is known, and not yet whether it is those that may.
     bool isByNumber = isExact(expected) && !expected.elementType().quantization;
@@ -169,6 +164,11 @@ private:
 };
 
 } // namespace
+
+bool compare::moreCouldTell(double worst, double whole) {
+  NoiseFactors factors;
+  return worst <= kNear * factors.element && whole <= kNear * factors.whole;
+}
 
 Result<StrictVerdict> compare::checkStrictly(const Tensor &actual, const Tensor &expected,
                                              const DevicePrecision &precision,

@@ -8,6 +8,7 @@ if (!process.env.CUPEL_NO_BROWSER) {
   await import("./explorer.mjs");
   await import("./job_pages.mjs");
   await import("./postgres.mjs");
+  await import("./stock_explorer.mjs");
 }
 
 await run();

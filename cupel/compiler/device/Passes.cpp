@@ -61,6 +61,7 @@ public:
 
 void buildTensorPipeline(OpPassManager &manager, int64_t wrongRewrite) {
   manager.addPass(tir::createOutlineControlFlow());
+  manager.addPass(tir::createPlaceOnReference());
   manager.addPass(tir::createFoldConstants());
   manager.addPass(tir::createJoinSummedGroups());
   manager.addPass(tir::createFormConvolutions());

@@ -3,7 +3,7 @@
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
-#include "cupel/compiler/tensor/KeptBarrier.h"
+#include "cupel/compiler/tensor/OperationMarks.h"
 #include "cupel/compiler/tensor/Passes.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"

@@ -21,6 +21,14 @@ def OutlineControlFlow : TensorPass<"outline-control-flow"> {
   }];
 }
 
+def PlaceOnReference : TensorPass<"place-on-reference"> {
+  let summary = "Set aside what the golden reference's kernels are to compute";
+  let description = [{
+    Operations that are marked `cupel.placement = "reference"` become `tir.on_reference`, which no other
+    pass looks into.
+  }];
+}
+
 def FoldConstants : TensorPass<"fold-constants"> {
   let summary = "Compute what is known before the program runs";
   let description = [{

@@ -421,15 +421,6 @@ static std::string labelOf(const workload::Workload &workload, size_t result) {
   return result < names.size() ? "[" + names[result] + "] " : "";
 }
 
-/// Whether all that speaks against a result are limits that noise would have widened, had there been
-/// time to measure it.
-static bool isForLackOfTime(const TestRecord &record, const TestNoise &noise) {
-  return record.outcome == Outcome::Failed && noise.lacksTime() &&
-         std::ranges::all_of(record.comparisons, [](const results::ComparisonRecord &one) {
-           return one.passed || (one.rule == "strict" && one.pcc && *one.pcc >= compare::kDefaultPcc);
-         });
-}
-
 /// Compares the outputs with what is expected of them.
 void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                    const TensorLists &outputs, TestRecord &record) {
@@ -495,8 +486,11 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   if (!noise->illConditioned().empty())
     record.notes["ill-conditioned"] = noise->illConditioned();
   if (isForLackOfTime(record, *noise))
-    fail(record, Error{ErrorCode::TimedOut, "no time was left to measure noise, without which "
-                                            "rounding cannot be told from errors"});
+    fail(record, Error{ErrorCode::TimedOut,
+                       noise->lacksTime() ? "no time was left to measure noise, without which "
+                                            "rounding cannot be told from errors"
+                                          : "no time was left to evaluate the program as often as "
+                                            "before a result is called wrong"});
   if (record.outcome != Outcome::Passed || workload.provenance.expectation != kReferencesWord)
     return;
   SharedWork shared = device.sharedWork();

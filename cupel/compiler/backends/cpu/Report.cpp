@@ -89,8 +89,8 @@ private:
       one.operation = "copy";
       return one;
     }
-    one.operation = op.getName().getStringRef().str();
-    if (isa<tir::TirDialect>(op.getDialect()))
+    one.operation = tir::computedBy(op).getName().getStringRef().str();
+    if (isa<tir::TirDialect>(op.getDialect()) && !isa<tir::OnReferenceOp>(op))
       for (Region &region : op.getRegions())
         for (Operation &inside : region.front().without_terminator())
           one.fused.push_back(inside.getName().getStringRef().str());
