@@ -76,7 +76,9 @@ def corpora() -> dict[str, list[Path]]:
     found = {f"OpInfo {dtype}": sorted((BUILD / "torch-cases" / dtype).glob("*/*.pt2")) for dtype in ("float32", "bfloat16", "int32")}
     found["models of torch"] = sorted((BUILD / "torch-programs/programs").glob("**/*.pt2"))
     found["JAX"] = jax_programs()
-    found["programs that ship"] = sorted((ROOT / "zoo/programs").glob("*.mlir")) + sorted((ROOT / "tests/planter/models").glob("*.*"))
+    # What rounding alone decides for the most part, as in right/, hides faults, and is here all the more.
+    planters = [path for folder in ("models", "right") for path in (ROOT / "tests/planter" / folder).glob("*.*")]
+    found["programs that ship"] = sorted((ROOT / "zoo/programs").glob("*.mlir")) + sorted(planters)
     found["ONNX models"] = sorted((BUILD / "onnx-models").glob("*/model.onnx")) if (BUILD / "onnx-models").is_dir() else []
     found["ONNX cases"] = onnx
     return {name: paths for name, paths in found.items() if not OPTIONS.only or name.startswith(OPTIONS.only)}
