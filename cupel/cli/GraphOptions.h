@@ -1,6 +1,6 @@
 // The options of our own device that decide what a program is compiled to, as `cupel explore --option`
-// takes them: read by the plugin's own table, so that the graph is that of a program which the device
-// runs with these options.
+// and `cupel compile --option` take them: read by the table that the plugin reads, so that what is shown
+// is a program which the device runs with these options.
 #pragma once
 
 #include "cupel/support/Error.h"
@@ -13,7 +13,8 @@
 namespace cupel::cli {
 
 struct GraphOptions {
-  int64_t rewriteLimit = -1;
+  int64_t rewriteLimit = -1, level = 2, sramBytes = 0;
+  std::string architecture = "cpu";
   /// Why the program runs whole on the reference with these options; empty: it is compiled.
   std::string notCompiled;
   bool isGiven = false;

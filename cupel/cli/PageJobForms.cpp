@@ -1,11 +1,10 @@
 #include "cupel/cli/PageJobForms.h"
 
 #include "cupel/cli/OperationOptions.h"
-#include "cupel/pjrt/plugin/Options.h"
 #include "cupel/runtime/BuiltInArchitectures.h"
+#include "cupel/runtime/Options.h"
 
 #include <algorithm>
-#include <sstream>
 
 namespace cupel::cli {
 namespace {
@@ -16,9 +15,9 @@ using Kind = JobField::Kind;
 
 /// Options that a page has no business with: free text (folders of the server), faults that tests
 /// plant, and what the choice of the device says. Whatever else the table has is offered.
-bool isOffered(const pjrt::OptionInfo &option) {
-  constexpr std::string_view kNotOffered[] = {"plant_wrong_rewrite", "num_devices", "memory_limit", "host_reads", "num_threads"};
-  bool isFreeText = option.type == pjrt::OptionInfo::Type::String && option.choices.empty();
+bool isOffered(const runtime::OptionInfo &option) {
+  constexpr std::string_view kNotOffered[] = {"export_tensors", "plant_wrong_rewrite", "num_devices", "memory_limit", "host_reads", "num_threads"};
+  bool isFreeText = option.type == runtime::OptionInfo::Type::String && option.choices.empty();
   return !isFreeText && std::ranges::find(kNotOffered, option.name) == std::end(kNotOffered);
 }
 
@@ -36,20 +35,21 @@ std::vector<std::string> wordsIn(std::string_view text) {
 /// A field for each option of our own device.
 std::vector<JobField> deviceOptions() {
   std::vector<JobField> fields;
-  for (const pjrt::OptionInfo &option : pjrt::clientOptions()) {
-    if (!isOffered(option))
+  for (const runtime::OptionInfo &option : runtime::optionTable()) {
+    if (!option.isFor(runtime::OptionScope::Client) || !isOffered(option))
       continue;
     JobField field{.name = std::string(kPrefix) + std::string(option.name), .label = std::string(option.name), .help = std::string(option.help)};
-    if (option.type == pjrt::OptionInfo::Type::Integer) {
+    if (option.type == runtime::OptionInfo::Type::Integer) {
       field.kind = Kind::Integer;
-      field.least = -1;
-      field.most = int64_t(1) << 40;
+      field.least = std::max<int64_t>(option.least, -1);
+      field.most = std::min(option.most, int64_t(1) << 40);
     } else {
       field.kind = Kind::Choice;
       field.initial = kUnchanged;
       field.choices = {std::string(kUnchanged)};
-      for (std::string &word : wordsIn(option.type == pjrt::OptionInfo::Type::Boolean ? "false true" : option.choices))
-        field.choices.push_back(std::move(word));
+      bool isBoolean = option.type == runtime::OptionInfo::Type::Boolean;
+      for (std::string_view word : runtime::optionWords(isBoolean ? "false true" : option.choices))
+        field.choices.emplace_back(word.substr(0, word.find('|')));
     }
     fields.push_back(std::move(field));
   }

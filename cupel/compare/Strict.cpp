@@ -2,6 +2,7 @@
 
 #include "cupel/compare/Alternatives.h"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <utility>
 
@@ -19,6 +20,12 @@ constexpr int64_t kUnseen = 16;
 /// from many decisions, as those behind quantized layers do.
 constexpr int64_t kUnseenAmongMany = 4;
 
+/// From this share of an output's size on rounding decides it: limits of elements are larger than the
+/// elements, and correlation says nothing. One element in so many may then be farther off than
+/// that, as far as more evaluations are asked about.
+constexpr double kDecided = 0.25;
+constexpr int64_t kFarther = 1024;
+
 bool isExact(const Tensor &tensor) {
   return !tensor::isFloat(tensor.dtype()) && !tensor::isComplex(tensor.dtype());
 }
@@ -34,6 +41,8 @@ public:
     verdict.isMeasured = true;
     noise = ask(NoiseLook::Few);
     Status done = judgeBy(noise);
+    if (done && !verdict.passed && !isExact(expected))
+      letFewBeFarther();
     if (done && !verdict.passed && !isExact(expected) && !noise.samples.empty() &&
         moreCouldTell(verdict.worst, verdict.whole))
       done = lookLonger();
@@ -55,6 +64,23 @@ private:
       return found.error();
     static_cast<NoiseVerdict &>(verdict) = std::move(*found);
     return {};
+  }
+
+  /// Where rounding chooses which of many things come out, and in which order, a value that few of
+  /// them have shows up where no evaluation has it.
+  void letFewBeFarther() {
+    if (noise.samples.size() < 2 || verdict.noise < kDecided || !std::isfinite(verdict.noise) ||
+        verdict.whole > NoiseFactors().whole || !moreCouldTell(verdict.worst, verdict.whole) ||
+        verdict.beyond * kFarther > verdict.count)
+      return;
+    verdict.passed = true;
+    verdict.picture.clear();
+    verdict.sentence = fmt::format(
+        "rounding decides this output: {} of {} elements are beyond {}x noise, the worst by {:.3g}x "
+        "(one in {} may be, up to {}x), the whole by {:.3g}x ({}x); noise {:.2g} % in {}",
+        verdict.beyond, verdict.count, NoiseFactors().element, verdict.worst, kFarther,
+        kNear * NoiseFactors().element, verdict.whole, NoiseFactors().whole, 100 * verdict.noise,
+        noise.precision.text());
   }
 
   Status lookLonger() {

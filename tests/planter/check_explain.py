@@ -43,6 +43,7 @@ OPTIONS = PARSER.parse_args()
 BUILD = OPTIONS.build.resolve()
 CUPEL = BUILD / "bin/cupel"
 PLANTER = BUILD / "lib/operation_planter.so"
+COMMIT = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
 PINNED_GOAL, SMALL_GOAL, EXPLAIN_SECONDS, REDUCE_SECONDS = 0.95, 0.90, 10, 60
 
 
@@ -52,6 +53,8 @@ class Found(NamedTuple):
     answer: dict
     reduced: dict | None
     problem: str
+    commit: str = ""
+    """Of the source that was built."""
 
     @property
     def shows(self) -> bool:
@@ -78,6 +81,7 @@ class Findings:
                 self.of = {pair: one for pair, one in self.of.items() if not one.problem and (not one.shows or one.is_small)}
 
     def add(self, one: Found) -> None:
+        one = one._replace(commit=COMMIT)
         with self.lock:
             self.of[one.kind, one.model] = one
             if self.path:
@@ -329,6 +333,10 @@ def check_model_sources(folder: Path) -> dict[str, bool]:
     loaders = ROOT / "zoo/models/cnn"
     asked = {"a model of JAX": ("convolution", r"zoo/models/cnn/jax/loader\.py:\d+:", "models::cnn/jax-small-single_device-inference", loaders / "jax/loader.py"),
              "a model of PyTorch": ("convolution", r"zoo/models/cnn/pytorch/loader\.py:\d+:", "models::cnn/pytorch-small-single_device-inference", loaders / "pytorch/loader.py"),
+             "a training step of PyTorch": ("convolution", r"zoo/models/cnn/pytorch/loader\.py:\d+:", "models::cnn/pytorch-small-single_device-training", loaders / "pytorch/loader.py"),
+             "a model of JAX on a mesh": ("tanh", r"causal_lm/jax/loader\.py:\d+:", "models::gpt/causal_lm/jax-tiny-tensor_parallel-inference", ROOT / "zoo/models/gpt/causal_lm/jax/loader.py"),
+             "a model of PyTorch on a mesh": ("dot_general", r"zoo/models/\w+\.py:\d+:", "models::vit/image_classification/pytorch-tiny-tensor_parallel-inference",
+                                             ROOT / "zoo/models/vit/image_classification/pytorch/loader.py"),
              "an exported model": ("tanh", r"export_small\.py:9:", exported)}
     checks = {}
     for what, (name, place, *words) in asked.items():
@@ -452,11 +460,19 @@ def report(found: list[Found], seconds: float, deep: list[Found]) -> tuple[dict[
     return checks, lines
 
 
+def describe_builds(found: list[Found]) -> str:
+    """A run that is resumed may have gone on with another build than it began with."""
+    builds = Counter(one.commit or "unknown" for one in found)
+    if len(builds) == 1:
+        return f"Examined with the build of {next(iter(builds))}."
+    return "Examined with " + " and ".join(f"the build of {commit} ({count})" for commit, count in builds.most_common()) + "."
+
+
 def page(found: list[Found], summary: str) -> str:
     rows = Counter(one.kind for one in found)
     text = ["# What explanations pin", "",
             "Made by `tests/planter/check_explain.py BUILD --full --page docs/reference/explained.md`: a plugin that wraps ours changes every program it is given by a rule",
-            "about an operation, and `cupel explain` and `cupel reduce` are asked.", "", summary, "",
+            "about an operation, and `cupel explain` and `cupel reduce` are asked.", "", summary, "", describe_builds(found), "",
             "| planted | models in which it shows | pinned | reduced to 3 operations or fewer | answers |", "|---|---|---|---|---|"]
     for kind in FAULTS:
         if not rows[kind]:

@@ -19,6 +19,10 @@ std::string describe(const CompileOptions &options) {
     line += ",wrong=" + std::to_string(options.wrongRewrite);
   if (options.rewriteLimit >= 0)
     line += ",limit=" + std::to_string(options.rewriteLimit);
+  if (options.level != CompileOptions().level)
+    line += ",level=" + std::to_string(options.level);
+  if (options.sramBytes != 0)
+    line += ",sram=" + std::to_string(options.sramBytes);
   line += ' ';
   line += llvm::join(
       llvm::map_range(options.types, [](tensor::DType type) { return tensor::info(type).name; }),
@@ -45,7 +49,7 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
     mode = before;
     return !after.getAsInteger(10, number);
   };
-  if (!take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
+  if (!take(",sram=", options.sramBytes) || !take(",level=", options.level) || !take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
     return malformed;
   options.alwaysMakesCode = mode.consume_back(",code");
   options.scatterSkipsWindows = mode.consume_back(",windows");

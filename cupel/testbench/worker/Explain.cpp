@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <set>
 
 namespace cupel::testbench::worker {
 
@@ -27,8 +28,10 @@ constexpr uint32_t kPieces = 24;
 constexpr double kPatience = 40;
 /// How often each part runs of what fails always as a whole and now and then in parts.
 constexpr uint32_t kTriesOfFlaky = 8;
-/// And no part of what fails seldom runs more often.
+/// And no part of what fails seldom runs more often at first.
 constexpr uint32_t kMostTries = 24;
+/// How often the search is made again with twice as many tries.
+constexpr uint32_t kMoreRounds = 2;
 /// More pieces than any program has operations.
 constexpr uint32_t kEachOperation = 1u << 20;
 
@@ -52,6 +55,13 @@ std::string commandFor(const std::string &device, const std::string &folder) {
 }
 
 } // namespace
+
+bool isAloneGuilty(const Blame &blame) {
+  static const std::set<std::string> kHoldOthers = {"stablehlo.while", "stablehlo.if",
+                                                    "stablehlo.case", "sdy.manual_computation"};
+  return blame.kind == Blame::Kind::Operation && blame.onlyIn.empty() &&
+         !kHoldOthers.contains(blame.operations.front().name);
+}
 
 Explanation::Operation forPeople(const BlamedOperation &one) {
   return {one.name, one.types, one.place, one.attributes, one.through, one.layer};
@@ -370,6 +380,17 @@ Status Explainer::blameIt(Explanation &found) {
       triesOfEach = 1; // It is none that fails now and then.
     if (again && (again->program || !blame->program))
       blame = std::move(again);
+  }
+  // A part that fails now and then may have passed each time by chance, and what holds it be blamed
+  // instead. What was tried is known: only further tries cost.
+  for (uint32_t round = 0; blame && blame->program && triesOfEach > 1 && round < kMoreRounds &&
+                           !isAloneGuilty(*blame);
+       ++round) {
+    triesOfEach *= 2;
+    Result<Blame> again = findBlame(*plain, seamsLike(failure), kPieces);
+    if (!again || !again->program)
+      break;
+    blame = std::move(again);
   }
   if (!blame) {
     found.sentence = "it fails, and cannot be taken apart: " + blame.message();

@@ -100,6 +100,9 @@ private:
   bool isEvaluated = true;       ///< Otherwise the reference cannot evaluate it.
 };
 
+/// Whether it is an operation that failed alone, and holds no others that may be the reason.
+bool isAloneGuilty(const Blame &blame);
+
 /// An operation as explanations name it.
 results::Explanation::Operation forPeople(const BlamedOperation &one);
 

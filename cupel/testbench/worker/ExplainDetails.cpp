@@ -104,12 +104,8 @@ bool Explainer::failsNowAndThen(const Blame &blame) {
     return true; // No part failed the one time that it was tried.
   // An operation that failed alone is guilty, unless what stands in it was not seen to fail.
   if (blame.kind == Blame::Kind::Operation) {
-    static const std::set<std::string> kHoldOthers = {"stablehlo.while", "stablehlo.if",
-                                                      "stablehlo.case", "sdy.manual_computation"};
     Prepared copy = blame.program->clone();
-    for (uint32_t attempt = 0; kHoldOthers.contains(blame.operations.front().name) &&
-                               attempt < kTimesToBeSure;
-         ++attempt)
+    for (uint32_t attempt = 0; !isAloneGuilty(blame) && attempt < kTimesToBeSure; ++attempt)
       if (Result<TriedPiece> tried = prober.probe(copy, attempt); tried && tried->passed)
         return true;
     return false;

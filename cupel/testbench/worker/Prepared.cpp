@@ -29,6 +29,9 @@ workload::Workload workloadFor(const Request &request, std::string frontend) {
   origin.runMode = request.item.runMode;
   origin.seed = request.seed;
   origin.versions["cupel"] = version();
+  // As Python does for loaders.
+  if (std::optional<int64_t> level = request.item.expectation.optimizationLevel)
+    workload.options.flags.emplace_back("optimization_level", *level);
   return workload;
 }
 

@@ -57,6 +57,12 @@ Result<Device *> Trials::device(const std::string &name) {
 
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
+  std::string asked; // Of the device's compiler, by the test itself.
+  for (const auto &[name, value] : prepared.workload.options.flags)
+    std::visit([&, &flag = name](const auto &v) { asked += fmt::format("{}{}={}", asked.empty() ? "" : ", ", flag, v); },
+               value);
+  if (!asked.empty())
+    record.notes["compile options"] = asked;
   const uint64_t before = GoldenCache::evaluations();
   serveAsAsked(request, progress, prepared, record);
   if (uint64_t evaluations = GoldenCache::evaluations() - before)

@@ -82,8 +82,11 @@ private:
     one.isFallback = kernel.isFallback();
     one.location = reference::describeLocation(launch.getLoc());
     for (ValueRange buffers : {ValueRange(launch.getReads()), ValueRange(launch.getWrites())})
-      for (Value buffer : buffers)
-        one.bytes += dev::byteSizeOf(cast<dev::BufferType>(buffer.getType()).getTensor()).value_or(0);
+      for (Value buffer : buffers) {
+        int64_t bytes = dev::byteSizeOf(cast<dev::BufferType>(buffer.getType()).getTensor()).value_or(0);
+        one.bytes += bytes;
+        one.sramBytes += dev::isInSram(program, buffer) ? bytes : 0;
+      }
     Operation &op = launch.getBody().front().front();
     if (op.hasTrait<OpTrait::IsTerminator>()) {
       one.operation = "copy";
@@ -220,6 +223,11 @@ Result<CpuReport> reportForCpu(ModuleOp module, int64_t runs) {
   CpuReport &report = reporter.report;
   report.arenaBytes = (*loaded)->report().arenaBytes;
   report.constantBytes = (*loaded)->report().constantBytes;
+  dev::SramPlan plan = dev::sramPlanOf(main);
+  report.sramBytes = plan.bytes;
+  report.inSram = plan.buffers;
+  report.spilled = plan.spilled;
+  report.spilledBytes = plan.spilledBytes;
   for (Operation &op : main.getBody().front()) {
     auto bytes = [&] {
       return dev::byteSizeOf(cast<dev::BufferType>(op.getResult(0).getType()).getTensor())
