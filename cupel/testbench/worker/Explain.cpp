@@ -1,5 +1,7 @@
 #include "cupel/testbench/worker/Explain.h"
 
+#include "cupel/ir/sdy/Sdy.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/support/CommandWords.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Sha256.h"
@@ -11,7 +13,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
-#include <set>
 
 namespace cupel::testbench::worker {
 
@@ -57,10 +58,13 @@ std::string commandFor(const std::string &device, const std::string &folder) {
 } // namespace
 
 bool isAloneGuilty(const Blame &blame) {
-  static const std::set<std::string> kHoldOthers = {"stablehlo.while", "stablehlo.if",
-                                                    "stablehlo.case", "sdy.manual_computation"};
-  return blame.kind == Blame::Kind::Operation && blame.onlyIn.empty() &&
-         !kHoldOthers.contains(blame.operations.front().name);
+  bool holdsOthers = false;
+  if (blame.program)
+    blame.program->program().module->walk([&](mlir::Operation *op) {
+      holdsOthers |= op->hasTrait<stablehlo::Loops>() || op->hasTrait<stablehlo::Branches>() ||
+                     mlir::isa<sdy::ManualComputationOp>(op);
+    });
+  return blame.kind == Blame::Kind::Operation && blame.onlyIn.empty() && !holdsOthers;
 }
 
 Explanation::Operation forPeople(const BlamedOperation &one) {

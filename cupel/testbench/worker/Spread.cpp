@@ -76,9 +76,10 @@ void markShardings(mlir::ModuleOp module, mlir::func::FuncOp entry) {
         entry.setArgAttr(i, compiler::kLiesAttr, stated);
   NamedShardings shardings(module, entry);
   module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+    mlir::Operation *around = op->getParentOp();
     const bool isOfProgram =
-        mlir::isa_and_nonnull<mlir::func::FuncOp, stablehlo::WhileOp, stablehlo::IfOp,
-                              stablehlo::CaseOp>(op->getParentOp());
+        around && (mlir::isa<mlir::func::FuncOp>(around) || around->hasTrait<stablehlo::Loops>() ||
+                   around->hasTrait<stablehlo::Branches>());
     if (isOfProgram && op->getNumResults() && !op->hasTrait<mlir::OpTrait::ConstantLike>()) {
       llvm::SmallVector<mlir::Attribute> each;
       for (mlir::Value value : op->getResults()) {
