@@ -283,7 +283,10 @@ def page(wide: dict[str, Tally], narrow: dict[str, Tally], programs: Programs) -
             "## Faults in programs of f32 and f64", "", *faults_table(wide), "",
             "The first rows are faults of the run time, which change results; the others change one operation of the program. The numbers of a row differ where a rule",
             "looks once only, or a device that declares less is looked at piece by piece: other executions are there to be seen. The device itself always computes in f32;",
-            "one that declares tf32 or bf16 gets the limits of these, within which some faults hide.", "",
+            "one that declares tf32 or bf16 gets the limits of these, within which some faults hide. What stays from execution to execution (*first row kept*) hides there where",
+            "fewer than four numbers of it should have changed by two steps of bf16: inputs of later executions are near the first ones, so that they stay valid, and a",
+            "right device of bf16 may well give one or two numbers bit by bit again.",
+            "",
             f"## Faults in programs that are narrow themselves ({', '.join(sorted(programs.narrow))})", "",
             "What such a program rounds on its way is wider than some faults.", "", *faults_table(narrow), "",
             "## Devices that are right", ""]

@@ -81,3 +81,23 @@ func.func @main() {
   check.expect_eq_const %y, dense<> : tensor<0x4xi32>
   func.return
 }
+
+// -----
+
+// Columns of narrow elements: those of a box lie apart, whatever its bytes are together.
+func.func @main() {
+  %x = stablehlo.constant dense<[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]> : tensor<2x3xbf16>
+  %w = stablehlo.constant dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi8>
+  %i = stablehlo.constant dense<[2, 0]> : tensor<2xi32>
+  %y = "stablehlo.gather"(%x, %i) <{
+    dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>,
+    slice_sizes = array<i64: 2, 1>
+  }> : (tensor<2x3xbf16>, tensor<2xi32>) -> tensor<2x2xbf16>
+  %z = "stablehlo.gather"(%w, %i) <{
+    dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>,
+    slice_sizes = array<i64: 4, 1>
+  }> : (tensor<4x2xi8>, tensor<2xi32>) -> tensor<4x2xi8>
+  check.expect_eq_const %y, dense<[[2.0, 0.0], [5.0, 3.0]]> : tensor<2x2xbf16>
+  check.expect_eq_const %z, dense<[[1, 0], [3, 2], [5, 4], [7, 6]]> : tensor<4x2xi8>
+  func.return
+}

@@ -36,6 +36,8 @@ public:
       boxTo.push_back(toSteps[numbers.getOffsetDims()[offset++]]);
     }
     box = BoxCopy(sizes, boxFrom, boxTo, element);
+    // One element, and not two of half the size that lie apart.
+    isOneWord = element == 4 && box.bytes() == 4;
     // Where each index vector comes from, and where its box goes.
     size_t batch = 0;
     int64_t vectorDim = numbers.getIndexVectorDim();
@@ -87,7 +89,7 @@ private:
       const std::byte *start = from;
       for (const Part &part : parts)
         start += std::clamp<int64_t>(index.read(at, vector + part.index), 0, part.last) * part.from;
-      if (box.bytes() == 4)
+      if (isOneWord)
         std::memcpy(to, start, 4);
       else
         box.run(start, to);
@@ -115,6 +117,7 @@ private:
   int64_t element, count = 1;
   unsigned operand, indices;
   BoxCopy box;
+  bool isOneWord = false;
   std::vector<Batch> batches;
   std::vector<Part> parts; // Of an index vector.
 };
