@@ -4,6 +4,7 @@
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 #include "cupel/compiler/backends/cpu/Report.h"
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/support/Files.h"
 
 #include <llvm/ADT/StringSet.h>
@@ -48,7 +49,7 @@ private:
 std::string printed(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  module.print(os);
+  ir::printProgram(module, os);
   return text + "\n";
 }
 

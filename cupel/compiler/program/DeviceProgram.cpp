@@ -62,7 +62,7 @@ OwningOpRef<ModuleOp> read(std::string_view source, MLIRContext &context, StageW
       llvm::MemoryBuffer::getMemBufferCopy(StringRef(source), "program");
   if (stages.isOn() && portable::artifactVersion(bytes->getBuffer()))
     if (OwningOpRef<ModuleOp> raw = portable::readPortable(
-            bytes->getMemBufferRef(), &context, {.allowPartial = false, .keepVhlo = true}))
+            bytes->getMemBufferRef(), &context, {.keepVhlo = true}))
       stages.write("vhlo", *raw);
   ParserConfig config(&context);
   return ir::readProgram(bytes->getMemBufferRef(), config);

@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/Prepared.h"
 
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/support/Version.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 
@@ -54,7 +55,8 @@ static workload::Workload asText(const Prepared &prepared) {
   workload::Workload whole = prepared.workload;
   std::string text;
   llvm::raw_string_ostream out(text);
-  prepared.program().module->print(out, mlir::OpPrintingFlags().enableDebugInfo());
+  ir::printProgram(mlir::cast<mlir::ModuleOp>(prepared.program().module), out,
+                   mlir::OpPrintingFlags().enableDebugInfo());
   whole.programs = {{std::nullopt, text + "\n"}};
   return whole;
 }
