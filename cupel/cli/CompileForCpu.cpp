@@ -68,6 +68,13 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
 
   func::FuncOp entry = compiler::entryOf(module);
   OwningOpRef<ModuleOp> lowered = module.clone();
+  std::vector<compiler::RoundedWeight> weights;
+  if (std::string formats = word("weight_dtype"); !formats.empty()) {
+    Result<compiler::WeightFormats> chosen = compiler::parseWeightFormats(formats);
+    if (!chosen)
+      return chosen.error();
+    weights = compiler::roundWeights(*lowered, *chosen);
+  }
   std::string tensorStage;
   PassNames before(word("print_before")), after(word("print_after"));
   DefaultTimingManager timing;
@@ -108,6 +115,7 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
         compiler::reportForCpu(*copy, request.getInteger("report_runs").value_or(0));
     if (!report)
       return report.error();
+    report->weights = std::move(weights);
     if (reports)
       llvm::errs() << compiler::asText(*report);
     if (!reportFile.empty())

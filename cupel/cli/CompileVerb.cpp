@@ -24,7 +24,7 @@ int runCompileVerb(const Arguments &arguments) {
       "A model's weights become arguments behind its inputs and are written beside the output as\n"
       "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them.");
   ModelArguments model;
-  std::string emit = "stablehlo", output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore;
+  std::string emit = "stablehlo", output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore, weightType;
   uint32_t reportRuns = 0;
   bool noComposites = false, report = false, printRewrites = false, timing = false;
   model.addTo(line);
@@ -48,6 +48,10 @@ int runCompileVerb(const Arguments &arguments) {
   line.flag("--report", report,
             "Say on standard error what the cpu backend runs: kernels, fallbacks, memory");
   line.option("--report-json", reportFile, "Write the report as JSON to a file").placeholder("FILE");
+  line.option("--weight-dtype", weightType,
+              "Hold weights of products in block floats, as the plugin's option experimental_weight_dtype: "
+              "bfp_bf8, bfp_bf4, or patterns of their names as JSON; the report says what each loses")
+      .placeholder("FORMAT");
   line.option("--report-runs", reportRuns,
               "Run the program so often, on made-up inputs, and report where the time goes")
       .placeholder("N");
@@ -88,7 +92,8 @@ int runCompileVerb(const Arguments &arguments) {
   for (auto [option, isGiven] :
        {std::pair("--opt-bisect-limit", *rewriteLimit >= 0), std::pair("--print-rewrites", printRewrites),
         std::pair("--print-ir-after", !printAfter.empty()),
-        std::pair("--print-ir-before", !printBefore.empty()), std::pair("--timing", timing)})
+        std::pair("--print-ir-before", !printBefore.empty()), std::pair("--timing", timing),
+        std::pair("--weight-dtype", !weightType.empty())})
     if (isGiven && !isCompiled)
       return reportError("compile",
                          std::string(option) +
@@ -107,6 +112,7 @@ int runCompileVerb(const Arguments &arguments) {
   (*request)["print_after"] = printAfter;
   (*request)["print_before"] = printBefore;
   (*request)["timing"] = timing;
+  (*request)["weight_dtype"] = weightType;
   return handOver("compile", "cupel-worker", {"compile", request->dump()});
 }
 

@@ -19,6 +19,8 @@ std::string describe(const CompileOptions &options) {
     line += ",wrong=" + std::to_string(options.wrongRewrite);
   if (options.rewriteLimit >= 0)
     line += ",limit=" + std::to_string(options.rewriteLimit);
+  if (!options.weightFormats.empty()) // One word, whatever it holds.
+    line += ",weights=" + llvm::toHex(options.weightFormats);
   line += ' ';
   line += llvm::join(
       llvm::map_range(options.types, [](tensor::DType type) { return tensor::info(type).name; }),
@@ -45,6 +47,11 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
     mode = before;
     return !after.getAsInteger(10, number);
   };
+  if (auto [before, weights] = mode.split(",weights="); before.size() != mode.size()) {
+    if (!llvm::tryGetFromHex(weights, options.weightFormats))
+      return malformed;
+    mode = before;
+  }
   if (!take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
     return malformed;
   options.alwaysMakesCode = mode.consume_back(",code");

@@ -51,6 +51,7 @@ DevicePipeline pipelineFor(const CompileOptions &options) {
   pipeline.results = options.propagateToResults;
   for (tensor::DType type : options.types)
     pipeline.types.emplace_back(tensor::info(type).name);
+  pipeline.weightFormats = options.weightFormats;
   pipeline.split = options.splitsWork;
   pipeline.strict = options.isStrict;
   return pipeline;

@@ -88,6 +88,7 @@ Result<Layout> layoutOf(const Options &options) {
     return isCopied.error();
   layout.isCopied = *isCopied;
   layout.exportPath = options.string("export_path").value_or("");
+  layout.weightFormats = options.string("experimental_weight_dtype").value_or("");
   layout.backend = options.string("backend").value_or(layout.backend);
   if (Status status = compiler::checkBackend(layout.backend); !status)
     return status.error();

@@ -20,6 +20,7 @@ struct Layout {
   Numerics numerics;
   bool isCopied = false; // Hosts do not read devices' own memory in place.
   std::string exportPath; // A folder for stages; empty: none.
+  std::string weightFormats; // Of weights of products; see CompileOptions.
   std::string backend = "cpu";
   Rewrites rewrites;
   std::optional<int64_t> threads; // Of kernels; none: as it is.

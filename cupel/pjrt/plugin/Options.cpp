@@ -34,6 +34,12 @@ static constexpr OptionInfo kClientOptions[] = {
      "such as f64 on n300, is rounded to the nearest of them after every operation) or program "
      "(its own "
      "types, whatever the architecture has).", "architecture program"},
+    {"experimental_weight_dtype", Type::String, "none", "CUPEL_WEIGHT_DTYPE",
+     "What weights of products are held in: bfp8 (or bfp_bf8) or bfp_bf4, block floats of sixteen numbers "
+     "that share an exponent; or an object of JSON that maps patterns of names to these or to bf16 (as "
+     "they are), such as {\"layers.*.mlp.*\": \"bfp_bf4\", \"default\": \"bfp_bf8\"}. A weight is the right "
+     "side of a product that is a constant or an argument, by the name in its location; never that of a "
+     "convolution."},
     {"partition", Type::String, "split", "CUPEL_PARTITION",
      "How programs on whole tensors are computed of which devices hold pieces: split (every device "
      "computes its pieces, with collectives, where that can be done without more work) or whole "
@@ -73,6 +79,8 @@ static constexpr OptionInfo kCompileOptions[] = {
      "What a scatter of this program skips: elements or windows.", "elements windows"},
     {"number_formats", Type::String, "that of the client", "",
      "What this program is computed in: architecture or program.", "architecture program"},
+    {"experimental_weight_dtype", Type::String, "that of the client", "",
+     "What weights of this program's products are held in; empty text: in the program's own types."},
     {"partition", Type::String, "that of the client", "",
      "How this program is computed if devices hold pieces: split or whole.", "split whole"},
     {"backend", Type::String, "that of the client", "", "What makes this program run.", "cpu reference null"},

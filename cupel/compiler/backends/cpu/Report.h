@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "cupel/compiler/passes/RoundWeights.h"
 #include "cupel/support/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -31,6 +32,7 @@ struct CpuReport {
   int64_t arenaBytes = 0, constantBytes = 0, argumentBytes = 0, resultBytes = 0;
   std::optional<double> seconds; // The best run, if there was any.
   int64_t runs = 0;
+  std::vector<RoundedWeight> weights; // Those that are held in block floats.
 };
 
 /// Of a module at the device stage, which gets functions for what falls back. It is run as often as
