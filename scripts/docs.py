@@ -7,7 +7,7 @@
 Generated: docs/reference/cli.md from the tools' own --help, docs/reference/ops.md from TableGen,
 docs/reference/errors.md from the list of error codes and the table of reasons, docs/reference/composites.md from the table of composites,
 docs/reference/config-diagnostics.md from the table of codes, docs/reference/onnx.md from the outcomes of ONNX's tests,
-docs/reference/plugin-options.md from the plugin's table of options, docs/reference/api.md from the server's table of questions, and in every page the
+docs/reference/plugin-options.md from the table of options, docs/reference/api.md from the server's table of questions, and in every page the
 fenced block after `<!-- source: PATH: TEXT -->`, which is the part of PATH from the line that contains TEXT to the
 line that closes the brackets and braces it opened, and the table after `<!-- rows: PATH: COLUMN, ... -->`, which has the
 rows of a .def file by the names of its macro's parameters.
@@ -129,7 +129,7 @@ def main() -> int:
               ROOT / "docs/reference/errors.md": errors_reference.errors_page(),
               ROOT / "docs/reference/composites.md": composites_page(),
               ROOT / "docs/reference/api.md": subprocess.run([options.bin / "cupel", "serve", "--describe-api"], capture_output=True, text=True, check=True).stdout,
-              ROOT / "docs/reference/plugin-options.md": subprocess.run([options.bin / "cupel_plugin_options"], capture_output=True, text=True, check=True).stdout,
+              ROOT / "docs/reference/plugin-options.md": subprocess.run([options.bin / "cupel_options_page"], capture_output=True, text=True, check=True).stdout,
               ROOT / "docs/reference/onnx.md": onnx_reference.onnx_page(options.bin / "cupel"),
               ROOT / "docs/reference/config-diagnostics.md": diagnostics_page(options.bin / "cupel")}
     for page in pages():

@@ -343,14 +343,15 @@ class Suites:
             return not_run(f"model loaders were not run: {self.no_venv}")
         if reason := self.sanitizer.no_python():
             return not_run(f"model loaders were not run: {reason}")
-        # Two processes side by side: most of the time goes into torch, which works on one core.
+        # Torch works on one core and some tests wait for what hangs: three processes keep two cores busy, and parts of about the same length end together.
         python = ROOT / ".venv/bin/python"
-        files = sorted((ROOT / "tests/models").glob("test_*.py"))
-        bundled = [file for file in files if file.stem in ("test_zoo", "test_captured", "test_faults", "test_parallel", "test_traced", "test_structure")]
+        files = {file.stem: file for file in sorted((ROOT / "tests/models").glob("test_*.py"))}
+        parts = [[files.pop(name) for name in names if name in files] for names in (
+            ("test_zoo",), ("test_faults", "test_environments"), ("test_captured", "test_parallel", "test_traced", "test_structure"))]
         pytest, procedures = [python, ROOT / "tests/run_pytest.py", "-W", "ignore"], [python, ROOT / "tests/triage/check_procedures.py", self.bin, "--mode", self.mode]
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            return total_of([*pool.map(lambda command: counted(command, self.loading()),
-                                       ([*pytest, *bundled], [*pytest, *(file for file in files if file not in bundled)], procedures))])
+        commands = [[*pytest, *part] for part in (parts[0], parts[1], files.values(), parts[2])] + [procedures]
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            return total_of([*pool.map(lambda command: counted(command, self.loading()), commands)])
 
     def fuzz(self) -> Result:
         """Damaged programs and damaged ONNX models."""
@@ -426,6 +427,7 @@ class Suites:
         python, folder = ROOT / ".venv/bin/python", ROOT / "tests/codegen"
         results = [counted([python, folder / "check_codegen.py", self.bin], self.env),
                    counted([python, folder / "check_cpp.py", self.bin], self.env),
+                   counted([python, folder / "check_run.py", self.bin], self.env),
                    counted([python, ROOT / "tests/run_pytest.py", folder, "-W", "ignore"], self.package())]
         if not VECTORS.is_dir():
             return total_of([*results, not_run("../shared/conformance/stablehlo is not there: no code of its vectors was generated")])

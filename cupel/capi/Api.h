@@ -63,6 +63,10 @@ CUPEL_EXPORT void cupel_results_close(CupelResults *results);
 /// The StableHLO version the plugin says it reads, as "1.13.7"; empty where it does not say.
 CUPEL_EXPORT const char *cupel_device_stablehlo_version(const CupelDevice *device);
 
+/// The table of options (docs/reference/plugin-options.md) as JSON: a list of objects with name, type,
+/// scopes (client, program, codegen), default, help, choices and aliases. Freed with cupel_free.
+CUPEL_EXPORT char *cupel_options(void);
+
 // Programs.
 
 /// Lowers an exported PyTorch program, the text of a .pt2 archive's model.json, whose parameters

@@ -112,16 +112,8 @@ CupelExecutable *cupel_compile(CupelDevice *device, size_t ordinal, const char *
   pjrt::CompileOptions how;
   how.deviceIds = {device->devices[ordinal]->id};
   for (const pjrt::NamedValue &value : *values) {
-    if (const auto *text = std::get_if<std::string>(&value.value))
-      how.flags.emplace_back(value.name, *text);
-    else if (const auto *number = std::get_if<int64_t>(&value.value))
-      how.flags.emplace_back(value.name, *number);
-    else if (const auto *real = std::get_if<float>(&value.value))
-      how.flags.emplace_back(value.name, double(*real));
-    else if (const auto *flag = std::get_if<bool>(&value.value))
-      how.flags.emplace_back(value.name, *flag);
-    else
-      return capi::failed(error, "compile option " + value.name + " cannot be a list");
+    if (Status added = pjrt::addFlag(how, value); !added)
+      return capi::failed(error, added.message());
   }
   Result<pjrt::Executable> executable =
       device->client->compile(std::string_view(code, size), how);

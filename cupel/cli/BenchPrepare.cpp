@@ -100,6 +100,9 @@ Result<json> prepare(const json &request) {
   facts["input_names"] = json::array();
   for (size_t i = 0; i < std::min(own, program.arguments.size()); ++i)
     facts["input_names"].push_back(program.arguments[i].name);
+  facts["input_shapes"] = json::array();
+  for (size_t i = 0; i < own; ++i)
+    facts["input_shapes"].push_back(std::vector<int64_t>(inputs[i].shape().begin(), inputs[i].shape().end()));
   facts["input_bytes"] = bytesOf(inputs, 0, own);
   facts["weight_bytes"] = bytesOf(inputs, own, inputs.size());
 
@@ -196,6 +199,11 @@ struct LimitsBench {
 };
 
 } // namespace
+
+compiler::MachineRates measureMachine(int threads) {
+  LimitsBench bench(threads);
+  return {bench.flopsPerSecond(), bench.bytesPerSecond()};
+}
 
 int runBenchLimits(const char *threads) {
   LimitsBench bench(std::atoi(threads));

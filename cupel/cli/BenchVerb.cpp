@@ -1,8 +1,8 @@
 // `cupel bench`: how fast programs run on devices, and on other runtimes beside them. The session
 // measures; here are the options, the bar and the report.
 
+#include "cupel/cli/BenchSupport.h"
 #include "cupel/cli/CommandLine.h"
-#include "cupel/results/report/Terminal.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/TemporaryFolder.h"
 #include "cupel/support/Text.h"
@@ -11,11 +11,9 @@
 #include "cupel/testbench/session/PythonServer.h"
 
 #include <algorithm>
-#include <csignal>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-#include <sched.h>
 #include <unistd.h>
 
 namespace cupel::cli {
@@ -23,64 +21,6 @@ namespace cupel::cli {
 using namespace testbench::bench;
 
 namespace {
-
-volatile std::sig_atomic_t gInterrupted = 0;
-
-extern "C" void noteInterrupt(int) { gInterrupted = 1; }
-
-/// A bar on a terminal, which what is printed takes the place of; elsewhere silence.
-class Bar {
-public:
-  explicit Bar(size_t models) : options(results::TerminalOptions::forStream(stderr)), models(models) {}
-  ~Bar() { clear(); }
-
-  void show(const std::string &file, size_t model, const std::string &what, double part) {
-    if (!options.live)
-      return;
-    constexpr int kWidth = 24;
-    int done = int(kWidth * (double(model) + part) / double(models));
-    std::string line = fmt::format("[{}{}] {}: {}", std::string(done, '#'),
-                                   std::string(kWidth - done, '.'),
-                                   file.substr(file.find_last_of('/') + 1), what);
-    if (line.size() + 1 > options.width)
-      line.resize(options.width - 1);
-    fmt::print(stderr, "\r\033[K{}", line);
-    std::fflush(stderr);
-  }
-  void clear() {
-    if (!options.live)
-      return;
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
-  }
-
-private:
-  results::TerminalOptions options;
-  size_t models;
-};
-
-/// Keeps this process, and those it starts, on so many of the processors it may use.
-Status pinTo(uint32_t threads) {
-  cpu_set_t all, some;
-  if (::sched_getaffinity(0, sizeof all, &all) != 0)
-    return {};
-  if (threads > uint32_t(CPU_COUNT(&all)))
-    return Error{fmt::format("--threads {}: there are {} processors", threads, CPU_COUNT(&all))};
-  CPU_ZERO(&some);
-  // From the last on: the first one has the system's interrupts.
-  for (int cpu = CPU_SETSIZE - 1, left = int(threads); cpu >= 0 && left > 0; --cpu)
-    if (CPU_ISSET(cpu, &all)) {
-      CPU_SET(cpu, &some);
-      --left;
-    }
-  ::sched_setaffinity(0, sizeof some, &some);
-  return {};
-}
-
-uint32_t processors() {
-  cpu_set_t all;
-  return ::sched_getaffinity(0, sizeof all, &all) == 0 ? uint32_t(CPU_COUNT(&all)) : 1;
-}
 
 Status checkPeers(std::vector<std::string> &peers) {
   if (peers == std::vector<std::string>{"all"})
@@ -96,19 +36,6 @@ Status checkPeers(std::vector<std::string> &peers) {
   return {};
 }
 
-Status checkDevices(const std::vector<std::string> &devices) {
-  for (const std::string &device : devices) {
-    if (device.find('@') != std::string::npos)
-      return Error{"--device " + device + ": devices are measured on this machine; run cupel bench there"};
-    if (device != "reference" && !runtime::DeviceName::parse(device).isPlugin())
-      return Error{"device '" + device +
-                   "' is not known; there are 'cpu', 'reference', 'cupel' (our own plugin), the "
-                   "architectures that it presents (n300, ...), and any PJRT plugin by the path of "
-                   "its .so file"};
-  }
-  return {};
-}
-
 } // namespace
 
 int runBenchVerb(const Arguments &arguments) {
@@ -119,7 +46,7 @@ int runBenchVerb(const Arguments &arguments) {
       "with the cache on disk), memory, GFLOP/s and GB/s beside what this machine can do. All results "
       "are held against the golden reference first.");
   BenchOptions options;
-  std::vector<std::string> files;
+  std::vector<std::string> files, compilerOptions;
   std::string json, python;
   bool noCheck = false;
   options.devices = {"cupel?backend=cpu"};
@@ -132,6 +59,10 @@ int runBenchVerb(const Arguments &arguments) {
               "cupel?backend=cpu, compiled, where nothing is given), reference, an architecture, a PJRT "
               "plugin's .so file; options may follow: 'cupel?backend=cpu&precision=bf16'")
       .placeholder("DEVICE")
+      .oneValueEach();
+  line.option("--option", compilerOptions,
+              kCompilerOptionHelp)
+      .placeholder("NAME=VALUE")
       .oneValueEach();
   line.option("--against", options.peers,
               fmt::format("Peers to run in the same session: {}, or all. Those that Python cannot "
@@ -178,7 +109,7 @@ int runBenchVerb(const Arguments &arguments) {
   };
   if (Status status = checkPeers(options.peers); !status)
     return usage(status.message());
-  if (Status status = checkDevices(options.devices); !status)
+  if (Status status = chooseDevices(options.devices, compilerOptions); !status)
     return usage(status.message());
   if (Status status = pinTo(options.threads); !status)
     return usage(status.message());
@@ -196,11 +127,7 @@ int runBenchVerb(const Arguments &arguments) {
   options.scratch = scratch.path.string();
   options.checks = !noCheck;
 
-  struct sigaction action = {};
-  action.sa_handler = noteInterrupt;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-  ::signal(SIGPIPE, SIG_IGN); // A contestant that died must not take us along.
+  listenForInterrupts();
 
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   int exit = kExitSuccess;

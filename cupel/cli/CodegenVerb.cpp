@@ -4,45 +4,28 @@
 #include "cupel/cli/ModelArguments.h"
 #include "cupel/cli/SiblingVerbs.h"
 
-#include <nlohmann/json.hpp>
+#include "cupel/runtime/Options.h"
 
-#include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace cupel::cli {
 
 namespace {
 
-/// The options of compilers that code generation knows, by the names that frameworks give them.
-Status applyOption(const std::string &option, nlohmann::json &request) {
-  size_t at = option.find('=');
-  std::string key = option.substr(0, at), value = at == std::string::npos ? "" : option.substr(at + 1);
-  std::ranges::transform(value, value.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (key == "export_path") {
-    request["output"] = option.substr(at + 1);
-    return {};
-  }
-  if (key == "export_tensors") {
-    if (value == "true" || value == "1" || value == "yes" || value == "on")
-      request["export_tensors"] = true;
-    else if (value == "false" || value == "0" || value == "no" || value == "off")
-      request["export_tensors"] = false;
-    else
-      return Error{"export_tensors is true or false, not '" + value + "'"};
-    return {};
-  }
-  if (key == "backend") {
-    std::string language = request["language"];
-    if (value != "codegen_" + language)
-      return Error{"backend is codegen_" + language + ", not '" + value + "'"};
-    return {};
-  }
-  if (key == "optimization_level") {
-    if (value != "0" && value != "1" && value != "2")
-      return Error{"optimization_level is 0, 1 or 2, not '" + value + "'"};
-    return {}; // Generated code has one form.
-  }
-  return Error{"there is no option '" + key +
-               "'; there are backend, export_path, export_tensors and optimization_level"};
+/// What options by the names that frameworks give them say.
+Status applyOptions(const std::vector<std::string> &given, nlohmann::json &request) {
+  runtime::Options options(runtime::OptionScope::Codegen);
+  for (const std::string &option : given)
+    if (Status status = options.setText(option); !status)
+      return status;
+  if (std::optional<std::string> folder = options.string("export_path"))
+    request["output"] = *folder;
+  if (std::optional<bool> isExported = options.boolean("export_tensors"))
+    request["export_tensors"] = *isExported;
+  std::string language = "codegen_" + request["language"].get<std::string>();
+  if (std::string backend = options.string("backend").value_or(language); backend != language)
+    return Error{"backend is " + language + ", not '" + backend + "'"};
+  return {};
 }
 
 } // namespace
@@ -67,7 +50,8 @@ int runCodegenVerb(const Arguments &arguments) {
   line.option("--inputs", inputs, "Inputs by name from a .safetensors file (random ones)").placeholder("FILE");
   line.option("--seed", seed, "Of random inputs (0)").placeholder("N");
   line.option("--option", options,
-              "backend, export_path, export_tensors, optimization_level: as compilers' options are called")
+              "backend, export_path, export_tensors, ...: what compilers' options say of code "
+              "(docs/reference/plugin-options.md)")
       .placeholder("KEY=VALUE")
       .oneValueEach();
   line.example("cupel codegen py model.onnx -o model && model/run", "NumPy alone");
@@ -83,9 +67,8 @@ int runCodegenVerb(const Arguments &arguments) {
   (*request)["export_tensors"] = !noTensors;
   (*request)["inputs"] = inputs;
   (*request)["seed"] = seed;
-  for (const std::string &option : options)
-    if (Status status = applyOption(option, *request); !status)
-      return reportError("codegen", "--option: " + status.message(), kExitUsage);
+  if (Status status = applyOptions(options, *request); !status)
+    return reportError("codegen", "--option: " + status.message(), kExitUsage);
   if ((*request)["output"].get<std::string>().empty())
     return reportError("codegen", "-o DIR says where to write", kExitUsage);
   return handOver("codegen", "cupel-worker", {"codegen", request->dump()});

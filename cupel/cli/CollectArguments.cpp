@@ -1,5 +1,6 @@
 #include "cupel/cli/CollectArguments.h"
 
+#include "cupel/results/Suites.h"
 #include "cupel/testbench/selection/Shards.h"
 
 #include <fmt/format.h>
@@ -33,9 +34,10 @@ CollectArguments::CollectArguments(CommandLine &line) {
   line.option("-k", made.keyword,
               "Tests whose names match, as pytest has it: \"llama and not 70B\"");
   line.option("-m", made.markers, "Tests whose markers match: \"n150 and expected_passing\"");
-  line.option("--suite", suites,
-              "Suites, separated by commas: models, llm, op_by_op, placeholder, programs, "
-              "opcases, onnx, pt2, workloads");
+  std::string known;
+  for (const results::Suite &suite : results::suites())
+    known += (known.empty() ? "" : ", ") + std::string(suite.name);
+  line.option("--suite", suites, "Suites, separated by commas: " + known);
   line.option("--arch", made.arch,
               "Architecture whose overrides in the configuration apply, and which our own device "
               "presents");

@@ -1,5 +1,7 @@
 #include "cupel/cli/CompileForCpu.h"
 
+#include "cupel/cli/BenchPrepare.h"
+#include "cupel/cli/GraphOptions.h"
 #include "cupel/cli/RewriteWatch.h"
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
@@ -53,6 +55,32 @@ std::string printed(ModuleOp module) {
   return text + "\n";
 }
 
+/// The program at every level, on the device of the options. Rates are this machine's, and known only
+/// where it is measured anyhow.
+Result<std::vector<compiler::LevelReport>> reportLevels(ModuleOp module, func::FuncOp entry,
+                                                        const GraphOptions &options, int64_t runs) {
+  compiler::MachineRates rates;
+  if (runs > 0)
+    rates = measureMachine(/*threads=*/0);
+  std::vector<compiler::LevelReport> levels;
+  for (int64_t level : {0, 1, 2}) {
+    OwningOpRef<ModuleOp> copy = module.clone();
+    compiler::CpuLowering lowering;
+    lowering.level = level;
+    lowering.sramBytes = options.sramBytes;
+    if (Status status =
+            compiler::lowerForCpu(*copy, entry ? entry.getName() : StringRef("main"), lowering);
+        !status)
+      return status.error().within("at level " + std::to_string(level));
+    Result<compiler::CpuReport> report = compiler::reportForCpu(*copy, runs);
+    if (!report)
+      return report.error();
+    std::optional<double> estimated = compiler::estimatedSeconds(*report, rates);
+    levels.push_back({level, std::move(*report), estimated});
+  }
+  return levels;
+}
+
 } // namespace
 
 Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext &context,
@@ -67,21 +95,23 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
     return std::string();
 
   func::FuncOp entry = compiler::entryOf(module);
-  OwningOpRef<ModuleOp> lowered = module.clone();
-  std::vector<compiler::RoundedWeight> weights;
-  if (std::string formats = word("weight_dtype"); !formats.empty()) {
-    Result<compiler::WeightFormats> chosen = compiler::parseWeightFormats(formats);
-    if (!chosen)
-      return chosen.error();
-    weights = compiler::roundWeights(*lowered, *chosen);
-  }
+  OwningOpRef<ModuleOp> lowered = module.clone(), plain;
+  const llvm::json::Object *given = request.getObject("options");
+  Result<GraphOptions> options = GraphOptions::apply(given ? *given : llvm::json::Object(), *lowered);
+  if (!options)
+    return options.error();
+  if (!options->notCompiled.empty())
+    return Error{"is not compiled: " + options->notCompiled};
+  int64_t limit = request.getInteger("opt_bisect_limit").value_or(-1);
+  if (reports || !reportFile.empty())
+    plain = lowered->clone(); // For the other levels.
   std::string tensorStage;
   PassNames before(word("print_before")), after(word("print_after"));
   DefaultTimingManager timing;
   timing.setEnabled(request.getBoolean("timing").value_or(false));
   {
     TimingScope scope = timing.getRootScope();
-    RewriteWatch rewrites(context, request.getInteger("opt_bisect_limit").value_or(-1),
+    RewriteWatch rewrites(context, limit >= 0 ? limit : options->rewriteLimit,
                           request.getBoolean("print_rewrites").value_or(false));
     auto watch = [&](PassManager &passes, compiler::CpuStage stage) {
       if (stage == compiler::CpuStage::Device && isTensor)
@@ -97,7 +127,8 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
             [&](Pass *pass, Operation *) { return after.has(pass->getArgument()); },
             /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/true);
     };
-    compiler::CpuLowering lowering{.watch = watch};
+    compiler::CpuLowering lowering{
+        .level = options->level, .sramBytes = options->sramBytes, .watch = watch};
     if (!needsDevice)
       lowering.stage = compiler::CpuStage::Tensor;
     if (Status status = compiler::lowerForCpu(
@@ -115,11 +146,15 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
         compiler::reportForCpu(*copy, request.getInteger("report_runs").value_or(0));
     if (!report)
       return report.error();
-    report->weights = std::move(weights);
+    report->weights = options->weights;
+    Result<std::vector<compiler::LevelReport>> levels =
+        reportLevels(*plain, entry, *options, request.getInteger("report_runs").value_or(0));
+    if (!levels)
+      return levels.error();
     if (reports)
-      llvm::errs() << compiler::asText(*report);
+      llvm::errs() << compiler::asText(*report) << compiler::asText(*levels);
     if (!reportFile.empty())
-      if (Status status = writeOutput(reportFile, compiler::asJson(*report)); !status)
+      if (Status status = writeOutput(reportFile, compiler::asJson(*report, *levels)); !status)
         return status.error();
   }
   if (isAssembly) {

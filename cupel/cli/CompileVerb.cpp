@@ -2,6 +2,7 @@
 
 #include "cupel/cli/ModelArguments.h"
 #include "cupel/cli/SiblingVerbs.h"
+#include "cupel/runtime/Options.h"
 
 #include <nlohmann/json.hpp>
 
@@ -24,8 +25,9 @@ int runCompileVerb(const Arguments &arguments) {
       "A model's weights become arguments behind its inputs and are written beside the output as\n"
       "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them.");
   ModelArguments model;
-  std::string emit = "stablehlo", output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore, weightType;
+  std::string emit = "stablehlo", output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore;
   uint32_t reportRuns = 0;
+  std::vector<std::string> options;
   bool noComposites = false, report = false, printRewrites = false, timing = false;
   model.addTo(line);
   line.option("--emit", emit,
@@ -48,10 +50,6 @@ int runCompileVerb(const Arguments &arguments) {
   line.flag("--report", report,
             "Say on standard error what the cpu backend runs: kernels, fallbacks, memory");
   line.option("--report-json", reportFile, "Write the report as JSON to a file").placeholder("FILE");
-  line.option("--weight-dtype", weightType,
-              "Hold weights of products in block floats, as the plugin's option experimental_weight_dtype: "
-              "bfp_bf8, bfp_bf4, or patterns of their names as JSON; the report says what each loses")
-      .placeholder("FORMAT");
   line.option("--report-runs", reportRuns,
               "Run the program so often, on made-up inputs, and report where the time goes")
       .placeholder("N");
@@ -65,6 +63,11 @@ int runCompileVerb(const Arguments &arguments) {
               "Do only the first N of the rewrites that the cpu backend may leave, and say on standard "
               "error which was the last; -1: all")
       .placeholder("N");
+  line.option("--option", options,
+              "An option of our own device that decides what the cpu backend makes "
+              "(docs/reference/plugin-options.md); may be repeated")
+      .placeholder("NAME=VALUE")
+      .oneValueEach();
   line.flag("--print-rewrites", printRewrites,
             "List the rewrites that the cpu backend may leave on standard error");
   line.example("cupel compile model.onnx -o model.mlir", "text, and model.weights.safetensors");
@@ -91,14 +94,19 @@ int runCompileVerb(const Arguments &arguments) {
   bool isCompiled = emit == "tensor" || emit == "device" || emit == "asm" || report || !reportFile.empty();
   for (auto [option, isGiven] :
        {std::pair("--opt-bisect-limit", *rewriteLimit >= 0), std::pair("--print-rewrites", printRewrites),
-        std::pair("--print-ir-after", !printAfter.empty()),
-        std::pair("--print-ir-before", !printBefore.empty()), std::pair("--timing", timing),
-        std::pair("--weight-dtype", !weightType.empty())})
+        std::pair("--option", !options.empty()), std::pair("--print-ir-after", !printAfter.empty()),
+        std::pair("--print-ir-before", !printBefore.empty()), std::pair("--timing", timing)})
     if (isGiven && !isCompiled)
       return reportError("compile",
                          std::string(option) +
                              " goes with --emit=tensor, --emit=device, --emit=asm or --report",
                          kExitUsage);
+  runtime::Options known(runtime::OptionScope::Client);
+  for (const std::string &option : options) {
+    if (Status status = known.setText(option); !status)
+      return reportError("compile", "--option: " + status.message(), kExitUsage);
+    (*request)["options"][option.substr(0, option.find('='))] = option.substr(option.find('=') + 1);
+  }
   (*request)["emit"] = emit;
   (*request)["output"] = output;
   (*request)["weights"] = weights;
@@ -112,7 +120,6 @@ int runCompileVerb(const Arguments &arguments) {
   (*request)["print_after"] = printAfter;
   (*request)["print_before"] = printBefore;
   (*request)["timing"] = timing;
-  (*request)["weight_dtype"] = weightType;
   return handOver("compile", "cupel-worker", {"compile", request->dump()});
 }
 

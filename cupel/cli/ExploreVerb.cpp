@@ -3,6 +3,7 @@
 
 #include "cupel/cli/ExploreTarget.h"
 #include "cupel/cli/ModelArguments.h"
+#include "cupel/cli/OperationOptions.h"
 #include "cupel/cli/PageJobs.h"
 #include "cupel/cli/ServeVerbs.h"
 #include "cupel/results/graph/ModelExplorer.h"
@@ -107,7 +108,7 @@ int exploreVerb(const Arguments &arguments) {
   line.option("--values", values, "Evaluate it on the reference with inputs of this seed, and show statistics of every value").placeholder("SEED");
   line.flag("--no-composites", noComposites, "Write out Gelu, LayerNormalization, Softmax, ... of a model");
   line.option("--option", compileOptions, "An option of our own device that it is compiled with (docs/reference/plugin-options.md); may be repeated").placeholder("NAME=VALUE").oneValueEach();
-  line.option("--override", overrides, "Change one operation, by its number in the graph of StableHLO, before it is compiled: fusion-barrier (a launch of its own) or precision=bf16, f16, tf32, fp8 (what it takes and gives is rounded); may be repeated").placeholder("NODE:WHAT").oneValueEach();
+  line.option("--override", overrides, "Change one operation, by its number in the graph of StableHLO, before it is compiled: " + listOperationOptions(true) + "; may be repeated").placeholder("NODE:WHAT").oneValueEach();
   line.option("--extract", extract, "Only these operations of it, as a program of their own: numbers in the graph of StableHLO").placeholder("NODE,...").delimiter(',').oneValueEach();
   line.option("--save-program", program, "Write the program, with what --override and --extract made of it, as StableHLO").placeholder("FILE");
   line.option("--explanation", explanation, "Show what `cupel explain --json` found: the error against the reference by depth, and what is to blame").placeholder("FILE");

@@ -109,7 +109,7 @@ Status addReport(Stage &stage, const StageGraph &graph, ModuleOp lowered, int64_
     for (auto launch : program.getBody().getOps<dev::LaunchOp>())
       launches[program.getSymName().str()].push_back(graph.numbers.lookup(launch));
   Overlay time{"time", "s", {}}, flops{"flops", "flop", {}}, moved{"bytes moved", "B", {}},
-      kernel{"kernel", "", {}}, fallback{"fallback", "", {}}, fused{"fused operations", "", {}};
+      kernel{"kernel", "", {}}, fallback{"fallback", "", {}}, fused{"fused operations", "operations", {}};
   std::map<std::string, size_t> next;
   for (const compiler::LaunchReport &one : report->launches) {
     size_t &at = next[one.program];
@@ -296,7 +296,7 @@ int runGraph(const char *text) {
   Status status;
   if (options->notCompiled.empty()) {
     RewriteWatch rewrites(context.get(), options->rewriteLimit, /*prints=*/false);
-    status = compiler::lowerForCpu(*lowered, entry ? entry.getName() : StringRef("main"), {.watch = watch});
+    status = compiler::lowerForCpu(*lowered, entry ? entry.getName() : StringRef("main"), {.level = options->level, .sramBytes = options->sramBytes, .watch = watch});
   } else {
     status = Error{ErrorCode::Unsupported, options->notCompiled};
   }

@@ -1,8 +1,9 @@
 #include "cupel/cli/GraphEdits.h"
 
 #include "cupel/cli/GraphOfModule.h"
+#include "cupel/cli/OperationOptions.h"
 #include "cupel/compiler/analysis/Devices.h"
-#include "cupel/compiler/tensor/KeptBarrier.h"
+#include "cupel/compiler/tensor/OperationMarks.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include <fmt/format.h>
@@ -66,6 +67,26 @@ template <typename Fits, typename Change> size_t surround(Operation *op, Fits fi
   return changed;
 }
 
+/// Who computes it; empty, or why that cannot be chosen.
+std::string placeOnReference(Operation *op) {
+  if (op->hasTrait<stablehlo::Loops>() || op->hasTrait<stablehlo::Branches>())
+    return "is a loop or a branch; choose operations in it";
+  if (op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>() || !isMemoryEffectFree(op))
+    return "has to do with other devices";
+  op->setAttr(tir::kPlacementAttr, StringAttr::get(op->getContext(), tir::kOnReference));
+  return {};
+}
+
+const OperationOptionInfo *findOption(StringRef name, StringRef choice) {
+  for (const OperationOptionInfo &one : kOperationOptions) {
+    SmallVector<StringRef> choices;
+    StringRef(one.choices).split(choices, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    if (name == StringRef(one.name) && (choices.empty() ? choice.empty() : llvm::is_contained(choices, choice)))
+      return &one;
+  }
+  return nullptr;
+}
+
 } // namespace
 
 Status overrideOperations(ModuleOp module, const std::vector<Override> &overrides) {
@@ -81,16 +102,27 @@ Status overrideOperations(ModuleOp module, const std::vector<Override> &override
     std::string named = op->getName().getStringRef().str();
     if (op->hasTrait<OpTrait::IsTerminator>() || !isa<stablehlo::StablehloDialect>(op->getDialect()))
       return Error{fmt::format("--override: {} is no operation with options of its own", named)};
+    auto [name, choice] = StringRef(what).split('=');
+    const OperationOptionInfo *option = findOption(name, choice);
+    if (!option)
+      return Error{fmt::format("--override: '{}' is nothing that the compiler can do to one operation; there is {}", what, listOperationOptions(false))};
     size_t changed = 0;
-    if (what == "fusion-barrier") {
+    switch (option->option) {
+    case OperationOption::FusionBarrier:
       changed = surround(op, isTensor, kept);
-    } else if (StringRef rest = what; rest.consume_front("precision=")) {
-      auto format = llvm::find_if(kFormats, [&](const auto &one) { return rest == one.first; });
+      break;
+    case OperationOption::Precision: {
+      auto format = llvm::find_if(kFormats, [&](const auto &one) { return choice == one.first; });
       if (format == std::end(kFormats))
-        return Error{fmt::format("--override: '{}' is no precision; there are bf16, f16, tf32 and fp8", rest.str())};
+        return Error{ErrorCode::Internal, fmt::format("--override: the bits of {} are not known", choice.str())};
       changed = surround(op, isFloatTensor, [&](OpBuilder &builder, Value value) { return rounded(builder, value, format->second); });
-    } else {
-      return Error{fmt::format("--override: '{}' is nothing that the compiler can do to one operation; it has fusion-barrier and precision=TYPE", what)};
+      break;
+    }
+    case OperationOption::Placement:
+      if (std::string why = placeOnReference(op); !why.empty())
+        return Error{fmt::format("--override: {} {}", named, why)};
+      changed = 1;
+      break;
     }
     if (changed == 0)
       return Error{fmt::format("--override: {} takes and gives nothing that {} could change", named, what)};

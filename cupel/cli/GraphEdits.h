@@ -14,8 +14,7 @@
 
 namespace cupel::cli {
 
-/// A node and what is asked of it: `fusion-barrier` (it gets a launch of its own) or `precision=TYPE`
-/// (what it takes and gives is rounded to bf16, f16, tf32 or fp8).
+/// A node and what is asked of it: one of OperationOptions.def, such as `precision=bf16`.
 using Override = std::pair<size_t, std::string>;
 
 Status overrideOperations(mlir::ModuleOp module, const std::vector<Override> &overrides);

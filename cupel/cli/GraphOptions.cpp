@@ -1,7 +1,7 @@
 #include "cupel/cli/GraphOptions.h"
 
 #include "cupel/compiler/passes/Pipelines.h"
-#include "cupel/pjrt/plugin/Options.h"
+#include "cupel/runtime/Options.h"
 #include "cupel/runtime/Architecture.h"
 
 #include <mlir/Pass/PassManager.h>
@@ -15,20 +15,23 @@ Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, Module
   made.isGiven = !given.empty();
   if (!made.isGiven)
     return made;
-  pjrt::Options options(pjrt::clientOptions());
+  runtime::Options options(runtime::OptionScope::Client);
   for (const auto &[name, value] : given)
     if (Status status = options.set(name.str(), value.getAsString().value_or("").str()); !status)
       return status.error();
-  pjrt::Numerics numerics;
-  pjrt::Rewrites rewrites;
-  if (Status status = pjrt::chooseNumerics(options, numerics); !status)
+  if (Status status = options.readEnvironment(); !status)
     return status.error();
-  if (Status status = pjrt::chooseRewrites(options, rewrites); !status)
-    return status.error();
+  runtime::Numerics numerics;
+  runtime::Rewrites rewrites;
+  chooseNumerics(options, numerics);
+  chooseRewrites(options, rewrites);
   Result<runtime::Architecture> architecture = runtime::findArchitecture(options.string("arch").value_or("cpu"));
   if (!architecture)
     return architecture.error();
   made.rewriteLimit = rewrites.limit;
+  made.level = rewrites.level;
+  made.sramBytes = architecture->sramBytes;
+  made.architecture = architecture->name;
   if (numerics.wideAccumulation)
     made.notCompiled = "it accumulates in f64, and such programs run whole on the reference";
   if (std::string backend = options.string("backend").value_or("cpu"); backend != "cpu")
@@ -44,6 +47,12 @@ Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, Module
   compiler::buildDevicePipeline(passes, pipeline);
   if (failed(passes.run(module)))
     return Error{"the program cannot be compiled with these options"};
+  if (std::string formats = options.string("experimental_weight_dtype").value_or(""); !formats.empty()) {
+    Result<compiler::WeightFormats> chosen = compiler::parseWeightFormats(formats);
+    if (!chosen)
+      return chosen.error();
+    made.weights = compiler::roundWeights(module, *chosen);
+  }
   return made;
 }
 

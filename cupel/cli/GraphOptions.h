@@ -1,22 +1,26 @@
 // The options of our own device that decide what a program is compiled to, as `cupel explore --option`
-// takes them: read by the plugin's own table, so that the graph is that of a program which the device
-// runs with these options.
+// and `cupel compile --option` take them: read by the table that the plugin reads, so that what is shown
+// is a program which the device runs with these options.
 #pragma once
 
+#include "cupel/compiler/passes/RoundWeights.h"
 #include "cupel/support/Error.h"
 
 #include <cstdint>
 #include <llvm/Support/JSON.h>
 #include <mlir/IR/BuiltinOps.h>
 #include <string>
+#include <vector>
 
 namespace cupel::cli {
 
 struct GraphOptions {
-  int64_t rewriteLimit = -1;
+  int64_t rewriteLimit = -1, level = 2, sramBytes = 0;
+  std::string architecture = "cpu";
   /// Why the program runs whole on the reference with these options; empty: it is compiled.
   std::string notCompiled;
   bool isGiven = false;
+  std::vector<compiler::RoundedWeight> weights; ///< Those that are held in block floats.
 
   /// Reads `given` (name -> text) and brings the program to what the common passes make of it with
   /// these options. An error names an option that is none, or a value that it does not take.

@@ -1,10 +1,10 @@
 #include "cupel/cli/PageJobForms.h"
 
-#include "cupel/pjrt/plugin/Options.h"
+#include "cupel/cli/OperationOptions.h"
 #include "cupel/runtime/BuiltInArchitectures.h"
+#include "cupel/runtime/Options.h"
 
 #include <algorithm>
-#include <sstream>
 
 namespace cupel::cli {
 namespace {
@@ -13,34 +13,43 @@ using results::serve::JobField;
 using results::serve::JobKind;
 using Kind = JobField::Kind;
 
-/// Options that a page has no business with: folders of the server, faults that tests plant, and what
-/// the choice of the device says.
-bool isOffered(const pjrt::OptionInfo &option) {
-  constexpr std::string_view kNotOffered[] = {"export_path", "plant_wrong_rewrite", "arch", "num_devices", "memory_limit", "host_reads", "num_threads"};
-  return std::ranges::find(kNotOffered, option.name) == std::end(kNotOffered);
+/// Options that a page has no business with: free text (folders of the server), faults that tests
+/// plant, and what the choice of the device says. Whatever else the table has is offered.
+bool isOffered(const runtime::OptionInfo &option) {
+  constexpr std::string_view kNotOffered[] = {"export_tensors", "plant_wrong_rewrite", "num_devices", "memory_limit", "host_reads", "num_threads"};
+  bool isFreeText = option.type == runtime::OptionInfo::Type::String && option.choices.empty();
+  return !isFreeText && std::ranges::find(kNotOffered, option.name) == std::end(kNotOffered);
 }
 
 constexpr std::string_view kPrefix = "option.";
 constexpr std::string_view kUnchanged = "(default)";
 
+std::vector<std::string> wordsIn(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;)
+    words.push_back(word);
+  return words;
+}
+
 /// A field for each option of our own device.
 std::vector<JobField> deviceOptions() {
   std::vector<JobField> fields;
-  for (const pjrt::OptionInfo &option : pjrt::clientOptions()) {
-    if (!isOffered(option))
+  for (const runtime::OptionInfo &option : runtime::optionTable()) {
+    if (!option.isFor(runtime::OptionScope::Client) || !isOffered(option))
       continue;
     JobField field{.name = std::string(kPrefix) + std::string(option.name), .label = std::string(option.name), .help = std::string(option.help)};
-    if (option.type == pjrt::OptionInfo::Type::Integer) {
+    if (option.type == runtime::OptionInfo::Type::Integer) {
       field.kind = Kind::Integer;
-      field.least = -1;
-      field.most = int64_t(1) << 40;
+      field.least = std::max<int64_t>(option.least, -1);
+      field.most = std::min(option.most, int64_t(1) << 40);
     } else {
       field.kind = Kind::Choice;
       field.initial = kUnchanged;
       field.choices = {std::string(kUnchanged)};
-      std::istringstream words(option.type == pjrt::OptionInfo::Type::Boolean ? "false true" : std::string(option.choices));
-      for (std::string word; words >> word;)
-        field.choices.push_back(word);
+      bool isBoolean = option.type == runtime::OptionInfo::Type::Boolean;
+      for (std::string_view word : runtime::optionWords(isBoolean ? "false true" : option.choices))
+        field.choices.emplace_back(word.substr(0, word.find('|')));
     }
     fields.push_back(std::move(field));
   }
@@ -81,6 +90,13 @@ JobField architectureField() {
   return field;
 }
 
+JobField editsField() {
+  JobField field{.name = "edits", .label = "Options of single operations", .help = "Chosen with an operation's details: " + listOperationOptions(false) + ".", .kind = Kind::Edits};
+  for (const OperationOptionInfo &one : kOperationOptions)
+    field.edits.push_back({.name = std::string(one.name), .label = std::string(one.label), .help = std::string(one.help), .choices = wordsIn(one.choices)});
+  return field;
+}
+
 } // namespace
 
 std::vector<JobKind> pageJobKinds(const std::vector<std::string> &devices) {
@@ -107,7 +123,7 @@ std::vector<JobKind> pageJobKinds(const std::vector<std::string> &devices) {
       {.name = "compile", .title = "Compile with options", .summary = "Compiles the program once more, with other options and with what was chosen for single operations, and opens that graph.",
        .fields = with({architectureField(),
                        {.name = "composites", .label = "Keep composites", .help = "Of a model: Gelu, LayerNormalization, Softmax, ... stay one operation.", .kind = Kind::Toggle, .initial = "true"},
-                       {.name = "edits", .label = "Options of single operations", .help = "Chosen with an operation's details: fusion-barrier, precision.", .kind = Kind::Edits}})},
+                       editsField()})},
       {.name = "extract", .title = "Extract the selection", .summary = "Makes a program of the selected operations, to download, run and look at by itself.",
        .fields = {{.name = "nodes", .label = "Operations", .help = "Of the graph as StableHLO.", .kind = Kind::Nodes}}},
       {.name = "workload", .title = "Save as Workload", .summary = "Program, inputs and what is expected as one folder, which `cupel run` and `cupel-device` run anywhere.",

@@ -112,6 +112,11 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
       .placeholder("NAME")
       .delimiter(',')
       .repeatable();
+  line.option("--option", compilerOptions,
+              "An option of the device's compiler, such as optimization_level=1 "
+              "(docs/reference/plugin-options.md; of a vendor's plugin, its own); may be repeated")
+      .placeholder("NAME=VALUE")
+      .oneValueEach();
   line.option("--device-launcher", deviceLauncher,
               "Reach the devices through this command and cupel-device there, e.g. 'ssh lab'")
       .placeholder("COMMAND")
@@ -248,6 +253,9 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.example("cupel run model.onnx --shape ids=4x128", "a model of symbolic sizes, batch of 4");
   line.example("cupel run --device plugin.so --keep-failed cases",
                "every failure as a folder to run again");
+  line.example("cupel run models --device n150 --option optimization_level=0",
+               "without optional passes of our own compiler");
+  line.example("cupel run generated", "code that cupel codegen wrote, against the program it came from");
   line.example("cupel run --resume", "go on where a killed run stopped");
   line.example("cupel run --on slurm:night --arch n300 --device n300", "on the machines of a lab");
   if (std::optional<int> exit = line.parse(withExplainCount(given)))
@@ -264,6 +272,10 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   if (!selected)
     return reportError("run", selected.message(), kExitUsage);
   collect = std::move(*selected);
+  for (const std::string &name : devices.empty() ? std::vector<std::string>{"reference"} : devices)
+    if (Status status = runtime::DeviceName::parse(name, collect.arch).addCompilerOptions(compilerOptions);
+        !status)
+      return reportError("run", "--option: " + status.message(), kExitUsage);
   repeat = selection.repeat;
   python = selection.python;
   listModels = selection.listModels;
@@ -379,6 +391,9 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
     only = found->job.tests;
     environment = {{"plan", found->run}, {"job", found->job.name}};
   }
+  // Generated code in Python runs where loaders do, unless somebody says otherwise.
+  if (std::string interpreter = testbench::session::findPython(python); !interpreter.empty())
+    setenv("PYTHON", interpreter.c_str(), 0);
   // Whoever makes the environments of models heeds these.
   if (noModelRequirements)
     setenv("CUPEL_DISABLE_MODEL_REQS", "1", 1);
@@ -426,6 +441,7 @@ runtime::DeviceName RunOptions::named(const std::string &name) const {
   runtime::DeviceName device = runtime::DeviceName::parse(name, collect.arch);
   if (strict && device.plugin == "cupel")
     device.options.push_back("strict=true");
+  (void)device.addCompilerOptions(compilerOptions); // They were checked when they were read.
   return device;
 }
 

@@ -8,6 +8,7 @@
 #include "cupel/results/report/Terminal.h"
 #include "cupel/results/report/Text.h"
 #include "cupel/support/Text.h"
+#include "cupel/testbench/session/RunGoingOn.h"
 
 #include <algorithm>
 #include <cctype>
@@ -20,6 +21,7 @@ namespace cupel::cli {
 namespace {
 
 using namespace cupel::results;
+using testbench::session::RunGoingOn;
 
 struct ShowOptions {
   std::string what, results, run, junit, markdown, jsonFile;
@@ -40,10 +42,37 @@ std::string countsText(const RunRow &row) {
   return text.empty() ? "nothing" : text;
 }
 
-int showRuns(Store &store, const ShowOptions &options) {
-  Result<std::vector<RunRow>> runs = store.runs(options.limit);
+/// Runs on Slurm come into the store when they end; of those that go on, what tasks wrote so far.
+Status putGoingOn(std::vector<RunRow> &runs, const std::string &folder,
+                  const std::vector<std::string> &names, size_t limit) {
+  for (const std::string &name : names) {
+    Result<RunGoingOn> seen = RunGoingOn::look(folder, name);
+    if (!seen)
+      return seen.error();
+    Result<std::vector<RunRow>> row = seen->store().runs(1);
+    if (!row)
+      return row.error();
+    // A database may know already that it began.
+    std::erase_if(runs, [&](const RunRow &other) { return other.info.id == name; });
+    runs.insert(runs.end(), row->begin(), row->end());
+  }
+  std::ranges::sort(runs, std::greater(), [](const RunRow &row) {
+    return std::pair(row.info.startedAt, row.info.id);
+  });
+  if (runs.size() > limit)
+    runs.resize(limit);
+  return {};
+}
+
+int showRuns(Store *store, const std::string &folder, const std::vector<std::string> &goingOn,
+             const ShowOptions &options) {
+  Result<std::vector<RunRow>> runs = std::vector<RunRow>();
+  if (store)
+    runs = store->runs(options.limit);
   if (!runs)
     return fail(runs.message());
+  if (Status status = putGoingOn(*runs, folder, goingOn, options.limit); !status)
+    return fail(status.message());
   if (options.json) {
     std::string text = "[";
     for (const RunRow &row : *runs)
@@ -54,9 +83,10 @@ int showRuns(Store &store, const ShowOptions &options) {
   if (runs->empty())
     fmt::print("No runs yet; `cupel run` makes the first.\n");
   for (const RunRow &row : *runs)
-    fmt::print("{}  {}  {:<12} {}\n", row.info.id, peopleTime(row.info.startedAt),
+    fmt::print("{}  {}  {:<12} {}{}\n", row.info.id, peopleTime(row.info.startedAt),
                oneLine(row.info.device + (row.info.arch.empty() ? "" : "/" + row.info.arch)),
-               countsText(row));
+               countsText(row),
+               std::ranges::count(goingOn, row.info.id) ? " (goes on in Slurm)" : "");
   return kExitSuccess;
 }
 
@@ -159,7 +189,9 @@ int showRun(Store &store, const std::string &id, const ShowOptions &options) {
       command += (command.empty() ? "" : " ") + shellWord(word);
     fmt::print("  {}\n", oneLine(command));
   }
-  if (run->endedAt == 0)
+  if (run->endedAt == 0 && run->environment.contains("slurm"))
+    fmt::print("  It goes on in Slurm: cupel run --attach {} follows it.\n", run->id);
+  else if (run->endedAt == 0)
     fmt::print("  It did not end: still running, or killed (cupel run --resume goes on).\n");
   for (const auto &[key, value] : run->environment)
     fmt::print("  {}: {}\n", oneLine(key), oneLine(value));
@@ -337,6 +369,7 @@ int showTest(Store &store, const std::string &fullName, const ShowOptions &optio
   for (const ArtifactRecord &artifact : record.artifacts)
     printField("artifact", fmt::format("{} ({}) {}", artifact.name, bytesText(artifact.bytes),
                                        store.artifactPath(artifact.sha256)));
+  printField("workload", record.reproduction);
   if (history->size() > 1) {
     std::string earlier;
     for (const OutcomeRow &row : *history)
@@ -347,6 +380,31 @@ int showTest(Store &store, const std::string &fullName, const ShowOptions &optio
     printOutput(record.output, options.output);
   fmt::print("\nAgain:\n  {}\n", rerunCommand(*run, record, resultsTail(options.results), std::filesystem::current_path().string()));
   return kExitSuccess;
+}
+
+/// Of a run that goes on in Slurm: the run, or a test that has an outcome in it. Nothing: it is the
+/// store's matter.
+std::optional<int> showGoingOn(const std::string &folder, const std::vector<std::string> &names,
+                               bool looksLikeRun, const std::string &run,
+                               const ShowOptions &options) {
+  for (const std::string &name : names) {
+    bool isRun = looksLikeRun && run == name;
+    bool isElsewhere = !options.run.empty() && !name.starts_with(options.run);
+    if (!isRun && (looksLikeRun || isElsewhere))
+      continue;
+    Result<RunGoingOn> seen = RunGoingOn::look(folder, name);
+    if (!seen)
+      return fail(seen.message());
+    if (isRun)
+      return showRun(seen->store(), name, options);
+    Result<std::string> test = seen->store().resolveTest(options.what);
+    if (!test)
+      continue;
+    ShowOptions there = options;
+    there.run = name;
+    return showTest(seen->store(), *test, there);
+  }
+  return std::nullopt;
 }
 
 } // namespace
@@ -385,19 +443,29 @@ int runShowVerb(const Arguments &arguments) {
   if (std::optional<int> exit = line.parse(arguments))
     return *exit;
 
+  Result<StorePlace> place = resultsPlace(options.results);
+  if (!place)
+    return fail(place.message());
+  std::vector<std::string> goingOn = RunGoingOn::namesIn(place->folder);
   Result<Store> store = openResults(options.results);
-  if (!store)
+  if (!store && (goingOn.empty() || options.opCases))
     return fail(store.message());
   if (options.opCases)
     return showOpCaseMetrics(*store, options);
   if (options.what.empty())
-    return showRuns(*store, options);
+    return showRuns(store ? &*store : nullptr, place->folder, goingOn, options);
   // A run's id starts with a date; a test's name that does is found as well.
   bool looksLikeRun =
       options.what.starts_with("latest") ||
       (options.what.size() >= 4 && std::all_of(options.what.begin(), options.what.begin() + 4,
                                                [](unsigned char c) { return std::isdigit(c); }));
-  Result<std::string> run = store->resolveRun(options.what);
+  Result<std::string> run =
+      store ? store->resolveRun(options.what) : Result<std::string>(store.error());
+  if (std::optional<int> shown = showGoingOn(place->folder, goingOn, looksLikeRun,
+                                              run ? *run : options.what, options))
+    return *shown;
+  if (!store)
+    return fail(store.message());
   if (run && looksLikeRun)
     return showRun(*store, *run, options);
   Result<std::string> test = store->resolveTest(options.what);

@@ -12,6 +12,7 @@ std::span<const Verb> verbs() {
       {"eval", "Run programs on the golden reference, with their checks", runEvalVerb},
       {"compile", "Turn a model or program into StableHLO", runCompileVerb},
       {"bench", "Measure how fast models run on devices and on other runtimes", runBenchVerb},
+      {"tune", "Find the batch size at which a model's throughput ends to grow", runTuneVerb},
       {"codegen", "Write a model or program as standalone source code", runCodegenVerb},
       {"ops", "List a model's operators, and where lowering them fails", runOpsVerb},
       {"config", "Check, explain and show the configuration of the tests", runConfigVerb},

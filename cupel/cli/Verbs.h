@@ -30,6 +30,7 @@ int runEvalVerb(const Arguments &arguments);
 int runCodegenVerb(const Arguments &arguments);
 int runCompileVerb(const Arguments &arguments);
 int runBenchVerb(const Arguments &arguments);
+int runTuneVerb(const Arguments &arguments);
 int runOpsVerb(const Arguments &arguments);
 int runShowVerb(const Arguments &arguments);
 int runDiffVerb(const Arguments &arguments);

@@ -52,6 +52,41 @@ const Bytes *chooseInteger(const Bytes &actual, const Bytes &expected,
   return distinct.size() >= kOpenFrom + (isReached ? 0 : 1) ? &actual : nullptr;
 }
 
+/// How many elements of an evaluation are neither what is expected nor what another evaluation has,
+/// where these leave it open.
+int64_t countAlone(const Bytes &expected, std::span<const Bytes> others, size_t which) {
+  int64_t alone = 0;
+  for (int64_t i = 0; i < expected.tensor.size(); ++i) {
+    if (areSame(others[which], expected, i))
+      continue;
+    std::vector<const Bytes *> distinct{&expected};
+    bool isAlone = true;
+    for (size_t k = 0; k < others.size() && isAlone; ++k) {
+      if (k == which)
+        continue;
+      isAlone = !areSame(others[k], others[which], i);
+      if (std::ranges::none_of(distinct,
+                               [&](const Bytes *seen) { return areSame(*seen, others[k], i); }))
+        distinct.push_back(&others[k]);
+    }
+    alone += isAlone && distinct.size() < kOpenFrom;
+  }
+  return alone;
+}
+
+/// The largest distance of an element that counts from what is expected.
+double farthest(const Bytes &from, const Bytes &expected, const std::vector<bool> *counts) {
+  Result<ElementReader> a = ElementReader::make(from.tensor, 1),
+                        e = ElementReader::make(expected.tensor, 1);
+  if (!a || !e)
+    return 0;
+  double most = 0;
+  for (int64_t i = 0; i < e->size(); ++i)
+    if (!counts || (*counts)[size_t(i)])
+      most = std::max(most, std::fabs(a->at(i) - e->at(i)));
+  return most;
+}
+
 /// Floats: evaluations as numbers, and how far a result may be from one of them.
 class FloatChoice {
 public:
@@ -150,10 +185,22 @@ Result<Alternatives> compare::takeAlternatives(const Tensor &actual, const Tenso
     ++found.taken;
   };
   if (!tensor::isFloat(expected.dtype()) && !tensor::isComplex(expected.dtype())) {
+    std::vector<bool> rest(size_t(expected.size()), false);
     for (int64_t i = 0; i < expected.size(); ++i)
-      if (!areSame(*a, *e, i))
+      if (!areSame(*a, *e, i)) {
         if (const Bytes *from = chooseInteger(*a, *e, others, noise.center.has_value(), i))
           take(*from, i);
+        else
+          rest[size_t(i)] = true;
+      }
+    if (std::ranges::find(rest, true) != rest.end()) {
+      double reach = 0;
+      for (size_t k = 0; k < others.size(); ++k) {
+        found.alone = std::max(found.alone, countAlone(*e, others, k));
+        reach = std::max(reach, farthest(others[k], *e, nullptr));
+      }
+      found.areRestNear = farthest(*a, *e, &rest) <= reach;
+    }
   } else {
     Result<FloatChoice> choice = FloatChoice::make(actual, expected, noise, others, moved, factors);
     if (!choice)

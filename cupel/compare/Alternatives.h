@@ -14,6 +14,10 @@ struct Alternatives {
   /// What is expected, with the values of moved evaluations where the result has those.
   tensor::Tensor expected;
   int64_t taken = 0; ///< Elements that were taken from an evaluation, or that rounding decides.
+  /// Of integers: the most that one evaluation has differently and no other one so. As many may a
+  /// right device have that none has, if they are no farther off than those of evaluations are.
+  int64_t alone = 0;
+  bool areRestNear = false;
 };
 
 /// Floats are taken where they are beyond their limits and within them of what an evaluation gave

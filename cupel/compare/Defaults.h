@@ -20,6 +20,10 @@ inline constexpr double kDefaultModelAtol = 0.01;
 /// one: no verdict on a device, and coarse, since torch itself runs both.
 inline constexpr double kCapturedShare = 0.02;
 
+/// How far from the reference, by the norm, a contestant of `cupel bench` may be before its times
+/// count for nothing: it is not judged, and frameworks take part that declare no precision.
+double measuredDistance(bool isNarrow);
+
 struct Closeness {
   double rtol = 0, atol = 0;
 };

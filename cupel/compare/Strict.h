@@ -27,6 +27,10 @@ inline constexpr uint32_t kMoreSamples = 6, kWiderSamples = 8;
 /// Measured when it is first asked for. Noise without samples: there is nothing more to know.
 using NoiseOf = std::function<Noise(NoiseLook)>;
 
+/// Whether more evaluations than a few could still let a result pass that is off by so much of the
+/// noise, in its worst element and as a whole.
+bool moreCouldTell(double worst, double whole);
+
 struct StrictVerdict : NoiseVerdict {
   bool isMeasured = false; ///< Noise was asked for.
   /// The result is what the reference computes, and wrong by what others said is expected.

@@ -83,6 +83,38 @@ TEST(StrictTest, TwoEvaluationsThatWereQuietByChanceCallNothingWrong) {
   EXPECT_FALSE(quiet.mayDiffer(floats({1.0003f}), floats({1})));
 }
 
+TEST(StrictTest, WhereRoundingDecidesAnOutputFewElementsMayBeFartherOff) {
+  // As of queries that rounding picks: each evaluation has others, and few have the large value.
+  constexpr int kCount = 4096;
+  auto drawn = [](unsigned seed, double spread, int large = 0, float value = 0) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> numbers;
+    std::vector<float> values(kCount);
+    for (int i = 0; i < kCount; ++i)
+      values[i] = float(std::sin(i)) + float(spread) * numbers(random);
+    for (int i = 0; i < large; ++i)
+      values[i * 97] = value;
+    return floats(values);
+  };
+  auto known = [&](double spread) {
+    return Known{.few = {drawn(1, spread), drawn(2, spread)}, .center = drawn(3, spread)};
+  };
+  Known decided = known(1);
+  StrictVerdict verdict = decided.judge(drawn(4, 1), drawn(5, 1, 3, 24));
+  EXPECT_TRUE(verdict.passed) << verdict.sentence;
+  EXPECT_THAT(verdict.sentence, HasSubstr("of 4096 elements are beyond 8x noise"));
+  EXPECT_THAT(verdict.note, HasSubstr("ill-conditioned"));
+  EXPECT_EQ(decided.asked[NoiseLook::More], 0);
+  // Too many of them, or too far, or not of a size with the output.
+  EXPECT_FALSE(decided.judge(drawn(4, 1), drawn(5, 1, 40, 24)).passed);
+  EXPECT_FALSE(decided.judge(drawn(4, 1), drawn(5, 1, 1, 400)).passed);
+  EXPECT_FALSE(known(0.05).judge(drawn(4, 0.05), drawn(5, 0.05, 3, 2)).passed);
+  // Nobody knows by one evaluation.
+  EXPECT_FALSE((Known{.few = {drawn(1, 1)}, .center = drawn(3, 1)})
+                   .judge(drawn(4, 1), drawn(5, 1, 3, 24))
+                   .passed);
+}
+
 TEST(StrictTest, NobodyLooksLongerThanHeMust) {
   Known known{offBy({1e-4, -2e-4}), offBy({1e-4}), offBy({4e-4})};
   EXPECT_TRUE(known.judge(floats({1}), floats({1})).passed);
@@ -133,6 +165,41 @@ TEST(StrictTest, WhatEveryEvaluationGivesOtherwiseRoundingAloneDecides) {
     known.wider.push_back(integers(with(sorted(), 0, value)));
   EXPECT_TRUE(known.judge(integers(with(sorted(), 0, 99)), integers(sorted())).passed);
   EXPECT_FALSE(known.judge(integers(with(sorted(), 1, 99)), integers(sorted())).passed);
+}
+
+TEST(StrictTest, WhatFollowsFromManyDecisionsMayBeAsNoEvaluationHasIt) {
+  // Steps of a quantized layer behind another one: each evaluation has some that no other one has.
+  std::mt19937 random(3);
+  std::vector<int32_t> expected(512);
+  for (size_t i = 0; i < expected.size(); ++i)
+    expected[i] = int32_t(random() % 200) - 100;
+  // Half of the first places are the next step, and so many where hardly ever one is.
+  auto moved = [&](int seldom) {
+    std::vector<int32_t> values = expected;
+    for (size_t i = 0; i < 64; ++i)
+      values[i] += int32_t(random() % 2);
+    for (int i = 0; i < seldom; ++i)
+      values[64 + random() % 448] += 1;
+    return values;
+  };
+  Known known{{integers(moved(2)), integers(moved(2))}};
+  for (int i = 0; i < 8; ++i)
+    known.wider.push_back(integers(moved(12)));
+  std::vector<int32_t> right = moved(4);
+  StrictVerdict verdict = known.judge(integers(right), integers(expected));
+  EXPECT_TRUE(verdict.passed) << verdict.sentence;
+  // Farther off than any, or more of them than any.
+  EXPECT_FALSE(known.judge(integers(with(right, 300, expected[300] + 40)), integers(expected)).passed);
+  EXPECT_FALSE(known.judge(integers(moved(40)), integers(expected)).passed);
+  // Where evaluations agree with each other there is no such excuse.
+  Known sure{{integers(expected), integers(expected)}};
+  std::vector<int32_t> either = moved(0);
+  sure.wider.assign(8, integers(either));
+  EXPECT_TRUE(sure.judge(integers(either), integers(expected)).passed);
+  std::vector<int32_t> wrong = either;
+  for (size_t i = 100; i < 106; ++i)
+    wrong[i] += 1;
+  EXPECT_FALSE(sure.judge(integers(wrong), integers(expected)).passed);
 }
 
 TEST(StrictTest, AnElementThatWasChosenOtherwiseIsNoErrorAndAWrongOneIs) {

@@ -3,6 +3,7 @@
 
 #include "cupel/compiler/Backends.h"
 #include "cupel/compiler/Compile.h"
+#include "cupel/runtime/Options.h"
 
 #include <gtest/gtest.h>
 
@@ -259,6 +260,14 @@ TEST(FindBackendTest, NamesTheNearest) {
   Result<const Backend *> far = findBackend("quantum");
   ASSERT_FALSE(far);
   EXPECT_EQ(far.message(), "there is no backend 'quantum'; there are 'reference', 'cpu', 'null'");
+}
+
+TEST(FindBackendTest, TheTableOfOptionsNamesAll) {
+  for (const Backend *one : backends()) {
+    runtime::Options options(runtime::OptionScope::Program);
+    EXPECT_TRUE(options.set("backend", std::string(one->name()))) << one->name();
+    EXPECT_EQ(options.string("backend"), one->name());
+  }
 }
 
 TEST(FindBackendTest, SavedFormsOfOthersAreRefused) {

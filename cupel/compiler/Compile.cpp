@@ -1,15 +1,11 @@
 #include "cupel/compiler/Compile.h"
 
 #include "cupel/compiler/Backends.h"
+#include "cupel/compiler/WrittenCode.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
 
 namespace cupel::compiler {
-
-Status checkBackend(std::string_view name) {
-  Result<const Backend *> backend = findBackend(name);
-  return backend ? Status() : backend.error();
-}
 
 Result<ExecutablePointer> compile(std::string_view program, const CompileOptions &options) {
   if (options.replicas < 1 || options.partitions < 1 || options.replicas > 4096 ||
@@ -19,7 +15,10 @@ Result<ExecutablePointer> compile(std::string_view program, const CompileOptions
   Result<const Backend *> backend = findBackend(options.backend);
   if (!backend)
     return backend.error();
-  return (*backend)->compileSource(program, options);
+  Result<ExecutablePointer> made = (*backend)->compileSource(program, options);
+  if (!made || options.code.language.empty())
+    return made;
+  return writeCodeAtFirstRun(std::move(*made), program, options.code);
 }
 
 void useThreads(int threads, bool always) {

@@ -11,9 +11,6 @@
 
 namespace cupel::compiler {
 
-/// Whether there is a backend of this name; otherwise an error that says the nearest.
-Status checkBackend(std::string_view name);
-
 /// Compiles a program in any of its forms (portable artifact, bytecode or text).
 Result<std::shared_ptr<const runtime::Executable>> compile(std::string_view program,
                                                            const CompileOptions &options);

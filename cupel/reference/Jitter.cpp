@@ -58,6 +58,59 @@ template <typename Part> static bool isRepetitive(const Part *values, int64_t co
   return std::ranges::unique(seen).begin() - seen.begin() <= kLooks / 2;
 }
 
+/// Elements [begin, end) of a tensor and where they go.
+template <typename Part> struct Moved {
+  const Part *source;
+  Part *target;
+  int64_t begin, end;
+  double step;
+  uint32_t key;
+};
+
+/// Infinity and NaN stay what they are: neither becomes another by a factor near 1. The largest
+/// numbers stay finite. Equal numbers move alike `byValue`, else each as its place has it.
+template <DType part, bool byValue>
+[[gnu::always_inline]] inline void moveAll(const Moved<tensor::Storage<part>> &all) {
+#pragma clang fp contract(off)
+  for (int64_t i = all.begin; i < all.end; ++i) {
+    const auto stored = all.source[i];
+    double value = tensor::toDouble<part>(stored);
+    uint32_t which = byValue ? bitsOf(stored) : static_cast<uint32_t>(i);
+    double moved = value * (1 + all.step * noiseAt(all.key, which));
+    auto rounded = tensor::fromDouble<part>(moved);
+    bool overflows = !std::isfinite(tensor::toDouble<part>(rounded)) && std::isfinite(value);
+    all.target[i] = overflows ? stored : rounded;
+  }
+}
+
+// The same loop with the vectors of this machine: products are never fused with sums, so that every
+// machine moves numbers by the same amounts.
+template <DType part, bool byValue> void movePlainly(const Moved<tensor::Storage<part>> &all) {
+  moveAll<part, byValue>(all);
+}
+#if defined(__x86_64__)
+template <DType part, bool byValue>
+__attribute__((target("avx2"))) void moveByAvx2(const Moved<tensor::Storage<part>> &all) {
+  moveAll<part, byValue>(all);
+}
+template <DType part, bool byValue>
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void
+moveByAvx512(const Moved<tensor::Storage<part>> &all) {
+  moveAll<part, byValue>(all);
+}
+#endif
+
+template <DType part, bool byValue> auto moverHere() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return &moveByAvx512<part, byValue>;
+  if (__builtin_cpu_supports("avx2"))
+    return &moveByAvx2<part, byValue>;
+#endif
+  return &movePlainly<part, byValue>;
+}
+
 template <DType type>
 static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
   constexpr bool isComplex = tensor::isComplex(type);
@@ -69,19 +122,15 @@ static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
   // The same operation on the same numbers rounds the same way: where a few values make the tensor
   // their errors do not average out, and equal ones are moved alike. Not in narrow types, where a
   // value stays or becomes its neighbour: it would be all or nothing.
-  const bool isByValue = sizeof(Part) >= 4 && isRepetitive(source, count);
-  forBlocks(count, 1.0, [&](int64_t begin, int64_t end) {
-    // Infinity and NaN stay what they are: neither becomes another by a factor near 1. The largest
-    // numbers stay finite.
-    const uint32_t blockKey = isByValue ? keyOf(key, 0) : keyOf(key, begin);
-    for (int64_t i = begin; i < end; ++i) {
-      double value = tensor::toDouble<part>(source[i]);
-      uint32_t which = isByValue ? bitsOf(source[i]) : static_cast<uint32_t>(i);
-      double moved = value * (1 + step * noiseAt(blockKey, which));
-      Part rounded = tensor::fromDouble<part>(moved);
-      bool overflows = !std::isfinite(tensor::toDouble<part>(rounded)) && std::isfinite(value);
-      target[i] = overflows ? source[i] : rounded;
+  bool isByValue = false;
+  auto mover = moverHere<part, false>();
+  if constexpr (sizeof(Part) >= 4)
+    if (isRepetitive(source, count)) {
+      isByValue = true;
+      mover = moverHere<part, true>();
     }
+  forBlocks(count, 1.0, [&](int64_t begin, int64_t end) {
+    mover({source, target, begin, end, step, keyOf(key, isByValue ? 0 : begin)});
   });
 }
 

@@ -53,6 +53,38 @@ TEST_F(JitterTest, MovesByAtMostAStepAndNeverWhatHasNone) {
   EXPECT_EQ(numbers(*jittered(integers, 0.5, 0x1p-52, 1)), (std::vector<double>{1, 2}));
 }
 
+TEST_F(JitterTest, EveryMachineMovesNumbersByTheSameAmounts) {
+  // Worked out elsewhere: neither vectors nor what is left behind them may change a bit.
+  struct Place {
+    int64_t at;
+    double f32, f64, bf16;
+  };
+  constexpr Place places[] = {
+      {0, 0x1.00476ap+0, 0x1.000000008ed28p+0, 0x1p+0},
+      {1, 0x1.ffd072p-1, 0x1.003fffff50723p+0, 0x1p+0},
+      {7, 0x1.006028p+0, 0x1.01bffffd404fap+0, 0x1p+0},
+      {8, 0x1.01ae3cp+0, 0x1.01ffffff5c774p+0, 0x1.02p+0},
+      {100, 0x1.170808p+0, 0x1.18fffffc10117p+0, 0x1.16p+0},
+      {998, 0x1.f88416p+0, 0x1.f97ffffe082bep+0, 0x1.fap+0},
+      {1002, 0x1.fcdf94p+0, 0x1.fa800004bf28ep+0, 0x1.fcp+0}};
+  std::vector<float> singles(1003);
+  std::vector<double> doubles(1003);
+  std::vector<uint16_t> halves(1003);
+  for (size_t i = 0; i < singles.size(); ++i) {
+    doubles[i] = singles[i] = 1 + float(i) / 1024;
+    halves[i] = tensor::fromFloat<DType::BF16>(singles[i]);
+  }
+  auto moved = [](const Tensor &values) { return numbers(*jittered(values, 0x1p-7, 0x1p-30, 42)); };
+  std::vector<double> f32 = moved(Tensor::of<DType::F32>({1003}, singles)),
+                      f64 = moved(Tensor::of<DType::F64>({1003}, doubles)),
+                      bf16 = moved(Tensor::of<DType::BF16>({1003}, halves));
+  for (const Place &place : places) {
+    EXPECT_EQ(f32[place.at], place.f32) << place.at;
+    EXPECT_EQ(f64[place.at], place.f64) << place.at;
+    EXPECT_EQ(bf16[place.at], place.bf16) << place.at;
+  }
+}
+
 TEST_F(JitterTest, NarrowTypesMoveByTheirOwnSteps) {
   std::vector<uint16_t> ones(4096, 0x3f80); // 1.0
   Tensor values = Tensor::of<DType::BF16>({4096}, ones);

@@ -87,7 +87,8 @@ template <DType type> float rounded(float value) {
 constexpr int kNarrowRows = 4, kNarrowColumns = 32;
 
 template <DType type>
-void narrowTileOf(int64_t depth, const float *a, const float *b, float *c, int64_t stride) {
+[[gnu::always_inline]] inline void narrowRows(int64_t depth, const float *a, const float *b,
+                                              float *c, int64_t stride) {
   for (int i = 0; i < kNarrowRows; ++i) {
     float sums[kNarrowColumns];
     std::memcpy(sums, c + i * stride, sizeof sums);
@@ -101,6 +102,34 @@ void narrowTileOf(int64_t depth, const float *a, const float *b, float *c, int64
   }
 }
 
+template <DType type>
+void portableNarrowTile(int64_t depth, const float *a, const float *b, float *c, int64_t stride) {
+  narrowRows<type>(depth, a, b, c, stride);
+}
+#if defined(__x86_64__)
+template <DType type>
+__attribute__((target("avx2"))) void avx2NarrowTile(int64_t depth, const float *a, const float *b,
+                                                    float *c, int64_t stride) {
+  narrowRows<type>(depth, a, b, c, stride);
+}
+template <DType type>
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void
+avx512NarrowTile(int64_t depth, const float *a, const float *b, float *c, int64_t stride) {
+  narrowRows<type>(depth, a, b, c, stride);
+}
+#endif
+
+template <DType type> MatrixTile<float> chooseNarrowTile() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return {kNarrowRows, kNarrowColumns, avx512NarrowTile<type>};
+  if (__builtin_cpu_supports("avx2"))
+    return {kNarrowRows, kNarrowColumns, avx2NarrowTile<type>};
+#endif
+  return {kNarrowRows, kNarrowColumns, portableNarrowTile<type>};
+}
+
 } // namespace
 
 MatrixTile<float> floatTile() { return chooseTile<float, false>(); }
@@ -111,7 +140,7 @@ MatrixTile<uint32_t> integerTile() { return chooseTile<uint32_t, false>(); }
 MatrixTile<float> narrowTile(DType type) {
   return tensor::dispatch(type, []<DType t>() -> MatrixTile<float> {
     if constexpr (tensor::isNarrowFloat(t) && !tensor::isRareFloat(t))
-      return {kNarrowRows, kNarrowColumns, narrowTileOf<t>};
+      return chooseNarrowTile<t>();
     else
       return {};
   });

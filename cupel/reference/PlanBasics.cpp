@@ -7,6 +7,7 @@
 #include "cupel/reference/Registry.h"
 #include "cupel/tensor/Print.h"
 
+#include "cupel/ir/check/CallChecks.h"
 #include "cupel/ir/check/Check.h"
 #include "cupel/ir/interpreter/Interpreter.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
@@ -133,11 +134,11 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
     return checkStep(expectEqual);
   if (target == "check.expect_close")
     return checkStep([](const Tensor &actual, const Tensor &expected) {
-      return expectClose(actual, expected, 0, 3);
+      return expectClose(actual, expected, 0, check::kCloseUlps);
     });
   if (target == "check.expect_almost_eq")
     return checkStep([](const Tensor &actual, const Tensor &expected) {
-      return expectAlmostEqual(actual, expected, 1e-3);
+      return expectAlmostEqual(actual, expected, check::kAlmostEqTolerance);
     });
   if (target == "check.eq") {
     if (op->getNumResults() != 1)
@@ -146,7 +147,8 @@ Result<StepFunction> planCustomCall(Operation *op, Planning &planning) {
       const Tensor &expected = arguments.tensor(0), &actual = arguments.tensor(1);
       bool exact = !isFloat(actual.dtype()) && !isComplex(actual.dtype());
       Status status =
-          exact ? expectEqual(actual, expected) : expectAlmostEqual(actual, expected, 1e-4);
+          exact ? expectEqual(actual, expected)
+                : expectAlmostEqual(actual, expected, check::kEqTolerance);
       if (!status)
         return status;
       arguments.set(0, Tensor::of<tensor::DType::I1>({}, {1}));

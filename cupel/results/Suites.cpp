@@ -11,7 +11,7 @@ constexpr Suite kSuites[] = {
     {"op_by_op", "model_test", true},    {"placeholder", "model_test", true},
     {"programs", "graph_test"},          {"opcases", "op_test"},
     {"onnx", "graph_test"},              {"pt2", "graph_test"},
-    {"workloads", "graph_test"},
+    {"workloads", "graph_test"},         {"generated", "graph_test"},
 };
 
 constexpr PytestFunction kFunctions[] = {

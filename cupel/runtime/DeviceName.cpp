@@ -1,6 +1,7 @@
 #include "cupel/runtime/DeviceName.h"
 
 #include "cupel/runtime/Architecture.h"
+#include "cupel/runtime/Options.h"
 
 #include <algorithm>
 
@@ -40,6 +41,26 @@ std::string_view DeviceName::option(std::string_view name) const {
 }
 
 bool DeviceName::isPlugin() const { return plugin == "cupel" || plugin.ends_with(".so"); }
+
+Status DeviceName::addCompilerOptions(const std::vector<std::string> &given) {
+  if (given.empty())
+    return {};
+  if (plugin == "reference")
+    return Error{"the golden reference takes no options; --device names what does"};
+  bool isOurs = plugin == "cupel" || plugin.starts_with("cupel@");
+  Options known(OptionScope::Client);
+  for (const std::string &option : given) {
+    if (size_t at = option.find('='); at == 0 || at == std::string::npos)
+      return Error{"'" + option + "' is no option, which are NAME=VALUE"};
+    if (option.find('&') != std::string::npos)
+      return Error{"'" + option + "': values of options hold no &"};
+    if (isOurs)
+      if (Status status = known.setText(option); !status)
+        return status;
+    options.push_back(isOurs ? option : "compile." + option);
+  }
+  return {};
+}
 
 std::string DeviceName::str() const {
   std::string text = plugin;

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include "cupel/support/Error.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,10 @@ struct DeviceName {
   std::string_view option(std::string_view name) const;
   /// Whether it is our own plugin or ends in .so.
   bool isPlugin() const;
+
+  /// Options (NAME=VALUE) for the device's compiler: our own plugin's clients take them, checked by
+  /// the table; of others they become `compile.NAME=VALUE`, which go to the plugin with every program.
+  Status addCompilerOptions(const std::vector<std::string> &given);
 
   std::string str() const;
 };

@@ -31,6 +31,7 @@ constexpr std::string_view kOpCaseFiles[] = {".yaml", ".yml"};
 constexpr std::string_view kOnnxFiles[] = {".onnx"};
 constexpr std::string_view kPt2Files[] = {".pt2"};
 constexpr std::string_view kWorkloadFiles[] = {"workload.json"};
+constexpr std::string_view kGeneratedFiles[] = {"manifest.json"};
 
 // In the order of cupel/results/Suites.cpp; a test compares the two.
 constexpr Kind kKinds[] = {
@@ -71,6 +72,11 @@ constexpr Kind kKinds[] = {
     {.suite = "workloads",
      .what = "a saved workload",
      .files = kWorkloadFiles,
+     .steps = kProgram,
+     .service = Service::Program},
+    {.suite = "generated",
+     .what = "a folder of generated code",
+     .files = kGeneratedFiles,
      .steps = kProgram,
      .service = Service::Program},
 };

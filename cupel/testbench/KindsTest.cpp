@@ -32,6 +32,7 @@ TEST(Kinds, FilesSayWhatTheyAre) {
   EXPECT_EQ(kindOfFile("a.mlir.bc")->suite, "programs");
   EXPECT_EQ(kindOfFile("loader.py")->suite, "models");
   EXPECT_EQ(kindOfFile("workload.json")->suite, "workloads");
+  EXPECT_EQ(kindOfFile("manifest.json")->suite, "generated");
   EXPECT_EQ(kindOfFile("other.py"), nullptr);
   EXPECT_EQ(kindOfFile("other.bc"), nullptr);
 }

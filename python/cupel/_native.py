@@ -50,6 +50,7 @@ _TEXTS = ctypes.POINTER(ctypes.c_char_p)
 _ERROR = ctypes.POINTER(ctypes.c_char_p)
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cupel_free": (None, [ctypes.c_void_p]),
+    "cupel_options": (ctypes.c_void_p, []),
     "cupel_device_open": (ctypes.c_void_p, [ctypes.c_char_p, _TEXTS, ctypes.c_size_t, _ERROR]),
     "cupel_device_close": (None, [ctypes.c_void_p]),
     "cupel_device_count": (ctypes.c_size_t, [ctypes.c_void_p]),
@@ -93,6 +94,17 @@ def _library() -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
+
+
+@functools.cache
+def option_table() -> list[dict[str, Any]]:
+    """The options of our own compiler and devices, as docs/reference/plugin-options.md lists them."""
+    library = _library()
+    memory = library.cupel_options()
+    try:
+        return json.loads(ctypes.string_at(memory))
+    finally:
+        library.cupel_free(memory)
 
 
 class _Failure:

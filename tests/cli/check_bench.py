@@ -10,10 +10,12 @@ import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 BIN = Path(sys.argv[1]).resolve()
@@ -179,6 +181,79 @@ def bad_input_is_told_in_one_line(folder: Path) -> None:
         expect(result.returncode == code and len(lines) == 1 and words in lines[0] and result.stdout == "", (arguments, result.returncode, lines, result.stdout))
     result = bench(program(folder), "--device", folder / "absent.so", "--seconds", "0.05", "--rounds", "1")
     expect(result.returncode == 1 and "absent.so: not run:" in result.stdout, result.stdout)
+
+
+def message(*fields: tuple[int, int | str | bytes]) -> bytes:
+    """A protocol buffer of numbers and bytes: no package is needed to write a small model."""
+    def varint(number: int) -> bytes:
+        out = b""
+        while number >= 0x80:
+            out += bytes([number & 0x7F | 0x80])
+            number >>= 7
+        return out + bytes([number])
+
+    out = b""
+    for field, value in fields:
+        if isinstance(value, int):
+            out += varint(field << 3) + varint(value)
+        else:
+            data = value.encode() if isinstance(value, str) else value
+            out += varint(field << 3 | 2) + varint(len(data)) + data
+    return out
+
+
+def batched_model(folder: Path) -> Path:
+    """tanh(x w) for x of N x 256."""
+    def value(name: str, *dims: bytes) -> bytes:
+        return message((1, name), (2, message((1, message((1, 1), (2, b"".join(message((1, dim)) for dim in dims)))))))
+
+    batch, wide = message((2, "N")), message((1, 256))
+    weight = message((1, 256), (1, 256), (2, 1), (8, "w"), (9, struct.pack("<65536f", *((i % 17 - 8) / 64 for i in range(65536)))))
+    graph = message((1, message((1, "x"), (1, "w"), (2, "p"), (4, "MatMul"))), (1, message((1, "p"), (2, "y"), (4, "Tanh"))), (2, "g"), (5, weight),
+                    (11, value("x", batch, wide)), (12, value("y", batch, wide)))
+    path = folder / "model.onnx"
+    path.write_bytes(message((1, 8), (7, graph), (8, message((2, 17)))))
+    return path
+
+
+def tune(folder: Path, *arguments) -> tuple[subprocess.CompletedProcess, dict]:
+    report = folder / "tuned.json"
+    done = subprocess.run([str(BIN / "cupel"), "tune", *map(str, arguments), "--seconds", "0.05", "--threads", "1", "--json", report], capture_output=True,
+                          text=True, timeout=120, stdin=subprocess.DEVNULL)
+    return done, json.loads(report.read_text()) if report.exists() else {}
+
+
+@check
+def batch_sizes_are_tried_kept_and_drawn(folder: Path) -> None:
+    model, curve = batched_model(folder), folder / "curve.svg"
+    done, tuned = tune(folder, model, "--batch", "4,1,2", "--all", "--svg", curve)
+    expect(done.returncode == 0 and [point["batch"] for point in tuned["points"]] == [1, 2, 4], (done.stdout, done.stderr))
+    expect(tuned["winner"] in (1, 2, 4) and f"a batch of {tuned['winner']} gives" in done.stdout and "<-" in done.stdout, done.stdout)
+    for point in tuned["points"]:
+        expect(len(point["first_seconds"]) == 3 and abs(point["samples_per_second"] * point["seconds"] - point["batch"]) < 1e-6, point)
+    expect(ElementTree.parse(curve).getroot().tag.endswith("svg") and curve.read_text().count("<circle") == 3, curve.read_text())
+    # What was measured is not measured again; with other settings it is.
+    _, again = tune(folder, model, "--batch", "1,2,8", "--all", "--resume")
+    expect([point["batch"] for point in again["points"]] == [1, 2, 8] and again["points"][:2] == tuned["points"][:2], again)
+    _, other = tune(folder, model, "--batch", "1", "--resume", "--option", "optimization_level=0")
+    expect(other["points"][0] != tuned["points"][0] and "optimization_level=0" in other["device"], other)
+
+
+@check
+def batch_sizes_end_where_memory_does(folder: Path) -> None:
+    done, tuned = tune(folder, batched_model(folder), "--batch", "1,8192,16384", "--device", "n150?memory_limit=3000000")
+    expect(done.returncode == 0 and tuned["stopped"] == "memory ends at a batch of 8192" and tuned["winner"] == 1, (done.stdout, done.stderr))
+    expect(len(tuned["points"]) == 2 and "buffers in" in tuned["points"][0].get("sram", ""), tuned)
+
+
+@check
+def what_cannot_be_tuned_is_told(folder: Path) -> None:
+    model = batched_model(folder)
+    for words, part in (((program(folder),), "the sizes of a program stand in it"), ((model, "--batch", "0"), "sizes from 1 on"),
+                        ((model, "--batch", "few"), "sizes from 1 on"), ((model, "--option", "level=1"), "No such client option"),
+                        ((folder / "none.onnx",), "no such file"), ((model, "--shape", "z=Bx256", "--batch", "2"), "z")):
+        done, _ = tune(folder, *words)
+        expect(done.returncode in (1, 2) and part in done.stdout + done.stderr, (words, done.returncode, done.stdout, done.stderr))
 
 
 @check

@@ -128,6 +128,35 @@ def it_needs_nothing_but_a_compiler(folder: Path) -> None:
     assert libraries <= {"linux-vdso", "libstdc++", "libm", "libgcc_s", "libc", "ld-linux-x86-64", "libpthread"}, libraries
 
 
+def it_runs_where_there_is_nothing_else(folder: Path) -> None:
+    """In a root that holds the binary, its tensors and the C++ runtime, and not even /proc."""
+    out = generated(layers(), folder)
+    build(out, "-O0")
+    root = folder / "root"
+    shutil.copytree(out / "tensors", root / "tensors")
+    shutil.copy(out / "model", root / "model")
+    for line in subprocess.run(["ldd", out / "model"], capture_output=True, text=True, check=True).stdout.splitlines():
+        path = next((word for word in line.split() if word.startswith("/")), None)
+        if path:
+            (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, root / path[1:])
+    command = ["chroot", root, "/model", "--save", "/results.safetensors"]
+    bare = subprocess.run(command if os.geteuid() == 0 else ["unshare", "-r", *command], capture_output=True, text=True,
+                          env=dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin"))  # fmt: skip
+    assert bare.returncode == 0 and "output0: [4,8]" in bare.stdout, bare
+    done = subprocess.run([out / "model", "--save", folder / "results.safetensors"], capture_output=True, text=True)
+    assert done.returncode == 0 and (folder / "results.safetensors").read_bytes() == (root / "results.safetensors").read_bytes(), done
+
+
+def cmake_builds_it_too(folder: Path) -> None:
+    out = generated(layers(), folder)
+    for command in (["cmake", "-S", out, "-B", out / "build", "-DNATIVE=OFF", "-DCMAKE_CXX_FLAGS=-O0 -Wall -Wextra -Werror"], ["cmake", "--build", out / "build"]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    done = subprocess.run([out / "build/model"], capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0 and "output0: [4,8]" in done.stdout, done
+
+
 def without_tensors_inputs_are_ones(folder: Path) -> None:
     out = generated(ADD.format(op="add"), folder, "--option", "export_tensors=false", "--option", "backend=codegen_cpp")
     assert not (out / "tensors").exists()
@@ -156,7 +185,7 @@ def files_that_do_not_fit_are_said(folder: Path) -> None:
 
 
 def main() -> int:
-    tests = [repeated_blocks_are_one_function, kernels_are_right_with_every_instruction_set, clang_builds_it_too,
+    tests = [repeated_blocks_are_one_function, kernels_are_right_with_every_instruction_set, clang_builds_it_too, it_runs_where_there_is_nothing_else, cmake_builds_it_too,
              it_needs_nothing_but_a_compiler, without_tensors_inputs_are_ones, what_cannot_be_written_is_refused_by_name, files_that_do_not_fit_are_said]
     return run_all(tests)
 

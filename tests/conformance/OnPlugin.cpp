@@ -172,7 +172,10 @@ private:
       if (!prepared)
         return prepared.error().message;
       program = std::move(*prepared);
-      given = program->argumentsFor({arguments});
+      auto cut = program->argumentsFor({arguments});
+      if (!cut)
+        return cut.error().message;
+      given = std::move(*cut);
       Status done = execute(*program, given, isWide, outputs);
       if (!done)
         return done.message();

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import include_graph
+import one_policy
 import op_places
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,10 +139,20 @@ def planted_places_are_found() -> list[str]:
                     if not any(complaint.startswith(operation + " ") for complaint in said)]
 
 
+def planted_bounds_are_found() -> list[str]:
+    """The check of one_policy.py sees a bound, and leaves comments, texts and other numbers alone."""
+    planted = {"cupel/cli/Planted.cpp": "Tolerance limits{.pcc = 0.99};", "python/cupel/planted.py": "def check(a, b, rtol=1e-3):\n    return a",
+               "cupel/cli/Right.cpp": "// pcc 0.99\nprint(\"pcc 0.99\");\ndouble half = 0.5 * pcc;", "python/cupel/right.py": '"""atol 1e-3"""\npcc = default()  # 0.99'}
+    said = one_policy.complaints(planted)
+    return [f"one_policy.py says of {file}: {said}" for file, expected in (("cupel/cli/Planted.cpp", 1), ("python/cupel/planted.py", 1), ("cupel/cli/Right.cpp", 0), ("python/cupel/right.py", 0))
+            if sum(complaint.startswith(f"{file}:") for complaint in said) != expected]
+
+
 def main() -> int:
     checks = [generated_parts(sys.argv[1]), folder_map(), include_graph.check(ROOT), passes_have_tests(), links(), decisions_are_listed(), paths(),
               options_of_commands(), words_of_the_map(), every_test_folder_is_on_the_map(), setting_of_jax_tests(),
-              op_places.complaints(op_places.places(op_places.sources())), planted_places_are_found()]
+              op_places.complaints(op_places.places(op_places.sources())), planted_places_are_found(),
+              one_policy.complaints(one_policy.sources()), planted_bounds_are_found()]
     for complaints in checks:
         for complaint in complaints:
             print(complaint)

@@ -1,7 +1,9 @@
 // The explorer in Chromium: stages, groups, search, details, stages side by side, overlays, large graphs; files for Model Explorer.
-import { readFileSync, writeFileSync, existsSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { accessible, cupel, equal, expect, openPage, ready, scratch, serve, test } from "./lib.mjs";
+import { sums, WRONG } from "./jobs.mjs";
+import { ONNX } from "./onnx_model.mjs";
 
 const shots = process.env.CUPEL_SCREENSHOTS;
 const shoot = async (page, name) => { if (shots) await page.screenshot({ path: join(shots, name + ".png") }); };
@@ -36,6 +38,24 @@ test("explorer: groups, details, stages side by side, overlays", async () => {
   for (const wanted of ["tensor<8x16xf32>", "jit(f)/layer_0", "Reads (1)", "Read by (1)", "In Tensor IR"]) expect(details.includes(wanted), `details lack '${wanted}': ${details}`);
   await accessible(page, "explorer");
   await shoot(page, "explorer");
+  const old = await page.$(".graph canvas");
+  await page.click("#theme");
+  await page.waitForFunction((before) => document.querySelector(".details h2")?.textContent === "stablehlo.tanh" && !before.isConnected, old);
+  await accessible(page, "explorer, the other theme");
+  await shoot(page, "explorer-dark");
+  // With the keyboard alone: from box to box, a group closed and opened, an operation shown.
+  await page.focus(".graph canvas");
+  const spoken = () => page.textContent(".spoken");
+  for (let i = 0; i < 12 && !(await spoken()).startsWith("layer_1, group of 2, open"); ++i) await page.keyboard.press("n");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => window.Cupel.explorer.panes[0].boxes().some((one) => one.label === "layer_1" && !one.open));
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => window.Cupel.explorer.panes[0].boxes().filter((one) => one.label === "tanh").length === 2);
+  for (let i = 0; i < 12 && (await spoken()) !== "dot_general"; ++i) await page.keyboard.press("p");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector(".details h2")?.textContent === "stablehlo.dot_general");
+  await click(page, tanh.id);
+  await page.waitForFunction(() => document.querySelector(".details h2")?.textContent === "stablehlo.tanh");
   // What became of it, beside it.
   await page.getByLabel("Beside it", { exact: true }).selectOption("device");
   await ready(page, "graph");
@@ -54,6 +74,49 @@ test("explorer: groups, details, stages side by side, overlays", async () => {
   await page.click("aside .node");
   await page.waitForFunction(() => document.querySelector(".details h2")?.textContent === "dev.launch");
   expect(/node=\d/.test(page.url()), "the address does not say what is selected");
+  await page.done();
+  await server.stop();
+});
+
+// What each overlay must say of the two layers of SUMS, in the stages that have it: words, or numbers of which the largest is given.
+const OVERLAYS = [
+  ["stablehlo", "memory", "numbers"], ["stablehlo", "flops", "numbers"], ["stablehlo", "placement", ["device", "reference (fallback)"]], ["stablehlo", "fusion group", /^launch \d+$/], ["stablehlo", "kernel", /^\w/],
+  ["stablehlo", "largest magnitude", "numbers"], ["stablehlo", "mean", "numbers"], ["stablehlo", "deviation", "numbers"], ["stablehlo", "zeros", "numbers"], ["stablehlo", "not finite", "numbers"],
+  ["stablehlo", "error against the reference", "numbers"], ["stablehlo", "error of its own", "numbers"], ["stablehlo", "blamed", ["to blame"]],
+  ["stablehlo", "op by op", ["right"]], ["stablehlo", "PCC op by op", "numbers"], ["stablehlo", "coverage of the device", ["taken"]],
+  ["tensor", "memory", "numbers"],
+  ["device", "time", "numbers"], ["device", "memory", "numbers"], ["device", "flops", "numbers"], ["device", "bytes moved", "numbers"], ["device", "fused operations", "numbers"], ["device", "kernel", /^\w/], ["device", "fallback", ["compiled", "reference"]],
+];
+
+test("explorer: every overlay colours nodes, and has a legend and a list", async () => {
+  const file = sums(), ops = join(scratch, "ops-of-overlays"), found = join(scratch, "explanation-of-overlays.json");
+  cupel("run", file, "--device", "cupel", "--depth", "execute-op-by-op", "--op-by-op-dir", ops, "--results", join(scratch, "results-of-overlays"));
+  try { cupel("explain", file, "--device", WRONG, "--json", "--results", join(scratch, "results-of-overlays"), "--keep", join(scratch, "values-of-overlays"), "--output", join(scratch, "smallest-of-overlays")); } catch (error) { writeFileSync(found, error.stdout); }
+  const table = readdirSync(ops, { recursive: true }).find((name) => name.endsWith("_unique_ops.json"));
+  const server = await serve("explore", file, "--runs", "3", "--values", "0", "--explanation", found, "--op-table", join(ops, table), "--override", "4:placement=reference");
+  const page = await openPage(server.address);
+  await ready(page, "graph");
+  let stage = "stablehlo";
+  for (const [where, name, wanted] of OVERLAYS) {
+    if (where !== stage) await page.getByLabel("Stage", { exact: true }).selectOption(stage = where);
+    await page.getByLabel("Overlay", { exact: true }).selectOption(name);
+    await page.waitForFunction(([one, is]) => window.Cupel.explorer.panes[0].state.stage === is && document.querySelector("[aria-label=Found] h2")?.textContent.endsWith(one), [name, where]);
+    await page.click("button:has-text('Open all')");
+    await page.waitForFunction(() => { const all = window.Cupel.explorer.panes[0].boxes(); return all.some((one) => !one.group && one.value !== undefined) && all.every((one) => !one.group || one.open); });
+    // What is on the canvas where a box with a value stands, and where one without does.
+    const seen = await page.evaluate(() => {
+      const pane = window.Cupel.explorer.panes[0], canvas = document.querySelector(".graph canvas"), rect = canvas.getBoundingClientRect(), ratio = canvas.width / rect.width;
+      const colour = (box) => [...canvas.getContext("2d").getImageData((pane.state.x + (box.x + 4) * pane.state.scale) * ratio, (pane.state.y + (box.y + box.height / 2) * pane.state.scale) * ratio, 1, 1).data].slice(0, 3).join();
+      const all = pane.boxes().filter((one) => !one.group && !one.open), inSight = (one) => { const at = pane.where(one.id); return at && at.x > rect.left && at.x < rect.right && at.y > rect.top + 20 && at.y < rect.bottom - 20; };
+      return { values: all.filter((one) => one.value !== undefined).map((one) => one.value), coloured: all.filter((one) => one.value !== undefined && inSight(one)).map(colour), plain: all.filter((one) => one.value === undefined && inSight(one)).map(colour) };
+    });
+    const legend = await page.$$eval(".legend > span", (all) => all.map((one) => one.textContent)), listed = await page.$$eval("[aria-label=Found] .node", (all) => all.length), what = `${where}, ${name}`;
+    if (wanted === "numbers") expect(seen.values.every((value) => typeof value === "number") && legend.length === 5 && legend.every((text) => /^(from|up to) /.test(text)), `${what}: ${JSON.stringify([seen.values, legend])}`);
+    else if (Array.isArray(wanted)) equal([[...new Set(seen.values)].sort(), [...legend].sort()], [wanted, wanted], what);
+    else expect(seen.values.every((value) => wanted.test(value)) && legend.length > 0, `${what}: ${JSON.stringify([seen.values, legend])}`);
+    expect(listed > 0 && seen.coloured.length > 0 && seen.coloured.every((one) => !seen.plain.includes(one)), `${what} colours nothing, or lists nothing: ${JSON.stringify(seen)}`);
+    await shoot(page, "overlay-" + where + "-" + name.replaceAll(" ", "-"));
+  }
   await page.done();
   await server.stop();
 });
@@ -109,16 +172,6 @@ test("explorer: files for Model Explorer, and what cannot be shown", async () =>
   for (const [words, status, message] of [[["explore", wrong], 1, "wrong.mlir:1:"], [["explore", "nosuch.mlir"], 2, "neither a file"]])
     try { cupel(...words); expect(false, words.join(" ") + " did not fail"); } catch (error) { expect(error.status === status && String(error.stderr).includes(message), `${words.join(" ")}: ${error.status} ${error.stderr}`); }
 });
-
-// A model as ONNX's protobuf: a number in base 128, a field of bytes, and messages of such fields.
-const number = (value) => { const bytes = []; do { bytes.push((value & 127) | (value > 127 ? 128 : 0)); value >>= 7; } while (value); return Buffer.from(bytes); };
-const bytes = (field, value) => { const data = Buffer.from(value); return Buffer.concat([number((field << 3) | 2), number(data.length), data]); };
-const whole = (field, value) => Buffer.concat([number(field << 3), number(value)]);
-const message = (...parts) => Buffer.concat(parts);
-const valueInfo = (field, name, ...sizes) => bytes(field, message(bytes(1, name), bytes(2, bytes(1, message(whole(1, 1), bytes(2, message(...sizes.map((size) => bytes(1, whole(1, size))))))))));
-const node = (name, op, inputs, output) => bytes(1, message(...inputs.map((one) => bytes(1, one)), bytes(2, output), bytes(3, name), bytes(4, op)));
-const ONNX = message(whole(1, 8), bytes(7, message(node("/layers.0/MatMul", "MatMul", ["x", "w"], "p"), node("/layers.0/Tanh", "Tanh", ["p"], "t"), node("/layers.1/Add", "Add", ["t", "t"], "y"), bytes(2, "two_layers"),
-  bytes(5, message(whole(1, 4), whole(1, 4), whole(2, 1), bytes(8, "w"), bytes(9, Buffer.alloc(64, 63)))), valueInfo(11, "x", 2, 4), valueInfo(12, "y", 2, 4))), bytes(8, whole(2, 17)));
 
 test("explorer: the framework's own graph, linked with what became of it", async () => {
   const file = join(scratch, "model.onnx");

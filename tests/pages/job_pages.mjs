@@ -75,17 +75,34 @@ test("pages: forms, overlays, options of an operation, a part of a program", asy
   await page.click("button:has-text('Open all')");
   await page.waitForFunction(() => window.Cupel.explorer.panes[0].boxes().some((one) => one.label === "tanh"));
   await shoot(page, "values");
-  // An operation gets a launch of its own.
+  // An operation is placed elsewhere, another gets a launch of its own and a precision: what is offered is the server's table.
   const tanh = (await boxes(page)).find((one) => one.label === "tanh");
   await click(page, tanh.id);
   await page.waitForFunction(() => document.querySelector("[aria-label=Details] h2")?.textContent === "stablehlo.tanh");
-  await page.getByLabel("When compiled again", { exact: true }).selectOption("fusion-barrier");
+  const table = (await server.json("jobs")).kinds.find((kind) => kind.name === "compile").fields.find((field) => field.kind === "edits").options;
+  equal(table.map((option) => option.name), ["fusion-barrier", "precision", "placement"], "options of single operations");
+  for (const option of table) equal(await page.getByLabel(option.label, { exact: true }).evaluate((box) => [...box.options].length - 1), Math.max(1, option.choices.length), "choices of " + option.name);
+  await page.getByLabel("Placement", { exact: true }).selectOption("placement=reference");
+  const add = (await boxes(page)).find((one) => one.label === "add");
+  await click(page, add.id);
+  await page.waitForFunction(() => document.querySelector("[aria-label=Details] h2")?.textContent === "stablehlo.add");
+  await page.getByLabel("Fusion barrier", { exact: true }).selectOption("fusion-barrier");
+  await page.getByLabel("Precision", { exact: true }).selectOption("precision=bf16");
+  await accessible(page, "options of an operation");
   await page.click("button:has-text('Compile with them')");
-  equal(await page.$eval("#field-edits", (one) => one.value), tanh.id + ":fusion-barrier", "what is to be changed");
+  equal(await page.$eval("#field-edits", (one) => one.value), `${tanh.id}:placement=reference,${add.id}:fusion-barrier,${add.id}:precision=bf16`, "what is to be changed");
+  await shoot(page, "options-of-operations");
   await page.click("form.job button.start");
   await finished(page);
   await page.click("section.job a:has-text('Open its graph')");
   await page.waitForFunction(() => document.querySelector("h1")?.textContent.includes("fusion-barrier") && window.Cupel.explorer?.model.key);
+  await ready(page, "graph");
+  await page.getByLabel("Overlay", { exact: true }).selectOption("placement");
+  await page.waitForFunction(() => document.querySelector("[aria-label=Found]")?.textContent.includes("reference (fallback): 1 node"));
+  await page.click("[aria-label=Found] .node:has-text('reference (fallback)')");
+  await page.click("[aria-label=Found] .node:has-text('tanh')");
+  await page.waitForFunction(() => document.querySelector("[aria-label=Details] h2")?.textContent === "stablehlo.tanh");
+  await shoot(page, "placement");
   // Operations and groups are chosen with Shift, and become a program.
   await page.goBack();
   await page.waitForFunction(() => !document.querySelector("h1")?.textContent.includes("fusion-barrier"));

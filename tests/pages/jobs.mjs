@@ -50,7 +50,7 @@ test("jobs: who may start one, and what", async () => {
   const wrong = [[{ kind: "shell", key: "program" }, 404], [{ kind: "values", key: "nothing" }, 400], [{ kind: "values", key: "program", values: { "--trace": "all" } }, 400], [{ kind: "values", key: "program", values: [] }, 400],
     [{ kind: "values", key: "program", values: { seed: "1 --save-program=/tmp/x" } }, 400], [{ kind: "values", key: "program", values: { seed: "-1" } }, 400], [{ kind: "run", key: "program", values: { device: "/tmp/evil.so" } }, 400],
     [{ kind: "run", key: "program", values: { device: "cupel?export_path=/etc" } }, 400], [{ kind: "run", key: "program", values: { "option.export_path": "/etc" } }, 400], [{ kind: "run", key: "program", values: { "option.accumulate": "f64&export_path=/etc" } }, 400],
-    [{ kind: "compile", key: "program", values: { edits: "1:fusion-barrier,--help" } }, 400], [{ kind: "extract", key: "program", values: { nodes: "1;2" } }, 400], [{ kind: "run", key: "program", values: { inputs: "not base 64!" } }, 400],
+    [{ kind: "compile", key: "program", values: { edits: "1:fusion-barrier,--help" } }, 400], [{ kind: "compile", key: "program", values: { edits: "1:placement=elsewhere" } }, 400], [{ kind: "compile", key: "program", values: { edits: "1:precision" } }, 400], [{ kind: "extract", key: "program", values: { nodes: "1;2" } }, 400], [{ kind: "run", key: "program", values: { inputs: "not base 64!" } }, 400],
     [{ kind: "open", values: { test: "--help" } }, 400], [{ kind: "open", values: { test: "/etc/passwd" } }, 400], [{ kind: "values", key: "program", values: { seed: 3 } }, 400], ["text", 400]];
   for (const [body, status] of wrong) equal((await post(server, "jobs", body)).status, status, JSON.stringify(body));
   equal((await server.json("jobs")).jobs, [], "jobs that were started nevertheless");
@@ -94,6 +94,11 @@ test("jobs: run, explain, op by op, values, times, compile, override, extract, w
   const barred = await done(server, "compile", { edits: `${tanh.id}:fusion-barrier` });
   expect(await launches(barred.result.key) > await launches("program"), "a fusion barrier changes nothing");
   equal((await done(server, "run", { device: "cupel" }, barred.result.key)).result.outcome, "passed", "the program with a barrier");
+  // Placed on the reference it has a launch of its own that the device's kernels do not do, also where another process runs it.
+  const placed = await done(server, "compile", { edits: `${tanh.id}:placement=reference` });
+  const where = async (id, key) => (await node(id, "stablehlo", key)).overlays.placement;
+  equal([await where(tanh.id), await where(tanh.id, placed.result.key), await where(tanh.id - 1, placed.result.key)], ["device", "reference (fallback)", "device"], "who computes tanh and the sum before it");
+  equal((await done(server, "run", { device: "cupel" }, placed.result.key)).result.outcome, "passed", "the program with an operation on the reference");
   const rounded = await done(server, "compile", { edits: `${tanh.id}:precision=bf16` });
   expect((await server.json("graph/search?" + new URLSearchParams({ key: rounded.result.key, stage: "stablehlo", q: "reduce_precision" }))).count === 2, "what a rounded operation takes and gives is not rounded");
   // A part as a program, with inputs from a file.

@@ -13,10 +13,10 @@ export const scratch = mkdtempSync(join(tmpdir(), "cupel-pages-"));
 const token = "a-token-of-the-tests";
 const tests = [];
 const processes = new Set();
-let browser = null;
+const browsers = {};
 
-// Tests run two at a time, but for those that measure times: these are `alone`.
-export function test(name, body, { alone = false } = {}) { tests.push({ name, body, alone }); }
+// Tests run two at a time, but for those that measure times: these are `alone`. `skip` says why one cannot be run here.
+export function test(name, body, { alone = false, skip = "", seconds = 60 } = {}) { tests.push({ name, body, alone, skip, seconds }); }
 export function expect(condition, message) { if (!condition) throw new Error(message); }
 export function equal(actual, expected, what) {
   const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)];
@@ -55,16 +55,15 @@ export async function serve(...words) {
 }
 
 export async function openPage(url, options = {}) {
-  if (!browser) {
-    const { chromium } = require("playwright-core");
-    browser = chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
-  }
-  const context = await (await browser).newContext({ viewport: options.viewport || { width: 1280, height: 900 }, acceptDownloads: true });
+  // Another one where WebGL is wanted: it costs the others time.
+  const flags = options.webgl ? ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] : ["--disable-gpu"], kind = options.webgl ? "webgl" : "plain";
+  if (!browsers[kind]) browsers[kind] = require("playwright-core").chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage", ...flags] });
+  const context = await (await browsers[kind]).newContext({ viewport: options.viewport || { width: 1280, height: 900 }, acceptDownloads: true });
   const page = await context.newPage();
   const troubles = [];
   page.on("pageerror", (error) => troubles.push("page: " + error.message));
   page.on("console", (message) => { if (message.type() === "error" && !options.mayFail?.test(message.text())) troubles.push("console: " + message.text()); });
-  page.on("request", (request) => { if (!/^(http:\/\/127\.0\.0\.1|file:|data:|blob:)/.test(request.url())) troubles.push("request to " + request.url()); });
+  page.on("request", (request) => { if (!/^(http:\/\/127\.0\.0\.1|file:|data:|blob:)/.test(request.url()) && !options.mayAsk?.test(request.url())) troubles.push("request to " + request.url()); });
   page.done = async () => { await context.close(); if (troubles.length) throw new Error(troubles.join("; ")); };
   await page.goto(url, { waitUntil: "commit" });
   return page;
@@ -76,22 +75,37 @@ export async function go(page, hash, view) {
   await page.evaluate((to) => { if (location.hash !== to) { delete document.body.dataset.ready; location.hash = to; } }, hash);
   await ready(page, view);
 }
+// How long it takes from an address to rows of the overview, in milliseconds, the server's first answer and two more, each in a page of
+// its own; the last one stays open.
+export async function firstRows(server) {
+  const times = [];
+  let page = null;
+  for (let i = 0; i < 3; ++i) {
+    if (page) await page.done();
+    page = await openPage("about:blank");
+    const begin = performance.now();
+    await page.goto(server.address, { waitUntil: "commit" });
+    await page.waitForSelector(".grid .row");
+    times.push(performance.now() - begin);
+  }
+  return { page, times };
+}
 export async function accessible(page, what) {
   // The page's own policy lets no script in; the check comes in through the debugger.
-  const source = require("node:fs").readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-  await page.evaluate(source);
+  if (!await page.evaluate(() => Boolean(window.axe))) await page.evaluate(require("node:fs").readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   const serious = found.violations.filter((one) => ["serious", "critical"].includes(one.impact));
   expect(!serious.length, what + ": " + serious.map((one) => `${one.id} (${one.nodes.length}x, ${one.nodes[0].target} ${one.nodes[0].failureSummary?.split("\n")[1] || ""})`).join("; "));
 }
 
 export async function run() {
-  let passed = 0, failed = 0;
-  const only = process.argv[3] || "", chosen = tests.filter((one) => one.name.includes(only));
-  async function one({ name, body }) {
+  let passed = 0, failed = 0, skipped = 0;
+  const only = process.argv[3] || "", chosen = tests.filter((one) => only.split("|").some((part) => one.name.includes(part)));
+  async function one({ name, body, skip, seconds }) {
+    if (skip) { ++skipped; console.log(`SKIPPED ${name}: ${skip}`); return; }
     const begin = performance.now();
     try {
-      await Promise.race([body(), new Promise((_, reject) => setTimeout(() => reject(new Error("took longer than 60 s")), 60000).unref())]);
+      await Promise.race([body(), new Promise((_, reject) => setTimeout(() => reject(new Error(`took longer than ${seconds} s`)), seconds * 1000).unref())]);
       ++passed;
       if (process.env.CUPEL_VERBOSE) console.log(`passed ${name} (${Math.round(performance.now() - begin)} ms)`);
     } catch (error) {
@@ -103,9 +117,9 @@ export async function run() {
   const others = chosen.filter((each) => !each.alone);
   const lane = async () => { while (others.length) await one(others.shift()); };
   await Promise.all([lane(), lane()]);
-  if (browser) await (await browser).close();
+  for (const one of Object.values(browsers)) await (await one).close();
   for (const child of processes) child.kill("SIGKILL");
   rmSync(scratch, { recursive: true, force: true });
-  console.log(`${passed} passed, ${failed} failed`);
+  console.log(`${passed} passed, ${failed} failed` + (skipped ? `, ${skipped} skipped` : ""));
   process.exit(failed ? 1 : 0);
 }

@@ -1,9 +1,9 @@
 // The pages over a PostgreSQL store: the same answers as over the folder that it was copied from, also for a role that may only read,
 // and a run that comes in while somebody listens.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { cupel, equal, expect, makeStore, openPage, ready, scratch, serve, test } from "./lib.mjs";
+import { bin, cupel, equal, expect, firstRows, makeStore, openPage, ready, scratch, serve, test } from "./lib.mjs";
 
 // A server of the test's own (tests/scale); it lives until `close`. Commands are SQL, a line each.
 async function postgres() {
@@ -64,3 +64,18 @@ test("server: a PostgreSQL store, a role that only reads, a run that comes in", 
     for (const server of [local, shared, read]) await server.stop();
   } finally { await database.close(); }
 });
+
+test("dashboard: 20,000 tests and 500 runs in PostgreSQL, painted in a second", async () => {
+  const database = await postgres();
+  expect(!database.missing, "PostgreSQL is not installed; scripts/install-packages installs it");
+  try {
+    execFileSync(join(bin, "cupel_make_store"), [database.address, "large"], { stdio: "pipe" });
+    const server = await serve("serve", "--results", database.address);
+    const { page, times } = await firstRows(server);
+    console.log(`PostgreSQL: first rows after ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
+    equal(await page.$eval(".grid", (grid) => Number(grid.getAttribute("aria-rowcount")) - 1), 20000, "tests");
+    expect(Math.min(...times) < 1000, `first rows after ${times.map((time) => time.toFixed(0))} ms`);
+    await page.done();
+    await server.stop();
+  } finally { await database.close(); }
+}, { alone: true, seconds: 180 });

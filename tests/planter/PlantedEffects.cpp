@@ -3,6 +3,7 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include <mlir/IR/Builders.h>
+#include <mlir/IR/BuiltinOps.h>
 #include <random>
 
 using namespace mlir;
@@ -181,7 +182,13 @@ void onSecondDevice(Operation *op) {
   replaceBy(op, [&](OpBuilder &builder, Value old) -> Value {
     Location at = op->getLoc();
     auto type = cast<RankedTensorType>(old.getType());
-    Value me = builder.create<hlo::ReplicaIdOp>(at);
+    auto partitions =
+        op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
+    Value me;
+    if (partitions && partitions.getInt() > 1)
+      me = builder.create<hlo::PartitionIdOp>(at);
+    else
+      me = builder.create<hlo::ReplicaIdOp>(at);
     auto scalar = cast<RankedTensorType>(me.getType());
     Value second = splat(builder, at, scalar, 1);
     Value isSecond = builder.create<hlo::CompareOp>(at, me, second, hlo::ComparisonDirection::EQ);

@@ -126,7 +126,9 @@ bool cupel::planter::rewriteRightly(ModuleOp module, std::string_view way) {
       llvm::SmallVector<Operation *> found;
       // What reductions, sorts and scatters apply is no operation of its own.
       module.walk([&](Operation *op) {
-        if (isa_and_nonnull<func::FuncOp, hlo::WhileOp, hlo::IfOp, hlo::CaseOp>(op->getParentOp()))
+        Operation *parent = op->getParentOp();
+        if (isa_and_nonnull<func::FuncOp, hlo::WhileOp, hlo::IfOp, hlo::CaseOp>(parent) ||
+            (parent && parent->getName().getStringRef() == "sdy.manual_computation"))
           found.push_back(op);
       });
       llvm::for_each(found, known.rewrite);

@@ -12,7 +12,7 @@
 namespace cupel::planter {
 
 /// Rewrites all of the program as `way` says (`reassociated`, `fast`, `fused`, `in_bf16`,
-/// `products_in_tf32`); false where there is no such way.
+/// `products_in_tf32`, `products_in_bf16`); false where there is no such way.
 bool rewriteRightly(mlir::ModuleOp module, std::string_view way);
 
 } // namespace cupel::planter

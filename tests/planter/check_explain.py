@@ -43,6 +43,7 @@ OPTIONS = PARSER.parse_args()
 BUILD = OPTIONS.build.resolve()
 CUPEL = BUILD / "bin/cupel"
 PLANTER = BUILD / "lib/operation_planter.so"
+COMMIT = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
 PINNED_GOAL, SMALL_GOAL, EXPLAIN_SECONDS, REDUCE_SECONDS = 0.95, 0.90, 10, 60
 
 
@@ -52,6 +53,8 @@ class Found(NamedTuple):
     answer: dict
     reduced: dict | None
     problem: str
+    commit: str = ""
+    """Of the source that was built."""
 
     @property
     def shows(self) -> bool:
@@ -78,6 +81,7 @@ class Findings:
                 self.of = {pair: one for pair, one in self.of.items() if not one.problem and (not one.shows or one.is_small)}
 
     def add(self, one: Found) -> None:
+        one = one._replace(commit=COMMIT)
         with self.lock:
             self.of[one.kind, one.model] = one
             if self.path:
@@ -114,7 +118,7 @@ def examine(kind: str, name: str, model: Path, folder: Path) -> Found:
         problem = f"blames {names or 'nobody'} ({answer['answer']})"
     elif fault.answers and answer["answer"] not in fault.answers:
         problem = f"answers {answer['answer']}"
-    elif answer["outcome"] != fault.outcome:
+    elif answer["outcome"] not in (fault.outcome, fault.otherwise):
         problem = f"says that it {answer['outcome']}"
     reduction = cupel("reduce", model, *device, *hangs, "--json", "-o", place / "out")
     reduced = json.loads(reduction.stdout) if reduction.stdout.startswith("{") else None
@@ -122,7 +126,7 @@ def examine(kind: str, name: str, model: Path, folder: Path) -> Found:
         script = subprocess.run([place / "out/repro.sh"], capture_output=True, text=True, check=False, timeout=400,
                                 env={**os.environ, "CUPEL_DEVICE": str(BUILD / "bin/cupel-device")}) if "hang" not in fault.rule else None
         # Without its loop it comes to its end, and is wrong.
-        ends = (fault.outcome, "incorrect") if fault.outcome == "timed out" else fault.outcome
+        ends = (fault.outcome, "incorrect") if fault.outcome == "timed out" else (fault.outcome,)
         if script and (script.returncode != 1 or not script.stdout.startswith(ends)):
             problem = problem or f"repro.sh: {script.stdout[:200]}{script.stderr[:200]}"
     return Found(kind, name, answer, reduced, problem)
@@ -229,6 +233,82 @@ def check_sources(folder: Path) -> dict[str, bool]:
     return checks
 
 
+# On a mesh of two by two: whole tensors with shardings, and what each device computes by itself.
+SHARDED = {"whole tensors": """
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+    %1 = stablehlo.tanh %0 : tensor<8x16xf32>
+    %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+    %3 = stablehlo.add %2, %x : tensor<8x8xf32>
+    return %3 : tensor<8x8xf32>""", "each device by itself": """
+    %0 = sdy.manual_computation(%x, %w, %v) in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{}, {"y"}]>, <@mesh, [{"y"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x", "y"} (%a: tensor<4x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>) {
+      %1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      %2 = stablehlo.tanh %1 : tensor<4x8xf32>
+      %3 = stablehlo.dot_general %2, %c, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      %4 = "stablehlo.all_reduce"(%3) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+      ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+        %sum = stablehlo.add %p, %q : tensor<f32>
+        stablehlo.return %sum : tensor<f32>
+      }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      sdy.return %4 : tensor<4x8xf32>
+    } : (tensor<8x8xf32>, tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+    return %0 : tensor<8x8xf32>"""}
+SHARDED_MAIN = """module @sharded attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func public @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %w: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}, %v: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {BODY
+  }
+}
+"""
+
+
+def write_sharded(folder: Path, body: str) -> None:
+    """A workload folder of four devices, each with its pieces of the arguments."""
+    folder.mkdir(parents=True)
+    (folder / "program.mlir").write_text(SHARDED_MAIN.replace("BODY", body))
+    (folder / "options.json").write_text(json.dumps({"format": 1, "name": "sharded", "partitions": 4, "use_spmd": True, "use_shardy": True}))
+    entries, data = {}, b""
+    for number, (rows, columns, split) in enumerate(((8, 8, "rows by x"), (8, 16, "columns by y"), (16, 8, "rows by y"))):
+        for device in range(4):
+            x, y = divmod(device, 2)
+            own_rows = {"rows by x": range(4 * x, 4 * x + 4), "rows by y": range(8 * y, 8 * y + 8)}.get(split, range(rows))
+            own_columns = range(8 * y, 8 * y + 8) if split == "columns by y" else range(columns)
+            values = array.array("f", [math.sin(0.7 * (row * columns + column) + number) / 2 for row in own_rows for column in own_columns]).tobytes()
+            entries[f"d{device}/{number}"] = {"dtype": "F32", "shape": [len(own_rows), len(own_columns)], "data_offsets": [len(data), len(data) + len(values)]}
+            data += values
+    header = json.dumps(entries).encode()
+    (folder / "inputs.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + data)
+
+
+def check_sharded(folder: Path) -> dict[str, bool]:
+    """Programs of which devices hold pieces, by shardings: the operation is blamed, wherever it stands, and what is left of the test fails there too."""
+    for what, body in SHARDED.items():
+        write_sharded(folder / f"sharded/{what.replace(' ', '-')}", body)
+    kinds = {"whole tensors": {"op=stablehlo.tanh&effect=scale": "stablehlo.tanh", "op=stablehlo.dot_general&processes=4&effect=scale": "stablehlo.dot_general",
+                               "op=stablehlo.add&producer=stablehlo.dot_general&effect=negate": "stablehlo.add", "op=stablehlo.tanh&effect=crash_compile": "stablehlo.tanh",
+                               "op=stablehlo.nothing&effect=scale": ""},
+             "each device by itself": {"op=stablehlo.all_reduce&effect=scale": "stablehlo.all_reduce", "op=stablehlo.tanh&effect=second_device": "stablehlo.tanh",
+                                       "op=stablehlo.dot_general&inside=sdy.manual_computation&effect=scale": "sdy.manual_computation",
+                                       "op=stablehlo.nothing&effect=scale": ""}}
+    checks = {}
+    for what, faults in kinds.items():
+        for rule, guilty in faults.items():
+            test, out = folder / f"sharded/{what.replace(' ', '-')}", folder / f"sharded/out-{len(checks)}"
+            device = ("--device", f"{PLANTER}?{rule}&num_devices=4", "--results", folder / "sharded/results")
+            result = cupel("explain", test, *device, "--json")
+            answer = json.loads(result.stdout) if result.stdout.startswith("{") else {"operations": [], "answer": result.stderr[-300:]}
+            names = [one["name"] for one in answer["operations"]]
+            holds = answer["answer"] == "passes" if not guilty else guilty in names and answer["answer"] in (*ALONE, "neighbours")
+            if guilty and holds:
+                cupel("reduce", test, *device, "-o", out)
+                script = subprocess.run([out / "repro.sh"], capture_output=True, text=True, check=False, timeout=200, env={**os.environ, "CUPEL_DEVICE": str(BUILD / "bin/cupel-device")})
+                holds = script.returncode == 1
+                if not holds:
+                    print(f"  {rule}: repro.sh: {script.stdout[-300:]}{script.stderr[-300:]}")
+            elif not holds:
+                print(f"  {what}, {rule}: {answer['answer']}, {names}")
+            checks[f"of {what} on several devices {guilty or 'nobody'} is blamed ({rule})"] = holds
+    return checks
+
+
 EXPORT = """
 import sys, torch
 class Small(torch.nn.Module):
@@ -253,6 +333,10 @@ def check_model_sources(folder: Path) -> dict[str, bool]:
     loaders = ROOT / "zoo/models/cnn"
     asked = {"a model of JAX": ("convolution", r"zoo/models/cnn/jax/loader\.py:\d+:", "models::cnn/jax-small-single_device-inference", loaders / "jax/loader.py"),
              "a model of PyTorch": ("convolution", r"zoo/models/cnn/pytorch/loader\.py:\d+:", "models::cnn/pytorch-small-single_device-inference", loaders / "pytorch/loader.py"),
+             "a training step of PyTorch": ("convolution", r"zoo/models/cnn/pytorch/loader\.py:\d+:", "models::cnn/pytorch-small-single_device-training", loaders / "pytorch/loader.py"),
+             "a model of JAX on a mesh": ("tanh", r"causal_lm/jax/loader\.py:\d+:", "models::gpt/causal_lm/jax-tiny-tensor_parallel-inference", ROOT / "zoo/models/gpt/causal_lm/jax/loader.py"),
+             "a model of PyTorch on a mesh": ("dot_general", r"zoo/models/\w+\.py:\d+:", "models::vit/image_classification/pytorch-tiny-tensor_parallel-inference",
+                                             ROOT / "zoo/models/vit/image_classification/pytorch/loader.py"),
              "an exported model": ("tanh", r"export_small\.py:9:", exported)}
     checks = {}
     for what, (name, place, *words) in asked.items():
@@ -376,11 +460,19 @@ def report(found: list[Found], seconds: float, deep: list[Found]) -> tuple[dict[
     return checks, lines
 
 
+def describe_builds(found: list[Found]) -> str:
+    """A run that is resumed may have gone on with another build than it began with."""
+    builds = Counter(one.commit or "unknown" for one in found)
+    if len(builds) == 1:
+        return f"Examined with the build of {next(iter(builds))}."
+    return "Examined with " + " and ".join(f"the build of {commit} ({count})" for commit, count in builds.most_common()) + "."
+
+
 def page(found: list[Found], summary: str) -> str:
     rows = Counter(one.kind for one in found)
     text = ["# What explanations pin", "",
             "Made by `tests/planter/check_explain.py BUILD --full --page docs/reference/explained.md`: a plugin that wraps ours changes every program it is given by a rule",
-            "about an operation, and `cupel explain` and `cupel reduce` are asked.", "", summary, "",
+            "about an operation, and `cupel explain` and `cupel reduce` are asked.", "", summary, "", describe_builds(found), "",
             "| planted | models in which it shows | pinned | reduced to 3 operations or fewer | answers |", "|---|---|---|---|---|"]
     for kind in FAULTS:
         if not rows[kind]:
@@ -407,8 +499,8 @@ def main() -> int:
             # Every operation that there is, in the program that tests it.
             for file in sorted((ROOT / "tests/reference/ops").glob("*.mlir")):
                 kind, guilty, text = f"{file.stem} is scaled", f"stablehlo.{file.stem}", file.read_text()
-                # What runs programs of its own side by side is no operation of a model.
-                if "interpreter.run_parallel" in text or "check.expect" not in text or kind in FAULTS:
+                # What runs programs of its own side by side is no operation of a model, nor is a call that is a check.
+                if "interpreter.run_parallel" in text or "@check.eq" in text or "check.expect" not in text or kind in FAULTS:
                     continue
                 if f"{guilty} " in text or f'"{guilty}"' in text:
                     FAULTS[kind] = Fault(f"op={guilty}&effect=scale", guilty)
@@ -442,6 +534,7 @@ def main() -> int:
             checks |= check_other_inputs(folder)
             checks |= check_kills(deep, folder)
             checks |= check_sources(folder)
+            checks |= check_sharded(folder)
             checks |= check_model_sources(folder) if OPTIONS.full else {}
             checks |= check_goldens(folder)
             checks |= check_in_context(folder)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants faults behind a plugin and counts what `cupel run` catches; runs correct devices and counts what it flags.
 
-usage: check_planter.py BUILD [--per-model N] [--only KINDS] [--page FILE [--seconds N]] [--verbose]. Ends with `N passed, N failed`.
+usage: check_planter.py BUILD [--per-model N] [--only KINDS] [--page FILE [--seconds N]] [--jobs N] [--verbose]. Ends with `N passed, N failed`.
 
 Programs are those of zoo/programs and of models/ beside this file (its ONNX models are made by tests/onnx_models). planter_plugin.so wraps our own
 plugin: it compiles a changed program instead of the given one (mutations.py), or changes results (the table in Faults.cpp), runs the right program
@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
 import dataclasses
+import hashlib
 import itertools
 import json
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -32,6 +35,7 @@ PARSER.add_argument("--per-model", type=int, default=6, help="programs that are 
 PARSER.add_argument("--only", default="", help="kinds of faults with this in their name alone, several divided by commas; all of a model's")
 PARSER.add_argument("--page", type=Path, help="write what was found, by rule, to this page")
 PARSER.add_argument("--seconds", type=float, help="with --page: end after about so long, to be gone on with (exit code 75)")
+PARSER.add_argument("--jobs", type=int, default=1, help="measure so many rules at once")
 PARSER.add_argument("--verbose", action="store_true", help="name what was missed or flagged")
 OPTIONS = PARSER.parse_args()
 BUILD = OPTIONS.build.resolve()
@@ -81,7 +85,8 @@ class Kept:
     def __init__(self) -> None:
         self.file = BUILD / "planter-runs.json"
         parts = [BUILD / "bin/cupel", BUILD / "bin/cupel-worker", BUILD / "lib/pjrt_plugin_cupel.so", BUILD / "lib/planter_plugin.so", HERE / "mutations.py"]
-        self.build = " ".join(f"{path.stat().st_size}-{path.stat().st_mtime_ns}" for path in parts)
+        self.build = hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in parts)).hexdigest()
+        self.lock = threading.Lock()
         self.runs: dict[str, list] = {}
         if OPTIONS.page and self.file.exists():
             read = json.loads(self.file.read_text())
@@ -96,9 +101,10 @@ class Kept:
             fields = ("id", "outcome", "error_class", "message")
             told = {name: {**{field: test.get(field) for field in fields}, "comparisons": [{"sentence": row.get("sentence")} for row in test.get("comparisons", [])]}
                     for name, test in tests.items()}
-            self.runs[key] = [told, sorted(seen)]
-            if OPTIONS.page:
-                self.file.write_text(json.dumps({"build": self.build, "runs": self.runs}))
+            with self.lock:
+                self.runs[key] = [told, sorted(seen)]
+                if OPTIONS.page:
+                    self.file.write_text(json.dumps({"build": self.build, "runs": self.runs}))
         told, seen = self.runs[key]
         return told, set(seen)
 
@@ -302,9 +308,11 @@ def right_devices(old: Path) -> str:
 def main() -> int:
     checks: dict[str, bool] = {}
     wides, narrows, complaints = {}, {}, []
+    pool = concurrent.futures.ThreadPoolExecutor(OPTIONS.jobs)
+    measured = {rule: pool.submit(measure, how) for rule, how in (STRICT | (OTHERS if OPTIONS.page else {})).items()}
     for rule, how in STRICT.items():
         started = time.monotonic()
-        wide, narrow, programs = measure(how)
+        wide, narrow, programs = measured[rule].result()
         wides[rule], narrows[rule] = wide, narrow
         count, all_narrow = sum(wide.planted.values()), sum(narrow.planted.values())
         print(f"{rule}: {count} observable faults of {len(wide.planted)} kinds in {len(programs.keys)} programs: {100 * wide.share():.2f} % caught, "
@@ -324,8 +332,8 @@ def main() -> int:
     if OPTIONS.verbose or not all(checks.values()):
         print("\n".join(complaints))
     if OPTIONS.page:
-        for rule, how in OTHERS.items():
-            wides[rule], narrows[rule], _ = measure(how)
+        for rule in OTHERS:
+            wides[rule], narrows[rule], _ = measured[rule].result()
         OPTIONS.page.write_text(page(wides, narrows, programs) + right_devices(OPTIONS.page))
     for check, holds in checks.items():
         if not holds:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the programs of our suites on devices that are right, by the strict rule, and counts what it flags: nothing may be.
 
-usage: check_right.py BUILD [--full [--seconds N]] [--sample N] [--only CORPUS] [--device WORD] [--page FILE] [--verbose]. Ends with `N passed, N failed`.
+usage: check_right.py BUILD [--full [--seconds N] [--jobs N] [--kept FILE]] [--sample N] [--only CORPUS] [--device WORD] [--page FILE] [--verbose]. Ends with
+`N passed, N failed`.
 
 Programs are ONNX's own cases and models, OpInfo's samples as archives, programs of JAX, models of torch, and those that ship; what the other suites have
 not made yet is left out and named. Without --full a sample of each is taken. Devices: the compiled one, which adds in another order than the reference and
@@ -9,9 +10,10 @@ fuses; the same with last bits that vary from run to run; and, in front of it, p
 sums from the other end, fast mathematics, sums of products rounded once, products in tf32 or bf16 with sums in f32, everything in bf16, these three declared;
 and the reference's kernels with sums from the other end.
 
-A full run is done in slices: what is done is kept in BUILD/right-devices.json as long as the build is the same, with --seconds it ends after about that
-time (exit code 75, as long as something is left), and the same command goes on. --page writes the table of the page docs/reference/detection.md; what was
-not run to its end is named below it.
+A full run is done in slices: what is done is kept in BUILD/right-devices.json (or --kept FILE) as long as the build is the same, with --seconds it begins no
+slice after that time (exit code 75, as long as something is left), and the same command goes on. Builds are told apart by the contents of their files, so
+that a part of the work can be done on another machine and what it kept be brought back; --seconds 0 does nothing more and says what there is. --jobs N runs so
+many slices at once, with one worker each. --page writes the table of the page docs/reference/detection.md; what was not run to its end is named below it.
 
 A result that differs from the values of a file as far as the reference's own does is counted apart: that is the file's error (numbers with four digits,
 sums in another precision), and no device can help it. They are few, and more of them fail the check.
@@ -21,10 +23,18 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
+import dataclasses
+import hashlib
 import json
+import math
+import os
+import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -32,7 +42,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 PARSER.add_argument("build", type=Path)
 PARSER.add_argument("--full", action="store_true", help="all programs, not a sample of each kind")
-PARSER.add_argument("--seconds", type=float, help="with --full: end after about so long, to be gone on with")
+PARSER.add_argument("--seconds", type=float, help="with --full: begin nothing after so long, to be gone on with")
+PARSER.add_argument("--jobs", type=int, default=1, help="so many slices at once, of one worker each (1: one after the other, with a worker a core)")
+PARSER.add_argument("--kept", type=Path, help="with --full: where is kept what is done (BUILD/right-devices.json)")
 PARSER.add_argument("--sample", type=int, default=20, help="about how many of each kind, without --full")
 PARSER.add_argument("--only", help="one corpus, by the beginning of its name")
 PARSER.add_argument("--device", help="devices with this word in their name")
@@ -40,9 +52,10 @@ PARSER.add_argument("--page", type=Path, help="with --full: the page whose table
 PARSER.add_argument("--verbose", action="store_true", help="name whatever was not judged")
 OPTIONS = PARSER.parse_args()
 BUILD = OPTIONS.build.resolve()
-PLANTER = f"{BUILD / 'lib/planter_plugin.so'}?backend=cpu"
-REWRITER = f"{BUILD / 'lib/operation_planter.so'}?backend="
-DEVICES = {"compiled": "cupel?backend=cpu", "compiled, last bits vary": f"{PLANTER}&fault=right_varies",
+# Programs of JAX are for up to eight devices.
+PLANTER = f"{BUILD / 'lib/planter_plugin.so'}?num_devices=8&backend=cpu"
+REWRITER = f"{BUILD / 'lib/operation_planter.so'}?num_devices=8&backend="
+DEVICES = {"compiled": "cupel?num_devices=8&backend=cpu", "compiled, last bits vary": f"{PLANTER}&fault=right_varies",
            "sums reassociated": f"{REWRITER}cpu&right=reassociated", "fast mathematics": f"{REWRITER}cpu&right=fast",
            "sums of products rounded once": f"{REWRITER}cpu&right=fused", "products in tf32, declared": f"{REWRITER}cpu&right=products_in_tf32&precision=tf32/f32",
            "products in bf16, declared": f"{REWRITER}cpu&right=products_in_bf16&precision=bf16/f32",
@@ -51,7 +64,7 @@ DEVICES = {"compiled": "cupel?backend=cpu", "compiled, last bits vary": f"{PLANT
 ALARMS = {"wrong_result", "stale_result", "not_deterministic"}
 MOST_OFF = 0.02
 IS_OFF = "the reference is off as far"
-SLICE = 500  # Programs: some tens of seconds.
+SLICE = 100  # Programs: some seconds.
 GO_ON = 75
 BEGIN, END = "<!-- right devices: begin -->", "<!-- right devices: end -->"
 
@@ -60,15 +73,29 @@ def corpora() -> dict[str, list[Path]]:
     """Tests by kind: files, or folders that are one test."""
     cases = BUILD / "onnx-cases"
     onnx = [path for kind in ("node", "simple", "pytorch-converted", "pytorch-operator") if (cases / kind).is_dir() for path in sorted((cases / kind).iterdir())]
-    models = sorted((BUILD / "onnx-models").glob("*/model.onnx")) if (BUILD / "onnx-models").is_dir() else []
-    found = {"ONNX cases": onnx, "ONNX models": models}
-    for dtype in ("float32", "bfloat16"):
-        found[f"OpInfo {dtype}"] = sorted((BUILD / "torch-cases" / dtype).glob("*/*.pt2"))
+    found = {f"OpInfo {dtype}": sorted((BUILD / "torch-cases" / dtype).glob("*/*.pt2")) for dtype in ("float32", "bfloat16", "int32")}
     found["models of torch"] = sorted((BUILD / "torch-programs/programs").glob("**/*.pt2"))
-    found["JAX"] = sorted((ROOT / "tests/jax/data").glob("*.mlir.bc"))
+    found["JAX"] = jax_programs()
     found["programs that ship"] = sorted((ROOT / "zoo/programs").glob("*.mlir")) + sorted((ROOT / "tests/planter/models").glob("*.*"))
-    found["OpInfo int32"] = sorted((BUILD / "torch-cases/int32").glob("*/*.pt2"))
+    found["ONNX models"] = sorted((BUILD / "onnx-models").glob("*/model.onnx")) if (BUILD / "onnx-models").is_dir() else []
+    found["ONNX cases"] = onnx
     return {name: paths for name, paths in found.items() if not OPTIONS.only or name.startswith(OPTIONS.only)}
+
+
+def jax_programs() -> list[Path]:
+    """Those that are portable: of the others tests/jax says why they are refused. One is of sizes that are symbols: it gets inputs."""
+    rows = [line.split("\t") for line in (ROOT / "tests/jax/data/index.tsv").read_text().splitlines()]
+    folder = BUILD / "right-programs"
+    folder.mkdir(exist_ok=True)
+    for name in sorted(row[0] for row in rows if row[3] == "read"):
+        shutil.copy(ROOT / "tests/jax/data" / name, folder / name)
+        if name.startswith("polymorphic"):
+            numbers = [math.sin(3 * i) for i in range(4 * 6)]
+            header = json.dumps({"0": {"dtype": "F32", "shape": [4, 6], "data_offsets": [0, 4 * len(numbers)]}}).encode()
+            header += b" " * (-len(header) % 8)
+            stem = name.removesuffix(".bc").removesuffix(".mlir")
+            (folder / f"{stem}.inputs.safetensors").write_bytes(struct.pack(f"<Q{len(header)}s{len(numbers)}f", len(header), header, *numbers))
+    return sorted(path for path in folder.iterdir() if path.suffix in (".bc", ".mlir"))
 
 
 def sampled(paths: list[Path]) -> list[Path]:
@@ -79,7 +106,10 @@ def run(paths: list[Path], device: str) -> list[dict]:
     with tempfile.TemporaryDirectory(prefix="cupel-right-") as folder:
         report = Path(folder) / "report.json"
         command = [BUILD / "bin/cupel", "run", *paths, "--strict", "--device", device, "--results", f"{folder}/results", "--json", report, "--keep-failed", "none", "--quiet"]
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+        # Beside others each has one core.
+        alone = OPTIONS.jobs == 1
+        environment = os.environ if alone else os.environ | {"CUPEL_NUM_THREADS": "1"}
+        done = subprocess.run([str(word) for word in command + ([] if alone else ["-j", "1"])], capture_output=True, text=True, env=environment)
         if not report.exists():
             raise SystemExit(f"{device}: {done.stdout[-2000:]}{done.stderr[-2000:]}\n0 passed, 1 failed")
         return json.loads(report.read_text())["tests"]
@@ -121,42 +151,67 @@ class Kept:
     """What slices of this build gave so far."""
 
     def __init__(self) -> None:
-        self.file = BUILD / "right-devices.json"
+        self.file = OPTIONS.kept or BUILD / "right-devices.json"
+        self.lock = threading.Lock()
         binaries = [BUILD / "bin/cupel", BUILD / "bin/cupel-worker", BUILD / "lib/pjrt_plugin_cupel.so", BUILD / "lib/operation_planter.so", BUILD / "lib/planter_plugin.so"]
-        self.build = " ".join(f"{path.stat().st_size}-{path.stat().st_mtime_ns}" for path in binaries)
+        self.build = hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in binaries)).hexdigest()
         self.slices: dict[str, dict] = {}
         if OPTIONS.full and self.file.exists():
             read = json.loads(self.file.read_text())
             self.slices = read["slices"] if read["build"] == self.build else {}
 
-    def of(self, key: str, make) -> Count:
-        if key in self.slices:
-            kept = self.slices[key]
-            return Count(kept["numbers"], kept["flagged"], kept["off"], kept["others"])
-        found = make()
-        self.slices[key] = found.saved()
-        if OPTIONS.full:
-            self.file.write_text(json.dumps({"build": self.build, "slices": self.slices}))
-        return found
+    def add(self, key: str, found: Count) -> None:
+        with self.lock:
+            self.slices[key] = found.saved()
+            if OPTIONS.full:
+                fresh = self.file.with_suffix(".new")
+                fresh.write_text(json.dumps({"build": self.build, "slices": self.slices}))
+                fresh.replace(self.file)
+
+    def of(self, keys: list[str]) -> Count | None:
+        """All of them together, once all are there."""
+        whole = Count()
+        for key in keys:
+            if not (kept := self.slices.get(key)):
+                return None
+            whole.add(Count(kept["numbers"], kept["flagged"], kept["off"], kept["others"]))
+        return whole
+
+
+@dataclasses.dataclass
+class Slice:
+    key: str
+    paths: list[Path]
+    device: str
+
+
+def slices_of(corpus: str, device: str, paths: list[Path]) -> list[Slice]:
+    return [Slice(f"{corpus}, {device}, {first} of {len(paths)}", paths[first:first + SLICE], DEVICES[device]) for first in range(0, len(paths), SLICE)]
 
 
 def table(counts: dict[str, dict[str, Count]]) -> str:
     """Programs by corpus and device, as the page has them."""
     text = [BEGIN, "", "Every program of our suites, by the strict rule (`tests/planter/check_right.py BUILD --full --page docs/reference/detection.md`): judged results, and which of them",
             "were flagged. Where the values of a file are less exact than the reference, the device cannot help it; these are counted apart.", "",
-            f"| programs | {' | '.join(DEVICES)} | flagged | less exact values |", "|---|" + "---|" * (len(DEVICES) + 2)]
+            f"| programs | there are | {' | '.join(DEVICES)} | flagged | less exact values |", "|---|" + "---|" * (len(DEVICES) + 3)]
     whole_ones = {corpus: devices for corpus, devices in counts.items() if len(devices) == len(DEVICES)}
     missing = [corpus for corpus, paths in corpora().items() if corpus not in whole_ones]
     total = Count()
     by_device: collections.Counter[str] = collections.Counter()
+    others = []
     for corpus, devices in whole_ones.items():
         whole = Count()
+        by_device["there are"] += devices["compiled"]["run"]
+        if devices["compiled"].others:
+            others.append(f"- {corpus}: " + ", ".join(f"{count} {what}" for what, count in devices["compiled"].others.most_common()))
         for device, found in devices.items():
             whole.add(found)
             by_device[device] += found["judged"]
         total.add(whole)
-        text.append(f"| {corpus} | {' | '.join(str(devices[device]['judged']) for device in DEVICES)} | {len(whole.flagged)} | {len(whole.off)} |")
-    text.append(f"| **all** | {' | '.join(f'**{by_device[device]}**' for device in DEVICES)} | **{len(total.flagged)}** | **{len(total.off)}** |")
+        text.append(f"| {corpus} | {devices['compiled']['run']} | {' | '.join(str(devices[device]['judged']) for device in DEVICES)} | {len(whole.flagged)} | {len(whole.off)} |")
+    text.append(f"| **all** | {' | '.join(f'**{by_device[device]}**' for device in ('there are', *DEVICES))} | **{len(total.flagged)}** | **{len(total.off)}** |")
+    if others:
+        text += ["", "What was not judged on the compiled device, by how it ended:", "", *others]
     if missing:
         text += ["", f"Not run to their end on all devices when this page was made: {', '.join(missing)}."]
     return "\n".join([*text, "", END])
@@ -169,38 +224,47 @@ def write_page(counts: dict[str, dict[str, Count]]) -> None:
     OPTIONS.page.write_text(before.rstrip() + "\n\n" + table(counts) + (after or "\n"))
 
 
+def report(corpus: str, device: str, whole: Count) -> bool:
+    holds = whole.holds()
+    print(f"{corpus}, {device}: {whole['judged']} of {whole['run']} judged, {len(whole.flagged)} flagged, {len(whole.off)} whose expected values are less exact than the reference", flush=True)
+    for line in whole.flagged:
+        print(f"  FLAGGED {line}")
+    for line in whole.off if OPTIONS.verbose or not holds else []:
+        print(f"  off {line}")
+    if OPTIONS.verbose:
+        print(f"  not judged: {dict(whole.others)}")
+    return holds
+
+
 def main() -> int:
     passed = failed = left = 0
-    began, kept = time.monotonic(), Kept()
-    counts: dict[str, dict[str, Count]] = {}
+    kept = Kept()
+    work: dict[tuple[str, str], list[Slice]] = {}
     for corpus, paths in corpora().items():
         if not paths:
             print(f"{corpus}: not made yet (the suites onnx and torch make them)")
             continue
         chosen = sampled(paths)
-        for device, name in DEVICES.items():
-            if OPTIONS.device and OPTIONS.device not in device:
-                continue
-            started, whole, is_whole = time.monotonic(), Count(), True
-            for first in range(0, len(chosen), SLICE):
-                key = f"{corpus}, {device}, {first} of {len(chosen)}"
-                if OPTIONS.seconds and key not in kept.slices and time.monotonic() - began > OPTIONS.seconds:
-                    left, is_whole = left + 1, False
-                    continue
-                whole.add(kept.of(key, lambda first=first, name=name: count(chosen[first:first + SLICE], name)))
-            if not is_whole:
+        work |= {(corpus, device): slices_of(corpus, device, chosen) for device in DEVICES if not OPTIONS.device or OPTIONS.device in device}
+    counts: dict[str, dict[str, Count]] = {}
+    began = time.monotonic()
+
+    def run_slice(one: Slice) -> None:
+        if one.key not in kept.slices and (OPTIONS.seconds is None or time.monotonic() - began < OPTIONS.seconds):
+            kept.add(one.key, count(one.paths, one.device))
+
+    with concurrent.futures.ThreadPoolExecutor(OPTIONS.jobs) as pool:
+        running = {key: [pool.submit(run_slice, one) for one in slices] for key, slices in work.items()}
+        for (corpus, device), slices in work.items():
+            for future in running[corpus, device]:
+                future.result()
+            whole = kept.of([one.key for one in slices])
+            if whole is None:
+                left += sum(one.key not in kept.slices for one in slices)
                 continue
             counts.setdefault(corpus, {})[device] = whole
-            holds = whole.holds()
+            holds = report(corpus, device, whole)
             passed, failed = passed + holds, failed + (not holds)
-            print(f"{corpus}, {device}: {whole['judged']} of {whole['run']} judged, {len(whole.flagged)} flagged, {len(whole.off)} whose expected values are less exact than the "
-                  f"reference; {time.monotonic() - started:.0f} s", flush=True)
-            for line in whole.flagged:
-                print(f"  FLAGGED {line}")
-            for line in whole.off if OPTIONS.verbose or not holds else []:
-                print(f"  off {line}")
-            if OPTIONS.verbose:
-                print(f"  not judged: {dict(whole.others)}")
     if left:
         print(f"{left} slices are left: the same command goes on")
     if OPTIONS.page:

@@ -14,6 +14,8 @@ class Fault(NamedTuple):
     guilty: str
     answers: tuple[str, ...] = ()
     outcome: str = "incorrect"
+    otherwise: str = ""
+    """How it ends in some models."""
 
     @property
     def is_seldom(self) -> bool:
@@ -102,8 +104,8 @@ FAULTS = {
     "a transpose in front of a product is shifted": Fault("op=stablehlo.transpose&user=stablehlo.dot_general&effect=shifted", "stablehlo.transpose", ("neighbours",)),
     "an add between a multiply and a tanh is scaled": Fault("op=stablehlo.add&producer=stablehlo.multiply&user=stablehlo.tanh&effect=scale", "stablehlo.add", ("neighbours",)),
     "an add behind a multiply runs out of memory": Fault("op=stablehlo.add&producer=stablehlo.multiply&effect=memory", "stablehlo.add", ("neighbours",), "failed"),
-    "counters of loops run backwards": Fault("op=stablehlo.add&element=i32&inside=stablehlo.while&effect=negate", "stablehlo.add", (), "timed out"),
-    "counters run backwards": Fault("op=stablehlo.add&element=i32&effect=negate", "stablehlo.add", (), "timed out"),
+    "counters of loops run backwards": Fault("op=stablehlo.add&element=i32&inside=stablehlo.while&effect=negate", "stablehlo.add", (), "timed out", "incorrect"),
+    "counters run backwards": Fault("op=stablehlo.add&element=i32&effect=negate", "stablehlo.add", (), "timed out", "incorrect"),
     "conditions of loops are turned round": Fault("op=stablehlo.compare&inside=stablehlo.while&effect=scale", "stablehlo.compare", ("in context",)),
     "small multiplies are scaled": Fault("op=stablehlo.multiply&most=48&effect=scale", "stablehlo.multiply", ALONE),
     "rows of more than eight are shifted": Fault("op=stablehlo.multiply&larger=8&effect=shifted", "stablehlo.multiply", ALONE),

@@ -1,6 +1,6 @@
 // Random programs on the compiled device, held against the golden reference: what must be exact has
 // the same bits, the rest differs by roundings only, and neither the number of threads nor saving and
-// loading shows in the bits.
+// loading shows in the bits. Optimization levels are held against each other.
 
 #include "tests/random_programs/Difference.h"
 #include "tests/random_programs/Generate.h"
@@ -82,6 +82,46 @@ std::string check(const random_programs::Program &program, const Results &expect
   return "";
 }
 
+/// Where buffers lie changes no bit; what is fused, roundings at most.
+std::string checkLevels(const random_programs::Program &program, const Results &expected) {
+  struct Variant {
+    const char *name;
+    int64_t level, sramBytes;
+  };
+  std::optional<Results> first;
+  std::optional<Result<Results>> wide;
+  for (const Variant &variant : {Variant{"level 1", 1, 0}, Variant{"level 2 with much SRAM", 2, 1 << 24},
+                                 Variant{"level 2 with little SRAM", 2, 192}, Variant{"level 0", 0, 0}}) {
+    compiler::CompileOptions options;
+    options.backend = "cpu";
+    options.level = variant.level;
+    options.sramBytes = variant.sramBytes;
+    auto made = compiler::compile(program.text, options);
+    if (!made)
+      return std::string(variant.name) + ": " + made.message();
+    auto results = (*made)->execute({program.arguments});
+    if (!results)
+      return std::string(variant.name) + ": " + results.message();
+    if (!first) {
+      first = std::move((*results)[0]);
+      continue;
+    }
+    for (size_t i = 0; i < first->size(); ++i) {
+      const Tensor &one = (*first)[i], &other = (*results)[0][i];
+      std::string what = random_programs::difference(one, other, variant.level != 0 || program.isExact[i]);
+      if (!what.empty() && variant.level == 0 && !program.isExact[i]) {
+        if (!wide)
+          wide = reference(program, true);
+        double noise = *wide ? random_programs::largestDistance(expected[i], (**wide)[i]) : 0;
+        what = random_programs::difference(one, other, false, noise);
+      }
+      if (!what.empty())
+        return "result " + std::to_string(i) + " at " + variant.name + " and at level 1: " + what;
+    }
+  }
+  return "";
+}
+
 std::string check(const random_programs::Program &program) {
   Result<Results> expected = reference(program, false);
   if (!expected)
@@ -89,7 +129,7 @@ std::string check(const random_programs::Program &program) {
   for (bool alwaysCode : {false, true})
     if (std::string what = check(program, *expected, alwaysCode); !what.empty())
       return what + (alwaysCode ? " (all of it machine code)" : "");
-  return "";
+  return checkLevels(program, *expected);
 }
 
 uint64_t currentSeed = 0;

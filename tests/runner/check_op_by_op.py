@@ -172,6 +172,26 @@ def each_operation_ends_by_itself(where: Path) -> None:
     reports(tables)
 
 
+@check
+def what_ends_behind_tensor_ir_says_so(where: Path) -> None:
+    """A constant that no machine holds: it stands in tensor IR and in device IR as one number, and cannot be loaded."""
+    where.mkdir(parents=True, exist_ok=True)
+    huge = "tensor<100000x100000000xf32>"
+    (where / "huge.mlir").write_text(f"func.func @main(%0: tensor<2x3xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {{\n  %t = stablehlo.tanh %0 : tensor<2x3xf32>\n"
+                                     f"  %c = stablehlo.constant dense<1.5> : {huge}\n"
+                                     f"  %a = stablehlo.dynamic_slice %c, %i, %i, sizes = [2, 3] : ({huge}, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>\n"
+                                     "  %b = stablehlo.add %a, %t : tensor<2x3xf32>\n  return %b : tensor<2x3xf32>\n}\n")
+    code, printed, records = run(where, where / "huge.mlir", "--depth", "execute-op-by-op", "--op-by-op-dir", where / "tables")
+    assert code == 1 and "1 of 3 unique operations stop it" in records["huge.mlir"]["message"], printed
+    ops = {key.split("_")[0] + "_" + key.split("_")[1]: op for key, op in table(where / "tables", "huge_mlir").items()}
+    slice_ = ops["stablehlo.dynamic_slice"]
+    assert (slice_["compilation_status"], slice_["status"], slice_["failure"]) == (5, "CONVERTED_TO_TTIR", "failed"), slice_
+    assert "out of memory" in slice_["error"] and "dynamic_slice" in slice_["ttir_graph"] and "the reference cannot evaluate it" in slice_["remark"], slice_
+    # What stands behind it is still tried, with values that are made up.
+    added = next(op for key, op in ops.items() if key.startswith("stablehlo.add"))
+    assert added["compilation_status"] == 7 and "made up" in added["remark"], added
+
+
 def reports(tables: Path) -> None:
     merged = json.loads((tables / "ops.json").read_text())
     ops = {op["key"]: op for op in merged["ops"]}

@@ -380,10 +380,106 @@ def what_is_wrong_is_told_in_one_line(lab):
         lines = [line for line in output.strip().splitlines() if not line.startswith("Run ") and " on Slurm: " not in line]
         expect(told in output and len(lines) == 1, f"{words}: {output}")
     expect(not project.runs(), f"a run was left behind: {project.runs()}")
+    if lab.disk.is_own:
+        lab.disk.fill()
+        output = project.cupel("run", "programs", "--on", "slurm", code=2)
+        lab.disk.free()
+        expect(re.search("full|room|space", output) and len(output.strip().splitlines()) == 1, output)
+        expect(not project.runs(), f"a run was left behind: {project.runs()}")
     lab.slurm.kill("slurmctld")
     output = project.cupel("run", "programs", "--on", "slurm", code=2)
     expect("slurmctld" in output and len(output.strip().splitlines()) == 1, output)
     lab.settle()
+
+
+WRONG = """func.func @main() {
+  %a = stablehlo.constant dense<[1.0, -2.0]> : tensor<2xf32>
+  %0 = stablehlo.abs %a : tensor<2xf32>
+  check.expect_eq_const %0, dense<[1.0, 3.0]> : tensor<2xf32>
+  return
+}
+"""
+
+
+def field(shown: str, label: str) -> str:
+    """What `cupel show` says behind a word."""
+    return next((line.split(None, 1)[1] for line in shown.splitlines() if line.startswith(f"  {label} ")), "")
+
+
+@check
+def a_submit_that_was_killed_is_resumed_and_nothing_submitted_twice(lab):
+    for moment, first in (("before", ""), ("after", '"$real" "$@"; ')):
+        project = Project(lab, 20, 2)
+        (project.folder / "tools").mkdir()
+        # The first one takes along the `cupel` that called it: before the job is Slurm's, or before anybody has heard its number.
+        (project.folder / "tools/sbatch").write_text(f'#!/bin/sh\nreal={shutil.which("sbatch", path=private_slurm.PATH)}\n[ -e "$0.killed" ] && exec "$real" "$@"\n'
+                                                     f': > "$0.killed"; {first}kill -9 $PPID\n')
+        (project.folder / "tools/sbatch").chmod(0o755)
+        project.environment["PATH"] = f"{project.folder}/tools:{private_slurm.PATH}"
+        process = project.start(*project.run_words("--on", "slurm"))
+        output, _ = process.communicate(timeout=60)
+        expect(process.returncode == -9, f"{moment}: {process.returncode}: {output}")
+        run = project.runs()[-1]
+        project.cupel("run", "--attach", run, code=1)
+        once_each(project, run)
+        arrays = {line.split()[0] for line in lab.slurm.tool("squeue", "-h", "-t", "all", "-o", "%F %j").splitlines() if f"cupel-{run}-" in line}
+        expect(len(arrays) == 1, f"{moment}: {arrays}")
+
+
+@check
+def failures_are_kept_where_show_finds_them(lab):
+    """With Cupel's own worker: whichever node it was, the test runs again from where `show` says that it is."""
+    project = Project(lab, 0, 0)
+    for name in ("a", "b", "c"):
+        (project.folder / f"programs/{name}.mlir").write_text(WRONG)
+    del project.environment["CUPEL_WORKER"]
+    project.cupel("run", "programs", "-q", "--on", "slurm", code=1)
+    run = project.runs()[-1]
+    folders = set()
+    for name in ("a", "b", "c"):
+        shown = project.cupel("show", f"programs::{name}.mlir")
+        kept, log = Path(field(shown, "workload")), Path(field(shown, "log"))
+        expect(kept.parent == project.folder / "results/failed" / run and (kept / "program.mlirbc").is_file(), shown)
+        expect(log.is_file() and f"{name}.mlir" in log.read_text(), shown)
+        folders.add(kept)
+    expect(len(folders) == 3, folders)
+    again = project.cupel("run", folders.pop(), "--keep-failed", "none", code=1)
+    expect("1 failed" in again, again)
+
+
+@check
+def a_run_that_goes_on_is_shown(lab):
+    project = Project(lab, 30, 18)
+    process = project.start(*project.run_words("--on", "slurm"))
+    project.wait_for(10, process)
+    run = project.runs()[-1]
+    line = next(line for line in project.cupel("show").splitlines() if line.startswith(run))
+    expect("without outcome (goes on in Slurm)" in line and "passed" in line, line)
+    shown = project.cupel("show", run)
+    expect(f"cupel run --attach {run} follows it" in shown and "48 tests selected" in shown, shown)
+    expect(0 < len(project.outcomes(run)) < 48, len(project.outcomes(run)))
+    journals = (project.folder / f"results/slurm/{run}/journals").glob("*.jsonl")
+    record = next(json.loads(line)["record"] for path in journals for line in path.read_text().splitlines() if line.startswith('{"record":'))
+    for words in ((), ("--run", run)):
+        shown = project.cupel("show", f"programs::{record['id']}", *words)
+        expect(field(shown, "run").startswith(run) and Path(field(shown, "log")).is_file(), shown)
+    expect(process.poll() is None, "it had ended before it was looked at")
+    process.communicate(timeout=120)
+    expect("goes on" not in project.cupel("show") and len(project.outcomes(run)) == 48, project.cupel("show"))
+
+
+@check
+def a_cluster_goes_with_its_test(lab):
+    """However that ends: no daemon runs on, and no folder stays."""
+    script = "import sys, time; sys.path.insert(0, sys.argv[1]); import private_slurm; print(private_slurm.Slurm().folder, flush=True); time.sleep(600)"
+    test = subprocess.Popen([sys.executable, "-c", script, Path(__file__).parent], stdout=subprocess.PIPE, text=True)
+    folder = Path(test.stdout.readline().strip())
+    daemons = [int(path.read_text()) for path in (*folder.glob("spool/*.pid"), folder / "munge/pid")]
+    expect(len(daemons) == 5, daemons)
+    test.kill()
+    test.wait()
+    is_gone = lambda process: not Path(f"/proc/{process}/cmdline").exists() or not Path(f"/proc/{process}/cmdline").read_bytes()  # noqa: E731
+    lab.slurm.wait(lambda: not folder.exists() and all(map(is_gone, daemons)), 30, f"{folder} or its daemons {daemons} live on")
 
 
 KINDS = ("slurmd", "node", "slurmctld", "database", "follower", "task", "worker", "disk", "connection")

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import private_postgres  # noqa: E402
 
-CUPEL = Path(sys.argv[1]).resolve() / "cupel"
+BIN = Path(sys.argv[1]).resolve()
+CUPEL = BIN / "cupel"
 PROGRAM = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.add %a, %a : tensor<4xf32>
   return %0 : tensor<4xf32>
@@ -239,6 +242,61 @@ def a_server_of_another_version_is_told(server):
         expect("outcomes go to the journal only" in output and "14" in output, output)
     finally:
         old.socket.close()
+
+
+def certificate(server: private_postgres.Postgres, name: str) -> tuple[Path, Path]:
+    """One that speaks for itself, and its key."""
+    key, cert = server.folder / f"{name}.key", server.folder / f"{name}.crt"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                    "-keyout", key, "-out", cert], check=True, capture_output=True)
+    key.chmod(0o600)
+    if server.user:
+        shutil.chown(key, server.user)
+    return key, cert
+
+
+@check
+def tls_is_asked_for_in_the_address(server):
+    if not shutil.which("openssl"):
+        raise AssertionError("openssl is not installed (Debian: apt-get install openssl)")
+    project = Project()
+    server.database("encrypted")
+    (key, cert), (_, other) = certificate(server, "server"), certificate(server, "other")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server.kill()
+    server.start(f"-c listen_addresses=127.0.0.1 -c port={port} -c ssl=on -c ssl_key_file={key} -c ssl_cert_file={cert}")
+    try:
+        place = f"postgresql://cupel@localhost:{port}/encrypted?sslmode=verify-full&sslrootcert="
+        project.run(f"{place}{cert}")
+        expect(len(project.outcomes(f"{place}{cert}")) == 4, "a run through TLS")
+        refused = project.cupel("show", "--results", f"{place}{other}", code=2)
+        expect("certificate" in refused and len(refused.strip().splitlines()) == 1, refused)
+    finally:
+        server.kill()
+        server.start()
+
+
+@check
+def a_server_goes_with_its_test(server):
+    """However that ends: nothing runs on, and no folder stays."""
+    del server
+    script = f"import sys, time; sys.path.insert(0, {str(Path(__file__).parent)!r}); import private_postgres; private_postgres.Postgres(); time.sleep(600)"
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o1777)
+        for words in ([sys.executable, "-c", script], [BIN / "bench_store", "--only", "postgresql", "--records", "100000000"]):
+            test = subprocess.Popen(words, env=os.environ | {"TMPDIR": place}, stdout=subprocess.DEVNULL)
+            end = time.monotonic() + 60
+            while not (found := list(Path(place).glob("cupel-pg-*/data/postmaster.pid"))) or not found[0].read_text():
+                expect(test.poll() is None and time.monotonic() < end, f"{words[0]}: no server")
+                time.sleep(0.05)
+            postmaster = int(found[0].read_text().split()[0])
+            test.kill()
+            test.wait()
+            end = time.monotonic() + 30
+            while Path(f"/proc/{postmaster}").exists() or list(Path(place).glob("cupel-pg-*")):
+                expect(time.monotonic() < end, f"{words[0]}: its server lives on, or its folder")
+                time.sleep(0.05)
 
 
 def main() -> int:

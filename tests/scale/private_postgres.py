@@ -1,4 +1,7 @@
-"""A PostgreSQL server of a test's own: in a folder, run by an unprivileged user, reachable through a socket there and by nothing else."""
+"""A PostgreSQL server of a test's own: in a folder, run by an unprivileged user, reachable through a socket there and by nothing else.
+
+However the test ends, a keeper beside it stops the server and removes the folder once nobody is left to want them.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,10 @@ class Postgres:
         self.user = "nobody" if os.geteuid() == 0 else None
         if self.user:
             shutil.chown(self.folder, self.user)
+        # It waits for the end of its input, which the death of this process is too.
+        script = 'read line; "$1/pg_ctl" -D "$2/data" -m immediate stop; rm -rf "$2"'
+        self.keeper = subprocess.Popen(["/bin/sh", "-c", script, "keeper", self.bin, self.folder], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, start_new_session=True, user=self.user, cwd="/")
         self.tool("initdb", "-A", "trust", "-U", "cupel", "--no-locale", "-E", "UTF8", "--no-sync")
         self.start()
 
@@ -31,8 +38,8 @@ class Postgres:
             subprocess.run([self.bin / name, "-D", self.folder / "data", *words], check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                            timeout=120, user=self.user, cwd="/")
 
-    def start(self) -> None:
-        self.tool("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", f"-k {self.folder} -c listen_addresses='' -c fsync=off", "start")
+    def start(self, options: str = "-c listen_addresses=''") -> None:
+        self.tool("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", f"-k {self.folder} -c fsync=off {options}", "start")
 
     def kill(self) -> None:
         """As if it had lost its power."""
@@ -51,8 +58,5 @@ class Postgres:
         return self.address(name)
 
     def close(self) -> None:
-        try:
-            self.kill()
-        except subprocess.CalledProcessError:
-            pass  # It is down already.
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.keeper.stdin.close()
+        self.keeper.wait(120)

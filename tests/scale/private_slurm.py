@@ -1,6 +1,7 @@
 """A Slurm cluster of a test's own: a controller and three nodes on this machine, in a folder, with a munge of their own.
 
-Runs as root or as any user (whose jobs it then runs), on ports that were free. `close` ends every process it ever started, the tasks of jobs too.
+Runs as root or as any user (whose jobs it then runs), on ports that were free. However the test ends, a keeper beside it (this file, run with --keep
+FOLDER) ends every process that the cluster ever started, the tasks of jobs too, and removes its folder.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -86,12 +88,37 @@ def children_of(process: int) -> list[int]:
     return found
 
 
+def end_all(folder: Path) -> None:
+    """Ends whatever has the folder in its words or the cluster in its environment, and removes the folder."""
+    ours = f"SLURM_CONF={folder}/slurm.conf".encode()
+    for _ in range(5):  # What is being started meanwhile is found the next time.
+        found = 0
+        for entry in Path("/proc").iterdir():
+            try:
+                words = (entry / "cmdline").read_bytes() if entry.name.isdigit() and int(entry.name) not in (os.getpid(), os.getppid()) else b""
+                is_daemon = str(folder).encode() in words and any(name in words for name in (b"slurmctld", b"slurmd", b"slurmstepd", b"munged"))
+                if words and (is_daemon or ours in (entry / "environ").read_bytes()):
+                    os.kill(int(entry.name), signal.SIGKILL)
+                    found += 1
+            except (OSError, ValueError):
+                continue
+        if not found:
+            break
+        time.sleep(0.1)
+    while os.path.ismount(folder / "shared") and subprocess.run(["umount", "-l", folder / "shared"], capture_output=True).returncode == 0:
+        pass
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 class Slurm:
     NODES = ("n1", "n2", "n3")
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="cupel-slurm-"))
         self.folder.chmod(0o755)
+        # It waits for the end of its input, which the death of this process is too.
+        self.keeper = subprocess.Popen([sys.executable, __file__, "--keep", self.folder], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, start_new_session=True, cwd="/")
         for name in ("munge", "spool/ctl", *(f"spool/{node}" for node in self.NODES), "log"):
             (self.folder / name).mkdir(parents=True)
         key = self.folder / "munge/key"
@@ -174,15 +201,10 @@ class Slurm:
         return len(self.tool("squeue", "-h", "-t", "running", check=False).splitlines())
 
     def close(self) -> None:
-        for daemon in (*self.NODES, "slurmctld", "munged"):
-            self.kill(daemon, with_tasks=daemon in self.NODES)
-        # Steps that lost their slurmd before.
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    if str(self.folder).encode() in (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes() and int(entry.name) != os.getpid():
-                        if f"SLURM_CONF={self.conf}".encode() in (entry / "environ").read_bytes() or b"slurm" in (entry / "cmdline").read_bytes():
-                            os.kill(int(entry.name), signal.SIGKILL)
-                except (OSError, ProcessLookupError):
-                    continue
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.keeper.stdin.close()
+        self.keeper.wait(120)
+
+
+if __name__ == "__main__" and sys.argv[1:2] == ["--keep"]:
+    sys.stdin.read()
+    end_all(Path(sys.argv[2]))

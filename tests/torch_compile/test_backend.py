@@ -189,6 +189,21 @@ def test_unknown_options_are_refused():
         compiled(torch.sin, device="/nowhere/plugin.so")(torch.ones(2))
 
 
+def test_options_of_the_compiler_are_taken(tmp_path):
+    x = torch.randn(4, 4)
+    close(compiled(lambda v: v @ v, **{"accumulate": "f64", "opt-bisect-limit": 0})(x), x @ x)
+    with pytest.raises(Exception, match="it takes native or f64"):
+        compiled(torch.sin, accumulate="f32")(x)
+    with pytest.raises(Exception, match="no option 'acumulate'; did you mean 'accumulate'"):
+        compiled(torch.sin, acumulate="f64")(x)
+    torch._dynamo.reset()
+    close(compiled(lambda v: v.tanh() + 1, backend="codegen_py", export_path=str(tmp_path / "code"))(x), x.tanh() + 1)
+    assert (tmp_path / "code/main.py").is_file()
+    torch._dynamo.reset()
+    compiled(torch.nn.functional.gelu, tt_enable_composite_ops=False, export_path=str(tmp_path / "off"))(x)
+    assert "composite" not in "".join(p.read_text() for p in (tmp_path / "off").glob("*.stablehlo.mlir"))
+
+
 def test_what_cannot_be_lowered_says_so():
     with pytest.raises(Exception, match="(?s)aten.*rand.*never|random"):
         compiled(lambda x: x + torch.rand_like(x))(torch.ones(2))

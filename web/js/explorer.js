@@ -5,21 +5,24 @@
   C.views = C.views || {};
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   // From pale to strong, told apart by the colour-blind; words get colours of their own.
-  const MEANT = { right: "#7fc8a9", taken: "#7fc8a9", device: "#7fc8a9", compiled: "#7fc8a9", wrong: "#f28e6b", "to blame": "#f28e6b", reference: "#f4c95d", "reference (fallback)": "#f4c95d" };
+  const MEANT = { nan: "#f28e6b", inf: "#f28e6b", "-inf": "#f28e6b", right: "#7fc8a9", taken: "#7fc8a9", device: "#7fc8a9", compiled: "#7fc8a9", wrong: "#f28e6b", "to blame": "#f28e6b", reference: "#f4c95d", "reference (fallback)": "#f4c95d" };
   const RAMP = ["#fff3c4", "#fdd49e", "#fdae6b", "#f16913", "#a63603"], WORDS = ["#8ecae6", "#f4a261", "#90be6d", "#e5989b", "#cdb4db", "#e9c46a", "#a8dadc"];
 
   const MOST_WORDS = 12;
-  const overlayText = (overlay, value) => (typeof value !== "number" ? value : overlay.unit === "s" ? C.seconds(value) : overlay.unit === "B" ? C.bytes(value) : C.figure(value) + (overlay.unit ? " " + overlay.unit : ""));
+  const overlayText = (overlay, value) => (typeof value !== "number" ? value : overlay.unit === "s" ? C.seconds(value) : overlay.unit === "B" ? C.bytes(value) : C.figure(value) + (overlay.unit && overlay.unit !== "PCC" ? " " + overlay.unit : ""));
 
   // One stage in one pane. `link(node)` is called with the details of what is selected.
   function makePane(model, stageName, options) {
-    const state = { stage: stageName, open: new Set(options.open), overlay: options.overlay || "", view: null, scale: 1, x: 0, y: 0, selected: null, marked: new Set(), chosen: new Set(), threshold: -Infinity };
-    const canvas = C.make("canvas", { tabindex: "0", role: "img", "aria-label": "Graph; the lists beside it name what it shows" });
+    const state = { stage: stageName, open: new Set(options.open), overlay: options.overlay || "", view: null, scale: 1, x: 0, y: 0, selected: null, cursor: null, marked: new Set(), chosen: new Set(), threshold: null };
+    const canvas = C.make("canvas", { tabindex: "0", role: "application", "aria-roledescription": "graph", "aria-label": "Graph: n and p go from box to box, Enter opens a group or shows an operation, arrow keys move, + and - zoom" });
+    const spoken = C.make("span", { class: "spoken", role: "status" });
     const box = C.make("div", { class: "graph" }, canvas), legend = C.make("div", { class: "legend" });
     const element = C.make("section", { class: "pane" });
     const painter = canvas.getContext("2d");
     const stage = () => model.graph.stages.find((one) => one.name === state.stage);
     const overlay = () => stage().overlays.find((one) => one.name === state.overlay);
+    // Of what is better the higher it is, the lowest is what to look at.
+    const isLowBad = () => overlay()?.together === "least";
 
     async function load(fit) {
       const mine = (state.turn = (state.turn || 0) + 1);
@@ -27,10 +30,13 @@
       if (mine !== state.turn) return;
       state.view = view;
       const values = view.boxes.filter((one) => !one.open && typeof one.value === "number").map((one) => one.value);
-      // From the least to the most that is in sight; where nothing is below zero, from zero.
+      // From the least to the most that is in sight; where nothing is below zero and high is what counts, from zero.
       state.most = values.reduce((most, value) => Math.max(most, value), -Infinity);
-      state.least = Math.min(0, values.reduce((least, value) => Math.min(least, value), Infinity));
-      if (!(state.most > state.least)) state.most = state.least + 1e-30;
+      state.least = values.reduce((least, value) => Math.min(least, value), Infinity);
+      if (!isLowBad()) state.least = Math.min(0, state.least);
+      // All alike: pale.
+      const little = (Math.abs(state.most) || 1) * 1e-9;
+      if (!(state.most > state.least)) isLowBad() ? (state.least = state.most - little) : (state.most = state.least + little);
       if (fit) fitAll();
       drawLegend();
       draw();
@@ -48,8 +54,9 @@
     function colourOf(one) {
       if (one.value === undefined) return null;
       if (typeof one.value === "number") {
-        if (one.value < state.threshold) return null;
-        return RAMP[Math.max(0, Math.min(RAMP.length - 1, Math.floor(((one.value - state.least) / (state.most - state.least)) * RAMP.length)))];
+        if (state.threshold !== null && (isLowBad() ? one.value > state.threshold : one.value < state.threshold)) return null;
+        const part = (one.value - state.least) / (state.most - state.least);
+        return RAMP[Math.max(0, Math.min(RAMP.length - 1, Math.floor((isLowBad() ? 1 - part : part) * RAMP.length)))];
       }
       return wordColour(one.value);
     }
@@ -60,7 +67,7 @@
       const swatch = (colour, text) => { const patch = C.make("span", { class: "swatch" }); patch.style.background = colour; return C.make("span", {}, patch, text); };
       const shown = one.words.slice(0, MOST_WORDS);
       legend.replaceChildren(...(one.words.length ? [...shown.map((word) => swatch(wordColour(word), word)), one.words.length > MOST_WORDS ? C.make("span", {}, "and " + (one.words.length - MOST_WORDS) + " more") : ""]
-        : RAMP.map((colour, index) => swatch(colour, "from " + overlayText(one, state.least + ((state.most - state.least) * index) / RAMP.length)))));
+        : RAMP.map((colour, index) => { const part = ((state.most - state.least) * index) / RAMP.length; return isLowBad() ? swatch(colour, "up to " + overlayText(one, state.most - part)) : swatch(colour, "from " + overlayText(one, state.least + part)); })));
     }
     function draw() {
       const room = box.getBoundingClientRect(), ratio = devicePixelRatio || 1;
@@ -121,6 +128,12 @@
         painter.font = (one.group ? "600 " : "") + "12px system-ui, sans-serif";
         painter.fillText(one.group ? "▸ " + one.label + " (" + one.count + ")" : one.label, one.x + 10, one.y + one.height / 2 + 4, one.width - 18);
       }
+      const here = at();
+      if (here) {
+        painter.strokeStyle = colours.focus;
+        painter.lineWidth = 3;
+        painter.strokeRect(here.x - 3, here.y - 3, here.width + 6, here.height + 6);
+      }
     }
     function hit(event) {
       const rect = canvas.getBoundingClientRect(), x = (event.clientX - rect.left - state.x) / state.scale, y = (event.clientY - rect.top - state.y) / state.scale;
@@ -154,6 +167,24 @@
       draw();
       if (select) await options.selected?.(state.stage, node.id);
     }
+    // Boxes by the keyboard, in the order in which they are read: from the top, then from the left.
+    const at = () => (state.cursor === null ? null : state.view?.boxes.find((one) => one.id === state.cursor.id && Boolean(one.group) === state.cursor.group)) || null;
+    function stepTo(step) {
+      const all = [...(state.view?.boxes || [])].sort((a, b) => a.y - b.y || a.x - b.x);
+      if (!all.length) return;
+      const one = all[(all.indexOf(at()) + step + all.length) % all.length], room = box.getBoundingClientRect();
+      state.cursor = { id: one.id, group: Boolean(one.group) };
+      const x = state.x + one.x * state.scale, y = state.y + one.y * state.scale;
+      if (x < 0 || y < 0 || x + one.width * state.scale > room.width || y + Math.min(one.height, 40) * state.scale > room.height) { state.x += room.width / 3 - x; state.y += room.height / 3 - y; }
+      spoken.textContent = one.label + (one.group ? ", group of " + one.count + (one.open ? ", open" : ", closed") : "") + (one.value === undefined ? "" : ", " + overlayText(overlay() || {}, one.value));
+      draw();
+    }
+    async function activate(one) {
+      if (one.group) { await toggle(one.id); return; }
+      state.selected = one.id;
+      draw();
+      await options.selected?.(state.stage, one.id);
+    }
     let drag = null;
     canvas.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, y: event.clientY, moved: false, left: state.x, top: state.y }; canvas.setPointerCapture(event.pointerId); });
     canvas.addEventListener("pointermove", (event) => {
@@ -168,10 +199,7 @@
       const one = hit(event);
       if (!one) return;
       if (event.shiftKey) { await options.chosen?.(state.stage, one); return; }
-      if (one.group) { await toggle(one.id); return; }
-      state.selected = one.id;
-      draw();
-      await options.selected?.(state.stage, one.id);
+      await activate(one);
     });
     canvas.addEventListener("wheel", (event) => { event.preventDefault(); const rect = canvas.getBoundingClientRect(); zoom(Math.exp(-event.deltaY / 400), event.clientX - rect.left, event.clientY - rect.top); }, { passive: false });
     canvas.addEventListener("keydown", (event) => {
@@ -181,6 +209,8 @@
       else if (event.key === "+" || event.key === "=") zoom(1.2, room.width / 2, room.height / 2);
       else if (event.key === "-") zoom(1 / 1.2, room.width / 2, room.height / 2);
       else if (event.key === "0") { fitAll(); draw(); }
+      else if (event.key === "n" || event.key === "p") stepTo(event.key === "n" ? 1 : -1);
+      else if (event.key === "Enter" && at()) activate(at());
       else return;
       event.preventDefault();
     });
@@ -194,9 +224,10 @@
       const one = overlay();
       if (!one || one.words.length) return [];
       const text = C.make("span", { class: "thresholds" }, "everything");
-      return [C.make("label", {}, "Colour from", C.make("input", { type: "range", min: 0, max: 100, value: 0, oninput: (event) => {
+      return [C.make("label", {}, isLowBad() ? "Colour up to" : "Colour from", C.make("input", { type: "range", min: 0, max: 100, value: 0, oninput: (event) => {
         const part = Number(event.target.value);
-        state.threshold = part === 0 ? -Infinity : one.least + ((one.most - one.least) * part) / 100;
+        const way = ((one.most - one.least) * part) / 100;
+        state.threshold = part === 0 ? null : isLowBad() ? one.most - way : one.least + way;
         text.textContent = part === 0 ? "everything" : overlayText(one, state.threshold);
         draw();
         options.changed?.(state);
@@ -205,7 +236,7 @@
     async function rebuild(stays) {
       const one = stage();
       tools.replaceChildren(stageBox,
-        C.selectBox("Overlay", [["", "none"], ...one.overlays.map((each) => [each.name, each.name])], state.overlay, async (value) => { state.overlay = value; state.threshold = -Infinity; await rebuild(true); }),
+        C.selectBox("Overlay", [["", "none"], ...one.overlays.map((each) => [each.name, each.name])], state.overlay, async (value) => { state.overlay = value; state.threshold = null; await rebuild(true); }),
         C.make("button", { type: "button", onclick: async () => { state.open = new Set(Array.from({ length: one.groups }, (_, index) => index + 1)); await load(true); } }, "Open all"),
         C.make("button", { type: "button", onclick: async () => { state.open = new Set(); await load(true); } }, "Close all"),
         C.make("button", { type: "button", onclick: () => { fitAll(); draw(); } }, "Fit"),
@@ -213,7 +244,7 @@
       if (one.error) tools.append(C.make("p", { class: "hint" }, "This stage: " + one.error));
       await load(!stays);
     }
-    element.append(tools, legend, box);
+    element.append(tools, legend, box, spoken);
     return { element, state, rebuild, reveal, draw, mark(ids) { state.marked = new Set(ids); draw(); }, boxes: () => state.view?.boxes || [], where: (id) => {
       const one = state.view.boxes.find((candidate) => candidate.id === id && !candidate.open), rect = canvas.getBoundingClientRect();
       return one && { x: rect.left + state.x + (one.x + one.width / 2) * state.scale, y: rect.top + state.y + (one.y + one.height / 2) * state.scale };
@@ -244,19 +275,32 @@
     const { kinds } = await C.get("jobs");
     const graph = () => model.graph, usable = () => graph().stages.filter((one) => one.nodes);
     main.append(C.make("h1", {}, graph().file));
-    const details = C.make("div", { class: "details", tabindex: "0", role: "region", "aria-label": "Details" }, C.make("p", { class: "hint" }, "Select an operation to see what it is. Drag to move, turn the wheel to zoom, click a group to open it; arrow keys, + and - and 0 do the same. Shift and a click choose operations and groups, to extract them."));
+    const details = C.make("div", { class: "details", tabindex: "0", role: "region", "aria-label": "Details" }, C.make("p", { class: "hint" }, "Select an operation to see what it is. Drag to move, turn the wheel to zoom, click a group to open it; with the keyboard n and p go from box to box, Enter opens, arrow keys move, + and - zoom, 0 fits. Shift and a click choose operations and groups, to extract them."));
     const results = C.make("div", { class: "details", tabindex: "0", role: "region", "aria-label": "Found" });
     const work = C.make("div", { class: "work" }), choice = C.make("div", { class: "bar choice" });
     const panes = [], shelf = C.make("div", { class: "panes" });
     const edits = new Map();
-    let order = "most", limit = 10;
+    let order = "most", limit = 10, sorted = "";
     const keep = () => C.keepInAddress({ key, stage: panes[0].state.stage, open: [...panes[0].state.open].join("."), overlay: panes[0].state.overlay, second: panes[1] ? panes[1].state.stage : "", node: panes[0].state.selected === null ? "" : String(panes[0].state.selected) });
     const nodeButton = (pane, node, text) => C.make("button", { type: "button", class: "node", onclick: () => pane.reveal(node, true) }, text || node.label + (node.path ? " – " + node.path : ""));
     const stageOf = (name) => graph().stages.find((one) => one.name === name);
 
-    function editButtons(node) {
-      const set = (what) => { what ? edits.set(node.id, what) : edits.delete(node.id); drawChoice(); };
-      return C.make("div", { class: "bar" }, C.selectBox("When compiled again", [["", "as it is"], ["fusion-barrier", "in a launch of its own (fusion barrier)"], ...["bf16", "f16", "tf32", "fp8"].map((one) => ["precision=" + one, "rounded to " + one])], edits.get(node.id) || "", set));
+    // What may be asked of one operation is a table of the server's; `edits` holds what was chosen, by node and option.
+    const operationOptions = kinds.flatMap((kind) => kind.fields).find((field) => field.kind === "edits")?.options || [];
+    const editList = () => [...edits].flatMap(([node, chosen]) => [...chosen.values()].map((what) => node + ":" + what));
+    function editBoxes(node) {
+      const set = (option, what) => {
+        const chosen = edits.get(node.id) || new Map();
+        what ? chosen.set(option.name, what) : chosen.delete(option.name);
+        chosen.size ? edits.set(node.id, chosen) : edits.delete(node.id);
+        drawChoice();
+      };
+      return operationOptions.length === 0 ? "" : C.make("fieldset", {}, C.make("legend", {}, "When compiled again"), operationOptions.map((option) => {
+        const choices = option.choices.length ? option.choices.map((choice) => [option.name + "=" + choice, choice]) : [[option.name, "yes"]];
+        const box = C.selectBox(option.label, [["", "as it is"], ...choices], edits.get(node.id)?.get(option.name) || "", (what) => set(option, what));
+        box.title = option.help;
+        return C.make("div", { class: "field" }, box, C.make("small", { class: "hint" }, option.help));
+      }));
     }
     function drawChoice() {
       const chosen = panes.flatMap((pane) => (pane.state.stage === "stablehlo" ? [...pane.state.chosen] : []));
@@ -264,8 +308,9 @@
         chosen.length ? C.make("span", {}, C.plural(chosen.length, "operation") + " chosen") : "",
         chosen.length ? C.make("button", { type: "button", onclick: () => start("extract", { nodes: chosen.sort((a, b) => a - b).join(",") }) }, "Extract as a program…") : "",
         chosen.length ? C.make("button", { type: "button", onclick: () => { for (const pane of panes) { pane.state.chosen.clear(); pane.draw(); } drawChoice(); } }, "Choose none") : "",
-        edits.size ? C.make("span", {}, C.plural(edits.size, "operation") + " with options of its own") : "",
-        edits.size ? C.make("button", { type: "button", onclick: () => start("compile") }, "Compile with them…") : ""].filter(Boolean));
+        edits.size ? C.make("span", {}, C.plural(edits.size, "operation") + " to be compiled otherwise: " + editList().join(", ")) : "",
+        edits.size ? C.make("button", { type: "button", onclick: () => start("compile") }, "Compile with them…") : "",
+        edits.size ? C.make("button", { type: "button", onclick: () => { edits.clear(); drawChoice(); } }, "Forget them") : ""].filter(Boolean));
     }
     async function chosen(stageName, box) {
       const pane = panes.find((one) => one.state.stage === stageName);
@@ -286,7 +331,7 @@
         pane.state.open = new Set();
         pane.state.selected = null;
       }
-      if (stageOf(pane.state.stage).overlays.some((one) => one.name === result.overlay)) { pane.state.overlay = result.overlay; pane.state.threshold = -Infinity; }
+      if (stageOf(pane.state.stage).overlays.some((one) => one.name === result.overlay)) { pane.state.overlay = result.overlay; pane.state.threshold = null; }
       lastTop = "";
       for (const one of panes) await one.rebuild(true);
       if (result.node !== undefined) {
@@ -297,16 +342,17 @@
     }
     function start(name, values) {
       const kind = kinds.find((one) => one.name === name);
-      C.jobForm(work, kind, { key: graph().key, values: { edits: [...edits].map(([node, what]) => node + ":" + what).join(","), ...values }, ended });
+      C.jobForm(work, kind, { key: graph().key, values: { edits: editList().join(","), ...values }, ended });
       work.scrollIntoView({ block: "nearest" });
     }
 
     async function selected(stageName, id) {
       const pane = panes.find((one) => one.state.stage === stageName) || panes[0];
       const node = await C.get("graph/node", { key, stage: stageName, id });
-      details.replaceChildren(C.make("h2", {}, node.op), C.facts([["In", node.path], ["Place", node.place], ["Gives", node.types.join(", ")],
+      const place = node.place.replace(/^loc\("(.*)"\)$/, "$1");
+      details.replaceChildren(C.make("h2", {}, node.op), C.facts([["In", node.path], ["Place", node.origins.join() === place ? "" : place], ["Gives", node.types.join(", ")],
         ...Object.entries(node.overlays).map(([name, value]) => [name, overlayText(stageOf(stageName).overlays.find((one) => one.name === name) || {}, value)]), ...Object.entries(node.attributes), ["Came from", node.origins.join("; ")]]));
-      if (stageName === "stablehlo" && node.op.startsWith("stablehlo.")) details.append(editButtons(node));
+      if (stageName === "stablehlo" && node.op.startsWith("stablehlo.")) details.append(editBoxes(node));
       const list = (title, nodes, where) => { if (nodes.length) details.append(C.make("h3", {}, title + " (" + nodes.length + ")"), ...nodes.slice(0, 40).map((one) => nodeButton(where, one))); };
       list("Reads", node.inputs, pane);
       list("Read by", node.readers, pane);
@@ -326,8 +372,9 @@
     async function top() {
       const pane = panes[0], name = pane.state.overlay, one = stageOf(pane.state.stage).overlays.find((each) => each.name === name);
       if (!one) { results.replaceChildren(); return; }
-      const from = Number.isFinite(pane.state.threshold) ? pane.state.threshold : "";
-      const answer = await C.get("graph/top", { key, stage: pane.state.stage, overlay: name, order, limit, from });
+      if (sorted !== name) { sorted = name; order = one.together === "least" ? "least" : "most"; }
+      const edge = pane.state.threshold ?? "", from = one.together === "least" ? "" : edge, to = one.together === "least" ? edge : "";
+      const answer = await C.get("graph/top", { key, stage: pane.state.stage, overlay: name, order, limit, from, to });
       if (one.words.length) {
         results.replaceChildren(C.make("h2", {}, name), ...answer.words.slice(0, 40).map(({ word, count }) => C.make("button", { type: "button", class: "node", onclick: async () => {
           const found = await C.get("graph/top", { key, stage: pane.state.stage, overlay: name, word, limit: 60 });
@@ -339,7 +386,7 @@
       results.replaceChildren(C.make("h2", {}, (order === "most" ? "Top " : "Lowest ") + limit + " by " + name), C.make("div", { class: "bar" },
         C.selectBox("Sort", [["most", "highest first"], ["least", "lowest first"]], order, (value) => { order = value; top(); }),
         C.selectBox("List", [["10", "10"], ["100", "100"]], String(limit), (value) => { limit = Number(value); top(); }), C.make("span", { class: "hint" }, answer.count + " of " + C.plural(stageOf(pane.state.stage).nodes, "node"))),
-      ...answer.nodes.map((node) => nodeButton(pane, node, overlayText(one, node.value) + (answer.sum > 0 && one.unit && !["relative L2", "%"].includes(one.unit) ? " (" + ((100 * node.value) / answer.sum).toFixed(1) + " %) " : " ") + node.label)));
+      ...answer.nodes.map((node) => nodeButton(pane, node, overlayText(one, node.value) + (answer.sum > 0 && one.together === "sum" ? " (" + ((100 * node.value) / answer.sum).toFixed(1) + " %) " : " ") + node.label)));
     }
     let lastTop = "";
     const changed = () => { if (!panes.length) return; keep(); const { stage, overlay, threshold } = panes[0].state, now = [stage, overlay, threshold].join("|"); if (now !== lastTop) { lastTop = now; top(); } };

@@ -59,7 +59,7 @@
     function drawTiles() {
       const counts = new Map(), isChosen = choice(false), outcome = table.columns.outcome;
       for (let i = 0; i < table.count; ++i) if (!isChosen || isChosen(i)) counts.set(outcome[i], (counts.get(outcome[i]) || 0) + 1);
-      tiles.replaceChildren(...C.outcomes.filter((outcome) => counts.has(outcome)).map((outcome) => C.make("button", { type: "button", class: "tile",
+      tiles.replaceChildren(...C.outcomes.filter((outcome) => counts.has(outcome)).map((outcome) => C.make("button", { type: "button", class: "tile", title: C.meaning(outcome),
         "aria-pressed": String(filters.outcome === outcome), onclick: () => { filters.outcome = filters.outcome === outcome ? "" : outcome; refresh(); } },
       C.make("b", {}, counts.get(outcome).toLocaleString("en")), C.state(outcome))));
     }

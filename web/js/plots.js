@@ -1,7 +1,8 @@
 // Plots as SVG elements, which download as they are seen: lines, stacked areas, bars, sparklines.
 "use strict";
 (function (C) {
-  const WIDE = 760, TALL = 240, LEFT = 56, RIGHT = 10, TOP = 10, LOW = 34;
+  // On a phone a plot is narrow instead of small, so that its text can be read.
+  const isNarrow = window.innerWidth < 640, WIDE = isNarrow ? 380 : 760, NAMES = isNarrow ? 130 : 230, TALL = 240, LEFT = 56, RIGHT = 10, TOP = 10, LOW = 34;
 
   function ticks(low, high) {
     const span = high - low || 1, step = 10 ** Math.floor(Math.log10(span / 3));
@@ -10,15 +11,15 @@
     for (let at = Math.ceil(low / nice) * nice; at <= high + nice * 1e-6; at += nice) list.push(at);
     return list;
   }
-  function frame(label, xs, low, high, format) {
-    const x = (value) => LEFT + (xs.length < 2 ? (WIDE - LEFT - RIGHT) / 2 : (value * (WIDE - LEFT - RIGHT)) / (xs.length - 1));
+  function frame(label, xs, low, high, format, right = RIGHT) {
+    const x = (value) => LEFT + (xs.length < 2 ? (WIDE - LEFT - right) / 2 : (value * (WIDE - LEFT - right)) / (xs.length - 1));
     const y = (value) => TALL - LOW - ((value - low) * (TALL - LOW - TOP)) / (high - low || 1);
     const plot = C.svg("svg", { class: "plot", viewBox: `0 0 ${WIDE} ${TALL}`, width: WIDE, height: TALL, role: "img", "aria-label": label });
     for (const tick of ticks(low, high)) {
-      plot.append(C.svg("line", { class: "axis", x1: LEFT, x2: WIDE - RIGHT, y1: y(tick), y2: y(tick) }),
-        C.svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, format(tick)));
+      plot.append(C.svg("line", { class: "axis", x1: LEFT, x2: WIDE - right, y1: y(tick), y2: y(tick) }),
+        C.svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, tick === 0 ? "0" : format(tick)));
     }
-    const every = Math.max(1, Math.ceil(xs.length / 6));
+    const every = Math.max(1, Math.ceil(xs.length / (isNarrow ? 3 : 6)));
     xs.forEach((text, index) => { if (index % every === 0) plot.append(C.svg("text", { class: "soft", x: x(index), y: TALL - 14, "text-anchor": "middle" }, text)); });
     return { plot, x, y };
   }
@@ -56,8 +57,9 @@
   };
   C.areaPlot = function (name, label, xs, series) {
     const sums = xs.map((_, index) => series.reduce((sum, one) => sum + (one.values[index] || 0), 0));
-    const { plot, x, y } = frame(label, xs, 0, Math.max(1, ...sums), (value) => String(value));
+    const { plot, x, y } = frame(label, xs, 0, Math.max(1, ...sums), (value) => String(value), isNarrow ? RIGHT : 150);
     const below = xs.map(() => 0);
+    let lowest = Infinity;
     for (const one of series) {
       const top = below.map((value, index) => value + (one.values[index] || 0));
       const up = top.map((value, index) => x(index).toFixed(1) + " " + y(value).toFixed(1)), down = below.map((value, index) => x(index).toFixed(1) + " " + y(value).toFixed(1)).reverse();
@@ -65,6 +67,12 @@
       const fill = C.colour(one.family);
       plot.append(bar ? C.svg("path", { d: bar, fill, "fill-opacity": 0.75, stroke: fill }, C.svg("title", {}, one.name))
         : C.svg("rect", { x: x(0) - 30, width: 60, y: y(top[0]), height: Math.max(0, y(below[0]) - y(top[0])), fill }, C.svg("title", {}, one.name)));
+      // Named where it ends, so that nobody has to tell colours apart; what is too thin for its name is in the legend.
+      const middle = (y(top.at(-1)) + y(below.at(-1))) / 2;
+      if (!isNarrow && top.at(-1) > below.at(-1) && lowest - middle >= 11) {
+        lowest = middle;
+        plot.append(C.svg("text", { x: (xs.length < 2 ? x(0) + 30 : x(xs.length - 1)) + 6, y: middle + 4 }, one.name));
+      }
       top.forEach((value, index) => { below[index] = value; });
     }
     return withDownload(plot, name, series.map((one) => C.stateText(one.family, one.name)));
@@ -74,10 +82,10 @@
     const tall = bars.length * 22 + 12, most = Math.max(1e-12, ...bars.map((bar) => bar.value));
     const plot = C.svg("svg", { class: "plot", viewBox: `0 0 ${WIDE} ${tall}`, width: WIDE, height: tall, role: "img", "aria-label": label });
     bars.forEach((bar, index) => {
-      const wide = ((WIDE - 330) * bar.value) / most;
-      plot.append(C.svg("text", { x: 222, y: index * 22 + 17, "text-anchor": "end" }, bar.name.length > 36 ? "…" + bar.name.slice(-35) : bar.name),
-        C.svg("rect", { x: 230, y: index * 22 + 5, width: Math.max(1, wide), height: 15, fill: C.colour("UnexpectedPass") }, C.svg("title", {}, bar.name)),
-        C.svg("text", { x: 236 + wide, y: index * 22 + 17 }, bar.text));
+      const wide = ((WIDE - NAMES - 90) * bar.value) / most;
+      plot.append(C.svg("text", { x: NAMES - 8, y: index * 22 + 17, "text-anchor": "end" }, bar.name.length > NAMES / 6.4 ? "…" + bar.name.slice(1 - Math.floor(NAMES / 6.4)) : bar.name),
+        C.svg("rect", { x: NAMES, y: index * 22 + 5, width: Math.max(1, wide), height: 15, fill: C.colour("UnexpectedPass") }, C.svg("title", {}, bar.name)),
+        C.svg("text", { x: NAMES + 6 + wide, y: index * 22 + 17 }, bar.text));
     });
     return withDownload(plot, name);
   };

@@ -19,6 +19,9 @@
   };
   const BRINGUP = { PASSED: "Pass", INCORRECT_RESULT: "Failure", FAILED_FE_COMPILATION: "Crash", FAILED_TTMLIR_COMPILATION: "KnownFailure",
     FAILED_RUNTIME: "Limit", NOT_STARTED: "NoResult", UNKNOWN: "Skip" };
+  const MEANINGS = { passed: "as it should be", failed: "an error, or a wrong result", xfailed: "failed, as its configuration expects", xpassed: "passed, although its configuration expects it to fail", skipped: "not to be run here",
+    unjudged: "ran, and nothing could judge its result", crashed: "its process died", "timed out": "took longer than it may", "out of memory": "needed more memory than there is", interrupted: "its run was stopped", "not run": "its turn never came" };
+  C.meaning = (outcome) => MEANINGS[outcome] || "";
   C.familyOf = (outcome) => FAMILIES[outcome] || "NoResult";
   C.isBad = (outcome) => ["Failure", "Crash", "Limit", "UnexpectedPass", "NoResult"].includes(C.familyOf(outcome));
   C.bringupFamily = (status) => BRINGUP[status] || "Skip";

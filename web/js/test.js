@@ -5,12 +5,12 @@
   function comparisons(list) {
     const figure = (value, limit, asserted) => (value === undefined || value === null ? "–" : C.figure(value) + (limit === undefined ? "" : " (limit " + C.figure(limit) + (asserted ? "" : ", not asserted") + ")"));
     return C.table({ label: "Outputs", word: "output", file: "outputs", rows: list, height: Math.min(320, list.length * 28 + 48), columns: [
-      { title: "Output", width: 70, number: true, value: (one) => one.output },
+      { title: "Output", width: 90, number: true, value: (one) => one.output },
       { title: "Verdict", width: 110, value: (one) => (one.passed ? "passed" : "failed"), cell: (one) => C.state(one.passed ? "passed" : "failed") },
       { title: "PCC", width: 190, value: (one) => C.figure(one.pcc), cell: (one) => figure(one.pcc, one.pcc_threshold, one.pcc_asserted) },
       { title: "Max absolute", width: 200, value: (one) => C.figure(one.max_absolute), cell: (one) => figure(one.max_absolute, one.atol_threshold, one.atol_asserted) },
       { title: "Relative L2", width: 110, value: (one) => C.figure(one.relative_l2) },
-      { title: "Worst, in noise", width: 120, value: (one) => C.figure(one.worst_in_noise) },
+      { title: "Worst, in noise", width: 150, value: (one) => C.figure(one.worst_in_noise) },
       { title: "Rule", width: 100, value: (one) => one.rule || "" },
       { title: "Sentence", width: 620, value: (one) => one.sentence || "", title_of: (one) => one.sentence || null },
     ] }).element;
@@ -59,7 +59,7 @@
     if (test.comparisons && test.comparisons.length) main.append(C.make("h2", {}, "Results against what is expected"), comparisons(test.comparisons));
     const oldest = [...history].reverse();
     main.append(C.make("h2", {}, "History"), C.make("p", {}, C.sparkline(oldest)), C.make("p", { class: "flakiness" }, "Flakiness: " + flakiness(oldest) + "."));
-    const xs = oldest.map((row) => row.run.slice(0, 8));
+    const xs = oldest.map((row) => row.run.slice(4, 6) + "-" + row.run.slice(6, 8));
     if (oldest.length > 1) main.append(C.make("div", { class: "two" },
       C.make("div", {}, C.make("h2", {}, "Time"), C.linePlot("time", "Time by run", xs, [{ values: oldest.map((row) => row.seconds) }], C.seconds, true)),
       oldest.some((row) => typeof row.pcc === "number") ? C.make("div", {}, C.make("h2", {}, "PCC"), C.linePlot("pcc", "PCC by run", xs, [{ values: oldest.map((row) => row.pcc) }], C.figure)) : ""));

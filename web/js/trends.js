@@ -12,7 +12,7 @@
     const runs = all.filter((run) => !chip || C.chipOf(run.arch, run.device) === chip);
     main.append(C.make("h1", {}, "Over time"), C.make("div", { class: "bar" }, C.selectBox("Architecture", [["", "all"], ...chips.map((one) => [one, one])], chip, (value) => { location.hash = C.link("trends", { chip: value }); })));
     if (!runs.length) { main.append(C.make("p", { class: "hint" }, "No runs yet.")); return; }
-    const xs = runs.map((run) => run.id.slice(4, 8) + " " + run.id.slice(9, 13));
+    const xs = runs.map((run) => run.id.slice(4, 6) + "-" + run.id.slice(6, 8) + " " + run.id.slice(9, 11) + ":" + run.id.slice(11, 13));
     main.append(C.make("div", { class: "two" },
       C.make("div", {}, C.make("h2", {}, "Bring-up"), C.areaPlot("bringup", "Tests by bring-up status, run after run", xs, stacked(runs, "bringup", C.bringups, C.bringupFamily))),
       C.make("div", {}, C.make("h2", {}, "Outcomes"), C.areaPlot("outcomes", "Tests by outcome, run after run", xs, stacked(runs, "outcomes", C.outcomes, C.familyOf))),
@@ -27,7 +27,7 @@
     main.append(C.make("h2", {}, "Health of devices"), C.table({ label: "Devices", word: "device", file: "devices", rows: [...devices.values()], height: Math.min(300, devices.size * 28 + 48), columns: [
       { title: "Device", width: 260, value: (one) => one.name }, { title: "Runs", width: 70, number: true, value: (one) => one.runs }, { title: "Tests", width: 90, number: true, value: (one) => one.tests },
       { title: "Crashed", width: 90, number: true, value: (one) => one.crashed }, { title: "Timed out", width: 100, number: true, value: (one) => one.late }, { title: "Out of memory", width: 140, number: true, value: (one) => one.memory },
-      { title: "Crashes a thousand", width: 160, number: true, value: (one) => (one.tests ? (1000 * one.crashed) / one.tests : 0), cell: (one) => (one.tests ? ((1000 * one.crashed) / one.tests).toFixed(2) : "–") },
+      { title: "Crashes a thousand", width: 190, number: true, value: (one) => (one.tests ? (1000 * one.crashed) / one.tests : 0), cell: (one) => (one.tests ? ((1000 * one.crashed) / one.tests).toFixed(2) : "–") },
       { title: "Last seen", width: 160, value: (one) => C.when(one.last.started_at) },
     ] }).element);
     main.append(C.make("h2", {}, "Runs"), C.table({ label: "Runs", word: "run", file: "runs", rows: [...runs].reverse(), height: 420, open: (run) => C.link("overview", { run: run.id }), columns: [

@@ -37,6 +37,15 @@ bool mayWriteOver(LaunchOp launch, unsigned read, unsigned written);
 /// Whether the program may write its result of this number over the argument of that number.
 bool mayWriteOverArgument(ProgramOp program, int64_t number);
 
+/// What of a program's arena lies in SRAM, and what would have but found no room.
+struct SramPlan {
+  int64_t buffers = 0, spilled = 0;
+  int64_t bytes = 0, spilledBytes = 0; // Of SRAM that is used; of buffers that lie in DRAM.
+};
+SramPlan sramPlanOf(ProgramOp program);
+/// Whether the buffer is a piece of the arena that lies in SRAM.
+bool isInSram(ProgramOp program, mlir::Value buffer);
+
 /// Makes a program of the function, which must be of static shapes and call nobody. The first
 /// `carried` results are written over the arguments of the same number wherever that can be. What
 /// cannot be is told by a diagnostic.

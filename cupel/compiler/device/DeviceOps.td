@@ -35,12 +35,12 @@ def Dev_ProgramOp : Dev_Op<"program", [IsolatedFromAbove, SingleBlock, NoTermina
   let summary = "What a device runs: buffers, then launches in their order";
   let description = [{
     `arena` bytes are taken once for a run; buffers of it live at offsets that do not overlap while
-    both are in use. Programs beside the main one are steps of its loops and branches. Results whose
+    both are in use. The first `sram` of them lie in the device's SRAM, the others in its DRAM. Programs beside the main one are steps of its loops and branches. Results whose
     numbers are in `in_place` lie where the argument of the same number does: it is written when
     nobody reads it any more.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena,
-      OptionalAttr<DenseI64ArrayAttr>:$in_place);
+      OptionalAttr<DenseI64ArrayAttr>:$in_place, OptionalAttr<I64Attr>:$sram);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `arena` $arena attr-dict-with-keyword $body";
   let hasVerifier = 1;

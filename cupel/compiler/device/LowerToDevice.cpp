@@ -87,7 +87,7 @@ public:
 
   FailureOr<ProgramOp> run() {
     program = builder.create<ProgramOp>(location, function.getSymNameAttr(),
-                                        builder.getI64IntegerAttr(0), DenseI64ArrayAttr());
+                                        builder.getI64IntegerAttr(0), DenseI64ArrayAttr(), IntegerAttr());
     Block *body = builder.createBlock(&program.getBody());
     builder.setInsertionPointToStart(body);
     Block &source = function.getBody().front();

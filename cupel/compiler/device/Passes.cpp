@@ -59,14 +59,29 @@ public:
 
 } // namespace
 
-void buildTensorPipeline(OpPassManager &manager, int64_t wrongRewrite) {
+/// What a program cannot be run without, each operation by itself.
+static void buildPlainTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createOutlineControlFlow());
+  manager.addPass(tir::createFoldConstants({/*evaluate=*/false}));
+  manager.addPass(tir::createFormConvolutions());
+  if (pipeline.wrongRewrite != 0)
+    manager.addPass(tir::createPlantWrongRewrite({pipeline.wrongRewrite}));
+  manager.addPass(tir::createFormMaps({/*fuse=*/false}));
+  manager.addPass(tir::createFormProducts());
+  manager.addPass(tir::createFormReductions({/*fuse=*/false}));
+}
+
+void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
+  if (pipeline.level == 0)
+    return buildPlainTensorPipeline(manager, pipeline);
+  manager.addPass(tir::createOutlineControlFlow());
+  manager.addPass(tir::createPlaceOnReference());
   manager.addPass(tir::createFoldConstants());
   manager.addPass(tir::createJoinSummedGroups());
   manager.addPass(tir::createFormConvolutions());
   manager.addPass(tir::createSinkTransposes());
-  if (wrongRewrite != 0)
-    manager.addPass(tir::createPlantWrongRewrite({wrongRewrite}));
+  if (pipeline.wrongRewrite != 0)
+    manager.addPass(tir::createPlantWrongRewrite({pipeline.wrongRewrite}));
   manager.addPass(tir::createFormProducts());
   manager.addPass(tir::createFuseEpilogues());
   manager.addPass(tir::createFormRows());
@@ -75,10 +90,27 @@ void buildTensorPipeline(OpPassManager &manager, int64_t wrongRewrite) {
   manager.addPass(tir::createFormAttention());
 }
 
-void buildDevicePipeline(OpPassManager &manager, int64_t wrongRewrite) {
-  buildTensorPipeline(manager, wrongRewrite);
+void buildProgramPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(createLowerToDevice());
+  if (pipeline.level >= 2 && pipeline.sramBytes > 0)
+    manager.addPass(createPlaceInSram({pipeline.sramBytes}));
 }
+
+void buildDevicePipeline(OpPassManager &manager, const Pipeline &pipeline) {
+  buildTensorPipeline(manager, pipeline);
+  buildProgramPipeline(manager, pipeline);
+}
+
+namespace {
+
+/// `compile-to-device{level=0 sram=100663296}`.
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<int64_t> level{*this, "level", llvm::cl::desc("Optimization level: 0, 1 or 2"), llvm::cl::init(2)};
+  Option<int64_t> sram{*this, "sram", llvm::cl::desc("Bytes of SRAM of the device"), llvm::cl::init(0)};
+  Pipeline get() const { return {.level = level, .sramBytes = sram}; }
+};
+
+} // namespace
 
 void registerDialects(DialectRegistry &registry) {
   registry.insert<DevDialect, tir::TirDialect>();
@@ -87,12 +119,16 @@ void registerDialects(DialectRegistry &registry) {
 void registerPasses() {
   registerDevicePasses();
   tir::registerTensorPasses();
-  static PassPipelineRegistration<> tensor("compile-to-tensor",
-                                           "StableHLO without calls to tensor IR",
-                                           [](OpPassManager &manager) { buildTensorPipeline(manager); });
-  static PassPipelineRegistration<> device("compile-to-device",
-                                           "StableHLO without calls to device IR",
-                                           [](OpPassManager &manager) { buildDevicePipeline(manager); });
+  static PassPipelineRegistration<PipelineOptions> tensor(
+      "compile-to-tensor", "StableHLO without calls to tensor IR",
+      [](OpPassManager &manager, const PipelineOptions &options) {
+        buildTensorPipeline(manager, options.get());
+      });
+  static PassPipelineRegistration<PipelineOptions> device(
+      "compile-to-device", "StableHLO without calls to device IR",
+      [](OpPassManager &manager, const PipelineOptions &options) {
+        buildDevicePipeline(manager, options.get());
+      });
 }
 
 } // namespace cupel::dev

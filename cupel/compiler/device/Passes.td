@@ -16,6 +16,20 @@ def LowerToDevice : Pass<"lower-to-device", "mlir::ModuleOp"> {
   let dependentDialects = ["::cupel::dev::DevDialect", "::cupel::tir::TirDialect"];
 }
 
+def PlaceInSram : Pass<"place-in-sram", "mlir::ModuleOp"> {
+  let summary = "Plan what lies in a device's SRAM";
+  let description = [{
+    Of what launches make, that which is touched most often for the time that it is needed comes first;
+    what does not fit beside what is there at the same time is spilled: it lies in DRAM. Arguments,
+    constants and results are the host's and lie in DRAM. Steps of loops and branches share what the
+    programs leave that run them. SRAM is the beginning of the arena.
+  }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", "0", "Of the device's SRAM">
+  ];
+  let dependentDialects = ["::cupel::dev::DevDialect"];
+}
+
 def ExpandDeviceIr : Pass<"expand-device-ir", "mlir::ModuleOp"> {
   let summary = "Make functions on tensors of device programs";
   let dependentDialects = ["::mlir::func::FuncDialect", "::cupel::tir::TirDialect"];

@@ -3,6 +3,7 @@
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/passes/InlineCalls.h"
 #include "cupel/compiler/passes/Passes.h"
+#include "cupel/ir/sdy/Sdy.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -143,10 +144,34 @@ public:
     for (Value value : given)
       results.push_back(mapping.lookup(value));
     builder.create<func::ReturnOp>(entry.getLoc(), results);
+    for (auto [i, value] : llvm::enumerate(taken))
+      if (Attribute lies = liesAs(value)) {
+        function.setArgAttr(unsigned(i), shardingName(lies), lies);
+        function.setArgAttr(unsigned(i), kLiesAttr, lies);
+      }
+    for (auto [i, value] : llvm::enumerate(given))
+      if (Attribute lies = liesAs(value))
+        function.setResultAttr(unsigned(i), shardingName(lies), lies);
     return function;
   }
 
 private:
+  /// How a value lies on devices; null where nothing is said of it.
+  Attribute liesAs(Value value) const {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return argument.getOwner() == &body
+                 ? func::FuncOp(entry).getArgAttr(argument.getArgNumber(), kLiesAttr)
+                 : Attribute();
+    auto result = cast<OpResult>(value);
+    auto marks = result.getOwner()->getAttrOfType<ArrayAttr>(kLiesAttr);
+    return marks && isa<sdy::TensorShardingAttr>(marks[result.getResultNumber()])
+               ? marks[result.getResultNumber()]
+               : Attribute();
+  }
+  static StringRef shardingName(Attribute lies) {
+    return isa<StringAttr>(lies) ? "mhlo.sharding" : "sdy.sharding";
+  }
+
   /// Whether somebody reads it who is not among these, or nobody reads anything of its operation.
   bool isReadBeyond(Value value, const llvm::DenseSet<Operation *> &chosen) const {
     if (value.getDefiningOp()->use_empty())
@@ -273,7 +298,8 @@ private:
 } // namespace
 
 bool makeOneList(func::FuncOp entry) {
-  if (!entry.getBody().hasOneBlock() || !inlineCalls(entry))
+  const bool keepsComposites = entry->getParentOp()->hasAttr(kKeepsCompositesAttr);
+  if (!entry.getBody().hasOneBlock() || !inlineCalls(entry, keepsComposites))
     return false;
   entry.setName("main");
   return true;

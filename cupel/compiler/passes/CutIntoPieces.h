@@ -12,6 +12,14 @@
 
 namespace cupel::compiler {
 
+/// At an operation: a list of how its results lie on the devices of a program that is written on whole
+/// tensors, as shardings; at an argument of the entry function: how that lies. What parts take and give
+/// lies so.
+inline constexpr char kLiesAttr[] = "cupel.lies";
+
+/// At a module: composites are operations of its entry function like others, and not what they stand for.
+inline constexpr char kKeepsCompositesAttr[] = "cupel.keeps_composites";
+
 /// What is divided among parts. What is not every part makes for itself: constants, and moves of them
 /// too unless all but the constants are counted.
 enum class Counts : uint8_t { WhatIsNotMoved, AllButConstants };

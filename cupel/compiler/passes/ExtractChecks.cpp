@@ -3,6 +3,7 @@
 #include "cupel/compiler/passes/ExtractGrid.h"
 #include "cupel/compiler/passes/HoistConstants.h"
 #include "cupel/compiler/passes/Passes.h"
+#include "cupel/ir/check/CallChecks.h"
 #include "cupel/ir/check/Check.h"
 #include "cupel/ir/interpreter/Interpreter.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
@@ -211,7 +212,7 @@ private:
             if (stablehlo::isFloat(type.getElementType()) ||
                 isa<ComplexType>(type.getElementType())) {
               check.kind = Kind::AlmostEqual;
-              check.tolerance = 1e-4;
+              check.tolerance = check::kEqTolerance;
             }
             check.actual = indexOf(op->getOperand(1));
             expect(op->getOperand(0));
@@ -221,10 +222,10 @@ private:
             return std::nullopt;
           if (target == "check.expect_close") {
             check.kind = Kind::Close;
-            check.maxUlps = 3;
+            check.maxUlps = check::kCloseUlps;
           } else if (target == "check.expect_almost_eq") {
             check.kind = Kind::AlmostEqual;
-            check.tolerance = 1e-3;
+            check.tolerance = check::kAlmostEqTolerance;
           } else if (target != "check.expect_eq") {
             return std::nullopt;
           }

@@ -38,6 +38,70 @@ bool isBound(Value value, unsigned depth = 0) {
   return false;
 }
 
+/// A value that says how something is computed rather than what with: an epsilon, the start of a sum, a
+/// step, a few sizes. Compilers decide by it which kernel they take.
+bool isParameter(ElementsAttr value) { return value.isSplat() || value.getNumElements() <= 16; }
+
+/// What a compiler could compute by itself, and which of it only the device may. A parameter beside a
+/// value that is not known stays where users have it.
+class KnownValues {
+public:
+  KnownValues(Block &body, const SymbolTable &symbols) : body(body) {
+    for (Operation &op : body)
+      if (isKnown(op, symbols))
+        known.insert(op.result_begin(), op.result_end());
+    for (Operation &op : llvm::reverse(body))
+      for (Value result : op.getResults())
+        if (llvm::any_of(result.getUses(), [&](OpOperand &use) { return wouldShow(use); }))
+          shown.insert(result);
+  }
+
+  /// Whether something would be known that the device is to compute, if this were.
+  bool isShown(Value value) const { return shown.contains(value); }
+
+private:
+  bool isKnown(Operation &op, const SymbolTable &symbols) const {
+    if (op.getNumResults() > 0 && llvm::all_of(op.getResults(), [&](Value v) { return constantOf(v, symbols) != nullptr; }))
+      return true;
+    // Without operands and known: numbers that are counted.
+    if (op.getNumResults() == 0 || op.hasTrait<stablehlo::Opaque>() || op.hasTrait<stablehlo::DependsOnProcess>() ||
+        op.hasTrait<stablehlo::Collective>() || op.hasTrait<stablehlo::ActsOutside>() || isa<func::CallOp>(op))
+      return false;
+    auto isFromHere = [&](Value value) { return value.getParentBlock() == &body; };
+    return !op.walk([&](Operation *inner) {
+                 for (Value operand : inner->getOperands())
+                   if (isFromHere(operand) && !known.contains(operand))
+                     return WalkResult::interrupt();
+                 return WalkResult::advance();
+               })
+                .wasInterrupted();
+  }
+
+  /// A number beside tensors that a region combines with their elements.
+  static bool isStartOfSum(const OpOperand &use, Operation *op) {
+    auto isNumber = [](Value value) {
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      return type && type.getRank() == 0;
+    };
+    return use.getOwner() == op && op->getNumRegions() == 1 && !op->hasTrait<stablehlo::Loops>() &&
+           isNumber(use.get()) && !llvm::all_of(op->getOperands(), isNumber);
+  }
+
+  bool wouldShow(OpOperand &use) const {
+    Operation *user = body.findAncestorOpInBlock(*use.getOwner());
+    if (user->hasTrait<OpTrait::IsTerminator>())
+      return true;
+    if (user->getNumResults() == 0 || !known.contains(user->getResult(0)) || isStartOfSum(use, user))
+      return false;
+    if (!user->hasTrait<stablehlo::MovesElements>())
+      return true;
+    return llvm::any_of(user->getResults(), [&](Value result) { return shown.contains(result); });
+  }
+
+  Block &body;
+  DenseSet<Value> known, shown;
+};
+
 struct HoistConstantsPass : public impl::HoistConstantsBase<HoistConstantsPass> {
   using HoistConstantsBase::HoistConstantsBase;
 
@@ -77,6 +141,7 @@ std::vector<ElementsAttr> hoistConstants(ModuleOp module) {
   if (!main || main.isExternal())
     return values;
   Block &body = main.getBody().front();
+  KnownValues knownValues(body, symbols);
   SmallVector<std::pair<Value, ElementsAttr>> found;
   for (Operation &op : body) {
     // A sharding or the like is the operation's, and what follows may depend on it.
@@ -84,7 +149,8 @@ std::vector<ElementsAttr> hoistConstants(ModuleOp module) {
       continue;
     for (Value result : op.getResults())
       if (ElementsAttr value = constantOf(result, symbols);
-          value && !result.use_empty() && !isBound(result))
+          value && !result.use_empty() && !isBound(result) &&
+          (!isParameter(value) || knownValues.isShown(result)))
         found.emplace_back(result, value);
   }
   for (auto [result, value] : found) {

@@ -16,7 +16,9 @@ namespace cupel::compiler {
 mlir::ElementsAttr constantOf(mlir::Value value, const mlir::SymbolTable &symbols);
 
 /// Changes `module` in place and returns the values of the arguments that were added to `main`,
-/// behind its own. Constants that decide a shape stay, and so do those that only calls use.
+/// behind its own. Constants that decide a shape stay, and so do those that only calls use; and so do
+/// parameters of the computation (splats, a few numbers, starts of sums) where they meet what is not known:
+/// a compiler has its kernels for them, and a device is to be tested with what its users give it.
 std::vector<mlir::ElementsAttr> hoistConstants(mlir::ModuleOp module);
 
 } // namespace cupel::compiler

@@ -14,7 +14,7 @@ namespace cupel::compiler {
 #define GEN_PASS_DEF_INLINECALLS
 #include "cupel/compiler/passes/Passes.h.inc"
 
-bool inlineCalls(func::FuncOp entry) {
+bool inlineCalls(func::FuncOp entry, bool keepsComposites) {
   constexpr int64_t kMostOperations = 20'000;
   auto module = entry->getParentOfType<ModuleOp>();
   auto calleeOf = [&](Operation *op) -> func::FuncOp {
@@ -28,7 +28,7 @@ bool inlineCalls(func::FuncOp entry) {
   int64_t operations = 0;
   auto collect = [&](Operation *op) {
     ++operations;
-    if (isa<func::CallOp, stablehlo::CompositeOp>(op))
+    if (isa<func::CallOp>(op) || (isa<stablehlo::CompositeOp>(op) && !keepsComposites))
       calls.push_back(op);
   };
   entry.walk(collect);

@@ -9,6 +9,7 @@ namespace cupel::compiler {
 
 /// Leaves no call in the function and none of the private functions that were called; false, with
 /// some of it done, where that would take too many operations.
-bool inlineCalls(mlir::func::FuncOp entry);
+/// Composites may be left as they are.
+bool inlineCalls(mlir::func::FuncOp entry, bool keepsComposites = false);
 
 } // namespace cupel::compiler

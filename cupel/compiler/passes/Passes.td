@@ -48,7 +48,8 @@ def HoistConstants : Pass<"hoist-constants", "mlir::ModuleOp"> {
     A program whose inputs are constants is computed by the device's compiler while it folds them, and
     never by the device. Constants of `main`, and calls of functions that return nothing else, become
     arguments behind those it has; the module's attribute `cupel.hoisted_constants` holds their
-    values. Constants that decide a shape, or that are passed to calls and custom calls, stay.
+    values. Constants that decide a shape, or that are passed to calls and custom calls, stay. So do
+    splats and constants of a few elements that meet what is not known (an epsilon, the start of a sum).
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }

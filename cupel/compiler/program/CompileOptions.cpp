@@ -19,6 +19,10 @@ std::string describe(const CompileOptions &options) {
     line += ",wrong=" + std::to_string(options.wrongRewrite);
   if (options.rewriteLimit >= 0)
     line += ",limit=" + std::to_string(options.rewriteLimit);
+  if (options.level != CompileOptions().level)
+    line += ",level=" + std::to_string(options.level);
+  if (options.sramBytes != 0)
+    line += ",sram=" + std::to_string(options.sramBytes);
   if (!options.weightFormats.empty()) // One word, whatever it holds.
     line += ",weights=" + llvm::toHex(options.weightFormats);
   line += ' ';
@@ -52,7 +56,7 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
       return malformed;
     mode = before;
   }
-  if (!take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
+  if (!take(",sram=", options.sramBytes) || !take(",level=", options.level) || !take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
     return malformed;
   options.alwaysMakesCode = mode.consume_back(",code");
   options.scatterSkipsWindows = mode.consume_back(",windows");

@@ -42,6 +42,9 @@ struct CompileOptions {
   /// Of compiled programs: what is small gets machine code too, instead of being run operation by
   /// operation.
   bool alwaysMakesCode = false;
+  /// How far programs are changed for the sake of speed: 0, 1 or 2; see device/Passes.h.
+  int64_t level = 2;
+  int64_t sramBytes = 0; // Of each device; 0: none.
   /// Only so many of the rewrites that passes may leave are done (see rewrites/Rewrites.h), and they
   /// are counted; -1: all of them, and nobody counts.
   int64_t rewriteLimit = -1;
@@ -50,6 +53,13 @@ struct CompileOptions {
   int64_t wrongRewrite = 0;
   /// A folder for the stages of compilation; empty: none are written.
   std::string dumpFolder;
+  /// The first run writes the program as standalone code.
+  struct Code {
+    std::string language; // py or cpp; empty: no code is written.
+    std::string folder;
+    bool exportsTensors = true;
+  };
+  Code code;
 };
 
 /// All of it but the folder and what decides nothing about results, as one line of words.

@@ -344,11 +344,26 @@ private:
 
 } // namespace
 
+/// What it holds, in its place.
+static LogicalResult expandOnReference(OnReferenceOp op) {
+  OpBuilder builder(op);
+  IRMapping mapping;
+  Block &body = op.getBody().front();
+  mapping.map(body.getArguments(), op.getInputs());
+  for (Operation &inner : body.without_terminator())
+    builder.clone(inner, mapping);
+  op->replaceAllUsesWith(llvm::map_to_vector(
+      body.getTerminator()->getOperands(), [&](Value value) { return mapping.lookupOrDefault(value); }));
+  op.erase();
+  return success();
+}
+
 LogicalResult expand(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<MapOp, RowOp, ReduceOp, ProductOp, AttentionOp, ConvolutionOp, PoolOp>(
           [](auto one) { return Expansion(one).run(one); })
       .Case<WhileOp, CaseOp>([](auto one) { return expandControlFlow(one); })
+      .Case<OnReferenceOp>(expandOnReference)
       .Default([](Operation *other) { return other->emitOpError("has no expansion"); });
 }
 

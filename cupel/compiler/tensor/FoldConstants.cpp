@@ -3,7 +3,7 @@
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
-#include "cupel/compiler/tensor/KeptBarrier.h"
+#include "cupel/compiler/tensor/OperationMarks.h"
 #include "cupel/compiler/tensor/Passes.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
@@ -207,6 +207,8 @@ bool handsOn(Operation *op) {
 
 class FoldConstants : public impl::FoldConstantsBase<FoldConstants> {
 public:
+  using FoldConstantsBase::FoldConstantsBase;
+
   void runOnOperation() override {
     int64_t folded = 0; // What the reference computed.
     for (auto function : getOperation().getOps<func::FuncOp>()) {
@@ -225,6 +227,8 @@ public:
           op->erase();
           continue;
         }
+        if (!evaluate)
+          continue;
         bool isComputed = !isMove(op);
         if (fold(op)) {
           folded += isComputed;

@@ -23,9 +23,9 @@ public:
       : count(countOf(seed->getResult(0))), taken(taken),
         group(seed, Links::Reshapes, taken, count == 1) {} // Numbers are cheaper together.
 
-  void run() {
+  void run(bool fuses) {
     auto fits = [&](Operation *op) {
-      return isFusible(op) && countOf(op->getResult(0)) == count && addReadings(op);
+      return fuses && isFusible(op) && countOf(op->getResult(0)) == count && addReadings(op);
     };
     (void)addReadings(group.operations()[0]);
     group.grow(fits, fits);
@@ -90,12 +90,21 @@ void copyMove(Operation *op) {
 
 class FormMaps : public impl::FormMapsBase<FormMaps> {
 public:
+  using FormMapsBase::FormMapsBase;
+
   void runOnOperation() override {
-    formGroups(getOperation(), [](Operation *op, Taken &taken) {
+    if (!fuse) // So that no map reads through them.
+      copyMoves();
+    formGroups(getOperation(), [this](Operation *op, Taken &taken) {
       if (!taken.contains(op) && isFusible(op))
-        MapFormer(op, taken).run();
+        MapFormer(op, taken).run(fuse);
     });
-    // Moves that no map reads through.
+    copyMoves();
+  }
+
+private:
+  /// Moves that no map reads through.
+  void copyMoves() {
     formGroups(getOperation(), [](Operation *op, Taken &) {
       if (op->use_empty() || !isMove(op) || isa<stablehlo::ReshapeOp>(op))
         return;

@@ -13,14 +13,16 @@ namespace cupel::tir {
 
 namespace {
 
-void form(stablehlo::ReduceOp reduce, Taken &taken) {
+void form(stablehlo::ReduceOp reduce, Taken &taken, bool fuses) {
   if (!compiler::mayRewrite(reduce, "reduction"))
     return;
   Value input = reduce.getInputs()[0];
   int64_t count = countOf(input);
   Group group(reduce, Links::Reshapes, taken);
   group.grow([](Operation *) { return false; },
-             [&](Operation *op) { return isFusible(op) && countOf(op->getResult(0)) == count; });
+             [&](Operation *op) {
+               return fuses && isFusible(op) && countOf(op->getResult(0)) == count;
+             });
   auto shape = cast<RankedTensorType>(input.getType()).getShape();
   SmallVector<int> marks(shape.size(), 0);
   for (int64_t dimension : reduce.getDimensions())
@@ -48,10 +50,12 @@ void form(stablehlo::ReduceOp reduce, Taken &taken) {
 
 class FormReductions : public impl::FormReductionsBase<FormReductions> {
 public:
+  using FormReductionsBase::FormReductionsBase;
+
   void runOnOperation() override {
-    formGroups(getOperation(), [](Operation *op, Taken &taken) {
+    formGroups(getOperation(), [this](Operation *op, Taken &taken) {
       if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op); reduce && isSimpleReduction(reduce))
-        form(reduce, taken);
+        form(reduce, taken, fuse);
     });
   }
 };

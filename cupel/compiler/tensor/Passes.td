@@ -21,6 +21,14 @@ def OutlineControlFlow : TensorPass<"outline-control-flow"> {
   }];
 }
 
+def PlaceOnReference : TensorPass<"place-on-reference"> {
+  let summary = "Set aside what the golden reference's kernels are to compute";
+  let description = [{
+    Operations that are marked `cupel.placement = "reference"` become `tir.on_reference`, which no other
+    pass looks into.
+  }];
+}
+
 def FoldConstants : TensorPass<"fold-constants"> {
   let summary = "Compute what is known before the program runs";
   let description = [{
@@ -29,6 +37,9 @@ def FoldConstants : TensorPass<"fold-constants"> {
     conversions to the same type, moves that move nothing, barriers, and what speaks of shardings are
     dropped: the program is for one device.
   }];
+  let options = [
+    Option<"evaluate", "evaluate", "bool", "true", "Otherwise only barriers and what speaks of shardings are dropped">
+  ];
 }
 
 def JoinSummedGroups : TensorPass<"join-summed-groups"> {
@@ -83,6 +94,9 @@ def FormRows : TensorPass<"form-rows"> {
 
 def FormReductions : TensorPass<"form-reductions"> {
   let summary = "Let reductions make the elements that they combine";
+  let options = [
+    Option<"fuse", "fuse", "bool", "true", "Otherwise each reads what it combines from memory">
+  ];
 }
 
 def FormMaps : TensorPass<"form-maps"> {
@@ -92,6 +106,9 @@ def FormMaps : TensorPass<"form-maps"> {
     reverse, pad, reshape), which then need not be computed. A group of which several values are
     needed has several results. What only moves elements and is still needed becomes a map as well.
   }];
+  let options = [
+    Option<"fuse", "fuse", "bool", "true", "Otherwise each operation and each move is a map of its own">
+  ];
 }
 
 def FormAttention : TensorPass<"form-attention"> {

@@ -190,6 +190,16 @@ static SmallVector<int64_t> joined(ArrayRef<int64_t> sizes, std::initializer_lis
 // Operations
 //===----------------------------------------------------------------------===//
 
+LogicalResult OnReferenceOp::verify() {
+  Block &body = getBody().front();
+  if (body.getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("has a body that does not take its operands");
+  auto yield = dyn_cast<tir::YieldOp>(body.getTerminator());
+  if (!yield || yield.getValues().getTypes() != getResultTypes())
+    return emitOpError("must yield its results");
+  return success();
+}
+
 LogicalResult MapOp::verify() {
   if (failed(verifySizes(*this, getSizes())))
     return failure();
@@ -202,6 +212,11 @@ LogicalResult MapOp::verify() {
     if (failed(verifyCount(*this, result, getSizes())))
       return failure();
   return verifyElementBody(*this, getBody().front(), getInputs(), getResults());
+}
+
+Operation &tir::computedBy(Operation &op) {
+  auto aside = dyn_cast<OnReferenceOp>(op);
+  return aside && !aside.getBody().front().without_terminator().empty() ? aside.getBody().front().front() : op;
 }
 
 Operation *tir::simpleCombiner(Region &region) {

@@ -35,6 +35,9 @@ std::optional<std::string> whyNotInRow(mlir::Operation &op, int64_t length);
 /// that reductions here know (add, multiply, maximum, minimum, and, or); null otherwise.
 mlir::Operation *simpleCombiner(mlir::Region &region);
 
+/// The operation that is to be computed: what an on_reference holds, else the operation itself.
+mlir::Operation &computedBy(mlir::Operation &op);
+
 /// Replaces the operation by StableHLO that computes the same.
 mlir::LogicalResult expand(mlir::Operation *op);
 /// Loops and branches: functions are put in line again, as they stand.

@@ -230,4 +230,19 @@ def Tir_CaseOp : Tir_Op<"case", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInt
   let hasVerifier = 1;
 }
 
+def Tir_OnReferenceOp : Tir_Op<"on_reference", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "An operation that the golden reference's kernel is to compute";
+  let description = [{
+    What the body holds is computed as it stands, whether or not the device has a kernel of its own for
+    it, and is fused with nothing around it.
+  }];
+  let arguments = (ins Variadic<Hlo_Tensor>:$inputs);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<Hlo_Tensor>:$results);
+  let assemblyFormat = [{
+    `(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $results) $body
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // CUPEL_COMPILER_TENSOR_TENSOROPS_TD

@@ -61,6 +61,8 @@ public:
       return {};
     }
     loaded.emplace(std::move(*compiled));
+    if (auto sram = loaded->info().notes.find("sram"); sram != loaded->info().notes.end())
+      ready["sram"] = sram->second;
     if (Status first = runFirst(ready); !first)
       return first;
     answer(ready);

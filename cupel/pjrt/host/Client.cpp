@@ -10,7 +10,18 @@ using namespace cupel::pjrt;
 
 Result<std::shared_ptr<Client>> Client::create(std::shared_ptr<Plugin> plugin,
                                                const std::vector<NamedValue> &options) {
-  std::vector<PJRT_NamedValue> values = toPjrt(options);
+  std::vector<NamedValue> own; // Of the client; the others are its compiler's.
+  CompileOptions flags;
+  for (NamedValue option : options) {
+    if (!option.name.starts_with(kCompilePrefix)) {
+      own.push_back(std::move(option));
+      continue;
+    }
+    option.name.erase(0, kCompilePrefix.size());
+    if (Status added = addFlag(flags, option); !added)
+      return added.error();
+  }
+  std::vector<PJRT_NamedValue> values = toPjrt(own);
   auto args = plugin->arguments<PJRT_Client_Create_Args>();
   args->create_options = values.empty() ? nullptr : values.data();
   args->num_options = values.size();
@@ -21,6 +32,7 @@ Result<std::shared_ptr<Client>> Client::create(std::shared_ptr<Plugin> plugin,
   std::shared_ptr<Client> client(new Client());
   client->library = std::move(plugin);
   client->handle = args->client;
+  client->compileFlags = std::move(flags.flags);
   if (Status examined = client->examine(); !examined)
     return examined.error();
   return client;

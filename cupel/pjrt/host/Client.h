@@ -149,6 +149,7 @@ private:
   std::shared_ptr<Plugin> library;
   PJRT_Client *handle = nullptr;
   std::string platform, version;
+  decltype(CompileOptions::flags) compileFlags; ///< For programs that do not have them.
   std::vector<Device> deviceList;
   std::vector<MemorySpace> memoryList;
 };

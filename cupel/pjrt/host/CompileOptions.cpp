@@ -3,6 +3,7 @@
 #include <bit>
 #include <string_view>
 
+using namespace cupel;
 using namespace cupel::pjrt;
 
 namespace {
@@ -51,6 +52,20 @@ private:
 };
 
 } // namespace
+
+Status cupel::pjrt::addFlag(CompileOptions &options, const NamedValue &flag) {
+  if (const auto *text = std::get_if<std::string>(&flag.value))
+    options.flags.emplace_back(flag.name, *text);
+  else if (const auto *number = std::get_if<int64_t>(&flag.value))
+    options.flags.emplace_back(flag.name, *number);
+  else if (const auto *real = std::get_if<float>(&flag.value))
+    options.flags.emplace_back(flag.name, double(*real));
+  else if (const auto *truth = std::get_if<bool>(&flag.value))
+    options.flags.emplace_back(flag.name, *truth);
+  else
+    return Error{"compile option " + flag.name + " cannot be a list"};
+  return {};
+}
 
 std::string cupel::pjrt::serialize(const CompileOptions &options) {
   const auto &[replicas, partitions, deviceIds, useSpmd, useShardy, flags] = options;

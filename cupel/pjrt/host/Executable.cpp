@@ -2,6 +2,7 @@
 #include "cupel/pjrt/host/Checked.h"
 #include "cupel/pjrt/host/Client.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace cupel;
@@ -22,7 +23,12 @@ Executable::~Executable() {
 
 Result<Executable> Client::compile(std::string_view code, const CompileOptions &options) {
   std::string bytes(code); // The interface wants a pointer it could write through.
-  std::string serialized = serialize(options);
+  CompileOptions whole = options;
+  for (const auto &flag : compileFlags)
+    if (std::ranges::find(options.flags, flag.first, [](const auto &one) { return one.first; }) ==
+        options.flags.end())
+      whole.flags.push_back(flag);
+  std::string serialized = serialize(whole);
   Arguments<PJRT_Program> program = library->arguments<PJRT_Program>();
   program->code = bytes.data();
   program->code_size = bytes.size();

@@ -51,58 +51,35 @@ Result<Layout> layoutOf(const Options &options) {
   layout.architecture = std::move(*architecture);
   layout.devices = layout.architecture.chips;
   layout.memoryLimit = layout.architecture.dramBytes;
-  Result<std::optional<int64_t>> count = options.integer("num_devices");
-  Result<std::optional<int64_t>> limit = options.integer("memory_limit");
-  if (!count || !limit)
-    return !count ? count.error() : limit.error();
-  if (*count) {
+  if (std::optional<int64_t> count = options.integer("num_devices")) {
     int64_t most = layout.architecture.name == "cpu" ? kMostDevices : layout.architecture.chips;
-    if (**count < 1 || **count > most)
-      return Error{ErrorCode::InvalidArgument, "num_devices is " + std::to_string(**count) + "; " +
+    if (*count < 1 || *count > most)
+      return Error{ErrorCode::InvalidArgument, "num_devices is " + std::to_string(*count) + "; " +
                                                    layout.architecture.name + " has 1 to " +
                                                    std::to_string(most)};
-    layout.devices = **count;
+    layout.devices = *count;
     if (layout.architecture.name == "cpu") {
       layout.architecture.chips = layout.devices;
       layout.architecture.mesh = {layout.devices};
     }
   }
-  if (*limit) {
-    if (**limit < 0)
-      return Error{ErrorCode::InvalidArgument, "memory_limit must not be negative"};
-    layout.memoryLimit = **limit;
-  }
-  if (Status verdict = chooseNumerics(options, layout.numerics); !verdict)
-    return verdict.error();
-  Result<std::optional<int64_t>> threads = options.integer("num_threads");
-  if (!threads)
-    return threads.error();
-  if (*threads && (**threads < 0 || **threads > 4096))
-    return Error{ErrorCode::InvalidArgument,
-                 "num_threads is " + std::to_string(**threads) + "; it may be 0 to 4096"};
-  layout.threads = *threads;
-  if (Status verdict = chooseRewrites(options, layout.rewrites); !verdict)
-    return verdict.error();
-  Result<bool> isCopied = choosesCopies(options);
-  if (!isCopied)
-    return isCopied.error();
-  layout.isCopied = *isCopied;
+  layout.memoryLimit = options.integer("memory_limit").value_or(layout.memoryLimit);
+  chooseNumerics(options, layout.numerics);
+  layout.threads = options.integer("num_threads");
+  chooseRewrites(options, layout.rewrites);
+  layout.isCopied = choosesCopies(options);
+  layout.exportsTensors = options.boolean("export_tensors").value_or(true);
   layout.exportPath = options.string("export_path").value_or("");
   layout.weightFormats = options.string("experimental_weight_dtype").value_or("");
   layout.backend = options.string("backend").value_or(layout.backend);
-  if (Status status = compiler::checkBackend(layout.backend); !status)
-    return status.error();
-  Result<std::optional<bool>> strict = options.boolean("strict");
-  if (!strict)
-    return strict.error();
-  layout.isStrict = strict->value_or(false);
+  layout.isStrict = options.boolean("strict").value_or(false);
   return layout;
 }
 
 namespace {
 
 PJRT_Error *create(PJRT_Client_Create_Args *args) {
-  Options options(clientOptions());
+  Options options(OptionScope::Client);
   for (size_t i = 0; i < args->num_options; ++i) {
     // What jax.distributed adds has no meaning within one process.
     std::string_view name(args->create_options[i].name, args->create_options[i].name_size);
@@ -111,6 +88,8 @@ PJRT_Error *create(PJRT_Client_Create_Args *args) {
     if (Status verdict = setOption(options, args->create_options[i]); !verdict)
       return makeError(verdict.error());
   }
+  if (Status verdict = options.readEnvironment(); !verdict)
+    return makeError(verdict.error());
   Result<Layout> layout = layoutOf(options);
   if (!layout)
     return makeError(layout.error());

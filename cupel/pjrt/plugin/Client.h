@@ -3,9 +3,14 @@
 #pragma once
 
 #include "cupel/pjrt/plugin/Device.h"
-#include "cupel/pjrt/plugin/Options.h"
+#include "cupel/runtime/Options.h"
 
 namespace cupel::pjrt {
+
+using runtime::Numerics;
+using runtime::Options;
+using runtime::OptionScope;
+using runtime::Rewrites;
 
 inline constexpr std::string_view kPlatformName = "cupel";
 /// Says the versions of Cupel and of what it speaks.
@@ -19,7 +24,8 @@ struct Layout {
   int64_t memoryLimit = 0;
   Numerics numerics;
   bool isCopied = false; // Hosts do not read devices' own memory in place.
-  std::string exportPath; // A folder for stages; empty: none.
+  std::string exportPath; // A folder for stages, or for code; empty: none.
+  bool exportsTensors = true; // Beside code.
   std::string weightFormats; // Of weights of products; see CompileOptions.
   std::string backend = "cpu";
   Rewrites rewrites;

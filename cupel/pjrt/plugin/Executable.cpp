@@ -111,7 +111,7 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
                  "programs of format '" + std::string(format) +
                      "' are not supported, only 'mlir' (StableHLO) is; with PyTorch/XLA set "
                      "XLA_STABLEHLO_COMPILE=1"};
-  Options given(compileOptions());
+  Options given(OptionScope::Program);
   for (const auto &[name, value] : request.options) {
     if (name.starts_with("xla_")) {
       if (Status verdict = checkXlaOption(name, value); !verdict)
@@ -125,11 +125,10 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   compile.replicas = request.replicas;
   compile.partitions = request.partitions;
   compile.propagateToResults = request.propagateToResults;
-  compile.dumpFolder = given.string("export_path").value_or(defaults.exportPath);
+  std::string exportPath = given.string("export_path").value_or(defaults.exportPath);
   compile.isGlobal = request.useSpmd;
   Numerics numerics = defaults.numerics;
-  if (Status verdict = chooseNumerics(given, numerics); !verdict)
-    return verdict.error();
+  chooseNumerics(given, numerics);
   compile.wideAccumulation = numerics.wideAccumulation;
   compile.scatterSkipsWindows = numerics.scatterSkipsWindows;
   if (!numerics.programTypes && defaults.architecture.dtypes.size() < tensor::kDTypeCount)
@@ -138,16 +137,24 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
       given.string("experimental_weight_dtype").value_or(defaults.weightFormats);
   compile.splitsWork = !numerics.computesWhole;
   compile.backend = given.string("backend").value_or(defaults.backend);
+  if (std::string_view kind = compile.backend; kind.starts_with("codegen_")) {
+    if (exportPath.empty())
+      return Error{ErrorCode::InvalidArgument,
+                   "the option 'export_path' must say where the backend " + compile.backend + " writes"};
+    compile.code = {std::string(kind.substr(std::string_view("codegen_").size())), exportPath,
+                    given.boolean("export_tensors").value_or(defaults.exportsTensors)};
+    compile.backend = "cpu";
+  } else {
+    compile.dumpFolder = exportPath;
+  }
   Rewrites rewrites = defaults.rewrites;
-  if (Status verdict = chooseRewrites(given, rewrites); !verdict)
-    return verdict.error();
+  chooseRewrites(given, rewrites);
   compile.rewriteLimit = rewrites.limit;
   compile.wrongRewrite = rewrites.wrong;
   compile.alwaysMakesCode = rewrites.alwaysCode;
-  Result<std::optional<bool>> strict = given.boolean("strict");
-  if (!strict)
-    return strict.error();
-  compile.isStrict = strict->value_or(defaults.isStrict);
+  compile.level = rewrites.level;
+  compile.sramBytes = defaults.architecture.sramBytes;
+  compile.isStrict = given.boolean("strict").value_or(defaults.isStrict);
   Result<std::shared_ptr<const runtime::Executable>> made =
       compiler::compile({program->code, program->code_size}, compile);
   if (!made)

@@ -3,10 +3,12 @@
 
 #pragma once
 
-#include "cupel/pjrt/plugin/Options.h"
+#include "cupel/runtime/Options.h"
 #include "cupel/tensor/Shards.h"
 
 namespace cupel::pjrt {
+
+using runtime::OptionValue;
 
 /// Which device runs which replica and partition.
 struct DeviceAssignment {

@@ -29,7 +29,7 @@ std::string saved(const Layout &layout) {
 }
 
 PJRT_Error *create(PJRT_TopologyDescription_Create_Args *args) {
-  Options options(clientOptions());
+  Options options(OptionScope::Client);
   std::string_view name(args->topology_name, args->topology_name_size);
   // "n300-llmbox", "cpu:8" or nothing at all.
   if (size_t colon = name.find(':'); colon != std::string_view::npos) {
@@ -43,6 +43,8 @@ PJRT_Error *create(PJRT_TopologyDescription_Create_Args *args) {
   for (size_t i = 0; i < args->num_options; ++i)
     if (Status verdict = setOption(options, args->create_options[i]); !verdict)
       return makeError(verdict.error());
+  if (Status verdict = options.readEnvironment(); !verdict)
+    return makeError(verdict.error());
   Result<Layout> layout = layoutOf(options);
   if (!layout)
     return makeError(layout.error());
@@ -100,13 +102,15 @@ PJRT_Error *deserialize(PJRT_TopologyDescription_Deserialize_Args *args) {
     lines.emplace_back(text.substr(0, end));
   if (lines.size() != 8 || lines[0] != "cupel topology 6")
     return invalid("the bytes are no saved topology of cupel");
-  Options options(clientOptions());
+  Options options(OptionScope::Client);
   for (auto [name, value] : {std::pair{"arch", lines[1]}, std::pair{"num_devices", lines[2]},
                              std::pair{"memory_limit", lines[3]}, std::pair{"accumulate", lines[4]},
                              std::pair{"scatter", lines[5]}, std::pair{"number_formats", lines[6]},
                              std::pair{"partition", lines[7]}})
     if (Status verdict = options.set(name, value); !verdict)
       return makeError(verdict.error());
+  if (Status verdict = options.readEnvironment(); !verdict)
+    return makeError(verdict.error());
   Result<Layout> layout = layoutOf(options);
   if (!layout)
     return makeError(layout.error());

@@ -4,9 +4,11 @@
 
 #pragma once
 
-#include "cupel/pjrt/plugin/Options.h"
+#include "cupel/runtime/Options.h"
 
 namespace cupel::pjrt {
+
+using runtime::OptionValue;
 
 /// Whether XLA would take the value for this option, as far as we know its type.
 Status checkXlaOption(std::string_view name, const OptionValue &value);

@@ -1,8 +1,10 @@
 #include "cupel/results/graph/Graph.h"
+#include "cupel/results/graph/GroupValues.h"
 #include "cupel/results/graph/Layout.h"
 #include "cupel/results/graph/ModelExplorer.h"
 
 #include <chrono>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -33,6 +35,32 @@ GraphStage chain(uint32_t count, uint32_t stages = 0, uint32_t blocks = 0) {
 
 bool overlaps(const Box &a, const Box &b) {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+/// What the whole of a stage of four nodes shows where they have these values.
+GroupValues ofAll(Overlay overlay) {
+  return groupValuesOf(chain(4), overlay);
+}
+
+TEST(GroupValues, NeverLookBetterThanWhatIsInTheGroup) {
+  std::vector<std::optional<double>> numbers = {0.5, std::nullopt, 0.25, 0.75};
+  auto whole = [&](const char *unit) { return *ofAll({.name = "", .unit = unit, .isNumber = true, .numbers = numbers, .words = {}}).numbers[0]; };
+  EXPECT_EQ(whole("s"), 1.5);
+  EXPECT_EQ(whole("PCC"), 0.25);
+  EXPECT_EQ(whole("relative L2"), 0.75);
+  EXPECT_EQ(whole(""), 0.75);
+  numbers[0] = std::nan("");
+  EXPECT_TRUE(std::isnan(whole("PCC")));
+  numbers = {0.5, std::nan(""), 0.25, 0.75};
+  EXPECT_TRUE(std::isnan(whole("relative L2")));
+  EXPECT_FALSE(ofAll({.name = "", .unit = "s", .isNumber = true, .numbers = std::vector<std::optional<double>>(4), .words = {}}).numbers[0]);
+
+  auto word = [&](std::vector<std::string> words) { return ofAll({.name = "", .unit = "", .isNumber = false, .numbers = {}, .words = std::move(words)}).words[0]; };
+  EXPECT_EQ(word({"right", "right", "wrong", "right"}), "wrong");
+  EXPECT_EQ(word({"device", "reference (fallback)", "device", ""}), "reference (fallback)");
+  EXPECT_EQ(word({"right", "right", "", "right"}), "right");
+  EXPECT_EQ(word({"row", "product", "product", ""}), "product");
+  EXPECT_EQ(word({"", "", "", ""}), "");
 }
 
 /// What must be true of every view.

@@ -83,6 +83,7 @@ private:
 
   ApiOptions settings;
   StorePool stores;
+  std::mutex reading; ///< Who wants an overview waits for whoever reads one.
   std::mutex mutex;
   /// By run, those of a state of the store.
   std::map<std::string, std::pair<std::string, std::shared_ptr<const Overview>>> overviews;

@@ -165,6 +165,8 @@ Result<Api::Found> Api::testOf(Store &store, const HttpRequest &request) {
 }
 
 Result<std::shared_ptr<const Overview>> Api::overviewOf(Store &store, const std::string &run) {
+  // The server reads the first one while the first page comes: it is read once.
+  std::lock_guard turn(reading);
   Result<std::string> state = store.state();
   if (!state)
     return state.error();

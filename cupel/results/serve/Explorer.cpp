@@ -1,5 +1,6 @@
 #include "cupel/results/serve/Explorer.h"
 
+#include "cupel/results/graph/GroupValues.h"
 #include "cupel/results/graph/Layout.h"
 #include "cupel/results/serve/Api.h"
 #include "cupel/results/serve/GraphOverlays.h"
@@ -40,51 +41,30 @@ std::vector<bool> openGroups(const GraphStage &stage, std::string_view list) {
   return open;
 }
 
-/// Values of an overlay on boxes: those of a group are summed up, or its most frequent word.
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"); }
+
+/// What an overlay says of a box; null where it says nothing.
 class BoxValues {
 public:
   BoxValues(const GraphStage &stage, const Overlay *overlay) : overlay(overlay) {
-    if (!overlay)
-      return;
-    sums.assign(stage.groups.size(), 0);
-    has.assign(stage.groups.size(), false);
-    if (!overlay->isNumber)
-      words.resize(stage.groups.size());
-    for (uint32_t node = 0; node < stage.nodes.size(); ++node) {
-      if (overlay->isNumber ? !overlay->numbers[node] : overlay->words[node].empty())
-        continue;
-      for (uint32_t group = stage.nodes[node].group;; group = stage.groups[group].parent) {
-        has[group] = true;
-        if (overlay->isNumber)
-          sums[group] += *overlay->numbers[node];
-        else
-          ++words[group][overlay->words[node]];
-        if (group == 0)
-          break;
-      }
-    }
+    if (overlay)
+      groups = groupValuesOf(stage, *overlay);
   }
 
   Json of(const Box &box) const {
     if (!overlay)
       return nullptr;
-    if (!box.isGroup)
-      return overlay->isNumber ? (overlay->numbers[box.id] ? finite(*overlay->numbers[box.id]) : Json())
-                               : (overlay->words[box.id].empty() ? Json() : Json(overlay->words[box.id]));
-    if (!has[box.id])
-      return nullptr;
-    if (overlay->isNumber)
-      return finite(sums[box.id]);
-    auto most = std::ranges::max_element(words[box.id], {}, [](const auto &one) { return one.second; });
-    return most->first;
+    if (!overlay->isNumber) {
+      const std::string &word = (box.isGroup ? groups.words : overlay->words)[box.id];
+      return word.empty() ? Json() : Json(word);
+    }
+    std::optional<double> number = (box.isGroup ? groups.numbers : overlay->numbers)[box.id];
+    return number ? finite(*number) : Json();
   }
-  static Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"); }
 
 private:
   const Overlay *overlay;
-  std::vector<double> sums;
-  std::vector<bool> has;
-  std::vector<std::map<std::string, uint64_t>> words;
+  GroupValues groups;
 };
 
 Json nodeBrief(const GraphStage &stage, uint32_t id) {
@@ -109,7 +89,7 @@ HttpAnswer describeGraph(const Graph &graph, const std::string &key) {
           low = std::min(low, *value);
           high = std::max(high, *value);
         }
-      overlays.push_back({{"name", overlay.name}, {"unit", overlay.unit}, {"words", words},
+      overlays.push_back({{"name", overlay.name}, {"unit", overlay.unit}, {"words", words}, {"together", name(togetherOf(overlay))},
                           {"least", std::isfinite(low) ? Json(low) : Json()}, {"most", std::isfinite(high) ? Json(high) : Json()}});
     }
     Json entry = {{"name", stage.name}, {"title", stage.title}, {"nodes", stage.nodes.size()},
@@ -159,7 +139,7 @@ HttpAnswer nodeOf(const Graph &graph, const GraphStage &stage, const HttpRequest
     attributes[name] = value;
   for (const Overlay &overlay : stage.overlays) {
     if (overlay.isNumber && overlay.numbers[*id])
-      overlays[overlay.name] = BoxValues::finite(*overlay.numbers[*id]);
+      overlays[overlay.name] = finite(*overlay.numbers[*id]);
     else if (!overlay.isNumber && !overlay.words[*id].empty())
       overlays[overlay.name] = overlay.words[*id];
   }
@@ -269,10 +249,10 @@ HttpAnswer topOf(const GraphStage &stage, const HttpRequest &request) {
   Json list = Json::array();
   for (size_t i = 0; i < std::min(most, order.size()); ++i) {
     Json entry = nodeBrief(stage, order[i]);
-    entry["value"] = BoxValues::finite(*overlay->numbers[order[i]]);
+    entry["value"] = finite(*overlay->numbers[order[i]]);
     list.push_back(std::move(entry));
   }
-  return replyWith({{"overlay", overlay->name}, {"unit", overlay->unit}, {"count", order.size()}, {"sum", BoxValues::finite(sum)}, {"nodes", std::move(list)}});
+  return replyWith({{"overlay", overlay->name}, {"unit", overlay->unit}, {"count", order.size()}, {"sum", finite(sum)}, {"nodes", std::move(list)}});
 }
 
 } // namespace
@@ -344,7 +324,7 @@ std::string Explorer::describe() {
          "What `cupel explore` shows. `key` is that of a graph which a job opened (else the program that the server was started with); `stage` is "
          "`source`, `stablehlo`, `tensor` or `device`; ids of nodes and groups are numbers within a stage.\n\n"
          "| question | parameters | answer |\n|---|---|---|\n"
-         "| `graph` | | `file`, `key`, and of each of the `stages` its `name`, `title`, how many `nodes` and `groups`, its `overlays`, or the `error` why there is none |\n"
+         "| `graph` | | `file`, `key`, and of each of the `stages` its `name`, `title`, how many `nodes` and `groups`, its `overlays` (`name`, `unit`, `words` or `least` and `most`, and how closed groups put values `together`: `sum`, `most`, `least`), or the `error` why there is none |\n"
          "| `graph/view` | `stage`, `open` (ids of open groups, or `all`), `overlay` | `boxes` with their places and values, `edges` as `[from, to, how many]` by the boxes' positions in the list |\n"
          "| `graph/node` | `stage`, `id` | `types`, `attributes`, `origins`, `inputs`, `readers`, `overlays`, and `linked`: nodes of other stages that come from the same place |\n"
          "| `graph/search` | `stage`, `q` | up to 200 `nodes` with the word in name, type, place or path, and their `count` |\n"

@@ -210,7 +210,7 @@ size_t addOpTable(Graph &graph, const OpTable &table) {
   for (GraphStage &stage : graph.stages) {
     if (stage.name != "stablehlo")
       continue;
-    NewOverlay came(stage, "op by op", "", false), coverage(stage, "coverage of the device", "", false), pcc(stage, "PCC op by op", "", true),
+    NewOverlay came(stage, "op by op", "", false), coverage(stage, "coverage of the device", "", false), pcc(stage, "PCC op by op", "PCC", true),
         time(stage, "time op by op", "s", true);
     for (uint32_t i = 0; i < stage.nodes.size(); ++i) {
       auto found = bySignature.find(signatureOf(stage, stage.nodes[i]));

@@ -30,13 +30,16 @@ template <typename Check> bool allOf(std::string_view list, Check check) {
 
 bool isNode(std::string_view text) { return isNumber(text, 0, 100'000'000); }
 
-/// `12:fusion-barrier` or `12:precision=bf16`: which words there are, the worker knows.
-bool isEdit(std::string_view text) {
-  size_t colon = text.find(':');
-  return colon != std::string_view::npos && isNode(text.substr(0, colon)) &&
-         std::ranges::all_of(text.substr(colon + 1), [](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '=';
-         });
+/// `12:fusion-barrier` or `12:precision=bf16`.
+bool isEdit(std::string_view text, const std::vector<EditOption> &options) {
+  size_t colon = std::min(text.find(':'), text.size()), equals = std::min(text.find('='), text.size());
+  if (colon == text.size() || equals < colon || !isNode(text.substr(0, colon)))
+    return false;
+  auto option = std::ranges::find(options, text.substr(colon + 1, equals - colon - 1), &EditOption::name);
+  if (option == options.end())
+    return false;
+  return option->choices.empty() ? equals == text.size()
+                                 : equals < text.size() && std::ranges::find(option->choices, text.substr(equals + 1)) != option->choices.end();
 }
 
 } // namespace
@@ -67,7 +70,7 @@ Result<std::string> checkJobValue(const JobField &field, const std::string &valu
       return wrong("a list of nodes");
     return value;
   case JobField::Kind::Edits:
-    if (value.size() > kLongestList || !allOf(value, isEdit))
+    if (value.size() > kLongestList || !allOf(value, [&](std::string_view one) { return isEdit(one, field.edits); }))
       return wrong("a list of changes such as 12:fusion-barrier");
     return value;
   case JobField::Kind::File: {

@@ -239,6 +239,8 @@ HttpAnswer Jobs::list() {
         entry["least"] = field.least;
         entry["most"] = field.most;
       }
+      for (const EditOption &one : field.edits)
+        entry["options"].push_back({{"name", one.name}, {"label", one.label}, {"help", one.help}, {"choices", one.choices}});
       fields.push_back(std::move(entry));
     }
     forms.push_back({{"name", kind.name}, {"title", kind.title}, {"summary", kind.summary}, {"needs_program", kind.needsProgram}, {"fields", std::move(fields)}});

@@ -21,6 +21,12 @@
 
 namespace cupel::results::serve {
 
+/// What may be asked of one node: `12:NAME=CHOICE`, or `12:NAME` where there is nothing to choose.
+struct EditOption {
+  std::string name, label, help;
+  std::vector<std::string> choices = {};
+};
+
 /// One entry of a form.
 struct JobField {
   /// Nodes: numbers of the graph's nodes. Edits: `12:fusion-barrier, 13:precision=bf16`. File: the
@@ -31,6 +37,7 @@ struct JobField {
   std::vector<std::string> choices = {};
   std::string initial = {};
   int64_t least = 0, most = 0; ///< Of integers.
+  std::vector<EditOption> edits = {};
 };
 
 struct JobKind {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cupel::results {
 
@@ -24,6 +25,8 @@ class Statement {
 public:
   virtual ~Statement() = default;
   virtual void bindText(int parameter, std::string_view text) = 0;
+  /// The same of a text that stays where it is until `reset`.
+  virtual void bindTextInPlace(int parameter, std::string_view text) { bindText(parameter, text); }
   virtual void bindInteger(int parameter, int64_t value) = 0;
   virtual void bindReal(int parameter, double value) = 0; ///< NaN stays NaN.
   virtual void bindNull(int parameter) = 0;
@@ -43,7 +46,10 @@ public:
   Query &operator=(const Query &) = delete;
   ~Query() { statement.reset(); }
 
-  Query &bind(std::string_view text) { return statement.bindText(++parameter, text), *this; }
+  Query &bind(std::string_view text) {
+    isInPlace ? statement.bindTextInPlace(++parameter, text) : statement.bindText(++parameter, text);
+    return *this;
+  }
   Query &bind(const std::string &text) { return bind(std::string_view(text)); }
   Query &bind(const char *text) { return bind(std::string_view(text)); }
   Query &bind(int64_t value) { return statement.bindInteger(++parameter, value), *this; }
@@ -71,6 +77,13 @@ public:
     }
   }
 
+  /// For statements that are run thousands of times: no text is copied.
+  template <typename... Values> void runWith(const Values &...values) {
+    isInPlace = true;
+    with(values...).run();
+    statement.reset();
+  }
+
   // Columns, one after another from the left.
   std::string text() { return statement.text(column++); }
   int64_t integer() { return statement.integer(column++); }
@@ -80,6 +93,7 @@ public:
 private:
   Statement &statement;
   int parameter = 0, column = 0;
+  bool isInPlace = false;
 };
 
 class Database {
@@ -100,8 +114,8 @@ public:
   virtual Query query(const char *sql, Rows rows = Rows::Together) = 0;
   /// One or more statements without parameters or rows, in the database's own words.
   virtual void execute(const std::string &sql) = 0;
-  /// Rows in PostgreSQL's form for COPY (tabs, line breaks, backslashes) into a table; the fastest
-  /// way in, where the database has it.
+  /// Rows in the binary form of PostgreSQL's COPY (CopyRows.h) into a table; the fastest way in, where
+  /// the database has it.
   virtual void copyIn(const std::string &tableAndColumns, std::string_view rows) {
     throw DatabaseError{name() + ": cannot COPY into " + tableAndColumns};
   }
@@ -120,6 +134,10 @@ public:
   virtual void setSchemaVersion(int64_t version) = 0;
   /// The statements of a migration, which are written for SQLite, in this database's words.
   virtual std::string inDialect(std::string_view schema) const = 0;
+
+  /// Where somebody wants to know (tests of query plans): the statements that this thread asks, in
+  /// the words of their database.
+  static inline thread_local std::vector<std::string> *asked = nullptr;
 
   uint64_t undone = 0; ///< Transactions that were not committed: what they entered is gone.
 

@@ -104,6 +104,8 @@ public:
     std::unique_ptr<PostgresStatement> &statement = statements[sql];
     if (!statement)
       statement = std::make_unique<PostgresStatement>(*this, sql, statements.size(), rows);
+    if (asked)
+      asked->push_back(withDollars(sql));
     return Query(*statement);
   }
   void execute(const std::string &sql) override { pq.clear(checked(pq.exec(connection, sql.c_str()))); }
@@ -241,7 +243,7 @@ PGresult *PostgresDatabase::checked(PGresult *result) {
 }
 
 void PostgresDatabase::copyIn(const std::string &tableAndColumns, std::string_view rows) {
-  pq.clear(checked(pq.exec(connection, ("COPY " + tableAndColumns + " FROM STDIN").c_str())));
+  pq.clear(checked(pq.exec(connection, ("COPY " + tableAndColumns + " FROM STDIN (FORMAT binary)").c_str())));
   constexpr size_t kPiece = 1 << 20;
   for (size_t at = 0; at < rows.size(); at += kPiece)
     if (std::string_view piece = rows.substr(at, kPiece);

@@ -33,6 +33,19 @@ std::string findTools() {
 
 const passwd *unprivileged() { return ::geteuid() == 0 ? ::getpwnam("nobody") : nullptr; }
 
+/// In a child: becomes that user (nobody: stays who it is), with its output in the file, and starts
+/// the program.
+[[noreturn]] void become(const passwd *user, const char *output, char *const *arguments) {
+  if (user && (::setgid(user->pw_gid) != 0 || ::setuid(user->pw_uid) != 0))
+    ::_exit(126);
+  int out = ::open(output, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::dup2(out, 1);
+  ::dup2(out, 2);
+  if (::chdir("/") == 0)
+    ::execv(arguments[0], arguments);
+  ::_exit(127);
+}
+
 } // namespace
 
 PostgresServer &PostgresServer::get(bool durable) {
@@ -51,6 +64,7 @@ PostgresServer::PostgresServer(bool durable) : durable(durable) {
   if (const passwd *user = unprivileged())
     if (::chown(place.c_str(), user->pw_uid, user->pw_gid) != 0)
       reason = "the folder of the server cannot be given to " + std::string(user->pw_name);
+  startKeeper();
   if (reason.empty() && runTool({tools + "/initdb", "-D", place + "/data", "-A", "trust", "-U",
                                  "cupel", "--no-locale", "-E", "UTF8", "--no-sync"}) != 0)
     reason = "initdb failed; " + place + "/log says why";
@@ -59,11 +73,31 @@ PostgresServer::PostgresServer(bool durable) : durable(durable) {
 }
 
 PostgresServer::~PostgresServer() {
-  if (place.empty())
+  if (keeper < 0)
     return;
-  runTool({tools + "/pg_ctl", "-D", place + "/data", "-m", "immediate", "stop"});
-  std::error_code error;
-  fs::remove_all(place, error);
+  ::close(lifeline);
+  int status = 0;
+  ::waitpid(keeper, &status, 0);
+}
+
+void PostgresServer::startKeeper() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    reason = "no pipe to the keeper of the server";
+    return;
+  }
+  std::string script = "read line; \"$1/pg_ctl\" -D \"$2/data\" -m immediate stop; rm -rf \"$2\"";
+  const char *const words[] = {"/bin/sh", "-c", script.c_str(), "keeper", tools.c_str(),
+                               place.c_str(), nullptr};
+  const passwd *user = unprivileged();
+  keeper = ::fork();
+  if (keeper == 0) {
+    ::setsid(); // A Ctrl-C that ends us must not end it.
+    ::dup2(ends[0], 0);
+    become(user, "/dev/null", const_cast<char *const *>(words));
+  }
+  ::close(ends[0]);
+  lifeline = ends[1];
 }
 
 void PostgresServer::start() {
@@ -83,18 +117,10 @@ int PostgresServer::runTool(const std::vector<std::string> &words) {
     arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);
   std::string log = place + "/log";
+  const passwd *user = unprivileged();
   pid_t child = ::fork();
-  if (child == 0) {
-    if (const passwd *user = unprivileged())
-      if (::setgid(user->pw_gid) != 0 || ::setuid(user->pw_uid) != 0)
-        ::_exit(126);
-    int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    ::dup2(out, 1);
-    ::dup2(out, 2);
-    if (::chdir("/") == 0)
-      ::execv(arguments[0], arguments.data());
-    ::_exit(127);
-  }
+  if (child == 0)
+    become(user, log.c_str(), arguments.data());
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

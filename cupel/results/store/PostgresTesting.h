@@ -1,6 +1,7 @@
 // A PostgreSQL server for tests: made in a folder of its own, run by an unprivileged user, reachable
-// through a socket there and by nothing else, and gone when the process ends. One a process; each
-// test gets a database of its own.
+// through a socket there and by nothing else, and gone when the process ends, however it ends: a
+// keeper beside it stops the server and removes the folder once nobody is left to want them. One a
+// process; each test gets a database of its own.
 #pragma once
 
 #include "cupel/results/store/Database.h"
@@ -35,10 +36,14 @@ private:
   ~PostgresServer();
   /// Runs a program of PostgreSQL's as an unprivileged user; its exit code.
   int runTool(const std::vector<std::string> &words);
+  /// Starts the process that cleans up when this one has gone, by whatever death.
+  void startKeeper();
 
   std::string place, tools, reason;
   int databases = 0;
   bool durable;
+  int keeper = -1;   ///< Its process.
+  int lifeline = -1; ///< Closed, by us or by our death, it tells the keeper to begin.
 };
 
 } // namespace cupel::results

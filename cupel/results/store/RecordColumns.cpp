@@ -388,6 +388,38 @@ Status readColumns(std::string_view json, RecordColumns &into) {
   return {};
 }
 
+Status readBriefly(std::string_view json, TestRecord &into) {
+  static const std::unordered_map<std::string_view, std::string TestRecord::*> kBriefTexts = {
+      {"suite", &TestRecord::suite},
+      {"id", &TestRecord::id},
+      {"file", &TestRecord::file},
+      {"framework", &TestRecord::framework},
+      {"model_path", &TestRecord::modelPath},
+      {"variant", &TestRecord::variant},
+      {"parallelism", &TestRecord::parallelism},
+      {"run_mode", &TestRecord::runMode},
+      {"model_name", &TestRecord::modelName},
+      {"group", &TestRecord::group},
+      {"task", &TestRecord::task},
+      {"source", &TestRecord::source},
+      {"test_status", &TestRecord::testStatus},
+      {"bringup_status", &TestRecord::bringupStatus}};
+  Scanner scanner(json);
+  auto texts = [&](std::vector<std::string> &list) { return scanner.list([&] { return scanner.text(&list.emplace_back()); }); };
+  bool isRead = scanner.object([&](const std::string &name) {
+    if (auto found = kBriefTexts.find(name); found != kBriefTexts.end())
+      return scanner.text(&(into.*(found->second)));
+    if (name == "markers")
+      return texts(into.markers);
+    if (name == "guidance")
+      return texts(into.guidance);
+    if (name == "notes")
+      return scanner.object([&](const std::string &note) { return scanner.text(&into.notes[note]); });
+    return scanner.skip();
+  });
+  return isRead && scanner.isAtEnd() ? Status() : Status(Error{"not a record: " + std::string(json.substr(0, 60))});
+}
+
 bool countsBefore(const RecordColumns &a, const RecordColumns &b) {
   if (a.isFinal() != b.isFinal())
     return a.isFinal();

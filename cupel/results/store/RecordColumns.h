@@ -41,6 +41,10 @@ struct RecordColumns {
 /// Cupel writes.
 Status readColumns(std::string_view json, RecordColumns &into);
 
+/// What overviews of many tests show of a record, in one pass as well: its texts, markers, guidance and
+/// notes. The rest of `into` stays as it is.
+Status readBriefly(std::string_view json, TestRecord &into);
+
 /// Of two records of one test in one run, whether `a` is the outcome that counts: one that is final
 /// before one that is not, of those the one that was finished first, of others the last. Whatever
 /// comes in whatever order, the same one is left.

@@ -56,6 +56,38 @@ TEST(RecordColumns, AreWhatTheRecordHolds) {
   EXPECT_NE(columnsOf(toJson(record)).digest, columns.digest);
 }
 
+TEST(RecordColumns, BrieflyReadIsWhatOverviewsShow) {
+  TestRecord record = simpleRecord("x", Outcome::Failed, 1), brief;
+  record.framework = "pytorch";
+  record.modelPath = "llama/causal_lm/pytorch";
+  record.variant = "1B";
+  record.parallelism = "single_device";
+  record.runMode = "inference";
+  record.modelName = "Llama";
+  record.group = "red";
+  record.task = "nlp";
+  record.source = "hub";
+  record.testStatus = "EXPECTED_PASSING";
+  record.bringupStatus = "PASSED";
+  record.markers = {"n150", "inference"};
+  record.guidance = {"ENABLE_PCC"};
+  record.comparisons = {ComparisonRecord()};
+  record.stages = {{Stage::Load, 1}};
+  record.file = "a \\ \"b\" \n\u03b1";
+  record.notes = {{"op", "add"}, {"a \"b\"", "c"}};
+  ASSERT_TRUE(readBriefly(toJson(record), brief));
+  auto texts = [](const TestRecord &one) {
+    return std::vector{one.suite, one.id, one.file, one.framework, one.modelPath, one.variant, one.parallelism, one.runMode,
+                       one.modelName, one.group, one.task, one.source, one.testStatus, one.bringupStatus};
+  };
+  EXPECT_EQ(texts(brief), texts(record));
+  EXPECT_EQ(brief.markers, record.markers);
+  EXPECT_EQ(brief.guidance, record.guidance);
+  EXPECT_EQ(brief.notes, record.notes);
+  for (const char *wrong : {"", "[]", "{\"suite\": 1}", "{\"markers\": \"n150\"}", "{\"notes\": []}", "{} and more"})
+    EXPECT_FALSE(readBriefly(wrong, brief)) << wrong;
+}
+
 TEST(RecordColumns, RefuseWhatIsNoRecord) {
   for (const char *bad :
        {"", "x", "[]", "{", "{\"a\":}", "{\"a\":1,}", "{\"a\":01}", "{\"a\":1.}", "{\"a\":1e}",

@@ -53,10 +53,10 @@ public:
   ~SqliteStatement() override { sqlite3_finalize(statement); }
 
   void bindText(int parameter, std::string_view text) override {
-    // A null pointer would bind NULL.
-    const char *data = text.data() ? text.data() : "";
-    check(sqlite3_bind_text64(statement, parameter, data, text.size(), SQLITE_TRANSIENT,
-                              SQLITE_UTF8));
+    bind(parameter, text, SQLITE_TRANSIENT);
+  }
+  void bindTextInPlace(int parameter, std::string_view text) override {
+    bind(parameter, text, SQLITE_STATIC);
   }
   void bindInteger(int parameter, int64_t value) override {
     check(sqlite3_bind_int64(statement, parameter, value));
@@ -101,6 +101,11 @@ public:
   }
 
 private:
+  void bind(int parameter, std::string_view text, sqlite3_destructor_type whose) {
+    // A null pointer would bind NULL.
+    const char *data = text.data() ? text.data() : "";
+    check(sqlite3_bind_text64(statement, parameter, data, text.size(), whose, SQLITE_UTF8));
+  }
   void check(int code) {
     if (code != SQLITE_OK)
       fail(db);
@@ -123,6 +128,8 @@ public:
     std::unique_ptr<SqliteStatement> &statement = statements[sql];
     if (!statement)
       statement = std::make_unique<SqliteStatement>(db, sql);
+    if (asked)
+      asked->push_back(sql);
     return Query(*statement);
   }
   void execute(const std::string &sql) override {
@@ -186,7 +193,8 @@ void SqliteDatabase::openUnshared() {
 }
 
 SqliteDatabase::SqliteDatabase(const std::string &path, bool readOnly, bool create) : file(path) {
-  int flags = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  // A connection is one thread's at a time; SQLite's own locks would only cost.
+  int flags = (readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX;
   if (create && !readOnly)
     flags |= SQLITE_OPEN_CREATE;
   try {
@@ -200,7 +208,8 @@ SqliteDatabase::SqliteDatabase(const std::string &path, bool readOnly, bool crea
     if (readOnly && sqlite3_exec(db, "SELECT 1 FROM sqlite_master", nullptr, nullptr, nullptr) ==
                         SQLITE_CANTOPEN)
       openUnshared();
-    execute("PRAGMA foreign_keys = ON");
+    // Whoever enters a row knows its run and its test; `cupel results check` looks (schema 5).
+    execute("PRAGMA foreign_keys = OFF");
     if (readOnly)
       return;
     // Turning on write-ahead logging does not wait for a busy lock by itself; two processes that
@@ -220,6 +229,8 @@ SqliteDatabase::SqliteDatabase(const std::string &path, bool readOnly, bool crea
     execute("PRAGMA synchronous = NORMAL");
     // A journal of thousands of outcomes is one transaction: its pages should wait in memory.
     execute("PRAGMA cache_size = -65536");
+    // Its log goes into the file after 64 MB and not after 4: a page that every run changes goes once.
+    execute("PRAGMA wal_autocheckpoint = 16384");
   } catch (...) {
     sqlite3_close_v2(db);
     throw;

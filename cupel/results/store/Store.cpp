@@ -1,7 +1,6 @@
 #include "cupel/results/store/Store.h"
 
 #include "cupel/results/RecordJson.h"
-#include "cupel/results/store/Journal.h"
 #include "cupel/results/store/Schema.h"
 #include "cupel/results/store/StoreImpl.h"
 
@@ -10,8 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <tuple>
-#include <unordered_map>
+#include <vector>
 
 namespace cupel::results {
 
@@ -27,20 +25,6 @@ double now() {
 Error keptInJournal(const std::string &message) {
   return {message + "; the journal keeps every outcome, and the next `cupel show` or `cupel run` "
                     "imports what is missing here"};
-}
-
-/// `{"key":{"attempt":2,"shard":"n1.4"}}`, which says more of the record in the next line.
-std::optional<std::pair<std::string, uint32_t>> keyOfNextRecord(std::string_view line) {
-  if (!line.starts_with("{\"key\":"))
-    return std::nullopt;
-  nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-  if (!json.is_object() || !json["key"].is_object())
-    return std::nullopt;
-  const nlohmann::json &key = json["key"];
-  if (!key.contains("shard") || !key["shard"].is_string() || !key.contains("attempt") ||
-      !key["attempt"].is_number_unsigned())
-    return std::nullopt;
-  return std::pair(key["shard"].get<std::string>(), key["attempt"].get<uint32_t>());
 }
 
 } // namespace
@@ -202,9 +186,9 @@ Status Store::add(std::string_view run, std::span<const TestRecord> records) {
         return read;
     Transaction transaction(impl->db);
     impl->lockIngest();
-    RunKey key = impl->runKey(run);
-    Ingested sum;
-    impl->ingest(key, columns, sum);
+    RunIngest ingest(impl->db, impl->tests, impl->runKey(run));
+    ingest.add(columns);
+    ingest.finish();
     transaction.commit();
     return {};
   });
@@ -226,120 +210,6 @@ Status Store::endRun(const RunInfo &run) {
     return {};
   });
   return status ? Status() : Status(keptInJournal(status.message()));
-}
-
-Result<ImportSummary> Store::importJournal(const std::string &path) {
-  constexpr size_t kAtATime = 4096;
-  ImportSummary summary;
-  // Which run it is may stand anywhere; lines are found quickly where nobody looks into records.
-  std::optional<RunInfo> run;
-  JournalReader headers;
-  headers.onRun = [&](RunInfo info) {
-    // The first line says when it began; later ones, how it went on.
-    if (run)
-      info.startedAt = run->startedAt;
-    run = std::move(info);
-  };
-  headers.onRecord = [](std::string_view) { return Status(); };
-  if (Result<uint64_t> read = readJournal(path, headers); !read)
-    return read.error();
-  if (!run)
-    return Error{path + ": no line that says which run it is of; not a journal of `cupel run`?"};
-  summary.run = run->id;
-  return guarded([&]() -> Result<ImportSummary> {
-    Transaction transaction(impl->db);
-    impl->lockIngest();
-    impl->putRun(*run);
-    RunKey key = impl->runKey(run->id);
-    bool isPruned = impl->prunedAt(key.id) != 0;
-    Ingested sum;
-    // The how-manieth record of its test each one is, by the hash of the test's name.
-    std::unordered_map<size_t, uint32_t> attempts;
-    std::optional<std::pair<std::string, uint32_t>> given; // Of the next record, by the line before.
-    std::vector<RecordColumns> batch; // Filled again and again: texts keep their memory.
-    size_t filled = 0;
-    auto flush = [&] { impl->ingest(key, std::span(batch).first(std::exchange(filled, 0)), sum); };
-    JournalReader reader;
-    reader.onOther = [&](std::string_view line) { given = keyOfNextRecord(line); };
-    reader.onRecord = [&](std::string_view json) -> Status {
-      if (isPruned)
-        return {};
-      if (filled == batch.size())
-        batch.emplace_back();
-      RecordColumns &record = batch[filled];
-      Status status = readColumns(json, record);
-      if (status && (record.id.empty() || record.suite.empty()))
-        status = Error{"a record without suite or id"};
-      if (!status)
-        return status;
-      ++filled;
-      record.shard = run->shard;
-      record.attempt = ++attempts[std::hash<std::string>()(record.suite + "::" + record.id)];
-      if (given)
-        std::tie(record.shard, record.attempt) = *std::exchange(given, std::nullopt);
-      if (filled == kAtATime)
-        flush();
-      return {};
-    };
-    reader.onDamage = [&](uint64_t, std::string message) {
-      if (summary.damaged++ == 0)
-        summary.firstDamage = std::move(message);
-    };
-    Result<uint64_t> bytes = readJournal(path, reader);
-    if (!bytes)
-      return bytes.error();
-    flush();
-    impl->markImported(run->shard.empty() ? fs::path(path).filename().string()
-                                          : run->id + "/" + run->shard,
-                       *bytes);
-    transaction.commit();
-    summary.added = sum.added;
-    summary.replaced = sum.replaced;
-    // Tests that have several lines here count once.
-    summary.unchanged = attempts.size() - std::min<size_t>(attempts.size(), sum.added + sum.replaced);
-    return summary;
-  });
-}
-
-Result<std::vector<ImportSummary>> Store::importPending() {
-  return guarded([&]() -> Result<std::vector<ImportSummary>> {
-    std::unordered_map<std::string, uint64_t> imported;
-    {
-      Query query = impl->db.query("SELECT name, bytes FROM journals");
-      while (query.next()) {
-        std::string name = query.text();
-        imported[name] = uint64_t(query.integer());
-      }
-    }
-    std::vector<std::string> paths;
-    std::error_code error;
-    for (const fs::directory_entry &entry :
-         fs::directory_iterator(impl->place.folder + "/journals", error)) {
-      std::error_code ignored;
-      uint64_t size = entry.file_size(ignored);
-      if (ignored || entry.path().extension() != ".jsonl" || size == 0)
-        continue;
-      if (auto found = imported.find(entry.path().filename());
-          found == imported.end() || found->second != size)
-        paths.push_back(entry.path());
-    }
-    std::sort(paths.begin(), paths.end());
-    std::vector<ImportSummary> summaries;
-    for (const std::string &path : paths) {
-      Result<ImportSummary> summary = importJournal(path);
-      if (!summary) {
-        // One that is being born, or is no journal, must not hide the others.
-        ImportSummary damaged;
-        damaged.damaged = 1;
-        damaged.firstDamage = summary.message();
-        summaries.push_back(damaged);
-        continue;
-      }
-      if (summary->added || summary->replaced || summary->damaged)
-        summaries.push_back(*summary);
-    }
-    return summaries;
-  });
 }
 
 } // namespace cupel::results

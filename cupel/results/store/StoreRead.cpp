@@ -366,11 +366,9 @@ Result<std::vector<OutcomeRow>> Store::history(std::string_view fullName, size_t
 static OutcomeBrief readBrief(Database &db, Query &query) {
   OutcomeBrief brief;
   brief.row = readOutcomeRow(query);
-  Result<TestRecord> parsed = testRecordFromJson(query.text());
-  if (!parsed)
+  if (Status read = readBriefly(query.text(), brief.record); !read)
     throw DatabaseError{db.name() + ": " + brief.row.fullName() + " in run " + brief.row.run +
-                        ": " + parsed.message()};
-  brief.record = std::move(*parsed);
+                        ": " + read.message()};
   brief.arch = query.text();
   brief.device = query.text();
   return brief;

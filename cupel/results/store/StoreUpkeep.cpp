@@ -14,6 +14,21 @@ namespace cupel::results {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+#define CUPEL_ORPHANS(table)                                                                       \
+  {table, "SELECT 1 FROM " table " x WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.run_id = "     \
+          "x.run_id) OR NOT EXISTS (SELECT 1 FROM tests t WHERE t.test_id = x.test_id) LIMIT 1"}
+
+struct Orphans {
+  const char *table, *question;
+};
+/// Rows whose run or test is not there, where the database does not see to it by itself.
+constexpr Orphans kOrphans[] = {CUPEL_ORPHANS("outcomes"), CUPEL_ORPHANS("known"),
+                                CUPEL_ORPHANS("reruns")};
+
+} // namespace
+
 double Store::Impl::prunedAt(int64_t run) {
   Query query = db.query("SELECT pruned_at FROM runs WHERE run_id = ?");
   query.with(run).next();
@@ -116,6 +131,10 @@ Result<CheckSummary> Store::check() {
       Query keys = db.query("PRAGMA foreign_key_check");
       if (keys.next())
         problem(db.name() + ": rows of table " + keys.text() + " belong to nothing");
+    } else {
+      for (const auto &[table, orphans] : kOrphans)
+        if (Query query = db.query(orphans); query.next())
+          problem(db.name() + ": rows of table " + table + " belong to nothing");
     }
     {
       Query count = db.query("SELECT count(*) FROM runs");

@@ -171,6 +171,14 @@ TEST_P(StoreUpkeep, ALookAtEverythingFindsWhatIsWrong) {
   EXPECT_NE(all.find("number of its tests that passed is wrong"), std::string::npos) << all;
   EXPECT_NE(all.find("record of programs::b is damaged"), std::string::npos) << all;
   EXPECT_NE(all.find("x.mlir of programs::a is not in"), std::string::npos) << all;
+  // No foreign key would have kept these out.
+  db->execute("INSERT INTO reruns (run_id, test_id, shard, attempt, outcome, digest, record) VALUES "
+              "(77, 99, '', 1, 'passed', '', '{}')");
+  checked = store.check();
+  ASSERT_TRUE(checked) << checked.message();
+  ASSERT_EQ(checked->problems.size(), 4u);
+  EXPECT_NE(checked->problems[0].find("rows of table reruns belong to nothing"), std::string::npos)
+      << checked->problems[0];
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, StoreUpkeep,

@@ -23,6 +23,7 @@ struct BenchProgram {
   std::string folder;     ///< The workload that was made of it.
   uint64_t arguments = 0, inputs = 0; ///< Arguments behind the inputs are weights.
   std::vector<std::string> inputNames; ///< Of a model.
+  std::vector<std::vector<int64_t>> inputShapes;
   double flops = 0;                    ///< Of one run, by its operations.
   double transcendentals = 0;
   double inputBytes = 0, weightBytes = 0, resultBytes = 0;
@@ -47,6 +48,7 @@ struct Contestant {
   /// Why it was not run, or ended before the others.
   std::string failure;
   std::string version; ///< Of a peer.
+  std::string sram;    ///< What of it lies in the SRAM of our own device; empty where that has none.
   std::string note;    ///< What one should know, such as weights that it holds as constants.
   std::optional<double> compileSeconds, recompileSeconds; ///< Again in another process.
   Latency latency;

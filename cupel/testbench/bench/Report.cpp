@@ -120,6 +120,8 @@ static ordered_json asJson(const Contestant &one, const Measurement &measurement
     json["recompile_seconds"] = *one.recompileSeconds;
   if (!one.latency.first.empty())
     json["first_seconds"] = one.latency.first;
+  if (!one.sram.empty())
+    json["sram"] = one.sram;
   if (one.peakBytes)
     json["peak_bytes"] = *one.peakBytes;
   if (one.baseBytes)

@@ -1,5 +1,6 @@
 #include "cupel/testbench/bench/Session.h"
 
+#include "cupel/compare/Defaults.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/Process.h"
 
@@ -13,9 +14,6 @@ namespace cupel::testbench::bench {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-/// Farther from what is expected than sums in another order explain.
-constexpr double kWideLimit = 1e-3, kNarrowLimit = 3e-2;
 
 const std::vector<std::string> &knownPeers() {
   static const std::vector<std::string> kPeers = {"onnxruntime", "openvino", "torch",
@@ -58,6 +56,7 @@ Status BenchSession::prepare(const std::string &file, BenchProgram &program) {
   program.arguments = answer->value("arguments", uint64_t{0});
   program.inputs = answer->value("inputs", uint64_t{0});
   program.inputNames = answer->value("input_names", std::vector<std::string>());
+  program.inputShapes = answer->value("input_shapes", std::vector<std::vector<int64_t>>());
   program.flops = answer->value("flops", 0.0);
   program.transcendentals = answer->value("transcendentals", 0.0);
   program.inputBytes = answer->value("input_bytes", 0.0);
@@ -169,6 +168,7 @@ void BenchSession::awaitReady(Running &running, const BenchProgram &program) {
   result.latency.first = answer->value("first", std::vector<double>());
   result.version = answer->value("version", "");
   result.note = answer->value("note", "");
+  result.sram = answer->value("sram", "");
   if (answer->contains("base_bytes"))
     result.baseBytes = answer->value("base_bytes", 0.0);
   if (!answer->contains("difference"))
@@ -176,8 +176,7 @@ void BenchSession::awaitReady(Running &running, const BenchProgram &program) {
   // A number that JSON has no word for is null: infinitely far.
   const json &difference = (*answer)["difference"];
   result.difference = difference.is_number() ? difference.get<double>() : INFINITY;
-  double limit = program.isNarrow ? kNarrowLimit : kWideLimit;
-  result.isWrong = !(*result.difference <= limit);
+  result.isWrong = !(*result.difference <= compare::measuredDistance(program.isNarrow));
 }
 
 void BenchSession::runRound(Running &running, double seconds) {
@@ -219,6 +218,19 @@ void BenchSession::measureLimits(Measurement &measurement) {
 //===----------------------------------------------------------------------===//
 // The session
 //===----------------------------------------------------------------------===//
+
+Result<BenchProgram> BenchSession::describe(const std::string &file) {
+  BenchProgram program;
+  ++models;
+  const bool checks = std::exchange(options.checks, false);
+  Status ready = prepare(file, program);
+  options.checks = checks;
+  if (!ready)
+    return ready.error();
+  std::error_code ignored;
+  fs::remove_all(program.folder, ignored);
+  return program;
+}
 
 Measurement BenchSession::measure(const std::string &file) {
   Measurement measurement;

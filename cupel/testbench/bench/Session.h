@@ -36,6 +36,8 @@ public:
       : options(std::move(options)), tell(std::move(tell)), stop(stop) {}
 
   Measurement measure(const std::string &file);
+  /// What the program takes, without running it.
+  Result<BenchProgram> describe(const std::string &file);
 
 private:
   struct Running {

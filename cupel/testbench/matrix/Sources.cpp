@@ -4,6 +4,7 @@
 #include "cupel/frontends/torch/Archive.h"
 #include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/support/Files.h"
+#include "cupel/testbench/GeneratedFolder.h"
 #include "cupel/testbench/config/Yaml.h"
 #include "cupel/testbench/opcases/Case.h"
 #include "cupel/testbench/zoo/FolderWalk.h"
@@ -210,6 +211,15 @@ private:
     const Kind *kind = kindOfFile(name);
     if (!kind || kind->suite == "workloads" || (!all && kind->suite != "opcases"))
       return;
+    if (kind->suite == "generated") {
+      if (isGenerated(folder))
+        add({kind, folder, idOf(folder), {{}}});
+      return;
+    }
+    // The stages of generated code are no tests of their own, unless they are named.
+    auto isInside = [&](const std::string &where) { return isBelow(where, given) && isGenerated(where); };
+    if (isInside(folder) || isInside(parentOf(folder)))
+      return;
     if (kind->suite == "opcases")
       opCases(kind, full(), idOf(full()));
     else if (kind->suite == "models")
@@ -220,6 +230,13 @@ private:
       add(archive(kind, full(), idOf(full())));
     else
       program(kind, full(), idOf(full()));
+  }
+
+  bool isGenerated(const std::string &folder) {
+    auto [known, isNew] = generated.try_emplace(folder, false);
+    if (isNew)
+      known->second = isGeneratedFolder(folder);
+    return known->second;
   }
 
   /// Files of a folder come one after another.
@@ -328,6 +345,7 @@ private:
   std::set<std::string> seen;
   std::string lastFolder;
   bool lastIsWorkload = false;
+  std::map<std::string, bool> generated;
   std::map<std::string, std::string> roots;
 };
 

@@ -50,11 +50,11 @@ void Loop::recordOrKeep(size_t test, TestRecord record) {
   const TestItem &item = items[test];
   if (!isToBeKept(item, record))
     return this->record(test, std::move(record));
-  if (item.suite == "workloads") {
-    // It is its own reproduction.
+  if (item.suite == "workloads" || item.suite == "generated") {
+    // It is its own reproduction; of generated code no operation can be run alone.
     std::error_code error;
     record.reproduction = std::filesystem::absolute(item.file, error).string();
-    if (explained >= options.keep.explain)
+    if (item.suite == "generated" || explained >= options.keep.explain)
       return this->record(test, std::move(record));
   }
   if (options.keep.runBytes && keptBytes >= options.keep.runBytes) {

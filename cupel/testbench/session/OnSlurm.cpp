@@ -4,6 +4,7 @@
 #include "cupel/results/report/Text.h"
 #include "cupel/results/store/Journal.h"
 #include "cupel/results/store/MergeJournals.h"
+#include "cupel/support/Files.h"
 #include "cupel/testbench/runner/JournalReader.h"
 #include "cupel/testbench/runner/Outcomes.h"
 #include "cupel/testbench/session/Conclude.h"
@@ -69,6 +70,17 @@ Result<std::string> findRun(const std::string &results, const std::string &wante
   return Error{fmt::format("'{}' begins the names of {} runs", wanted, found.size())};
 }
 
+/// Whether the folder takes what a run writes at its beginning; told before anything is begun.
+Status findRoom(const std::string &results) {
+  std::string probe = fmt::format("{}/.room.{}", results, ::getpid());
+  Status written = writeOutput(probe, std::string(1 << 16, ' '));
+  std::error_code ignored;
+  fs::remove(probe, ignored);
+  return written ? Status()
+                 : Status(Error{written.message() +
+                                "; make room there, or name another place with --results"});
+}
+
 } // namespace
 
 Ending Session::beginOnSlurm(SessionOptions given, const slurm::Profile &profile) {
@@ -79,6 +91,8 @@ Ending Session::beginOnSlurm(SessionOptions given, const slurm::Profile &profile
   if (!largest)
     return {kExitUsage, largest.message()};
   if (Status status = useResults(fs::absolute(options.results).lexically_normal()); !status)
+    return {kExitUsage, status.message()};
+  if (Status status = findRoom(options.results); !status)
     return {kExitUsage, status.message()};
   if (Status status = loadReasons(); !status)
     return {kExitUsage, status.message()};
@@ -118,8 +132,11 @@ Ending Session::beginOnSlurm(SessionOptions given, const slurm::Profile &profile
         !words)
       return {kExitUsage, words.message()};
   slurm::RunFolder folder = slurm::RunFolder::of(options.results, info.id);
-  if (Status status = folder.make(description); !status)
+  if (Status status = folder.make(description); !status) {
+    std::error_code ignored;
+    fs::remove_all(folder.path(), ignored);
     return {kExitUsage, status.message()};
+  }
   return follow(folder.path(), false, false);
 }
 

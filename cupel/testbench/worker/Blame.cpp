@@ -3,6 +3,7 @@
 #include "cupel/testbench/worker/Surroundings.h"
 
 #include "cupel/compiler/analysis/Devices.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -314,6 +315,26 @@ Result<bool> blameAround(Surrounding around, const Prepared &whole, const BlameS
   return isThere ? findBlameIn(around, whole, seams, count, blame) : Result<bool>(false);
 }
 
+/// A device may have a kernel of its own for a composite, which is wrong where what it stands for is
+/// right: the same search with composites left whole.
+Result<bool> blameComposites(const Prepared &whole, const BlameSeams &seams, uint32_t count,
+                             Blame &blame) {
+  Prepared kept = whole.clone();
+  bool isThere = false;
+  kept.read->module->walk([&](stablehlo::CompositeOp) { isThere = true; });
+  if (!isThere || (*kept.read->module)->hasAttr(compiler::kKeepsCompositesAttr))
+    return false;
+  (*kept.read->module)
+      ->setDiscardableAttr(compiler::kKeepsCompositesAttr,
+                           mlir::UnitAttr::get(kept.read->module->getContext()));
+  Result<Blame> found = findBlame(kept, seams, count);
+  if (!found || !found->program || found->kind == Blame::Kind::Accumulation)
+    return false;
+  found->probes += blame.probes;
+  blame = std::move(*found);
+  return true;
+}
+
 } // namespace
 
 Result<std::vector<size_t>> smallestChoice(const Intermediates &from, const BlameSeams &seams,
@@ -363,6 +384,10 @@ Result<Blame> findBlame(const Prepared &whole, const BlameSeams &seams, uint32_t
     return piece.error();
   if (!*piece) {
     // As one list of operations it is right: it is something around them.
+    if (Result<bool> found = blameComposites(whole, seams, count, blame); !found)
+      return found.error();
+    else if (*found)
+      return blame;
     for (Surrounding around : {Surrounding::DonatedArguments, Surrounding::Call}) {
       Result<bool> found = blameAround(around, whole, seams, count, blame);
       if (!found)

@@ -34,8 +34,7 @@ Result<Prepared> changed(const Prepared &from, mlir::OwningOpRef<mlir::ModuleOp>
   if (Status status = ProgramReader::describe(*read, from.program().name); !status)
     return status.error();
   Prepared made{std::move(read), from.workload, from.budget};
-  made.read->program.replicas = from.program().replicas;
-  made.read->program.partitions = from.program().partitions;
+  made.read->program.runLike(from.program());
   return made;
 }
 

@@ -1,10 +1,11 @@
-// Looks into loops and branches: what a region computes is a program of its own, fed with the
-// values that the reference has in each iteration.
+// Looks into loops, branches and what each device computes by itself: what a region computes is a
+// program of its own, fed with the values that the reference has in each iteration.
 
 #include "cupel/testbench/worker/Surroundings.h"
 
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
+#include "cupel/reference/ShardsOf.h"
 
 #include <fmt/format.h>
 #include <mlir/IR/IRMapping.h>
@@ -106,6 +107,8 @@ public:
       return lookIntoLoop(loop, module);
     if (mlir::isa<stablehlo::IfOp, stablehlo::CaseOp>(op))
       return lookIntoBranch(op, module);
+    if (auto manual = mlir::dyn_cast<sdy::ManualComputationOp>(op))
+      return lookIntoManual(manual, module);
     return {};
   }
 
@@ -150,8 +153,7 @@ private:
     if (Status status = ProgramReader::describe(*read, whole.program().name); !status)
       return status.error();
     Prepared program{std::move(read), whole.workload, whole.budget};
-    program.read->program.replicas = whole.program().replicas;
-    program.read->program.partitions = whole.program().partitions;
+    program.read->program.runLike(whole.program());
     program.workload.expected.clear();
     Result<TensorLists> given = seams.evaluate(program);
     if (!given)
@@ -219,7 +221,9 @@ private:
         blamed = blamesOnlyIn(Surrounding::Loop, *asks, where);
       if (!blamed)
         return blamed.error();
-      if (*blamed || isOver)
+      // What is never done is compiled and loaded with the rest.
+      const bool isLooked = isOver && iteration == 0 && blame.tried.failure;
+      if (*blamed || (isOver && !isLooked))
         return {};
       Result<Prepared> step = body.with(whole, *state, *forBody, "body");
       if (!step)
@@ -235,7 +239,7 @@ private:
         blamed = blamesOnlyIn(Surrounding::Loop, *step, where);
       if (!blamed)
         return blamed.error();
-      if (*blamed)
+      if (*blamed || isOver)
         return {};
     }
     return {};
@@ -261,6 +265,10 @@ private:
       }
     }
     Result<bool> blamed = lookIntoBranch(op, module, branch);
+    // A branch that is not taken is compiled and loaded with the rest.
+    for (size_t other = 0; blamed && !*blamed && blame.tried.failure && other <= last; ++other)
+      if (other != branch && seams.hasValues)
+        blamed = lookIntoBranch(op, module, other);
     return blamed ? Status() : Status(blamed.error());
   }
 
@@ -283,6 +291,55 @@ private:
       blamed = blamesOnlyIn(mlir::isa<stablehlo::IfOp>(op) ? Surrounding::If : Surrounding::Case,
                             *program, where);
     return blamed;
+  }
+
+  /// What every device computes with its own pieces is a program for all of them.
+  Status lookIntoManual(sdy::ManualComputationOp op, mlir::ModuleOp module) {
+    llvm::ArrayRef<sdy::TensorShardingAttr> in = op.getInShardingsAttr().getShardings();
+    if (in.empty() || whole.program().replicas != 1)
+      return {};
+    sdy::MeshAttr mesh = reference::meshOf(in.front(), module);
+    Result<int64_t> devices =
+        mesh ? reference::deviceCount(mesh) : Result<int64_t>(Error{"it names no mesh"});
+    const uint32_t those = std::max(whole.program().spreadOver, whole.program().partitions);
+    // Axes that are left to the compiler are split by nobody here.
+    if (!devices || *devices != those || op.getManualAxes().size() != mesh.getAxes().size())
+      return {};
+    llvm::SmallVector<mlir::Value> operands(op->getOperands());
+    Result<Values> given = valuesOf(module, op, operands);
+    if (!given)
+      return {};
+    Values pieces(given->size());
+    for (size_t i = 0; i < given->size(); ++i) {
+      sdy::MeshAttr own = reference::meshOf(in[i], module);
+      Result<tensor::Shards> shards =
+          own ? reference::shardsOf(in[i], own) : Result<tensor::Shards>(Error{"no mesh"});
+      for (uint32_t d = 0; shards && d < those; ++d) {
+        const std::vector<Tensor> &each = (*given)[i];
+        Result<Tensor> piece = shards->piece(each[each.size() > 1 ? d : 0], d);
+        Result<Tensor> plain = piece ? piece->contiguous() : piece;
+        if (!plain)
+          return {};
+        pieces[i].push_back(std::move(*plain));
+      }
+      if (pieces[i].size() != those)
+        return {};
+    }
+    Prepared each = whole.clone();
+    each.read->program.partitions = those;
+    each.read->program.spreadOver = 1;
+    RegionProgram body(op.getBody(), module);
+    Result<Prepared> program = body.with(each, pieces, {}, "what each device computes");
+    if (!program)
+      return {};
+    Result<TensorLists> expected = seams.evaluate(*program);
+    if (!expected)
+      return {};
+    program->workload.expected = std::move(*expected);
+    Result<bool> blamed = blames(*program, fmt::format("in what each device computes in {} ({})",
+                                                       blame.operations.front().name,
+                                                       blame.operations.front().place));
+    return blamed ? Status() : Status(blamed.error());
   }
 
   Blame &blame;

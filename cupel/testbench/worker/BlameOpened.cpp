@@ -57,8 +57,7 @@ Result<Opened> open(const Prepared &from, size_t wanted, unsigned region) {
     return status.error();
   Opened made{Prepared{std::move(read), from.workload, from.budget}, isLoop,
               fmt::format("in {} ({})", named.name, named.place)};
-  made.program.read->program.replicas = from.program().replicas;
-  made.program.read->program.partitions = from.program().partitions;
+  made.program.read->program.runLike(from.program());
   return made;
 }
 

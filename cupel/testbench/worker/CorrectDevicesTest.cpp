@@ -25,6 +25,7 @@ std::vector<std::string> programFiles() {
        fs::recursive_directory_iterator(CUPEL_SOURCE_ROOT "/zoo/programs"))
     if (entry.path().extension() == ".mlir")
       files.push_back(entry.path().string());
+  files.push_back(CUPEL_SOURCE_ROOT "/tests/planter/models/quantized_chain.mlir");
   std::ranges::sort(files);
   return files;
 }

@@ -42,6 +42,18 @@ struct Program {
   std::vector<ValueType> arguments, results; ///< Of its entry function.
   bool selfChecking = false;                 ///< It holds `check` operations.
   uint32_t replicas = 1, partitions = 1;
+  /// So many devices hold pieces of its tensors, as its shardings say (Spread.h); its values are whole.
+  uint32_t spreadOver = 1;
+  /// Flags of the device's own compiler that it is compiled with.
+  decltype(workload::CompileOptions::flags) flags = {};
+
+  /// Makes this, a part of `whole`, run on the same devices in the same way.
+  void runLike(const Program &whole) {
+    replicas = whole.replicas;
+    partitions = whole.partitions;
+    spreadOver = whole.spreadOver;
+    flags = whole.flags;
+  }
 };
 
 /// What one test may use.

@@ -1,10 +1,13 @@
 #include "cupel/testbench/worker/DeviceProgram.h"
 
+#include "cupel/compiler/analysis/Devices.h"
+#include "cupel/compiler/passes/CutIntoPieces.h"
 #include "cupel/compiler/passes/ExtractChecks.h"
 #include "cupel/compiler/passes/HoistConstants.h"
 #include "cupel/ir/portable/Portable.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/reference/ShardsOf.h"
 #include "cupel/workload/Judge.h"
 
 #include <algorithm>
@@ -65,8 +68,76 @@ static Result<DeviceProgram> describeChecks(const compiler::ExtractedChecks &ext
   return result;
 }
 
-std::vector<std::vector<tensor::Tensor>>
-DeviceProgram::argumentsFor(const std::vector<std::vector<tensor::Tensor>> &given) const {
+//===----------------------------------------------------------------------===//
+// Values of which every device holds a piece
+//===----------------------------------------------------------------------===//
+
+/// By argument or result of the entry; empty where none of them says that it is split.
+static Result<std::vector<std::optional<tensor::Shards>>>
+shardsOfValues(func::FuncOp entry, bool isOfResults, int64_t devices) {
+  std::vector<std::optional<tensor::Shards>> all;
+  bool isAny = false;
+  auto module = entry->getParentOfType<ModuleOp>();
+  const unsigned count = isOfResults ? entry.getNumResults() : entry.getNumArguments();
+  for (unsigned i = 0; i < count; ++i) {
+    std::optional<tensor::Shards> &own = all.emplace_back();
+    Attribute said = isOfResults ? entry.getResultAttr(i, "sdy.sharding")
+                                 : entry.getArgAttr(i, "sdy.sharding");
+    auto sharding = dyn_cast_if_present<sdy::TensorShardingAttr>(said);
+    sdy::MeshAttr mesh = sharding ? reference::meshOf(sharding, module) : sdy::MeshAttr();
+    if (!mesh)
+      continue;
+    Result<int64_t> total = reference::deviceCount(mesh);
+    if (!total || *total != devices)
+      continue;
+    Result<tensor::Shards> shards = reference::shardsOf(sharding, mesh);
+    if (!shards)
+      return shards.error();
+    if (shards->kind != tensor::Shards::Kind::Tiled)
+      continue;
+    own = std::move(*shards);
+    isAny = true;
+  }
+  if (!isAny)
+    all.clear();
+  return all;
+}
+
+/// What a device holds of values that are given whole.
+static Result<std::vector<tensor::Tensor>>
+piecesOn(size_t device, std::vector<tensor::Tensor> values,
+         const std::vector<std::optional<tensor::Shards>> &shards) {
+  for (size_t i = 0; i < std::min(values.size(), shards.size()); ++i) {
+    if (!shards[i])
+      continue;
+    Result<tensor::Tensor> piece = shards[i]->piece(values[i], int64_t(device));
+    if (piece)
+      piece = piece->contiguous();
+    if (!piece)
+      return piece.error();
+    values[i] = std::move(*piece);
+  }
+  return values;
+}
+
+Result<std::vector<std::vector<tensor::Tensor>>>
+DeviceProgram::argumentsFor(const std::vector<std::vector<tensor::Tensor>> &all) const {
+  std::vector<std::vector<tensor::Tensor>> given = all;
+  if (spread && !all.empty()) {
+    Result<TensorLists> pieces =
+        scattered(all.front(), spread->arguments, uint32_t(workload.options.partitions));
+    if (!pieces)
+      return pieces.error();
+    given = std::move(*pieces);
+  } else if (!argumentShards.empty() && all.size() == 1) {
+    given.resize(workload.options.deviceCount());
+    for (size_t d = 0; d < given.size(); ++d) {
+      Result<std::vector<tensor::Tensor>> own = piecesOn(d, all.front(), argumentShards);
+      if (!own)
+        return own.error();
+      given[d] = std::move(*own);
+    }
+  }
   std::vector<std::vector<tensor::Tensor>> lists(std::max(given.size(), workload.inputs.size()));
   auto append = [](std::vector<tensor::Tensor> &list, const auto &all, size_t device) {
     if (all.empty())
@@ -84,6 +155,16 @@ DeviceProgram::argumentsFor(const std::vector<std::vector<tensor::Tensor>> &give
 Result<std::vector<tensor::Tensor>>
 DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outputs,
                            const std::vector<ValueType> &types) const {
+  if (spread) {
+    std::vector<ValueType> own(types.begin(), types.begin() + ptrdiff_t(ownResults));
+    for (const std::vector<tensor::Tensor> &list : outputs)
+      for (size_t i = 0; i < std::min<size_t>(list.size(), ownResults); ++i)
+        if (list[i].dtype() != own[i].element.storage)
+          return Error{"result " + std::to_string(i) + " is a " +
+                       tensor::describe(list[i].elementType(), list[i].shape()) +
+                       ", the program promises " + tensor::describe(own[i].element, own[i].shape)};
+    return assembled(outputs, spread->results, own);
+  }
   std::vector<tensor::Tensor> own;
   auto take = [&](const tensor::Tensor &value, size_t i) -> Status {
     if (i >= types.size() || !types[i].isTensor) {
@@ -116,9 +197,25 @@ DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outpu
     }
     return own;
   }
+  // Pieces are put together once; every device is said to have the whole.
+  std::vector<std::optional<tensor::Tensor>> whole(ownResults);
+  for (size_t i = 0; !outputs.empty() && i < std::min<size_t>(ownResults, resultShards.size());
+       ++i) {
+    if (!resultShards[i] || i >= types.size() ||
+        std::ranges::equal(outputs.front()[i].shape(), types[i].shape))
+      continue;
+    std::vector<tensor::Tensor> pieces;
+    for (const std::vector<tensor::Tensor> &list : outputs)
+      pieces.push_back(list[i]);
+    Result<tensor::Tensor> made =
+        reference::assembleSum(*resultShards[i], pieces, types[i].shape);
+    if (!made)
+      return made.error().within("result " + std::to_string(i));
+    whole[i] = std::move(*made);
+  }
   for (const std::vector<tensor::Tensor> &list : outputs)
     for (size_t i = 0; i < ownResults; ++i)
-      if (Status taken = take(list[i], i); !taken)
+      if (Status taken = take(whole[i] ? *whole[i] : list[i], i); !taken)
         return taken.error();
   return own;
 }
@@ -126,7 +223,8 @@ DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outpu
 /// Which results are expected of which device, out of a list of all.
 static Result<std::vector<std::vector<tensor::Tensor>>>
 splitByDevice(const std::vector<tensor::Tensor> &all, size_t devices,
-              const std::optional<std::vector<DeviceProgram::GridResult>> &grid) {
+              const std::optional<std::vector<DeviceProgram::GridResult>> &grid,
+              const std::vector<std::optional<tensor::Shards>> &shards) {
   std::vector<std::vector<tensor::Tensor>> lists(devices);
   if (!grid) {
     if (all.size() % devices)
@@ -135,6 +233,12 @@ splitByDevice(const std::vector<tensor::Tensor> &all, size_t devices,
                                                std::to_string(devices) + " devices"};
     for (size_t i = 0; i < all.size(); ++i)
       lists[i / (all.size() / devices)].push_back(all[i]);
+    for (size_t d = 0; d < devices && !shards.empty(); ++d) {
+      Result<std::vector<tensor::Tensor>> own = piecesOn(d, std::move(lists[d]), shards);
+      if (!own)
+        return own.error();
+      lists[d] = std::move(*own);
+    }
     return lists;
   }
   for (auto [i, place] : llvm::enumerate(*grid)) {
@@ -152,7 +256,10 @@ Result<workload::Workload> DeviceProgram::complete(const workload::Workload &giv
   workload::Workload whole = given;
   whole.programs = workload.programs;
   whole.options = workload.options;
-  whole.inputs = argumentsFor(given.inputs);
+  Result<TensorLists> arguments = argumentsFor(given.inputs);
+  if (!arguments)
+    return arguments.error();
+  whole.inputs = std::move(*arguments);
   whole.checks = workload.checks;
   whole.constants = workload.constants;
   if (given.expected.empty())
@@ -161,13 +268,18 @@ Result<workload::Workload> DeviceProgram::complete(const workload::Workload &giv
                  given.tolerances.end();
   if (gridResults && !isAlike)
     return Error{ErrorCode::Unsupported, "results of a grid have tolerances of their own"};
-  auto lists = splitByDevice(given.expected.front(), workload.options.deviceCount(), gridResults);
+  auto byDevice = [&](const std::vector<tensor::Tensor> &all) {
+    const size_t devices = workload.options.deviceCount();
+    return spread ? scattered(all, spread->results, uint32_t(devices))
+                  : splitByDevice(all, devices, gridResults, resultShards);
+  };
+  auto lists = byDevice(given.expected.front());
   if (!lists)
     return lists.error();
   whole.expected = std::move(*lists);
   auto split = [&](std::vector<std::vector<tensor::Tensor>> &results) {
     results.front().resize(std::min(results.front().size(), given.expected.front().size()));
-    auto own = splitByDevice(results.front(), workload.options.deviceCount(), gridResults);
+    auto own = byDevice(results.front());
     if (own)
       results = std::move(*own);
     return own.operator bool();
@@ -185,6 +297,17 @@ Result<workload::Workload> DeviceProgram::complete(const workload::Workload &giv
   // What checks compare stands behind the results.
   whole.expectsFirst |= !whole.checks.empty() || gridResults.has_value();
   return whole;
+}
+
+void removeMarks(ModuleOp module) {
+  module->removeDiscardableAttr(compiler::kKeepsCompositesAttr);
+  module->walk([](Operation *op) {
+    op->removeDiscardableAttr(kStaysConstant);
+    op->removeDiscardableAttr(compiler::kLiesAttr);
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        function.removeArgAttr(i, compiler::kLiesAttr);
+  });
 }
 
 Result<DeviceProgram> prepareForDevice(const Program &program,
@@ -206,7 +329,18 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
   workload::CompileOptions &options = result->workload.options;
   options.replicas = program.replicas;
   options.partitions = program.partitions;
-  options.useSpmd = program.partitions > 1;
+  // Where it speaks of no pieces, every device runs it as it is.
+  options.useSpmd = program.partitions > 1 && speaksOfPieces(*module);
+  options.flags = program.flags;
+  if (program.spreadOver > 1) {
+    Result<Spread> spread = spreadOf(*module, program.spreadOver);
+    if (!spread)
+      return spread.error();
+    options.partitions = program.spreadOver;
+    options.useSpmd = true;
+    options.useShardy = !module->getOps<sdy::MeshOp>().empty();
+    result->spread = std::move(*spread);
+  }
   std::vector<std::vector<ElementsAttr>> values(1);
   if (extracted->grid) {
     compiler::ExtractedGrid &grid = *extracted->grid;
@@ -218,8 +352,17 @@ Result<DeviceProgram> prepareForDevice(const Program &program,
     for (const compiler::ExtractedGrid::Result &place : grid.results)
       places.push_back({place.process, place.index});
   }
+  if (options.useSpmd && options.replicas == 1 && !result->spread) {
+    func::FuncOp entry = compiler::entryOf(*module);
+    auto arguments = shardsOfValues(entry, /*isOfResults=*/false, options.partitions);
+    auto results = shardsOfValues(entry, /*isOfResults=*/true, options.partitions);
+    if (!arguments || !results)
+      return Error{ErrorCode::Unsupported, (arguments ? results.error() : arguments.error()).message};
+    result->argumentShards = std::move(*arguments);
+    result->resultShards = std::move(*results);
+  }
   std::vector<ElementsAttr> hoisted = compiler::hoistConstants(*module);
-  module->walk([](Operation *op) { op->removeDiscardableAttr(kStaysConstant); });
+  removeMarks(*module);
   for (std::vector<ElementsAttr> &list : values) {
     list.insert(list.end(), hoisted.begin(), hoisted.end());
     std::vector<tensor::Tensor> &inputs = result->workload.inputs.emplace_back();
@@ -265,7 +408,10 @@ public:
 
   Result<std::vector<tensor::Tensor>> run(const TensorLists &inputs,
                                           const Budget &budget) override {
-    Result<TensorLists> values = runWorkload(program.argumentsFor(inputs), budget);
+    Result<TensorLists> arguments = program.argumentsFor(inputs);
+    if (!arguments)
+      return arguments.error();
+    Result<TensorLists> values = runWorkload(*arguments, budget);
     if (!values)
       return values.error();
     Result<std::vector<tensor::Tensor>> own = program.resultsFrom(*values, results);

@@ -3,7 +3,9 @@
 // save workloads.
 #pragma once
 
+#include "cupel/tensor/Shards.h"
 #include "cupel/testbench/worker/Device.h"
+#include "cupel/testbench/worker/Spread.h"
 #include "cupel/workload/Workload.h"
 
 #include <optional>
@@ -21,10 +23,15 @@ struct DeviceProgram {
     uint32_t device, index;
   };
   std::optional<std::vector<GridResult>> gridResults;
+  /// Of a part of a program on whole tensors of which devices hold pieces: how these lie.
+  std::optional<Spread> spread;
+  /// A program on whole tensors of which every device holds pieces: how the arguments and the
+  /// results lie over them. Empty where every device holds all; of a result that says nothing too.
+  std::vector<std::optional<tensor::Shards>> argumentShards, resultShards;
 
   /// The arguments of every device out of those that the program is given, by device or one list
-  /// for all; one list where all take the same.
-  std::vector<std::vector<tensor::Tensor>>
+  /// for all; one list where all take the same. One list for all is cut where devices hold pieces.
+  Result<std::vector<std::vector<tensor::Tensor>>>
   argumentsFor(const std::vector<std::vector<tensor::Tensor>> &given) const;
   /// The program's results, of the types it promises, out of those of every device. An error says
   /// what does not fit.
@@ -40,6 +47,9 @@ struct DeviceProgram {
 /// On a constant: it stays one, where others of an entry function are given as arguments. Parts of a
 /// program have it on what stood in a function or a region, where it stayed one too.
 inline constexpr const char *kStaysConstant = "cupel.stays";
+
+/// Takes away what stands at operations and arguments of parts for those alone who take programs apart.
+void removeMarks(mlir::ModuleOp module);
 
 /// Writes the program for each version that can say it; none asked for means the newest. An error
 /// where no version can, or where its checks cannot be taken out.

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <set>
 
 namespace cupel::testbench::worker {
 
@@ -27,10 +28,10 @@ constexpr uint32_t kPieces = 24;
 constexpr double kPatience = 40;
 /// How often each part runs of what fails always as a whole and now and then in parts.
 constexpr uint32_t kTriesOfFlaky = 8;
-/// What fails every other time fails so often in a row once in 64.
-constexpr uint32_t kTimesToBeSure = 6;
-/// And no part of what fails seldom runs more often.
+/// And no part of what fails seldom runs more often at first.
 constexpr uint32_t kMostTries = 24;
+/// How often the search is made again with twice as many tries.
+constexpr uint32_t kMoreRounds = 2;
 /// More pieces than any program has operations.
 constexpr uint32_t kEachOperation = 1u << 20;
 
@@ -54,6 +55,11 @@ std::string commandFor(const std::string &device, const std::string &folder) {
 }
 
 } // namespace
+
+bool isAloneGuilty(const Blame &blame) {
+  return blame.kind == Blame::Kind::Operation && blame.onlyIn.empty() &&
+         !blame.operations.front().holdsOthers;
+}
 
 Explanation::Operation forPeople(const BlamedOperation &one) {
   return {one.name, one.types, one.place, one.attributes, one.through, one.layer};
@@ -93,7 +99,8 @@ std::string Explainer::keyOf(const Prepared &given) const {
                          request.arch, request.strict, request.comparison,
                          request.noise.value_or(kNoiseSamples), options.memoryBytes, expected,
                          (options.keepFolder.empty() ? "" : "keep") +
-                             std::string(options.bisectPasses ? "bisect" : "")));
+                             std::string(options.bisectPasses ? "bisect" : "") +
+                             describeDevices(given.program())));
 }
 
 Result<Explanation> Explainer::explain(const Prepared &given) {
@@ -366,9 +373,22 @@ Status Explainer::blameIt(Explanation &found) {
   Result<Blame> blame = findBlame(*plain, seamsLike(failure), kPieces);
   if (blame && triesOfEach == 1 && failsNowAndThen(*blame)) {
     triesOfEach = kTriesOfFlaky;
-    blame = findBlame(*plain, seamsLike(failure), kPieces);
-    if (blame && !blame->program)
+    Result<Blame> again = findBlame(*plain, seamsLike(failure), kPieces);
+    if (!again || !again->program)
       triesOfEach = 1; // It is none that fails now and then.
+    if (again && (again->program || !blame->program))
+      blame = std::move(again);
+  }
+  // A part that fails now and then may have passed each time by chance, and what holds it be blamed
+  // instead. What was tried is known: only further tries cost.
+  for (uint32_t round = 0; blame && blame->program && triesOfEach > 1 && round < kMoreRounds &&
+                           !isAloneGuilty(*blame);
+       ++round) {
+    triesOfEach *= 2;
+    Result<Blame> again = findBlame(*plain, seamsLike(failure), kPieces);
+    if (!again || !again->program)
+      break;
+    blame = std::move(again);
   }
   if (!blame) {
     found.sentence = "it fails, and cannot be taken apart: " + blame.message();

@@ -9,6 +9,9 @@
 
 namespace cupel::testbench::worker {
 
+/// What fails every other time fails so often in a row once in a thousand.
+inline constexpr uint32_t kTimesToBeSure = 10;
+
 /// How a search goes about it.
 struct ExplainOptions {
   uint64_t memoryBytes = uint64_t(2) << 30; ///< Of intermediate values.
@@ -96,6 +99,9 @@ private:
   std::optional<Prepared> kept;  ///< The smallest that fails.
   bool isEvaluated = true;       ///< Otherwise the reference cannot evaluate it.
 };
+
+/// Whether it is an operation that failed alone, and holds no others that may be the reason.
+bool isAloneGuilty(const Blame &blame);
 
 /// An operation as explanations name it.
 results::Explanation::Operation forPeople(const BlamedOperation &one);

@@ -98,12 +98,18 @@ Result<bool> Explainer::isAnyProgram(const BlameSeams &like, Explanation &found)
 /// operations the one time that they were tried.
 bool Explainer::failsNowAndThen(const Blame &blame) {
   constexpr uint32_t kMore = 3;
-  bool isSure = blame.kind == Blame::Kind::Operation ||
-                (failure.failure && failure.failure->outcome == "timed out");
-  if (isSure)
+  if (failure.failure && failure.failure->outcome == "timed out")
     return false;
   if (!blame.program)
     return true; // No part failed the one time that it was tried.
+  // An operation that failed alone is guilty, unless what stands in it was not seen to fail.
+  if (blame.kind == Blame::Kind::Operation) {
+    Prepared copy = blame.program->clone();
+    for (uint32_t attempt = 0; !isAloneGuilty(blame) && attempt < kTimesToBeSure; ++attempt)
+      if (Result<TriedPiece> tried = prober.probe(copy, attempt); tried && tried->passed)
+        return true;
+    return false;
+  }
   BlameSeams like = seamsLike(failure);
   Result<Intermediates> all =
       Intermediates::of(*blame.program, like.evaluate, options.memoryBytes);

@@ -28,6 +28,11 @@ constexpr double kChangedSteps = 2, kChangedShare = 0.25;
 /// A part is that of the run before if so many neighbours are, and so large a share.
 constexpr int64_t kStaleNeighbours = 16;
 constexpr double kStalePart = 1.0 / 16;
+/// Of elements that change by more than rounding can keep from showing, fewer are enough: numbers of
+/// many bits are the same by chance in none, those of few bits in one of some. They are meant only
+/// where they are near what is expected: others were found wrong, or take another way in a tie.
+constexpr int64_t kFarNeighbours = 4, kFarNeighboursOfFewBits = 8;
+constexpr double kFarSteps = 2, kFarStepsOfFewBits = 4, kNearSteps = 16;
 
 /// From a number of a type to the next, as a share of it.
 double stepOf(DType type) {
@@ -105,7 +110,7 @@ std::string describeStale(const TensorLists &outputs, const TensorLists &before)
 
 /// Numbers of many bits are not the same by chance. A device may give few of them in a type that
 /// holds more: then the last ones are zero.
-bool isOfManyBits(const Tensor &tensor) {
+bool isOfManyBits(const Tensor &tensor, int64_t least = kStaleNeighbours) {
   DType type = tensor.dtype();
   Result<Tensor> plain = tensor.contiguous();
   if (!plain || (type != DType::F32 && type != DType::F64))
@@ -116,13 +121,13 @@ bool isOfManyBits(const Tensor &tensor) {
     numbers += bits != 0;
     many += (bits & (type == DType::F32 ? 0xfffu : 0xfffffffu)) != 0;
   }
-  return 2 * many > numbers && numbers >= kStaleNeighbours;
+  return 2 * many > numbers && numbers >= least;
 }
 
 /// How many of the elements that should have changed, by more than rounding makes, have not; of
-/// neighbours among them, at most.
+/// neighbours among them, at most; of neighbours that should have changed by far.
 struct Kept {
-  int64_t unchanged = 0, shouldChange = 0, neighbours = 0;
+  int64_t unchanged = 0, shouldChange = 0, neighbours = 0, farNeighbours = 0;
 };
 
 Kept countKept(const Tensor &now, const Tensor &then, const Tensor &expectedNow,
@@ -152,13 +157,17 @@ Kept countKept(const Tensor &now, const Tensor &then, const Tensor &expectedNow,
   const double own = kChangedSteps * stepOf(now.dtype());
   const double least =
       std::max(own, (isOfManyBits(now) ? kChangedShare : kChangedSteps) * step);
+  const double coarse = std::max(stepOf(now.dtype()), step);
+  const double far = (isOfManyBits(now, kFarNeighbours) ? kFarSteps : kFarStepsOfFewBits) * coarse;
   int64_t run = 0;
+  std::vector<uint64_t> farRun; // Of different numbers: one that is repeated tells no more than once.
   for (int64_t i = 0; i < now.size(); ++i) {
-    bool shouldChange;
+    bool shouldChange, isFar = false;
     if (isFloat) {
       double x = e->dataAs<double>()[i], y = f->dataAs<double>()[i];
-      shouldChange = std::isfinite(x) && std::isfinite(y) &&
-                     std::fabs(x - y) > least * std::max(std::fabs(x), size);
+      double change = std::fabs(x - y), extent = std::max(std::fabs(x), size);
+      shouldChange = std::isfinite(x) && std::isfinite(y) && change > least * extent;
+      isFar = shouldChange && change > far * extent && change < kNearSteps * coarse * extent;
     } else {
       shouldChange = std::memcmp(e->data() + size_t(i) * wide, f->data() + size_t(i) * wide, wide);
     }
@@ -170,6 +179,15 @@ Kept countKept(const Tensor &now, const Tensor &then, const Tensor &expectedNow,
     kept.unchanged += isUnchanged;
     run = isUnchanged ? run + 1 : 0;
     kept.neighbours = std::max(kept.neighbours, run);
+    if (!isUnchanged)
+      farRun.clear();
+    else if (isFar && farRun.size() < size_t(kFarNeighboursOfFewBits)) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, a->data() + size_t(i) * bytes, std::min(bytes, sizeof bits));
+      if (std::ranges::find(farRun, bits) == farRun.end())
+        farRun.push_back(bits);
+    }
+    kept.farNeighbours = std::max(kept.farNeighbours, int64_t(farRun.size()));
   }
   return kept;
 }
@@ -199,7 +217,10 @@ std::string describeKept(const TensorLists &now, const TensorLists &then,
                      double(kept.unchanged) >= kStaleShare * all;
       bool isPart = isOfManyBits(now[d][i]) &&
                     kept.neighbours >= std::max<int64_t>(kStaleNeighbours, int64_t(kStalePart * all));
-      if (isWhole || isPart)
+      bool isFar = kept.farNeighbours >= (isOfManyBits(now[d][i], kFarNeighbours)
+                                              ? kFarNeighbours
+                                              : kFarNeighboursOfFewBits);
+      if (isWhole || isPart || isFar)
         found = fmt::format("{} of {} elements of output {}, which should have changed, are those "
                             "of the run before, bit by bit",
                             kept.unchanged, kept.shouldChange, number);

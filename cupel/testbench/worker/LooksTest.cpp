@@ -124,6 +124,42 @@ TEST(Looks, APartThatWasNotWrittenIsStale) {
   EXPECT_NE(verdict.message.find("24 of 64 elements"), std::string::npos) << verdict.message;
   written = 56; // Too few to be sure.
   EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 2}).verdict.passed);
+  // Unless rounding could not have kept them from changing, and nothing else says how far they are off.
+  seams.step = 0x1p-8;
+  verdict = lookAgain(seams, inputs, first, 0.001, {.executions = 2}).verdict;
+  EXPECT_EQ(verdict.errorClass, kStaleResult) << verdict.message;
+  written = 62;
+  EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 2}).verdict.passed);
+}
+
+TEST(Looks, ANumberThatIsRepeatedIsOne) {
+  // Eight copies of one number that rounds to what it was are chance; eight numbers are not.
+  for (bool areCopies : {true, false}) {
+    std::vector<uint16_t> numbers(32);
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = areCopies ? 0x3f80 : uint16_t(0x3f80 + i);
+    Tensor then = Tensor::of<DType::BF16>({32}, numbers);
+    std::vector<uint16_t> moved = numbers, kept = numbers;
+    for (uint16_t &bits : moved)
+      bits += 6;
+    for (size_t i = 12; i < numbers.size(); ++i)
+      kept[i] = moved[i];
+    TensorLists first = {{then}}, expected = {{Tensor::of<DType::BF16>({32}, moved)}};
+    TensorLists given = {{Tensor::of<DType::BF16>({32}, kept)}};
+    LookSeams seams;
+    seams.execute = [&](const TensorLists &) -> Result<TensorLists> { return given; };
+    seams.judge = [](const TensorLists &) { return LookVerdict{}; };
+    seams.judgeOther = [&](const TensorLists &, const TensorLists &) {
+      LookVerdict verdict;
+      verdict.expected = expected;
+      return std::optional(verdict);
+    };
+    seams.otherInputs = [&](uint32_t) { return std::optional(first); };
+    seams.expected = &first;
+    seams.step = 0x1p-8;
+    LookVerdict verdict = lookAgain(seams, first, first, 0.001, {.executions = 2}).verdict;
+    EXPECT_EQ(verdict.passed, areCopies) << verdict.message;
+  }
 }
 
 TEST(Looks, WhatVariesWithinLimitsIsNotStale) {

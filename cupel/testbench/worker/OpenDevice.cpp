@@ -2,6 +2,7 @@
 
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/testbench/worker/Device.h"
+#include "cupel/testbench/worker/GeneratedCode.h"
 #include "cupel/testbench/worker/PjrtDevice.h"
 #include "cupel/testbench/worker/ReferenceDevice.h"
 #include "cupel/testbench/worker/RemoteDevice.h"
@@ -9,6 +10,8 @@
 namespace cupel::testbench::worker {
 
 Result<std::unique_ptr<Device>> openDevice(const std::string &given) {
+  if (given.starts_with(kGeneratedDevice))
+    return openGeneratedCode(given.substr(kGeneratedDevice.size()));
   // What it computes in is for those who judge its results.
   const std::string name = runtime::withoutPrecision(given);
   if (name == "reference" || name.empty())

@@ -47,8 +47,7 @@ Prepared partOf(const Prepared &whole, std::unique_ptr<ProgramReader::Read> read
   Prepared part{std::move(read), {}, whole.budget};
   // A part that does not communicate runs in as many processes as the whole.
   Program &program = part.read->program;
-  program.replicas = whole.program().replicas;
-  program.partitions = whole.program().partitions;
+  program.runLike(whole.program());
   part.workload.name = program.name;
   part.workload.provenance = whole.workload.provenance;
   part.workload.provenance.expectation.clear();

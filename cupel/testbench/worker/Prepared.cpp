@@ -30,6 +30,9 @@ workload::Workload workloadFor(const Request &request, std::string frontend) {
   origin.runMode = request.item.runMode;
   origin.seed = request.seed;
   origin.versions["cupel"] = version();
+  // As Python does for loaders.
+  if (std::optional<int64_t> level = request.item.expectation.optimizationLevel)
+    workload.options.flags.emplace_back("optimization_level", *level);
   return workload;
 }
 
@@ -53,10 +56,12 @@ Budget budgetOf(const Request &request) {
 /// The program as it stands before devices, for the reference and for those who look at it.
 static workload::Workload asText(const Prepared &prepared) {
   workload::Workload whole = prepared.workload;
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::cast<mlir::ModuleOp>(prepared.program().module).clone();
+  removeMarks(*module);
   std::string text;
   llvm::raw_string_ostream out(text);
-  ir::printProgram(mlir::cast<mlir::ModuleOp>(prepared.program().module), out,
-                   mlir::OpPrintingFlags().enableDebugInfo());
+  ir::printProgram(*module, out, mlir::OpPrintingFlags().enableDebugInfo());
   whole.programs = {{std::nullopt, text + "\n"}};
   return whole;
 }

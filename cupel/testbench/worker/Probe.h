@@ -93,4 +93,7 @@ private:
   ContentCache cache;
 };
 
+/// How a device runs the program beyond what stands in it, for keys; empty: on one, without flags.
+std::string describeDevices(const Program &program);
+
 } // namespace cupel::testbench::worker

@@ -3,10 +3,13 @@
 #include "cupel/frontends/ShapeOption.h"
 #include "cupel/support/Version.h"
 #include "cupel/tensor/Fill.h"
+#include "cupel/tensor/Safetensors.h"
+#include "cupel/testbench/GeneratedFolder.h"
 #include "cupel/testbench/Kinds.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/Comparators.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
+#include "cupel/testbench/worker/GeneratedCode.h"
 #include "cupel/testbench/worker/OpCases.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
 #include "cupel/workload/Folder.h"
@@ -31,14 +34,33 @@ std::optional<Prepared> ProgramTest::prepare(const Request &request, Progress &p
   const std::string &suite = request.item.suite;
   return suite == "programs"    ? prepareProgram(request, progress, record)
          : suite == "workloads" ? prepareSaved(request, placeOf(request), progress, record)
+         : suite == "generated" ? prepareGenerated(request, progress, record)
                                 : prepareModel(request, progress, record);
 }
 
 TestRecord ProgramTest::run(const Request &request, Progress &progress) {
   TestRecord record;
+  bool isGenerated = request.item.suite == "generated";
+  if (isGenerated && (!request.search.what.empty() || !request.depth.empty())) {
+    record.outcome = Outcome::NotRun;
+    record.message = "generated code runs whole: what is wrong in it is found by 'cupel run' on irs/shlo.mlir beside it";
+    return record;
+  }
   std::optional<Prepared> prepared = prepare(request, progress, record);
-  if (prepared)
+  if (!prepared)
+    return record;
+  if (isGenerated) {
+    // The code itself is what is tested, in f32 and better, whatever devices the run has.
+    Request own = request;
+    own.device = std::string(kGeneratedDevice) + placeOf(request);
+    own.arch.clear();
+    own.precision = "f32";
+    own.pieces = 0;
+    record.notes["runs on"] = "the generated code";
+    trials.serve(own, progress, std::move(*prepared), record);
+  } else {
     trials.serve(request, progress, std::move(*prepared), record);
+  }
   return record;
 }
 
@@ -209,6 +231,82 @@ std::optional<Prepared> ProgramTest::prepareProgram(const Request &request, Prog
 }
 
 //===----------------------------------------------------------------------===//
+// Generated code
+//===----------------------------------------------------------------------===//
+
+/// The tensors of a file of the folder, by these names and of these types.
+static Status takeStored(const std::string &path, const std::vector<std::string> &names,
+                         std::span<const ValueType> types, std::vector<Tensor> &into) {
+  if (names.empty())
+    return {};
+  Result<tensor::Safetensors> stored = tensor::readSafetensors(path);
+  if (!stored)
+    return stored.error();
+  for (size_t i = 0; i < names.size(); ++i) {
+    auto found = std::ranges::find(stored->tensors, names[i], [](const auto &entry) { return entry.first; });
+    if (found == stored->tensors.end())
+      return Error{path + ": holds no tensor '" + names[i] + "'"};
+    Tensor value = found->second;
+    if (value.dtype() != types[i].element.storage || !std::ranges::equal(value.shape(), types[i].shape))
+      return Error{path + ": tensor '" + names[i] + "' is not of the type that the program takes"};
+    into.push_back(types[i].element.quantization ? value.withElementType(types[i].element) : value);
+  }
+  return {};
+}
+
+std::optional<Prepared> ProgramTest::prepareGenerated(const Request &request, Progress &progress,
+                                                      TestRecord &record) {
+  Result<GeneratedFolder> folder = GeneratedFolder::read(placeOf(request));
+  if (!folder) {
+    fail(record, "unreadable_file", folder.message());
+    return {};
+  }
+  Result<std::string> bytes = reader.load(folder->file(folder->program), 0, request.item.file);
+  if (!bytes) {
+    fail(record, "unreadable_file", bytes.message());
+    return {};
+  }
+  progress.enter(Stage::Frontend);
+  auto read = reader.read(*bytes, request.item.file);
+  if (!read) {
+    fail(record, name(ErrorCode::InvalidProgram), read.message());
+    return {};
+  }
+  Prepared prepared{std::move(*read), workloadFor(request, "stablehlo"), budgetOf(request)};
+  std::span<const ValueType> types = prepared.program().arguments;
+  if (types.size() != folder->inputs.size() + folder->weights.size()) {
+    fail(record, name(ErrorCode::InvalidArgument),
+         "the manifest names " + std::to_string(folder->inputs.size() + folder->weights.size()) +
+             " inputs and weights of a program that takes " + std::to_string(types.size()));
+    return {};
+  }
+  std::vector<Tensor> &inputs = prepared.workload.inputs.emplace_back();
+  prepared.ownInputs = folder->inputs.size();
+  if (folder->hasTensors) {
+    Status taken = takeStored(folder->file("tensors/inputs.safetensors"), folder->inputs, types, inputs);
+    if (taken)
+      taken = takeStored(folder->file("tensors/weights.safetensors"), folder->weights,
+                         types.subspan(folder->inputs.size()), inputs);
+    if (!taken) {
+      fail(record, name(ErrorCode::InvalidArgument), taken.message());
+      return {};
+    }
+    return prepared;
+  }
+  auto chosen = std::make_shared<ChosenInputs>(prepared.program());
+  for (size_t i = 0; i < types.size(); ++i) {
+    Result<Tensor> made = chosen->make(i, request.seed, 0);
+    if (!made) {
+      fail(record, name(ErrorCode::InvalidArgument), made.message());
+      return {};
+    }
+    inputs.push_back(std::move(*made));
+  }
+  chooseOthers(prepared, std::move(chosen), request.seed);
+  return prepared;
+}
+
+//===----------------------------------------------------------------------===//
 // Saved workloads
 //===----------------------------------------------------------------------===//
 
@@ -236,6 +334,7 @@ std::optional<Prepared> ProgramTest::prepareSaved(const Request &request, const 
   Prepared prepared{std::move(*read), std::move(*saved), budgetOf(request)};
   workload::Workload &workload = prepared.workload;
   workload::Provenance &origin = workload.provenance;
+  prepared.read->program.flags = workload.options.flags;
   // Text stands for a program before devices: what is true of a program is true of it.
   prepared.isComplete = !prepared.program().selfChecking &&
                         (isArtifact || !workload.checks.empty() || workload.inputs.size() > 1 ||

@@ -10,7 +10,7 @@ class ProgramTest {
 public:
   explicit ProgramTest(Trials &trials) : trials(trials) {}
 
-  /// One test of the suites `programs`, `onnx`, `pt2` and `workloads`.
+  /// One test of the suites `programs`, `onnx`, `pt2`, `workloads` and `generated`.
   results::TestRecord run(const Request &request, Progress &progress);
   /// Makes such a test ready; nothing where that cannot be, which the record then explains.
   std::optional<Prepared> prepare(const Request &request, Progress &progress,
@@ -32,6 +32,9 @@ private:
                                        results::TestRecord &record);
   std::optional<Prepared> prepareSaved(const Request &request, const std::string &folder,
                                        Progress &progress, results::TestRecord &record);
+  /// The program that code was generated from, with the inputs that lie beside the code.
+  std::optional<Prepared> prepareGenerated(const Request &request, Progress &progress,
+                                           results::TestRecord &record);
   /// A model that a loader exported into `folder`, with inputs and perhaps results as data.
   results::TestRecord runExported(const Request &request, const std::string &folder,
                                   const std::string &file, const std::string &expectation,

@@ -201,8 +201,7 @@ Result<bool> Reducer::leaveResultsAway() {
     one.read->program = {};
     if (!ProgramReader::describe(*one.read, described.name))
       continue;
-    one.read->program.replicas = described.replicas;
-    one.read->program.partitions = described.partitions;
+    one.read->program.runLike(described);
     one.workload.expected.clear();
     candidates.push_back(std::move(one));
   }

@@ -4,6 +4,7 @@
 #include "cupel/testbench/worker/Reduce.h"
 
 #include "cupel/compiler/analysis/Devices.h"
+#include "cupel/ir/sdy/Sdy.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include <mlir/Transforms/RegionUtils.h>
@@ -49,7 +50,8 @@ std::vector<mlir::Operation *> operationsInControlFlow(mlir::func::FuncOp entry)
   // What stands in something comes behind it.
   entry.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
     const bool isInside = mlir::isa_and_nonnull<stablehlo::WhileOp, stablehlo::IfOp,
-                                                stablehlo::CaseOp>(op->getParentOp());
+                                                stablehlo::CaseOp, sdy::ManualComputationOp>(
+        op->getParentOp());
     if (isInside && !op->hasTrait<mlir::OpTrait::IsTerminator>() &&
         !op->hasTrait<mlir::OpTrait::ConstantLike>())
       found.push_back(op);

@@ -150,7 +150,8 @@ double toleranceFor(const Prepared &program, const TriedPiece &failure) {
 } // namespace
 
 Result<std::string> selfChecking(const Prepared &program, double tolerance) {
-  if (program.workload.inputs.size() > 1 || program.workload.expected.empty())
+  if (program.workload.inputs.size() > 1 || program.program().spreadOver > 1 ||
+      program.workload.expected.empty())
     return Error{ErrorCode::Unsupported, "it runs on several devices, or nothing is expected"};
   int64_t elements = 0;
   for (const auto *list : {&program.workload.inputs.front(), &program.workload.expected.front()})
@@ -199,7 +200,7 @@ Result<std::string> selfChecking(const Prepared &program, double tolerance) {
   entry.removeResAttrsAttr();
   if (mlir::failed(mlir::verify(*copy.read->module)))
     return Error{ErrorCode::Unsupported, "it cannot be written with checks"};
-  copy.read->module->walk([](mlir::Operation *op) { op->removeDiscardableAttr(kStaysConstant); });
+  removeMarks(*copy.read->module);
   std::string text;
   llvm::raw_string_ostream(text) << *copy.read->module;
   return text + "\n";
@@ -235,7 +236,7 @@ Reproduction writeReproduction(const Prepared &program, const Request &request,
           /*isRun=*/false);
   else
     made.remarks.push_back("no repro.mlir: " + text.message());
-  bool isForJax = program.workload.inputs.size() <= 1;
+  bool isForJax = program.workload.inputs.size() <= 1 && program.program().spreadOver == 1;
   for (const auto *types : {&program.program().arguments, &program.program().results})
     for (const ValueType &type : *types)
       isForJax &= type.isTensor && !type.element.quantization;

@@ -1,7 +1,9 @@
 #include "cupel/testbench/worker/Rule.h"
 
+#include "cupel/compare/Defaults.h"
 #include "cupel/compare/Strict.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace cupel::testbench::worker {
@@ -85,6 +87,21 @@ Result<ComparisonRecord> judgeOutput(uint32_t output, size_t list, size_t positi
   record.sentence = std::move(record.strictSentence);
   record.strictSentence.clear();
   return record;
+}
+
+bool isForLackOfTime(const results::TestRecord &record, const TestNoise &noise) {
+  auto couldPass = [&](const ComparisonRecord &one) {
+    if (one.passed || one.rule != "strict")
+      return one.passed;
+    if (noise.missesDecisions())
+      return true;
+    if (noise.lacksTime())
+      return one.pcc && *one.pcc >= compare::kDefaultPcc;
+    return one.worstInNoise && one.wholeInNoise &&
+           compare::moreCouldTell(*one.worstInNoise, *one.wholeInNoise);
+  };
+  return record.outcome == results::Outcome::Failed && noise.isCutShort() &&
+         std::ranges::all_of(record.comparisons, couldPass);
 }
 
 std::string describeRules(const results::TestRecord &record, const TestNoise &noise) {

@@ -31,7 +31,7 @@ protected:
     sources.reference = [&](const Budget &budget) -> Result<TensorLists> {
       EXPECT_TRUE(budget.jitter.isOn());
       ++evaluations;
-      if (referenceFails)
+      if (referenceFails || (runsOutAfter && evaluations > runsOutAfter))
         return Error{ErrorCode::TimedOut, "cannot"};
       return TensorLists{{wave(1, noise * (budget.jitter.seed % 2 ? 1 : -1))}};
     };
@@ -50,12 +50,23 @@ protected:
         judgeOutput(3, 0, 0, actual, wave(1), Rule::of(request, workload, 0), testNoise);
     EXPECT_TRUE(record) << record.message();
     lackedTime = testNoise.lacksTime();
-    return record ? *record : results::ComparisonRecord();
+    if (!record)
+      return {};
+    results::TestRecord test;
+    test.outcome = record->passed ? results::Outcome::Passed : results::Outcome::Failed;
+    test.comparisons = {*record};
+    isForTime = isForLackOfTime(test, testNoise);
+    return *record;
   }
   Prepared preparedTest() {
-    auto read = reader.read("func.func @main(%x: tensor<256xf32>) -> tensor<256xf32> {\n"
-                            "  return %x : tensor<256xf32>\n}",
-                            "p.mlir");
+    auto read = reader.read(
+        std::string("func.func @main(%x: tensor<256xf32>) -> tensor<256xf32> {\n") +
+            (floatsDecide ? "  %0 = stablehlo.compare LT, %x, %x : (tensor<256xf32>, "
+                            "tensor<256xf32>) -> tensor<256xi1>\n"
+                            "  %1 = stablehlo.select %0, %x, %x : tensor<256xi1>, tensor<256xf32>\n"
+                            "  return %1 : tensor<256xf32>\n}"
+                          : "  return %x : tensor<256xf32>\n}"),
+        "p.mlir");
     EXPECT_TRUE(read) << read.message();
     Prepared prepared{std::move(*read), {}, {}};
     // Nobody remembers the noise of this one.
@@ -69,7 +80,8 @@ protected:
   Request request;
   workload::Workload workload;
   double noise = 1e-6;
-  bool referenceFails = false, deviceRuns = false, lackedTime = false;
+  bool referenceFails = false, deviceRuns = false, lackedTime = false, isForTime = false, floatsDecide = false;
+  int runsOutAfter = 0;
   int secondsLeft = 0;
   double executeSeconds = 0;
   int evaluations = 0, runs = 0;
@@ -166,6 +178,38 @@ TEST_F(RuleTest, ADeviceIsNotBegunWithWhereTimeIsShort) {
   EXPECT_EQ(runs, 3);
   EXPECT_THAT(record.sentence, HasSubstr("noise from the device itself"));
   EXPECT_FALSE(lackedTime);
+}
+
+TEST_F(RuleTest, WhatWouldHaveBeenLookedAtLongerIsNotCalledWrongForLackOfTime) {
+  // More evaluations could tell: this far off two have been too quiet by chance before.
+  results::ComparisonRecord record = judge(wave(1, 1.4e-5));
+  EXPECT_FALSE(record.passed);
+  EXPECT_EQ(evaluations, 8);
+  EXPECT_FALSE(isForTime) << "there was time, and it is wrong";
+  runsOutAfter = 2, evaluations = 0;
+  record = judge(wave(1, 1.4e-5));
+  EXPECT_FALSE(record.passed);
+  EXPECT_TRUE(isForTime);
+  runsOutAfter = 1, evaluations = 0;
+  EXPECT_FALSE(judge(wave(1, 1.4e-5)).passed);
+  EXPECT_TRUE(isForTime);
+  // So far off no number of them would let it pass.
+  evaluations = 0;
+  EXPECT_FALSE(judge(wave(1.001)).passed);
+  EXPECT_FALSE(isForTime);
+}
+
+TEST_F(RuleTest, MovedInputsDoNotTellWhatRoundingDecides) {
+  // For lack of time the device moved its inputs; equal numbers stay equal under that.
+  referenceFails = deviceRuns = true;
+  EXPECT_FALSE(judge(wave(-1)).passed);
+  EXPECT_FALSE(isForTime) << "nothing decides here";
+  floatsDecide = true;
+  EXPECT_FALSE(judge(wave(-1)).passed);
+  EXPECT_TRUE(isForTime);
+  referenceFails = false;
+  EXPECT_FALSE(judge(wave(-1)).passed);
+  EXPECT_FALSE(isForTime) << "the reference had time";
 }
 
 } // namespace

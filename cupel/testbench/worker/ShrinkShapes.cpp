@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
+#include "cupel/testbench/worker/Spread.h"
 
 #include <algorithm>
 #include <llvm/ADT/EquivalenceClasses.h>
@@ -473,8 +474,10 @@ ShapeClasses::shrunk(const std::vector<std::pair<size_t, int64_t>> &sizes) const
   if (!ProgramReader::describe(*read, whole.program().name))
     return {};
   Prepared smaller{std::move(read), whole.workload, whole.budget};
-  smaller.read->program.replicas = whole.program().replicas;
-  smaller.read->program.partitions = whole.program().partitions;
+  smaller.read->program.runLike(whole.program());
+  if (smaller.program().spreadOver > 1 &&
+      !spreadOf(mlir::cast<ModuleOp>(smaller.program().module), smaller.program().spreadOver))
+    return {}; // Its pieces would not be of one size.
   smaller.workload.expected.clear();
   for (std::vector<Tensor> &list : smaller.workload.inputs)
     for (size_t i = 0; i < list.size(); ++i)

@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/Surroundings.h"
 
 #include "cupel/compiler/analysis/Devices.h"
+#include "cupel/ir/sdy/Sdy.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include <fmt/format.h>
@@ -40,8 +41,7 @@ public:
     if (Status status = ProgramReader::describe(*read, from.program().name); !status)
       return status.error();
     Prepared made{std::move(read), from.workload, from.budget};
-    made.read->program.replicas = from.program().replicas;
-    made.read->program.partitions = from.program().partitions;
+    made.read->program.runLike(from.program());
     for (std::vector<Tensor> &list : made.workload.inputs)
       list.insert(list.end(), more.begin(), more.end());
     return made;
@@ -208,8 +208,17 @@ Result<Prepared> handsOn(const Prepared &test, std::optional<size_t> only) {
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(entry.getLoc());
   (*module)->setDiscardableAttrs(entry->getParentOp()->getDiscardableAttrDictionary());
   builder.setInsertionPointToEnd(module->getBody());
+  for (sdy::MeshOp mesh : entry->getParentOfType<mlir::ModuleOp>().getOps<sdy::MeshOp>())
+    builder.clone(*mesh);
   auto main = builder.create<mlir::func::FuncOp>(entry.getLoc(), "main",
                                                  builder.getFunctionType(types, types));
+  // On several devices they lie as they did.
+  for (unsigned i = 0; i < types.size(); ++i)
+    for (const char *name : {"sdy.sharding", "mhlo.sharding"})
+      if (mlir::Attribute lies = entry.getResultAttr(unsigned(only.value_or(0)) + i, name)) {
+        main.setArgAttr(i, name, lies);
+        main.setResultAttr(i, name, lies);
+      }
   builder.setInsertionPointToStart(main.addEntryBlock());
   builder.create<mlir::func::ReturnOp>(entry.getLoc(), main.getArguments());
   auto read = std::make_unique<ProgramReader::Read>();

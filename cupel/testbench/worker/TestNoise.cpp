@@ -16,7 +16,8 @@ namespace {
 
 /// The part of the time that is left which may go into noise.
 constexpr double kShareOfTime = 0.4;
-/// Where the expected values are not the reference's, nobody waits longer for it than this.
+/// Where nobody limits a test and the expected values are not the reference's, nobody waits longer
+/// for it than this. Who limits it says by that how long a verdict may take.
 constexpr double kLongestSeconds = 90;
 
 GoldenCache &cache() {
@@ -28,8 +29,8 @@ GoldenCache &cache() {
 Budget limited(const Budget &whole, bool isExpectedFromReference) {
   Budget budget = whole;
   double seconds = whole.secondsLeft() * kShareOfTime; // 0: there is no limit
-  if (!isExpectedFromReference)
-    seconds = seconds > 0 ? std::min(seconds, kLongestSeconds) : kLongestSeconds;
+  if (!isExpectedFromReference && seconds <= 0)
+    seconds = kLongestSeconds;
   if (seconds > 0)
     budget.deadline = std::min(
         whole.deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -70,6 +71,10 @@ LongerLook describe(compare::NoiseLook look) {
 bool TestNoise::sumsWide(uint64_t evaluation) const {
   bool isOther = evaluation % 2 == 1 && reference::narrowFloat(prepared.program().module);
   return prepared.budget.wideSums != isOther;
+}
+
+bool TestNoise::missesDecisions() const {
+  return isCutShort() && !isReferences && reference::floatsDecide(prepared.program().module);
 }
 
 const std::vector<TensorLists> &TestNoise::samples() {
@@ -126,8 +131,10 @@ std::vector<TensorLists> TestNoise::evaluate(compare::NoiseLook look) {
     budget.wideSums = sumsWide(i);
     GoldenCache::countEvaluations(1);
     Result<TensorLists> results = sources.reference(budget);
-    if (!results)
-      return evaluations; // Time is up: what there is says something too.
+    if (!results) {
+      wasCut |= results.error().code == ErrorCode::TimedOut;
+      return evaluations; // What there is says something too.
+    }
     together.insert(together.end(), results->begin(), results->end());
     evaluations.push_back(std::move(*results));
   }
@@ -175,7 +182,7 @@ bool TestNoise::measureByReference() {
     Result<TensorLists> results = evaluate({});
     if (!results) {
       remark = "the reference: " + results.message();
-      isOutOfTime = results.error().code == ErrorCode::TimedOut;
+      isOutOfTime = wasCut = results.error().code == ErrorCode::TimedOut;
       return false;
     }
     exact = std::move(*results);
@@ -184,7 +191,8 @@ bool TestNoise::measureByReference() {
     Result<TensorLists> results = evaluate(jitterOf(declared, own * 1024 + i));
     if (!results) {
       remark = "the reference, jittered: " + results.message();
-      isOutOfTime = all.empty() && results.error().code == ErrorCode::TimedOut;
+      wasCut = results.error().code == ErrorCode::TimedOut;
+      isOutOfTime = all.empty() && wasCut;
       // One is better than none; time is the only reason for having some and not all.
       if (!all.empty())
         remark = fmt::format("noise from {} of {} evaluations ({})", all.size(), wanted, remark);

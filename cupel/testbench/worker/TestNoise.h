@@ -45,6 +45,11 @@ public:
   bool isMeasured() const { return isDone; }
   /// Whether nothing is known of it because time ran out.
   bool lacksTime() const { return isOutOfTime; }
+  /// Whether time ran out while it was measured, so that less was looked at than was asked for.
+  bool isCutShort() const { return isOutOfTime || wasCut; }
+  /// Whether moved inputs stand for moved roundings, for lack of time, in a program where floats
+  /// decide: what is equal stays equal under these, and a rounding decides which of it comes first.
+  bool missesDecisions() const;
   /// Whether it was the reference that was moved, and not the device itself.
   bool isByReference() const { return isDone && isReferences; }
   /// As many as were made, by evaluation, then as results lie; for those who save them.
@@ -76,7 +81,7 @@ private:
   compare::DevicePrecision declared;
   uint32_t wanted;
   NoiseSources sources;
-  bool isDone = false, isReferences = false, isOutOfTime = false;
+  bool isDone = false, isReferences = false, isOutOfTime = false, wasCut = false;
   std::vector<TensorLists> all;
   std::optional<TensorLists> exact;
   std::map<compare::NoiseLook, std::vector<TensorLists>> others;

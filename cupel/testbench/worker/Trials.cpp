@@ -57,6 +57,12 @@ Result<Device *> Trials::device(const std::string &name) {
 
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
+  std::string asked; // Of the device's compiler, by the test itself.
+  for (const auto &[name, value] : prepared.workload.options.flags)
+    std::visit([&, &flag = name](const auto &v) { asked += fmt::format("{}{}={}", asked.empty() ? "" : ", ", flag, v); },
+               value);
+  if (!asked.empty())
+    record.notes["compile options"] = asked;
   const uint64_t before = GoldenCache::evaluations();
   serveAsAsked(request, progress, prepared, record);
   if (uint64_t evaluations = GoldenCache::evaluations() - before)
@@ -421,15 +427,6 @@ static std::string labelOf(const workload::Workload &workload, size_t result) {
   return result < names.size() ? "[" + names[result] + "] " : "";
 }
 
-/// Whether all that speaks against a result are limits that noise would have widened, had there been
-/// time to measure it.
-static bool isForLackOfTime(const TestRecord &record, const TestNoise &noise) {
-  return record.outcome == Outcome::Failed && noise.lacksTime() &&
-         std::ranges::all_of(record.comparisons, [](const results::ComparisonRecord &one) {
-           return one.passed || (one.rule == "strict" && one.pcc && *one.pcc >= compare::kDefaultPcc);
-         });
-}
-
 /// Compares the outputs with what is expected of them.
 void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                    const TensorLists &outputs, TestRecord &record) {
@@ -495,8 +492,11 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   if (!noise->illConditioned().empty())
     record.notes["ill-conditioned"] = noise->illConditioned();
   if (isForLackOfTime(record, *noise))
-    fail(record, Error{ErrorCode::TimedOut, "no time was left to measure noise, without which "
-                                            "rounding cannot be told from errors"});
+    fail(record, Error{ErrorCode::TimedOut,
+                       noise->lacksTime() ? "no time was left to measure noise, without which "
+                                            "rounding cannot be told from errors"
+                                          : "no time was left to evaluate the program as often as "
+                                            "before a result is called wrong"});
   if (record.outcome != Outcome::Passed || workload.provenance.expectation != kReferencesWord)
     return;
   SharedWork shared = device.sharedWork();

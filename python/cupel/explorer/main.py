@@ -5,6 +5,7 @@ Classes register themselves where they are defined; Model Explorer makes a new o
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from model_explorer import (
@@ -66,37 +67,39 @@ SEED = TextInputConfigEditor(id="seed", label="Seed of made-up inputs", defaultV
 RUNS = TextInputConfigEditor(id="runs", label="Runs", defaultValue="20", number=True)
 EXECUTES = SlideToggleConfigEditor(id="executes", label="Run and judge them", defaultValue=True, description="else it is only asked which the device takes")
 
-# By id: what it is called, what its dialog asks for, and what computes it from the answers.
-PROVIDERS: dict[str, tuple[str, list[ConfigEditor], Any]] = {
-    "cupel_time": ("Cupel: time on our own device", [RUNS], lambda model, given: commands.time_on_device(model, int(given.get("runs") or 20))),
-    "cupel_error": ("Cupel: error of a device against the golden reference", [DEVICE, SEED],
+# By id: what it is called, what it does, what its dialog asks for, and what computes it from the answers.
+PROVIDERS: dict[str, tuple[str, str, list[ConfigEditor], Any]] = {
+    "cupel_time": ("Cupel: time on our own device", "Runs the compiled program and colours each launch of the graph 'device' by its time.", [RUNS], lambda model, given: commands.time_on_device(model, int(given.get("runs") or 20))),
+    "cupel_error": ("Cupel: error of a device against the golden reference", "Runs on a device and shows how far its values are off, operation after operation.", [DEVICE, SEED],
                     lambda model, given: commands.error_on_device(model, str(given.get("device") or "cupel"), int(given.get("seed") or 0))),
-    "cupel_ops": ("Cupel: operation by operation on a device", [DEVICE, EXECUTES],
+    "cupel_ops": ("Cupel: operation by operation on a device", "Gives a device every operation alone: which it takes, and which are right.", [DEVICE, EXECUTES],
                   lambda model, given: commands.op_by_op(model, str(given.get("device") or "cupel"), bool(given.get("executes", True)))),
-    "cupel_values": ("Cupel: magnitudes of values", [SEED], lambda model, given: commands.values_of(model, int(given.get("seed") or 0))),
+    "cupel_values": ("Cupel: magnitudes of values", "Evaluates the program on the golden reference: the largest magnitude of every value.", [SEED], lambda model, given: commands.values_of(model, int(given.get("seed") or 0))),
 }  # fmt: skip
 
 
 class CupelNodeData(NodeDataProvider):
     """Runs on a device and colours the graph."""
 
-    metadata = [NodeDataProviderMetadata(id=provider, name=name, description=name, icon="memory",
+    metadata = [NodeDataProviderMetadata(id=provider, name=name, description=description, icon="memory",
                                          filter=NodeDataProviderFilter(modelFileExts=ENDINGS, adapterIds=[ADAPTER]))
-                for provider, (name, _, _) in PROVIDERS.items()]  # fmt: skip
+                for provider, (name, description, _, _) in PROVIDERS.items()]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
 
     def get_config_editors(self, provider_id: str) -> GetConfigEditorsResult:
-        return GetConfigEditorsResult(configEditors=list(PROVIDERS[provider_id][1]))
+        return GetConfigEditorsResult(configEditors=list(PROVIDERS[provider_id][2]))
 
     def run(self, provider_id: str, model_path: str, graph_id: str, config_values: dict[str, Any], graph: Graph | None) -> NodeDataProviderResult:
-        name, _, compute = PROVIDERS[provider_id]
+        name, _, _, compute = PROVIDERS[provider_id]
+        # Where several models are open, Model Explorer numbers graphs of the same name: "stablehlo (2)".
+        stage = re.sub(r" \(\d+\)$", "", graph_id)
         try:
             found = compute(model_path, config_values)
         except (commands.CupelError, FileNotFoundError, ValueError) as error:
             return NodeDataProviderResult(error=str(error))
-        if graph_id not in found:
+        if stage not in found:
             stages = ", ".join(found) or "no graph"
-            return NodeDataProviderResult(error=f"there is nothing to say of the graph '{graph_id}'; it is known of {stages}")
-        return NodeDataProviderResult(result=_graph_data(found[graph_id], name))
+            return NodeDataProviderResult(error=f"there is nothing to say of the graph '{stage}'; it is known of {stages}")
+        return NodeDataProviderResult(result=_graph_data(found[stage], name))

@@ -22,6 +22,8 @@ from torch.utils._python_dispatch import _disable_current_modes
 from cupel._files import plugin_path
 from cupel._native import Array, Device, Executable, Module
 from cupel.torch.arrays import from_array, to_array
+from cupel.torch.composites import handle_composite_ops
+from cupel.torch.fusion import registered, run_fusion_passes
 from cupel.torch.options import Options, parse
 from cupel.torch.program import Program, make_program
 
@@ -61,7 +63,9 @@ class CompiledGraph:
             if key not in self._executables:
                 module = self.module_for(given)
                 how = dict(self.options.compile_options)
-                if self.options.export_path:
+                if self.options.export_path and str(how.get("backend", "")).startswith("codegen_"):
+                    how["export_path"] = self.options.export_path  # It gets the code, and nothing else.
+                elif self.options.export_path:
                     folder = Path(self.options.export_path)
                     folder.mkdir(parents=True, exist_ok=True)
                     (folder / f"{self.name}.{len(self._executables)}.stablehlo.mlir").write_text(module.text)
@@ -155,6 +159,13 @@ def backend(module: torch.fx.GraphModule, example_inputs: Sequence[Any], *, opti
     if mode not in (None, "default"):
         raise ValueError(f"backend 'cupel' has no modes; mode {mode!r} was asked for (options={{...}} is what it takes)")
     chosen = parse(options)
+    if chosen.fusions:
+        without = {name.strip() for name in chosen.without_fusions.split(",")} - {""}
+        if unknown := sorted(without - set(registered())):
+            raise ValueError(f"backend 'cupel': there is no fusion provider {unknown[0]!r}; there are {', '.join(registered())}")
+        module = run_fusion_passes(module, without)
+    if chosen.composites:
+        handle_composite_ops(module)
     decompositions = torch._decomp.core_aten_decompositions() if chosen.decompose else {}
     compiler = aot_autograd(
         fw_compiler=_compiler("forward", chosen),

@@ -7,6 +7,7 @@ What is random in training (dropout) is an input that holds what torch drew, as 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -34,6 +35,30 @@ from cupel.torch.traced import traced
 _PREFIX = "model.model."  # From the step to the flat model, and from there to the model.
 
 
+def _call_by_call(graph: torch.nn.Module, *values: Any) -> Any:
+    """What is traced meanwhile keeps the lines of the model that the graph's calls have."""
+    with torch.fx.traceback.preserve_node_meta():
+        return torch.fx.Interpreter(graph).run(*values)
+
+
+@contextlib.contextmanager
+def _keeping_lines() -> Iterator[None]:
+    """aot_export_module traces forward and backward, and traces the graph it has then once more, as a function: so every line would be one of that."""
+    from torch._functorch import aot_autograd
+
+    whole = aot_autograd._aot_export_function
+
+    def of_calls(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        graph, *rest = whole(*args, **kwargs)
+        return functools.partial(_call_by_call, graph), *rest
+
+    aot_autograd._aot_export_function = of_calls
+    try:
+        yield
+    finally:
+        aot_autograd._aot_export_function = whole
+
+
 class _Step(torch.nn.Module):
     """A loss whose gradient by the model's output is exactly the last argument, and what is judged of that output."""
 
@@ -43,7 +68,7 @@ class _Step(torch.nn.Module):
         self.judged = judged
 
     def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        (output,) = self.model(*values[:-1])
+        (output,) = _call_by_call(self.model, *values[:-1])
         return (output * values[-1]).sum(), self.judged(output.detach())
 
 
@@ -156,7 +181,8 @@ def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[t
         for name, parameter in theirs.items():
             parameter.requires_grad_(parameter.requires_grad and called[name] in names)
         tensors = [*(tensor for _, tensor in given), gradient]
-        module, signature = aot_export_module(step, tensors, trace_joint=True, output_loss_index=0, decompositions=decompositions())
+        with _keeping_lines():
+            module, signature = aot_export_module(step, tensors, trace_joint=True, output_loss_index=0, decompositions=decompositions())
     results = list(next(node for node in module.graph.nodes if node.op == "output").args[0])
     by_name = {str(result): i for i, result in enumerate(results) if result is not None}
     place = {called[name]: by_name[result] for result, name in signature.backward_signature.gradients_to_parameters.items() if result in by_name}

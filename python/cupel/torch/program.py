@@ -13,6 +13,8 @@ import torch
 from torch._export.serde import serialize as serde
 from torch.export.graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument, TensorArgument
 
+from cupel.torch.composites import exported_names
+
 
 @dataclass
 class Program:
@@ -75,6 +77,8 @@ def make_program(module: torch.fx.GraphModule) -> Program:
     outputs = [r.meta.get("val") if isinstance(r, torch.fx.Node) else r for r in flat]
     graph, constants = _lifted(module)
     for node in graph.nodes:
+        if node.op == "call_function":
+            node.target = exported_names.get(node.target, node.target)
         # What the serializer wants, and the source line; torch.compile's other notes are not what export writes.
         node.meta = {key: node.meta[key] for key in ("val", "stack_trace") if node.meta.get(key) is not None}
     copy = torch.fx.GraphModule(module, graph)

@@ -1,23 +1,75 @@
-// Constants of main become arguments, except those that decide a shape.
+// Constants of main become arguments, except those that decide a shape and those that say how something is computed.
 // RUN: cupel opt %s --hoist-constants --split-input-file --allow-unregistered-dialect | FileCheck %s
 
 // CHECK: module attributes {cupel.hoisted_constants = [dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>, dense<3.000000e+00> : tensor<2xf32>]}
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: (%arg0: tensor<2xf32>, %arg1: tensor<2xf32>, %arg2: tensor<2xf32>)
-// CHECK-NEXT: %[[A:.*]] = stablehlo.add %arg0, %arg1
-// CHECK-NEXT: %[[B:.*]] = stablehlo.multiply %[[A]], %arg2
+// CHECK-NEXT: %[[A:.*]] = stablehlo.add %arg1, %arg2
+// CHECK-NEXT: %[[B:.*]] = stablehlo.multiply %[[A]], %arg0
 // CHECK-NEXT: return %[[B]]
 func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %1 = func.call @inputs() : () -> tensor<2xf32>
   %unused = stablehlo.constant dense<7> : tensor<i32>
-  %2 = stablehlo.add %a, %0 : tensor<2xf32>
-  %3 = stablehlo.multiply %2, %1 : tensor<2xf32>
+  %2 = stablehlo.add %0, %1 : tensor<2xf32>
+  %3 = stablehlo.multiply %2, %a : tensor<2xf32>
   return %3 : tensor<2xf32>
 }
 func.func private @inputs() -> tensor<2xf32> {
   %0 = stablehlo.constant dense<3.0> : tensor<2xf32>
   return %0 : tensor<2xf32>
+}
+
+// -----
+
+// Beside what is not known: an epsilon, also one that is moved before it meets it, the start of a sum and
+// the first number of a loop stay; weights do not.
+// CHECK: cupel.hoisted_constants = [dense<{{\[}}[0.000000e+00, {{.*}}> : tensor<4x5xf32>]
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%arg0: tensor<4x5xf32>, %arg1: tensor<4x5xf32>)
+// CHECK-DAG: stablehlo.constant dense<9.99999974E-6> : tensor<f32>
+// CHECK-DAG: stablehlo.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-DAG: stablehlo.constant dense<0> : tensor<i32>
+func.func @main(%a: tensor<4x5xf32>) -> (tensor<4xf32>, tensor<i32>) {
+  %w = stablehlo.constant dense<"0x000000000000803F0000004000004040000080400000A0400000C0400000E040000000410000104100002041000030410000404100005041000060410000704100008041000088410000904100009841"> : tensor<4x5xf32>
+  %e = stablehlo.constant dense<1.0e-5> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %b = stablehlo.broadcast_in_dim %e, dims = [] : (tensor<f32>) -> tensor<4x5xf32>
+  %0 = stablehlo.multiply %a, %w : tensor<4x5xf32>
+  %1 = stablehlo.add %0, %b : tensor<4x5xf32>
+  %2:2 = stablehlo.while(%k = %i, %x = %1) : tensor<i32>, tensor<4x5xf32>
+  cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %k, %one : tensor<i32>
+    %y = stablehlo.add %x, %x : tensor<4x5xf32>
+    stablehlo.return %next, %y : tensor<i32>, tensor<4x5xf32>
+  }
+  %3 = stablehlo.reduce(%2#1 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x5xf32>, tensor<f32>) -> tensor<4xf32>
+  return %3, %2#0 : tensor<4xf32>, tensor<i32>
+}
+
+// -----
+
+// All is known: what is summed becomes an argument and the start of the sum stays; what is only moved is
+// computed by the device as well, if nothing else is done with it.
+// CHECK: cupel.hoisted_constants = [dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>, dense<5> : tensor<i32>]
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%arg0: tensor<2xf32>, %arg1: tensor<i32>)
+// CHECK: %[[Z:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: stablehlo.reduce(%arg0 init: %[[Z]])
+// CHECK: stablehlo.broadcast_in_dim %arg1
+func.func @main() -> (tensor<f32>, tensor<3xi32>) {
+  %x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+  %1 = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<i32>) -> tensor<3xi32>
+  return %0, %1 : tensor<f32>, tensor<3xi32>
 }
 
 // -----

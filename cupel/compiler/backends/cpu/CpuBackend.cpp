@@ -83,7 +83,10 @@ public:
         passes.addInstrumentation(stages.watch(stage == CpuStage::Tensor ? "tensor" : "device"));
       };
       Status status = lowerForCpu(*module, program->entry.getName(),
-                                  {.wrongRewrite = program->options.wrongRewrite, .watch = watch});
+                                  {.level = program->options.level,
+                                   .sramBytes = program->options.sramBytes,
+                                   .wrongRewrite = program->options.wrongRewrite,
+                                   .watch = watch});
       if (status && stages.isOn())
         stages.write("device", *module);
       if (!status && status.error().code != ErrorCode::Unsupported)
@@ -102,6 +105,10 @@ public:
     if (!loaded)
       return loaded.error();
     describeIn(program->info.notes, (*loaded)->report());
+    if (dev::SramPlan plan = dev::sramPlanOf(lowered); lowered.getSram())
+      program->info.notes["sram"] = std::to_string(plan.buffers) + " buffers in " +
+                                    std::to_string(plan.bytes) + " bytes, " +
+                                    std::to_string(plan.spilled) + " spilled";
     if (auto folded = (*module)->getAttrOfType<IntegerAttr>(tir::kFoldedAttr))
       program->info.notes["folded"] = std::to_string(folded.getInt());
     return ExecutablePointer(std::make_shared<CpuExecutable>(std::move(program), std::move(module),
@@ -161,13 +168,14 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowe
     return success();
   });
   entry.setSymName("main");
+  dev::Pipeline pipeline{lowering.level, lowering.sramBytes, lowering.wrongRewrite};
   auto runTo = [&](CpuStage stage) {
     PassManager passes(context, ModuleOp::getOperationName());
     passes.enableVerifier(false); // What comes out is verified, whole.
     if (stage == CpuStage::Tensor)
-      dev::buildTensorPipeline(passes, lowering.wrongRewrite);
+      dev::buildTensorPipeline(passes, pipeline);
     else
-      passes.addPass(dev::createLowerToDevice());
+      dev::buildProgramPipeline(passes, pipeline);
     if (lowering.watch)
       lowering.watch(passes, stage);
     return passes.run(module);

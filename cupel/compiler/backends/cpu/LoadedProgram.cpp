@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/backends/cpu/LaunchWatch.h"
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
+#include "cupel/compiler/tensor/TensorIr.h"
 #include "cupel/reference/Registry.h"
 
 #include <cstdlib>
@@ -58,7 +59,7 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
   contents.brief += kernel->isBrief();
   if (kernel->isFallback()) {
     ++contents.fallbacks;
-    Operation &inner = launch.getBody().front().front();
+    Operation &inner = tir::computedBy(launch.getBody().front().front());
     ++contents.fallbackOps[inner.getName().getStringRef().str()];
   }
   for (const LoadedProgram *program : kernel->programs()) {

@@ -42,13 +42,17 @@ private:
 Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions,
                                  KernelChoice choice) {
   Block &body = launch.getBody().front();
-  if (body.without_terminator().empty()) {
+  // Nothing, or a barrier that somebody wants to stay: what is read is handed on.
+  auto handsOn = [&](Operation &op) { return isa<stablehlo::OptimizationBarrierOp>(op) && llvm::equal(op.getOperands(), body.getArguments()); };
+  if (llvm::all_of(body.without_terminator(), handsOn)) {
     std::vector<size_t> bytes;
     for (Type type : body.getArgumentTypes())
       bytes.push_back(size_t(*dev::byteSizeOf(type)));
     return KernelPointer(std::make_unique<CopyKernel>(std::move(bytes)));
   }
   Operation *op = &body.front();
+  if (isa<tir::OnReferenceOp>(op)) // Somebody asked for it.
+    return referenceKernel(launch, functions);
   Result<KernelPointer> kernel = Error{ErrorCode::Unsupported, "there is no kernel for it"};
   if (isa<tir::MapOp, tir::RowOp, tir::ReduceOp>(op))
     kernel = codeKernel(op, choice);

@@ -82,15 +82,18 @@ private:
     one.isFallback = kernel.isFallback();
     one.location = reference::describeLocation(launch.getLoc());
     for (ValueRange buffers : {ValueRange(launch.getReads()), ValueRange(launch.getWrites())})
-      for (Value buffer : buffers)
-        one.bytes += dev::byteSizeOf(cast<dev::BufferType>(buffer.getType()).getTensor()).value_or(0);
+      for (Value buffer : buffers) {
+        int64_t bytes = dev::byteSizeOf(cast<dev::BufferType>(buffer.getType()).getTensor()).value_or(0);
+        one.bytes += bytes;
+        one.sramBytes += dev::isInSram(program, buffer) ? bytes : 0;
+      }
     Operation &op = launch.getBody().front().front();
     if (op.hasTrait<OpTrait::IsTerminator>()) {
       one.operation = "copy";
       return one;
     }
-    one.operation = op.getName().getStringRef().str();
-    if (isa<tir::TirDialect>(op.getDialect()))
+    one.operation = tir::computedBy(op).getName().getStringRef().str();
+    if (isa<tir::TirDialect>(op.getDialect()) && !isa<tir::OnReferenceOp>(op))
       for (Region &region : op.getRegions())
         for (Operation &inside : region.front().without_terminator())
           one.fused.push_back(inside.getName().getStringRef().str());
@@ -220,6 +223,11 @@ Result<CpuReport> reportForCpu(ModuleOp module, int64_t runs) {
   CpuReport &report = reporter.report;
   report.arenaBytes = (*loaded)->report().arenaBytes;
   report.constantBytes = (*loaded)->report().constantBytes;
+  dev::SramPlan plan = dev::sramPlanOf(main);
+  report.sramBytes = plan.bytes;
+  report.inSram = plan.buffers;
+  report.spilled = plan.spilled;
+  report.spilledBytes = plan.spilledBytes;
   for (Operation &op : main.getBody().front()) {
     auto bytes = [&] {
       return dev::byteSizeOf(cast<dev::BufferType>(op.getResult(0).getType()).getTensor())

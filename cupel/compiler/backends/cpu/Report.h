@@ -22,7 +22,7 @@ struct LaunchReport {
   std::vector<std::string> fused; // The operations that it does at once.
   bool isFallback = false;
   double flops = 0, transcendentals = 0; // Of one run.
-  int64_t bytes = 0;                     // That it reads and writes.
+  int64_t bytes = 0, sramBytes = 0;      // That it reads and writes; of these, in SRAM.
   int64_t runs = 0;                      // While the program ran once.
   double seconds = 0; // Of these runs together, without launches that it made itself.
 };
@@ -30,6 +30,7 @@ struct LaunchReport {
 struct CpuReport {
   std::vector<LaunchReport> launches;
   int64_t arenaBytes = 0, constantBytes = 0, argumentBytes = 0, resultBytes = 0;
+  int64_t sramBytes = 0, inSram = 0, spilled = 0, spilledBytes = 0; // Of the main program.
   std::optional<double> seconds; // The best run, if there was any.
   int64_t runs = 0;
   std::vector<RoundedWeight> weights; // Those that are held in block floats.
@@ -43,8 +44,25 @@ Result<CpuReport> reportForCpu(mlir::ModuleOp module, int64_t runs);
 /// it. What runs on kernels that are no code of the program's own says so.
 Result<std::string> assemblyForCpu(mlir::ModuleOp module);
 
+/// What a machine can do, as far as that is known; 0 where it is not.
+struct MachineRates {
+  double flopsPerSecond = 0, bytesPerSecond = 0; // Of its DRAM.
+};
+/// How long a run takes at least: each launch as long as its numbers or its bytes take, whichever is
+/// more. What lies in SRAM costs nothing beside. Nothing where a rate is not known; loops count once.
+std::optional<double> estimatedSeconds(const CpuReport &report, const MachineRates &rates);
+
+/// The same program at one optimization level.
+struct LevelReport {
+  int64_t level = 0;
+  CpuReport report;
+  std::optional<double> estimated;
+};
+/// A table with a line for each level.
+std::string asText(llvm::ArrayRef<LevelReport> levels);
+
 std::string asText(const CpuReport &report);
 /// One object, with a line break at its end.
-std::string asJson(const CpuReport &report);
+std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels = {});
 
 } // namespace cupel::compiler

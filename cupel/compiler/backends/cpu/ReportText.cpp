@@ -76,6 +76,43 @@ llvm::json::Object sumObject(const Sum &sum, bool wasRun) {
 
 } // namespace
 
+std::optional<double> estimatedSeconds(const CpuReport &report, const MachineRates &rates) {
+  if (rates.flopsPerSecond <= 0 || rates.bytesPerSecond <= 0)
+    return std::nullopt;
+  double seconds = 0;
+  for (const LaunchReport &one : report.launches)
+    seconds += std::max(one.flops / rates.flopsPerSecond,
+                        double(one.bytes - one.sramBytes) / rates.bytesPerSecond);
+  return seconds;
+}
+
+static int64_t movedBytes(const CpuReport &report, bool isSram) {
+  int64_t bytes = 0;
+  for (const LaunchReport &one : report.launches)
+    bytes += isSram ? one.sramBytes : one.bytes - one.sramBytes;
+  return bytes;
+}
+
+std::string asText(llvm::ArrayRef<LevelReport> levels) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto milliseconds = [](const std::optional<double> &seconds) {
+    return seconds ? llvm::formatv("{0:F3} ms", *seconds * 1e3).str() : std::string("-");
+  };
+  os << llvm::formatv("{0,-6}{1,9}{2,10}{3,14}{4,14}{5,12}{6,9}{7,13}{8,13}\n", "level", "launches", "fallbacks",
+                      "DRAM bytes", "SRAM bytes", "SRAM used", "spilled", "estimated", "measured");
+  for (const LevelReport &one : levels) {
+    const CpuReport &report = one.report;
+    Totals totals(report);
+    bool isPlanned = report.sramBytes > 0 || report.inSram > 0;
+    os << llvm::formatv("{0,-6}{1,9}{2,10}{3,14}{4,14}{5,12}{6,9}{7,13}{8,13}\n", one.level, totals.all.count,
+                        totals.fallback.count, movedBytes(report, false), movedBytes(report, true),
+                        report.sramBytes, isPlanned ? std::to_string(report.spilled) : "-",
+                        milliseconds(one.estimated), milliseconds(report.seconds));
+  }
+  return text;
+}
+
 std::string asText(const CpuReport &report) {
   Totals totals(report);
   auto counted = [](const Sum &sum) { return sum.count; };
@@ -88,6 +125,9 @@ std::string asText(const CpuReport &report) {
   os << "fallbacks: " << listed(totals.fallbacks, counted, "none") << "\n";
   os << "fused:     " << (fused.empty() ? "none" : "operations inside: " + fused) << "\n";
   os << "arena:     " << report.arenaBytes << " bytes\n";
+  if (report.sramBytes > 0 || report.inSram > 0)
+    os << "sram:      " << report.sramBytes << " bytes hold " << report.inSram << " buffers; " << report.spilled
+       << " of " << report.spilledBytes << " bytes are spilled\n";
   os << "constants: " << report.constantBytes << " bytes\n";
   os << "flops:     " << llvm::formatv("{0:F0}", totals.all.flops) << ", and "
      << llvm::formatv("{0:F0}", totals.all.transcendentals) << " transcendental functions\n";
@@ -125,7 +165,7 @@ std::string asText(const CpuReport &report) {
   return text;
 }
 
-std::string asJson(const CpuReport &report) {
+std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) {
   Totals totals(report);
   bool wasRun = report.seconds.has_value();
   llvm::json::Object kernels, fallbacks, fused;
@@ -145,7 +185,8 @@ std::string asJson(const CpuReport &report) {
                               {"fallback", one.isFallback},
                               {"flops", one.flops},
                               {"transcendentals", one.transcendentals},
-                              {"bytes", one.bytes}};
+                              {"bytes", one.bytes},
+                              {"sram_bytes", one.sramBytes}};
     if (wasRun) {
       launch["runs"] = one.runs;
       launch["seconds"] = one.seconds;
@@ -162,7 +203,34 @@ std::string asJson(const CpuReport &report) {
                             {"arena_bytes", report.arenaBytes},
                             {"constant_bytes", report.constantBytes},
                             {"argument_bytes", report.argumentBytes},
-                            {"result_bytes", report.resultBytes}};
+                            {"result_bytes", report.resultBytes},
+                            {"sram_bytes", report.sramBytes},
+                            {"sram_buffers", report.inSram},
+                            {"spilled_buffers", report.spilled},
+                            {"spilled_bytes", report.spilledBytes}};
+  llvm::json::Array rows;
+  for (const LevelReport &one : levels) {
+    Totals all(one.report);
+    llvm::json::Object kinds;
+    for (const auto &[kind, sum] : all.kernels)
+      kinds[kind] = sum.count;
+    llvm::json::Object row{{"level", one.level},
+                           {"launches", all.all.count},
+                           {"kernels", std::move(kinds)},
+                           {"fallbacks", all.fallback.count},
+                           {"dram_bytes", movedBytes(one.report, false)},
+                           {"sram_bytes", movedBytes(one.report, true)},
+                           {"sram_used", one.report.sramBytes},
+                           {"spilled_buffers", one.report.spilled},
+                           {"arena_bytes", one.report.arenaBytes}};
+    if (one.estimated)
+      row["estimated_seconds"] = *one.estimated;
+    if (one.report.seconds)
+      row["seconds"] = *one.report.seconds;
+    rows.push_back(std::move(row));
+  }
+  if (!levels.empty())
+    object["levels"] = std::move(rows);
   if (!report.weights.empty()) {
     llvm::json::Array weights;
     for (const RoundedWeight &one : report.weights) {
