@@ -121,6 +121,16 @@ Result<RepeatVerdict> compare::checkRepeated(const Tensor &now, const Tensor &be
   return RepeatVerdict{words.empty(), fmt::format("{}", fmt::join(words, "; "))};
 }
 
+double compare::noiseSize(const Tensor &expected, const Noise &noise) {
+  int parts = tensor::isComplex(expected.dtype()) ? 2 : 1;
+  Result<ElementReader> center =
+      ElementReader::make(noise.center ? *noise.center : expected, parts);
+  Result<std::vector<ElementReader>> samples = readersOf(noise.samples, parts, expected);
+  if (!center || !samples || samples->empty())
+    return 0;
+  return measureNoise({*center, *center, *center, *samples}, 1).noise;
+}
+
 bool compare::areNearlySame(const Tensor &now, const Tensor &before,
                             const DevicePrecision &precision) {
   Result<NoiseVerdict> verdict = checkWithoutNoise(now, before, precision, {.threads = 1});

@@ -29,6 +29,10 @@ Result<RepeatVerdict> checkRepeated(const tensor::Tensor &now, const tensor::Ten
                                     const Noise &noise, const RepeatFactors &factors = {},
                                     const Options &options = {});
 
+/// How much an output moves by rounding: the larger root mean square of its evaluations; 0 where
+/// there are none.
+double noiseSize(const tensor::Tensor &expected, const Noise &noise);
+
 /// Whether results are within what every program is allowed, so that noise need not be known.
 bool areNearlySame(const tensor::Tensor &now, const tensor::Tensor &before,
                    const DevicePrecision &precision);

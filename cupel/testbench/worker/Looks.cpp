@@ -32,6 +32,9 @@ constexpr double kStalePart = 1.0 / 16;
 /// many bits are the same by chance in none, those of few bits in one of some. They are meant only
 /// where they are near what is expected: others were found wrong, or take another way in a tie.
 constexpr int64_t kFarNeighbours = 4, kFarNeighboursOfFewBits = 8;
+/// Fewer elements than this are stale only if they should have changed by so many times their noise.
+constexpr int64_t kFewElements = 4;
+constexpr double kChangedNoise = 4;
 constexpr double kFarSteps = 2, kFarStepsOfFewBits = 4, kNearSteps = 16;
 
 /// From a number of a type to the next, as a share of it.
@@ -130,8 +133,9 @@ struct Kept {
   int64_t unchanged = 0, shouldChange = 0, neighbours = 0, farNeighbours = 0;
 };
 
+/// What changes by no more than `rounding` need not show, beside that.
 Kept countKept(const Tensor &now, const Tensor &then, const Tensor &expectedNow,
-               const Tensor &expectedThen, double step) {
+               const Tensor &expectedThen, double step, double rounding = 0) {
   Kept kept;
   auto isAlike = [&](const Tensor &other) {
     return other.dtype() == now.dtype() && std::ranges::equal(other.shape(), now.shape());
@@ -166,7 +170,8 @@ Kept countKept(const Tensor &now, const Tensor &then, const Tensor &expectedNow,
     if (isFloat) {
       double x = e->dataAs<double>()[i], y = f->dataAs<double>()[i];
       double change = std::fabs(x - y), extent = std::max(std::fabs(x), size);
-      shouldChange = std::isfinite(x) && std::isfinite(y) && change > least * extent;
+      shouldChange = std::isfinite(x) && std::isfinite(y) && change > least * extent &&
+                     change > rounding;
       isFar = shouldChange && change > far * extent && change < kNearSteps * coarse * extent;
     } else {
       shouldChange = std::memcmp(e->data() + size_t(i) * wide, f->data() + size_t(i) * wide, wide);
@@ -194,8 +199,9 @@ Kept countKept(const Tensor &now, const Tensor &then, const Tensor &expectedNow,
 
 /// Which output stayed what it was where another was expected; empty where none did.
 std::string describeKept(const TensorLists &now, const TensorLists &then,
-                         const TensorLists &expectedNow, const TensorLists &expectedThen,
-                         double step) {
+                         const TensorLists &expectedNow, const LookSeams &seams) {
+  const TensorLists &expectedThen = *seams.expected;
+  const double step = seams.step;
   std::string found;
   size_t number = 0;
   for (size_t d = 0; d < std::min(now.size(), then.size()); ++d)
@@ -220,6 +226,11 @@ std::string describeKept(const TensorLists &now, const TensorLists &then,
       bool isFar = kept.farNeighbours >= (isOfManyBits(now[d][i], kFarNeighbours)
                                               ? kFarNeighbours
                                               : kFarNeighboursOfFewBits);
+      if (isWhole && !isPart && !isFar && kept.unchanged < kFewElements && seams.noiseOf &&
+          tensor::isFloat(now[d][i].dtype()))
+        isWhole = countKept(now[d][i], then[d][i], *at(expectedNow), *at(expectedThen), step,
+                            kChangedNoise * seams.noiseOf(d, i))
+                      .shouldChange > 0;
       if (isWhole || isPart || isFar)
         found = fmt::format("{} of {} elements of output {}, which should have changed, are those "
                             "of the run before, bit by bit",
@@ -293,8 +304,7 @@ public:
     if (verdict)
       keepStrictly(*verdict, "with other inputs");
     if (verdict && verdict->expected && seams.expected && areSame(last, first)) {
-      std::string kept =
-          describeKept(*outputs, first, *verdict->expected, *seams.expected, seams.step);
+      std::string kept = describeKept(*outputs, first, *verdict->expected, seams);
       if (!kept.empty()) {
         result.verdict =
             failed(kStaleResult, "with other inputs it gave what it gave before: " + kept);

@@ -39,6 +39,9 @@ struct LookSeams {
   /// should have changed by more than a few of them and is the same bit by bit was not computed.
   const TensorLists *expected = nullptr;
   double step = 0;
+  /// How much an output of a device moves by rounding, by root mean square; asked only before a few
+  /// elements are called stale, which may be the same by chance. Unset: nobody can say.
+  std::function<double(size_t device, size_t output)> noiseOf;
   /// Inputs that are not the first ones, of the same shapes; nothing where there are none.
   std::function<std::optional<TensorLists>(uint32_t look)> otherInputs;
 };

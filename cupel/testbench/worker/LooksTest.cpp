@@ -132,6 +132,27 @@ TEST(Looks, APartThatWasNotWrittenIsStale) {
   EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 2}).verdict.passed);
 }
 
+TEST(Looks, OneNumberThatRoundsToWhatItWasIsNotStale) {
+  // A sum of the same numbers in another order: what is expected moves by a few steps, and no more than noise.
+  TensorLists first = {{floats({26.5796f})}}, expected = {{floats({26.57961f})}};
+  LookSeams seams;
+  seams.execute = [&](const TensorLists &) -> Result<TensorLists> { return first; };
+  seams.judge = [](const TensorLists &) { return LookVerdict{}; };
+  seams.judgeOther = [&](const TensorLists &, const TensorLists &) {
+    LookVerdict verdict;
+    verdict.expected = expected;
+    return std::optional(verdict);
+  };
+  seams.otherInputs = [&](uint32_t) { return std::optional(first); };
+  seams.expected = &first;
+  EXPECT_FALSE(lookAgain(seams, first, first, 0.001, {.executions = 2}).verdict.passed);
+  double noise = 1e-5;
+  seams.noiseOf = [&](size_t, size_t) { return noise; };
+  EXPECT_TRUE(lookAgain(seams, first, first, 0.001, {.executions = 2}).verdict.passed);
+  noise = 1e-6;
+  EXPECT_FALSE(lookAgain(seams, first, first, 0.001, {.executions = 2}).verdict.passed);
+}
+
 TEST(Looks, ANumberThatIsRepeatedIsOne) {
   // Eight copies of one number that rounds to what it was are chance; eight numbers are not.
   for (bool areCopies : {true, false}) {
