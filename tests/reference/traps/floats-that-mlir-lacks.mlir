@@ -1,15 +1,15 @@
 // Trap: f4 and f6 have no infinity and saturate, f8E8M0FNU has neither sign nor zero (values from ml_dtypes).
 
 func.func @main() {
-  %a = stablehlo.constant dense<[0.5, 1.5, 3.0, 6.0, -1.0, -4.0, 2.0, -0.0]> : tensor<8xf4E2M1FN>
+  %a = stablehlo.constant dense<[0.5, 1.5, 3.0, 6.0, -1.0, -4.0, 2.0, 0.5]> : tensor<8xf4E2M1FN>
   %b = stablehlo.constant dense<[1.0, 0.5, 2.0, 6.0, -0.5, 1.5, -6.0, 1.0]> : tensor<8xf4E2M1FN>
   %sum = stablehlo.add %a, %b : tensor<8xf4E2M1FN>
   %product = stablehlo.multiply %a, %b : tensor<8xf4E2M1FN>
   %quotient = stablehlo.divide %a, %b : tensor<8xf4E2M1FN>
   %larger = stablehlo.compare GT, %a, %b : (tensor<8xf4E2M1FN>, tensor<8xf4E2M1FN>) -> tensor<8xi1>
-  check.expect_eq_const %sum, dense<[1.5, 2.0, 4.0, 6.0, -1.5, -2.0, -4.0, 1.0]> : tensor<8xf4E2M1FN>
-  check.expect_eq_const %product, dense<[0.5, 1.0, 6.0, 6.0, 0.5, -6.0, -6.0, -0.0]> : tensor<8xf4E2M1FN>
-  check.expect_eq_const %quotient, dense<[0.5, 3.0, 1.5, 1.0, 2.0, -3.0, -0.5, -0.0]> : tensor<8xf4E2M1FN>
+  check.expect_eq_const %sum, dense<[1.5, 2.0, 4.0, 6.0, -1.5, -2.0, -4.0, 1.5]> : tensor<8xf4E2M1FN>
+  check.expect_eq_const %product, dense<[0.5, 1.0, 6.0, 6.0, 0.5, -6.0, -6.0, 0.5]> : tensor<8xf4E2M1FN>
+  check.expect_eq_const %quotient, dense<[0.5, 3.0, 1.5, 1.0, 2.0, -3.0, -0.5, 0.5]> : tensor<8xf4E2M1FN>
   check.expect_eq_const %larger, dense<[false, true, true, false, false, false, true, false]> : tensor<8xi1>
   func.return
 }
@@ -17,15 +17,15 @@ func.func @main() {
 // -----
 
 func.func @main() {
-  %a = stablehlo.constant dense<[0.5, 1.5, 3.0, 6.0, -1.0, -4.0, 2.0, -0.0]> : tensor<8xf6E2M3FN>
+  %a = stablehlo.constant dense<[0.5, 1.5, 3.0, 6.0, -1.0, -4.0, 2.0, 0.5]> : tensor<8xf6E2M3FN>
   %b = stablehlo.constant dense<[1.0, 0.5, 2.0, 6.0, -0.5, 1.5, -6.0, 1.0]> : tensor<8xf6E2M3FN>
   %sum = stablehlo.add %a, %b : tensor<8xf6E2M3FN>
   %product = stablehlo.multiply %a, %b : tensor<8xf6E2M3FN>
   %quotient = stablehlo.divide %a, %b : tensor<8xf6E2M3FN>
   %larger = stablehlo.compare GT, %a, %b : (tensor<8xf6E2M3FN>, tensor<8xf6E2M3FN>) -> tensor<8xi1>
-  check.expect_eq_const %sum, dense<[1.5, 2.0, 5.0, 7.5, -1.5, -2.5, -4.0, 1.0]> : tensor<8xf6E2M3FN>
-  check.expect_eq_const %product, dense<[0.5, 0.75, 6.0, 7.5, 0.5, -6.0, -7.5, -0.0]> : tensor<8xf6E2M3FN>
-  check.expect_eq_const %quotient, dense<[0.5, 3.0, 1.5, 1.0, 2.0, -2.75, -0.375, -0.0]> : tensor<8xf6E2M3FN>
+  check.expect_eq_const %sum, dense<[1.5, 2.0, 5.0, 7.5, -1.5, -2.5, -4.0, 1.5]> : tensor<8xf6E2M3FN>
+  check.expect_eq_const %product, dense<[0.5, 0.75, 6.0, 7.5, 0.5, -6.0, -7.5, 0.5]> : tensor<8xf6E2M3FN>
+  check.expect_eq_const %quotient, dense<[0.5, 3.0, 1.5, 1.0, 2.0, -2.75, -0.375, 0.5]> : tensor<8xf6E2M3FN>
   check.expect_eq_const %larger, dense<[false, true, true, false, false, false, true, false]> : tensor<8xi1>
   func.return
 }
@@ -33,15 +33,15 @@ func.func @main() {
 // -----
 
 func.func @main() {
-  %a = stablehlo.constant dense<[0.5, 1.5, 3.0, 6.0, -1.0, -4.0, 2.0, -0.0]> : tensor<8xf6E3M2FN>
+  %a = stablehlo.constant dense<[0.5, 1.5, 3.0, 6.0, -1.0, -4.0, 2.0, 0.5]> : tensor<8xf6E3M2FN>
   %b = stablehlo.constant dense<[1.0, 0.5, 2.0, 6.0, -0.5, 1.5, -6.0, 1.0]> : tensor<8xf6E3M2FN>
   %sum = stablehlo.add %a, %b : tensor<8xf6E3M2FN>
   %product = stablehlo.multiply %a, %b : tensor<8xf6E3M2FN>
   %quotient = stablehlo.divide %a, %b : tensor<8xf6E3M2FN>
   %larger = stablehlo.compare GT, %a, %b : (tensor<8xf6E3M2FN>, tensor<8xf6E3M2FN>) -> tensor<8xi1>
-  check.expect_eq_const %sum, dense<[1.5, 2.0, 5.0, 12.0, -1.5, -2.5, -4.0, 1.0]> : tensor<8xf6E3M2FN>
-  check.expect_eq_const %product, dense<[0.5, 0.75, 6.0, 28.0, 0.5, -6.0, -12.0, -0.0]> : tensor<8xf6E3M2FN>
-  check.expect_eq_const %quotient, dense<[0.5, 3.0, 1.5, 1.0, 2.0, -2.5, -0.3125, -0.0]> : tensor<8xf6E3M2FN>
+  check.expect_eq_const %sum, dense<[1.5, 2.0, 5.0, 12.0, -1.5, -2.5, -4.0, 1.5]> : tensor<8xf6E3M2FN>
+  check.expect_eq_const %product, dense<[0.5, 0.75, 6.0, 28.0, 0.5, -6.0, -12.0, 0.5]> : tensor<8xf6E3M2FN>
+  check.expect_eq_const %quotient, dense<[0.5, 3.0, 1.5, 1.0, 2.0, -2.5, -0.3125, 0.5]> : tensor<8xf6E3M2FN>
   check.expect_eq_const %larger, dense<[false, true, true, false, false, false, true, false]> : tensor<8xi1>
   func.return
 }
@@ -49,15 +49,15 @@ func.func @main() {
 // -----
 
 func.func @main() {
-  %a = stablehlo.constant dense<[0.5, 1.5, 3.0, 6.0, -1.0, -4.0, 2.0, -0.0]> : tensor<8xf8E3M4>
+  %a = stablehlo.constant dense<[0.5, 1.5, 3.0, 6.0, -1.0, -4.0, 2.0, 0.5]> : tensor<8xf8E3M4>
   %b = stablehlo.constant dense<[1.0, 0.5, 2.0, 6.0, -0.5, 1.5, -6.0, 1.0]> : tensor<8xf8E3M4>
   %sum = stablehlo.add %a, %b : tensor<8xf8E3M4>
   %product = stablehlo.multiply %a, %b : tensor<8xf8E3M4>
   %quotient = stablehlo.divide %a, %b : tensor<8xf8E3M4>
   %larger = stablehlo.compare GT, %a, %b : (tensor<8xf8E3M4>, tensor<8xf8E3M4>) -> tensor<8xi1>
-  check.expect_eq_const %sum, dense<[1.5, 2.0, 5.0, 12.0, -1.5, -2.5, -4.0, 1.0]> : tensor<8xf8E3M4>
-  check.expect_eq_const %product, dense<[0.5, 0.75, 6.0, 0x70, 0.5, -6.0, -12.0, -0.0]> : tensor<8xf8E3M4>
-  check.expect_eq_const %quotient, dense<[0.5, 3.0, 1.5, 1.0, 2.0, -2.625, -0.328125, -0.0]> : tensor<8xf8E3M4>
+  check.expect_eq_const %sum, dense<[1.5, 2.0, 5.0, 12.0, -1.5, -2.5, -4.0, 1.5]> : tensor<8xf8E3M4>
+  check.expect_eq_const %product, dense<[0.5, 0.75, 6.0, 0x70, 0.5, -6.0, -12.0, 0.5]> : tensor<8xf8E3M4>
+  check.expect_eq_const %quotient, dense<[0.5, 3.0, 1.5, 1.0, 2.0, -2.625, -0.328125, 0.5]> : tensor<8xf8E3M4>
   check.expect_eq_const %larger, dense<[false, true, true, false, false, false, true, false]> : tensor<8xi1>
   func.return
 }
@@ -96,6 +96,11 @@ func.func @main() {
   %bits = stablehlo.constant dense<[7, 1, 15, 2]> : tensor<4xui4>
   %x = stablehlo.bitcast_convert %bits : (tensor<4xui4>) -> tensor<4xf4E2M1FN>
   check.expect_eq_const %x, dense<[6.0, 0.5, -6.0, 1.0]> : tensor<4xf4E2M1FN>
+  %negative = stablehlo.constant dense<[-0.0, -1.0]> : tensor<2xf4E2M1FN>
+  %none_of_it = stablehlo.constant dense<[3.0, 0.0]> : tensor<2xf4E2M1FN>
+  %zeros = stablehlo.multiply %negative, %none_of_it : tensor<2xf4E2M1FN>
+  %signs = stablehlo.bitcast_convert %zeros : (tensor<2xf4E2M1FN>) -> tensor<2xui4>
+  check.expect_eq_const %signs, dense<[8, 8]> : tensor<2xui4>
   %sorted = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%a: tensor<f4E2M1FN>, %b: tensor<f4E2M1FN>):
     %less = stablehlo.compare LT, %a, %b : (tensor<f4E2M1FN>, tensor<f4E2M1FN>) -> tensor<i1>
