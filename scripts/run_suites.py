@@ -290,7 +290,11 @@ class Suites:
         folder = ROOT / "tests/reference"
         programs = counted([self.bin / "cupel", "eval", folder / "ops", folder / "traps", folder / "calls"], self.env)
         broken = counted([self.python, folder / "mutate.py", self.bin, "--elements", "1000" if self.mode == "full" else "3"], self.env)
-        return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env), broken])
+        if self.no_venv:
+            types = not_run(f"element types were not compared with ml_dtypes: {self.no_venv}")
+        else:
+            types = counted([ROOT / ".venv/bin/python", folder / "check_types.py", self.bin], self.env)
+        return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env), broken, types])
 
     def runner(self) -> Result:
         """`cupel run`: outcomes, kills at random moments, resumed runs, Ctrl-C; depths, and tables of operations."""

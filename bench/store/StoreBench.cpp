@@ -11,6 +11,7 @@
 #include "cupel/results/store/TestFolder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,7 @@
 #include <deque>
 #include <fstream>
 #include <functional>
+#include <thread>
 
 using namespace cupel;
 using namespace cupel::results;
@@ -130,6 +132,32 @@ Query queryOf(Database &db, std::string sql) {
   return db.query(texts.emplace_back(std::move(sql)).c_str());
 }
 
+/// Copies of the first run, as runs of their own.
+void copyRuns(Database &db, uint64_t first, uint64_t end, uint64_t tests) {
+  Transaction transaction(db);
+  for (uint64_t run = first; run < end; ++run) {
+    RunInfo info = runOf(run, tests);
+    db.query("INSERT INTO runs (id, started_at, ended_at, arch, device, selected, exit_code) "
+             "VALUES (?, ?, ?, ?, ?, ?, ?)")
+        .with(info.id, info.startedAt, info.endedAt, info.arch, info.device, info.selected, 1)
+        .run();
+    db.query("INSERT INTO outcomes (run_id, test_id, outcome, last_stage, test_status, "
+             "bringup_status, started_at, seconds, peak_memory_bytes, flaky, pcc, max_absolute, "
+             "error_class, message, digest, record, shard, attempt, reason) SELECT n.run_id, "
+             "o.test_id, o.outcome, o.last_stage, o.test_status, o.bringup_status, n.started_at, "
+             "o.seconds, o.peak_memory_bytes, o.flaky, o.pcc, o.max_absolute, o.error_class, "
+             "o.message, o.digest, o.record, o.shard, o.attempt, o.reason FROM outcomes o, runs "
+             "n WHERE o.run_id = 1 AND n.id = ? ORDER BY o.test_id")
+        .with(info.id)
+        .run();
+    db.query("INSERT INTO counts (run_id, outcome, tests) SELECT n.run_id, c.outcome, c.tests "
+             "FROM counts c, runs n WHERE c.run_id = 1 AND n.id = ?")
+        .with(info.id)
+        .run();
+  }
+  transaction.commit();
+}
+
 /// Runs of long ago, each a copy of the first, in the order of their age; how many there are then.
 uint64_t fill(const StorePlace &place, const Settings &settings) {
   {
@@ -160,33 +188,34 @@ uint64_t fill(const StorePlace &place, const Settings &settings) {
   }
   db.execute("DROP INDEX outcomes_by_test");
   uint64_t runs = settings.fill / settings.tests;
-  constexpr uint64_t kAtATime = 25;
-  for (uint64_t first = 1; first < runs; first += kAtATime) {
-    Transaction transaction(db);
-    for (uint64_t run = first; run < std::min(runs, first + kAtATime); ++run) {
-      RunInfo info = runOf(run, settings.tests);
-      db.query("INSERT INTO runs (id, started_at, ended_at, arch, device, selected, exit_code) "
-               "VALUES (?, ?, ?, ?, ?, ?, ?)")
-          .with(info.id, info.startedAt, info.endedAt, info.arch, info.device, info.selected, 1)
-          .run();
-      db.query("INSERT INTO outcomes (run_id, test_id, outcome, last_stage, test_status, "
-               "bringup_status, started_at, seconds, peak_memory_bytes, flaky, pcc, max_absolute, "
-               "error_class, message, digest, record, shard, attempt, reason) SELECT n.run_id, "
-               "o.test_id, o.outcome, o.last_stage, o.test_status, o.bringup_status, n.started_at, "
-               "o.seconds, o.peak_memory_bytes, o.flaky, o.pcc, o.max_absolute, o.error_class, "
-               "o.message, o.digest, o.record, o.shard, o.attempt, o.reason FROM outcomes o, runs "
-               "n WHERE o.run_id = 1 AND n.id = ? ORDER BY o.test_id")
-          .with(info.id)
-          .run();
-      db.query("INSERT INTO counts (run_id, outcome, tests) SELECT n.run_id, c.outcome, c.tests "
-               "FROM counts c, runs n WHERE c.run_id = 1 AND n.id = ?")
-          .with(info.id)
-          .run();
-    }
-    transaction.commit();
-  }
+  // A server takes them through two connections at once.
+  std::vector<std::unique_ptr<Database>> connections;
+  connections.push_back(std::move(owned));
+  if (isPostgres)
+    connections.push_back(openPostgres(place.database, false));
+  // Plans are made while there is one run, and kept.
+  for (const std::unique_ptr<Database> &connection : connections)
+    if (isPostgres)
+      connection->execute("SET enable_seqscan = off");
+  std::atomic<uint64_t> next = 1;
+  std::atomic<bool> isBroken = false;
+  std::vector<std::thread> threads;
+  for (const std::unique_ptr<Database> &connection : connections)
+    threads.emplace_back([&] {
+      constexpr uint64_t kAtATime = 25;
+      try {
+        for (uint64_t from; (from = next.fetch_add(kAtATime)) < runs;)
+          copyRuns(*connection, from, std::min(runs, from + kAtATime), settings.tests);
+      } catch (const DatabaseError &) {
+        isBroken = true;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  if (isBroken)
+    throw DatabaseError{"the store could not be filled"};
   db.execute(index);
-  // The second as the server would have done by itself in all that time.
+  // A server would have done it by itself in all that time.
   db.execute(isPostgres ? "VACUUM ANALYZE" : "PRAGMA journal_mode = WAL");
   return runs;
 }

@@ -99,6 +99,16 @@ int32_t numberOf(DType type) {
     return 27;
   case DType::F8E4M3:
     return 28;
+  case DType::F8E3M4:
+    return 29;
+  case DType::F4E2M1FN:
+    return 32;
+  case DType::F8E8M0FNU:
+    return 33;
+  case DType::F6E3M2FN:
+    return 35;
+  case DType::F6E2M3FN:
+    return 36;
   }
   return 0;
 }

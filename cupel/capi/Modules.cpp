@@ -8,6 +8,7 @@
 #include "cupel/frontends/torch/ProgramJson.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/Portable.h"
+#include "cupel/ir/portable/PrintProgram.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -126,7 +127,7 @@ CupelModule *cupel_torch_import(const char *program, size_t size, const char *op
 char *cupel_module_text(CupelModule *module, size_t *size, char **error) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  module->module->print(out);
+  ir::printProgram(*module->module, out);
   char *memory = copied(text, size);
   return memory ? memory : capi::failed(error, "no memory for the text");
 }

@@ -6,6 +6,7 @@
 #include "cupel/cli/Programs.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/frontends/HloBuilder.h"
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/support/Files.h"
 #include "cupel/tensor/Safetensors.h"
 
@@ -164,8 +165,7 @@ int runCompile(const char *text) {
     // Locations hold the names of arguments, by which weights are found again, and of nodes.
     if (isModel)
       flags.enableDebugInfo();
-    AsmState state(*compiled.module, flags, /*locationMap=*/nullptr, compiled.resources.get());
-    compiled.module->print(os, state);
+    ir::printProgram(*compiled.module, os, flags, compiled.resources.get());
   }
   // The weights first: a program without them would be taken for one that has none.
   if (!compiled.weights.empty()) {

@@ -6,6 +6,7 @@
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 #include "cupel/compiler/backends/cpu/Report.h"
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/support/Files.h"
 
 #include <llvm/ADT/StringSet.h>
@@ -50,7 +51,7 @@ private:
 std::string printed(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  module.print(os);
+  ir::printProgram(module, os);
   return text + "\n";
 }
 
@@ -145,6 +146,7 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
         compiler::reportForCpu(*copy, request.getInteger("report_runs").value_or(0));
     if (!report)
       return report.error();
+    report->weights = options->weights;
     Result<std::vector<compiler::LevelReport>> levels =
         reportLevels(*plain, entry, *options, request.getInteger("report_runs").value_or(0));
     if (!levels)

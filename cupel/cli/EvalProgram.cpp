@@ -1,6 +1,7 @@
 #include "cupel/cli/EvalProgram.h"
 
 #include "cupel/ir/bytecode/ProgramBytes.h"
+#include "cupel/ir/bytecode/TextFloats.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/reference/Plan.h"
@@ -100,6 +101,8 @@ Result<reference::Value> argumentValue(const EvalSettings &settings, const std::
         stored = quantized.getStorageType();
       os << " : " << RankedTensorType::get(ranked.getShape(), stored);
     }
+    // Types and constants that MLIR 19 lacks, as they are in programs.
+    whole = bytecode::spellRareFloats(bytecode::nameRareFloats(whole)).value_or(whole);
     auto value = dyn_cast_or_null<ElementsAttr>(parseAttribute(whole, type.getContext()));
     if (!value)
       return Error{"argument " + std::to_string(number) + ": '" + text +

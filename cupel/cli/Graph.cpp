@@ -12,6 +12,7 @@
 #include "cupel/compiler/backends/cpu/Report.h"
 #include "cupel/compiler/device/DeviceIr.h"
 #include "cupel/ir/bytecode/ProgramBytes.h"
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/support/Files.h"
 #include "cupel/tensor/Safetensors.h"
 
@@ -195,8 +196,7 @@ Status writeProgram(const llvm::json::Object &request, Compiled &compiled) {
   llvm::raw_string_ostream os(text);
   OpPrintingFlags flags;
   flags.enableDebugInfo();
-  AsmState state(*compiled.module, flags, /*locationMap=*/nullptr, compiled.resources.get());
-  compiled.module->print(os, state);
+  ir::printProgram(*compiled.module, os, flags, compiled.resources.get());
   if (!compiled.weights.empty()) {
     tensor::Safetensors weights;
     weights.tensors = compiled.weights;

@@ -69,7 +69,7 @@ template <typename Fits, typename Change> size_t surround(Operation *op, Fits fi
 
 /// Who computes it; empty, or why that cannot be chosen.
 std::string placeOnReference(Operation *op) {
-  if (isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
+  if (op->hasTrait<stablehlo::Loops>() || op->hasTrait<stablehlo::Branches>())
     return "is a loop or a branch; choose operations in it";
   if (op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>() || !isMemoryEffectFree(op))
     return "has to do with other devices";

@@ -47,6 +47,12 @@ Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, Module
   compiler::buildDevicePipeline(passes, pipeline);
   if (failed(passes.run(module)))
     return Error{"the program cannot be compiled with these options"};
+  if (std::string formats = options.string("experimental_weight_dtype").value_or(""); !formats.empty()) {
+    Result<compiler::WeightFormats> chosen = compiler::parseWeightFormats(formats);
+    if (!chosen)
+      return chosen.error();
+    made.weights = compiler::roundWeights(module, *chosen);
+  }
   return made;
 }
 

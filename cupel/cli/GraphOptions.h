@@ -3,12 +3,14 @@
 // is a program which the device runs with these options.
 #pragma once
 
+#include "cupel/compiler/passes/RoundWeights.h"
 #include "cupel/support/Error.h"
 
 #include <cstdint>
 #include <llvm/Support/JSON.h>
 #include <mlir/IR/BuiltinOps.h>
 #include <string>
+#include <vector>
 
 namespace cupel::cli {
 
@@ -18,6 +20,7 @@ struct GraphOptions {
   /// Why the program runs whole on the reference with these options; empty: it is compiled.
   std::string notCompiled;
   bool isGiven = false;
+  std::vector<compiler::RoundedWeight> weights; ///< Those that are held in block floats.
 
   /// Reads `given` (name -> text) and brings the program to what the common passes make of it with
   /// these options. An error names an option that is none, or a value that it does not take.

@@ -32,11 +32,11 @@ LogicalResult processProgram(const OptOptions &options, MLIRContext &context,
   bool wasThreaded = context.isMultithreadingEnabled();
   context.disableMultithreading();
   TimingScope reading = timing.nest("Read");
-  // An artifact that only changes its version never leaves vhlo, which can hold more than MLIR 19.
+  // An artifact that only changes its version never leaves vhlo.
   bool toVhlo = options.emit == Emit::Vhlo || options.emit == Emit::Portable;
   bool keepVhlo = toVhlo && !options.passes.hasAnyOccurrences();
   Program program =
-      readProgram(bytes, &context, {.allowPartial = options.allowPartial, .keepVhlo = keepVhlo});
+      readProgram(bytes, &context, {.keepVhlo = keepVhlo});
   reading.stop();
   context.enableMultithreading(wasThreaded);
   if (!program)

@@ -84,9 +84,9 @@ OptOptions::OptOptions()
                                 cl::desc("Accept operations of unknown dialects"),
                                 cl::cat(category)),
       allowPartial("allow-partial",
-                   cl::desc("Leave out the functions of an artifact that use types MLIR 19 lacks, "
-                            "with a warning for each"),
-                   cl::cat(category)),
+                   cl::desc("Does nothing: there are no types left for which functions of an "
+                            "artifact would have to be left out"),
+                   cl::Hidden, cl::cat(category)),
       rewriteLimit("opt-bisect-limit",
                    cl::desc("Do only the first N of the rewrites that passes may leave, and say on "
                             "standard error which was the last"),

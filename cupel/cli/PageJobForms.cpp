@@ -49,7 +49,8 @@ std::vector<JobField> deviceOptions() {
       field.choices = {std::string(kUnchanged)};
       bool isBoolean = option.type == runtime::OptionInfo::Type::Boolean;
       for (std::string_view word : runtime::optionWords(isBoolean ? "false true" : option.choices))
-        field.choices.emplace_back(word.substr(0, word.find('|')));
+        if (!word.starts_with("codegen_")) // Code is written into folders of the server.
+          field.choices.emplace_back(word.substr(0, word.find('|')));
     }
     fields.push_back(std::move(field));
   }

@@ -1,5 +1,6 @@
 #include "cupel/cli/Programs.h"
 
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/ir/portable/ReadProgram.h"
 
 #include <mlir/Bytecode/BytecodeWriter.h>
@@ -32,8 +33,7 @@ LogicalResult writeProgram(Program &program, Emit emit, vhlo::Version target,
     flags.printGenericOpForm();
     [[fallthrough]];
   case Emit::Text: {
-    AsmState state(module, flags, /*locationMap=*/nullptr, program.resources.get());
-    module->print(os, state);
+    ir::printProgram(module, os, flags, program.resources.get());
     return success();
   }
   case Emit::Bytecode: {

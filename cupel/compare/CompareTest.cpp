@@ -76,10 +76,13 @@ TEST(Compare, IntegersAreExact) {
 }
 
 TEST(Compare, EveryTypeAgainstEveryType) {
-  // 0 and 1 exist in all of them.
+  // 0 and 1 exist in all of them but one.
   for (int a = 0; a < kDTypeCount; ++a)
     for (int b = 0; b < kDTypeCount; ++b) {
       Values same{0, 1, 1, 0, 1}, other{0, 1, 1, 1, 1};
+      // The one without zero.
+      if (static_cast<DType>(a) == DType::F8E8M0FNU || static_cast<DType>(b) == DType::F8E8M0FNU)
+        continue;
       Tensor x = vectorOf(static_cast<DType>(a), same), y = vectorOf(static_cast<DType>(b), same);
       Tensor z = vectorOf(static_cast<DType>(b), other);
       Options options{.ulp = true};

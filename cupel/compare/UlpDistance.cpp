@@ -37,19 +37,21 @@ DType commonType(DType actual, DType expected) {
 template <DType type> struct Patterns {
   static constexpr FloatFormat format = FormatOf<type>::value;
   using Bits = Storage<type>;
-  static constexpr Bits sign = format.signBit();
+  // Wider than the pattern, for that of a format without sign stands above it.
+  static constexpr uint32_t sign = format.signBit();
   static constexpr Bits maxFinite = format.maxFinite();
   static constexpr bool unsignedZero = format.specials == FloatSpecials::FnUz;
+  static constexpr bool hasInfinity = format.hasInfinity();
 };
 template <> struct Patterns<DType::F32> {
   using Bits = uint32_t;
   static constexpr Bits sign = 0x80000000u, maxFinite = 0x7f7fffffu;
-  static constexpr bool unsignedZero = false;
+  static constexpr bool unsignedZero = false, hasInfinity = true;
 };
 template <> struct Patterns<DType::F64> {
   using Bits = uint64_t;
   static constexpr Bits sign = uint64_t{1} << 63, maxFinite = 0x7fefffffffffffffu;
-  static constexpr bool unsignedZero = false;
+  static constexpr bool unsignedZero = false, hasInfinity = true;
 };
 
 template <DType type>
@@ -72,8 +74,7 @@ void measureFloats(const std::byte *a, const std::byte *e, int64_t count, uint64
       // Above the largest finite magnitude: one pattern is the infinity (if there is one), the
       // others are NaN.
       constexpr uint64_t lastNumber =
-          static_cast<uint64_t>(P::maxFinite) +
-          (type == DType::F8E4M3FN ? 0 : 1); // the only signed-zero format without infinity
+          static_cast<uint64_t>(P::maxFinite) + (P::hasInfinity ? 1 : 0);
       aFinite = am <= P::maxFinite, eFinite = em <= P::maxFinite;
       aNan = am > lastNumber, eNan = em > lastNumber;
     }

@@ -2,6 +2,8 @@
 
 #include "cupel/frontends/HloBuilder.h"
 
+#include "cupel/tensor/Convert.h"
+
 #include <algorithm>
 
 namespace cupel::frontends {
@@ -42,6 +44,12 @@ Type elementTypeFor(MLIRContext *context, DType type) {
     return unsignedType(32);
   case DType::U64:
     return unsignedType(64);
+  case DType::F4E2M1FN:
+  case DType::F6E2M3FN:
+  case DType::F6E3M2FN:
+  case DType::F8E3M4:
+  case DType::F8E8M0FNU:
+    return stablehlo::rareFloatType(context, tensor::info(type).name);
   case DType::F8E4M3:
     return b.getType<Float8E4M3Type>();
   case DType::F8E4M3FN:
@@ -70,7 +78,7 @@ Type elementTypeFor(MLIRContext *context, DType type) {
   llvm_unreachable("an element type was forgotten");
 }
 
-DenseElementsAttr denseAttribute(MLIRContext *context, const tensor::Tensor &tensor) {
+ElementsAttr denseAttribute(MLIRContext *context, const tensor::Tensor &tensor) {
   Result<tensor::Tensor> packed = tensor.contiguous();
   assert(packed && "constants are small");
   ArrayRef<int64_t> shape(tensor.shape().data(), tensor.shape().size());
@@ -79,8 +87,10 @@ DenseElementsAttr denseAttribute(MLIRContext *context, const tensor::Tensor &ten
     SmallVector<bool> bits(packed->dataAs<uint8_t>(), packed->dataAs<uint8_t>() + packed->size());
     return DenseElementsAttr::get(type, bits);
   }
-  return DenseElementsAttr::getFromRawBuffer(
-      type, ArrayRef(reinterpret_cast<const char *>(packed->data()), packed->byteSize()));
+  ArrayRef bytes(reinterpret_cast<const char *>(packed->data()), packed->byteSize());
+  if (tensor::isRareFloat(tensor.dtype()))
+    return stablehlo::BitsAttr::get(type, bytes);
+  return DenseElementsAttr::getFromRawBuffer(type, bytes);
 }
 
 HloBuilder::HloBuilder(func::FuncOp function)
@@ -136,8 +146,14 @@ Value HloBuilder::constant(const tensor::Tensor &tensor) {
 
 Value HloBuilder::splat(double number, Type element, ArrayRef<int64_t> shape) {
   RankedTensorType type = tensorType(shape, element);
-  DenseElementsAttr attribute;
-  if (auto complex = dyn_cast<ComplexType>(element)) {
+  ElementsAttr attribute;
+  if (stablehlo::isRareFloat(element)) {
+    DType rare = *tensor::parseDType(stablehlo::rareFloatName(element));
+    uint8_t bits = 0;
+    tensor::convertElements(DType::F64, &number, rare, &bits, 1);
+    char byte = static_cast<char>(bits);
+    attribute = stablehlo::BitsAttr::get(type, ArrayRef(byte));
+  } else if (auto complex = dyn_cast<ComplexType>(element)) {
     auto part = cast<FloatType>(complex.getElementType());
     APFloat real = FloatAttr::get(part, number).getValue();
     APFloat zero = APFloat::getZero(part.getFloatSemantics());

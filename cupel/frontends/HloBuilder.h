@@ -57,7 +57,7 @@ public:
   static int64_t rankOf(mlir::Value value) { return typeOf(value).getRank(); }
   static int64_t countOf(mlir::Value value) { return typeOf(value).getNumElements(); }
   static mlir::Type elementOf(mlir::Value value) { return typeOf(value).getElementType(); }
-  static bool isFloat(mlir::Value value) { return llvm::isa<mlir::FloatType>(elementOf(value)); }
+  static bool isFloat(mlir::Value value) { return stablehlo::isFloat(elementOf(value)); }
   static bool isInteger(mlir::Value value) {
     return llvm::isa<mlir::IntegerType>(elementOf(value)) && !isBool(value);
   }
@@ -249,7 +249,7 @@ private:
 };
 
 /// A tensor as an attribute of the type it has.
-mlir::DenseElementsAttr denseAttribute(mlir::MLIRContext *context, const tensor::Tensor &tensor);
+mlir::ElementsAttr denseAttribute(mlir::MLIRContext *context, const tensor::Tensor &tensor);
 mlir::Type elementTypeFor(mlir::MLIRContext *context, tensor::DType type);
 
 } // namespace cupel::frontends

@@ -107,12 +107,29 @@ Result<Shape> dotGeneralShape(std::span<const int64_t> lhs, std::span<const int6
   return shape;
 }
 
+/// What the rare floats are multiplied and summed in, before one rounding to their type.
+static constexpr DType kWideForRare = DType::F64;
+
+/// An operand of a product whose result is of a rare type.
+static Result<Tensor> widened(const Tensor &operand, DType resultType) {
+  Result<Tensor> own =
+      operand.dtype() == resultType ? operand : tensor::convert(operand, resultType);
+  return own ? tensor::convert(*own, kWideForRare) : own;
+}
+
 // Spec dot_general: result[b, i, j] = sum over k of lhs[b, i, k] * rhs[b, k, j].
 Result<Tensor> dotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensions &dims,
                           DType resultType, Accumulate accumulate) {
   Result<Shape> shape = dotGeneralShape(lhs.shape(), rhs.shape(), dims);
   if (!shape)
     return shape.error();
+  if (tensor::isRareFloat(resultType)) {
+    Result<Tensor> left = widened(lhs, resultType), right = widened(rhs, resultType);
+    if (!left || !right)
+      return left ? right : left;
+    Result<Tensor> wide = dotGeneral(*left, *right, dims, kWideForRare, accumulate);
+    return wide ? tensor::convert(*wide, resultType) : wide;
+  }
   Result<Tensor> result = Tensor::zeros(resultType, *shape);
   if (!result || result->size() == 0)
     return result;
@@ -322,6 +339,13 @@ Result<Shape> convolutionShape(std::span<const int64_t> lhs, std::span<const int
 Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs, const ConvolutionDimensions &dims,
                            const ConvolutionWindow &window, DType resultType,
                            Accumulate accumulate) {
+  if (tensor::isRareFloat(resultType)) {
+    Result<Tensor> left = widened(lhs, resultType), right = widened(rhs, resultType);
+    if (!left || !right)
+      return left ? right : left;
+    Result<Tensor> wide = convolution(*left, *right, dims, window, kWideForRare, accumulate);
+    return wide ? tensor::convert(*wide, resultType) : wide;
+  }
   size_t rank = dims.inputSpatial.size() + 2;
   if (lhs.rank() != static_cast<int64_t>(rank) || rhs.rank() != static_cast<int64_t>(rank) ||
       !isPermutation(dims.inputSpatial, dims.inputBatch, dims.inputFeature) ||

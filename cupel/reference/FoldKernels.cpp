@@ -487,7 +487,7 @@ template <F function, DType type> void foldTyped(const KnownFold &fold, const Fo
 bool hasKnownFold(KnownFunction function, DType type, Accumulate accumulate) {
   if (!hasKnown(function, type))
     return false;
-  bool eightBitFloat = tensor::isFloat(type) && info(type).bits == 8;
+  bool eightBitFloat = tensor::isFloat(type) && info(type).bits <= 8;
   bool sum = function == F::Add || function == F::Multiply;
   return !(eightBitFloat && sum && accumulate == Accumulate::Native);
 }
@@ -499,7 +499,8 @@ void foldKnown(const KnownFold &fold, const FoldLayout &layout) {
     return foldSums(fold, layout);
   dispatchKnown(fold.function, [&]<F function>() {
     tensor::dispatch(fold.result, [&]<DType type>() {
-      if constexpr (hasKnown(function, type))
+      // Sums of the rare ones are wide, and made above.
+      if constexpr (hasKnown(function, type) && !tensor::isRareFloat(type))
         foldTyped<function, type>(fold, layout);
     });
   });

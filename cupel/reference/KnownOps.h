@@ -55,6 +55,8 @@ template <typename T> constexpr T minimumOf(T a, T b) {
 
 /// Whether `applyKnown` has this pair; Second and First are for callers, who copy or do nothing.
 constexpr bool hasKnown(KnownFunction function, tensor::DType type) {
+  if (tensor::isRareFloat(type) && function != KnownFunction::Add)
+    return false;
   switch (function) {
   case KnownFunction::Add:
   case KnownFunction::Multiply:

@@ -43,6 +43,12 @@ std::optional<int> leastExponent(DType type) {
     return -14;
   case DType::F8E5M2FNUZ:
     return -15;
+  case DType::F4E2M1FN:
+  case DType::F6E2M3FN:
+    return 0;
+  case DType::F6E3M2FN:
+  case DType::F8E3M4:
+    return -2;
   default:
     return std::nullopt;
   }
@@ -62,6 +68,12 @@ void roundFractions(float *values, int64_t count, int leastExponent, int mantiss
 
 int exponentBits(DType type) {
   switch (type) {
+  case DType::F4E2M1FN:
+  case DType::F6E2M3FN:
+    return 2;
+  case DType::F6E3M2FN:
+  case DType::F8E3M4:
+    return 3;
   case DType::F8E4M3:
   case DType::F8E4M3FN:
   case DType::F8E4M3FNUZ:

@@ -467,7 +467,9 @@ template <DType type>
 void multiplyAs(Accumulate accumulate, const IndexedMatrix &a, const IndexedMatrix &b,
                 const MutableIndexedMatrix &c) {
   bool wide = accumulate == Accumulate::Wide;
-  if constexpr (type == DType::F64) {
+  if constexpr (tensor::isRareFloat(type)) {
+    return; // Multiplied in f64: see DotAndConvolution.cpp.
+  } else if constexpr (type == DType::F64) {
     multiply<double>(accessTo<type, double>(), doubleTile(), a, b, c);
   } else if constexpr (tensor::isFloat(type)) {
     if (wide)

@@ -139,7 +139,7 @@ MatrixTile<uint32_t> integerTile() { return chooseTile<uint32_t, false>(); }
 
 MatrixTile<float> narrowTile(DType type) {
   return tensor::dispatch(type, []<DType t>() -> MatrixTile<float> {
-    if constexpr (tensor::isNarrowFloat(t))
+    if constexpr (tensor::isNarrowFloat(t) && !tensor::isRareFloat(t))
       return chooseNarrowTile<t>();
     else
       return {};

@@ -16,7 +16,8 @@ using namespace cupel::stablehlo;
 using tensor::Tensor;
 
 static bool isOfNumbers(mlir::Type type) {
-  return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
+  mlir::Type element = getElementTypeOrSelf(type);
+  return stablehlo::isFloat(element) || isa<ComplexType>(element);
 }
 static bool isQuantized(mlir::Type type) {
   return isa<quant::QuantizedType>(getElementTypeOrSelf(type));

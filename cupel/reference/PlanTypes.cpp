@@ -1,6 +1,7 @@
 // Types and constants of MLIR as the reference has them.
 
 #include "cupel/reference/Registry.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Widen.h"
 
 #include "mlir/Dialect/Quant/QuantTypes.h"
@@ -22,6 +23,8 @@ static Result<DType> plainType(mlir::Type type) {
     if (complex.getElementType().isF64())
       return DType::C128;
   }
+  if (stablehlo::isRareFloat(type))
+    return *tensor::parseDType(stablehlo::rareFloatName(type));
   std::string text;
   llvm::raw_string_ostream os(text);
   type.print(os);
@@ -104,7 +107,10 @@ Result<Tensor> constantTensor(ElementsAttr value, mlir::Type type) {
               : values[i] & ((1 << bits) - 1);
   };
 
-  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (auto bits = dyn_cast<stablehlo::BitsAttr>(value))
+    dense = bits.getBits();
+  if (dense) {
     ArrayRef<char> raw = dense.getRawData();
     auto rawBytes = std::as_bytes(std::span(raw.data(), raw.size()));
     bool splat = dense.isSplat();

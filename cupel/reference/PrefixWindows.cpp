@@ -198,7 +198,8 @@ foldPrefixes(std::span<const Tensor> inputs, std::span<const Tensor> inits, size
   }
   bool isDone = false;
   tensor::dispatch(flat[0].dtype(), [&]<DType type>() {
-    if constexpr (tensor::isNarrowFloat(type) || type == DType::F32) {
+    constexpr bool isUsual = tensor::isNarrowFloat(type) && !tensor::isRareFloat(type);
+    if constexpr (isUsual || type == DType::F32) {
       std::vector<std::byte> zero(size_t(info(type).bytes));
       if (std::memcmp(zero.data(), inits[0].data(), zero.size()) != 0)
         return;

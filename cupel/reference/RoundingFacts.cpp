@@ -1,5 +1,6 @@
 #include "cupel/reference/RoundingFacts.h"
 
+#include "cupel/compare/Elements.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include <algorithm>
@@ -10,7 +11,8 @@ using namespace mlir;
 using namespace cupel::stablehlo;
 
 static bool isOfFloats(mlir::Type type) {
-  return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
+  mlir::Type element = getElementTypeOrSelf(type);
+  return stablehlo::isFloat(element) || isa<ComplexType>(element);
 }
 
 /// Whether updates may meet, and who executes it may take any of them for the last.
@@ -39,11 +41,20 @@ static bool jumps(Operation &op) {
          !op.hasTrait<LinearButRounds>();
 }
 
+/// How many digits a float has; 0 for what is none.
+static unsigned digitsOf(mlir::Type type) {
+  mlir::Type element = getElementTypeOrSelf(type);
+  if (auto number = dyn_cast<FloatType>(element))
+    return number.getFPMantissaWidth();
+  if (!stablehlo::isRareFloat(element))
+    return 0;
+  return 1 + unsigned(compare::mantissaBits(*tensor::parseDType(stablehlo::rareFloatName(element))));
+}
+
 /// Whether floats become narrower ones: a number between two of them may become either.
 static bool narrows(Operation &op) {
-  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op.getOperand(0)));
-  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op.getResult(0)));
-  return from && to && to.getFPMantissaWidth() < from.getFPMantissaWidth();
+  unsigned from = digitsOf(op.getOperand(0).getType()), to = digitsOf(op.getResult(0).getType());
+  return from && to && to < from;
 }
 
 bool rounds(Operation &op) {
@@ -109,11 +120,12 @@ bool stagnates(Operation &op) {
   if (op.getName().getDialectNamespace() != "stablehlo" || op.getNumOperands() == 0 ||
       op.getNumResults() == 0)
     return false;
-  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(op.getResult(0)));
+  mlir::Type element = getElementTypeOrSelf(op.getResult(0));
+  unsigned digits = digitsOf(element);
   bool isSum = isa<FlopsOpInterface>(op) || (op.getNumRegions() > 0 && !op.hasTrait<Loops>() &&
                                              !op.hasTrait<Branches>() && combinesByRounding(op));
-  return type && type.getWidth() <= 16 && isSum &&
-         termsOf(op) > int64_t(1) << type.getFPMantissaWidth();
+  return digits && stablehlo::getElementBits(element) <= 16 && isSum &&
+         termsOf(op) > int64_t(1) << digits;
 }
 
 } // namespace cupel::reference

@@ -3,6 +3,7 @@
 // made so small that small tensors are shared between threads too.
 
 #include "cupel/compiler/passes/LowerChlo.h"
+#include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/reference/Parallel.h"
 #include "cupel/reference/PlanTesting.h"
 #include "cupel/tensor/Fill.h"
@@ -354,8 +355,7 @@ TEST_F(ThreadsTest, SelfCheckingPrograms) {
         if (entry.path().extension() != ".mlir" || text.find("interpreter.") != std::string::npos)
           continue; // Those need a folder to write to.
         plan.reset();
-        module =
-            mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context), "p.mlir");
+        module = ir::readProgram(llvm::MemoryBufferRef(text, "p.mlir"), mlir::ParserConfig(&context));
         ASSERT_TRUE(module && succeeded(compiler::lowerChlo(*module))) << entry.path();
         auto created = Plan::create(*module);
         ASSERT_TRUE(created) << entry.path() << ": " << (created ? "" : created.message());

@@ -12,8 +12,8 @@ namespace cupel::tensor {
 
 // X(enumerator, name in text, C++ storage type, bits of one value, kind)
 // Every element occupies a whole number of bytes: i1, i2 and i4 take one byte each (i1 is 0 or 1;
-// signed sub-byte values are kept sign-extended, unsigned ones zero-extended). f16, bf16 and the f8
-// kinds are kept as their bit patterns.
+// signed sub-byte values are kept sign-extended, unsigned ones zero-extended). f16, bf16 and the
+// narrower floats are kept as their bit patterns, those of four and six bits in the low ones.
 #define CUPEL_DTYPES(X)                                                                            \
   X(I1, "i1", uint8_t, 1, Boolean)                                                                 \
   X(I2, "i2", int8_t, 2, Signed)                                                                   \
@@ -28,6 +28,11 @@ namespace cupel::tensor {
   X(U16, "ui16", uint16_t, 16, Unsigned)                                                           \
   X(U32, "ui32", uint32_t, 32, Unsigned)                                                           \
   X(U64, "ui64", uint64_t, 64, Unsigned)                                                           \
+  X(F4E2M1FN, "f4E2M1FN", uint8_t, 4, Float)                                                       \
+  X(F6E2M3FN, "f6E2M3FN", uint8_t, 6, Float)                                                       \
+  X(F6E3M2FN, "f6E3M2FN", uint8_t, 6, Float)                                                       \
+  X(F8E3M4, "f8E3M4", uint8_t, 8, Float)                                                           \
+  X(F8E8M0FNU, "f8E8M0FNU", uint8_t, 8, Float)                                                     \
   X(F8E4M3, "f8E4M3", uint8_t, 8, Float)                                                           \
   X(F8E4M3FN, "f8E4M3FN", uint8_t, 8, Float)                                                       \
   X(F8E4M3FNUZ, "f8E4M3FNUZ", uint8_t, 8, Float)                                                   \
@@ -79,6 +84,12 @@ constexpr bool isInteger(DType type) {
 }
 constexpr bool isFloat(DType type) { return info(type).kind == Kind::Float; }
 constexpr bool isComplex(DType type) { return info(type).kind == Kind::Complex; }
+/// The floats that MLIR 19 has no type for. Few programs hold them: kernels convert them instead of
+/// having loops of their own for each.
+constexpr bool isRareFloat(DType type) {
+  return type == DType::F4E2M1FN || type == DType::F6E2M3FN || type == DType::F6E3M2FN ||
+         type == DType::F8E3M4 || type == DType::F8E8M0FNU;
+}
 
 /// "f32" -> F32.
 std::optional<DType> parseDType(std::string_view name);

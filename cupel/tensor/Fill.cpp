@@ -265,6 +265,9 @@ FillSpec defaultFill(const ElementType &type) {
   case Kind::Unsigned:
     return i.bits <= 4 ? Integers::all(type.storage) : Integers::between(0, 15);
   case Kind::Float:
+    if (type.storage == DType::F8E8M0FNU) // It has neither zero nor negative numbers.
+      return Uniform{0.25, 4};
+    break;
   case Kind::Complex:
     break;
   }

@@ -1,4 +1,4 @@
-// The narrow float formats (f16, bf16, the f8 kinds) as bit patterns, converted to and from float
+// The narrow float formats (f16, bf16, f8, f6, f4) as bit patterns, converted to and from float
 // and double: exactly outwards, with one rounding to nearest even inwards. Inline and without
 // branches, so that loops over them vectorise. Relies on the default rounding mode and on
 // subnormals being honoured; must never round twice (double -> f16 does not pass through float).
@@ -18,12 +18,17 @@ enum class FloatSpecials : uint8_t {
   Ieee, // infinities and NaNs in the topmost exponent
   Fn,   // finite: no infinities, one NaN a sign (all ones); overflow gives NaN
   FnUz, // finite, unsigned zero: the pattern of -0 is the only NaN; overflow gives NaN
+  // The last two as the OCP microscaling formats have them and ml_dtypes rounds them.
+  Numbers, // nothing but numbers: overflow gives the largest, NaN the zero of the other sign
+  Powers,  // powers of two without sign and zero: one NaN (all ones), which is also what overflow,
+           // zero and everything negative give
 };
 
 struct FloatFormat {
   int exponentBits, mantissaBits, bias;
   FloatSpecials specials = FloatSpecials::Ieee;
 
+  /// Powers have no sign: theirs would stand above the stored bits.
   constexpr int signShift() const { return exponentBits + mantissaBits; }
   constexpr uint32_t signBit() const { return 1u << signShift(); }
   constexpr bool hasInfinity() const { return specials == FloatSpecials::Ieee; }
@@ -35,19 +40,26 @@ struct FloatFormat {
     case FloatSpecials::Fn:
       return signBit() - 2;
     case FloatSpecials::FnUz:
+    case FloatSpecials::Numbers:
       return signBit() - 1;
+    case FloatSpecials::Powers:
+      return signBit() - 2;
     }
     return 0;
   }
   constexpr uint32_t infinity() const { return maxFinite() + 1; } // Ieee only
-  /// The quiet NaN without payload. For FnUz this pattern includes the sign bit.
+  constexpr bool hasNan() const { return specials != FloatSpecials::Numbers; }
+  /// The quiet NaN without payload; what stands for it where there is none. For FnUz and Numbers
+  /// this pattern includes the sign bit.
   constexpr uint32_t nan() const {
     switch (specials) {
     case FloatSpecials::Ieee:
       return infinity() | (1u << (mantissaBits - 1));
     case FloatSpecials::Fn:
+    case FloatSpecials::Powers:
       return signBit() - 1;
     case FloatSpecials::FnUz:
+    case FloatSpecials::Numbers:
       return signBit();
     }
     return 0;
@@ -55,6 +67,21 @@ struct FloatFormat {
 };
 
 template <DType> struct FormatOf; // of the narrow formats only
+template <> struct FormatOf<DType::F4E2M1FN> {
+  static constexpr FloatFormat value{2, 1, 1, FloatSpecials::Numbers};
+};
+template <> struct FormatOf<DType::F6E2M3FN> {
+  static constexpr FloatFormat value{2, 3, 1, FloatSpecials::Numbers};
+};
+template <> struct FormatOf<DType::F6E3M2FN> {
+  static constexpr FloatFormat value{3, 2, 3, FloatSpecials::Numbers};
+};
+template <> struct FormatOf<DType::F8E3M4> {
+  static constexpr FloatFormat value{3, 4, 3};
+};
+template <> struct FormatOf<DType::F8E8M0FNU> {
+  static constexpr FloatFormat value{8, 0, 127, FloatSpecials::Powers};
+};
 template <> struct FormatOf<DType::F8E4M3> {
   static constexpr FloatFormat value{4, 3, 7};
 };
@@ -80,7 +107,7 @@ template <> struct FormatOf<DType::BF16> {
   static constexpr FloatFormat value{8, 7, 127};
 };
 
-/// f16, bf16 and the f8 kinds: floats that are stored as bit patterns.
+/// f16, bf16 and narrower: floats that are stored as bit patterns.
 constexpr bool isNarrowFloat(DType type) {
   return isFloat(type) && type != DType::F32 && type != DType::F64;
 }
@@ -104,9 +131,29 @@ template <typename Wide> constexpr Wide powerOfTwo(int exponent) {
                              << WideTraits<Wide>::mantissa);
 }
 
+/// The power of two nearest to `value`. A significand of one bit is always odd, so that ties go up.
+template <DType type, typename Wide> constexpr Storage<type> narrowToPower(Wide value) {
+  constexpr FloatFormat f = FormatOf<type>::value;
+  using Traits = WideTraits<Wide>;
+  using Bits = typename Traits::Bits;
+  if (!(value > 0)) // also NaN
+    return f.nan();
+  // In float the least power is subnormal. All that is smaller rounds to it and, as in ml_dtypes,
+  // all that is larger to the next.
+  constexpr Wide second = powerOfTwo<Wide>(1 - f.bias);
+  if (value < second)
+    return value <= second / 2 ? 0 : 1;
+  Bits half = Bits{1} << (Traits::mantissa - 1);
+  Bits exponent = (std::bit_cast<Bits>(value) + half) >> Traits::mantissa;
+  Bits pattern = exponent - Bits(Traits::bias - f.bias);
+  return static_cast<Storage<type>>(pattern > f.maxFinite() ? Bits{f.nan()} : pattern);
+}
+
 /// The pattern nearest to `value`, ties to even.
 template <DType type, typename Wide> constexpr Storage<type> narrow(Wide value) {
   constexpr FloatFormat f = FormatOf<type>::value;
+  if constexpr (f.specials == FloatSpecials::Powers)
+    return narrowToPower<type>(value);
   using Traits = WideTraits<Wide>;
   using Bits = typename Traits::Bits;
   constexpr int drop = Traits::mantissa - f.mantissaBits;
@@ -140,6 +187,9 @@ template <DType type, typename Wide> constexpr Storage<type> narrow(Wide value) 
   } else if constexpr (f.specials == FloatSpecials::Fn) {
     rounded = (overflow | isNan) ? Bits{f.nan()} : rounded;
     return static_cast<Storage<type>>(sign | rounded);
+  } else if constexpr (f.specials == FloatSpecials::Numbers) {
+    rounded = overflow ? Bits{f.maxFinite()} : rounded;
+    return static_cast<Storage<type>>(isNan ? sign ^ Bits{f.nan()} : sign | rounded);
   } else {
     Bits finite = rounded == 0 ? Bits{0} : (sign | rounded);
     return static_cast<Storage<type>>((overflow | isNan) ? Bits{f.nan()} : finite);
@@ -148,6 +198,10 @@ template <DType type, typename Wide> constexpr Storage<type> narrow(Wide value) 
 
 template <DType type> constexpr float widen(Storage<type> pattern) {
   constexpr FloatFormat f = FormatOf<type>::value;
+  if constexpr (f.specials == FloatSpecials::Powers)
+    return std::bit_cast<float>(pattern == f.nan() ? 0x7fc00000u
+                                : pattern == 0     ? 0x00400000u
+                                                   : static_cast<uint32_t>(pattern) << 23);
   uint32_t magnitude = pattern & (f.signBit() - 1);
   uint32_t sign = static_cast<uint32_t>(pattern >> f.signShift()) << 31;
   uint32_t shifted = magnitude << (23 - f.mantissaBits);
@@ -170,7 +224,7 @@ template <DType type> constexpr float widen(Storage<type> pattern) {
               : result;
     else if constexpr (f.specials == FloatSpecials::Fn)
       result = magnitude == f.nan() ? 0x7fc00000u : result;
-    else
+    else if constexpr (f.specials == FloatSpecials::FnUz)
       return std::bit_cast<float>(pattern == f.nan() ? 0x7fc00000u : sign | result);
   }
   return std::bit_cast<float>(sign | result);

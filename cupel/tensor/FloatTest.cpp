@@ -30,7 +30,7 @@ testing::AssertionResult agrees(const slow::Reference &reference, Storage<type> 
 
 TEST(Float, EveryPatternHasItsExactValue) {
   forEachFormat([]<DType type>(const slow::Reference &reference) {
-    for (int pattern = 0; pattern < 2 * reference.signBit(); ++pattern) {
+    for (int pattern = 0; pattern < reference.patternCount(); ++pattern) {
       long double expected = reference.decode(pattern);
       float single = toFloat<type>(pattern);
       double wide = toDouble<type>(pattern);
@@ -121,6 +121,20 @@ TEST(Float, KnownPatterns) {
   EXPECT_EQ(fromFloat<DType::F8E4M3FNUZ>(-0.0f), 0x00);
   EXPECT_EQ(fromFloat<DType::F8E5M2FNUZ>(HUGE_VALF), 0x80);
   EXPECT_EQ(fromFloat<DType::F8E4M3B11FNUZ>(30.0f), 0x7f);
+  EXPECT_EQ(fromFloat<DType::F4E2M1FN>(2.5f), 0x4);
+  EXPECT_EQ(fromFloat<DType::F4E2M1FN>(-HUGE_VALF), 0xf);
+  EXPECT_EQ(fromFloat<DType::F4E2M1FN>(std::nanf("")), 0x8);
+  EXPECT_EQ(fromFloat<DType::F6E2M3FN>(7.75f), 0x1f);
+  EXPECT_EQ(fromFloat<DType::F6E3M2FN>(30.0f), 0x1f);
+  EXPECT_EQ(fromFloat<DType::F8E3M4>(15.5f), 0x6f);
+  EXPECT_EQ(fromFloat<DType::F8E3M4>(15.75f), 0x70);
+  EXPECT_EQ(fromFloat<DType::F8E8M0FNU>(3.0f), 0x81);
+  EXPECT_EQ(fromFloat<DType::F8E8M0FNU>(0.0f), 0xff);
+  EXPECT_EQ(fromFloat<DType::F8E8M0FNU>(-1.0f), 0xff);
+  EXPECT_EQ(fromFloat<DType::F8E8M0FNU>(0x1p-149f), 0x00);
+  EXPECT_EQ(fromFloat<DType::F8E8M0FNU>(0x1p-127f), 0x00);
+  EXPECT_EQ(fromFloat<DType::F8E8M0FNU>(0x1.000004p-127f), 0x01);
+  EXPECT_EQ(fromFloat<DType::F8E8M0FNU>(0x1.8p127f), 0xff);
   EXPECT_EQ(fromFloat<DType::BF16>(1.0f), 0x3f80);
   EXPECT_EQ(fromFloat<DType::BF16>(HUGE_VALF), 0x7f80);
   static_assert(fromFloat<DType::F16>(1.0f) == 0x3c00);

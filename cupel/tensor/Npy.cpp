@@ -188,10 +188,17 @@ Result<DType> resolveType(const Header &header, std::optional<DType> expected) {
   return Error{"elements of type '" + header.descr + "' have no tensor type"};
 }
 
+/// Floats of which some bytes are none: the upper bits must be zero.
+bool isSmallFloat(DType type) { return isFloat(type) && info(type).bits < 8; }
+
 /// Sub-byte integers as NumPy or ml_dtypes left them, in the form we keep. False if one is too
 /// large: ml_dtypes keeps the upper bits zero or the sign, nothing else.
 bool normalizeSmall(DType type, std::byte *data, int64_t count) {
   bool fits = true;
+  if (isSmallFloat(type))
+    return std::all_of(data, data + count, [&](std::byte b) {
+      return static_cast<unsigned>(b) >> info(type).bits == 0;
+    });
   dispatch(type, [&]<DType t>() {
     if constexpr (isInteger(t) && info(t).bits < 8)
       for (int64_t i = 0; i < count; ++i) {
@@ -276,7 +283,7 @@ Result<Tensor> parseNpy(const SharedBytes &file, const std::string &name,
   int64_t count = *elementCount(shape);
   bool isSwapped = header->descr.starts_with(">") && info(*type).bytes > 1;
   bool isBoolean = *type == DType::I1;
-  bool mustCopy = isSwapped || isSmallInteger(*type) ||
+  bool mustCopy = isSwapped || isSmallInteger(*type) || isSmallFloat(*type) ||
                   !Tensor::isAligned(*type, data.bytes.data()) ||
                   (isBoolean && hasOtherThanZeroAndOne(data.bytes.data(), count));
   Result<Tensor> result = mustCopy ? Tensor::uninitialized(*type, shape)
@@ -292,7 +299,7 @@ Result<Tensor> parseNpy(const SharedBytes &file, const std::string &name,
     if (isBoolean) // NumPy takes every byte but 0 for True
       for (int64_t i = 0; i < count; ++i)
         target[i] = target[i] == std::byte{0} ? std::byte{0} : std::byte{1};
-    if (isSmallInteger(*type) && !normalizeSmall(*type, target, count))
+    if ((isSmallInteger(*type) || isSmallFloat(*type)) && !normalizeSmall(*type, target, count))
       return wrong("holds a value that does not fit " + std::string(info(*type).name));
   }
   if (!header->fortranOrder)

@@ -25,6 +25,10 @@ constexpr NamedType kTypes[] = {
     {"F8_E4M3", DType::F8E4M3FN},
     {"F8_E4M3FNUZ", DType::F8E4M3FNUZ},
     {"F8_E5M2FNUZ", DType::F8E5M2FNUZ},
+    {"F8_E8M0", DType::F8E8M0FNU},
+    {"F4", DType::F4E2M1FN},
+    {"F6_E2M3", DType::F6E2M3FN},
+    {"F6_E3M2", DType::F6E3M2FN},
     {"I16", DType::I16},
     {"U16", DType::U16},
     {"F16", DType::F16},
@@ -37,7 +41,6 @@ constexpr NamedType kTypes[] = {
     {"I64", DType::I64},
     {"U64", DType::U64},
 };
-constexpr std::string_view kForeignTypes[] = {"F4", "F6_E2M3", "F6_E3M2", "F8_E8M0"};
 
 struct Entry {
   std::string name, type;
@@ -171,11 +174,52 @@ Result<DType> resolveType(const Entry &entry) {
   for (const NamedType &known : kTypes)
     if (entry.type == known.name)
       return known.type;
-  bool foreign = std::find(std::begin(kForeignTypes), std::end(kForeignTypes), entry.type) !=
-                 std::end(kForeignTypes);
   return Error{"tensor '" + printable(entry.name) + "' has elements of type '" +
-               printable(entry.type) +
-               (foreign ? "', which Cupel does not support" : "', which is no safetensors type")};
+               printable(entry.type) + "', which is no safetensors type"};
+}
+
+/// Of the types here, floats below a byte lie bit after bit.
+bool isPacked(DType type) { return isFloat(type) && info(type).bits < 8; }
+
+/// The bytes that a tensor takes in a file; nothing if they are not whole or too many.
+std::optional<uint64_t> storedBytes(DType type, const Shape &shape) {
+  std::optional<int64_t> bytes = byteCount(type, shape);
+  if (!bytes || !isPacked(type))
+    return bytes;
+  auto count = static_cast<uint64_t>(*bytes);
+  uint64_t groups = count / 8, rest = count % 8 * info(type).bits;
+  return rest % 8 ? std::nullopt : std::optional(groups * info(type).bits + rest / 8);
+}
+
+Result<Tensor> unpacked(std::span<const std::byte> bytes, DType type, const Shape &shape) {
+  Result<Tensor> result = Tensor::uninitialized(type, shape);
+  if (!result)
+    return result;
+  uint64_t bits = info(type).bits;
+  for (uint64_t i = 0, n = static_cast<uint64_t>(result->size()); i < n; ++i) {
+    uint64_t at = i * bits, first = at / 8;
+    unsigned pair = static_cast<unsigned>(bytes[first]);
+    if (first + 1 < bytes.size())
+      pair |= static_cast<unsigned>(bytes[first + 1]) << 8;
+    result->mutableData()[i] = static_cast<std::byte>(pair >> at % 8 & ((1u << bits) - 1));
+  }
+  return result;
+}
+
+Result<Tensor> packed(const Tensor &flat, uint64_t bytes) {
+  Result<Tensor> result = Tensor::zeros(DType::U8, {static_cast<int64_t>(bytes)});
+  if (!result)
+    return result;
+  std::byte *out = result->mutableData();
+  uint64_t bits = info(flat.dtype()).bits;
+  for (uint64_t i = 0, n = static_cast<uint64_t>(flat.size()); i < n; ++i) {
+    uint64_t at = i * bits;
+    unsigned pair = static_cast<unsigned>(flat.data()[i]) << at % 8;
+    out[at / 8] |= static_cast<std::byte>(pair);
+    if (pair >> 8)
+      out[at / 8 + 1] |= static_cast<std::byte>(pair >> 8);
+  }
+  return result;
 }
 
 /// Orders the entries by their bytes; these must follow one another and end with the file.
@@ -207,6 +251,8 @@ Result<Tensor> makeTensor(const SharedBytes &bytes, DType type, const Shape &sha
                                                   [](std::byte b) { return b <= std::byte{1}; });
   if (!isClean)
     return Error{"a BOOL is neither 0 nor 1"};
+  if (isPacked(type))
+    return unpacked(bytes.bytes, type, shape);
   if (Tensor::isAligned(type, bytes.bytes.data()))
     return Tensor::borrow(type, shape, bytes.bytes, bytes.owner);
   Result<Tensor> copy = Tensor::uninitialized(type, shape);
@@ -246,8 +292,8 @@ Result<Safetensors> parseSafetensors(const SharedBytes &file, const std::string 
     if (!type)
       return wrong(type.message());
     uint64_t bytes = entry.offsets[1] - entry.offsets[0];
-    std::optional<int64_t> needed = byteCount(*type, entry.shape);
-    if (!needed || static_cast<uint64_t>(*needed) != bytes)
+    std::optional<uint64_t> needed = storedBytes(*type, entry.shape);
+    if (!needed || *needed != bytes)
       return wrong("tensor '" + printable(entry.name) + "': " + describe(*type, entry.shape) +
                    " does not take the " + std::to_string(bytes) + " bytes it is given");
     Result<Tensor> tensor =
@@ -296,9 +342,19 @@ Status writeSafetensors(const std::string &path, const Safetensors &contents) {
     Result<Tensor> one = named->second.contiguous();
     if (!one)
       return wrong(one.message());
+    Shape shape(one->shape().begin(), one->shape().end());
+    if (isPacked(type->type)) {
+      std::optional<uint64_t> bytes = storedBytes(type->type, shape);
+      if (!bytes)
+        return wrong("tensor '" + printable(named->first) + "': the bits of a " +
+                     describe(type->type, shape) + " do not fill whole bytes; write an .npz");
+      one = packed(*one, *bytes);
+      if (!one)
+        return wrong(one.message());
+    }
     nlohmann::ordered_json entry;
     entry["dtype"] = type->name;
-    entry["shape"] = Shape(one->shape().begin(), one->shape().end());
+    entry["shape"] = std::move(shape);
     entry["data_offsets"] = {offset, offset + static_cast<uint64_t>(one->byteSize())};
     // Not header[...], which would look through all names that are there.
     header.get_ref<nlohmann::ordered_json::object_t &>().push_back(

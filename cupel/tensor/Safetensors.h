@@ -2,9 +2,9 @@
 // without a copy where they are aligned. A header that names bytes twice, leaves some out, or is
 // otherwise not what the format allows is an error that says so.
 //
-// F8_E4M3 is our f8E4M3FN and F8_E5M2 our f8E5M2. The format has no name for f8E4M3, f8E4M3B11FNUZ,
-// complex<f64> and integers below 8 bits: writing these is an error. Its F4, F6_E2M3, F6_E3M2 and
-// F8_E8M0 are types that Cupel does not have: reading these is one.
+// F8_E4M3 is our f8E4M3FN, F8_E5M2 our f8E5M2 and F8_E8M0 our f8E8M0FNU; F4, F6_E2M3 and F6_E3M2 lie
+// there bit after bit, the first element lowest, and must fill whole bytes. The format has no name for
+// f8E4M3, f8E4M3B11FNUZ, f8E3M4, complex<f64> and integers below 8 bits: writing these is an error.
 
 #pragma once
 

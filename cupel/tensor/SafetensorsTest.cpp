@@ -78,9 +78,9 @@ TEST_F(SafetensorsFiles, RoundTripsAndRefusesTypesWithoutAName) {
   all.metadata["key \"\n"] = "value";
   for (int i = 0; i < kDTypeCount; ++i) {
     auto type = static_cast<DType>(i);
-    Result<Tensor> t = randomTensor(type, {3, 5}, defaultFill(type), {7, 1});
+    Result<Tensor> t = randomTensor(type, {4, 6}, defaultFill(type), {7, 1});
     bool hasName = !(isInteger(type) && info(type).bits < 8) && type != DType::F8E4M3 &&
-                   type != DType::F8E4M3B11FNUZ && type != DType::C128;
+                   type != DType::F8E3M4 && type != DType::F8E4M3B11FNUZ && type != DType::C128;
     Safetensors one{{{"t", *t}}, {}};
     EXPECT_EQ(static_cast<bool>(writeSafetensors(path("one"), one)), hasName) << info(type).name;
     if (hasName)
@@ -100,6 +100,30 @@ TEST_F(SafetensorsFiles, RoundTripsAndRefusesTypesWithoutAName) {
   EXPECT_FALSE(writeSafetensors(path("x"), {{{"__metadata__", t}}, {}}));
   EXPECT_FALSE(writeSafetensors(path("x"), {{{"\xff\xfe", t}}, {}}));
   EXPECT_FALSE(writeSafetensors(path("no/such/folder"), {{{"a", t}}, {}}));
+}
+
+TEST_F(SafetensorsFiles, PacksFloatsBelowAByte) {
+  Tensor four = Tensor::of<DType::F4E2M1FN>({2, 2}, {0x1, 0xf, 0x8, 0x7});
+  Tensor six = Tensor::of<DType::F6E2M3FN>({4}, {0x3f, 0x01, 0x20, 0x15});
+  Tensor other = Tensor::of<DType::F6E3M2FN>({8}, {1, 2, 3, 4, 60, 61, 62, 63});
+  Tensor scale = Tensor::of<DType::F8E8M0FNU>({3}, {0, 127, 255});
+  std::string where = path("packed");
+  ASSERT_TRUE(writeSafetensors(where, {{{"4", four}, {"6", six}, {"7", other}, {"8", scale}}, {}}));
+  Result<Safetensors> back = readSafetensors(where);
+  ASSERT_TRUE(back) << back.message();
+  ASSERT_EQ(back->tensors.size(), 4u);
+  for (const auto &[name, tensor] : back->tensors) {
+    const Tensor &wanted = name == "4" ? four : name == "6" ? six : name == "7" ? other : scale;
+    ASSERT_EQ(tensor.dtype(), wanted.dtype());
+    ASSERT_EQ(tensor.byteSize(), wanted.byteSize());
+    EXPECT_EQ(std::memcmp(tensor.data(), wanted.data(), wanted.byteSize()), 0) << name;
+  }
+  // Two bytes, three, six and three, the first element in the lowest bits.
+  std::string bytes = bytesOf(where);
+  EXPECT_EQ(bytes.substr(bytes.size() - 14, 5), std::string("\xf1\x78\x7f\x00\x56", 5));
+  Tensor half = Tensor::of<DType::F4E2M1FN>({1}, {1});
+  EXPECT_THAT(writeSafetensors(where, {{{"a", half}}, {}}).message(), HasSubstr("whole bytes"));
+  EXPECT_FALSE(writeSafetensors(where, {{{"a", Tensor::of<DType::F8E3M4>({1}, {1})}}, {}}));
 }
 
 TEST(SafetensorsFile, SaysWhatIsWrongWithHostileHeaders) {
@@ -139,7 +163,9 @@ TEST(SafetensorsFile, SaysWhatIsWrongWithHostileHeaders) {
               HasSubstr("does not take"));
   EXPECT_THAT(one("F32", "[2]", "[0,8]", 9), HasSubstr("belong to no tensor"));
   EXPECT_THAT(one("F32", "[1]", "[4,8]"), HasSubstr("hole"));
-  EXPECT_THAT(one("F4", "[2]", "[0,8]"), HasSubstr("does not support"));
+  EXPECT_THAT(one("F4", "[2]", "[0,8]"), HasSubstr("does not take the 8 bytes"));
+  EXPECT_THAT(one("F6_E2M3", "[5]", "[0,8]"), HasSubstr("does not take the 8 bytes"));
+  EXPECT_EQ(one("F4", "[2,8]", "[0,8]"), "");
   EXPECT_THAT(one("F31", "[2]", "[0,8]"), HasSubstr("no safetensors type"));
   EXPECT_THAT(one("F32", "null", "[0,8]"), HasSubstr("a null"));
   EXPECT_THAT(one("F32", "[2],\"shape\":[2]", "[0,8]"), HasSubstr("repeated"));

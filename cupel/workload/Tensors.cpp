@@ -21,6 +21,10 @@ bool hasSafetensorsName(DType type) {
   case DType::I4:
   case DType::U2:
   case DType::U4:
+  case DType::F4E2M1FN: // The format packs these, which not every shape allows.
+  case DType::F6E2M3FN:
+  case DType::F6E3M2FN:
+  case DType::F8E3M4:
   case DType::F8E4M3:
   case DType::F8E4M3B11FNUZ:
   case DType::C128:

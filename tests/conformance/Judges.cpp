@@ -176,9 +176,8 @@ Verdict judgeRoundtripFile(const Row &row, const std::string &text) {
   Verdict verdict;
   std::vector<Chunk> chunks = splitChunks(text);
   for (const Chunk &chunk : chunks) {
-    std::string program = withoutFunctionsNaming(chunk.text, row.obstacles, verdict.leftOut);
     std::string where = chunks.size() > 1 ? "piece " + std::to_string(chunk.index + 1) + " " : "";
-    Verdict one = judgeRoundtrip(program, where, row.needs.find("chlo") != std::string::npos);
+    Verdict one = judgeRoundtrip(chunk.text, where, row.needs.find("chlo") != std::string::npos);
     if (one.kind != Verdict::Kind::Passed)
       return one;
   }
@@ -191,10 +190,9 @@ Verdict judgeDowngradeText(const Row &row, const std::string &text, const Enviro
   Verdict verdict;
   std::string checks, output;
   for (const Chunk &chunk : splitChunks(text)) {
-    std::string program = withoutFunctionsNaming(chunk.text, row.obstacles, verdict.leftOut);
-    checks += program;
+    checks += chunk.text;
     Session session;
-    OwningOpRef<ModuleOp> module = session.parse(program);
+    OwningOpRef<ModuleOp> module = session.parse(chunk.text);
     if (!module)
       return Verdict::failed("does not parse: " + session.complaint());
     if (failed(portable::convertToVhlo(*module, versionOf(row), {.allowOtherDialects = false})) ||
@@ -205,14 +203,6 @@ Verdict judgeDowngradeText(const Row &row, const std::string &text, const Enviro
   if (auto said = fileCheck(checks, output, env))
     return Verdict::failed("does not match its check lines: " + *said);
   return verdict;
-}
-
-/// Drops the functions of a vhlo module that are named.
-void dropFunctions(ModuleOp module, const std::set<std::string> &names) {
-  for (Operation &op : llvm::make_early_inc_range(module.getOps()))
-    if (auto name = llvm::dyn_cast_or_null<vhlo::StringV1Attr>(vhlo::attributeOf(&op, "sym_name")))
-      if (names.contains(name.getValue().str()))
-        op.erase();
 }
 
 OwningOpRef<ModuleOp> readVhlo(const std::string &bytes, Session &session) {
@@ -239,14 +229,12 @@ Verdict judgeArtifact(const Row &row, const std::string &bytes, const std::strin
 
   Verdict verdict;
   Session source;
-  std::string program = withoutFunctionsNaming(text, row.obstacles, verdict.leftOut);
-  OwningOpRef<ModuleOp> expected = source.parse(program);
+  OwningOpRef<ModuleOp> expected = source.parse(text);
   if (!expected)
     return Verdict::failed("its text does not parse: " + source.complaint());
   Session reader;
   OwningOpRef<ModuleOp> actual =
-      portable::readPortable(llvm::MemoryBufferRef(bytes, "artifact"), &reader.context,
-                             {.allowPartial = !row.obstacles.empty()});
+      portable::readPortable(llvm::MemoryBufferRef(bytes, "artifact"), &reader.context);
   if (!actual)
     return Verdict::failed("cannot be converted: " + reader.complaint());
   if (std::string a = print(*expected), b = print(*actual); a != b)
@@ -258,8 +246,7 @@ Verdict judgeArtifact(const Row &row, const std::string &bytes, const std::strin
 Verdict judgeArtifactText(const Row &row, const std::string &text, const std::string &bytes) {
   Verdict verdict;
   Session session;
-  std::string program = withoutFunctionsNaming(text, row.obstacles, verdict.leftOut);
-  OwningOpRef<ModuleOp> module = session.parse(program);
+  OwningOpRef<ModuleOp> module = session.parse(text);
   if (!module)
     return Verdict::failed("does not parse: " + session.complaint());
   stripLocations(*module);
@@ -268,13 +255,12 @@ Verdict judgeArtifactText(const Row &row, const std::string &text, const std::st
   llvm::raw_string_ostream os(written);
   if (failed(portable::writePortable(*module, version, os, {.allowOtherDialects = false})))
     return Verdict::failed("cannot be written: " + session.complaint());
-  if (version < Version{0, 18, 0} && verdict.leftOut.empty() && written != bytes)
+  if (version < Version{0, 18, 0} && written != bytes)
     return Verdict::failed("was written with other bytes than the artifact beside it");
   // From 0.18 on MLIR 19 writes one record more than newer ones do: compare what the bytes mean.
   OwningOpRef<ModuleOp> ours = readVhlo(written, session), theirs = readVhlo(bytes, session);
   if (!ours || !theirs)
     return Verdict::failed("cannot be read back: " + session.complaint());
-  dropFunctions(*theirs, {verdict.leftOut.begin(), verdict.leftOut.end()});
   if (std::string a = print(*theirs, true), b = print(*ours, true); a != b)
     return Verdict::failed("was written differently from the artifact beside it, " +
                            firstDifference(a, b));
@@ -355,11 +341,6 @@ Verdict judgeMustFail(const Row &row, const std::string &text, const Environment
     }
     if (!failedAsExpected)
       return Verdict::failed(where + "should fail but does not");
-    // A type that MLIR lacks fails earlier and differently.
-    if (!module && namesAny(chunk.text, row.obstacles)) {
-      verdict.leftOut.push_back("piece " + std::to_string(chunk.index + 1));
-      continue;
-    }
     if (std::string difference = compareErrors(expected, session.errors); !difference.empty())
       return Verdict::failed(where + difference);
   }

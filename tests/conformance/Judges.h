@@ -10,10 +10,8 @@ struct Verdict {
   enum class Kind { Passed, Failed };
   Kind kind = Kind::Passed;
   std::string message;
-  /// Functions that were left out because MLIR 19 lacks a type they use.
-  std::vector<std::string> leftOut;
 
-  static Verdict failed(std::string message) { return {Kind::Failed, std::move(message), {}}; }
+  static Verdict failed(std::string message) { return {Kind::Failed, std::move(message)}; }
 };
 
 struct Environment {

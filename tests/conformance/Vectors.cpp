@@ -1,6 +1,5 @@
 #include "tests/conformance/Vectors.h"
 
-#include <algorithm>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -16,10 +15,6 @@ static std::vector<std::string> split(std::string_view text, char separator) {
       return parts;
     begin = end + 1;
   }
-}
-
-static std::vector<std::string> list(const std::string &text, char separator) {
-  return text == "-" ? std::vector<std::string>() : split(text, separator);
 }
 
 std::optional<std::string> cupel::conformance::readFile(const std::string &path) {
@@ -40,7 +35,7 @@ std::optional<std::vector<Row>> cupel::conformance::readManifest(const std::stri
     std::vector<std::string> columns = split(line, '\t');
     if (columns.size() < 6 || columns[0] == "path")
       continue;
-    rows.push_back({columns[0], split(columns[2], '+'), columns[3], list(columns[5], ','),
+    rows.push_back({columns[0], split(columns[2], '+'), columns[3],
                     columns[4] == "-" ? "" : columns[4]});
   }
   return rows;
@@ -74,61 +69,6 @@ std::vector<Chunk> cupel::conformance::splitChunks(std::string_view text) {
     chunks.back().text += line + '\n';
   }
   return chunks;
-}
-
-bool cupel::conformance::namesAny(std::string_view text, const std::vector<std::string> &words) {
-  return std::any_of(words.begin(), words.end(), [&](const std::string &word) {
-    for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-      // Inside a longer word (f8E3M4 in f8E3M4FN) it is another type.
-      size_t end = at + word.size();
-      if (end == text.size() || !std::isalnum(static_cast<unsigned char>(text[end])))
-        return true;
-    }
-    return false;
-  });
-}
-
-std::string cupel::conformance::withoutFunctionsNaming(std::string_view text,
-                                                       const std::vector<std::string> &types,
-                                                       std::vector<std::string> &leftOut) {
-  // Functions begin in the first column and end with a brace in the first column.
-  static const std::regex name("func\\.func (?:public |private )?@\"?([A-Za-z0-9_.$-]+)");
-  std::string result, comments, function;
-  bool inFunction = false;
-  auto flush = [&] {
-    std::smatch match;
-    if (namesAny(function, types)) {
-      if (std::regex_search(function, match, name))
-        leftOut.push_back(match[1]);
-    } else {
-      result += comments + function;
-    }
-    comments.clear();
-    function.clear();
-    inFunction = false;
-  };
-  std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
-    line += '\n';
-    if (inFunction) {
-      function += line;
-      if (line.starts_with("}"))
-        flush();
-    } else if (line.starts_with("func.func")) {
-      function = line;
-      inFunction = true;
-      // A declaration is one line.
-      if (line.find(" private ") != std::string::npos && line.find('{') == std::string::npos)
-        flush();
-    } else if (line.starts_with("//")) {
-      comments += line;
-    } else {
-      result += comments + line;
-      comments.clear();
-    }
-  }
-  result += comments + function;
-  return result;
 }
 
 std::vector<ExpectedError> cupel::conformance::expectedErrors(std::string_view text) {

@@ -14,8 +14,6 @@ struct Row {
   std::string path; // Below the folder of the vectors.
   std::vector<std::string> judges;
   std::string needs;
-  /// What MLIR 19 cannot read in it: names of types, or "i1-hex-unpacked".
-  std::vector<std::string> obstacles;
   /// Why upstream does not run it; empty if it does.
   std::string disabled;
 };
@@ -40,13 +38,6 @@ struct Chunk {
   size_t index = 0;
 };
 std::vector<Chunk> splitChunks(std::string_view text);
-
-/// A program without the functions that name one of `types`, and without the comments right before
-/// them. Names of the functions that were left out are added to `leftOut`.
-std::string withoutFunctionsNaming(std::string_view text, const std::vector<std::string> &types,
-                                   std::vector<std::string> &leftOut);
-
-bool namesAny(std::string_view text, const std::vector<std::string> &words);
 
 /// A comment `expected-error @+1 {{text}}`.
 struct ExpectedError {

@@ -3,7 +3,7 @@
 usage: check_exports.py BUILD/bin FOLDER... Ends with `N passed, N failed`.
 
 A file that index.tsv marks `read` must be read, keep its Python locations, and survive a round trip through a portable
-artifact of the newest version. One marked `refuse:TYPE` must be refused with a message that names the type; one marked `prepare` may be refused, with a message.
+artifact of the newest version. One marked `prepare` may be refused, with a message.
 """
 
 from __future__ import annotations
@@ -25,11 +25,6 @@ def opt(*arguments) -> subprocess.CompletedProcess:
 def problem_with(path: Path, expectation: str) -> str:
     """What Cupel does wrong with one file; empty if nothing."""
     read = opt(path, "--mlir-print-debuginfo")
-    if expectation.startswith("refuse:"):
-        missing = expectation.removeprefix("refuse:")
-        if read.returncode != 1:
-            return f"is not refused (exit code {read.returncode})"
-        return "" if missing in read.stderr else f"is refused without naming {missing}: {read.stderr.strip()}"
     if expectation == "prepare" and read.returncode == 1 and read.stderr:
         return ""  # plain bytecode of a newer MLIR, which may hold what MLIR 19 does not have
     if read.returncode != 0:

@@ -8,7 +8,8 @@ import pytest
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "float32", "float64", "bfloat16"]
-SMALL = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e4m3"]
+SMALL = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e4m3",
+         "float8_e3m4", "float8_e8m0fnu", "float4_e2m1fn"]
 COMPLEX = ["complex64", "complex128"]
 NARROW = ["int4", "uint4", "int2", "uint2"]
 

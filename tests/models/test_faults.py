@@ -44,6 +44,20 @@ class ModelLoader(ForgeModel):
     def make_inputs(self, batch_size, generator):
         return normal(generator, 4, 8)
 """
+# Rows that are chosen by scores which are all the same: a rounding picks, and few rows have the large value that torch may have put anywhere.
+PICKS = """
+class Picks(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        rows = torch.randn(2048, 64, generator=torch.Generator().manual_seed(7))
+        rows[::41, 3] = -24.0
+        self.register_buffer("rows", rows)
+
+    def forward(self, x):
+        rows = self.rows + x.sum() * 0.0625
+        scores = (rows.abs() + 1).mean(-1) * 0 + 0.5
+        return rows[torch.topk(scores, 512).indices]
+"""
 # What each does at the top of its file, and while it builds its model. They run one after another, by name, in one worker.
 LOADERS = {
     "a_good": ("", "pass"),
@@ -64,6 +78,7 @@ LOADERS = {
     "o_gives_no_tensor": ("", "self.make_inputs = lambda batch_size, generator: [None, 'words', {}]"),
     "p_litters": ("", "open('litter', 'wb').write(b'x' * (8 << 20))"),
     "q_finds_no_litter": ("import os", "assert not os.path.exists('litter')"),
+    "r_rounding_picks": (PICKS, "return Picks()"),
 }
 ENDS = {"h_is_killed": ("crashed", "load"), "n_gives_garbage": ("failed", "load"), "o_gives_no_tensor": ("failed", "reference")}
 
@@ -120,6 +135,13 @@ def test_what_cannot_pass_says_where_it_ended(ran: tuple[dict[str, dict], str], 
     test = ran[0][name]
     assert (test["outcome"], test["last_stage"]) == end and test["reasons"][0]["name"] != "UNCLASSIFIED", test
     assert name != "h_is_killed" or test["signal"] == 9, test
+
+
+def test_what_rounding_picks_is_judged_by_few_evaluations(ran: tuple[dict[str, dict], str]) -> None:
+    test = ran[0]["r_rounding_picks"]
+    (comparison,) = test["comparisons"]
+    assert comparison["pcc"] < 0.5 and "ill-conditioned" in test["notes"], test
+    assert int(test["notes"]["reference evaluations"]) <= 6, test
 
 
 def test_what_was_changed_is_told(ran: tuple[dict[str, dict], str]) -> None:

@@ -1,4 +1,4 @@
-// The pages and their server: node check_pages.mjs BIN [PART OF A TEST'S NAME]. Ends with `N passed, N failed`.
+// The pages and their server: node check_pages.mjs BIN [PARTS OF NAMES OF TESTS, PARTED BY |]. Ends with `N passed, N failed`.
 import { run } from "./lib.mjs";
 import "./server.mjs";
 import "./jobs.mjs";

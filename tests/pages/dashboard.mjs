@@ -219,7 +219,7 @@ test("dashboard: 20,000 tests and 500 runs, painted in a second, scrolled and fi
   expect(filtered < 1500, `filtering took ${filtered.toFixed(0)} ms`);
   await page.done();
   await server.stop();
-}, { alone: true });
+}, { alone: true, seconds: 180 });
 
 test("dashboard: the report from disk filters as the server does", async () => {
   const store = makeStore("small"), folder = join(scratch, "small-report");

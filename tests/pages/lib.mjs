@@ -100,7 +100,7 @@ export async function accessible(page, what) {
 
 export async function run() {
   let passed = 0, failed = 0, skipped = 0;
-  const only = process.argv[3] || "", chosen = tests.filter((one) => one.name.includes(only));
+  const only = process.argv[3] || "", chosen = tests.filter((one) => only.split("|").some((part) => one.name.includes(part)));
   async function one({ name, body, skip, seconds }) {
     if (skip) { ++skipped; console.log(`SKIPPED ${name}: ${skip}`); return; }
     const begin = performance.now();

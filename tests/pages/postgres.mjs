@@ -78,4 +78,4 @@ test("dashboard: 20,000 tests and 500 runs in PostgreSQL, painted in a second", 
     await page.done();
     await server.stop();
   } finally { await database.close(); }
-}, { alone: true });
+}, { alone: true, seconds: 180 });

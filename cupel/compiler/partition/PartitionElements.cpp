@@ -49,7 +49,7 @@ bool Partitioner::lowerIota(Operation &op) {
 
 MeshAxes Partitioner::summandsThrough(Operation &op) {
   auto of = [&](unsigned i) { return local(op.getOperand(i)).split.unreduced; };
-  auto isFloat = [](mlir::Value value) { return isa<FloatType>(getElementTypeOrSelf(value)); };
+  auto isFloat = [](mlir::Value value) { return stablehlo::isFloat(getElementTypeOrSelf(value)); };
   // Sums that are taken over devices in the same way.
   auto areAlike = [&](unsigned i) { return of(i) == of(0); };
   if (op.hasTrait<stablehlo::Linear>())

@@ -1,7 +1,10 @@
 #include "cupel/compiler/passes/Expr.h"
 
 #include "cupel/compiler/passes/Shapes.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
+#include "cupel/tensor/Float.h"
 
+#include <array>
 #include <cmath>
 
 using namespace mlir;
@@ -35,6 +38,8 @@ Expr Emitter::splat(TypedAttr scalar) {
 }
 
 Expr Emitter::constant(const APFloat &value, Type elementType) {
+  if (isRareFloat(elementType)) // MLIR has no constants of these.
+    return convert(constant(value, Float32Type::get(elementType.getContext())), elementType);
   APFloat rounded = value;
   bool losesInfo;
   rounded.convert(cast<FloatType>(elementType).getFloatSemantics(), APFloat::rmNearestTiesToEven,
@@ -47,7 +52,7 @@ Expr Emitter::constant(const APInt &value, Type elementType) {
 }
 
 Expr Emitter::constant(double value, Type elementType) {
-  if (isa<FloatType>(elementType))
+  if (isFloat(elementType))
     return constant(APFloat(value), elementType);
   auto integer = cast<IntegerType>(elementType);
   return constant(APInt(integer.getWidth(), static_cast<int64_t>(value), /*isSigned=*/true),
@@ -198,7 +203,7 @@ Expr polynomial(const Expr &x, ArrayRef<double> coefficients) {
 }
 
 Expr signBit(const Expr &x) {
-  unsigned width = x.getElementType().getIntOrFloatBitWidth();
+  unsigned width = getElementBits(x.getElementType());
   return bitcast(x, IntegerType::get(x.getEmitter().getContext(), width)) < 0;
 }
 
@@ -206,16 +211,38 @@ Expr withSignOf(const Expr &magnitude, const Expr &signSource) {
   return select(signBit(signSource), -magnitude, magnitude);
 }
 
+/// What a float that MLIR lacks has: the largest number, the least normal one, the distance from 1
+/// to the next.
+static std::array<double, 3> rareLimits(Type elementType) {
+  return tensor::dispatch(*tensor::parseDType(rareFloatName(elementType)),
+                          []<tensor::DType type>() -> std::array<double, 3> {
+                            if constexpr (tensor::isRareFloat(type)) {
+                              constexpr tensor::FloatFormat f = tensor::FormatOf<type>::value;
+                              return {tensor::toDouble<type>(f.maxFinite()),
+                                      std::ldexp(1.0, 1 - f.bias),
+                                      std::ldexp(1.0, -f.mantissaBits)};
+                            } else {
+                              return {};
+                            }
+                          });
+}
+
 double largestFinite(Type elementType) {
+  if (isRareFloat(elementType))
+    return rareLimits(elementType)[0];
   return APFloat::getLargest(cast<FloatType>(elementType).getFloatSemantics()).convertToDouble();
 }
 
 double smallestNormal(Type elementType) {
+  if (isRareFloat(elementType))
+    return rareLimits(elementType)[1];
   return APFloat::getSmallestNormalized(cast<FloatType>(elementType).getFloatSemantics())
       .convertToDouble();
 }
 
 double epsilon(Type elementType) {
+  if (isRareFloat(elementType))
+    return rareLimits(elementType)[2];
   return std::ldexp(1.0, 1 - static_cast<int>(cast<FloatType>(elementType).getFPMantissaWidth()));
 }
 

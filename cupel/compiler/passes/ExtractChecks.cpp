@@ -209,7 +209,8 @@ private:
             auto type = dyn_cast<RankedTensorType>(op->getOperand(1).getType());
             if (!type)
               return std::nullopt;
-            if (isa<FloatType, ComplexType>(type.getElementType())) {
+            if (stablehlo::isFloat(type.getElementType()) ||
+                isa<ComplexType>(type.getElementType())) {
               check.kind = Kind::AlmostEqual;
               check.tolerance = check::kEqTolerance;
             }

@@ -14,7 +14,7 @@ namespace cupel::compiler {
 #include "cupel/compiler/passes/Passes.h.inc"
 
 Type getComputeType(Type elementType) {
-  if (isa<FloatType>(elementType) && elementType.getIntOrFloatBitWidth() < 32)
+  if (stablehlo::isFloat(elementType) && stablehlo::getElementBits(elementType) < 32)
     return Float32Type::get(elementType.getContext());
   return elementType;
 }

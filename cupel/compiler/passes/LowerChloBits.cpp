@@ -11,7 +11,7 @@ namespace cupel::compiler {
 Expr nextAfter(const Expr &x, const Expr &y) {
   MLIRContext *context = x.getEmitter().getContext();
   Type floatType = x.getElementType();
-  unsigned width = floatType.getIntOrFloatBitWidth();
+  unsigned width = stablehlo::getElementBits(floatType);
   Type bitsType = IntegerType::get(context, width);
   auto bitsConstant = [&](const APInt &value) { return x.getEmitter().constant(value, bitsType); };
 

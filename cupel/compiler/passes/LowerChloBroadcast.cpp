@@ -132,7 +132,7 @@ struct BroadcastFormulaPattern : public OpRewritePattern<ChloOp> {
     FailureOr<Broadcast> broadcast = broadcastOperands(op, rewriter);
     if (failed(broadcast))
       return failure();
-    if (!isa<FloatType>(getElementTypeOrSelf(op.getType())))
+    if (!stablehlo::isFloat(getElementTypeOrSelf(op.getType())))
       return op.emitOpError("cannot be decomposed to stablehlo: the operands must be real floats");
     ArrayRef<Value> operands = broadcast->operands;
     Emitter emitter(rewriter, op.getLoc(), broadcast->shape, operands.front());

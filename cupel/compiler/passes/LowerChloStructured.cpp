@@ -60,7 +60,7 @@ private:
     SmallVector<NamedAttribute> attributes = {rewriter.getNamedAttr(
         "comparison_direction",
         stablehlo::ComparisonDirectionAttr::get(context, stablehlo::ComparisonDirection::GT))};
-    if (isa<FloatType>(elementType))
+    if (stablehlo::isFloat(elementType))
       attributes.push_back(rewriter.getNamedAttr(
           "compare_type",
           stablehlo::ComparisonTypeAttr::get(context, stablehlo::ComparisonType::TOTALORDER)));

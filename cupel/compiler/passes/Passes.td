@@ -54,6 +54,22 @@ def HoistConstants : Pass<"hoist-constants", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def RoundWeights : Pass<"round-weights", "mlir::ModuleOp"> {
+  let summary = "Compute as a device does that holds weights in block floats";
+  let description = [{
+    The right side of a product that is a constant or an argument of a public function, seen through
+    transposes, reshapes, broadcasts and conversions, is rounded to what sixteen neighbours of its last
+    dimension hold that share an exponent. Constants are rounded at once, arguments where they are used.
+    Weights of convolutions stay as they are.
+  }];
+  let options = [
+    Option<"formats", "formats", "std::string", /*default=*/"\"bfp_bf8\"",
+           "bfp8, bfp_bf8 or bfp_bf4 for all weights, or an object of JSON that maps patterns of their "
+           "names to formats">
+  ];
+  let dependentDialects = ["::cupel::stablehlo::StablehloDialect", "::mlir::func::FuncDialect"];
+}
+
 def RoundToTypes : Pass<"round-to-types", "mlir::ModuleOp"> {
   let summary = "Compute as a device does that lacks some element types";
   let description = [{

@@ -25,6 +25,8 @@ void buildDevicePipeline(OpPassManager &manager, const DevicePipeline &pipeline)
   if (!pipeline.types.empty())
     manager.addPass(createRoundToTypes(
         {SmallVector<std::string>(pipeline.types.begin(), pipeline.types.end())}));
+  if (!pipeline.weightFormats.empty())
+    manager.addPass(createRoundWeights({pipeline.weightFormats}));
   if (isSpread && !pipeline.own && pipeline.split)
     manager.addPass(createPartition({pipeline.strict}));
 }

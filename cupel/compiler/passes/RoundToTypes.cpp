@@ -151,7 +151,9 @@ struct RoundToTypesPass : public impl::RoundToTypesBase<RoundToTypesPass> {
   LogicalResult initialize(MLIRContext *context) override {
     available.clear();
     for (const std::string &name : types) {
-      Type type = parseType(name, context);
+      Type type = stablehlo::rareFloatType(context, name);
+      if (!type)
+        type = parseType(name, context);
       if (!type)
         return emitError(UnknownLoc::get(context)) << "'" << name << "' is no element type";
       available.push_back(type);

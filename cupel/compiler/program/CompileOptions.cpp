@@ -23,6 +23,8 @@ std::string describe(const CompileOptions &options) {
     line += ",level=" + std::to_string(options.level);
   if (options.sramBytes != 0)
     line += ",sram=" + std::to_string(options.sramBytes);
+  if (!options.weightFormats.empty()) // One word, whatever it holds.
+    line += ",weights=" + llvm::toHex(options.weightFormats);
   line += ' ';
   line += llvm::join(
       llvm::map_range(options.types, [](tensor::DType type) { return tensor::info(type).name; }),
@@ -49,6 +51,11 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
     mode = before;
     return !after.getAsInteger(10, number);
   };
+  if (auto [before, weights] = mode.split(",weights="); before.size() != mode.size()) {
+    if (!llvm::tryGetFromHex(weights, options.weightFormats))
+      return malformed;
+    mode = before;
+  }
   if (!take(",sram=", options.sramBytes) || !take(",level=", options.level) || !take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
     return malformed;
   options.alwaysMakesCode = mode.consume_back(",code");

@@ -27,6 +27,9 @@ struct CompileOptions {
   /// The element types that devices compute in; what a program computes in others is rounded to
   /// them. Empty: all.
   std::vector<tensor::DType> types;
+  /// Which weights of products are held in block floats, as parseWeightFormats reads it
+  /// (passes/RoundWeights.h); empty: none.
+  std::string weightFormats;
   /// Programs on whole tensors of which devices hold pieces are split over the devices where that
   /// can be done without more work; otherwise one computes for all of them.
   bool splitsWork = true;

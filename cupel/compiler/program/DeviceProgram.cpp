@@ -51,6 +51,7 @@ DevicePipeline pipelineFor(const CompileOptions &options) {
   pipeline.results = options.propagateToResults;
   for (tensor::DType type : options.types)
     pipeline.types.emplace_back(tensor::info(type).name);
+  pipeline.weightFormats = options.weightFormats;
   pipeline.split = options.splitsWork;
   pipeline.strict = options.isStrict;
   return pipeline;
@@ -62,7 +63,7 @@ OwningOpRef<ModuleOp> read(std::string_view source, MLIRContext &context, StageW
       llvm::MemoryBuffer::getMemBufferCopy(StringRef(source), "program");
   if (stages.isOn() && portable::artifactVersion(bytes->getBuffer()))
     if (OwningOpRef<ModuleOp> raw = portable::readPortable(
-            bytes->getMemBufferRef(), &context, {.allowPartial = false, .keepVhlo = true}))
+            bytes->getMemBufferRef(), &context, {.keepVhlo = true}))
       stages.write("vhlo", *raw);
   ParserConfig config(&context);
   return ir::readProgram(bytes->getMemBufferRef(), config);

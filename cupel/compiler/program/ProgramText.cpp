@@ -1,6 +1,7 @@
 #include "cupel/compiler/program/ProgramText.h"
 
 #include "cupel/compiler/passes/EnterManualComputation.h"
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Indexing.h"
 
@@ -141,7 +142,7 @@ std::string programText(const DeviceProgram &program) {
   spellOutTruthValues(*module);
   std::string text;
   llvm::raw_string_ostream os(text);
-  module->print(os);
+  ir::printProgram(*module, os);
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "cupel/compiler/program/Stages.h"
 
+#include "cupel/ir/portable/PrintProgram.h"
+
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -19,7 +21,7 @@ void StageWriter::write(const std::string &stage, mlir::ModuleOp module) {
   llvm::raw_string_ostream os(text);
   mlir::OpPrintingFlags flags;
   flags.enableDebugInfo(false);
-  module->print(os, flags);
+  ir::printProgram(module, os, flags);
   writeText(stage + ".mlir", text + "\n");
 }
 

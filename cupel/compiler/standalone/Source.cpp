@@ -120,6 +120,10 @@ NamedTensors storable(const NamedTensors &tensors, std::map<std::string, std::st
       break;
     case DType::U2:
     case DType::U4:
+    case DType::F4E2M1FN:
+    case DType::F6E2M3FN:
+    case DType::F6E3M2FN:
+    case DType::F8E3M4:
     case DType::F8E4M3:
     case DType::F8E4M3B11FNUZ:
       as = DType::U8;

@@ -4,6 +4,7 @@
 #include "cupel/compiler/standalone/Prepare.h"
 #include "cupel/compiler/standalone/Python.h"
 #include "cupel/compiler/standalone/Resources.h"
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/support/Version.h"
 
 #include "llvm/Support/JSON.h"
@@ -67,7 +68,7 @@ std::string printed(ModuleOp module, bool elide) {
     flags.elideLargeElementsAttrs(1024);
     flags.elideLargeResourceString(1024);
   }
-  module.print(os, flags);
+  ir::printProgram(module, os, flags);
   return text;
 }
 
@@ -117,6 +118,9 @@ Result<GeneratedFolder> generate(ModuleOp module, const GenerateOptions &options
   for (mlir::Type type : llvm::concat<const mlir::Type>(entry->getArgumentTypes(), entry->getResultTypes()))
     if (!isa<RankedTensorType, stablehlo::TokenType, TupleType>(type))
       return Error{ErrorCode::Unsupported, "the entry function takes or gives what is no ranked tensor"};
+  if (StringRef rare = ir::rareFloatIn(module); !rare.empty())
+    return Error{ErrorCode::Unsupported,
+                 "it has elements of type " + rare.str() + ", for which no code is generated"};
   GeneratedFolder folder;
   std::string first = printed(module, false);
   bool elide = first.size() > kLargestStage;

@@ -46,6 +46,7 @@ constexpr NamedType kTypes[] = {
     {"float8_e5m2", "", DType::F8E5M2},
     {"float8_e4m3fnuz", "", DType::F8E4M3FNUZ},
     {"float8_e5m2fnuz", "", DType::F8E5M2FNUZ},
+    {"float8_e8m0fnu", "", DType::F8E8M0FNU},
 };
 
 /// The classes and functions that a file of tensors needs.

@@ -380,7 +380,7 @@ Result<DType> dtypeOfNumber(int64_t number) {
   case 32:
     return DType::F8E5M2FNUZ;
   case 33:
-    return Error{"is float8_e8m0fnu, a type that Cupel does not have"};
+    return DType::F8E8M0FNU;
   case 34:
     return DType::U32;
   case 35:

@@ -256,11 +256,9 @@ bool Entries::visitBuiltinType(Cursor &cursor, Info &info, unsigned depth) {
       return cursor.failAt(at, "builtin type code " + std::to_string(code) +
                                    " is newer than what can be read");
     const NewFloat &type = kNewFloats[code - kFirstNewFloat];
-    if (!type.known)
-      return cursor.failAt(at, std::string("type ") + type.name +
-                                   " does not exist in MLIR 19, on which Cupel is built");
     rewrite = true;
-    info.kind = Kind::Float;
+    // What stands for a type that MLIR lacks can be in tensors, but in nothing that needs a float.
+    info.kind = type.known ? Kind::Float : Kind::Opaque;
     info.value = type.width;
     return true;
   }

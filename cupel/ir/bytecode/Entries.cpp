@@ -1,6 +1,7 @@
 #include "cupel/ir/bytecode/Entries.h"
 
 #include "cupel/ir/bytecode/DialectEncodings.h"
+#include "cupel/ir/bytecode/TextFloats.h"
 #include "cupel/ir/bytecode/TextGuard.h"
 
 #include <algorithm>
@@ -101,15 +102,12 @@ bool Entries::visitText(bool isType, const Entry &entry, Info &info) {
     return cursor.failAt(entry.begin + found.offset, found.what);
   info.code = kTextCode;
   info.kind = Kind::Text;
+  rewrite |= spellRareFloats(whole).has_value();
   if (isType) {
     for (const NewFloat &type : kNewFloats) {
       if (whole != type.name)
         continue;
-      if (!type.known)
-        return cursor.failAt(entry.begin,
-                             std::string("type ") + type.name +
-                                 " does not exist in MLIR 19, on which Cupel is built");
-      info.kind = Kind::Float;
+      info.kind = type.known ? Kind::Float : Kind::Opaque;
       info.value = type.width;
     }
     if (whole.starts_with('!'))
@@ -232,6 +230,7 @@ uint64_t Entries::storageBits(uint64_t type) const {
   const Info &info = types[type];
   auto wholeBytes = [](uint64_t bits) { return (bits + 7) / 8 * 8; };
   switch (info.kind) {
+  case Kind::Opaque: // Of floats that MLIR 19 lacks the width is known.
   case Kind::Integer:
   case Kind::Float:
     return info.value == 1 ? 1 : wholeBytes(info.value);

@@ -79,8 +79,8 @@ private:
     uint8_t code = kOpaqueCode;
     uint32_t depth = 0;
     uint64_t expanded = 0;
-    /// Integers, floats: bits. String attributes: number of the string. Shaped types: number of
-    /// elements, or `kUnknownSize`.
+    /// Integers, floats: bits, also of floats that MLIR 19 lacks, which are opaque. String
+    /// attributes: number of the string. Shaped types: number of elements, or `kUnknownSize`.
     uint64_t value = 0;
     /// Shaped and complex types: the element type. Their rank.
     uint32_t element = 0;

@@ -1,6 +1,6 @@
 // The float types that came to MLIR's bytecode after version 19: their codes, their names, and
-// whether MLIR 19 has them at all. Those it lacks are refused by name, the others are written as
-// text for it.
+// whether MLIR 19 has them at all. They are written as text for it: those it lacks as types of
+// stablehlo (see TextFloats.h), the others by their names.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr uint64_t kFirstNewFloat = 21;
 struct NewFloat {
   const char *name;
   unsigned width;
-  /// MLIR 19 has the type, though no code for it: it can be written as text.
+  /// MLIR 19 has the type, though no code for it.
   bool known;
 };
 inline constexpr NewFloat kNewFloats[] = {

@@ -2,6 +2,7 @@
 
 #include "cupel/ir/bytecode/Rewrite.h"
 #include "cupel/ir/bytecode/TextBooleans.h"
+#include "cupel/ir/bytecode/TextFloats.h"
 #include "cupel/ir/bytecode/TextGuard.h"
 #include "cupel/ir/bytecode/TextLocations.h"
 
@@ -43,6 +44,8 @@ Prepared cupel::bytecode::prepareForMlir(std::string_view program, const Limits 
     std::optional<std::string> rewritten = pointLocations(program);
     if (auto packed = packBooleanLiterals(rewritten ? *rewritten : program))
       rewritten = std::move(packed);
+    if (auto spelled = spellRareFloats(rewritten ? *rewritten : program))
+      rewritten = std::move(spelled);
     if (rewritten)
       result.hold({reinterpret_cast<const uint8_t *>(rewritten->data()), rewritten->size()}, 1);
     return result;

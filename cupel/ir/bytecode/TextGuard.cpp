@@ -1,12 +1,10 @@
 #include "cupel/ir/bytecode/TextGuard.h"
 
-#include "cupel/ir/bytecode/FloatTypes.h"
 #include "cupel/ir/bytecode/TextTokens.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -237,14 +235,6 @@ void TextChecker::identifier(const Token &token) {
       valueOf(rest.substr(1)) > limits.integerWidth)
     fail(token.begin, "integer type " + std::string(rest.substr(0, 24)) + " has more than " +
                           std::to_string(limits.integerWidth) + " bits");
-  // "f8E3M4", or "x8xf8E3M4" as the end of a shape.
-  for (const NewFloat &type : kNewFloats)
-    if (!type.known && word.ends_with(type.name) &&
-        word.substr(0, word.size() - std::strlen(type.name)).find_first_not_of("0123456789x") ==
-            std::string_view::npos)
-      fail(token.end - std::strlen(type.name),
-           std::string("type ") + type.name +
-               " does not exist in MLIR 19, on which Cupel is built");
   if (word == "tensor" || word == "vector" || word == "memref")
     shape(token.end);
   else if (word == "affine_map" || word == "affine_set") {

@@ -1,5 +1,6 @@
 #include "cupel/ir/bytecode/Prepare.h"
 #include "cupel/ir/bytecode/TextBooleans.h"
+#include "cupel/ir/bytecode/TextFloats.h"
 #include "cupel/ir/bytecode/TextGuard.h"
 #include "cupel/ir/bytecode/TextLocations.h"
 
@@ -85,13 +86,52 @@ TEST(TextGuard, BoundsNumbers) {
   EXPECT_EQ(problemOf("{-# dialect_resources: {builtin: {a: \"0x40000000FF\"}} #-}"), "");
 }
 
-TEST(TextGuard, NamesTypesThatMlir19Lacks) {
-  EXPECT_EQ(problemOf("@f8E3M4 !vhlo.f8E3M4_v1 tensor<4xf8E4M3FN> \"f8E3M4\""), "");
-  EXPECT_THAT(problemOf("f8E3M4"), HasSubstr("type f8E3M4 does not exist in MLIR 19"));
-  TextProblem problem = checkText("\ntensor<4x8xf4E2M1FN>");
-  EXPECT_THAT(problem.what, HasSubstr("type f4E2M1FN does not exist in MLIR 19"));
-  EXPECT_EQ(problem.line, 2u);
-  EXPECT_EQ(problem.column, 12u);
+TEST(TextFloats, SpellsTypesThatMlir19Lacks) {
+  EXPECT_EQ(spellRareFloats("tensor<4xf8E4M3FN>"), std::nullopt);
+  EXPECT_EQ(spellRareFloats("@f8E3M4 !vhlo.f8E3M4_v1 \"f8E3M4\" // f8E3M4"), std::nullopt);
+  EXPECT_EQ(spellRareFloats("{f8E3M4 = 1}"), std::nullopt);
+  EXPECT_EQ(spellRareFloats("tensor<f8E3M4>"), "tensor<!stablehlo.f8E3M4>");
+  EXPECT_EQ(spellRareFloats("tensor<4x8xf4E2M1FN>, tensor<?x2xf8E8M0FNU, #e>"),
+            "tensor<4x8x!stablehlo.f4E2M1FN>, tensor<?x2x!stablehlo.f8E8M0FNU, #e>");
+  // Which the lexer takes for a number.
+  EXPECT_EQ(spellRareFloats("tensor<0xf6E2M3FN>"), "tensor<0x!stablehlo.f6E2M3FN>");
+  EXPECT_EQ(spellRareFloats("dense<> : tensor<0xf8E3M4>"),
+            "#stablehlo.bits<dense<> : tensor<0xui8>> : tensor<0x!stablehlo.f8E3M4>");
+}
+
+TEST(TextFloats, SpellsConstantsAsBits) {
+  EXPECT_EQ(spellRareFloats("dense<1.0> : tensor<f8E3M4>"),
+            "#stablehlo.bits<dense<48> : tensor<ui8>> : tensor<!stablehlo.f8E3M4>");
+  EXPECT_EQ(spellRareFloats("dense<[[0.0, -0.0],\n[3.1415, 0x0F]]> : tensor<2x2xf4E2M1FN>"),
+            "#stablehlo.bits<dense<[[0, 8],\n[5, 15]]> : tensor<2x2xui8>> : "
+            "tensor<2x2x!stablehlo.f4E2M1FN>");
+  EXPECT_EQ(spellRareFloats("dense<\"0x00FF\"> : tensor<2xf8E8M0FNU>"),
+            "#stablehlo.bits<dense<\"0x00FF\"> : tensor<2xui8>> : tensor<2x!stablehlo.f8E8M0FNU>");
+  // A type without zero has its least number there.
+  EXPECT_EQ(spellRareFloats("dense<[0.0, 3.0, -1.0]> : tensor<3xf8E8M0FNU>"),
+            "#stablehlo.bits<dense<[0, 129, 255]> : tensor<3xui8>> : tensor<3x!stablehlo.f8E8M0FNU>");
+  // What is no float literal stays one that MLIR refuses among integers.
+  EXPECT_EQ(spellRareFloats("dense<[1, 0x1F, -0x1]> : tensor<3xf4E2M1FN>"),
+            "#stablehlo.bits<dense<[1.0, 0.0, 0.0]> : tensor<3xui8>> : "
+            "tensor<3x!stablehlo.f4E2M1FN>");
+  EXPECT_EQ(spellRareFloats("dense<1.0> : tensor<f32> tensor<f8E3M4>"),
+            "dense<1.0> : tensor<f32> tensor<!stablehlo.f8E3M4>");
+  EXPECT_EQ(spellRareFloats("#vhlo.tensor_v1<dense<[1.0, 2.0]> : tensor<2xf8E3M4>>"),
+            "#vhlo.tensor_v1<\"0x3040\" : !vhlo.tensor_v1<2x!vhlo.f8E3M4_v1>>");
+}
+
+TEST(TextFloats, NamesThemPlainlyAgain) {
+  for (const char *text :
+       {"tensor<4x8xf4E2M1FN> dense<1.0> : tensor<f32>",
+        "dense<1.000000e+00> : tensor<f8E3M4> dense<[[0.000000e+00, -0.000000e+00], "
+        "[3.000000e+00, 6.000000e+00]]> : tensor<2x2xf4E2M1FN>",
+        "dense<\"0x00FF\"> : tensor<2xf8E8M0FNU>", "dense<> : tensor<0xf6E3M2FN>",
+        "\"!stablehlo.f8E3M4\" tensor<f8E3M4>"}) {
+    std::optional<std::string> spelled = spellRareFloats(text);
+    ASSERT_TRUE(spelled) << text;
+    EXPECT_EQ(nameRareFloats(*spelled), text) << *spelled;
+  }
+  EXPECT_EQ(nameRareFloats("dense<1.0> : tensor<f32>"), "dense<1.0> : tensor<f32>");
 }
 
 TEST(TextLocations, TurnsRangesIntoPoints) {

@@ -1,5 +1,7 @@
 #include "cupel/ir/check/Check.h"
 
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

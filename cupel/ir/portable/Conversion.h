@@ -10,9 +10,6 @@ namespace cupel::portable {
 mlir::LogicalResult convertStablehloToVhlo(mlir::ModuleOp module, bool allowOtherDialects);
 mlir::LogicalResult convertVhloToStablehlo(mlir::ModuleOp module);
 
-/// Leaves out, or complains about, functions that use types this MLIR lacks.
-mlir::LogicalResult handleMissingTypes(mlir::ModuleOp module, bool allowPartial);
-
 /// Creates `state` in the place of `op`, whose regions it has already taken, lets `convertRegion`
 /// work on each of its regions, and gives its results to the users of those of `op`.
 template <typename ConvertFn>

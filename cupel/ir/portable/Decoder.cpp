@@ -70,11 +70,9 @@ Type Decoder::convertType(Type type) {
       .Case([&](vhlo::ScalarV1Type type) -> Type {
         if (type.getCode() == TypeCode::Token)
           return stablehlo::TokenType::get(context);
-        if (vhlo::isMissingInMlir(type.getCode())) {
-          reason = "type '" + vhlo::plainName(vhlo::infoOf(type.getCode())) +
-                   "' does not exist in MLIR 19, which Cupel is built on";
-          return {};
-        }
+        std::string name = vhlo::plainName(vhlo::infoOf(type.getCode()));
+        if (Type rare = stablehlo::rareFloatType(context, name))
+          return rare;
         return vhlo::scalarToBuiltin(type);
       })
       .Case([&](vhlo::WrapperV1Type type) -> Type {
@@ -273,9 +271,12 @@ Attribute Decoder::convertAttribute(Attribute attr) {
       })
       .Case([&](vhlo::StringV1Attr attr) { return StringAttr::get(context, attr.getValue()); })
       .Case([&](vhlo::TensorV1Attr attr) -> Attribute {
-        // Names a type that MLIR lacks, if that is the reason.
-        if (!type(attr.getType()))
+        auto type = llvm::dyn_cast_or_null<RankedTensorType>(this->type(attr.getType()));
+        if (!type)
           return {};
+        if (stablehlo::isRareFloat(type.getElementType()))
+          return vhlo::isWellFormed(attr) ? stablehlo::BitsAttr::get(type, attr.getData())
+                                          : Attribute();
         return vhlo::tensorToElements(attr);
       })
       .Case([&](vhlo::TypeV1Attr attr) -> Attribute {

@@ -76,6 +76,11 @@ Type Encoder::convertType(Type type) {
       })
       .Case([&](TupleType type) { return list(TypeCode::Tuple, type.getTypes()); })
       .Case([&](stablehlo::FutureType type) { return list(TypeCode::Future, type.getTypes()); })
+      .Case<stablehlo::F4E2M1FNType, stablehlo::F6E2M3FNType, stablehlo::F6E3M2FNType,
+            stablehlo::F8E3M4Type, stablehlo::F8E8M0FNUType>([&](Type type) {
+        return vhlo::ScalarV1Type::get(
+            context, vhlo::findType((stablehlo::rareFloatName(type) + "_v1").str())->code);
+      })
       .Case([&](stablehlo::TokenType) { return vhlo::ScalarV1Type::get(context, TypeCode::Token); })
       .Case([&](RankedTensorType type) -> Type {
         Type element = this->type(type.getElementType());
@@ -178,6 +183,11 @@ Attribute Encoder::convertAttribute(Attribute attr) {
         return vhlo::DictionaryV1Attr::get(context, entries);
       })
       .Case([&](DenseElementsAttr attr) { return vhlo::tensorFromElements(attr); })
+      .Case([&](stablehlo::BitsAttr attr) -> Attribute {
+        Type type = this->type(attr.getType());
+        return type ? vhlo::TensorV1Attr::get(context, type, attr.getBits().getRawData())
+                    : Attribute();
+      })
       .Case([&](DenseI64ArrayAttr attr) { return integers(attr); })
       .Case([&](DenseBoolArrayAttr attr) -> Attribute {
         auto type = RankedTensorType::get({attr.size()}, IntegerType::get(context, 1));

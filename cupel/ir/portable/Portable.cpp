@@ -47,9 +47,9 @@ LogicalResult cupel::portable::convertToVhlo(ModuleOp module, Version target,
   return downgrade(module, target);
 }
 
-LogicalResult cupel::portable::convertFromVhlo(ModuleOp module, const ReadOptions &options) {
+LogicalResult cupel::portable::convertFromVhlo(ModuleOp module) {
   loadDialects(*module.getContext());
-  if (failed(upgrade(module)) || failed(handleMissingTypes(module, options.allowPartial)))
+  if (failed(upgrade(module)))
     return failure();
   return convertVhloToStablehlo(module);
 }
@@ -112,7 +112,7 @@ OwningOpRef<ModuleOp> cupel::portable::readPortable(llvm::MemoryBufferRef artifa
   }
   module->remove();
   OwningOpRef<ModuleOp> result = module;
-  LogicalResult converted = options.keepVhlo ? upgrade(*result) : convertFromVhlo(*result, options);
+  LogicalResult converted = options.keepVhlo ? upgrade(*result) : convertFromVhlo(*result);
   if (failed(converted) || failed(verify(*result)))
     return {};
   return result;

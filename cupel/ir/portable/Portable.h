@@ -21,11 +21,7 @@ struct WriteOptions {
 };
 
 struct ReadOptions {
-  /// Leave out functions that use types this MLIR lacks, with a warning for each; otherwise they
-  /// are an error.
-  bool allowPartial = false;
-  /// Stay in vhlo, brought to its newest form: for changing an artifact's version without loss, also
-  /// of types this MLIR lacks.
+  /// Stay in vhlo, brought to its newest form: for changing an artifact's version without loss.
   bool keepVhlo = false;
 };
 
@@ -49,7 +45,7 @@ mlir::LogicalResult convertToVhlo(mlir::ModuleOp module, Version target,
 
 /// Converts a module of vhlo of any version to stablehlo and func, in place. After a failure the
 /// module is in no useful state.
-mlir::LogicalResult convertFromVhlo(mlir::ModuleOp module, const ReadOptions &options = {});
+mlir::LogicalResult convertFromVhlo(mlir::ModuleOp module);
 
 /// Writes a module of vhlo, which must be of the version, as an artifact.
 mlir::LogicalResult writeVhlo(mlir::ModuleOp module, Version version, llvm::raw_ostream &out);

@@ -402,6 +402,46 @@ void ReplicaGroupMeshAxesAttr::print(AsmPrinter &printer) const {
 }
 
 //===----------------------------------------------------------------------===//
+// bits
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType bytesLike(ShapedType type) {
+  return RankedTensorType::get(type.getShape(),
+                               IntegerType::get(type.getContext(), 8, IntegerType::Unsigned));
+}
+
+BitsAttr BitsAttr::get(RankedTensorType type, ArrayRef<char> bytes) {
+  return get(type.getContext(), ShapedType(type),
+             DenseElementsAttr::getFromRawBuffer(bytesLike(type), bytes));
+}
+
+LogicalResult BitsAttr::verify(function_ref<InFlightDiagnostic()> emitError, ShapedType type,
+                               DenseElementsAttr bits) {
+  auto tensor = dyn_cast_if_present<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || !isRareFloat(tensor.getElementType()))
+    return emitError() << "bits are elements of a type that MLIR has no constants of, not of "
+                       << type;
+  if (!bits || bits.getType() != bytesLike(type))
+    return emitError() << "the bits of a " << type << " must be a " << bytesLike(type);
+  return success();
+}
+
+Attribute BitsAttr::parse(AsmParser &parser, Type type) {
+  SMLoc loc = parser.getCurrentLocation();
+  DenseElementsAttr bits;
+  if (parser.parseLess() || parser.parseAttribute(bits) || parser.parseGreater())
+    return {};
+  auto shaped = dyn_cast_if_present<ShapedType>(type);
+  if (!shaped) {
+    parser.emitError(loc, "bits need a type: #stablehlo.bits<...> : tensor<...>");
+    return {};
+  }
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shaped, bits);
+}
+
+void BitsAttr::print(AsmPrinter &printer) const { printer << '<' << getBits() << '>'; }
+
+//===----------------------------------------------------------------------===//
 // The dialect's entry
 //===----------------------------------------------------------------------===//
 

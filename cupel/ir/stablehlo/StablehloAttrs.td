@@ -4,6 +4,7 @@
 #define CUPEL_IR_STABLEHLO_ATTRS_TD
 
 include "cupel/ir/stablehlo/StablehloBase.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
 include "mlir/IR/TensorEncoding.td"
 
 //===----------------------------------------------------------------------===//
@@ -23,6 +24,19 @@ def Stablehlo_Future : StablehloType<"Future", "future"> {
   let parameters = (ins ArrayRefParameter<"mlir::Type">:$types);
   let assemblyFormat = "`<` $types `>`";
 }
+
+// Element types that MLIR 19 has no builtin type for. Text has their plain names: `f8E3M4` becomes
+// `!stablehlo.f8E3M4` before MLIR's parser sees it, and is named plainly again when programs are
+// written (TextFloats.h). Constants of them are BitsAttr.
+class Stablehlo_RareFloat<string name, string mnemonic> : StablehloType<name, mnemonic> {
+  let summary = "The element type " # mnemonic;
+  let traits = [MemRefElementTypeInterface];
+}
+def Stablehlo_F4E2M1FN : Stablehlo_RareFloat<"F4E2M1FN", "f4E2M1FN">;
+def Stablehlo_F6E2M3FN : Stablehlo_RareFloat<"F6E2M3FN", "f6E2M3FN">;
+def Stablehlo_F6E3M2FN : Stablehlo_RareFloat<"F6E3M2FN", "f6E3M2FN">;
+def Stablehlo_F8E3M4 : Stablehlo_RareFloat<"F8E3M4", "f8E3M4">;
+def Stablehlo_F8E8M0FNU : Stablehlo_RareFloat<"F8E8M0FNU", "f8E8M0FNU">;
 
 //===----------------------------------------------------------------------===//
 // Enums. The numbers are those of the portable format.
@@ -93,6 +107,19 @@ def Stablehlo_CustomCallApiVersionAttr : I32EnumAttr<"CustomCallApiVersion", "",
 class StablehloAttr<string name, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<StablehloDialect, name, traits> {
   let mnemonic = attrMnemonic;
+}
+
+def Stablehlo_BitsAttr : StablehloAttr<"Bits", "bits", [ElementsAttrInterface]> {
+  let summary = "Elements of a type that MLIR 19 lacks, as their bits, a byte for each";
+  let parameters = (ins AttributeSelfTypeParameter<"", "::mlir::ShapedType">:$type,
+                        "::mlir::DenseElementsAttr":$bits);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [AttrBuilderWithInferredContext<(ins "::mlir::RankedTensorType":$type,
+                                                      "::llvm::ArrayRef<char>":$bytes)>];
+  let extraClassDeclaration = [{
+    bool isSplat() const { return getBits().isSplat(); }
+  }];
 }
 
 def Stablehlo_Dims : ArrayRefParameter<"int64_t">;

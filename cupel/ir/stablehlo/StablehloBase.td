@@ -42,8 +42,14 @@ def Hlo_Pred : TypeAlias<I1, "pred (AKA boolean or 1-bit integer)">;
 def Hlo_SInt : SignlessIntOfWidths<[2, 4, 8, 16, 32, 64]>;
 def Hlo_UInt : UnsignedIntOfWidths<[2, 4, 8, 16, 32, 64]>;
 def Hlo_Int : AnyTypeOf<[Hlo_SInt, Hlo_UInt]>;
-def Hlo_Float : AnyTypeOf<[F8E4M3, F8E4M3FN, F8E4M3FNUZ, F8E4M3B11FNUZ, F8E5M2, F8E5M2FNUZ, F16,
-                           BF16, F32, F64]>;
+class Hlo_RareFloat<string name> : Type<
+    CPred<"::llvm::isa<::cupel::stablehlo::" # name # "Type>($_self)">,
+    !tolower(!substr(name, 0, 1)) # !substr(name, 1) # " type",
+    "::cupel::stablehlo::" # name # "Type">;
+def Hlo_Float : AnyTypeOf<[Hlo_RareFloat<"F4E2M1FN">, Hlo_RareFloat<"F6E2M3FN">,
+                           Hlo_RareFloat<"F6E3M2FN">, Hlo_RareFloat<"F8E3M4">, F8E4M3, F8E4M3FN,
+                           F8E4M3FNUZ, F8E4M3B11FNUZ, F8E5M2, F8E5M2FNUZ, Hlo_RareFloat<"F8E8M0FNU">,
+                           F16, BF16, F32, F64]>;
 def Hlo_Float32Or64 : AnyTypeOf<[F32, F64]>;
 def Hlo_Complex : Type<CPred<"::llvm::isa<::mlir::ComplexType>($_self) && "
     "(::llvm::cast<::mlir::ComplexType>($_self).getElementType().isF32() || "

@@ -9,6 +9,45 @@ using mlir::quant::UniformQuantizedType;
 
 namespace cupel::stablehlo {
 
+namespace {
+struct RareFloat {
+  StringLiteral name;
+  unsigned bits;
+  TypeID id;
+  Type (*get)(MLIRContext *);
+};
+template <typename T> RareFloat rareFloat(unsigned bits) {
+  return {T::getMnemonic(), bits, TypeID::get<T>(),
+          [](MLIRContext *context) { return Type(T::get(context)); }};
+}
+} // namespace
+
+static const RareFloat *findRareFloat(llvm::function_ref<bool(const RareFloat &)> isIt) {
+  static const RareFloat kAll[] = {rareFloat<F4E2M1FNType>(4), rareFloat<F6E2M3FNType>(6),
+                                   rareFloat<F6E3M2FNType>(6), rareFloat<F8E3M4Type>(8),
+                                   rareFloat<F8E8M0FNUType>(8)};
+  const RareFloat *found = llvm::find_if(kAll, isIt);
+  return found == std::end(kAll) ? nullptr : found;
+}
+
+static const RareFloat *findRareFloat(Type type) {
+  return findRareFloat([&](const RareFloat &one) { return one.id == type.getTypeID(); });
+}
+
+bool isRareFloat(Type type) { return findRareFloat(type) != nullptr; }
+
+StringRef rareFloatName(Type type) {
+  const RareFloat *found = findRareFloat(type);
+  return found ? StringRef(found->name) : "";
+}
+
+Type rareFloatType(MLIRContext *context, StringRef name) {
+  const RareFloat *found = findRareFloat([&](const RareFloat &one) { return one.name == name; });
+  return found ? found->get(context) : Type();
+}
+
+bool isFloat(Type type) { return isa<FloatType>(type) || isRareFloat(type); }
+
 static bool hasSupportedStorage(QuantizedType type) {
   auto storage = dyn_cast<IntegerType>(type.getStorageType());
   return storage && storage.isSignless() &&
@@ -170,6 +209,8 @@ unsigned getElementBits(Type elementType) {
     return 2 * getElementBits(complex.getElementType());
   if (auto quantized = dyn_cast<QuantizedType>(elementType))
     return quantized.getStorageTypeIntegralWidth();
+  if (const RareFloat *rare = findRareFloat(elementType))
+    return rare->bits;
   return elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() : 0;
 }
 

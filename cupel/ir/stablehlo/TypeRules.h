@@ -11,6 +11,15 @@
 
 namespace cupel::stablehlo {
 
+/// One of the element types that MLIR 19 has no builtin type for: f4E2M1FN, f6E2M3FN, f6E3M2FN,
+/// f8E3M4, f8E8M0FNU. They are no mlir::FloatType, and DenseElementsAttr does not hold them.
+bool isRareFloat(mlir::Type type);
+/// "f8E3M4"; the type of such a name, null if it is none of these.
+llvm::StringRef rareFloatName(mlir::Type type);
+mlir::Type rareFloatType(mlir::MLIRContext *context, llvm::StringRef name);
+/// A float, whether MLIR 19 has it or not.
+bool isFloat(mlir::Type type);
+
 /// Per-tensor (per-axis) uniform quantized with storage of 2, 4, 8, 16 or 32 bits.
 bool isQuantizedPerTensor(mlir::Type type);
 bool isQuantizedPerAxis(mlir::Type type);

@@ -200,7 +200,7 @@ bool isPromotable(Type from, Type to) {
       quantizedFrom.getExpressedType() != quantizedTo.getExpressedType())
     return false;
   bool sameClass = (isa<IntegerType>(from) && isa<IntegerType>(to)) ||
-                   (isa<FloatType>(from) && isa<FloatType>(to)) ||
+                   (isFloat(from) && isFloat(to)) ||
                    (isa<ComplexType>(from) && isa<ComplexType>(to)) ||
                    (quantizedFrom && quantizedTo);
   return sameClass && getElementBits(from) <= getElementBits(to);

@@ -184,7 +184,7 @@ LogicalResult DotAlgorithmAttr::verify(function_ref<InFlightDiagnostic()> emitEr
     return emitError() << "dot algorithm must have component counts of 1, but got " << lhsComponents
                        << " and " << rhsComponents;
   auto isF8 = [](Type type) {
-    return llvm::isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+    return isFloat(type) && getElementBits(type) == 8;
   };
   bool known = false;
   if (isF8(lhs) && isF8(rhs))

@@ -186,7 +186,7 @@ LogicalResult RngOp::verify() {
     if (tensor(parameter).getElementType() != element)
       return report.error("a, b and the result must have one element type, but got ",
                           tensor(parameter).getElementType(), " and ", element);
-  if (getRngDistribution() == RngDistribution::NORMAL && !isa<FloatType>(element))
+  if (getRngDistribution() == RngDistribution::NORMAL && !isFloat(element))
     return report.error("distribution NORMAL needs float elements, but got ", element);
   return verifyShapeOperand(report, getShape(), "shape", result);
 }

@@ -93,19 +93,6 @@ Type cupel::vhlo::scalarToBuiltin(ScalarV1Type type) {
   }
 }
 
-bool cupel::vhlo::isMissingInMlir(TypeCode code) {
-  switch (code) {
-  case TypeCode::F8E3M4:
-  case TypeCode::F4E2M1FN:
-  case TypeCode::F6E2M3FN:
-  case TypeCode::F6E3M2FN:
-  case TypeCode::F8E8M0FNU:
-    return true;
-  default:
-    return false;
-  }
-}
-
 const llvm::fltSemantics *cupel::vhlo::semanticsOf(ScalarV1Type type) {
   auto builtin = llvm::dyn_cast_or_null<FloatType>(scalarToBuiltin(type));
   return builtin ? &builtin.getFloatSemantics() : nullptr;

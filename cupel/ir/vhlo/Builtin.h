@@ -10,11 +10,9 @@ namespace cupel::vhlo {
 /// The scalar type of a builtin element type (i8, ui4, f32, index, ...); null if there is none.
 ScalarV1Type scalarFromBuiltin(mlir::Type type);
 
-/// The builtin type of a scalar type; null if this MLIR has none (f8E3M4, f4E2M1FN, ..., token).
+/// The builtin type of a scalar type; null if this MLIR has none (token; f8E3M4, f4E2M1FN and the
+/// others, for which stablehlo has types).
 mlir::Type scalarToBuiltin(ScalarV1Type type);
-
-/// Whether a scalar type exists in the format but not in this MLIR.
-bool isMissingInMlir(TypeCode code);
 
 /// The number semantics of a floating-point scalar; null if this MLIR has none.
 const llvm::fltSemantics *semanticsOf(ScalarV1Type type);

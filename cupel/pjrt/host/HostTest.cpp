@@ -339,7 +339,7 @@ const FaultCase kFaultCases[] = {
     {"ready-error", kPlugin, "PJRT_Buffer_ReadyEvent", "never computed"},
     {"ready-null", kBad, "PJRT_Buffer_ReadyEvent", "no event"},
     {"dtype-garbage", kBad, "PJRT_Buffer_ElementType", "123 is no element type"},
-    {"dtype-f4", ErrorCode::Host, "PJRT_Buffer_ElementType", "F4E2M1FN"},
+    {"dtype-s1", ErrorCode::Host, "PJRT_Buffer_ElementType", "S1"},
     {"dims-negative", kBad, "PJRT_Buffer_Dimensions", "[-3]"},
     {"dims-huge", kBad, "PJRT_Buffer_Dimensions", "more elements than can be counted"},
     {"dims-null", kBad, "PJRT_Buffer_Dimensions", "2 dimensions in a null list"},

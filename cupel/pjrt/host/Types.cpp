@@ -31,6 +31,16 @@ PJRT_Buffer_Type cupel::pjrt::bufferType(DType type) {
     return PJRT_Buffer_Type_U32;
   case DType::U64:
     return PJRT_Buffer_Type_U64;
+  case DType::F4E2M1FN:
+    return PJRT_Buffer_Type_F4E2M1FN;
+  case DType::F6E2M3FN:
+    return PJRT_Buffer_Type_F6E2M3FN;
+  case DType::F6E3M2FN:
+    return PJRT_Buffer_Type_F6E3M2FN;
+  case DType::F8E3M4:
+    return PJRT_Buffer_Type_F8E3M4;
+  case DType::F8E8M0FNU:
+    return PJRT_Buffer_Type_F8E8M0FNU;
   case DType::F8E4M3:
     return PJRT_Buffer_Type_F8E4M3;
   case DType::F8E4M3FN:

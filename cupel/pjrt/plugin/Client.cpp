@@ -70,6 +70,7 @@ Result<Layout> layoutOf(const Options &options) {
   layout.isCopied = choosesCopies(options);
   layout.exportsTensors = options.boolean("export_tensors").value_or(true);
   layout.exportPath = options.string("export_path").value_or("");
+  layout.weightFormats = options.string("experimental_weight_dtype").value_or("");
   layout.backend = options.string("backend").value_or(layout.backend);
   layout.isStrict = options.boolean("strict").value_or(false);
   return layout;

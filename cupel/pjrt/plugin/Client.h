@@ -26,6 +26,7 @@ struct Layout {
   bool isCopied = false; // Hosts do not read devices' own memory in place.
   std::string exportPath; // A folder for stages, or for code; empty: none.
   bool exportsTensors = true; // Beside code.
+  std::string weightFormats; // Of weights of products; see CompileOptions.
   std::string backend = "cpu";
   Rewrites rewrites;
   std::optional<int64_t> threads; // Of kernels; none: as it is.

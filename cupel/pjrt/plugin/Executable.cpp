@@ -133,6 +133,8 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   compile.scatterSkipsWindows = numerics.scatterSkipsWindows;
   if (!numerics.programTypes && defaults.architecture.dtypes.size() < tensor::kDTypeCount)
     compile.types = defaults.architecture.dtypes;
+  compile.weightFormats =
+      given.string("experimental_weight_dtype").value_or(defaults.weightFormats);
   compile.splitsWork = !numerics.computesWhole;
   compile.backend = given.string("backend").value_or(defaults.backend);
   if (std::string_view kind = compile.backend; kind.starts_with("codegen_")) {

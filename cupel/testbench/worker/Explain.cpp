@@ -57,10 +57,8 @@ std::string commandFor(const std::string &device, const std::string &folder) {
 } // namespace
 
 bool isAloneGuilty(const Blame &blame) {
-  static const std::set<std::string> kHoldOthers = {"stablehlo.while", "stablehlo.if",
-                                                    "stablehlo.case", "sdy.manual_computation"};
   return blame.kind == Blame::Kind::Operation && blame.onlyIn.empty() &&
-         !kHoldOthers.contains(blame.operations.front().name);
+         !blame.operations.front().holdsOthers;
 }
 
 Explanation::Operation forPeople(const BlamedOperation &one) {

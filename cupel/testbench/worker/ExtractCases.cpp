@@ -60,6 +60,8 @@ std::string_view torchName(DType type) {
     return "float8_e4m3fnuz";
   case DType::F8E5M2FNUZ:
     return "float8_e5m2fnuz";
+  case DType::F8E8M0FNU:
+    return "float8_e8m0fnu";
   default:
     return "";
   }

@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/Intermediates.h"
 
 #include "cupel/compiler/analysis/Devices.h"
+#include "cupel/ir/sdy/Sdy.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/SourcePlaces.h"
@@ -18,6 +19,8 @@ using tensor::Tensor;
 BlamedOperation describeOperation(mlir::Operation *op) {
   BlamedOperation one;
   one.name = op->getName().getStringRef().str();
+  one.holdsOthers = op->hasTrait<stablehlo::Loops>() || op->hasTrait<stablehlo::Branches>() ||
+                    mlir::isa<sdy::ManualComputationOp>(op);
   auto types = [](mlir::TypeRange range) {
     std::vector<std::string> texts;
     for (mlir::Type type : range) {

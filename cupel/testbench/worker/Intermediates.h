@@ -23,6 +23,7 @@ struct BlamedOperation {
   std::string attributes = {}; ///< `dimension = 1 : i64, is_stable = true`
   std::string through = {};    ///< The line of a library, where the place is its caller's.
   std::string layer = {};      ///< `Cnn/Conv_0`, where the program has such names.
+  bool holdsOthers = false;    ///< A loop, a branch, a computation by devices: what is wrong may be in it.
   bool operator==(const BlamedOperation &) const = default;
 };
 

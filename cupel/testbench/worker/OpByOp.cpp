@@ -3,6 +3,7 @@
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/passes/CutIntoPieces.h"
 #include "cupel/compiler/passes/InlineCalls.h"
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/Sha256.h"
 #include "cupel/tensor/Fill.h"
@@ -144,7 +145,7 @@ OpRecord describePiece(const Program &program, bool byCalls) {
   op.stablehloOps = rowsOf(module, ops);
   {
     llvm::raw_string_ostream stream(op.stablehloGraph);
-    module->print(stream, plainly());
+    ir::printProgram(module, stream, plainly());
   }
 
   // Two operations are the same one if they say the same: types, attributes, constants.

@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/Prepared.h"
 
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/support/Version.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 
@@ -60,7 +61,7 @@ static workload::Workload asText(const Prepared &prepared) {
   removeMarks(*module);
   std::string text;
   llvm::raw_string_ostream out(text);
-  module->print(out, mlir::OpPrintingFlags().enableDebugInfo());
+  ir::printProgram(*module, out, mlir::OpPrintingFlags().enableDebugInfo());
   whole.programs = {{std::nullopt, text + "\n"}};
   return whole;
 }

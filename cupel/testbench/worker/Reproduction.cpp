@@ -165,9 +165,9 @@ Result<std::string> selfChecking(const Prepared &program, double tolerance) {
   context->loadAllAvailableDialects(); // That of checks may not have been needed so far.
   mlir::Block &body = entry.getBody().front();
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(&body);
-  auto attributeOf = [&](const Tensor &value, mlir::Type type) -> mlir::DenseElementsAttr {
+  auto attributeOf = [&](const Tensor &value, mlir::Type type) -> mlir::ElementsAttr {
     Result<Tensor> plain = value.contiguous();
-    mlir::DenseElementsAttr attribute =
+    mlir::ElementsAttr attribute =
         plain ? frontends::denseAttribute(context, *plain) : nullptr;
     return attribute && attribute.getType() == type ? attribute : nullptr;
   };

@@ -41,6 +41,7 @@ std::optional<tensor::DType> dtypeOf(const std::string &name) {
       {"float8_e5m2", DType::F8E5M2},
       {"float8_e4m3fnuz", DType::F8E4M3FNUZ},
       {"float8_e5m2fnuz", DType::F8E5M2FNUZ},
+      {"float8_e8m0fnu", DType::F8E8M0FNU},
   };
   for (const auto &[spelt, type] : kTypes)
     if (spelt == name)

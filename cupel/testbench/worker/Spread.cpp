@@ -76,9 +76,9 @@ void markShardings(mlir::ModuleOp module, mlir::func::FuncOp entry) {
         entry.setArgAttr(i, compiler::kLiesAttr, stated);
   NamedShardings shardings(module, entry);
   module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
-    const bool isOfProgram =
-        mlir::isa_and_nonnull<mlir::func::FuncOp, stablehlo::WhileOp, stablehlo::IfOp,
-                              stablehlo::CaseOp>(op->getParentOp());
+    mlir::Operation *parent = op->getParentOp();
+    const bool isOfProgram = parent && (mlir::isa<mlir::func::FuncOp>(parent) || parent->hasTrait<stablehlo::Loops>() ||
+                                        parent->hasTrait<stablehlo::Branches>());
     if (isOfProgram && op->getNumResults() && !op->hasTrait<mlir::OpTrait::ConstantLike>()) {
       llvm::SmallVector<mlir::Attribute> each;
       for (mlir::Value value : op->getResults()) {

@@ -513,7 +513,7 @@ PJRT_Error *elementType(PJRT_Buffer_ElementType_Args *args) {
   args->type = bufferOf(args->buffer)->type;
   int type = faulty("dtype-wrong")     ? PJRT_Buffer_Type_S32
              : faulty("dtype-garbage") ? 123
-             : faulty("dtype-f4")      ? PJRT_Buffer_Type_F4E2M1FN
+             : faulty("dtype-s1")      ? PJRT_Buffer_Type_S1
                                        : args->type;
   std::memcpy(&args->type, &type, sizeof(type));
   return nullptr;

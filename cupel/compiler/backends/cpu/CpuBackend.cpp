@@ -6,6 +6,7 @@
 #include "cupel/compiler/device/Passes.h"
 #include "cupel/compiler/passes/InlineCalls.h"
 #include "cupel/compiler/tensor/TensorIr.h"
+#include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/ir/sdy/Sdy.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -156,6 +157,8 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowe
     reason = "its calls cannot be inlined";
   if (reason.empty())
     reason = whyWhole(entry); // What was called counts as well.
+  if (StringRef rare = ir::rareFloatIn(module); reason.empty() && !rare.empty())
+    reason = "it has elements of type " + rare.str();
   if (!reason.empty())
     return Error{ErrorCode::Unsupported, reason};
   std::string complaint;

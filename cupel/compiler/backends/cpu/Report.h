@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "cupel/compiler/passes/RoundWeights.h"
 #include "cupel/support/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -32,6 +33,7 @@ struct CpuReport {
   int64_t sramBytes = 0, inSram = 0, spilled = 0, spilledBytes = 0; // Of the main program.
   std::optional<double> seconds; // The best run, if there was any.
   int64_t runs = 0;
+  std::vector<RoundedWeight> weights; // Those that are held in block floats.
 };
 
 /// Of a module at the device stage, which gets functions for what falls back. It is run as often as

@@ -132,6 +132,14 @@ std::string asText(const CpuReport &report) {
   os << "flops:     " << llvm::formatv("{0:F0}", totals.all.flops) << ", and "
      << llvm::formatv("{0:F0}", totals.all.transcendentals) << " transcendental functions\n";
   os << "bytes:     " << totals.all.bytes << " read and written by launches\n";
+  for (const RoundedWeight &one : report.weights) {
+    os << llvm::formatv("weight:    {0} {1} as {2}, {3} bytes instead of {4}", one.name, one.type,
+                        llvm::StringRef(tensor::nameOf(one.format)), one.packed, one.bytes);
+    if (one.correlation)
+      os << llvm::formatv(", PCC {0:F6}, at most {1:F2} % of its largest number off", *one.correlation,
+                          100 * one.error.value_or(0));
+    os << "\n";
+  }
   if (!report.seconds)
     return text;
   double all = *report.seconds;
@@ -223,6 +231,22 @@ std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) 
   }
   if (!levels.empty())
     object["levels"] = std::move(rows);
+  if (!report.weights.empty()) {
+    llvm::json::Array weights;
+    for (const RoundedWeight &one : report.weights) {
+      llvm::json::Object weight{{"name", llvm::json::fixUTF8(one.name)},
+                                {"type", one.type},
+                                {"format", llvm::StringRef(tensor::nameOf(one.format))},
+                                {"bytes", one.bytes},
+                                {"packed_bytes", one.packed}};
+      if (one.correlation)
+        weight["pcc"] = *one.correlation;
+      if (one.error)
+        weight["largest_error"] = *one.error;
+      weights.push_back(std::move(weight));
+    }
+    object["weights"] = std::move(weights);
+  }
   if (wasRun) {
     object["runs"] = report.runs;
     object["seconds"] = *report.seconds;
