@@ -68,26 +68,25 @@ def trivial(folder: Path) -> Path:
 
 
 @check
-def options_of_compilers_are_the_same_everywhere() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "negate.mlir"
-        program.write_text("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = stablehlo.negate %a : tensor<4xf32>\n"
-                           "  return %0 : tensor<4xf32>\n}\n")
-        own = ("--results", folder, "--device")
-        for words in (("run", program, *own, "cupel"), ("bench", program), ("compile", program, "--emit=device")):
-            expect_one_line(run(*words, "--option", "acumulate=f64"), 2, "--option", "the nearest is 'accumulate'")
-            expect_one_line(run(*words, "--option", "strict"), 2, "NAME=VALUE")
-        expect_one_line(run("run", program, "--option", "strict=on"), 2, "the golden reference takes no options")
-        # Our own plugin as a vendor's: what it is given goes to its compiler with every program.
-        for device in ("cupel", BIN.parent / "lib/pjrt_plugin_cupel.so"):
-            done = run("run", program, *own, device, "--option", "backend=null", "-j", "1")
-            expect(done.returncode == 1 and "is not computed by the backend null" in done.stdout, f"{device}: {done.stdout}{done.stderr}")
-            done = run("run", program, *own, device, "--option", "backend=default", "-j", "1")
-            expect(done.returncode == 0, f"{device}: {done.stdout}{done.stderr}")
-        done = run("compile", program, "--emit=device", "--option", "opt_bisect_limit=0")
-        expect(done.returncode == 0 and "stablehlo.negate" in done.stdout and "tir.map" not in done.stdout, done.stdout + done.stderr)
-        done = run("compile", program, "--emit=device", "--option", "accumulate=f64")
-        expect(done.returncode == 1 and "accumulates in f64" in done.stderr, done.stderr)
+def options_of_compilers_are_the_same_everywhere(folder: Path) -> None:
+    program = folder / "negate.mlir"
+    program.write_text("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = stablehlo.negate %a : tensor<4xf32>\n"
+                       "  return %0 : tensor<4xf32>\n}\n")
+    own = ("--results", folder, "--device")
+    for words in (("run", program, *own, "cupel"), ("bench", program), ("compile", program, "--emit=device")):
+        expect_one_line(run(*words, "--option", "acumulate=f64"), 2, "--option", "the nearest is 'accumulate'")
+        expect_one_line(run(*words, "--option", "strict"), 2, "NAME=VALUE")
+    expect_one_line(run("run", program, "--option", "strict=on"), 2, "the golden reference takes no options")
+    # Our own plugin as a vendor's: what it is given goes to its compiler with every program.
+    for device in ("cupel", BIN.parent / "lib/pjrt_plugin_cupel.so"):
+        done = run("run", program, *own, device, "--option", "backend=null", "-j", "1")
+        expect(done.returncode == 1 and "is not computed by the backend null" in done.stdout, f"{device}: {done.stdout}{done.stderr}")
+        done = run("run", program, *own, device, "--option", "backend=default", "-j", "1")
+        expect(done.returncode == 0, f"{device}: {done.stdout}{done.stderr}")
+    done = run("compile", program, "--emit=device", "--option", "opt_bisect_limit=0")
+    expect(done.returncode == 0 and "stablehlo.negate" in done.stdout and "tir.map" not in done.stdout, done.stdout + done.stderr)
+    done = run("compile", program, "--emit=device", "--option", "accumulate=f64")
+    expect(done.returncode == 1 and "accumulates in f64" in done.stderr, done.stderr)
 
 
 @check
