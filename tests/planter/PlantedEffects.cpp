@@ -2,6 +2,7 @@
 
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
+#include <mlir/Dialect/Quant/QuantTypes.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/BuiltinOps.h>
 #include <random>
@@ -27,6 +28,12 @@ Value splat(OpBuilder &builder, Location at, RankedTensorType type, double value
     Attribute part = builder.getFloatAttr(complex.getElementType(), value);
     Attribute both = builder.getArrayAttr({part, part});
     return builder.create<hlo::ConstantOp>(at, DenseElementsAttr::get(type, both));
+  }
+  // Of eight bits or so: the constant is held as the numbers that are stored.
+  if (auto quantized = dyn_cast<quant::QuantizedType>(element)) {
+    auto stored = RankedTensorType::get(type.getShape(), quantized.getStorageType());
+    Attribute number = builder.getIntegerAttr(quantized.getStorageType(), int64_t(value));
+    return builder.create<hlo::ConstantOp>(at, type, DenseElementsAttr::get(stored, number));
   }
   Attribute attribute = isa<FloatType>(element)
                             ? Attribute(builder.getFloatAttr(element, value))
