@@ -24,14 +24,6 @@ bool isOffered(const runtime::OptionInfo &option) {
 constexpr std::string_view kPrefix = "option.";
 constexpr std::string_view kUnchanged = "(default)";
 
-std::vector<std::string> wordsIn(std::string_view text) {
-  std::istringstream stream{std::string(text)};
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;)
-    words.push_back(word);
-  return words;
-}
-
 /// A field for each option of our own device.
 std::vector<JobField> deviceOptions() {
   std::vector<JobField> fields;
@@ -93,8 +85,12 @@ JobField architectureField() {
 
 JobField editsField() {
   JobField field{.name = "edits", .label = "Options of single operations", .help = "Chosen with an operation's details: " + listOperationOptions(false) + ".", .kind = Kind::Edits};
-  for (const OperationOptionInfo &one : kOperationOptions)
-    field.edits.push_back({.name = std::string(one.name), .label = std::string(one.label), .help = std::string(one.help), .choices = wordsIn(one.choices)});
+  for (const OperationOptionInfo &one : kOperationOptions) {
+    std::vector<std::string> choices;
+    for (std::string_view word : runtime::optionWords(one.choices))
+      choices.emplace_back(word);
+    field.edits.push_back({.name = std::string(one.name), .label = std::string(one.label), .help = std::string(one.help), .choices = std::move(choices)});
+  }
   return field;
 }
 

@@ -197,26 +197,25 @@ DeviceProgram::resultsFrom(const std::vector<std::vector<tensor::Tensor>> &outpu
     }
     return own;
   }
-  // Pieces are put together once; every device is said to have the whole.
-  std::vector<std::optional<tensor::Tensor>> whole(ownResults);
-  for (size_t i = 0; !outputs.empty() && i < std::min<size_t>(ownResults, resultShards.size());
-       ++i) {
-    if (!resultShards[i] || i >= types.size() ||
-        std::ranges::equal(outputs.front()[i].shape(), types[i].shape))
-      continue;
-    std::vector<tensor::Tensor> pieces;
-    for (const std::vector<tensor::Tensor> &list : outputs)
-      pieces.push_back(list[i]);
-    Result<tensor::Tensor> made =
-        reference::assembleSum(*resultShards[i], pieces, types[i].shape);
-    if (!made)
-      return made.error().within("result " + std::to_string(i));
-    whole[i] = std::move(*made);
-  }
-  for (const std::vector<tensor::Tensor> &list : outputs)
-    for (size_t i = 0; i < ownResults; ++i)
-      if (Status taken = take(whole[i] ? *whole[i] : list[i], i); !taken)
+  // Every device is said to have the whole, with its own copy of what it holds: one that differs is seen.
+  for (size_t d = 0; d < outputs.size(); ++d)
+    for (size_t i = 0; i < ownResults; ++i) {
+      const bool isPiece = i < resultShards.size() && resultShards[i] && i < types.size() &&
+                           !std::ranges::equal(outputs[d][i].shape(), types[i].shape);
+      tensor::Tensor value = outputs[d][i];
+      if (isPiece) {
+        std::vector<tensor::Tensor> pieces;
+        for (const std::vector<tensor::Tensor> &list : outputs)
+          pieces.push_back(list[i]);
+        Result<tensor::Tensor> whole = reference::assembleSum(
+            *resultShards[i], withCopyOf(d, std::move(pieces), *resultShards[i]), types[i].shape);
+        if (!whole)
+          return whole.error().within("result " + std::to_string(i));
+        value = std::move(*whole);
+      }
+      if (Status taken = take(value, i); !taken)
         return taken.error();
+    }
   return own;
 }
 

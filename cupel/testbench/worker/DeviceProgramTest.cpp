@@ -69,6 +69,13 @@ TEST(DeviceProgram, DevicesGetTheirPiecesAndGiveThem) {
   EXPECT_EQ(numbersOf((*results)[0]), (std::vector<float>{1, 5, 9, 13}));
   EXPECT_EQ(numbersOf((*results)[6]), (std::vector<float>{1, 5, 9, 13}));
 
+  // A copy that differs is its device's result.
+  outputs[1][0] = sums(1, 6);
+  Result<std::vector<Tensor>> differing = program->resultsFrom(outputs, (*read)->program.results);
+  ASSERT_TRUE(differing) << differing.message();
+  EXPECT_EQ(numbersOf((*differing)[0]), (std::vector<float>{1, 5, 9, 13}));
+  EXPECT_EQ(numbersOf((*differing)[2]), (std::vector<float>{1, 6, 9, 13}));
+
   // What is saved for a device expects of each what it gives.
   workload::Workload whole;
   whole.inputs = {{x, y}};

@@ -132,19 +132,25 @@ TEST(Looks, APartThatWasNotWrittenIsStale) {
   EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 2}).verdict.passed);
 }
 
-TEST(Looks, OneNumberThatRoundsToWhatItWasIsNotStale) {
-  // A sum of the same numbers in another order: what is expected moves by a few steps, and no more than noise.
-  TensorLists first = {{floats({26.5796f})}}, expected = {{floats({26.57961f})}};
+/// Every look after the first expects one thing and is given another; all of it outlives the seams.
+LookSeams seamsThatExpect(const TensorLists &expected, const TensorLists &given, const TensorLists &first) {
   LookSeams seams;
-  seams.execute = [&](const TensorLists &) -> Result<TensorLists> { return first; };
+  seams.execute = [&given](const TensorLists &) -> Result<TensorLists> { return given; };
   seams.judge = [](const TensorLists &) { return LookVerdict{}; };
-  seams.judgeOther = [&](const TensorLists &, const TensorLists &) {
+  seams.judgeOther = [&expected](const TensorLists &, const TensorLists &) {
     LookVerdict verdict;
     verdict.expected = expected;
     return std::optional(verdict);
   };
-  seams.otherInputs = [&](uint32_t) { return std::optional(first); };
+  seams.otherInputs = [&first](uint32_t) { return std::optional(first); };
   seams.expected = &first;
+  return seams;
+}
+
+TEST(Looks, OneNumberThatRoundsToWhatItWasIsNotStale) {
+  // A sum of the same numbers in another order: what is expected moves by a few steps, and no more than noise.
+  TensorLists first = {{floats({26.5796f})}}, expected = {{floats({26.57961f})}};
+  LookSeams seams = seamsThatExpect(expected, first, first);
   EXPECT_FALSE(lookAgain(seams, first, first, 0.001, {.executions = 2}).verdict.passed);
   double noise = 1e-5;
   seams.noiseOf = [&](size_t, size_t) { return noise; };
@@ -167,16 +173,7 @@ TEST(Looks, ANumberThatIsRepeatedIsOne) {
       kept[i] = moved[i];
     TensorLists first = {{then}}, expected = {{Tensor::of<DType::BF16>({32}, moved)}};
     TensorLists given = {{Tensor::of<DType::BF16>({32}, kept)}};
-    LookSeams seams;
-    seams.execute = [&](const TensorLists &) -> Result<TensorLists> { return given; };
-    seams.judge = [](const TensorLists &) { return LookVerdict{}; };
-    seams.judgeOther = [&](const TensorLists &, const TensorLists &) {
-      LookVerdict verdict;
-      verdict.expected = expected;
-      return std::optional(verdict);
-    };
-    seams.otherInputs = [&](uint32_t) { return std::optional(first); };
-    seams.expected = &first;
+    LookSeams seams = seamsThatExpect(expected, given, first);
     seams.step = 0x1p-8;
     LookVerdict verdict = lookAgain(seams, first, first, 0.001, {.executions = 2}).verdict;
     EXPECT_EQ(verdict.passed, areCopies) << verdict.message;

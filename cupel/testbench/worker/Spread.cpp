@@ -235,6 +235,20 @@ Result<TensorLists> scattered(const std::vector<Tensor> &whole, const std::vecto
   return lists;
 }
 
+std::vector<Tensor> withCopyOf(size_t device, std::vector<Tensor> pieces, const Shards &shards) {
+  auto pieceOf = [&](size_t holder) -> int64_t {
+    if (shards.kind != Shards::Kind::Tiled)
+      return 0;
+    int64_t place = shards.place(int64_t(holder));
+    return place < 0 ? -1 : place / shards.copies();
+  };
+  const Tensor own = pieces[device];
+  for (size_t other = 0; other < pieces.size(); ++other)
+    if (pieceOf(other) >= 0 && pieceOf(other) == pieceOf(device))
+      pieces[other] = own;
+  return pieces;
+}
+
 Result<std::vector<Tensor>> assembled(const TensorLists &given, const std::vector<Shards> &shards,
                                       const std::vector<ValueType> &types) {
   std::vector<Tensor> whole, others;
@@ -257,16 +271,8 @@ Result<std::vector<Tensor>> assembled(const TensorLists &given, const std::vecto
       if (!due || areAlike(*due, pieces[d]))
         continue; // Or it holds nothing.
       // As this device has it, wherever others have the same piece.
-      std::vector<Tensor> changed = pieces;
-      int64_t at = shards[i].kind == Shards::Kind::Tiled
-                       ? shards[i].place(int64_t(d)) / shards[i].copies()
-                       : 0;
-      for (size_t other = 0; other < pieces.size(); ++other)
-        if (shards[i].kind != Shards::Kind::Tiled ||
-            (shards[i].place(int64_t(other)) >= 0 &&
-             shards[i].place(int64_t(other)) / shards[i].copies() == at))
-          changed[other] = pieces[d];
-      if (Result<Tensor> made = shards[i].assemble(changed, types[i].shape)) {
+      if (Result<Tensor> made =
+              shards[i].assemble(withCopyOf(d, pieces, shards[i]), types[i].shape)) {
         other = std::move(*made);
         differs = true;
         break;

@@ -34,6 +34,10 @@ Result<Prepared> gathered(const Prepared &test);
 Result<TensorLists> scattered(const std::vector<tensor::Tensor> &whole,
                               const std::vector<tensor::Shards> &shards, uint32_t devices);
 
+/// What every device gave of a value, with this device's copy wherever others hold the same piece.
+std::vector<tensor::Tensor> withCopyOf(size_t device, std::vector<tensor::Tensor> pieces,
+                                       const tensor::Shards &shards);
+
 /// The whole values out of what every device gave, of these types. Where devices hold different copies
 /// of something, all values stand there once more, with a copy that differs: both must be right.
 Result<std::vector<tensor::Tensor>> assembled(const TensorLists &given,
