@@ -48,8 +48,7 @@ def measure(program: Path, options: argparse.Namespace) -> dict[str, float] | No
     if "not recorded" in done.stderr:
         print(f"{program.stem}: " + next(line for line in done.stderr.splitlines() if "not recorded" in line))
         return None
-    answer = json.loads(done.stdout)
-    (measured,) = answer if isinstance(answer, list) else [answer]
+    (measured,) = json.loads(done.stdout)["models"]
     plain, traced = (one["p50_seconds"] for one in measured["contestants"])
     return {"without": plain, "traced": traced, "ratio": traced / plain}
 

@@ -99,14 +99,12 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
   func::FuncOp entry = compiler::entryOf(module);
   OwningOpRef<ModuleOp> lowered = module.clone(), plain;
   const llvm::json::Object *given = request.getObject("options");
-  Result<GraphOptions> options = GraphOptions::apply(given ? *given : llvm::json::Object(), *lowered);
+  Result<GraphOptions> options = GraphOptions::apply(given ? *given : llvm::json::Object(), *lowered, /*fuses=*/false);
   if (!options)
     return options.error();
   if (!options->notCompiled.empty())
     return Error{"is not compiled: " + options->notCompiled};
   int64_t limit = request.getInteger("opt_bisect_limit").value_or(-1);
-  if (reports || !reportFile.empty() || !traceFile.empty())
-    plain = lowered->clone(); // For the other levels, and to be compiled anew.
   std::string tensorStage;
   PassNames before(word("print_before")), after(word("print_after"));
   DefaultTimingManager timing;
@@ -115,6 +113,10 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
     TimingScope scope = timing.getRootScope();
     RewriteWatch rewrites(context, limit >= 0 ? limit : options->rewriteLimit,
                           request.getBoolean("print_rewrites").value_or(false));
+    if (Status status = options->fuse(*lowered); !status)
+      return status.error();
+    if (reports || !reportFile.empty() || !traceFile.empty())
+      plain = lowered->clone(); // For the other levels, and to be compiled anew.
     auto watch = [&](PassManager &passes, compiler::CpuStage stage) {
       if (stage == compiler::CpuStage::Device && isTensor)
         tensorStage = printed(*lowered);
@@ -149,6 +151,8 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
     if (!report)
       return report.error();
     report->weights = options->weights;
+    report->fusions = options->fusions;
+    report->composites = compiler::compositesIn(module);
     Result<std::vector<compiler::LevelReport>> levels =
         reportLevels(*plain, entry, *options, request.getInteger("report_runs").value_or(0));
     if (!levels)

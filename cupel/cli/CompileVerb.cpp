@@ -1,5 +1,6 @@
 // `cupel compile`: a model or program as StableHLO. The worker does it; here are the options.
 
+#include "cupel/cli/Fusions.h"
 #include "cupel/cli/ModelArguments.h"
 #include "cupel/cli/SiblingVerbs.h"
 #include "cupel/runtime/Options.h"
@@ -27,7 +28,7 @@ int runCompileVerb(const Arguments &arguments) {
   ModelArguments model;
   std::string emit = "stablehlo", trace, output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore;
   uint32_t reportRuns = 0;
-  std::vector<std::string> options;
+  std::vector<std::string> options, fusions;
   bool noComposites = false, report = false, printRewrites = false, timing = false;
   model.addTo(line);
   line.option("--emit", emit,
@@ -72,6 +73,10 @@ int runCompileVerb(const Arguments &arguments) {
               "(docs/reference/plugin-options.md); may be repeated")
       .placeholder("NAME=VALUE")
       .oneValueEach();
+  line.option("--fusions", fusions,
+              "Rewrites of StableHLO that are done before the program is compiled: a file of PDLL (docs/performance.md); may be repeated")
+      .placeholder("FILE")
+      .oneValueEach();
   line.flag("--print-rewrites", printRewrites,
             "List the rewrites that the cpu backend may leave on standard error");
   line.example("cupel compile model.onnx -o model.mlir", "text, and model.weights.safetensors");
@@ -99,13 +104,15 @@ int runCompileVerb(const Arguments &arguments) {
   bool isCompiled = emit == "tensor" || emit == "device" || emit == "asm" || report || !reportFile.empty() || !trace.empty();
   for (auto [option, isGiven] :
        {std::pair("--opt-bisect-limit", *rewriteLimit >= 0), std::pair("--print-rewrites", printRewrites),
-        std::pair("--option", !options.empty()), std::pair("--print-ir-after", !printAfter.empty()),
+        std::pair("--option", !options.empty()), std::pair("--fusions", !fusions.empty()), std::pair("--print-ir-after", !printAfter.empty()),
         std::pair("--print-ir-before", !printBefore.empty()), std::pair("--timing", timing)})
     if (isGiven && !isCompiled)
       return reportError("compile",
                          std::string(option) +
                              " goes with --emit=tensor, --emit=device, --emit=asm, --report or --trace",
                          kExitUsage);
+  if (Status status = addFusions(fusions, options); !status)
+    return reportError("compile", status.message(), kExitUsage);
   runtime::Options known(runtime::OptionScope::Client);
   for (const std::string &option : options) {
     if (Status status = known.setText(option); !status)

@@ -15,6 +15,9 @@ namespace cupel::compiler {
 Result<std::shared_ptr<const runtime::Executable>> compile(std::string_view program,
                                                            const CompileOptions &options);
 
+/// The patterns of files of fusions (fusions/Fusions.h), as CompileOptions takes them.
+Result<std::string> readFusions(const std::string &files);
+
 /// How many threads kernels of this process use from now on; 0: as many as there are cores. With
 /// `always` also for work that is too brief to gain by it, which only tests want.
 void useThreads(int threads, bool always = false);

@@ -72,6 +72,11 @@ constexpr OptionInfo kTable[] = {
      .help = "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
              "standard error, and `partition` in the cost analysis, say why it is computed whole. Likewise a program that is to be "
              "recorded (`enable_trace`) and cannot be."},
+    {.name = "fusion_patterns", .type = Type::String, .scopes = kBoth, .defaultText = "none", .environment = "CUPEL_FUSION_PATTERNS",
+     .help = "Files of rewrites that are done behind the common passes, parted by commas: .pdll, which mlir-pdll translates, or the PDL "
+             "dialect. `fusions` in the cost analysis says how often each was done; `--fusions FILE` of the verbs."},
+    {.name = "without_fusion_patterns", .type = Type::String, .scopes = kBoth, .defaultText = "none", .environment = "",
+     .help = "Names of patterns in these files that are left out, parted by commas."},
     {.name = "enable_trace", .type = Type::Boolean, .scopes = kBoth, .defaultText = "false", .environment = "CUPEL_ENABLE_TRACE",
      .help = "The second run of a program records the commands that it gives the device, and later runs replay them as one. "
              "Results are the same bits. A program that cannot be recorded (operations that run on the golden reference, "

@@ -26,6 +26,8 @@ std::string describe(const CompileOptions &options) {
     line += ",sram=" + std::to_string(options.sramBytes);
   if (!options.weightFormats.empty()) // One word, whatever it holds.
     line += ",weights=" + llvm::toHex(options.weightFormats);
+  if (!options.fusions.empty())
+    line += ",fusions=" + llvm::toHex(options.fusions) + "," + llvm::toHex(options.withoutFusions);
   line += ' ';
   line += llvm::join(
       llvm::map_range(options.types, [](tensor::DType type) { return tensor::info(type).name; }),
@@ -52,6 +54,13 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
     mode = before;
     return !after.getAsInteger(10, number);
   };
+  if (auto [before, fusions] = mode.split(",fusions="); before.size() != mode.size()) {
+    auto [patterns, without] = fusions.split(',');
+    if (!llvm::tryGetFromHex(patterns, options.fusions) ||
+        !llvm::tryGetFromHex(without, options.withoutFusions))
+      return malformed;
+    mode = before;
+  }
   if (auto [before, weights] = mode.split(",weights="); before.size() != mode.size()) {
     if (!llvm::tryGetFromHex(weights, options.weightFormats))
       return malformed;

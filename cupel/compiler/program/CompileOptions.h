@@ -56,6 +56,8 @@ struct CompileOptions {
   /// For tests of those who find wrong rewrites: the rewrite of `plant-wrong-rewrite` that is wrong,
   /// from 1 on; 0: the pass does not run.
   int64_t wrongRewrite = 0;
+  /// Rewrites that users added, as text of the PDL dialect (fusions/Fusions.h), and the names of those that are left out.
+  std::string fusions, withoutFusions;
   /// Commands are recorded at the second run and replayed from then on (backends/cpu/TracedRuns.h), in
   /// this memory; null: the process's.
   bool enablesTrace = false;

@@ -32,6 +32,7 @@ struct Layout {
   Rewrites rewrites;
   std::optional<int64_t> threads; // Of kernels; none: as it is.
   bool isStrict = false;
+  std::string fusionFiles, withoutFusions; // Of patterns; names of those that are left out.
   bool enablesTrace = false;
   std::shared_ptr<runtime::TraceRegion> traceRegion; // Of all devices together.
 };

@@ -172,6 +172,13 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   compile.level = rewrites.level;
   compile.sramBytes = defaults.architecture.sramBytes;
   compile.isStrict = given.boolean("strict").value_or(defaults.isStrict);
+  if (std::string files = given.string("fusion_patterns").value_or(defaults.fusionFiles); !files.empty()) {
+    Result<std::string> patterns = compiler::readFusions(files);
+    if (!patterns)
+      return patterns.error().within("fusion_patterns");
+    compile.fusions = std::move(*patterns);
+    compile.withoutFusions = given.string("without_fusion_patterns").value_or(defaults.withoutFusions);
+  }
   compile.enablesTrace = given.boolean("enable_trace").value_or(defaults.enablesTrace);
   compile.traceRegion = defaults.traceRegion;
   Result<std::shared_ptr<const runtime::Executable>> made =

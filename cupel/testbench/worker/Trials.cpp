@@ -498,6 +498,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
     }
   }
   record.notes["judged by"] = describeRules(record, *noise);
+  record.notes.merge(device.recordNotes());
   if (!noise->illConditioned().empty())
     record.notes["ill-conditioned"] = noise->illConditioned();
   if (isForLackOfTime(record, *noise))

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include "cupel/compiler/analysis/CompositesUsed.h"
+#include "cupel/compiler/fusions/Fusions.h"
 #include "cupel/compiler/passes/RoundWeights.h"
 #include "cupel/support/Error.h"
 
@@ -34,6 +36,8 @@ struct CpuReport {
   std::optional<double> seconds; // The best run, if there was any.
   int64_t runs = 0;
   std::string trace; // Whether its commands can be recorded, and what that comes to.
+  std::vector<CompositeUse> composites; // Of the program that was compiled, before they were put in line.
+  std::vector<FusionCount> fusions; // Of users.
   std::vector<RoundedWeight> weights; // Those that are held in block floats.
 };
 
