@@ -15,6 +15,7 @@ import os
 import pty
 import random
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -401,6 +402,26 @@ WRONG = """func.func @main() {
 """
 
 
+@check
+def nodes_that_take_no_jobs_are_named(lab):
+    project = Project(lab, 6, 0)
+    for node in lab.slurm.NODES:
+        lab.slurm.tool("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=the door is open")
+    process = project.start(*project.run_words("--on", "slurm"))
+    said = ""
+    end = time.monotonic() + 60
+    while "the door is open" not in said:
+        expect(time.monotonic() < end and select.select([process.stdout], [], [], 60)[0], f"nothing was said: {said}")
+        said += process.stdout.readline()
+        expect(process.poll() is None, said)
+    expect("n1,n2,n3 take no jobs: the door is open" in said and "State=RESUME" in said, said)
+    for node in lab.slurm.NODES:
+        lab.slurm.tool("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    output, _ = process.communicate(timeout=60)
+    expect(process.returncode == 0 and "6 passed" in output, f"exit code {process.returncode}: {output}")
+    lab.settle()
+
+
 def field(shown: str, label: str) -> str:
     """What `cupel show` says behind a word."""
     return next((line.split(None, 1)[1] for line in shown.splitlines() if line.startswith(f"  {label} ")), "")
@@ -489,7 +510,7 @@ class Disturbances:
     """Things that go wrong at their moments, and are put right a while later."""
 
     def __init__(self, lab: Lab, project: Project, kinds: list[str], chance: random.Random) -> None:
-        self.lab, self.project, self.chance, self.done = lab, project, chance, []
+        self.lab, self.project, self.chance, self.done, self.administered = lab, project, chance, [], 0.0
         spread = 12 if FULL else 4.5
         self.events = sorted(((chance.uniform(0.5, spread), kind) for kind in kinds), key=lambda event: event[0])
         self.repairs: list[tuple[float, object]] = []
@@ -541,7 +562,21 @@ class Disturbances:
             later(self.chance.uniform(1, 3), self.lab.disk.free)
         self.done.append(kind)
 
+    def administer(self, now: float) -> None:
+        """What whoever runs the cluster does. A controller that is killed forgets its youngest jobs; when their numbers come round again, in this round or a
+        later one, nodes that remember them refuse, and Slurm drains these nodes until somebody puts them back."""
+        if now < self.administered + 3:
+            return
+        self.administered = now
+        for line in self.lab.slurm.tool("sinfo", "-h", "-N", "-o", "%N|%T|%E", check=False).splitlines():
+            node, _, state_and_reason = line.partition("|")
+            state, _, reason = state_and_reason.partition("|")
+            if state.startswith("drain") and reason == "Duplicate jobid":
+                self.lab.slurm.tool("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)
+                self.done.append(f"resumed {node}")
+
     def step(self, now: float, follower: subprocess.Popen) -> None:
+        self.administer(now)
         while self.events and self.events[0][0] <= now:
             self.strike(self.events.pop(0)[1], follower, now)
         for repair in [each for each in self.repairs if each[0] <= now]:
