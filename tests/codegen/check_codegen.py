@@ -73,6 +73,42 @@ def repeated_blocks_are_one_function(folder: Path) -> None:
     checked(folder)
 
 
+def a_value_of_one_block_may_be_a_constant_of_all(folder: Path) -> None:
+    """What the first block adds is what every block compares with; the others add something else."""
+    shape = "tensor<8xf32>"
+    lines = [f"func.func @main(%h0: {shape}) -> {shape} {{", f"  %zero = stablehlo.constant dense<0.0> : {shape}", f"  %one = stablehlo.constant dense<1.0> : {shape}"]
+    for i, added in enumerate(("zero", "one", "one")):
+        lines += [f"  %a{i} = stablehlo.add %h{i}, %{added} : {shape}", f"  %b{i} = stablehlo.cosine %a{i} : {shape}", f"  %c{i} = stablehlo.maximum %b{i}, %zero : {shape}",
+                  f"  %d{i} = stablehlo.tanh %c{i} : {shape}", f"  %e{i} = stablehlo.subtract %d{i}, %{added} : {shape}", f"  %f{i} = stablehlo.minimum %e{i}, %zero : {shape}",
+                  f"  %h{i + 1} = stablehlo.add %f{i}, %h{i} : {shape}"]  # fmt: skip
+    assert generate("\n".join([*lines, f"  return %h3 : {shape}", "}"]), folder).returncode == 0
+    assert (folder / "out/main.py").read_text().count("= block(") == 3, (folder / "out/main.py").read_text()
+    checked(folder)
+
+
+def narrow_floats_are_checked_bit_by_bit(folder: Path) -> None:
+    program = ("func.func @main(%a: tensor<40xbf16>, %b: tensor<40xf16>) -> (tensor<40xbf16>, tensor<40xf16>) {\n  %0 = stablehlo.exponential %a : tensor<40xbf16>\n"
+               "  %1 = stablehlo.tanh %b : tensor<40xf16>\n  return %0, %1 : tensor<40xbf16>, tensor<40xf16>\n}")
+    assert generate(program, folder).returncode == 0
+    checked(folder)
+
+
+def a_saved_workload_is_a_program_with_its_inputs(folder: Path) -> None:
+    (folder / "program.mlir").write_text(ADD.format(op="subtract"))
+    saved = cupel("eval", folder / "program.mlir", "--save-workload", folder / "saved", "--seed", "7")
+    assert saved.returncode == 0, saved
+    place = next((folder / "saved").rglob("program.mlirbc")).parent
+    done = cupel("codegen", "py", f"{place}/", "-o", folder / "out")
+    assert done.returncode == 0, done
+
+    def payload(file: Path) -> bytes:
+        contents = file.read_bytes()
+        return contents[8 + int.from_bytes(contents[:8], "little") :]
+
+    assert payload(place / "inputs.safetensors") == payload(folder / "out/tensors/inputs.safetensors") != b""
+    checked(folder)
+
+
 def checked(folder: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "cupel.codegen", folder / "out", "--check"], capture_output=True, text=True,
                           env=dict(os.environ, PYTHONPATH=str(ROOT / "python"), CUPEL_COMMAND=str(CUPEL)))
@@ -190,7 +226,8 @@ def options_that_are_none(folder: Path) -> None:
 
 
 def main() -> int:
-    tests = [repeated_blocks_are_one_function, an_edit_that_changes_results_is_noticed, the_folder_is_whole, without_tensors_inputs_are_ones,
+    tests = [repeated_blocks_are_one_function, a_value_of_one_block_may_be_a_constant_of_all, narrow_floats_are_checked_bit_by_bit,
+             a_saved_workload_is_a_program_with_its_inputs, an_edit_that_changes_results_is_noticed, the_folder_is_whole, without_tensors_inputs_are_ones,
              generated_folders_are_replaced_and_others_are_not, what_cannot_be_written_is_refused_by_name, paths_that_cannot_be_written,
              a_full_disk_leaves_nothing, names_that_are_no_identifiers, ten_thousand_arguments, many_constants, options_that_are_none]
     return run_all(tests)
