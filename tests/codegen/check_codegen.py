@@ -1,5 +1,6 @@
-"""Standalone code from outside: models, names, structure, and inputs that are bad. check_codegen.py BIN
+"""Standalone code from outside: models, names, structure, and inputs that are bad. check_codegen.py BIN [--full]
 
+--full: also what takes minutes.
 The last line is `N passed, N failed`.
 """
 
@@ -220,6 +221,19 @@ def many_constants(folder: Path) -> None:
     assert done.returncode == 0 and str(sum(range(count))) in done.stdout, (done.stdout[-300:], done.stderr[-300:])
 
 
+def a_million_constants(folder: Path) -> None:
+    count = 1_000_000
+    with (folder / "program.mlir").open("w") as file:
+        file.write("func.func @main() -> tensor<i64> {\n  %s0 = stablehlo.constant dense<0> : tensor<i64>\n")
+        for i in range(count):
+            file.write(f"  %c{i} = stablehlo.constant dense<{i}> : tensor<i64>\n  %s{i + 1} = stablehlo.add %s{i}, %c{i} : tensor<i64>\n")
+        file.write(f"  return %s{count} : tensor<i64>\n}}\n")
+    done = cupel("codegen", "py", folder / "program.mlir", "-o", folder / "out", timeout=900)
+    assert done.returncode == 0 and f"{2 * count + 2} operations" in done.stdout, (done.stdout, done.stderr[:500])
+    manifest = json.loads((folder / "out/manifest.json").read_text())
+    assert all((folder / "out" / file).is_file() for file in manifest["files"]), manifest
+
+
 def options_that_are_none(folder: Path) -> None:
     refused(generate(ADD.format(op="add"), folder, "--option", "export_tensor=1"), folder, "export_tensors")
     refused(generate(ADD.format(op="add"), folder, "--option", "export_tensors=perhaps"), folder, "true or false")
@@ -230,7 +244,7 @@ def main() -> int:
              a_saved_workload_is_a_program_with_its_inputs, an_edit_that_changes_results_is_noticed, the_folder_is_whole, without_tensors_inputs_are_ones,
              generated_folders_are_replaced_and_others_are_not, what_cannot_be_written_is_refused_by_name, paths_that_cannot_be_written,
              a_full_disk_leaves_nothing, names_that_are_no_identifiers, ten_thousand_arguments, many_constants, options_that_are_none]
-    return run_all(tests)
+    return run_all([*tests, a_million_constants] if "--full" in sys.argv else tests)
 
 
 if __name__ == "__main__":
