@@ -1,6 +1,7 @@
 #include "cupel/compiler/Compile.h"
 
 #include "cupel/compiler/Backends.h"
+#include "cupel/compiler/RoundedArguments.h"
 #include "cupel/compiler/WrittenCode.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
@@ -15,6 +16,9 @@ Result<ExecutablePointer> compile(std::string_view program, const CompileOptions
   Result<const Backend *> backend = findBackend(options.backend);
   if (!backend)
     return backend.error();
+  Result<ExecutablePointer> rounding = compileWithRoundedArguments(**backend, program, options);
+  if (!rounding || *rounding)
+    return rounding;
   Result<ExecutablePointer> made = (*backend)->compileSource(program, options);
   if (!made || options.code.language.empty())
     return made;

@@ -45,9 +45,11 @@ constexpr OptionInfo kTable[] = {
      .environment = "CUPEL_WEIGHT_DTYPE",
      .help = "What weights of products are held in: bfp8 (or bfp_bf8) or bfp_bf4, block floats of sixteen numbers "
              "that share an exponent; or an object of JSON that maps patterns of names to these or to bf16 (as "
-             "they are), such as {\"layers.*.mlp.*\": \"bfp_bf4\", \"default\": \"bfp_bf8\"}. A weight is the right "
+             "they are), such as {\"layers.*.mlp.*\": \"bfp_bf4\", \"default\": \"bfp_bf8\"}, or a file NAME.json that holds one "
+             "(`cupel tune --formats` writes it). A weight is the right "
              "side of a product that is a constant or an argument, by the name in its location; never that of a "
-             "convolution. Empty text: in the program's own types."},
+             "convolution. Empty text: in the program's own types.",
+     .mayBeFile = true},
     {.name = "partition", .type = Type::String, .scopes = kBoth, .defaultText = "split", .environment = "CUPEL_PARTITION",
      .help = "How programs on whole tensors are computed of which devices hold pieces: split (every device "
              "computes its pieces, with collectives, where that can be done without more work) or whole "
