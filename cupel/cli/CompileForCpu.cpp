@@ -3,6 +3,7 @@
 #include "cupel/cli/BenchPrepare.h"
 #include "cupel/cli/GraphOptions.h"
 #include "cupel/cli/RewriteWatch.h"
+#include "cupel/cli/TraceProgram.h"
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 #include "cupel/compiler/backends/cpu/Report.h"
@@ -90,7 +91,8 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
        isAssembly = word("emit") == "asm";
   bool reports = request.getBoolean("report").value_or(false);
   std::string reportFile = word("report_file");
-  bool needsDevice = isDevice || isAssembly || reports || !reportFile.empty();
+  std::string traceFile = word("trace");
+  bool needsDevice = isDevice || isAssembly || reports || !reportFile.empty() || !traceFile.empty();
   if (!isTensor && !needsDevice)
     return std::string();
 
@@ -103,8 +105,8 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
   if (!options->notCompiled.empty())
     return Error{"is not compiled: " + options->notCompiled};
   int64_t limit = request.getInteger("opt_bisect_limit").value_or(-1);
-  if (reports || !reportFile.empty())
-    plain = lowered->clone(); // For the other levels.
+  if (reports || !reportFile.empty() || !traceFile.empty())
+    plain = lowered->clone(); // For the other levels, and to be compiled anew.
   std::string tensorStage;
   PassNames before(word("print_before")), after(word("print_after"));
   DefaultTimingManager timing;
@@ -156,6 +158,13 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
     if (!reportFile.empty())
       if (Status status = writeOutput(reportFile, compiler::asJson(*report, *levels)); !status)
         return status.error();
+  }
+  if (!traceFile.empty()) {
+    Result<runtime::TraceFile> trace = recordTrace(*plain, *options);
+    if (!trace)
+      return trace.error();
+    if (Status status = writeOutput(traceFile, trace->bytes()); !status)
+      return status.error();
   }
   if (isAssembly) {
     OwningOpRef<ModuleOp> copy = lowered->clone();

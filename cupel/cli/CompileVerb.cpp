@@ -25,7 +25,7 @@ int runCompileVerb(const Arguments &arguments) {
       "A model's weights become arguments behind its inputs and are written beside the output as\n"
       "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them.");
   ModelArguments model;
-  std::string emit = "stablehlo", output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore;
+  std::string emit = "stablehlo", trace, output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore;
   uint32_t reportRuns = 0;
   std::vector<std::string> options;
   bool noComposites = false, report = false, printRewrites = false, timing = false;
@@ -53,6 +53,10 @@ int runCompileVerb(const Arguments &arguments) {
   line.option("--report-runs", reportRuns,
               "Run the program so often, on made-up inputs, and report where the time goes")
       .placeholder("N");
+  line.option("--trace", trace,
+              "Run the program on made-up inputs, record its commands and write them to a file, which "
+              "`cupel show trace` shows and replays")
+      .placeholder("FILE");
   line.option("--print-ir-after", printAfter,
               "Print the program on standard error behind these passes of the cpu backend (all: behind "
               "every one that changes something)")
@@ -76,6 +80,7 @@ int runCompileVerb(const Arguments &arguments) {
                "one file, batch of 8");
   line.example("cupel compile model.mlir --emit=portable -o model.mlirbc", "from a program");
   line.example("cupel compile model.mlir --emit=device --report", "as the cpu backend runs it");
+  line.example("cupel compile model.mlir --trace model.trace -o /dev/null", "the commands that it gives the device");
   line.example("cupel compile model.onnx --emit=asm --report-runs 20 -o model.s",
                "its machine code, and where the time goes");
   if (std::optional<int> code = line.parse(arguments))
@@ -91,7 +96,7 @@ int runCompileVerb(const Arguments &arguments) {
                        kExitUsage);
   if (reportRuns > 0 && reportFile.empty())
     report = true;
-  bool isCompiled = emit == "tensor" || emit == "device" || emit == "asm" || report || !reportFile.empty();
+  bool isCompiled = emit == "tensor" || emit == "device" || emit == "asm" || report || !reportFile.empty() || !trace.empty();
   for (auto [option, isGiven] :
        {std::pair("--opt-bisect-limit", *rewriteLimit >= 0), std::pair("--print-rewrites", printRewrites),
         std::pair("--option", !options.empty()), std::pair("--print-ir-after", !printAfter.empty()),
@@ -99,7 +104,7 @@ int runCompileVerb(const Arguments &arguments) {
     if (isGiven && !isCompiled)
       return reportError("compile",
                          std::string(option) +
-                             " goes with --emit=tensor, --emit=device, --emit=asm or --report",
+                             " goes with --emit=tensor, --emit=device, --emit=asm, --report or --trace",
                          kExitUsage);
   runtime::Options known(runtime::OptionScope::Client);
   for (const std::string &option : options) {
@@ -120,6 +125,7 @@ int runCompileVerb(const Arguments &arguments) {
   (*request)["print_after"] = printAfter;
   (*request)["print_before"] = printBefore;
   (*request)["timing"] = timing;
+  (*request)["trace"] = trace;
   return handOver("compile", "cupel-worker", {"compile", request->dump()});
 }
 

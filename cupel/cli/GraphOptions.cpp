@@ -32,6 +32,7 @@ Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, Module
   made.level = rewrites.level;
   made.sramBytes = architecture->sramBytes;
   made.architecture = architecture->name;
+  made.traceRegionBytes = options.integer("trace_region_size").value_or(made.traceRegionBytes);
   if (numerics.wideAccumulation)
     made.notCompiled = "it accumulates in f64, and such programs run whole on the reference";
   if (std::string backend = options.string("backend").value_or("cpu"); backend != "cpu")

@@ -16,6 +16,7 @@ namespace cupel::cli {
 
 struct GraphOptions {
   int64_t rewriteLimit = -1, level = 2, sramBytes = 0;
+  int64_t traceRegionBytes = 10'000'000;
   std::string architecture = "cpu";
   /// Why the program runs whole on the reference with these options; empty: it is compiled.
   std::string notCompiled;

@@ -236,8 +236,8 @@ std::string patternOf(const std::string &name) {
   return made;
 }
 
-/// A correlation with as many nines as there are.
-std::string digits(double pcc) { return pcc >= 1 ? "1" : fmt::format("{:.{}f}", pcc, 1 - pcc < 1e-4 ? 7 : 5); }
+/// A correlation, fine enough for the nines that block floats leave.
+std::string digits(double pcc) { return pcc >= 1 ? "1" : fmt::format("{:.7f}", pcc); }
 
 std::string kilobytes(int64_t bytes) { return fmt::format("{:.1f} kB", double(bytes) / 1e3); }
 

@@ -5,6 +5,7 @@
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/ModelArguments.h"
 #include "cupel/cli/SiblingVerbs.h"
+#include "cupel/compare/Defaults.h"
 #include "cupel/runtime/Options.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/Sha256.h"
@@ -85,7 +86,7 @@ std::string keyOf(const std::string &file, const BenchOptions &options, const st
 /// What `cupel tune --formats` is asked; the worker does it.
 struct FormatsRequest {
   bool isAsked = false;
-  double pcc = 0.99;
+  double pcc = compare::kDefaultPcc;
   std::string overrides;
 };
 

@@ -32,14 +32,14 @@ void useThreads(int threads, bool always) {
 
 void forgetArgument(const std::byte *data) { PackedWeights::get().forget(data); }
 
-Result<ExecutablePointer> deserialize(std::string_view bytes) {
+Result<ExecutablePointer> deserialize(std::string_view bytes, const std::shared_ptr<runtime::TraceRegion> &region) {
   Result<SavedExecutable> saved = parseSavedForm(bytes);
   if (!saved)
     return saved.error();
   Result<const Backend *> backend = findBackend(saved->backend);
   if (!backend)
     return backend.error().within("the saved executable cannot be loaded");
-  return (*backend)->load(saved->bytes);
+  return (*backend)->load(saved->bytes, region);
 }
 
 } // namespace cupel::compiler

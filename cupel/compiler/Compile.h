@@ -23,7 +23,8 @@ void useThreads(int threads, bool always = false);
 /// with, is dropped. For whoever owns buffers, when one ends.
 void forgetArgument(const std::byte *data);
 
-/// From what an executable of any backend wrote with `serialize`.
-Result<std::shared_ptr<const runtime::Executable>> deserialize(std::string_view bytes);
+/// From what an executable of any backend wrote with `serialize`. `region` holds traces, if that one
+/// was to be recorded; null: the process's.
+Result<std::shared_ptr<const runtime::Executable>> deserialize(std::string_view bytes, const std::shared_ptr<runtime::TraceRegion> &region = nullptr);
 
 } // namespace cupel::compiler

@@ -1,6 +1,6 @@
 // Discrete Fourier transforms of many lines: complex, and of reals by half as many complex numbers.
-// Used by the compiled device. Lines are transformed side by side, one in each lane of a vector, so
-// that every step is a vector operation whatever the length; a line's result depends on that line
+// Used by the compiled device. Lines are transformed side by side, one in each lane of a vector, or
+// by themselves as matrices whose columns lie side by side; a line's result depends on that line
 // alone. Lengths are products of 2, 3, 5 and 7; others are for the caller to refuse.
 
 #pragma once
@@ -16,6 +16,8 @@ namespace cupel::kernels {
 
 /// Whether there is a transform of this length.
 bool hasFft(int64_t length);
+/// Whether few lines of this length, or one, fill vectors as well as many.
+bool hasFftOfOneLine(int64_t length);
 
 /// Lines of `length` numbers, `stride` elements apart along the line; line (i, j) begins at
 /// i * outerStep + j * innerStep for i < outer, j < inner.
@@ -47,7 +49,7 @@ private:
   struct Stages;
   int64_t length;
   std::unique_ptr<const Stages> whole, half; // `half` for reals of an even length.
-  std::vector<T> roots;                      // Of the length, cosine and sine, for reals.
+  std::vector<T> cosines, sines;             // Of the length's roots, for reals.
 };
 
 extern template class Fft<float>;

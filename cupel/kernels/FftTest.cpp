@@ -71,10 +71,12 @@ TEST_P(FftTest, AgreesWithTheSumsOfTheDefinition) {
       check<float>(length, lines, 2);
       check<double>(length, lines, 2);
     }
+  for (int64_t length : {256, 384})
+    check<float>(length, 1, 2), check<double>(length, 1, 2);
 }
 
 TEST_P(FftTest, LinesAcrossAndThreadsChangeNothing) {
-  constexpr int64_t length = 48, many = 37;
+  constexpr int64_t length = 60, many = 37; // No matrix on any instruction set.
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   std::vector<std::complex<float>> across(length * many), along(length * many);
@@ -90,11 +92,43 @@ TEST_P(FftTest, LinesAcrossAndThreadsChangeNothing) {
       EXPECT_EQ(across[size_t(k * many + line)], along[size_t(line * length + k)]);
 }
 
+/// One impulse: every result is a root of one, whatever the length.
+TEST_P(FftTest, LongLinesByThemselvesAndAcross) {
+  for (int64_t length : {4096, 3 * 4096, 1 << 15, 50'000})
+    for (int64_t stride : {1, 3}) {
+      int64_t at = length / 3;
+      std::vector<std::complex<float>> x(size_t(length * stride)), y(x.size()), again(x.size());
+      std::vector<float> reals(x.size()), back(x.size());
+      reals[size_t(at * stride)] = 1;
+      x[size_t(at * stride)] = 1;
+      Fft<float> fft(length);
+      FftLines lines{1, stride, 0, 1, stride};
+      fft.transform(x.data(), lines, y.data(), lines, false, 1, Pool(1));
+      fft.transform(x.data(), lines, again.data(), lines, false, 1, Pool(3, Pool::Sharing::Always));
+      EXPECT_EQ(std::memcmp(y.data(), again.data(), y.size() * sizeof(y[0])), 0);
+      std::vector<std::complex<float>> spectrum(size_t((length / 2 + 1) * stride));
+      fft.transformReals(reals.data(), lines, spectrum.data(), lines, Pool(2));
+      fft.transformToReals(spectrum.data(), lines, back.data(), lines, 1 / float(length), Pool(2));
+      for (int64_t k = 0; k < length; ++k) {
+        Complex expected = std::polar(1.0, -2 * std::numbers::pi * double(k * at % length) / double(length));
+        ASSERT_LE(std::abs(Complex(y[size_t(k * stride)]) - expected), 1e-6) << length << " " << k;
+        if (k <= length / 2)
+          ASSERT_LE(std::abs(Complex(spectrum[size_t(k * stride)]) - expected), 1e-6) << length << " " << k;
+        ASSERT_NEAR(back[size_t(k * stride)], k == at ? 1 : 0, 1e-6) << length << " " << k;
+      }
+      fft.transform(y.data(), lines, y.data(), lines, true, 1 / float(length), Pool(2));
+      for (size_t k = 0; k < y.size(); ++k)
+        ASSERT_LE(std::abs(y[k] - x[k]), 1e-6f) << length << " " << k;
+    }
+}
+
 TEST(Fft, KnowsItsLengths) {
   EXPECT_TRUE(hasFft(1));
   EXPECT_TRUE(hasFft(2 * 3 * 5 * 7));
   EXPECT_FALSE(hasFft(11));
   EXPECT_FALSE(hasFft(0));
+  EXPECT_TRUE(hasFftOfOneLine(1 << 20));
+  EXPECT_FALSE(hasFftOfOneLine(3 * 5 * 7 * 9));
 }
 
 } // namespace

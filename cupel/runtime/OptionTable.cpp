@@ -72,7 +72,19 @@ constexpr OptionInfo kTable[] = {
      .least = 0, .most = 2},
     {.name = "strict", .type = Type::Boolean, .scopes = kBoth, .defaultText = "false", .environment = "CUPEL_STRICT",
      .help = "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
-             "standard error, and `partition` in the cost analysis, say why it is computed whole."},
+             "standard error, and `partition` in the cost analysis, say why it is computed whole. Likewise a program that is to be "
+             "recorded (`enable_trace`) and cannot be."},
+    {.name = "enable_trace", .type = Type::Boolean, .scopes = kBoth, .defaultText = "false", .environment = "CUPEL_ENABLE_TRACE",
+     .help = "The second run of a program records the commands that it gives the device, and later runs replay them as one. "
+             "Results are the same bits. A program that cannot be recorded (operations that run on the golden reference, "
+             "several devices) runs as without it: a warning on standard error, and `trace` in the cost analysis, name the "
+             "operation; with `strict` it is an error."},
+    {.name = "trace_region_size", .type = Type::Integer, .scopes = kClient, .defaultText = "10000000",
+     .environment = "CUPEL_TRACE_REGION_SIZE TT_RUNTIME_TRACE_REGION_SIZE",
+     .help = "Bytes for the recorded commands of all programs of a client. A trace that is larger is an error that says "
+             "the size needed; one that finds no room beside others releases them, and they are recorded again when "
+             "they are next used.",
+     .least = 0},
     {.name = "num_threads", .type = Type::Integer, .scopes = kClient, .defaultText = "as many as there are cores",
      .environment = "CUPEL_NUM_THREADS",
      .help = "Threads that kernels of the backend cpu use, in all clients of the process; 0: as many as there "

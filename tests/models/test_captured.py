@@ -7,6 +7,7 @@ import json
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from cupel.torch.captured import Graph, NotCaptured, capture
 from cupel.torch.structure import Flat, results_of
@@ -160,6 +161,31 @@ def test_padding_is_left_out_of_the_output_that_training_compares() -> None:
     assert bool((golden.expected[0][:6] != 0).all()), "gradients come from padding too"
     for actual, expected in zip(run(golden.capture().graphs[0]), golden.expected, strict=True):
         torch.testing.assert_close(actual, expected)
+
+
+class Computed(TorchDispatchMode):
+    """Counts the products that are computed with real numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.products = 0
+
+    def __torch_dispatch__(self, call, types, args=(), kwargs=None):
+        if call in (torch.ops.aten.addmm.default, torch.ops.aten.mm.default):
+            self.products += all(type(one) in (torch.Tensor, nn.Parameter) and not one.is_meta for one in args if isinstance(one, torch.Tensor))
+        return call(*args, **(kwargs or {}))
+
+
+def test_training_is_not_computed_to_be_captured_and_keeps_its_lines() -> None:
+    with Computed() as computed:
+        golden = golden_training(Loader, Words().train(), (torch.arange(3)[None], torch.ones(1, 3)), {}, 0)
+    assert computed.products == 3, "forward, and backward for weight and input"
+    with Computed() as computed:
+        (graph,) = golden.capture().graphs
+    assert computed.products == 0, "a capture that computes takes as long as the model"
+    nodes = json.loads(graph.program.text)["graph_module"]["graph"]["nodes"]
+    products = [node for node in nodes if "mm" in node["target"]]
+    assert len(products) == 3 and all("test_captured.py" in node["metadata"].get("stack_trace", "") for node in products), nodes
 
 
 def test_tied_weights_have_one_gradient() -> None:

@@ -371,9 +371,24 @@ Status supports(const LoopKernel &kernel) {
   return {};
 }
 
-Result<CompiledLoop> compile(const LoopKernel &kernel, const Target &target) {
+/// Vectors no wider than what a loop computes: a single sine takes as long as a whole vector of them. Every
+/// lane's operations stay the same. Kernels keep theirs, whose sums depend on how many there are.
+static Target narrowedFor(const LoopKernel &kernel, Target target) {
+  constexpr int kFewest = 4;
+  for (const LoopStep &step : kernel.steps)
+    if (step.kind == LoopStep::Kind::Kernel || (step.kind == LoopStep::Kind::Points && step.points > kFewest))
+      return target;
+  if (target.lanes > kFewest) {
+    target.lanes = kFewest;
+    target.hasScale = false; // It is one of whole vectors.
+  }
+  return target;
+}
+
+Result<CompiledLoop> compile(const LoopKernel &kernel, const Target &wholeTarget) {
   if (Status status = supports(kernel); !status)
     return status.error();
+  Target target = narrowedFor(kernel, wholeTarget);
   std::string text = "loop|" + std::to_string(kernel.test) +
                      keyOf(SmallVector<int64_t>(kernel.temporaries.begin(), kernel.temporaries.end()));
   for (const auto *pairs : {&kernel.swaps, &kernel.inPlace})

@@ -14,7 +14,8 @@ std::string describe(const CompileOptions &options) {
                      " " + (options.wideAccumulation ? "wide" : "native") +
                      (options.isGlobal ? "" : ",own") + (options.splitsWork ? "" : ",whole") +
                      (options.scatterSkipsWindows ? ",windows" : "") +
-                     (options.alwaysMakesCode ? ",code" : "");
+                     (options.alwaysMakesCode ? ",code" : "") +
+                     (options.enablesTrace ? ",trace" : "");
   if (options.wrongRewrite != 0)
     line += ",wrong=" + std::to_string(options.wrongRewrite);
   if (options.rewriteLimit >= 0)
@@ -58,6 +59,7 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
   }
   if (!take(",sram=", options.sramBytes) || !take(",level=", options.level) || !take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
     return malformed;
+  options.enablesTrace = mode.consume_back(",trace");
   options.alwaysMakesCode = mode.consume_back(",code");
   options.scatterSkipsWindows = mode.consume_back(",windows");
   options.splitsWork = !mode.consume_back(",whole");

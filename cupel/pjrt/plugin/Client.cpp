@@ -73,6 +73,9 @@ Result<Layout> layoutOf(const Options &options) {
   layout.weightFormats = options.string("experimental_weight_dtype").value_or("");
   layout.backend = options.string("backend").value_or(layout.backend);
   layout.isStrict = options.boolean("strict").value_or(false);
+  layout.enablesTrace = options.boolean("enable_trace").value_or(false);
+  layout.traceRegion = std::make_shared<runtime::TraceRegion>(
+      options.integer("trace_region_size").value_or(runtime::TraceRegion::kDefaultBytes));
   return layout;
 }
 

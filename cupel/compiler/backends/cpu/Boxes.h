@@ -26,7 +26,9 @@ public:
 
   int64_t bytes() const { return total; }
   /// Whether the whole box is one stretch.
-  bool isOneRun() const { return outer.empty(); }
+  bool isOneRun() const {
+    return outer.empty() && (count <= 1 || (fromStep == element && toStep == element));
+  }
 
 private:
   void runs(const std::byte *from, std::byte *to, int64_t begin, int64_t end) const;

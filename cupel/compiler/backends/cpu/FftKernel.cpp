@@ -12,8 +12,15 @@ using namespace mlir;
 
 namespace {
 
-/// Lines are done eight at a time in the threads' own memory; longer ones would not fit there.
-constexpr int64_t kLongest = 1 << 16;
+/// Many lines are done at a time in the threads' own memory; longer ones would not fit there. A line by
+/// itself may be longer.
+constexpr int64_t kLongestOfMany = 1 << 16, kLongest = 1 << 23;
+
+bool isWithinReach(int64_t length, int64_t lines) {
+  if (kernels::hasFftOfOneLine(length) && (length % 2 != 0 || kernels::hasFftOfOneLine(length / 2)))
+    return length <= kLongest;
+  return kernels::hasFft(length) && length <= kLongestOfMany && (length <= 512 || lines >= 3);
+}
 
 /// Lines along one dimension of a tensor of these sizes.
 kernels::FftLines linesAlong(ArrayRef<int64_t> sizes, size_t dimension) {
@@ -158,8 +165,7 @@ Result<KernelPointer> fftKernel(stablehlo::FftOp op) {
   if (op.getFftLength().empty() || type.getNumElements() == 0)
     return refusal;
   for (int64_t length : op.getFftLength())
-    if (!kernels::hasFft(length) || length > kLongest ||
-        (length > 512 && type.getNumElements() / length < 3))
+    if (!isWithinReach(length, type.getNumElements() / length))
       return refusal;
   Type element = type.getElementType();
   if (auto complex = dyn_cast<ComplexType>(element))

@@ -38,6 +38,7 @@ public:
     box = BoxCopy(sizes, boxFrom, boxTo, element);
     // One element, and not two of half the size that lie apart.
     isOneWord = element == 4 && box.bytes() == 4;
+    isRow = box.isOneRun() && box.bytes() >= kLine;
     // Where each index vector comes from, and where its box goes.
     size_t batch = 0;
     int64_t vectorDim = numbers.getIndexVectorDim();
@@ -63,19 +64,49 @@ public:
              std::span<std::byte *const> writes) const override {
     if (count == 0 || box.bytes() == 0)
       return {};
+    // More than caches hold is written past them, so that nothing is read only to be written over.
+    bool isStreamed = isRow && count * box.bytes() >= kLarge && box.bytes() % kLine == 0 &&
+                      reinterpret_cast<uintptr_t>(writes[0]) % kLine == 0;
     double one = 3 + double(box.bytes()) * 0.1;
     auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
     kernelPool().parallelFor((count + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
       boxes(reads[operand], reads[indices], writes[0], part * perPart,
-            std::min(count, (part + 1) * perPart));
+            std::min(count, (part + 1) * perPart), isStreamed);
     });
     return {};
   }
   std::string_view kind() const override { return "gather"; }
 
 private:
+  static constexpr int64_t kLine = 64, kLarge = int64_t{12} << 20; // Bytes.
+
+  /// Rows that have been found but not copied: their first lines are on their way meanwhile.
+  struct Waiting {
+    static constexpr int kMost = 8;
+    const std::byte *from[kMost];
+    std::byte *to[kMost];
+    int count = 0;
+  };
+  void copyAll(Waiting &rows, bool isStreamed) const {
+    for (int i = 0; i < rows.count; ++i)
+      if (isStreamed)
+        copyPastCaches(rows.from[i], rows.to[i], box.bytes());
+      else
+        std::memcpy(rows.to[i], rows.from[i], size_t(box.bytes()));
+    rows.count = 0;
+  }
+  static void copyPastCaches(const std::byte *from, std::byte *to, int64_t bytes) {
+    using Vector = float __attribute__((vector_size(16)));
+    for (int64_t i = 0; i < bytes; i += int64_t(sizeof(Vector))) {
+      Vector part;
+      std::memcpy(&part, from + i, sizeof(part));
+      __builtin_nontemporal_store(part, reinterpret_cast<Vector *>(to + i));
+    }
+  }
+
   void boxes(const std::byte *from, const std::byte *at, std::byte *to, int64_t begin,
-             int64_t end) const {
+             int64_t end, bool isStreamed) const {
+    Waiting waiting;
     SmallVector<int64_t, 4> place(batches.size());
     int64_t vector = 0, rest = begin;
     for (size_t d = batches.size(); d-- > 0;) {
@@ -89,10 +120,18 @@ private:
       const std::byte *start = from;
       for (const Part &part : parts)
         start += std::clamp<int64_t>(index.read(at, vector + part.index), 0, part.last) * part.from;
-      if (isOneWord)
+      if (isOneWord) {
         std::memcpy(to, start, 4);
-      else
+      } else if (isRow) {
+        for (int64_t line = 0; line < std::min(box.bytes(), 4 * kLine); line += kLine)
+          __builtin_prefetch(start + line);
+        waiting.from[waiting.count] = start;
+        waiting.to[waiting.count++] = to;
+        if (waiting.count == Waiting::kMost)
+          copyAll(waiting, isStreamed);
+      } else {
         box.run(start, to);
+      }
       for (size_t d = batches.size(); d-- > 0;) {
         vector += batches[d].index;
         to += batches[d].to;
@@ -105,6 +144,11 @@ private:
         place[d] = 0;
       }
     }
+    copyAll(waiting, isStreamed);
+#if defined(__x86_64__)
+    if (isStreamed)
+      __builtin_ia32_sfence(); // Whoever is told that it is done has to see it.
+#endif
   }
 
   struct Batch {
@@ -117,7 +161,7 @@ private:
   int64_t element, count = 1;
   unsigned operand, indices;
   BoxCopy box;
-  bool isOneWord = false;
+  bool isOneWord = false, isRow = false;
   std::vector<Batch> batches;
   std::vector<Part> parts; // Of an index vector.
 };

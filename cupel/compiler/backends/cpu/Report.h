@@ -33,6 +33,7 @@ struct CpuReport {
   int64_t sramBytes = 0, inSram = 0, spilled = 0, spilledBytes = 0; // Of the main program.
   std::optional<double> seconds; // The best run, if there was any.
   int64_t runs = 0;
+  std::string trace; // Whether its commands can be recorded, and what that comes to.
   std::vector<RoundedWeight> weights; // Those that are held in block floats.
 };
 

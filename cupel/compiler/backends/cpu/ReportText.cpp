@@ -132,6 +132,7 @@ std::string asText(const CpuReport &report) {
   os << "flops:     " << llvm::formatv("{0:F0}", totals.all.flops) << ", and "
      << llvm::formatv("{0:F0}", totals.all.transcendentals) << " transcendental functions\n";
   os << "bytes:     " << totals.all.bytes << " read and written by launches\n";
+  os << "trace:     " << report.trace << "\n";
   for (const RoundedWeight &one : report.weights) {
     os << llvm::formatv("weight:    {0} {1} as {2}, {3} bytes instead of {4}", one.name, one.type,
                         llvm::StringRef(tensor::nameOf(one.format)), one.packed, one.bytes);
@@ -207,7 +208,8 @@ std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) 
                             {"sram_bytes", report.sramBytes},
                             {"sram_buffers", report.inSram},
                             {"spilled_buffers", report.spilled},
-                            {"spilled_bytes", report.spilledBytes}};
+                            {"spilled_bytes", report.spilledBytes},
+                            {"trace", llvm::json::fixUTF8(report.trace)}};
   llvm::json::Array rows;
   for (const LevelReport &one : levels) {
     Totals all(one.report);

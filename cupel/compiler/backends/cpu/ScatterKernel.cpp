@@ -3,9 +3,11 @@
 #include "cupel/compiler/backends/cpu/Boxes.h"
 #include "cupel/compiler/backends/cpu/Combine.h"
 #include "cupel/compiler/backends/cpu/IndexReader.h"
+#include "cupel/compiler/backends/cpu/Threads.h"
 #include "cupel/reference/Indexing.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace cupel::compiler {
 
@@ -78,16 +80,45 @@ public:
       batches.push_back(one);
       count *= from[d];
     }
-    for (int64_t size : from)
+    int64_t updateBytes = element;
+    for (int64_t size : from) {
       isEmpty |= size == 0;
+      updateBytes *= size;
+    }
+    // Threads take stretches of the outermost dimension, and of all updates those that lie there: looking
+    // for them has to be little beside the work.
+    constexpr int64_t kSmallestRow = 64, kLeast = 1 << 19;
+    bool isOfBatch = llvm::any_of(batches, [](const Batch &one) { return one.dimension == 0; });
+    isShared = !isEmpty && !dimensions.empty() && dimensions[0].index >= 0 && dimensions[0].window == 1 &&
+               !isOfBatch && updateBytes / std::max<int64_t>(1, count) >= kSmallestRow &&
+               updateBytes + whole.bytes() >= kLeast;
   }
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
-    if (writes[0] != reads[input])
-      whole.runShared(reads[input], writes[0]);
-    if (isEmpty || whole.bytes() == 0)
-      return {};
+    bool isInPlace = writes[0] == reads[input];
+    if (isEmpty || whole.bytes() == 0 || !isShared) {
+      if (!isInPlace)
+        whole.runShared(reads[input], writes[0]);
+      return isEmpty || whole.bytes() == 0 ? Status() : updateRows(context, reads, writes[0], 0, -1);
+    }
+    const kernels::Pool &pool = kernelPool();
+    int64_t rows = dimensions[0].size, parts = std::min<int64_t>(rows, pool.threads());
+    double nanoseconds = double(whole.bytes()) * 0.2 / double(parts);
+    pool.parallelFor(parts, nanoseconds, [&](int64_t part) {
+      int64_t begin = rows * part / parts, end = rows * (part + 1) / parts, step = dimensions[0].to;
+      if (!isInPlace)
+        std::memcpy(writes[0] + begin * step, reads[input] + begin * step, size_t((end - begin) * step));
+      (void)updateRows(context, reads, writes[0], begin, end); // Whether it was stopped is asked below.
+    });
+    return context.process.run.stopped();
+  }
+  std::string_view kind() const override { return "scatter"; }
+
+private:
+  /// All updates in their order; those alone that begin in rows [begin, end) unless `end` is negative.
+  Status updateRows(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to,
+                    int64_t begin, int64_t end) const {
     SmallVector<int64_t, 4> place(batches.size()), start(dimensions.size());
     int64_t vector = 0;
     const std::byte *from = reads[updates];
@@ -102,7 +133,8 @@ public:
       for (size_t b = 0; b < batches.size(); ++b)
         if (batches[b].dimension >= 0)
           start[batches[b].dimension] = place[b];
-      window(start, from, writes[0]);
+      if (end < 0 || (start[0] >= begin && start[0] < end))
+        window(start, from, to);
       for (size_t b = batches.size(); b-- > 0;) {
         vector += batches[b].index;
         from += batches[b].from;
@@ -115,9 +147,7 @@ public:
     }
     return {};
   }
-  std::string_view kind() const override { return "scatter"; }
 
-private:
   /// One window: what lies inside, or nothing where that is asked for and some of it does not.
   void window(ArrayRef<int64_t> start, const std::byte *from, std::byte *to) const {
     struct Part {
@@ -171,7 +201,7 @@ private:
   };
   RowFunction row;
   IndexReader index;
-  bool skipsWindows, isEmpty = false;
+  bool skipsWindows, isEmpty = false, isShared = false;
   unsigned input, indices, updates;
   BoxCopy whole;
   int64_t count = 1;
