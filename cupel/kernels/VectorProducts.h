@@ -29,6 +29,8 @@ void vectorTimesRows(const float *x, int64_t xStride, const float *b, int64_t ro
   int64_t j = 0;
   for (; j + 8 * kWidth <= n; j += 8 * kWidth)
     rowTimesColumns<8>(x, xStride, b + j, rowStride, k, y + j);
+  for (; j + 4 * kWidth <= n; j += 4 * kWidth) // As many sums as keep the multipliers busy.
+    rowTimesColumns<4>(x, xStride, b + j, rowStride, k, y + j);
   for (; j + 2 * kWidth <= n; j += 2 * kWidth)
     rowTimesColumns<2>(x, xStride, b + j, rowStride, k, y + j);
   for (; j + kWidth <= n; j += kWidth)

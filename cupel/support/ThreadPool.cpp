@@ -20,13 +20,22 @@ struct Job {
   const std::function<void(int64_t)> &piece;
   int wanted; // Helpers that may still join.
   bool isBrief;
-  std::atomic<int64_t> next = 0;
+  /// Pieces that were taken from the front, and in the upper half those from the back. The caller takes from one
+  /// end and helpers from the other: neighbours stay together, and a thread meets in the next job what it
+  /// left in its own cache.
+  std::atomic<uint64_t> taken = 0;
   std::atomic<int> helping = 0;      // Helpers that have joined and are not done.
   std::condition_variable left = {}; // Signalled when the last helper leaves.
 
-  void work() {
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;)
-      piece(i);
+  void work(bool fromBack) {
+    constexpr int kHalf = 32;
+    while (true) {
+      uint64_t before = taken.fetch_add(fromBack ? uint64_t{1} << kHalf : 1, std::memory_order_relaxed);
+      auto front = int64_t(before & 0xffffffff), back = int64_t(before >> kHalf);
+      if (front + back >= count)
+        return;
+      piece(fromBack ? count - 1 - back : front);
+    }
   }
 };
 
@@ -83,7 +92,7 @@ public:
     for (; wake > 0; --wake)
       offered.notify_one();
     isInsidePiece = true;
-    job.work();
+    job.work(false);
     isInsidePiece = false;
     std::unique_lock lock(mutex);
     --working;
@@ -137,7 +146,7 @@ private:
       if (--job->wanted == 0)
         withdraw(*job);
       lock.unlock();
-      job->work();
+      job->work(true);
       lock.lock();
       --working;
       bool isBrief = job->isBrief;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 
 import pytest
 import torch
@@ -143,6 +145,28 @@ def test_training_gives_the_output_and_each_gradient_with_the_same_dropout() -> 
     results = run(graph)
     for name, actual, expected in zip(golden.result_names, results, graph.expected, strict=True):
         torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5, msg=lambda text: f"{name}: {text}")
+
+
+class Sampled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.picture = nn.Parameter(torch.arange(2 * 24 * 5 * 6, dtype=torch.float32).reshape(2, 24, 5, 6).sin())
+
+    def forward(self, grid: torch.Tensor) -> torch.Tensor:
+        return nn.functional.grid_sample(self.picture, grid, align_corners=False)
+
+
+def test_pictures_are_looked_up_a_row_of_channels_at_a_time() -> None:
+    """One number a point says where: one for every channel and coordinate is many times the picture."""
+    torch.manual_seed(2)
+    golden = golden_training(Loader, Sampled().train(), (torch.rand(2, 7, 3, 2) * 2.4 - 1.2,), {}, seed=0)
+    (graph,) = golden.capture().graphs
+    text = lower(graph).text
+    indices = [math.prod(map(int, shape.split("x")[:-1])) for shape in re.findall(r"tensor<([0-9x]+x)i64>", text)]
+    assert "stablehlo.gather" in text or "stablehlo.scatter" in text, text
+    assert indices and max(indices) <= 2 * 7 * 3, "points of both pictures"
+    for actual, expected in zip(run(graph), golden.expected, strict=True):
+        torch.testing.assert_close(actual, expected)
 
 
 class Words(nn.Module):

@@ -12,7 +12,7 @@ namespace cupel::codegen {
 namespace {
 
 /// Elements that are worth a unit of work of their own.
-constexpr int64_t kPart = 16384;
+constexpr int64_t kPart = 65536;
 /// Units that keep any number of threads busy: with so many, nothing needs to be cut.
 constexpr int64_t kEnoughUnits = 64;
 constexpr int64_t kMostParts = 256;

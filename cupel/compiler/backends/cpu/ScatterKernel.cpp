@@ -133,6 +133,8 @@ private:
       for (size_t b = 0; b < batches.size(); ++b)
         if (batches[b].dimension >= 0)
           start[batches[b].dimension] = place[b];
+      if (isShared && batches.size() == 1 && i + kAhead < count)
+        fetch(to, index.read(reads[indices], vector + kAhead * batches[0].index + dimensions[0].index));
       if (end < 0 || (start[0] >= begin && start[0] < end))
         window(start, from, to);
       for (size_t b = batches.size(); b-- > 0;) {
@@ -146,6 +148,16 @@ private:
       }
     }
     return {};
+  }
+
+  /// Begins to bring the row of a later update.
+  void fetch(const std::byte *to, int64_t row) const {
+    if (row < 0 || row >= dimensions[0].size)
+      return;
+    constexpr int64_t kLine = 64, kLines = 4; // The processor sees where it goes on.
+    const std::byte *first = to + row * dimensions[0].to;
+    for (int64_t at = 0; at < std::min(dimensions[0].to, kLines * kLine); at += kLine)
+      __builtin_prefetch(first + at, 1);
   }
 
   /// One window: what lies inside, or nothing where that is asked for and some of it does not.
@@ -199,6 +211,7 @@ private:
     int64_t size, index, from;
     int dimension; // Of the input, where windows begin at the batch's own number; else -1.
   };
+  static constexpr int64_t kAhead = 3; // Updates.
   RowFunction row;
   IndexReader index;
   bool skipsWindows, isEmpty = false, isShared = false;
