@@ -178,6 +178,7 @@ Result<ExecutablePointer> compileWithRoundedArguments(const Backend &backend, st
   CompileOptions inner = options, plain = options;
   inner.weightFormats = made->formats;
   plain.weightFormats.clear();
+  plain.enablesTrace = false; // It runs once for each buffer.
   Result<ExecutablePointer> program = backend.compileSource(made->program, inner);
   if (!program)
     return program;
