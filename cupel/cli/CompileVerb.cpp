@@ -1,5 +1,6 @@
 // `cupel compile`: a model or program as StableHLO. The worker does it; here are the options.
 
+#include "cupel/cli/CompileModel.h"
 #include "cupel/cli/Fusions.h"
 #include "cupel/cli/ModelArguments.h"
 #include "cupel/cli/SiblingVerbs.h"
@@ -24,11 +25,13 @@ int runCompileVerb(const Arguments &arguments) {
       "compile",
       "Turn a model (.onnx, .pt2) or a program into StableHLO of static shapes.\n"
       "A model's weights become arguments behind its inputs and are written beside the output as\n"
-      "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them.");
+      "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them. A test of a model\n"
+      "loader, by its id, becomes a workload folder, which runs again without Python.");
   ModelArguments model;
   std::string emit = "stablehlo", trace, output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore;
   uint32_t reportRuns = 0;
   std::vector<std::string> options, fusions;
+  ModelCompilation loader;
   bool noComposites = false, report = false, printRewrites = false, timing = false;
   model.addTo(line);
   line.option("--emit", emit,
@@ -45,6 +48,9 @@ int runCompileVerb(const Arguments &arguments) {
       .showDefault();
   line.option("--target-version", target, "StableHLO version of a portable artifact")
       .placeholder("X.Y.Z");
+  line.option("--zoo", loader.zoo, "Of a test of a model loader: the zoo (else the project file's)").placeholder("DIR");
+  line.option("--python", loader.python, "The Python for loaders ($CUPEL_PYTHON, .venv, python3)").placeholder("FILE");
+  line.option("--dtype", loader.dtype, "What loaders of PyTorch are asked for (bfloat16)").placeholder("NAME");
   line.flag("--no-composites", noComposites,
             "Write out Gelu, LayerNormalization, Softmax, ... instead of keeping them as "
             "stablehlo.composite");
@@ -88,8 +94,19 @@ int runCompileVerb(const Arguments &arguments) {
   line.example("cupel compile model.mlir --trace model.trace -o /dev/null", "the commands that it gives the device");
   line.example("cupel compile model.onnx --emit=asm --report-runs 20 -o model.s",
                "its machine code, and where the time goes");
+  line.example("cupel compile models::cnn/pytorch-small-single_device-inference --zoo zoo/models -o cnn",
+               "a loader's model, for `cupel run cnn` and cupel-device");
   if (std::optional<int> code = line.parse(arguments))
     return *code;
+  if (isModelId(model.file)) {
+    loader.id = model.file;
+    loader.output = output;
+    return compileModel(loader);
+  }
+  if (!loader.zoo.empty() || !loader.python.empty() || !loader.dtype.empty())
+    return reportError("compile", "--zoo, --python and --dtype go with the id of a model's test, and '" +
+                                      model.file + "' is none (cupel list --zoo DIR lists them)",
+                       kExitUsage);
   Result<nlohmann::json> request = model.request();
   if (!request)
     return reportError("compile", request.message(), kExitUsage);
