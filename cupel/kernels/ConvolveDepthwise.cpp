@@ -18,7 +18,7 @@ struct Work {
   const float *input;
   float *c;
   int64_t ldc;
-  const float *scale, *bias; // Or null.
+  const float *bias; // Or null.
 };
 
 const float *from(const float *columns, int64_t first) { return columns ? columns + first : nullptr; }
@@ -89,7 +89,7 @@ public:
       // Every tap is a line of its own.
       work.kernels.depthwise({inputs, factors, used, 1, 0, 0, 0, 1, count,
                               c + x * work.ldc + first, work.ldc,
-                              from(work.scale, first), from(work.bias, first)});
+                              from(work.bias, first)});
     }
   }
 
@@ -122,7 +122,7 @@ private:
       function = work.kernels.depthwise;
     function({moved, movedWeights, used, columns, channels, stride * channels, step * channels,
               pixels, channelCount, c + x * work.ldc + firstChannel, work.ldc,
-              from(work.scale, firstChannel), from(work.bias, firstChannel)});
+              from(work.bias, firstChannel)});
   }
 
   const Work &work;
@@ -170,8 +170,7 @@ void convolveDepthwise(const PackedConvolution &weights, const float *input, flo
   const ConvolutionShape &shape = weights.shape();
   ScratchFrame frame;
   Work work{shape, ConvolutionAccess::kernels(weights), shape.output(),
-            ConvolutionAccess::data(weights), nullptr, input, c, ldc, epilogue.scale,
-            epilogue.bias};
+            ConvolutionAccess::data(weights), nullptr, input, c, ldc, epilogue.bias};
   bool isFinite = ConvolutionAccess::isFinite(weights);
   if (!isFinite) {
     auto *zeros = frame.take<float>(shape.inputChannels);

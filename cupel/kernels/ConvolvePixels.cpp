@@ -127,7 +127,6 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
   auto *result = frame.take<float>(count * work.cut.columns);
   Epilogue biasOnly;
   biasOnly.bias = work.epilogue.bias;
-  biasOnly.scale = work.epilogue.scale;
   RowsTimesPanels part = describe(work, group, firstPanel, endPanel);
   part.rows = rows;
   part.tapIndices = taps;
@@ -185,7 +184,6 @@ void convolveGroupsUnit(const Work &work, GroupedFunction function, int64_t row,
     function({rows, count, channel, work.taps,
               ConvolutionAccess::data(work.weights) + block * perBlock, count,
               work.c + row * work.ldc + channel, work.ldc,
-              work.epilogue.scale ? work.epilogue.scale + channel : nullptr,
               work.epilogue.bias ? work.epilogue.bias + channel : nullptr});
   }
   if (work.epilogue.function)

@@ -13,8 +13,8 @@ namespace {
 /// A vector of channels for `pixels` pixels side by side.
 template <int lines, int columns, int stride, int pixels>
 inline void depthwiseTile(const Vector (&weights)[lines][columns], const float *const *line,
-                          int64_t channel, int64_t step, const float *scale, const float *bias,
-                          float *c, int64_t ldc) {
+                          int64_t channel, int64_t step, const float *bias, float *c,
+                          int64_t ldc) {
   constexpr int kInputs = (pixels - 1) * stride + columns;
   Vector sums[pixels] = {};
 #pragma unroll
@@ -31,8 +31,7 @@ inline void depthwiseTile(const Vector (&weights)[lines][columns], const float *
   }
 #pragma unroll
   for (int p = 0; p < pixels; ++p)
-    store(c + p * ldc + channel,
-          finished(sums[p], scale ? scale + channel : nullptr, bias ? bias + channel : nullptr));
+    store(c + p * ldc + channel, finished(sums[p], bias ? bias + channel : nullptr));
 }
 
 /// A kernel of a fixed size: its weights for a vector of channels stay in registers along the line.
@@ -52,15 +51,15 @@ template <int lines, int columns, int stride> void depthwiseSpan(const Depthwise
     float *c = span.c;
     int64_t x = 0;
     for (; x + kPixels <= span.pixels; x += kPixels, c += kPixels * span.ldc) {
-      depthwiseTile<lines, columns, stride, kPixels>(weights, line, channel, span.step, span.scale,
-                                                     span.bias, c, span.ldc);
+      depthwiseTile<lines, columns, stride, kPixels>(weights, line, channel, span.step, span.bias,
+                                                     c, span.ldc);
 #pragma unroll
       for (int i = 0; i < lines; ++i)
         line[i] += kPixels * span.stride;
     }
     for (; x < span.pixels; ++x, c += span.ldc) {
-      depthwiseTile<lines, columns, stride, 1>(weights, line, channel, span.step, span.scale, span.bias,
-                                               c, span.ldc);
+      depthwiseTile<lines, columns, stride, 1>(weights, line, channel, span.step, span.bias, c,
+                                               span.ldc);
 #pragma unroll
       for (int i = 0; i < lines; ++i)
         line[i] += span.stride;
@@ -85,8 +84,7 @@ void depthwiseAny(const DepthwiseSpan &span) {
         for (int64_t k = 0; k < span.columns; ++k)
           sum += load(span.line[i] + place + k * span.step + channel) *
                  load(span.weights[i] + k * span.pitch + channel);
-      store(c + channel, finished(sum, span.scale ? span.scale + channel : nullptr,
-                                  span.bias ? span.bias + channel : nullptr));
+      store(c + channel, finished(sum, span.bias ? span.bias + channel : nullptr));
     }
     for (; channel < span.channels; ++channel) {
       float sum = 0;
@@ -94,8 +92,6 @@ void depthwiseAny(const DepthwiseSpan &span) {
         for (int64_t k = 0; k < span.columns; ++k)
           sum += span.line[i][place + k * span.step + channel] *
                  span.weights[i][k * span.pitch + channel];
-      if (span.scale)
-        sum *= span.scale[channel];
       c[channel] = span.bias ? sum + span.bias[channel] : sum;
     }
   }

@@ -17,8 +17,6 @@ struct Epilogue {
   const float *bias = nullptr; // One for each column.
   EpilogueFunction function = nullptr;
   void *const *operands = nullptr;
-  const float *scale = nullptr; // One for each column, by which it is multiplied before the bias,
-                                // which must be there, is added. Not for integers and pools.
 };
 
 } // namespace cupel::kernels

@@ -45,7 +45,7 @@ inline void computeGroups(const GroupedPixels &work, int64_t first) {
   }
 #pragma unroll
   for (int p = 0; p < pixels; ++p)
-    store(work.c + (first + p) * work.ldc, finished(sums[p], work.scale, work.bias));
+    store(work.c + (first + p) * work.ldc, finished(sums[p], work.bias));
 }
 
 template <int group> void convolveGroups(const GroupedPixels &work) {

@@ -22,8 +22,7 @@ struct Tile {
   int64_t bStride;
   float *c;
   int64_t ldc;
-  const float *scale; // For the tile's columns, multiplied at the end, or null; only with a bias.
-  const float *bias;  // For the tile's columns, added behind that, or null.
+  const float *bias; // For the tile's columns, added at the end, or null.
   bool accumulate;   // C goes on from what it holds.
   const char *next;  // What will be needed soon: brought into the cache by the way, `nextStep`
   int64_t nextStep;  // bytes for each step of the depth.
@@ -45,7 +44,7 @@ struct DepthwiseSpan {
   int64_t channels;
   float *c;
   int64_t ldc;
-  const float *scale, *bias; // Or null, as a tile's.
+  const float *bias; // Or null, as a tile's.
 };
 using DepthwiseFunction = void (*)(const DepthwiseSpan &);
 
@@ -59,7 +58,7 @@ struct GroupedPixels {
   int64_t pixels;
   float *c;
   int64_t ldc;
-  const float *scale, *bias; // Or null, as a tile's.
+  const float *bias; // Or null, as a tile's.
 };
 using GroupedFunction = void (*)(const GroupedPixels &);
 

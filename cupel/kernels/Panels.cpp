@@ -86,19 +86,13 @@ void leaveOutZeros(const RowsTimesPanels &work, const Chunk &chunk, const float 
   tile.tapIndices = used.indices;
 }
 
-/// What is multiplied and added at the end, from a column on; or null.
-struct Ending {
-  const float *scale = nullptr, *bias = nullptr;
+/// What is added at the end, from a column on; or null.
+const float *from(const float *bias, int64_t column) { return bias ? bias + column : nullptr; }
 
-  Ending from(int64_t column) const {
-    return {scale ? scale + column : nullptr, bias ? bias + column : nullptr};
-  }
-};
-
-/// The tiles of one panel for a chunk. `c` and `ending` are at the panel's first column; `next` are
+/// The tiles of one panel for a chunk. `c` and `bias` are at the panel's first column; `next` are
 /// the `nextBytes` of B that will be needed next.
 void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, const Chunk &chunk,
-                   int64_t panel, float *c, int64_t ldc, const Ending &ending, const float *next,
+                   int64_t panel, float *c, int64_t ldc, const float *bias, const float *next,
                    int64_t nextBytes) {
   int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
   Tile tile = {};
@@ -111,8 +105,7 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
   tile.b = chunkOf(work, chunk, panel);
   tile.bStride = work.bStride ? work.bStride : width;
   tile.ldc = ldc;
-  tile.scale = chunk.isLast ? ending.scale : nullptr;
-  tile.bias = chunk.isLast ? ending.bias : nullptr;
+  tile.bias = chunk.isLast ? bias : nullptr;
   tile.accumulate = !chunk.isFirst;
   const TileFunction *functions = (work.hasIntegers ? kernels.integerTiles
                                    : work.hasPairs  ? kernels.pairTiles
@@ -188,7 +181,7 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   int64_t lastColumns = cut.columnsOf(lastPanel), lastWidth = cut.widthOf(lastPanel);
   bool isRagged = work.endPanel == cut.count && lastColumns < lastWidth;
   float *aside = isRagged ? frame.take<float>(work.rowCount * lastWidth) : nullptr;
-  Ending ending = Ending{work.epilogue->scale, work.epilogue->bias}.from(work.column), lastEnding;
+  const float *bias = from(work.epilogue->bias, work.column);
   auto whole = [&](const float *columns) -> const float * {
     if (!isRagged || !columns)
       return nullptr;
@@ -197,15 +190,15 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
               0.0f);
     return copy;
   };
-  lastEnding = {whole(ending.scale), whole(ending.bias)};
+  const float *lastBias = whole(bias);
   auto multiplyOne = [&](const Chunk &chunk, int64_t panel, const float *next, int64_t nextBytes) {
     int64_t column = cut.columnOf(panel);
     bool isAside = isRagged && panel == lastPanel;
     float *c = work.c + column;
     if (isAside)
-      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastEnding, next, nextBytes);
+      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes);
     else
-      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, ending.from(column), next, nextBytes);
+      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, from(bias, column), next, nextBytes);
     if (!chunk.isLast)
       return;
     if (isAside)

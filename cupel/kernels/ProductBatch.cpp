@@ -53,9 +53,6 @@ void multiplyVector(const KernelTable &kernels, const ProductBatch &batch, const
     }
     kernels.vectorTimesColumns(x, b, item.b.columnStride, batch.depth, end - begin, c);
   }
-  if (epilogue.scale)
-    for (int64_t j = 0; j < end - begin; ++j)
-      c[j] *= epilogue.scale[begin + j];
   if (epilogue.bias)
     for (int64_t j = 0; j < end - begin; ++j)
       c[j] += epilogue.bias[begin + j];

@@ -26,10 +26,8 @@ inline Vector load(const float *from) { return *reinterpret_cast<const LooseVect
 inline void store(float *to, Vector value) { *reinterpret_cast<LooseVector *>(to) = value; }
 inline Vector splat(float value) { return static_cast<Vector>(value); }
 
-/// A sum at the end: times the scale, plus the bias, where they are.
-inline Vector finished(Vector sum, const float *scale, const float *bias) {
-  if (scale)
-    return sum * load(scale) + load(bias);
+/// A sum at the end: plus the bias, where there is one.
+inline Vector finished(Vector sum, const float *bias) {
   return bias ? sum + load(bias) : sum;
 }
 

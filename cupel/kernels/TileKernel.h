@@ -125,15 +125,7 @@ template <typename Step, int rows, int vectors> void computeTile(const Tile &giv
       addTap<Step, rows, vectors, false>(sums, left, right, tile.bStride, tile.depth, nullptr, 0);
     }
   }
-  if (tile.scale) {
-#pragma unroll
-    for (int j = 0; j < vectors; ++j) {
-      Vector scale = load(tile.scale + j * kWidth), bias = load(tile.bias + j * kWidth);
-#pragma unroll
-      for (int i = 0; i < rows; ++i)
-        sums[i][j] = sums[i][j] * scale + bias;
-    }
-  } else if (tile.bias) {
+  if (tile.bias) {
     Vector bias[vectors];
 #pragma unroll
     for (int j = 0; j < vectors; ++j)

@@ -218,8 +218,8 @@ an infinite error. The default run of the test (part of `./test unit`) asserts t
   are never fused. `maximum` and `minimum` keep NaN and order zeros. Subnormals are kept.
 - A row of f32 that is divided by one number for the whole row goes by its reciprocal and what that leaves: at most 1 ULP away, with
   infinities, NaN and signs as they are; exponentials of such a row (softmax) by the reciprocal alone, at most 2 ULP away. The power of 2 is a product.
-- Steps behind a product or convolution that take one number for each column, factors among them (a batch normalisation), are joined to one
-  factor and one addend, in f32 and fused where the processor does so ([0045](../decisions/0045-numbers-of-columns-and-integers.md)).
+- Steps behind a product or convolution are done one by one, as they are written
+  ([0066](../decisions/0066-lines-are-matrices-and-threads-keep-their-ends.md)).
 - f16 and bf16 are computed in f32 and rounded after every operation: the reference's bits for the operations above, within 1 ULP for
   functions.
 - f64: the C library's functions, within 4 ULP of the reference.

@@ -194,6 +194,40 @@ TEST(OwnKernelsTest, TransformsOfSeveralDimensionsAreOfTheDevicesOwn) {
   }
 }
 
+TEST(OwnKernelsTest, OneLongLineIsTransformed) {
+  constexpr int64_t length = 8192;
+  std::string text = "func.func @main(%x: tensor<8192xcomplex<f32>>) -> tensor<8192xcomplex<f32>> {\n"
+                     "  %0 = stablehlo.fft %x, type = FFT, length = [8192] : (tensor<8192xcomplex<f32>>) -> tensor<8192xcomplex<f32>>\n"
+                     "  return %0 : tensor<8192xcomplex<f32>>\n}\n";
+  auto expected = outcomeBy("reference", text, true), actual = outcomeBy("cpu", text, true);
+  ASSERT_TRUE(expected && actual);
+  EXPECT_EQ(actual->notes.count("fallbacks"), 0u);
+  const auto *a = reinterpret_cast<const float *>(expected->results[0].data()),
+             *b = reinterpret_cast<const float *>(actual->results[0].data());
+  for (int64_t i = 0; i < 2 * length; ++i)
+    ASSERT_NEAR(a[i], b[i], 1e-6f * (std::fabs(a[i]) + 1000)) << i; // Sums of 8192 numbers up to 11.
+}
+
+/// As much as threads share, with rows that are hit often, once and never.
+TEST(OwnKernelsTest, ScattersOfManyRowsAreShared) {
+  for (const std::string combine : {"stablehlo.add %a, %b : tensor<f32>", "stablehlo.maximum %a, %b : tensor<f32>"})
+    expectOwnKernel(R"(func.func @main(%x: tensor<19x9000xf32>, %i: tensor<700x1xi32>, %u: tensor<700x9000xf32>) -> tensor<19x9000xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = )" + combine + R"(
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<19x9000xf32>, tensor<700x1xi32>, tensor<700x9000xf32>) -> tensor<19x9000xf32>
+  return %0 : tensor<19x9000xf32>
+})", true);
+}
+
+/// More than caches hold, which is written past them, and rows that are no multiple of a line.
+TEST(OwnKernelsTest, GathersOfManyRows) {
+  for (const std::string width : {"64", "72"})
+    expectOwnKernel("func.func @main(%x: tensor<50x" + width + "xf32>, %i: tensor<50001x1xi32>) -> tensor<50001x" + width + R"(xf32> {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, )" + width + R"(>, indices_are_sorted = false}> : (tensor<50x)" + width + "xf32>, tensor<50001x1xi32>) -> tensor<50001x" + width + "xf32>\n  return %0 : tensor<50001x" + width + "xf32>\n}");
+}
+
 TEST(OwnKernelsTest, ConvolutionsOfHalvesAreRoundedOnce) {
   expectOwnKernel(R"(func.func @main(%x: tensor<2x9x3xbf16>, %k: tensor<3x3x4xbf16>) -> tensor<2x7x4xbf16> {
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x3xbf16>, tensor<3x3x4xbf16>) -> tensor<2x7x4xbf16>

@@ -78,13 +78,13 @@ void checkNormalised(const std::vector<Tensor> &arguments) {
   }
 }
 
-TEST(ProductKindsTest, ANumberForEachChannelIsJoined) {
+TEST(ProductKindsTest, NumbersForEachChannel) {
   checkNormalised({floats({1, 9, 11, 8}, 1), floats({3, 3, 8, 20}, 2), floats({20}, 3),
                    floats({20}, 4), floats({20}, 5), floats({20}, 6)});
 }
 
 /// What joined numbers would lose: a product that overflows before it is made small again, and others.
-TEST(ProductKindsTest, NumbersThatCannotBeJoinedAreTakenOneByOne) {
+TEST(ProductKindsTest, NumbersForEachChannelAreTakenOneByOne) {
   for (float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
                     0x1p120f, -0x1p127f}) {
     Tensor factors = floats({20}, 4), others = floats({20}, 5);

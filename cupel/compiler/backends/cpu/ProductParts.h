@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
-#include "cupel/compiler/backends/cpu/ColumnScale.h"
+#include "cupel/compiler/backends/cpu/ColumnBias.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/brief/Brief.h"
 #include "cupel/kernels/Product.h"
@@ -82,26 +82,20 @@ public:
   }
 
 private:
-  /// Steps that take a number for each column are left to the kernels; `rest` becomes the body of what
-  /// is left to do, if there are any.
+  /// A sum with a number for each column at the beginning is left to the kernels; `rest` becomes the body
+  /// of what is left to do, if there is one.
   void takeColumns(codegen::BlockMap &map, mlir::Region &rest) {
-    std::optional<ColumnScale> found = ColumnScale::find(*map.body, map.operands);
-    if (!found)
+    columns = ColumnBias::find(*map.body, map.operands);
+    if (!columns)
       return;
-    if (found->hasFactors()) {
-      auto all = cupel::brief::prepare(map);
-      if (!all)
-        return; // There must be a way for numbers that cannot be joined.
-      whole = std::move(*all);
-    }
+    if (columns->extra() >= 0)
+      bias = inputs[size_t(columns->extra())];
     width = mlir::cast<mlir::RankedTensorType>(map.body->getParentOp()->getResult(0).getType())
                 .getShape()
                 .back();
     if (auto product = mlir::dyn_cast<tir::ProductOp>(map.body->getParentOp()))
       width = int64_t(product.getColumns());
-    allInputs = inputs;
-    columns = std::move(found);
-    // What the rest uses, with what the steps make in the element's place.
+    // What the rest uses, with the sum in the element's place.
     auto *body = new mlir::Block;
     rest.push_back(body);
     mlir::IRMapping values;
@@ -139,20 +133,13 @@ private:
   template <typename F>
   void withColumns(std::span<const std::byte *const> reads, F &&work) const {
     kernels::ScratchFrame frame;
-    auto *scale = frame.take<float>(width), *shift = frame.take<float>(width);
-    llvm::SmallVector<const float *, 8> extras;
-    for (int input : allInputs)
-      extras.push_back(reinterpret_cast<const float *>(reads[input]));
     kernels::Epilogue epilogue;
     llvm::SmallVector<void *, 8> operands;
-    bool isJoined = columns->fill(extras, width, scale, shift);
-    if (!isJoined)
-      operands.push_back(const_cast<cupel::brief::BlockWork *>(whole.get()));
-    for (int input : isJoined ? inputs : allInputs)
+    for (int input : inputs)
       operands.push_back(const_cast<std::byte *>(reads[input]));
-    epilogue.bias = isJoined ? shift : nullptr;
-    epilogue.scale = isJoined && columns->hasFactors() ? scale : nullptr;
-    epilogue.function = isJoined ? code.function : &runBrief;
+    epilogue.bias = columns->addends(bias >= 0 ? reinterpret_cast<const float *>(reads[bias]) : nullptr,
+                                     width, frame.take<float>(width));
+    epilogue.function = code.function;
     epilogue.operands = operands.data();
     work(epilogue);
   }
@@ -180,11 +167,9 @@ private:
   }
 
   std::vector<int> inputs;
-  int bias = -1;
-  std::optional<ColumnScale> columns;
-  std::vector<int> allInputs; // Those of the steps as well.
-  int64_t width = 0;          // Columns.
-  std::shared_ptr<const cupel::brief::BlockWork> whole; // All of it, for numbers that cannot be joined.
+  int bias = -1; // What is read for it; -1: none is.
+  std::optional<ColumnBias> columns;
+  int64_t width = 0; // Columns.
   codegen::CompiledBlockMap code;
   std::shared_ptr<const cupel::brief::BlockWork> brief;
 };
