@@ -419,21 +419,29 @@ class Suites:
         return result
 
     def codegen(self) -> Result:
-        """Generated Python and C++: StableHLO's vectors by their checks, structure, bad input, and calls from JAX and torch."""
+        """Generated Python and C++: StableHLO's vectors, ONNX's tests and the zoo, structure, bad input, and calls from JAX and torch."""
         if self.no_venv:
             return not_run(f"generated code was not run: {self.no_venv}")
         if reason := self.sanitizer.no_python():
             return not_run(f"generated code was not run: {reason}")
         python, folder = ROOT / ".venv/bin/python", ROOT / "tests/codegen"
-        results = [counted([python, folder / "check_codegen.py", self.bin], self.env),
-                   counted([python, folder / "check_cpp.py", self.bin], self.env),
+        full = ["--full"] if self.mode == "full" else []
+        results = [counted([python, folder / "check_codegen.py", self.bin, *full], self.env),
+                   counted([python, folder / "check_cpp.py", self.bin, *full], self.env),
                    counted([python, folder / "check_run.py", self.bin], self.env),
                    counted([python, ROOT / "tests/run_pytest.py", folder, "-W", "ignore"], self.package())]
+        corpora = {"stablehlo": (120, 48), "onnx": (60, 24), "zoo": (3, 1)}
         if not VECTORS.is_dir():
-            return total_of([*results, not_run("../shared/conformance/stablehlo is not there: no code of its vectors was generated")])
-        vectors = [python, folder / "vectors.py", "--cupel", self.bin / "cupel", *(VECTORS / name for name in ("testdata", "interpret", "quantized"))]
-        for language, sample in (("py", "120"), ("cpp", "48")):
-            results.append(counted([*vectors, "--language", language, *([] if self.mode == "full" else ["--sample", sample])], self.env))
+            del corpora["stablehlo"]
+            results.append(not_run("../shared/conformance/stablehlo is not there: no code of its vectors was generated"))
+        code, output = execute([python, ROOT / "tests/onnx/generate_cases.py", self.build / "onnx-cases"], self.env)
+        if code != 0:
+            del corpora["onnx"]
+            results.append(Result(failed=1, details=f"{output}\ngenerate_cases.py ended with {code}"))
+        for corpus, samples in corpora.items():
+            for language, sample in zip(("py", "cpp"), samples, strict=True):
+                how = ["--full"] if self.mode == "full" else ["--sample", str(sample)]
+                results.append(counted([python, folder / "coverage.py", self.bin, "--build", self.build, "--corpus", corpus, "--language", language, *how], self.env))
         return total_of(results)
 
     def opcases(self) -> Result:

@@ -3,6 +3,7 @@
 
 #include "cupel/cli/BenchSupport.h"
 #include "cupel/cli/CommandLine.h"
+#include "cupel/cli/Fusions.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/TemporaryFolder.h"
 #include "cupel/support/Text.h"
@@ -46,7 +47,7 @@ int runBenchVerb(const Arguments &arguments) {
       "with the cache on disk), memory, GFLOP/s and GB/s beside what this machine can do. All results "
       "are held against the golden reference first.");
   BenchOptions options;
-  std::vector<std::string> files, compilerOptions;
+  std::vector<std::string> files, compilerOptions, fusions;
   std::string json, python;
   bool noCheck = false;
   options.devices = {"cupel?backend=cpu"};
@@ -63,6 +64,9 @@ int runBenchVerb(const Arguments &arguments) {
   line.option("--option", compilerOptions,
               kCompilerOptionHelp)
       .placeholder("NAME=VALUE")
+      .oneValueEach();
+  line.option("--fusions", fusions, "Rewrites of programs, a file of PDLL (docs/performance.md); may be repeated")
+      .placeholder("FILE")
       .oneValueEach();
   line.option("--against", options.peers,
               fmt::format("Peers to run in the same session: {}, or all. Those that Python cannot "
@@ -108,6 +112,8 @@ int runBenchVerb(const Arguments &arguments) {
     return reportError("bench", message + " (cupel bench --help explains)", kExitUsage);
   };
   if (Status status = checkPeers(options.peers); !status)
+    return usage(status.message());
+  if (Status status = addFusions(fusions, compilerOptions); !status)
     return usage(status.message());
   if (Status status = chooseDevices(options.devices, compilerOptions); !status)
     return usage(status.message());

@@ -8,6 +8,7 @@
 #include "cupel/support/Files.h"
 #include "cupel/tensor/Fill.h"
 #include "cupel/tensor/Safetensors.h"
+#include "cupel/workload/Folder.h"
 
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -67,17 +68,15 @@ std::optional<int> importSource(ModelRequest &request, ModelContext &context, So
 
 /// A program's arguments are its inputs, but for the last ones of which the file of weights beside it
 /// knows the names.
-std::optional<int> readSource(const ModelRequest &request, ModelContext &context, Source &source) {
-  Result<FileContents> contents = readInput(request.file);
-  if (!contents)
-    return reportError(kGenerate, contents.message(), kExitUsage);
+std::optional<int> readProgramSource(const ModelRequest &request, std::string_view bytes, ModelContext &context,
+                                     Source &source) {
   std::string name = displayName(request.file);
-  if (Status status = ir::checkIsProgram(name, contents->bytes()); !status)
+  if (Status status = ir::checkIsProgram(name, bytes); !status)
     return reportError(kGenerate, status.message(), kExitFailure);
-  if (!ir::isBytecode(contents->bytes()) && ir::splitPrograms(contents->bytes()).size() > 1)
+  if (!ir::isBytecode(bytes) && ir::splitPrograms(bytes).size() > 1)
     return reportError(kGenerate, name + ": holds several programs; code is made of one at a time",
                        kExitFailure);
-  source.program = readProgram(llvm::MemoryBufferRef(contents->bytes(), name), &context.get());
+  source.program = readProgram(llvm::MemoryBufferRef(bytes, name), &context.get());
   if (!source.program)
     return reportError(kGenerate, context.complaint, kExitFailure);
   func::FuncOp entry = entryFunction(*source.program.module);
@@ -105,6 +104,31 @@ std::optional<int> readSource(const ModelRequest &request, ModelContext &context
   source.options.weightNames.assign(names.begin() + long(inputs), names.end());
   for (const std::string &weight : source.options.weightNames)
     source.options.weightValues.emplace_back(weight, byName[weight]);
+  return std::nullopt;
+}
+
+std::optional<int> readSource(const ModelRequest &request, ModelContext &context, Source &source) {
+  Result<FileContents> contents = readInput(request.file);
+  if (!contents)
+    return reportError(kGenerate, contents.message(), kExitUsage);
+  return readProgramSource(request, contents->bytes(), context, source);
+}
+
+/// A saved workload is a program with its inputs.
+std::optional<int> readWorkloadSource(ModelRequest &request, ModelContext &context, Source &source) {
+  Result<workload::Workload> read = workload::readWorkload(request.file);
+  if (!read)
+    return reportError(kGenerate, read.message(), kExitUsage);
+  if (read->options.deviceCount() > 1 || read->inputs.size() > 1)
+    return reportError(kGenerate, request.file + ": is for several devices; code is generated for one", kExitFailure);
+  const std::vector<Tensor> &inputs = read->inputs.empty() ? std::vector<Tensor>() : read->inputs[0];
+  for (size_t i = 0; i < inputs.size(); ++i)
+    request.options.inputs["arg" + std::to_string(i)] = inputs[i];
+  if (read->programs.empty())
+    return reportError(kGenerate, request.file + ": has no program", kExitFailure);
+  if (std::optional<int> code = readProgramSource(request, read->programs.front().bytes, context, source))
+    return code;
+  source.options.outputNames = read->provenance.resultNames;
   return std::nullopt;
 }
 
@@ -168,11 +192,15 @@ int runCodegen(const char *text) {
   if (!request)
     return reportError(kGenerate, request.message(), kExitUsage);
   std::string output = object->getString("output").value_or("").str();
+  while (request->file.size() > 1 && request->file.back() == '/')
+    request->file.pop_back();
   ModelContext context;
   Source source;
   bool isModel = frontends::modelFormatOf(request->file) != nullptr;
   if (std::optional<int> code = isModel ? importSource(*request, context, source)
-                                        : readSource(*request, context, source))
+                                : workload::isWorkloadFolder(request->file)
+                                    ? readWorkloadSource(*request, context, source)
+                                    : readSource(*request, context, source))
     return *code;
   std::set<std::string> used;
   makeUnique(source.options.inputNames, used, "input");

@@ -32,7 +32,7 @@ Status applyOptions(const std::vector<std::string> &given, nlohmann::json &reque
 
 int runCodegenVerb(const Arguments &arguments) {
   CommandLine line("codegen",
-                   "Write a model (.onnx, .pt2) or program as source code that runs without Cupel:\n"
+                   "Write a model (.onnx, .pt2), program or saved workload as source code that runs without Cupel:\n"
                    "py needs NumPy alone, cpp a C++17 compiler and nothing else. The folder holds main.py or\n"
                    "main.cpp, run, ops/ (the operations it is written with), tensors/ (inputs and weights),\n"
                    "irs/ (the program at every stage) and manifest.json. A program that cannot be written\n"
@@ -56,6 +56,7 @@ int runCodegenVerb(const Arguments &arguments) {
       .oneValueEach();
   line.example("cupel codegen py model.onnx -o model && model/run", "NumPy alone");
   line.example("cupel codegen cpp model.onnx -o model && model/run", "built by g++ on the way");
+  line.example("cupel codegen cpp results/failed/RUN/NAME -o model", "a saved workload, with its inputs");
   line.example("cupel codegen py model.mlir -o model --option export_tensors=false", "inputs are ones");
   if (std::optional<int> code = line.parse(arguments))
     return *code;

@@ -27,7 +27,8 @@ Option &Option::oneOf(const std::vector<std::string> &words) {
 }
 
 Option &Option::between(double low, double high) {
-  option->check(CLI::Range(low, high));
+  // By itself it would call every number FLOAT, whole ones too.
+  option->check(CLI::Range(low, high, "between").description(fmt::format("{} to {}", low, high)));
   return *this;
 }
 

@@ -21,9 +21,9 @@ namespace {
 
 constexpr const char *kVerb = "compile";
 
-void printNotes(const std::vector<std::string> &notes) {
+void printNotes(const std::string &verb, const std::vector<std::string> &notes) {
   for (const std::string &note : notes)
-    llvm::errs() << "cupel compile: note: " << note << "\n";
+    llvm::errs() << "cupel " << verb << ": note: " << note << "\n";
 }
 
 /// Turns the arguments that are weights into constants.
@@ -51,8 +51,8 @@ std::optional<int> importModel(ModelRequest &request, ModelContext &context, Com
   auto imported = request.model->import(context.get(), request.options);
   if (!imported)
     return reportError(request.verb, request.file + ": " + describe(imported.error()), kExitFailure);
-  printNotes(request.notes);
-  printNotes(imported->notes);
+  printNotes(request.verb, request.notes);
+  printNotes(request.verb, imported->notes);
   compiled.module = std::move(imported->module);
   // By these names the weights are found again.
   Block &body = compiled.module->lookupSymbol<func::FuncOp>("main").getBody().front();

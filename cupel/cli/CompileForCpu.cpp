@@ -3,6 +3,7 @@
 #include "cupel/cli/BenchPrepare.h"
 #include "cupel/cli/GraphOptions.h"
 #include "cupel/cli/RewriteWatch.h"
+#include "cupel/cli/TraceProgram.h"
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 #include "cupel/compiler/backends/cpu/Report.h"
@@ -90,21 +91,20 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
        isAssembly = word("emit") == "asm";
   bool reports = request.getBoolean("report").value_or(false);
   std::string reportFile = word("report_file");
-  bool needsDevice = isDevice || isAssembly || reports || !reportFile.empty();
+  std::string traceFile = word("trace");
+  bool needsDevice = isDevice || isAssembly || reports || !reportFile.empty() || !traceFile.empty();
   if (!isTensor && !needsDevice)
     return std::string();
 
   func::FuncOp entry = compiler::entryOf(module);
   OwningOpRef<ModuleOp> lowered = module.clone(), plain;
   const llvm::json::Object *given = request.getObject("options");
-  Result<GraphOptions> options = GraphOptions::apply(given ? *given : llvm::json::Object(), *lowered);
+  Result<GraphOptions> options = GraphOptions::apply(given ? *given : llvm::json::Object(), *lowered, /*fuses=*/false);
   if (!options)
     return options.error();
   if (!options->notCompiled.empty())
     return Error{"is not compiled: " + options->notCompiled};
   int64_t limit = request.getInteger("opt_bisect_limit").value_or(-1);
-  if (reports || !reportFile.empty())
-    plain = lowered->clone(); // For the other levels.
   std::string tensorStage;
   PassNames before(word("print_before")), after(word("print_after"));
   DefaultTimingManager timing;
@@ -113,6 +113,10 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
     TimingScope scope = timing.getRootScope();
     RewriteWatch rewrites(context, limit >= 0 ? limit : options->rewriteLimit,
                           request.getBoolean("print_rewrites").value_or(false));
+    if (Status status = options->fuse(*lowered); !status)
+      return status.error();
+    if (reports || !reportFile.empty() || !traceFile.empty())
+      plain = lowered->clone(); // For the other levels, and to be compiled anew.
     auto watch = [&](PassManager &passes, compiler::CpuStage stage) {
       if (stage == compiler::CpuStage::Device && isTensor)
         tensorStage = printed(*lowered);
@@ -147,6 +151,8 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
     if (!report)
       return report.error();
     report->weights = options->weights;
+    report->fusions = options->fusions;
+    report->composites = compiler::compositesIn(module);
     Result<std::vector<compiler::LevelReport>> levels =
         reportLevels(*plain, entry, *options, request.getInteger("report_runs").value_or(0));
     if (!levels)
@@ -156,6 +162,13 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
     if (!reportFile.empty())
       if (Status status = writeOutput(reportFile, compiler::asJson(*report, *levels)); !status)
         return status.error();
+  }
+  if (!traceFile.empty()) {
+    Result<runtime::TraceFile> trace = recordTrace(*plain, *options);
+    if (!trace)
+      return trace.error();
+    if (Status status = writeOutput(traceFile, trace->bytes()); !status)
+      return status.error();
   }
   if (isAssembly) {
     OwningOpRef<ModuleOp> copy = lowered->clone();

@@ -1,5 +1,7 @@
 // `cupel compile`: a model or program as StableHLO. The worker does it; here are the options.
 
+#include "cupel/cli/CompileModel.h"
+#include "cupel/cli/Fusions.h"
 #include "cupel/cli/ModelArguments.h"
 #include "cupel/cli/SiblingVerbs.h"
 #include "cupel/runtime/Options.h"
@@ -23,11 +25,13 @@ int runCompileVerb(const Arguments &arguments) {
       "compile",
       "Turn a model (.onnx, .pt2) or a program into StableHLO of static shapes.\n"
       "A model's weights become arguments behind its inputs and are written beside the output as\n"
-      "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them.");
+      "NAME.weights.safetensors, where `cupel run` and `cupel eval` find them. A test of a model\n"
+      "loader, by its id, becomes a workload folder, which runs again without Python.");
   ModelArguments model;
-  std::string emit = "stablehlo", output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore;
+  std::string emit = "stablehlo", trace, output = "-", weights = "beside", target, limit = "-1", reportFile, printAfter, printBefore;
   uint32_t reportRuns = 0;
-  std::vector<std::string> options;
+  std::vector<std::string> options, fusions;
+  ModelCompilation loader;
   bool noComposites = false, report = false, printRewrites = false, timing = false;
   model.addTo(line);
   line.option("--emit", emit,
@@ -44,6 +48,9 @@ int runCompileVerb(const Arguments &arguments) {
       .showDefault();
   line.option("--target-version", target, "StableHLO version of a portable artifact")
       .placeholder("X.Y.Z");
+  line.option("--zoo", loader.zoo, "Of a test of a model loader: the zoo (else the project file's)").placeholder("DIR");
+  line.option("--python", loader.python, "The Python for loaders ($CUPEL_PYTHON, .venv, python3)").placeholder("FILE");
+  line.option("--dtype", loader.dtype, "What loaders of PyTorch are asked for (bfloat16)").placeholder("NAME");
   line.flag("--no-composites", noComposites,
             "Write out Gelu, LayerNormalization, Softmax, ... instead of keeping them as "
             "stablehlo.composite");
@@ -53,6 +60,10 @@ int runCompileVerb(const Arguments &arguments) {
   line.option("--report-runs", reportRuns,
               "Run the program so often, on made-up inputs, and report where the time goes")
       .placeholder("N");
+  line.option("--trace", trace,
+              "Run the program on made-up inputs, record its commands and write them to a file, which "
+              "`cupel show trace` shows and replays")
+      .placeholder("FILE");
   line.option("--print-ir-after", printAfter,
               "Print the program on standard error behind these passes of the cpu backend (all: behind "
               "every one that changes something)")
@@ -68,6 +79,10 @@ int runCompileVerb(const Arguments &arguments) {
               "(docs/reference/plugin-options.md); may be repeated")
       .placeholder("NAME=VALUE")
       .oneValueEach();
+  line.option("--fusions", fusions,
+              "Rewrites of StableHLO that are done before the program is compiled: a file of PDLL (docs/performance.md); may be repeated")
+      .placeholder("FILE")
+      .oneValueEach();
   line.flag("--print-rewrites", printRewrites,
             "List the rewrites that the cpu backend may leave on standard error");
   line.example("cupel compile model.onnx -o model.mlir", "text, and model.weights.safetensors");
@@ -76,10 +91,22 @@ int runCompileVerb(const Arguments &arguments) {
                "one file, batch of 8");
   line.example("cupel compile model.mlir --emit=portable -o model.mlirbc", "from a program");
   line.example("cupel compile model.mlir --emit=device --report", "as the cpu backend runs it");
+  line.example("cupel compile model.mlir --trace model.trace -o /dev/null", "the commands that it gives the device");
   line.example("cupel compile model.onnx --emit=asm --report-runs 20 -o model.s",
                "its machine code, and where the time goes");
+  line.example("cupel compile models::cnn/pytorch-small-single_device-inference --zoo zoo/models -o cnn",
+               "a loader's model, for `cupel run cnn` and cupel-device");
   if (std::optional<int> code = line.parse(arguments))
     return *code;
+  if (isModelId(model.file)) {
+    loader.id = model.file;
+    loader.output = output;
+    return compileModel(loader);
+  }
+  if (!loader.zoo.empty() || !loader.python.empty() || !loader.dtype.empty())
+    return reportError("compile", "--zoo, --python and --dtype go with the id of a model's test, and '" +
+                                      model.file + "' is none (cupel list --zoo DIR lists them)",
+                       kExitUsage);
   Result<nlohmann::json> request = model.request();
   if (!request)
     return reportError("compile", request.message(), kExitUsage);
@@ -91,16 +118,18 @@ int runCompileVerb(const Arguments &arguments) {
                        kExitUsage);
   if (reportRuns > 0 && reportFile.empty())
     report = true;
-  bool isCompiled = emit == "tensor" || emit == "device" || emit == "asm" || report || !reportFile.empty();
+  bool isCompiled = emit == "tensor" || emit == "device" || emit == "asm" || report || !reportFile.empty() || !trace.empty();
   for (auto [option, isGiven] :
        {std::pair("--opt-bisect-limit", *rewriteLimit >= 0), std::pair("--print-rewrites", printRewrites),
-        std::pair("--option", !options.empty()), std::pair("--print-ir-after", !printAfter.empty()),
+        std::pair("--option", !options.empty()), std::pair("--fusions", !fusions.empty()), std::pair("--print-ir-after", !printAfter.empty()),
         std::pair("--print-ir-before", !printBefore.empty()), std::pair("--timing", timing)})
     if (isGiven && !isCompiled)
       return reportError("compile",
                          std::string(option) +
-                             " goes with --emit=tensor, --emit=device, --emit=asm or --report",
+                             " goes with --emit=tensor, --emit=device, --emit=asm, --report or --trace",
                          kExitUsage);
+  if (Status status = addFusions(fusions, options); !status)
+    return reportError("compile", status.message(), kExitUsage);
   runtime::Options known(runtime::OptionScope::Client);
   for (const std::string &option : options) {
     if (Status status = known.setText(option); !status)
@@ -120,6 +149,7 @@ int runCompileVerb(const Arguments &arguments) {
   (*request)["print_after"] = printAfter;
   (*request)["print_before"] = printBefore;
   (*request)["timing"] = timing;
+  (*request)["trace"] = trace;
   return handOver("compile", "cupel-worker", {"compile", request->dump()});
 }
 

@@ -10,7 +10,18 @@ namespace cupel::cli {
 
 using namespace mlir;
 
-Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, ModuleOp module) {
+Status GraphOptions::fuse(ModuleOp module) {
+  if (fusionPatterns.empty())
+    return {};
+  Result<std::vector<compiler::FusionCount>> counts =
+      compiler::applyFusions(module, fusionPatterns, withoutFusions);
+  if (!counts)
+    return counts.error();
+  fusions = std::move(*counts);
+  return {};
+}
+
+Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, ModuleOp module, bool fuses) {
   GraphOptions made;
   made.isGiven = !given.empty();
   if (!made.isGiven)
@@ -32,6 +43,7 @@ Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, Module
   made.level = rewrites.level;
   made.sramBytes = architecture->sramBytes;
   made.architecture = architecture->name;
+  made.traceRegionBytes = options.integer("trace_region_size").value_or(made.traceRegionBytes);
   if (numerics.wideAccumulation)
     made.notCompiled = "it accumulates in f64, and such programs run whole on the reference";
   if (std::string backend = options.string("backend").value_or("cpu"); backend != "cpu")
@@ -47,6 +59,15 @@ Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, Module
   compiler::buildDevicePipeline(passes, pipeline);
   if (failed(passes.run(module)))
     return Error{"the program cannot be compiled with these options"};
+  if (std::string files = options.string("fusion_patterns").value_or(""); !files.empty()) {
+    Result<std::string> patterns = compiler::readFusions(files);
+    if (!patterns)
+      return patterns.error();
+    made.fusionPatterns = std::move(*patterns);
+    made.withoutFusions = options.string("without_fusion_patterns").value_or("");
+    if (Status status = fuses ? made.fuse(module) : Status(); !status)
+      return status.error();
+  }
   if (std::string formats = options.string("experimental_weight_dtype").value_or(""); !formats.empty()) {
     Result<compiler::WeightFormats> chosen = compiler::parseWeightFormats(formats);
     if (!chosen)

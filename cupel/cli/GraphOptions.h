@@ -3,6 +3,7 @@
 // is a program which the device runs with these options.
 #pragma once
 
+#include "cupel/compiler/fusions/Fusions.h"
 #include "cupel/compiler/passes/RoundWeights.h"
 #include "cupel/support/Error.h"
 
@@ -16,15 +17,20 @@ namespace cupel::cli {
 
 struct GraphOptions {
   int64_t rewriteLimit = -1, level = 2, sramBytes = 0;
+  int64_t traceRegionBytes = 10'000'000;
   std::string architecture = "cpu";
   /// Why the program runs whole on the reference with these options; empty: it is compiled.
   std::string notCompiled;
   bool isGiven = false;
+  std::string fusionPatterns, withoutFusions;
+  std::vector<compiler::FusionCount> fusions; ///< Of users, and how often each was done.
   std::vector<compiler::RoundedWeight> weights; ///< Those that are held in block floats.
 
   /// Reads `given` (name -> text) and brings the program to what the common passes make of it with
   /// these options. An error names an option that is none, or a value that it does not take.
-  static Result<GraphOptions> apply(const llvm::json::Object &given, mlir::ModuleOp module);
+  /// Fusions of users are done as well, unless the caller does them (`fuse`).
+  static Result<GraphOptions> apply(const llvm::json::Object &given, mlir::ModuleOp module, bool fuses = true);
+  Status fuse(mlir::ModuleOp module);
 };
 
 } // namespace cupel::cli

@@ -1,6 +1,7 @@
 #include "cupel/cli/RunOptions.h"
 
 #include "cupel/cli/CollectArguments.h"
+#include "cupel/cli/Fusions.h"
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/frontends/ShapeOption.h"
 #include "cupel/results/report/Terminal.h"
@@ -112,6 +113,9 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
       .placeholder("NAME")
       .delimiter(',')
       .repeatable();
+  line.option("--fusions", fusions, "Rewrites of programs, a file of PDLL (docs/performance.md); may be repeated")
+      .placeholder("FILE")
+      .oneValueEach();
   line.option("--option", compilerOptions,
               "An option of the device's compiler, such as optimization_level=1 "
               "(docs/reference/plugin-options.md; of a vendor's plugin, its own); may be repeated")
@@ -272,6 +276,8 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   if (!selected)
     return reportError("run", selected.message(), kExitUsage);
   collect = std::move(*selected);
+  if (Status status = addFusions(fusions, compilerOptions); !status)
+    return reportError("run", status.message(), kExitUsage);
   for (const std::string &name : devices.empty() ? std::vector<std::string>{"reference"} : devices)
     if (Status status = runtime::DeviceName::parse(name, collect.arch).addCompilerOptions(compilerOptions);
         !status)

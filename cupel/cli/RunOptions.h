@@ -25,6 +25,7 @@ struct RunOptions {
   std::vector<std::string> reasons; ///< Files of failure reasons besides those that ship.
   std::vector<std::string> devices, stageTimeouts;
   std::vector<std::string> compilerOptions; // NAME=VALUE.
+  std::vector<std::string> fusions;         // Files.
   unsigned jobs = 0;
   double timeout = 300;
   uint32_t retries = 0, repeats = 0; ///< repeats 0: where it is cheap.

@@ -2,6 +2,7 @@
 
 #include "cupel/cli/CommandLine.h"
 #include "cupel/cli/ResultsStore.h"
+#include "cupel/cli/ShowTrace.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/results/RecordJson.h"
 #include "cupel/results/report/Reports.h"
@@ -410,7 +411,11 @@ std::optional<int> showGoingOn(const std::string &folder, const std::vector<std:
 } // namespace
 
 int runShowVerb(const Arguments &arguments) {
-  CommandLine line("show", "Show the runs, one run's summary, or what happened to a test.");
+  if (!arguments.empty() && arguments.front() == "trace")
+    return showTrace({arguments.begin() + 1, arguments.end()});
+  CommandLine line("show", "Show the runs, one run's summary, or what happened to a test; a recorded trace "
+                           "(cupel show trace --help).");
+  line.example("cupel show trace model.trace --replay 100", "the commands of a program that were recorded");
   line.example("cupel show", "the last runs");
   line.example("cupel show latest", "the summary of the last run");
   line.example("cupel show latest~1 --failed", "what failed in the one before");

@@ -3,6 +3,10 @@
 
 #include "cupel/cli/BenchSupport.h"
 #include "cupel/cli/CommandLine.h"
+#include "cupel/cli/ModelArguments.h"
+#include "cupel/cli/SiblingVerbs.h"
+#include "cupel/compare/Defaults.h"
+#include "cupel/runtime/Options.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/Sha256.h"
 #include "cupel/support/TemporaryFolder.h"
@@ -79,13 +83,45 @@ std::string keyOf(const std::string &file, const BenchOptions &options, const st
       .substr(0, 16);
 }
 
+/// What `cupel tune --formats` is asked; the worker does it.
+struct FormatsRequest {
+  bool isAsked = false;
+  double pcc = compare::kDefaultPcc;
+  std::string overrides;
+};
+
+int tuneFormats(const FormatsRequest &asked, const std::string &file, const std::vector<std::string> &shapes,
+                const std::vector<std::string> &compilerOptions, uint64_t seed, const std::string &json) {
+  runtime::Options options(runtime::OptionScope::Client);
+  for (const std::string &option : compilerOptions)
+    if (Status status = options.setText(option); !status)
+      return reportError("tune", "--option: " + status.message(), kExitUsage);
+  for (const std::string &option : compilerOptions)
+    if (!option.starts_with("experimental_weight_dtype="))
+      return reportError("tune", "with --formats, --option takes experimental_weight_dtype alone: formats whose cost is to be said", kExitUsage);
+  ModelArguments model;
+  model.file = file;
+  model.shapes = shapes;
+  Result<nlohmann::json> request = model.request();
+  if (!request)
+    return reportError("tune", request.message(), kExitUsage);
+  (*request)["pcc"] = asked.pcc;
+  (*request)["seed"] = seed;
+  (*request)["json"] = json;
+  (*request)["overrides"] = asked.overrides;
+  (*request)["given"] = options.string("experimental_weight_dtype").value_or("");
+  return handOver("tune", "cupel-worker", {"tune-formats", request->dump()});
+}
+
 } // namespace
 
 int runTuneVerb(const Arguments &arguments) {
   CommandLine line("tune",
                    "Find the batch size at which a model's throughput ends to grow: sizes are tried in their order, each "
                    "measured after warm-up, until throughput flattens or falls, or memory ends. The smallest size that is as "
-                   "good as the best wins.");
+                   "good as the best wins.\n"
+                   "With --formats: find which weights of products can be held in block floats (bfp8, bfp4), each tried alone and then as many as "
+                   "can be together, so that results still correlate with those of the weights as they are.");
   BenchOptions options;
   std::string file, json, svg;
   std::vector<std::string> shapes, compilerOptions;
@@ -111,6 +147,11 @@ int runTuneVerb(const Arguments &arguments) {
   line.option("--svg", svg, "Draw the curve into a file").placeholder("FILE");
   line.option("--json", json, "Write what was measured to a file, after each size").placeholder("FILE");
   line.flag("--resume", resume, "Take the sizes from the file of --json that were measured already, with the same model and settings");
+  FormatsRequest formats;
+  line.flag("--formats", formats.isAsked, "Find formats of weights in place of a batch size; with --option experimental_weight_dtype=... only say what that costs");
+  line.option("--pcc", formats.pcc, "The correlation that results must keep").placeholder("PCC").between(0, 1).showDefault();
+  line.option("--overrides", formats.overrides, "Write the formats that were found to a file NAME.json, which --option experimental_weight_dtype=NAME.json takes").placeholder("FILE");
+  line.example("cupel tune model.onnx --formats --pcc 0.999 --overrides formats.json", "which weights can be bfp8 and bfp4");
   line.example("cupel tune model.onnx", "the usual sizes");
   line.example("cupel tune model.onnx --batch 1,8,64 --threads 2 --svg curve.svg", "others, drawn");
   line.example("cupel tune bert.onnx --shape ids=Bx128 --device n150 --option optimization_level=2", "where the SRAM of a chip ends");
@@ -120,6 +161,8 @@ int runTuneVerb(const Arguments &arguments) {
   auto usage = [](const std::string &message) {
     return reportError("tune", message + " (cupel tune --help explains)", kExitUsage);
   };
+  if (formats.isAsked)
+    return tuneFormats(formats, file, shapes, compilerOptions, options.seed, json);
   std::vector<int64_t> batches;
   if (sizes.empty())
     batches = {1, 2, 4, 8, 16, 32};

@@ -9,6 +9,8 @@
 #include "cupel/cli/Ops.h"
 #include "cupel/cli/Opt.h"
 #include "cupel/cli/TorchCases.h"
+#include "cupel/cli/TraceProgram.h"
+#include "cupel/cli/TuneFormats.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Version.h"
 #include "cupel/testbench/worker/Programs.h"
@@ -36,6 +38,10 @@ int main(int argc, char **argv) {
     return cli::runGraph(argv[2]);
   if (command == "codegen" && argc == 3)
     return cli::runCodegen(argv[2]);
+  if (command == "replay-trace" && argc == 3)
+    return cli::runReplayTrace(argv[2]);
+  if (command == "tune-formats" && argc == 3)
+    return cli::runTuneFormats(argv[2]);
   if (command == "ops" && argc == 3)
     return cli::runOps(argv[2]);
   if (command == "ops-extract" && argc == 3)

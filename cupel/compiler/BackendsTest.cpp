@@ -195,7 +195,7 @@ TEST_P(BackendsTest, WhatItSavesLoads) {
     ASSERT_TRUE(loaded) << one.name << ": " << loaded.message();
     EXPECT_EQ((*loaded)->info().fingerprint, (*made)->info().fingerprint);
     expectRight(one, (*loaded)->execute(argumentsOf(one)));
-    EXPECT_FALSE(backend().load("no saved form"));
+    EXPECT_FALSE(backend().load("no saved form", nullptr));
   }
 }
 

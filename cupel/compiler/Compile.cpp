@@ -1,6 +1,7 @@
 #include "cupel/compiler/Compile.h"
 
 #include "cupel/compiler/Backends.h"
+#include "cupel/compiler/RoundedArguments.h"
 #include "cupel/compiler/WrittenCode.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
@@ -15,6 +16,9 @@ Result<ExecutablePointer> compile(std::string_view program, const CompileOptions
   Result<const Backend *> backend = findBackend(options.backend);
   if (!backend)
     return backend.error();
+  Result<ExecutablePointer> rounding = compileWithRoundedArguments(**backend, program, options);
+  if (!rounding || *rounding)
+    return rounding;
   Result<ExecutablePointer> made = (*backend)->compileSource(program, options);
   if (!made || options.code.language.empty())
     return made;
@@ -28,14 +32,14 @@ void useThreads(int threads, bool always) {
 
 void forgetArgument(const std::byte *data) { PackedWeights::get().forget(data); }
 
-Result<ExecutablePointer> deserialize(std::string_view bytes) {
+Result<ExecutablePointer> deserialize(std::string_view bytes, const std::shared_ptr<runtime::TraceRegion> &region) {
   Result<SavedExecutable> saved = parseSavedForm(bytes);
   if (!saved)
     return saved.error();
   Result<const Backend *> backend = findBackend(saved->backend);
   if (!backend)
     return backend.error().within("the saved executable cannot be loaded");
-  return (*backend)->load(saved->bytes);
+  return (*backend)->load(saved->bytes, region);
 }
 
 } // namespace cupel::compiler

@@ -15,6 +15,9 @@ namespace cupel::compiler {
 Result<std::shared_ptr<const runtime::Executable>> compile(std::string_view program,
                                                            const CompileOptions &options);
 
+/// The patterns of files of fusions (fusions/Fusions.h), as CompileOptions takes them.
+Result<std::string> readFusions(const std::string &files);
+
 /// How many threads kernels of this process use from now on; 0: as many as there are cores. With
 /// `always` also for work that is too brief to gain by it, which only tests want.
 void useThreads(int threads, bool always = false);
@@ -23,7 +26,8 @@ void useThreads(int threads, bool always = false);
 /// with, is dropped. For whoever owns buffers, when one ends.
 void forgetArgument(const std::byte *data);
 
-/// From what an executable of any backend wrote with `serialize`.
-Result<std::shared_ptr<const runtime::Executable>> deserialize(std::string_view bytes);
+/// From what an executable of any backend wrote with `serialize`. `region` holds traces, if that one
+/// was to be recorded; null: the process's.
+Result<std::shared_ptr<const runtime::Executable>> deserialize(std::string_view bytes, const std::shared_ptr<runtime::TraceRegion> &region = nullptr);
 
 } // namespace cupel::compiler

@@ -71,6 +71,8 @@ public:
   const runtime::ProgramInfo &info() const override { return inner->info(); }
   std::string text() const override { return inner->text(); }
   std::string serialize() const override { return inner->serialize(); }
+  std::optional<runtime::TraceRecord> trace() const override { return inner->trace(); }
+  runtime::TraceCounts traceCounts() const override { return inner->traceCounts(); }
 
   Result<ProcessTensors> execute(ProcessTensors arguments, const std::atomic<bool> *stop) const override {
     {

@@ -526,6 +526,40 @@ func.func @main(%operand: tensor<3xf32>, %updates: tensor<4xf32>) -> tensor<3xf3
   EXPECT_EQ(results(3, 0), inOrder);
 }
 
+// Which of equal keys comes first is the device's choice where a sort is not stable, and only there.
+TEST_F(JitterTest, EqualKeysOfASortThatIsNotStableComeInAnyOrder) {
+  auto results = [&](const std::string &isStable, Jitter jitter) {
+    return evaluate(R"(
+func.func @main(%keys: tensor<6xf32>, %places: tensor<6xi32>) -> tensor<6xi32> {
+  %0:2 = "stablehlo.sort"(%keys, %places) <{dimension = 0 : i64, is_stable = )" +
+                        isStable + R"(}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+      %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }) : (tensor<6xf32>, tensor<6xi32>) -> (tensor<6xf32>, tensor<6xi32>)
+  return %0#1 : tensor<6xi32>
+})",
+                    jitter,
+                    {Tensor::of<DType::F32>({6}, {0, 1, 0, -1, 0, 1}),
+                     Tensor::of<DType::I32>({6}, {0, 1, 2, 3, 4, 5})});
+  };
+  const std::vector<double> inOrder{3, 0, 2, 4, 1, 5};
+  std::set<std::vector<double>> found;
+  for (uint64_t seed = 1; seed <= 24; ++seed) {
+    const Jitter jitter{.products = 0x1p-23, .rest = 0x1p-23, .seed = seed};
+    EXPECT_EQ(results("true", jitter), inOrder);
+    std::vector<double> places = results("false", jitter);
+    EXPECT_EQ(places[0], 3);
+    EXPECT_EQ((std::set<double>(places.begin() + 1, places.begin() + 4)),
+              (std::set<double>{0, 2, 4}));
+    EXPECT_EQ((std::set<double>(places.begin() + 4, places.end())), (std::set<double>{1, 5}));
+    EXPECT_EQ(results("false", jitter), places); // The same for the same seed.
+    found.insert(places);
+  }
+  EXPECT_GE(found.size(), 6u); // Of twelve.
+  EXPECT_EQ(results("false", {}), inOrder);
+}
+
 TEST_F(JitterTest, MovesBothWaysAndAboutEvenly) {
   std::vector<float> ones(1 << 16);
   for (size_t i = 0; i < ones.size(); ++i)

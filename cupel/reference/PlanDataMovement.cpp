@@ -369,6 +369,7 @@ Result<StepFunction> planScatter(Operation *op, Planning &planning) {
 Result<StepFunction> planSort(Operation *op, Planning &planning) {
   auto sorted = cast<stablehlo::SortOp>(op);
   int64_t dimension = sorted.getDimension();
+  bool isStable = sorted.getIsStable();
   auto comparator = planning.function(sorted.getComparator());
   if (!comparator)
     return comparator.error();
@@ -378,7 +379,13 @@ Result<StepFunction> planSort(Operation *op, Planning &planning) {
         for (size_t i = 0; i < arguments.size(); ++i)
           inputs.push_back(arguments.tensor(i));
         auto function = comparator->bind(process, arguments.frame);
-        Result<std::vector<Tensor>> results = sort(inputs, dimension, *function);
+        // Which of equal ones comes first is then for the device to choose: a moved evaluation
+        // is one of another device.
+        const Jitter &jitter = process.run.options.jitter;
+        std::optional<uint64_t> ties;
+        if (!isStable && jitter.isOn())
+          ties = jitter.seed * 0x9e3779b97f4a7c15 + ++process.jitters;
+        Result<std::vector<Tensor>> results = sort(inputs, dimension, *function, ties);
         if (!results)
           return results.error();
         for (size_t i = 0; i < results->size(); ++i)

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <type_traits>
 
 namespace cupel::reference {
@@ -463,10 +464,24 @@ private:
   std::vector<Task> tasks;
 };
 
+/// The elements of a row (of `length`) in the order that `places` says; every row alike.
+Result<Tensor> rearranged(const Tensor &rows, const std::vector<Index> &places) {
+  Result<Tensor> moved =
+      Tensor::uninitialized(rows.elementType(), Shape(rows.shape().begin(), rows.shape().end()));
+  if (!moved)
+    return moved.error();
+  const int64_t bytes = info(rows.dtype()).bytes, length = int64_t(places.size());
+  std::byte *to = moved->mutableData();
+  for (int64_t begin = 0; begin < rows.size(); begin += length)
+    for (int64_t i = 0; i < length; ++i, to += bytes)
+      std::memcpy(to, rows.data() + (begin + places[size_t(i)]) * bytes, size_t(bytes));
+  return moved;
+}
+
 } // namespace
 
 Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimension,
-                                 const ElementFunction &comparator) {
+                                 const ElementFunction &comparator, std::optional<uint64_t> ties) {
   if (inputs.empty() || comparator.argumentTypes().size() != 2 * inputs.size() ||
       comparator.resultTypes().size() != 1 || comparator.resultTypes()[0].storage != DType::I1)
     return Error{"sort: the comparator does not take two elements of each operand and return i1"};
@@ -505,6 +520,18 @@ Result<std::vector<Tensor>> sort(std::span<const Tensor> inputs, int64_t dimensi
   if (inputs[0].size() == 0 || length == 1)
     return std::vector<Tensor>(inputs.begin(), inputs.end());
   int64_t rows = inputs[0].size() / length;
+  if (ties) {
+    // Equal ones then keep an order that means nothing.
+    std::vector<Index> places(static_cast<size_t>(length));
+    std::iota(places.begin(), places.end(), Index{0});
+    std::ranges::shuffle(places, std::mt19937_64(*ties));
+    for (Tensor &row : rowsLast) {
+      Result<Tensor> moved = rearranged(row, places);
+      if (!moved)
+        return moved.error();
+      row = std::move(*moved);
+    }
+  }
   // Keys with positions, twice, and the order.
   if (Status status = reserveScratch(inputs[0].size() * int64_t{sizeof(Index)} +
                                      length * 2 * int64_t{sizeof(Entry<uint64_t>)});

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "cupel/runtime/Trace.h"
 #include "cupel/support/Error.h"
 #include "cupel/tensor/Shards.h"
 
@@ -84,6 +85,10 @@ public:
 
   /// Bytes from which `deserialize` makes this executable again.
   virtual std::string serialize() const = 0;
+
+  /// What was recorded of it; nothing where nothing was.
+  virtual std::optional<TraceRecord> trace() const { return std::nullopt; }
+  virtual TraceCounts traceCounts() const { return {}; }
 };
 
 } // namespace cupel::runtime

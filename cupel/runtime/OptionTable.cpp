@@ -45,9 +45,11 @@ constexpr OptionInfo kTable[] = {
      .environment = "CUPEL_WEIGHT_DTYPE",
      .help = "What weights of products are held in: bfp8 (or bfp_bf8) or bfp_bf4, block floats of sixteen numbers "
              "that share an exponent; or an object of JSON that maps patterns of names to these or to bf16 (as "
-             "they are), such as {\"layers.*.mlp.*\": \"bfp_bf4\", \"default\": \"bfp_bf8\"}. A weight is the right "
+             "they are), such as {\"layers.*.mlp.*\": \"bfp_bf4\", \"default\": \"bfp_bf8\"}, or a file NAME.json that holds one "
+             "(`cupel tune --formats` writes it). A weight is the right "
              "side of a product that is a constant or an argument, by the name in its location; never that of a "
-             "convolution. Empty text: in the program's own types."},
+             "convolution. Empty text: in the program's own types.",
+     .mayBeFile = true},
     {.name = "partition", .type = Type::String, .scopes = kBoth, .defaultText = "split", .environment = "CUPEL_PARTITION",
      .help = "How programs on whole tensors are computed of which devices hold pieces: split (every device "
              "computes its pieces, with collectives, where that can be done without more work) or whole "
@@ -70,7 +72,24 @@ constexpr OptionInfo kTable[] = {
      .least = 0, .most = 2},
     {.name = "strict", .type = Type::Boolean, .scopes = kBoth, .defaultText = "false", .environment = "CUPEL_STRICT",
      .help = "A program that is to be split over devices and cannot be is an error; otherwise a warning on "
-             "standard error, and `partition` in the cost analysis, say why it is computed whole."},
+             "standard error, and `partition` in the cost analysis, say why it is computed whole. Likewise a program that is to be "
+             "recorded (`enable_trace`) and cannot be."},
+    {.name = "fusion_patterns", .type = Type::String, .scopes = kBoth, .defaultText = "none", .environment = "CUPEL_FUSION_PATTERNS",
+     .help = "Files of rewrites that are done behind the common passes, parted by commas: .pdll, which mlir-pdll translates, or the PDL "
+             "dialect. `fusions` in the cost analysis says how often each was done; `--fusions FILE` of the verbs."},
+    {.name = "without_fusion_patterns", .type = Type::String, .scopes = kBoth, .defaultText = "none", .environment = "",
+     .help = "Names of patterns in these files that are left out, parted by commas."},
+    {.name = "enable_trace", .type = Type::Boolean, .scopes = kBoth, .defaultText = "false", .environment = "CUPEL_ENABLE_TRACE",
+     .help = "The second run of a program records the commands that it gives the device, and later runs replay them as one. "
+             "Results are the same bits. A program that cannot be recorded (operations that run on the golden reference, "
+             "several devices) runs as without it: a warning on standard error, and `trace` in the cost analysis, name the "
+             "operation; with `strict` it is an error."},
+    {.name = "trace_region_size", .type = Type::Integer, .scopes = kClient, .defaultText = "10000000",
+     .environment = "CUPEL_TRACE_REGION_SIZE TT_RUNTIME_TRACE_REGION_SIZE",
+     .help = "Bytes for the recorded commands of all programs of a client. A trace that is larger is an error that says "
+             "the size needed; one that finds no room beside others releases them, and they are recorded again when "
+             "they are next used.",
+     .least = 0},
     {.name = "num_threads", .type = Type::Integer, .scopes = kClient, .defaultText = "as many as there are cores",
      .environment = "CUPEL_NUM_THREADS",
      .help = "Threads that kernels of the backend cpu use, in all clients of the process; 0: as many as there "

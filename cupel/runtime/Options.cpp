@@ -1,5 +1,6 @@
 #include "cupel/runtime/Options.h"
 
+#include "cupel/support/Files.h"
 #include "cupel/support/Text.h"
 
 #include <algorithm>
@@ -130,6 +131,12 @@ Result<OptionValue> converted(const OptionInfo &option, OptionValue value) {
   case Type::String:
     if (!text)
       return refused(option, "takes text");
+    if (option.mayBeFile && text->ends_with(".json")) {
+      Result<FileContents> file = readInput(*text);
+      if (!file)
+        return refused(option, "cannot be read: " + file.message());
+      return OptionValue(std::string(file->bytes()));
+    }
     if (option.choices.empty())
       return value;
     return chooseWord(option, *text);

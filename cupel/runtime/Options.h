@@ -41,6 +41,7 @@ struct OptionInfo {
   std::string_view choices = {};
   std::string_view aliases = {}; // Other names of it, parted by spaces.
   int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
+  bool mayBeFile = false; // Of text: a name that ends with .json stands for what the file holds.
 
   bool isFor(OptionScope scope) const { return scopes & uint8_t(scope); }
   std::string_view typeName() const;

@@ -123,7 +123,8 @@ def option_texts(options: Mapping[str, Any]) -> list[bytes]:
     """`name=value` as the C side parses it; texts in quotes, so that "8" stays a text."""
     texts = []
     for name, value in options.items():
-        written = json.dumps(value) if isinstance(value, (bool, str)) else str(value)
+        # Quotes inside stand as they are: the C side takes off the outer ones, and reads nothing inside.
+        written = f'"{value}"' if isinstance(value, str) else json.dumps(value) if isinstance(value, bool) else str(value)
         texts.append(f"{name}={written}".encode())
     return texts
 

@@ -38,10 +38,11 @@ def write_inputs(path: Path, values: Sequence[np.ndarray], names: Sequence[str] 
     """By their names, or places: arg0, arg1, ...; of the types that they are, or are said to be."""
     header, parts, at = {}, [], 0
     for i, value in enumerate(values):
-        if value.dtype.name not in _STORED:
+        kind = (kinds[i] if kinds else "") or _STORED.get(value.dtype.name)
+        if kind is None:
             raise TypeError(f"argument {i} is of {value.dtype}, which cannot be exported (export_tensors=False leaves inputs out)")
         part = np.ascontiguousarray(value).tobytes()
-        header[names[i] if names else f"arg{i}"] = {"dtype": (kinds[i] if kinds else "") or _STORED[value.dtype.name], "shape": list(value.shape), "data_offsets": [at, at + len(part)]}
+        header[names[i] if names else f"arg{i}"] = {"dtype": kind, "shape": list(value.shape), "data_offsets": [at, at + len(part)]}
         at += len(part)
         parts.append(part)
     text = json.dumps(header).encode()
@@ -67,8 +68,8 @@ def generate(language: str, model: Path, export_path: str | os.PathLike[str], ex
         raise CodegenError(done.stderr.strip() or f"cupel codegen ended with {done.returncode}")
 
 
-def read_tensors(path: Path) -> dict[str, np.ndarray]:
-    """A file of safetensors; what NumPy has no type for comes as f32 where that is exact (bf16), else as bytes."""
+def read_stored(path: Path) -> dict[str, tuple[np.ndarray, str]]:
+    """A file of safetensors, with what it calls the types; what NumPy has no type for comes as raw bytes (V1, V2)."""
     contents = path.read_bytes()
     size = int.from_bytes(contents[:8], "little")
     kinds = {kind: name for name, kind in _STORED.items()}
@@ -77,13 +78,19 @@ def read_tensors(path: Path) -> dict[str, np.ndarray]:
         if name == "__metadata__":
             continue
         begin, end = entry["data_offsets"]
-        data = contents[8 + size + begin : 8 + size + end]
-        if entry["dtype"] == "BF16":
-            value = (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32)
-        else:
-            kind = kinds[entry["dtype"]]
-            value = np.frombuffer(data, np.uint8 if kind.startswith("float8") else np.dtype(kind))
-        result[name] = value.reshape(entry["shape"])
+        kind = kinds[entry["dtype"]]
+        data = np.frombuffer(contents[8 + size + begin : 8 + size + end], {"bfloat16": "V2"}.get(kind, "V1" if kind.startswith("float8") else kind))
+        result[name] = data.reshape(entry["shape"]), entry["dtype"]
+    return result
+
+
+def read_tensors(path: Path) -> dict[str, np.ndarray]:
+    """A file of safetensors; what NumPy has no type for comes as f32 where that is exact (bf16), else as bytes."""
+    result = {}
+    for name, (value, kind) in read_stored(path).items():
+        if kind == "BF16":
+            value = (value.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+        result[name] = value.view(np.uint8) if value.dtype == np.dtype("V1") else value
     return result
 
 
@@ -95,6 +102,14 @@ class GeneratedModel:
 
     def inputs(self) -> list[np.ndarray]:
         raise NotImplementedError
+
+    def stored_inputs(self) -> list[tuple[np.ndarray, str]]:
+        """Bit by bit, with what safetensors call their types: code may hold narrow floats in wider ones."""
+        file = self.path / "tensors/inputs.safetensors"
+        if not file.is_file():
+            return [(np.asarray(value), "") for value in self.inputs()]
+        stored = read_stored(file)
+        return [stored[each["name"]] for each in json.loads((self.path / "manifest.json").read_text())["inputs"]]
 
     def run(self, inputs: Sequence[np.ndarray] | None) -> dict[str, np.ndarray]:
         """The results by name."""
@@ -112,11 +127,11 @@ class GeneratedModel:
             weights = self.path / "tensors/weights.safetensors"
             if weights.is_file():
                 (Path(scratch) / "shlo.weights.safetensors").symlink_to(weights)
-            inputs = self.inputs()
+            inputs = self.stored_inputs()
             files = []
-            for i, value in enumerate(inputs):
+            for i, (value, _) in enumerate(inputs):
                 files.append(f"{scratch}/input{i}.npy")
-                np.save(files[-1], np.asarray(value))
+                np.save(files[-1], value)
             arguments = ["--args", *files] if files else []
             done = subprocess.run([command_path(), "eval", str(program), "--save", f"{scratch}/expected", *arguments],
                                   capture_output=True, text=True, check=False)  # fmt: skip
@@ -210,15 +225,17 @@ def distance(actual: np.ndarray, expected: np.ndarray) -> float:
 
 def stored(value: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, str]:
     """A result, and what safetensors call its type. Those of bf16 come as f32, which holds them exactly."""
+    if expected.dtype == np.float16:
+        return np.asarray(value).astype(np.float16), "F16"
     if expected.dtype == np.dtype("V2") and value.dtype == np.float32:
         return (np.ascontiguousarray(value).view(np.uint32) >> 16).astype(np.uint16), "BF16"
     return value, _STORED.get(value.dtype.name, "")
 
 
-def by_noise(program: Path, inputs: Sequence[np.ndarray], results: Sequence[tuple[np.ndarray, str]]) -> str:
+def by_noise(program: Path, inputs: Sequence[tuple[np.ndarray, str]], results: Sequence[tuple[np.ndarray, str]]) -> str:
     """What `cupel run` says of the results, which it holds against the program by its noise; nothing where they are right."""
     stem = program.with_suffix("")
-    write_inputs(Path(f"{stem}.inputs.safetensors"), inputs, [str(i) for i in range(len(inputs))])
+    write_inputs(Path(f"{stem}.inputs.safetensors"), [value for value, _ in inputs], [str(i) for i in range(len(inputs))], [kind for _, kind in inputs])
     write_inputs(Path(f"{stem}.expected.safetensors"), [value for value, _ in results], [str(i) for i in range(len(results))], [kind for _, kind in results])
     report = program.with_suffix(".json")
     done = subprocess.run([command_path(), "run", str(program), "--device", "reference", "--strict", "--results", f"{stem}-results", "--json", str(report), "--quiet"],

@@ -256,6 +256,50 @@ def what_cannot_be_tuned_is_told(folder: Path) -> None:
         expect(done.returncode in (1, 2) and part in done.stdout + done.stderr, (words, done.returncode, done.stdout, done.stderr))
 
 
+def correlation_in_blocks(values: list[float], digits: int) -> float:
+    """Of numbers with what is left of them in blocks of sixteen, by an encoding written by another hand."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cupel/tensor/testdata"))
+    import block_floats
+
+    held = []
+    for at in range(0, len(values), 16):
+        shared, codes = block_floats.encode(list(struct.unpack("<16I", struct.pack("<16f", *values[at : at + 16]))), digits)
+        held += [(-1 if code >> digits else 1) * (code & ((1 << digits) - 1)) * 2.0 ** (shared - 127 - (digits - 1)) for code in codes]
+    a, b = sum(values) / len(values), sum(held) / len(held)
+    both = sum((x - a) * (y - b) for x, y in zip(values, held))
+    return both / (sum((x - a) ** 2 for x in values) * sum((y - b) ** 2 for y in held)) ** 0.5
+
+
+@check
+def formats_of_weights_are_found_for_a_correlation(folder: Path) -> None:
+    model, overrides = batched_model(folder), folder / "formats.json"
+
+    def formats(*arguments) -> tuple[subprocess.CompletedProcess, dict]:
+        return tune(folder, model, "--formats", "--shape", "x=4x256", *arguments)
+
+    done, found = formats("--pcc", "0.9", "--overrides", overrides)
+    expect(done.returncode == 0 and found["pcc"] >= 0.9 and found["required_pcc"] == 0.9, (done.stdout, done.stderr))
+    (weight,) = found["weights"]
+    expect(weight["name"] == "w" and weight["chosen"] == "bfp_bf4" and weight["bytes"] == 4 * 65536 and weight["bytes_then"] == 64 * 576, weight)
+    expect(json.loads(overrides.read_text()) == found["overrides"] == {"w": "bfp_bf4", "default": "bf16"}, overrides.read_text())
+    values = [(i % 17 - 8) / 64 for i in range(65536)]
+    for name, digits in (("bfp8", 7), ("bfp4", 3)):
+        expect(abs(weight[name]["pcc_of_weight"] - correlation_in_blocks(values, digits)) < 1e-9, (name, weight))
+    # What asks for more gets less; what nothing can keep leaves weights as they are.
+    _, exact = formats("--pcc", str((1 + found["pcc"]) / 2))
+    expect(exact["weights"][0]["chosen"] != "bfp_bf4" and exact["pcc"] > found["pcc"], exact)
+    # The file says the same as the search did, here and to a device's compiler.
+    done, given = formats("--option", f"experimental_weight_dtype={overrides}")
+    expect(done.returncode == 0 and given["pcc"] == found["pcc"] and given["weights"][0]["pcc_of_layers"] == weight["pcc_of_layers"], (done.stderr, given))
+    report = subprocess.run([str(BIN / "cupel"), "compile", model, "--shape", "x=4x256", "--emit=device", "--report", "-o", os.devnull, "--option",
+                             f"experimental_weight_dtype={overrides}"], capture_output=True, text=True)
+    expect(report.returncode == 0 and "as bfp_bf4, 36864 bytes instead of 262144" in report.stderr, report)
+    for words, part in ((("--option", "experimental_weight_dtype=bfp9"), "is no format of weights"), (("--option", "optimization_level=1"), "experimental_weight_dtype alone"),
+                        (("--option", f"experimental_weight_dtype={folder}/none.json"), "no such file"), (("--overrides", folder / "no/where.json"), "no/where.json")):
+        done, _ = formats(*words)
+        expect(done.returncode == 2 and part in done.stderr, (words, done.returncode, done.stderr))
+
+
 @check
 def tables_of_models_have_ratios_and_stand_between_marks(folder: Path) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "models"))

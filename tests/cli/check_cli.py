@@ -229,14 +229,14 @@ def standard_output_that_is_full(folder: Path) -> None:
     expect(result.returncode == 2 and "No space left on device" in result.stderr, f"{result}")
 
 
-@check
-def the_language_server_reports_a_bad_program(_: Path) -> None:
-    uri = "test:///bad.mlir"
-    text = "func.func @f(%arg0: tensor<2xf32>) -> tensor<3xf32> {\n  return %arg0 : tensor<2xf32>\n}\n"
+def diagnosed(uri: str, *texts: str) -> list[list[dict]]:
+    """What the language server says of a document at each of its versions."""
+    opened = {"textDocument": {"uri": uri, "languageId": "mlir", "version": 1, "text": texts[0]}}
     messages = [
         {"id": 1, "method": "initialize", "params": {"processId": 1, "rootUri": None, "capabilities": {}}},
         {"method": "initialized", "params": {}},
-        {"method": "textDocument/didOpen", "params": {"textDocument": {"uri": uri, "languageId": "mlir", "version": 1, "text": text}}},
+        {"method": "textDocument/didOpen", "params": opened},
+        *({"method": "textDocument/didChange", "params": {"textDocument": {"uri": uri, "version": 2 + i}, "contentChanges": [{"text": text}]}} for i, text in enumerate(texts[1:])),
         {"id": 2, "method": "shutdown"},
         {"method": "exit"},
     ]
@@ -254,12 +254,27 @@ def the_language_server_reports_a_bad_program(_: Path) -> None:
     initialized = next(reply for reply in replies if reply.get("id") == 1)
     expect("hoverProvider" in initialized["result"]["capabilities"], f"{initialized}")
     published = [reply["params"] for reply in replies if reply.get("method") == "textDocument/publishDiagnostics"]
-    expect(bool(published), f"no diagnostics were published: {replies}")
-    diagnostics = published[-1]["diagnostics"]
-    expect(published[-1]["uri"] == uri and len(diagnostics) == 1, f"{published}")
-    expect("doesn't match function result type" in diagnostics[0]["message"], f"{diagnostics}")
-    expect(diagnostics[0]["range"]["start"] == {"line": 1, "character": 2}, f"{diagnostics}")
+    expect(len(published) == len(texts) and all(one["uri"] == uri for one in published), f"{replies}")
     expect(result.returncode == 0, f"the server ended with {result.returncode}")
+    return [one["diagnostics"] for one in published]
+
+
+@check
+def the_language_server_reports_a_bad_program(_: Path) -> None:
+    text = "func.func @f(%arg0: tensor<2xf32>) -> tensor<3xf32> {\n  return %arg0 : tensor<2xf32>\n}\n"
+    ((complaint,),) = diagnosed("test:///bad.mlir", text)
+    expect("doesn't match function result type" in complaint["message"], f"{complaint}")
+    expect(complaint["range"]["start"] == {"line": 1, "character": 2}, f"{complaint}")
+
+
+@check
+def the_language_server_knows_element_types_that_mlir_lacks(_: Path) -> None:
+    for name in ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E8M0FNU"):
+        good = (f"func.func @f(%arg0: tensor<2x{name}>) -> tensor<2xf32> {{\n  %c = stablehlo.constant dense<1.0> : tensor<2x{name}>\n"
+                f"  %0 = stablehlo.convert %c : (tensor<2x{name}>) -> tensor<2xf32>\n  return %0 : tensor<2xf32>\n}}\n")
+        opened, changed, mended = diagnosed("test:///rare.mlir", good, good.replace("return %0", "return %c"), good)
+        expect(opened == [] and mended == [], f"{name}: {opened} {mended}")
+        expect(len(changed) >= 1 and changed[0]["range"]["start"]["line"] == 3, f"{name}: {changed}")
 
 
 # What a user may mistype, and what was meant.

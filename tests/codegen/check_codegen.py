@@ -1,5 +1,6 @@
-"""Standalone code from outside: models, names, structure, and inputs that are bad. check_codegen.py BIN
+"""Standalone code from outside: models, names, structure, and inputs that are bad. check_codegen.py BIN [--full]
 
+--full: also what takes minutes.
 The last line is `N passed, N failed`.
 """
 
@@ -70,6 +71,42 @@ def repeated_blocks_are_one_function(folder: Path) -> None:
     assert len(re.findall(r"= block\(", text)) == LAYERS, text
     assert text.count("tanh(") == 1 and "weight" in text, text
     assert (folder / "out/irs/shlo_blocks.mlir").is_file()
+    checked(folder)
+
+
+def a_value_of_one_block_may_be_a_constant_of_all(folder: Path) -> None:
+    """What the first block adds is what every block compares with; the others add something else."""
+    shape = "tensor<8xf32>"
+    lines = [f"func.func @main(%h0: {shape}) -> {shape} {{", f"  %zero = stablehlo.constant dense<0.0> : {shape}", f"  %one = stablehlo.constant dense<1.0> : {shape}"]
+    for i, added in enumerate(("zero", "one", "one")):
+        lines += [f"  %a{i} = stablehlo.add %h{i}, %{added} : {shape}", f"  %b{i} = stablehlo.cosine %a{i} : {shape}", f"  %c{i} = stablehlo.maximum %b{i}, %zero : {shape}",
+                  f"  %d{i} = stablehlo.tanh %c{i} : {shape}", f"  %e{i} = stablehlo.subtract %d{i}, %{added} : {shape}", f"  %f{i} = stablehlo.minimum %e{i}, %zero : {shape}",
+                  f"  %h{i + 1} = stablehlo.add %f{i}, %h{i} : {shape}"]  # fmt: skip
+    assert generate("\n".join([*lines, f"  return %h3 : {shape}", "}"]), folder).returncode == 0
+    assert (folder / "out/main.py").read_text().count("= block(") == 3, (folder / "out/main.py").read_text()
+    checked(folder)
+
+
+def narrow_floats_are_checked_bit_by_bit(folder: Path) -> None:
+    program = ("func.func @main(%a: tensor<40xbf16>, %b: tensor<40xf16>) -> (tensor<40xbf16>, tensor<40xf16>) {\n  %0 = stablehlo.exponential %a : tensor<40xbf16>\n"
+               "  %1 = stablehlo.tanh %b : tensor<40xf16>\n  return %0, %1 : tensor<40xbf16>, tensor<40xf16>\n}")
+    assert generate(program, folder).returncode == 0
+    checked(folder)
+
+
+def a_saved_workload_is_a_program_with_its_inputs(folder: Path) -> None:
+    (folder / "program.mlir").write_text(ADD.format(op="subtract"))
+    saved = cupel("eval", folder / "program.mlir", "--save-workload", folder / "saved", "--seed", "7")
+    assert saved.returncode == 0, saved
+    place = next((folder / "saved").rglob("program.mlirbc")).parent
+    done = cupel("codegen", "py", f"{place}/", "-o", folder / "out")
+    assert done.returncode == 0, done
+
+    def payload(file: Path) -> bytes:
+        contents = file.read_bytes()
+        return contents[8 + int.from_bytes(contents[:8], "little") :]
+
+    assert payload(place / "inputs.safetensors") == payload(folder / "out/tensors/inputs.safetensors") != b""
     checked(folder)
 
 
@@ -184,16 +221,30 @@ def many_constants(folder: Path) -> None:
     assert done.returncode == 0 and str(sum(range(count))) in done.stdout, (done.stdout[-300:], done.stderr[-300:])
 
 
+def a_million_constants(folder: Path) -> None:
+    count = 1_000_000
+    with (folder / "program.mlir").open("w") as file:
+        file.write("func.func @main() -> tensor<i64> {\n  %s0 = stablehlo.constant dense<0> : tensor<i64>\n")
+        for i in range(count):
+            file.write(f"  %c{i} = stablehlo.constant dense<{i}> : tensor<i64>\n  %s{i + 1} = stablehlo.add %s{i}, %c{i} : tensor<i64>\n")
+        file.write(f"  return %s{count} : tensor<i64>\n}}\n")
+    done = cupel("codegen", "py", folder / "program.mlir", "-o", folder / "out", timeout=900)
+    assert done.returncode == 0 and f"{2 * count + 2} operations" in done.stdout, (done.stdout, done.stderr[:500])
+    manifest = json.loads((folder / "out/manifest.json").read_text())
+    assert all((folder / "out" / file).is_file() for file in manifest["files"]), manifest
+
+
 def options_that_are_none(folder: Path) -> None:
     refused(generate(ADD.format(op="add"), folder, "--option", "export_tensor=1"), folder, "export_tensors")
     refused(generate(ADD.format(op="add"), folder, "--option", "export_tensors=perhaps"), folder, "true or false")
 
 
 def main() -> int:
-    tests = [repeated_blocks_are_one_function, an_edit_that_changes_results_is_noticed, the_folder_is_whole, without_tensors_inputs_are_ones,
+    tests = [repeated_blocks_are_one_function, a_value_of_one_block_may_be_a_constant_of_all, narrow_floats_are_checked_bit_by_bit,
+             a_saved_workload_is_a_program_with_its_inputs, an_edit_that_changes_results_is_noticed, the_folder_is_whole, without_tensors_inputs_are_ones,
              generated_folders_are_replaced_and_others_are_not, what_cannot_be_written_is_refused_by_name, paths_that_cannot_be_written,
              a_full_disk_leaves_nothing, names_that_are_no_identifiers, ten_thousand_arguments, many_constants, options_that_are_none]
-    return run_all(tests)
+    return run_all([*tests, a_million_constants] if "--full" in sys.argv else tests)
 
 
 if __name__ == "__main__":

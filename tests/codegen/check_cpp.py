@@ -1,5 +1,6 @@
-"""Generated C++ from outside: it builds without a warning, everywhere, and gives what the program gives. check_cpp.py BIN
+"""Generated C++ from outside: it builds without a warning, everywhere, and gives what the program gives. check_cpp.py BIN [--full]
 
+--full: also what takes minutes to build.
 The last line is `N passed, N failed`.
 """
 
@@ -157,6 +158,45 @@ def cmake_builds_it_too(folder: Path) -> None:
     assert done.returncode == 0 and "output0: [4,8]" in done.stdout, done
 
 
+def what_nobody_uses_is_not_written(folder: Path) -> None:
+    program = ("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %u = stablehlo.cosine %a : tensor<4xf32>\n  %v = stablehlo.compare GT, %u, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>\n"
+               "  %w = stablehlo.not %v : tensor<4xi1>\n  %r = stablehlo.tanh %a : tensor<4xf32>\n  return %r : tensor<4xf32>\n}")  # fmt: skip
+    out = generated(program, folder)
+    assert "cos" not in (out / "main.cpp").read_text(), (out / "main.cpp").read_text()
+    build(out, "-O0")
+    check(out)
+
+
+def ten_thousand_arguments(folder: Path) -> None:
+    count = 10_000
+    arguments = ", ".join(f"%a{i}: tensor<f32>" for i in range(count))
+    lines = [f"func.func @main({arguments}) -> tensor<f32> {{", "  %s0 = stablehlo.add %a0, %a1 : tensor<f32>"]
+    lines += [f"  %s{i - 1} = stablehlo.add %s{i - 2}, %a{i} : tensor<f32>" for i in range(2, count)]
+    out = generated("\n".join([*lines, f"  return %s{count - 2} : tensor<f32>", "}"]), folder, "--no-tensors")
+    build(out, "-O0")
+    assert "output0: [] 10000" in subprocess.run([out / "model"], capture_output=True, text=True).stdout
+
+
+def paths_that_cannot_be_written_and_full_disks(folder: Path) -> None:
+    """The folder of C++ is written by what writes that of Python, and headers of its own."""
+    file = folder / "program.mlir"
+    file.write_text(layers())
+    (folder / "file").write_text("")
+    done = cupel("codegen", "cpp", file, "-o", folder / "file/below")
+    assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1, done
+    done = subprocess.run(["bash", "-c", f"trap '' XFSZ; ulimit -f 4; exec {Path(sys.argv[1]) / 'cupel'} codegen cpp {file} -o {folder}/out"], capture_output=True, text=True)
+    assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1 and not list(folder.glob("out*")), done
+
+
+def names_that_are_no_identifiers(folder: Path) -> None:
+    names = ["class", "a b", "1x", "é\\22", "forward", "x/y", "a.b", "a_b", "int", "main", "std"]
+    arguments = ", ".join(f'%a{i}: tensor<2xf32> loc("{name}")' for i, name in enumerate(names))
+    sums = [f"  %s{i} = stablehlo.add %{f's{i - 1}' if i else 'a0'}, %a{i + 1} : tensor<2xf32>" for i in range(len(names) - 1)]
+    out = generated("\n".join([f"func.func @main({arguments}) -> tensor<2xf32> {{", *sums, f"  return %s{len(names) - 2} : tensor<2xf32>", "}"]), folder)
+    build(out, "-O0")
+    check(out)
+
+
 def without_tensors_inputs_are_ones(folder: Path) -> None:
     out = generated(ADD.format(op="add"), folder, "--option", "export_tensors=false", "--option", "backend=codegen_cpp")
     assert not (out / "tensors").exists()
@@ -186,8 +226,9 @@ def files_that_do_not_fit_are_said(folder: Path) -> None:
 
 def main() -> int:
     tests = [repeated_blocks_are_one_function, kernels_are_right_with_every_instruction_set, clang_builds_it_too, it_runs_where_there_is_nothing_else, cmake_builds_it_too,
-             it_needs_nothing_but_a_compiler, without_tensors_inputs_are_ones, what_cannot_be_written_is_refused_by_name, files_that_do_not_fit_are_said]
-    return run_all(tests)
+             it_needs_nothing_but_a_compiler, what_nobody_uses_is_not_written, paths_that_cannot_be_written_and_full_disks, names_that_are_no_identifiers,
+             without_tensors_inputs_are_ones, what_cannot_be_written_is_refused_by_name, files_that_do_not_fit_are_said]
+    return run_all([*tests, ten_thousand_arguments] if "--full" in sys.argv else tests)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,12 @@ build is built one by one, so that a program that is wrong is named.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 FLAGS = "-O0 -Wall -Wextra -Werror"
@@ -19,11 +22,28 @@ def compile_command(source: Path, binary: Path) -> list[str]:
     return [os.environ.get("CODEGEN_CXX", "g++"), "-std=c++17", *flags, "-o", str(binary), str(source), "-pthread"]
 
 
+def prelude(ops: Path) -> Path:
+    """The headers of generated folders, compiled once for all batches that have the same ones."""
+    flags = " ".join(compile_command(Path("x"), Path("y")))
+    state = hashlib.sha256(flags.encode() + b"".join(file.read_bytes() for file in sorted(ops.iterdir()))).hexdigest()[:16]
+    place = Path(tempfile.gettempdir()) / f"codegen-prelude-{os.getuid()}-{state}"
+    header = place / "ops/model.h"
+    if not place.exists():
+        made = Path(tempfile.mkdtemp(prefix="codegen-prelude-"))
+        shutil.copytree(ops, made / "ops")
+        subprocess.run(compile_command(made / "ops/model.h", made / "ops/model.h.gch"), capture_output=True, check=False)
+        try:
+            made.rename(place)
+        except OSError:  # Another batch was faster.
+            shutil.rmtree(made)
+    return header
+
+
 def build_all(folders: list[Path], scratch: Path) -> dict[Path, tuple[list[str], str]]:
     """For each folder the command that runs it (inside the folder), or why it does not build."""
     if not folders:
         return {}
-    text = [f'#include "{folders[0]}/ops/model.h"']
+    text = [f'#include "{prelude(folders[0] / "ops")}"']
     for number, folder in enumerate(folders):
         # The headers of all folders are the same; each program keeps its own line of including them.
         body = (folder / "main.cpp").read_text().replace('#include "ops/model.h"', "").replace("int main(", f"int main_{number}(")

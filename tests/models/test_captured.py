@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from cupel.torch.captured import Graph, NotCaptured, capture
 from cupel.torch.structure import Flat, results_of
@@ -144,6 +147,28 @@ def test_training_gives_the_output_and_each_gradient_with_the_same_dropout() -> 
         torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5, msg=lambda text: f"{name}: {text}")
 
 
+class Sampled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.picture = nn.Parameter(torch.arange(2 * 24 * 5 * 6, dtype=torch.float32).reshape(2, 24, 5, 6).sin())
+
+    def forward(self, grid: torch.Tensor) -> torch.Tensor:
+        return nn.functional.grid_sample(self.picture, grid, align_corners=False)
+
+
+def test_pictures_are_looked_up_a_row_of_channels_at_a_time() -> None:
+    """One number a point says where: one for every channel and coordinate is many times the picture."""
+    torch.manual_seed(2)
+    golden = golden_training(Loader, Sampled().train(), (torch.rand(2, 7, 3, 2) * 2.4 - 1.2,), {}, seed=0)
+    (graph,) = golden.capture().graphs
+    text = lower(graph).text
+    indices = [math.prod(map(int, shape.split("x")[:-1])) for shape in re.findall(r"tensor<([0-9x]+x)i64>", text)]
+    assert "stablehlo.gather" in text or "stablehlo.scatter" in text, text
+    assert indices and max(indices) <= 2 * 7 * 3, "points of both pictures"
+    for actual, expected in zip(run(graph), golden.expected, strict=True):
+        torch.testing.assert_close(actual, expected)
+
+
 class Words(nn.Module):
     def __init__(self):
         super().__init__()
@@ -160,6 +185,31 @@ def test_padding_is_left_out_of_the_output_that_training_compares() -> None:
     assert bool((golden.expected[0][:6] != 0).all()), "gradients come from padding too"
     for actual, expected in zip(run(golden.capture().graphs[0]), golden.expected, strict=True):
         torch.testing.assert_close(actual, expected)
+
+
+class Computed(TorchDispatchMode):
+    """Counts the products that are computed with real numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.products = 0
+
+    def __torch_dispatch__(self, call, types, args=(), kwargs=None):
+        if call in (torch.ops.aten.addmm.default, torch.ops.aten.mm.default):
+            self.products += all(type(one) in (torch.Tensor, nn.Parameter) and not one.is_meta for one in args if isinstance(one, torch.Tensor))
+        return call(*args, **(kwargs or {}))
+
+
+def test_training_is_not_computed_to_be_captured_and_keeps_its_lines() -> None:
+    with Computed() as computed:
+        golden = golden_training(Loader, Words().train(), (torch.arange(3)[None], torch.ones(1, 3)), {}, 0)
+    assert computed.products == 3, "forward, and backward for weight and input"
+    with Computed() as computed:
+        (graph,) = golden.capture().graphs
+    assert computed.products == 0, "a capture that computes takes as long as the model"
+    nodes = json.loads(graph.program.text)["graph_module"]["graph"]["nodes"]
+    products = [node for node in nodes if "mm" in node["target"]]
+    assert len(products) == 3 and all("test_captured.py" in node["metadata"].get("stack_trace", "") for node in products), nodes
 
 
 def test_tied_weights_have_one_gradient() -> None:

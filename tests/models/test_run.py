@@ -71,6 +71,21 @@ def test_a_failure_is_kept_and_fails_again_without_python(ran: dict[str, dict], 
     assert test["outcome"] == "failed" and test["message"] == ran[WRONG]["message"], (test, ran[WRONG])
 
 
+def test_a_model_is_saved_and_runs_without_python(tmp_path: pathlib.Path) -> None:
+    saved = tmp_path / "saved"
+    words = [command_path("cupel"), "compile", "--zoo", ROOT / "zoo/models", "--python", sys.executable, "-o", saved]
+    done = subprocess.run([*words, f"models::{CNN}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and json.loads(done.stdout)["capture"]["graphs"] == 1, done.stdout + done.stderr
+    assert json.loads((saved / "workload.json").read_text())["test"] == f"models::{CNN}"
+    done = subprocess.run([command_path("cupel"), "run", saved, "--device", "cupel", "--python", "/bin/false", "--results", tmp_path / "results", "--json", tmp_path / "run.json"],
+                          capture_output=True, text=True, check=False)
+    (test,) = json.loads((tmp_path / "run.json").read_text())["tests"]
+    assert done.returncode == 0 and test["outcome"] == "passed" and test["comparisons"][0]["rule"] == "strict", done.stdout + done.stderr
+    for where, name, says in ((tmp_path / "other", CNN.replace("small", "enormous"), "there is no test"), (saved, CNN, "is there already"), ("-", CNN, "-o DIR says where")):
+        done = subprocess.run([*words[:-1], where, f"models::{name}"], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
 def test_options_of_the_run_and_of_the_configuration_reach_loader_and_device(tmp_path: pathlib.Path) -> None:
     config = tmp_path / "config/torch"
     config.mkdir(parents=True)

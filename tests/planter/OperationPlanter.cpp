@@ -256,6 +256,12 @@ PJRT_Error *compile(PJRT_Client_Compile_Args *args) {
       found.clear();
   }
   std::string effect = option("effect"), text;
+  // A rule with a slip of the pen would plant nothing, and whoever finds nothing would seem right.
+  static const std::set<std::string> kOthers = {"",          "refuse",        "crash_compile",
+                                                "hang_compile", "crash_now_and_then", "crash_seldom",
+                                                "crash_run", "hang_run",      "memory", "flaky_run"};
+  if (!kOthers.contains(effect) && !cupel::planter::isPlanted(effect))
+    return makeError(PJRT_Error_Code_INVALID_ARGUMENT, "the planter knows no effect '" + effect + "'");
   if (std::string way = option("right"); !way.empty()) {
     if (!cupel::planter::rewriteRightly(*module, way))
       return makeError(PJRT_Error_Code_INVALID_ARGUMENT, "the planter knows no way '" + way + "'");

@@ -291,6 +291,10 @@ constexpr Effect kEffects[] = {
 
 } // namespace
 
+bool isPlanted(const std::string &effect) {
+  return llvm::any_of(kEffects, [&](const Effect &one) { return effect == one.name; });
+}
+
 void plantEffect(const std::string &effect, Operation *op, unsigned result) {
   theResult = result;
   for (const Effect &one : kEffects)

@@ -8,6 +8,8 @@
 
 namespace cupel::planter {
 
+/// Whether there is an effect of this name.
+bool isPlanted(const std::string &effect);
 /// Changes what others read of this result of the operation; nothing where no effect is called so.
 void plantEffect(const std::string &effect, mlir::Operation *op, unsigned result);
 

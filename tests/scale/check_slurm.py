@@ -15,6 +15,7 @@ import os
 import pty
 import random
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -25,8 +26,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import private_postgres  # noqa: E402
 import private_slurm  # noqa: E402
+from disturbances import KINDS, Disturbances  # noqa: E402
+from lab import Lab, Project, expect  # noqa: E402
 
 PARSER = argparse.ArgumentParser(description=__doc__)
 PARSER.add_argument("bin", type=Path)
@@ -36,147 +38,15 @@ PARSER.add_argument("--rounds", type=int, default=0)
 PARSER.add_argument("--seed", type=int, default=int(time.time()))
 OPTIONS = PARSER.parse_args()
 BIN = OPTIONS.bin.resolve()
-CUPEL = BIN / "cupel"
 FULL = OPTIONS.mode == "full"
 ROUNDS = OPTIONS.rounds or (50 if FULL else 3)
-QUICK, SLOW, SLOW_SECONDS = (2000, 50, 1.0) if FULL else (300, 24, 1.0)
+QUICK, SLOW = (2000, 50) if FULL else (300, 24)
 CHECKS = []
 
 
 def check(function):
     CHECKS.append(function)
     return function
-
-
-def expect(condition: bool, message: object) -> None:
-    if not condition:
-        raise AssertionError(message)
-
-
-class SharedDisk:
-    """A folder that can be full: a file system of its own where we may mount one."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.filler = folder, folder / "filler"
-        folder.mkdir()
-        self.is_own = os.geteuid() == 0 and subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m,mode=755", "cupel-shared", folder], capture_output=True).returncode == 0
-
-    def fill(self) -> None:
-        with open(self.filler, "wb", buffering=0) as file:
-            for size in (1 << 20, 1 << 12, 1):
-                try:
-                    while True:
-                        file.write(b"x" * size)
-                except OSError:
-                    continue
-
-    def free(self) -> None:
-        self.filler.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        if self.is_own:
-            subprocess.run(["umount", "-l", self.folder], check=True, capture_output=True)
-
-
-class Lab:
-    """The cluster, the database and the disk that a lab has."""
-
-    def __init__(self) -> None:
-        self.slurm = private_slurm.Slurm()
-        self.disk = SharedDisk(self.slurm.folder / "shared")
-        self.postgres = private_postgres.Postgres() if private_postgres.tools() else None
-        self.worker = self.slurm.folder / "fake-worker"
-        shutil.copy(BIN / "tests/fake-worker", self.worker)
-
-    def settle(self) -> None:
-        """Everything runs again, and no job is left."""
-        self.disk.free()
-        for daemon in ("slurmctld", *self.slurm.NODES):
-            if not self.slurm.pid(daemon):
-                self.slurm.start(daemon)
-        self.slurm.wait(lambda: "PING" not in self.slurm.tool("scontrol", "ping", check=False) and "UP" in self.slurm.tool("scontrol", "ping", check=False), 30, "no controller")
-        for job in self.slurm.tool("squeue", "-h", "-o", "%A", check=False).split():
-            self.slurm.tool("scancel", job, check=False)
-        for node in self.slurm.NODES:
-            self.slurm.tool("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)
-        self.slurm.wait(lambda: self.slurm.tool("sinfo", "-h", "-o", "%D %t", check=False).split() == ["3", "idle"], 90, "the nodes do not come back")
-
-    def close(self) -> None:
-        self.slurm.kill("slurmctld")
-        for node in self.slurm.NODES:
-            self.slurm.kill(node, with_tasks=True)
-        self.disk.close()
-        self.slurm.close()
-        if self.postgres:
-            self.postgres.close()
-
-
-class Project:
-    """Programs that a fake worker runs, on the shared disk, with a store of their own."""
-
-    number = 0
-
-    def __init__(self, lab: Lab, quick: int, slow: int, profile: str = "") -> None:
-        Project.number += 1
-        self.lab, self.folder = lab, lab.disk.folder / f"p{Project.number}"
-        (self.folder / "programs").mkdir(parents=True)
-        for i in range(quick):
-            action = "compare fail" if i % 50 == 7 else "execute abort" if i % 100 == 9 else "compare pass"
-            (self.folder / f"programs/q{i:04}.mlir").write_text(f"// fake: {action}\n")
-        for i in range(slow):
-            (self.folder / f"programs/s{i:02}.mlir").write_text(f"// fake: execute sleep {SLOW_SECONDS}\n")
-        (self.folder / "cupel.yaml").write_text("slurm:\n  default:\n    partition: lab\n    gres: accel\n    chunk_seconds: 1\n    stale_seconds: 3\n    slots: 6\n" + profile)
-        self.place = "results"
-        self.environment = dict(lab.slurm.environment, CUPEL_WORKER=str(lab.worker), CUPEL_CHIP_LOCKS=str(lab.slurm.folder / "chips"),
-                                CUPEL_CACHE_DIR=str(lab.slurm.folder / "cache"), CUPEL_RESULTS_FOLDER=str(self.folder / "results"))
-
-    def use_database(self, name: str) -> None:
-        if self.lab.postgres:
-            self.place = self.lab.postgres.database(name)
-
-    def words(self, *words: object) -> list[str]:
-        return [str(CUPEL), *map(str, words), "--results", self.place]
-
-    def start(self, *words: object, **environment: str) -> subprocess.Popen:
-        return subprocess.Popen(self.words(*words), cwd=self.folder, env=self.environment | environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
-
-    def cupel(self, *words: object, code: int = 0, **environment: str) -> str:
-        process = self.start(*words, **environment)
-        try:
-            output, _ = process.communicate(timeout=120)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            output, _ = process.communicate()
-            raise AssertionError(f"{words}: no end after 120 s: {output}") from None
-        expect(process.returncode == code, f"{[str(word) for word in words]}: exit code {process.returncode}, wanted {code}: {output[-3000:]}")
-        return output
-
-    def run_words(self, *words: object) -> tuple[object, ...]:
-        return ("run", "programs", "-q", "--keep-failed", "none", "--retries", 1, *words)
-
-    def report(self, run: str) -> dict:
-        said = self.cupel("show", run, "--json")
-        return json.loads(said[said.index("{"):])  # A note on what came from journals may stand before it.
-
-    def outcomes(self, run: str = "latest") -> dict[str, str]:
-        tests = self.report(run)["tests"]
-        found = {test["id"]: test["outcome"] for test in tests}
-        expect(len(found) == len(tests), "a test has two outcomes")
-        return found
-
-    def runs(self) -> list[str]:
-        return sorted(path.name for path in (self.folder / "results/slurm").iterdir()) if (self.folder / "results/slurm").is_dir() else []
-
-    def ended(self) -> int:
-        """Outcomes that tasks wrote so far."""
-        return sum(path.read_bytes().count(b'{"record":') for path in (self.folder / "results/slurm").glob("*/journals/*.jsonl"))
-
-    def wait_for(self, outcomes: int, process: subprocess.Popen | None = None) -> None:
-        end = time.monotonic() + 60
-        while self.ended() < outcomes:
-            expect(time.monotonic() < end and (process is None or process.poll() is None), f"{self.ended()} outcomes, waiting for {outcomes}: {process.stdout.read() if process and process.poll() is not None else ''}")
-            time.sleep(0.1)
 
 
 def once_each(project: Project, run: str) -> None:
@@ -401,6 +271,26 @@ WRONG = """func.func @main() {
 """
 
 
+@check
+def nodes_that_take_no_jobs_are_named(lab):
+    project = Project(lab, 6, 0)
+    for node in lab.slurm.NODES:
+        lab.slurm.tool("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=the door is open")
+    process = project.start(*project.run_words("--on", "slurm"))
+    said = ""
+    end = time.monotonic() + 60
+    while "the door is open" not in said:
+        expect(time.monotonic() < end and select.select([process.stdout], [], [], 60)[0], f"nothing was said: {said}")
+        said += process.stdout.readline()
+        expect(process.poll() is None, said)
+    expect("n1,n2,n3 take no jobs: the door is open" in said and "State=RESUME" in said, said)
+    for node in lab.slurm.NODES:
+        lab.slurm.tool("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    output, _ = process.communicate(timeout=60)
+    expect(process.returncode == 0 and "6 passed" in output, f"exit code {process.returncode}: {output}")
+    lab.settle()
+
+
 def field(shown: str, label: str) -> str:
     """What `cupel show` says behind a word."""
     return next((line.split(None, 1)[1] for line in shown.splitlines() if line.startswith(f"  {label} ")), "")
@@ -482,89 +372,13 @@ def a_cluster_goes_with_its_test(lab):
     lab.slurm.wait(lambda: not folder.exists() and all(map(is_gone, daemons)), 30, f"{folder} or its daemons {daemons} live on")
 
 
-KINDS = ("slurmd", "node", "slurmctld", "database", "follower", "task", "worker", "disk", "connection")
-
-
-class Disturbances:
-    """Things that go wrong at their moments, and are put right a while later."""
-
-    def __init__(self, lab: Lab, project: Project, kinds: list[str], chance: random.Random) -> None:
-        self.lab, self.project, self.chance, self.done = lab, project, chance, []
-        spread = 12 if FULL else 4.5
-        self.events = sorted(((chance.uniform(0.5, spread), kind) for kind in kinds), key=lambda event: event[0])
-        self.repairs: list[tuple[float, object]] = []
-
-    def victims(self, word: bytes) -> list[int]:
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    if word in (entry / "cmdline").read_bytes() and str(self.lab.slurm.folder).encode() in (entry / "environ").read_bytes():
-                        found.append(int(entry.name))
-                except OSError:
-                    continue
-        return found
-
-    def kill_one(self, processes: list[int]) -> bool:
-        if processes:
-            try:
-                os.kill(self.chance.choice(processes), signal.SIGKILL)
-            except ProcessLookupError:
-                return False
-        return bool(processes)
-
-    def strike(self, kind: str, follower: subprocess.Popen, now: float) -> None:
-        slurm, postgres, node = self.lab.slurm, self.lab.postgres, self.chance.choice(self.lab.slurm.NODES)
-        later = lambda seconds, repair: self.repairs.append((now + seconds, repair))  # noqa: E731
-        if kind in ("slurmd", "node"):
-            slurm.kill(node, with_tasks=kind == "node")
-            later(self.chance.uniform(1, 4), lambda: slurm.pid(node) or slurm.start(node))
-        elif kind == "slurmctld":
-            slurm.kill("slurmctld")
-            later(self.chance.uniform(1, 3), lambda: slurm.pid("slurmctld") or slurm.start("slurmctld"))
-        elif kind == "database" and postgres:
-            postgres.kill()
-            later(self.chance.uniform(1, 4), postgres.start)
-        elif kind == "connection" and postgres:
-            try:
-                postgres.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL")
-            except subprocess.CalledProcessError:
-                pass  # It is down.
-        elif kind == "follower":
-            follower.kill()
-        elif kind == "task":
-            self.kill_one(self.victims(b"--task"))
-        elif kind == "worker":
-            self.kill_one(self.victims(b"fake-worker"))
-        elif kind == "disk" and self.lab.disk.is_own:
-            self.lab.disk.fill()
-            later(self.chance.uniform(1, 3), self.lab.disk.free)
-        self.done.append(kind)
-
-    def step(self, now: float, follower: subprocess.Popen) -> None:
-        while self.events and self.events[0][0] <= now:
-            self.strike(self.events.pop(0)[1], follower, now)
-        for repair in [each for each in self.repairs if each[0] <= now]:
-            self.repairs.remove(repair)
-            repair[1]()
-
-    def repair_all(self) -> None:
-        for _, repair in self.repairs:
-            repair()
-        self.repairs.clear()
-
-    @property
-    def is_over(self) -> bool:
-        return not self.events and not self.repairs
-
-
 def disturbed_round(lab: Lab, number: int, kinds: list[str], chance: random.Random) -> str:
     project = Project(lab, QUICK, SLOW)
     project.use_database(f"round{number}")
     expected = undisturbed(project)
     began = time.monotonic()
     process = project.start(*project.run_words("--on", "slurm"))
-    disturbances = Disturbances(lab, project, kinds, chance)
+    disturbances = Disturbances(lab, kinds, chance, 12 if FULL else 4.5)
     said, code, deadline = "", None, began + (240 if FULL else 110)
     try:
         while code is None:
@@ -635,7 +449,7 @@ def main() -> int:
         print(f"SKIPPED: no run on Slurm was tested: {reason}")
         print(f"0 passed, 0 failed, {len(CHECKS)} skipped")
         return 0
-    lab, failed, chosen = Lab(), 0, [each for each in CHECKS if OPTIONS.only in each.__name__]
+    lab, failed, chosen = Lab(BIN), 0, [each for each in CHECKS if OPTIONS.only in each.__name__]
     try:
         if not lab.disk.is_own:
             print("SKIPPED: no file system could be mounted: no shared disk was filled", flush=True)

@@ -2,8 +2,8 @@
 
 usage: .venv/bin/python tests/torch/check_programs.py BUILD/bin FOLDER [-k NAME...] [--fuzz 10000]
 
-export_programs.py (one thing an importer can get wrong each) writes the cases to FOLDER, anew when it
-scripts or torch have changed. Prints each case that is not as torch computes it, and `N passed, N failed` at the end.
+export_programs.py (one thing an importer can get wrong each) writes the cases to FOLDER, anew when it,
+its modules or torch have changed. Prints each case that is not as torch computes it, and `N passed, N failed` at the end.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SCRIPTS = {"programs": HERE / "export_programs.py"}
+THEIRS = [HERE / "program_cases.py", HERE / "written_views.py"]  # Modules of theirs.
 FINISHED = "finished"
 FUZZED = re.compile(r"^fuzz: (\d+) inputs, (\d+) failed", re.MULTILINE)
 
 
 def stamp() -> str:
-    texts = b"".join(script.read_bytes() for script in SCRIPTS.values())
+    texts = b"".join(script.read_bytes() for script in [*SCRIPTS.values(), *THEIRS])
     return f"{hashlib.sha256(texts).hexdigest()} torch {importlib.metadata.version('torch')}\n"
 
 

@@ -37,7 +37,7 @@
   C.listen((runs) => {
     const running = runs.find((run) => !run.ended_at);
     const bad = (run) => Object.entries(run.outcomes).filter(([outcome]) => C.isBad(outcome)).reduce((sum, [, count]) => sum + count, 0);
-    live.textContent = running ? "Running: " + running.finished + " of " + running.selected + (bad(running) ? ", " + bad(running) + " bad" : "") : runs.length ? "Last run: " + runs[0].finished + " tests" : "";
+    live.textContent = running ? "Running: " + running.finished + " of " + running.selected + (bad(running) ? ", " + bad(running) + " bad" : "") : runs.length ? "Last run: " + runs[0].finished + (runs[0].finished === 1 ? " test" : " tests") : "";
     const first = document.body.dataset.state;
     document.body.dataset.state = JSON.stringify(runs.map((run) => [run.id, run.finished, run.ended_at]));
     if (first !== undefined && first !== document.body.dataset.state) {

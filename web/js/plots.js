@@ -20,7 +20,11 @@
         C.svg("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, tick === 0 ? "0" : format(tick)));
     }
     const every = Math.max(1, Math.ceil(xs.length / (isNarrow ? 3 : 6)));
-    xs.forEach((text, index) => { if (index % every === 0) plot.append(C.svg("text", { class: "soft", x: x(index), y: TALL - 14, "text-anchor": "middle" }, text)); });
+    xs.forEach((text, index) => {
+      if (index % every) return;
+      const isCutOff = x(index) + text.length * 3.5 > WIDE; // About 7 units a character.
+      plot.append(C.svg("text", { class: "soft", x: isCutOff ? WIDE : x(index), y: TALL - 14, "text-anchor": isCutOff ? "end" : "middle" }, text));
+    });
     return { plot, x, y };
   }
   function withDownload(plot, name, legend) {

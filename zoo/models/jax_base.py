@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from .base import SEED, ForgeModel
+
+# Code that draws a few thousand numbers once: XLA takes ten times as long to make it fast as it takes to run.
+_COMPILED_ONCE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+def drawn(draw: Callable[[], Any]) -> Any:
+    """A tree of arrays from a function that draws them: one small program for all of them, instead of one for every shape."""
+    return jax.jit(draw, compiler_options=_COMPILED_ONCE)()
 
 
 class JaxForgeModel(ForgeModel):

@@ -22,6 +22,13 @@ static Result<ExecutablePointer> attempt(const Backend &backend, std::string_vie
       program->info.notes["partition"] = "whole (" + whyWhole + ")";
     return backend.compile(program);
   }();
+  if (made && options.enablesTrace) {
+    std::string &note = program->info.notes["trace"];
+    if (note.empty()) // Nobody took it up.
+      note = "not recorded: it runs whole on the backend " +
+             (program->info.notes.contains("backend") ? program->info.notes["backend"]
+                                                      : std::string(backend.name()));
+  }
   if (made && options.rewriteLimit >= 0) {
     program->info.notes["rewrites"] = rewrites->summary();
     if (const Rewrite *last = rewrites->last())
@@ -44,6 +51,10 @@ Result<ExecutablePointer> Backend::compileSource(std::string_view source,
                                                  const CompileOptions &options) const {
   auto program = std::make_shared<DeviceProgram>();
   Result<ExecutablePointer> made = attempt(*this, source, options, program);
+  if (made && options.enablesTrace && options.isStrict) // Here, where nobody holds the context.
+    if (const std::string &note = program->info.notes["trace"]; note.starts_with("not recorded"))
+      return Error{ErrorCode::Unsupported,
+                   "the program's commands cannot be recorded (enable_trace, strict); " + note};
   bool wasSplit = options.isGlobal && options.splitsWork && program->devices.partitions > 1 &&
                   program->devices.view == View::Own;
   if (made || !wasSplit || options.isStrict)
@@ -54,7 +65,7 @@ Result<ExecutablePointer> Backend::compileSource(std::string_view source,
   return attempt(*this, source, whole, again, made.message());
 }
 
-Result<ExecutablePointer> Backend::load(std::string_view bytes) const {
+Result<ExecutablePointer> Backend::load(std::string_view bytes, const TraceRegionPointer &region) const {
   size_t end = bytes.find('\n');
   if (end == std::string_view::npos)
     return Error{"the saved executable has no program"};
@@ -62,6 +73,7 @@ Result<ExecutablePointer> Backend::load(std::string_view bytes) const {
   if (!options)
     return options.error().within("the saved executable cannot be read");
   options->backend = name();
+  options->traceRegion = region;
   return compileSource(bytes.substr(end + 1), *options);
 }
 

@@ -20,6 +20,7 @@
 namespace cupel::compiler {
 
 using ExecutablePointer = std::shared_ptr<const runtime::Executable>;
+using TraceRegionPointer = std::shared_ptr<runtime::TraceRegion>;
 
 class Backend {
 public:
@@ -41,8 +42,8 @@ public:
   virtual Result<ExecutablePointer> compile(std::shared_ptr<DeviceProgram> program) const = 0;
 
   /// From what an executable gave to `savedForm`. Unless a backend has a form of its own, that is
-  /// `sourceForm`, and the program is compiled again.
-  virtual Result<ExecutablePointer> load(std::string_view bytes) const;
+  /// `sourceForm`, and the program is compiled again. `region` holds traces; null: the process's.
+  virtual Result<ExecutablePointer> load(std::string_view bytes, const TraceRegionPointer &region) const;
 };
 
 /// What `Executable::serialize` returns: the backend's name before what `load` needs.

@@ -234,42 +234,29 @@ public:
   WeightRounder(ModuleOp module, const WeightFormats &formats) : module(module), formats(formats) {}
 
   std::vector<RoundedWeight> run() {
-    SmallVector<Operation *> products;
-    module.walk([&](Operation *op) {
-      if (isa<stablehlo::DotGeneralOp, stablehlo::DotOp>(op))
-        products.push_back(op);
-    });
-    for (Operation *product : products)
-      if (Value rounded = roundedForm(product->getOperand(1)))
-        product->setOperand(1, rounded);
+    for (const ProductWeight &one : productWeights(module))
+      if (Value rounded = roundedForm(one))
+        one.product->setOperand(1, rounded);
     return std::move(weights);
   }
 
 private:
-  /// Null if the value is no weight, or is to stay as it is.
-  Value roundedForm(Value value) {
+  /// Null if the weight is to stay as it is.
+  Value roundedForm(const ProductWeight &one) {
+    Value value = one.value;
     auto [known, isNew] = made.try_emplace(value);
     if (!isNew)
       return known->second;
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    Value origin = weightOrigin(value);
-    if (!origin || !type || !type.hasStaticShape() || type.getEncoding() ||
-        type.getNumElements() == 0 || type.getRank() == 0)
-      return {};
-    Type element = type.getElementType();
-    if (!element.isF32() && !element.isBF16())
-      return {};
+    auto type = cast<RankedTensorType>(value.getType());
     RoundedWeight weight;
-    weight.name = nameOf(origin);
+    weight.name = one.name;
     weight.type = spelledType(type);
     std::optional<BlockFormat> format = formats.of(weight.name);
     if (!format)
       return {};
     weight.format = *format;
     weight.bytes = stablehlo::bytesOf(type);
-    int64_t columns = type.getShape().back(), rows = type.getNumElements() / columns;
-    auto tiles = [](int64_t size) { return (size + tensor::kTileSide - 1) / tensor::kTileSide; };
-    weight.packed = tiles(rows) * tiles(columns) * tensor::tileBytes(*format);
+    weight.packed = packedBytes(type, *format);
     Value rounded = roundConstant(value, weight);
     if (!rounded)
       rounded = roundLater(value, type, *format);
@@ -315,20 +302,11 @@ private:
     return mapping.lookup(body.getTerminator()->getOperand(0));
   }
 
-  std::string nameOf(Value origin) {
-    if (auto name = origin.getLoc()->findInstanceOf<NameLoc>())
-      return name.getName().str();
-    if (auto argument = dyn_cast<BlockArgument>(origin))
-      return "arg" + std::to_string(argument.getArgNumber());
-    return "constant" + std::to_string(constants++);
-  }
-
   ModuleOp module;
   const WeightFormats &formats;
   llvm::DenseMap<Value, Value> made;
   llvm::DenseMap<std::pair<Type, int>, OwningOpRef<ModuleOp>> parsed;
   std::vector<RoundedWeight> weights;
-  int constants = 0;
 };
 
 struct RoundWeightsPass : public impl::RoundWeightsBase<RoundWeightsPass> {
@@ -345,6 +323,42 @@ struct RoundWeightsPass : public impl::RoundWeightsBase<RoundWeightsPass> {
 };
 
 } // namespace
+
+std::vector<ProductWeight> productWeights(ModuleOp module) {
+  std::vector<ProductWeight> found;
+  llvm::DenseMap<Value, std::string> names;
+  int constants = 0;
+  auto nameOf = [&](Value origin) {
+    if (auto name = origin.getLoc()->findInstanceOf<NameLoc>())
+      return name.getName().str();
+    if (auto argument = dyn_cast<BlockArgument>(origin))
+      return "arg" + std::to_string(argument.getArgNumber());
+    return "constant" + std::to_string(constants++);
+  };
+  module.walk([&](Operation *op) {
+    if (!isa<stablehlo::DotGeneralOp, stablehlo::DotOp>(op))
+      return;
+    Value value = op->getOperand(1), origin = weightOrigin(value);
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!origin || !type || !type.hasStaticShape() || type.getEncoding() ||
+        type.getNumElements() == 0 || type.getRank() == 0)
+      return;
+    Type element = type.getElementType();
+    if (!element.isF32() && !element.isBF16())
+      return;
+    auto [name, isNew] = names.try_emplace(value);
+    if (isNew)
+      name->second = nameOf(origin);
+    found.push_back({op, value, name->second});
+  });
+  return found;
+}
+
+int64_t packedBytes(RankedTensorType weight, BlockFormat format) {
+  int64_t columns = weight.getShape().back(), rows = weight.getNumElements() / columns;
+  auto tiles = [](int64_t size) { return (size + tensor::kTileSide - 1) / tensor::kTileSide; };
+  return tiles(rows) * tiles(columns) * tensor::tileBytes(format);
+}
 
 std::vector<RoundedWeight> roundWeights(ModuleOp module, const WeightFormats &formats) {
   return WeightRounder(module, formats).run();

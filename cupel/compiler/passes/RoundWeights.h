@@ -41,6 +41,20 @@ struct RoundedWeight {
   std::optional<double> correlation, error;
 };
 
+/// A weight of a product as the product takes it: its right side, made of a constant or of an argument
+/// of a public function by transposes, reshapes, broadcasts and conversions alone.
+struct ProductWeight {
+  mlir::Operation *product = nullptr;
+  mlir::Value value;
+  std::string name;
+};
+
+/// Of every product that has one, in the order of the program.
+std::vector<ProductWeight> productWeights(mlir::ModuleOp module);
+
+/// Bytes of a weight in tiles.
+int64_t packedBytes(mlir::RankedTensorType weight, tensor::BlockFormat format);
+
 /// Rounds the right sides of products that are constants or arguments of public functions, seen
 /// through transposes, reshapes, broadcasts and conversions. Constants are rounded here, arguments
 /// where they are used.

@@ -14,7 +14,8 @@ std::string describe(const CompileOptions &options) {
                      " " + (options.wideAccumulation ? "wide" : "native") +
                      (options.isGlobal ? "" : ",own") + (options.splitsWork ? "" : ",whole") +
                      (options.scatterSkipsWindows ? ",windows" : "") +
-                     (options.alwaysMakesCode ? ",code" : "");
+                     (options.alwaysMakesCode ? ",code" : "") +
+                     (options.enablesTrace ? ",trace" : "");
   if (options.wrongRewrite != 0)
     line += ",wrong=" + std::to_string(options.wrongRewrite);
   if (options.rewriteLimit >= 0)
@@ -25,6 +26,8 @@ std::string describe(const CompileOptions &options) {
     line += ",sram=" + std::to_string(options.sramBytes);
   if (!options.weightFormats.empty()) // One word, whatever it holds.
     line += ",weights=" + llvm::toHex(options.weightFormats);
+  if (!options.fusions.empty())
+    line += ",fusions=" + llvm::toHex(options.fusions) + "," + llvm::toHex(options.withoutFusions);
   line += ' ';
   line += llvm::join(
       llvm::map_range(options.types, [](tensor::DType type) { return tensor::info(type).name; }),
@@ -51,6 +54,13 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
     mode = before;
     return !after.getAsInteger(10, number);
   };
+  if (auto [before, fusions] = mode.split(",fusions="); before.size() != mode.size()) {
+    auto [patterns, without] = fusions.split(',');
+    if (!llvm::tryGetFromHex(patterns, options.fusions) ||
+        !llvm::tryGetFromHex(without, options.withoutFusions))
+      return malformed;
+    mode = before;
+  }
   if (auto [before, weights] = mode.split(",weights="); before.size() != mode.size()) {
     if (!llvm::tryGetFromHex(weights, options.weightFormats))
       return malformed;
@@ -58,6 +68,7 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
   }
   if (!take(",sram=", options.sramBytes) || !take(",level=", options.level) || !take(",limit=", options.rewriteLimit) || !take(",wrong=", options.wrongRewrite))
     return malformed;
+  options.enablesTrace = mode.consume_back(",trace");
   options.alwaysMakesCode = mode.consume_back(",code");
   options.scatterSkipsWindows = mode.consume_back(",windows");
   options.splitsWork = !mode.consume_back(",whole");

@@ -7,9 +7,14 @@
 #include "cupel/tensor/DType.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace cupel::runtime {
+class TraceRegion;
+} // namespace cupel::runtime
 
 namespace cupel::compiler {
 
@@ -51,6 +56,12 @@ struct CompileOptions {
   /// For tests of those who find wrong rewrites: the rewrite of `plant-wrong-rewrite` that is wrong,
   /// from 1 on; 0: the pass does not run.
   int64_t wrongRewrite = 0;
+  /// Rewrites that users added, as text of the PDL dialect (fusions/Fusions.h), and the names of those that are left out.
+  std::string fusions, withoutFusions;
+  /// Commands are recorded at the second run and replayed from then on (backends/cpu/TracedRuns.h), in
+  /// this memory; null: the process's.
+  bool enablesTrace = false;
+  std::shared_ptr<runtime::TraceRegion> traceRegion = nullptr;
   /// A folder for the stages of compilation; empty: none are written.
   std::string dumpFolder;
   /// The first run writes the program as standalone code.

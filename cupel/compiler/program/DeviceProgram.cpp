@@ -1,5 +1,7 @@
 #include "cupel/compiler/program/DeviceProgram.h"
 
+#include "cupel/compiler/analysis/CompositesUsed.h"
+#include "cupel/compiler/fusions/Fusions.h"
 #include "cupel/compiler/analysis/Cost.h"
 #include "cupel/compiler/analysis/Inspect.h"
 #include "cupel/compiler/analysis/MemoryEstimate.h"
@@ -117,6 +119,7 @@ Status prepare(DeviceProgram &program, std::string_view source, const CompileOpt
     stages.write("shlo", module);
   }
   complaint.clear();
+  std::string composites = describeComposites(compositesIn(module));
 
   auto outside = [&](llvm::function_ref<void()> work) { lease.outside(work); };
   if (func::FuncOp entry = entryOf(module)) {
@@ -146,11 +149,24 @@ Status prepare(DeviceProgram &program, std::string_view source, const CompileOpt
   if (!isDone)
     return complain("the program cannot be compiled for devices");
 
+  std::string fusions;
+  if (!options.fusions.empty()) {
+    Result<std::vector<FusionCount>> counts = applyFusions(module, options.fusions, options.withoutFusions);
+    if (!counts)
+      return counts.error();
+    fusions = describeFusions(*counts);
+    if (stages.isOn())
+      stages.write("shlo_fused", module);
+  }
   if (Status status = describeProgram(program); !status)
     return status;
   ProgramInfo &info = program.info;
+  if (!fusions.empty())
+    info.notes["fusions"] = fusions;
   info.name = name;
   info.fingerprint = hexHash({source, options.backend, describe(options)});
+  if (!composites.empty())
+    info.notes["composites"] = composites;
   if (reason)
     info.notes["partition"] = "whole (" + reason.str() + ")";
   return {};

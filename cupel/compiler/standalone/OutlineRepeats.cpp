@@ -263,20 +263,26 @@ private:
     for (size_t i = 0; i < inputs.rows.size(); ++i)
       body->getArgument(i).setLoc(inputs.rows[i][0].getLoc());
     OpBuilder inner = OpBuilder::atBlockEnd(body);
-    IRMapping mapping;
+    // Place for place: a value of the first block may be an argument here and a constant there.
+    IRMapping made, constants;
     std::vector<Operation *> clones;
     for (size_t i = 0; i < repeat.period; ++i) {
       Operation *op = ops[repeat.begin + i];
+      SmallVector<mlir::Value> operands;
       for (unsigned o = 0; o < op->getNumOperands(); ++o) {
-        auto use = inputs.uses.find({i, o});
-        if (use != inputs.uses.end()) {
-          mapping.map(op->getOperand(o), body->getArgument(use->second));
-        } else if (Operation *constant = op->getOperand(o).getDefiningOp();
-                   isConstant(constant) && !mapping.contains(op->getOperand(o))) {
-          inner.clone(*constant, mapping);
+        mlir::Value operand = op->getOperand(o);
+        if (auto use = inputs.uses.find({i, o}); use != inputs.uses.end()) {
+          operands.push_back(body->getArgument(use->second));
+        } else if (made.contains(operand)) {
+          operands.push_back(made.lookup(operand));
+        } else {
+          if (!constants.contains(operand))
+            inner.clone(*operand.getDefiningOp(), constants);
+          operands.push_back(constants.lookup(operand));
         }
       }
-      clones.push_back(inner.clone(*op, mapping));
+      clones.push_back(inner.clone(*op, made));
+      clones.back()->setOperands(operands);
     }
     SmallVector<mlir::Value> returned;
     for (auto [i, r] : outputs)

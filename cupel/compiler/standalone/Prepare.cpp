@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -126,6 +127,14 @@ void foldTransposes(ModuleOp module) {
   });
 }
 
+/// What nobody uses, and what only that used: it would be variables that nobody reads.
+void eraseUnused(ModuleOp module) {
+  module.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
 } // namespace
 
 Status prepare(ModuleOp module,
@@ -154,6 +163,7 @@ Status prepare(ModuleOp module,
         passes.addPass(mlir::createSymbolDCEPass());
       }))
     return Error{"the program cannot be simplified"};
+  eraseUnused(module);
   mergeEqualFunctions(module);
   stage("shlo_simplified", module);
   return {};

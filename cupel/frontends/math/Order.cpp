@@ -5,10 +5,11 @@ namespace cupel::frontends {
 using namespace mlir;
 using H = HloBuilder;
 
-std::pair<Value, Value> sorted(HloBuilder &b, Value x, int64_t dimension, bool descending) {
+std::pair<Value, Value> sorted(HloBuilder &b, Value x, int64_t dimension, bool descending,
+                               bool isStable) {
   bool real = H::isFloat(x);
   Value places = b.iota(H::shapeOf(x), dimension, b.i64());
-  auto results = b.sort({x, places}, dimension, true, [&](ValueRange v) {
+  auto results = b.sort({x, places}, dimension, isStable, [&](ValueRange v) {
     Value first = descending ? b.greater(v[0], v[1]) : b.less(v[0], v[1]);
     if (!real)
       return first;

@@ -6,10 +6,10 @@
 
 namespace cupel::frontends {
 
-/// Values along a dimension in order, and where each stood before; equals keep their order, and NaN
-/// counts as the largest of all.
+/// Values along a dimension in order, and where each stood before; equals keep their order, or come
+/// in any where the framework promises none, and NaN counts as the largest of all.
 std::pair<mlir::Value, mlir::Value> sorted(HloBuilder &b, mlir::Value x, int64_t dimension,
-                                           bool descending);
+                                           bool descending, bool isStable = true);
 
 /// Running combination of several tensors along a dimension: `combine(earlier, later)`,
 /// associative.

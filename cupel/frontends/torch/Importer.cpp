@@ -1,5 +1,6 @@
 #include "cupel/frontends/torch/Importer.h"
 
+#include "cupel/frontends/torch/MarkedComposites.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -69,6 +70,8 @@ Status Importer::run(Imported &result) {
   Status status = all();
   if (!status || failure)
     return asRefusal(failure ? *failure : status.error());
+  if (Status marked = outlineMarked(main, options.composites); !marked)
+    return asRefusal(marked.error());
   // Views that were derived again and never read, and what lowerings made in vain.
   SmallVector<Operation *> order;
   result.module->walk<WalkOrder::PreOrder>([&](Operation *op) { order.push_back(op); });

@@ -73,6 +73,11 @@ Result<Layout> layoutOf(const Options &options) {
   layout.weightFormats = options.string("experimental_weight_dtype").value_or("");
   layout.backend = options.string("backend").value_or(layout.backend);
   layout.isStrict = options.boolean("strict").value_or(false);
+  layout.fusionFiles = options.string("fusion_patterns").value_or("");
+  layout.withoutFusions = options.string("without_fusion_patterns").value_or("");
+  layout.enablesTrace = options.boolean("enable_trace").value_or(false);
+  layout.traceRegion = std::make_shared<runtime::TraceRegion>(
+      options.integer("trace_region_size").value_or(runtime::TraceRegion::kDefaultBytes));
   return layout;
 }
 

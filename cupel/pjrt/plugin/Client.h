@@ -4,6 +4,7 @@
 
 #include "cupel/pjrt/plugin/Device.h"
 #include "cupel/runtime/Options.h"
+#include "cupel/runtime/Trace.h"
 
 namespace cupel::pjrt {
 
@@ -31,6 +32,9 @@ struct Layout {
   Rewrites rewrites;
   std::optional<int64_t> threads; // Of kernels; none: as it is.
   bool isStrict = false;
+  std::string fusionFiles, withoutFusions; // Of patterns; names of those that are left out.
+  bool enablesTrace = false;
+  std::shared_ptr<runtime::TraceRegion> traceRegion; // Of all devices together.
 };
 Result<Layout> layoutOf(const Options &options);
 Status setOption(Options &options, const PJRT_NamedValue &value);

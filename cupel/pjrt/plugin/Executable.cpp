@@ -66,12 +66,29 @@ Compiled::Compiled(std::shared_ptr<const runtime::Executable> made, std::string 
     argumentLayoutHandles.push_back(reinterpret_cast<PJRT_Layouts_MemoryLayout *>(&layout));
   for (MinorToMajor &layout : resultLayouts)
     resultLayoutHandles.push_back(reinterpret_cast<PJRT_Layouts_MemoryLayout *>(&layout));
+}
+
+const NamedValues &Compiled::cost() const {
+  runtime::TraceCounts counts = program->traceCounts();
+  std::string runs;
+  if (counts.untraced + counts.misses > 0)
+    runs = std::to_string(counts.misses) + " missed, " + std::to_string(counts.recorded) +
+           " recorded, " + std::to_string(counts.replayed) + " replayed, " +
+           std::to_string(counts.stale) + " stale, " + std::to_string(counts.untraced) + " without";
+  std::lock_guard lock(costMutex);
+  if (!costs.empty() && latestRuns == runs)
+    return costs.back();
+  latestRuns = runs;
+  NamedValues &cost = costs.emplace_back();
+  if (!runs.empty())
+    cost.add("trace runs", runs);
   const runtime::CostEstimate &estimate = info().cost;
   cost.addFloat("flops", static_cast<float>(estimate.flops));
   cost.addFloat("transcendentals", static_cast<float>(estimate.transcendentals));
   cost.addFloat("bytes accessed", static_cast<float>(estimate.bytesAccessed));
   for (const auto &[what, said] : info().notes)
     cost.add(what, said);
+  return cost;
 }
 
 LoadedExecutable::LoadedExecutable(Client &client, std::shared_ptr<const Compiled> made,
@@ -155,6 +172,15 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   compile.level = rewrites.level;
   compile.sramBytes = defaults.architecture.sramBytes;
   compile.isStrict = given.boolean("strict").value_or(defaults.isStrict);
+  if (std::string files = given.string("fusion_patterns").value_or(defaults.fusionFiles); !files.empty()) {
+    Result<std::string> patterns = compiler::readFusions(files);
+    if (!patterns)
+      return patterns.error().within("fusion_patterns");
+    compile.fusions = std::move(*patterns);
+    compile.withoutFusions = given.string("without_fusion_patterns").value_or(defaults.withoutFusions);
+  }
+  compile.enablesTrace = given.boolean("enable_trace").value_or(defaults.enablesTrace);
+  compile.traceRegion = defaults.traceRegion;
   Result<std::shared_ptr<const runtime::Executable>> made =
       compiler::compile({program->code, program->code_size}, compile);
   if (!made)
@@ -162,7 +188,8 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   const ProgramInfo &info = (*made)->info();
   // Of what was made otherwise than asked for; the rest is for those who ask.
   for (const auto &[what, said] : info.notes)
-    if (what == "partition" || what == "backend")
+    if (what == "partition" || what == "backend" ||
+        (what == "trace" && said.starts_with("not recorded")))
       warnOnce(info.name + ": " + what + ": " + said);
   for (const std::vector<ValueInfo> *values : {&info.arguments, &info.results})
     for (const ValueInfo &value : *values)
@@ -305,7 +332,7 @@ PJRT_Error *deserialize(PJRT_Executable_DeserializeAndLoad_Args *args) {
     return invalid("the bytes are no saved executable of cupel");
   std::string_view options = bytes.substr(end + 1, size);
   Result<std::shared_ptr<const runtime::Executable>> program =
-      compiler::deserialize(bytes.substr(end + 1 + size));
+      compiler::deserialize(bytes.substr(end + 1 + size), object(args->client).layout.traceRegion);
   if (!program)
     return makeError(program.error());
   const char *overridden = getField(args, &Args::overridden_serialized_compile_options);
@@ -372,7 +399,7 @@ PJRT_Error *codeSize(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args *args) {
 }
 
 PJRT_Error *costAnalysis(PJRT_Executable_GetCostAnalysis_Args *args) {
-  const NamedValues &cost = object(args->executable).compiled->cost;
+  const NamedValues &cost = object(args->executable).compiled->cost();
   args->properties = cost.data();
   args->num_properties = cost.size();
   return nullptr;

@@ -8,7 +8,9 @@
 #include "cupel/runtime/Executable.h"
 
 #include <atomic>
+#include <deque>
 #include <limits>
+#include <mutex>
 
 namespace cupel::pjrt {
 
@@ -29,7 +31,8 @@ public:
   std::vector<size_t> resultRanks;
   std::vector<const char *> resultKinds, argumentKinds;
   std::vector<size_t> resultKindSizes, argumentKindSizes;
-  NamedValues cost;
+  /// Costs and notes, with how often what was recorded has been replayed by now. Stays as long as this.
+  const NamedValues &cost() const;
 
   /// Serialized, one for each.
   struct Shardings {
@@ -44,6 +47,12 @@ public:
   /// What one device needs: arguments, results and what lies between.
   int64_t argumentBytes = 0, resultBytes = 0, aliasBytes = 0;
 
+private:
+  mutable std::mutex costMutex;
+  mutable std::deque<NamedValues> costs; // The latest is the last.
+  mutable std::string latestRuns;
+
+public:
   /// How long the last run took; none yet: for ever.
   mutable std::atomic<int64_t> lastNanoseconds = std::numeric_limits<int64_t>::max();
 };

@@ -56,7 +56,7 @@ struct KnownTest {
 /// One outcome as overviews of many tests show it.
 struct OutcomeBrief {
   OutcomeRow row;
-  TestRecord record;        ///< Without stages, comparisons, reasons and artifacts.
+  TestRecord record;        ///< Its texts, markers, guidance and notes alone (readBriefly).
   std::string arch, device; ///< Of its run.
 };
 

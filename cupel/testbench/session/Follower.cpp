@@ -15,7 +15,7 @@ namespace cupel::testbench::session {
 namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(100);
-constexpr double kReadSeconds = 0.5, kSlurmSeconds = 3, kWaitingSeconds = 30;
+constexpr double kReadSeconds = 0.5, kSlurmSeconds = 3, kWaitingSeconds = 10;
 constexpr uint32_t kMostBarren = 3; ///< Submissions in a row that may bring no outcome.
 constexpr uint32_t kMostRounds = 50;
 
@@ -178,10 +178,17 @@ Status Follower::submitOpen(uint32_t resources) {
 }
 
 void Follower::releaseHeld(const std::vector<slurm::LiveTask> &tasks) {
-  for (const slurm::LiveTask &task : tasks)
-    if (task.isHeldByAccident() && slurm::release(task))
+  for (const slurm::LiveTask &task : tasks) {
+    // After a restart of the controller both kinds look alike; whoever holds it on purpose and means
+    // it holds it once more.
+    bool isMistaken = wasSlurmAway && task.isHeldByUser() &&
+                      !released.contains(task.job + "_" + task.number);
+    if ((task.isHeldByAccident() || isMistaken) && slurm::release(task)) {
+      released.insert(task.job + "_" + task.number);
       reporter.note(fmt::format("Slurm held task {}_{} ({}): released", task.job, task.number,
                                 task.reason));
+    }
+  }
 }
 
 /// Nobody runs, somebody waits: says once what for.
@@ -190,9 +197,12 @@ void Follower::tellOfWaiting(const std::vector<slurm::LiveTask> &tasks) {
                    std::ranges::all_of(tasks, [](const auto &task) { return task.state == "PENDING"; });
   if (!isWaiting)
     waitingSince = Clock::now();
-  else if (secondsSince(waitingSince) > kWaitingSeconds && toldReason != tasks.front().reason)
+  else if (secondsSince(waitingSince) > kWaitingSeconds && toldReason != tasks.front().reason) {
     reporter.note(fmt::format("{} wait in Slurm: {} (squeue -j {} tells more)", tasks.size(),
                               toldReason = tasks.front().reason, tasks.front().job));
+    if (Result<std::vector<slurm::NodesOut>> out = slurm::nodesOut(); out && !out->empty())
+      reporter.note(slurm::explain(*out));
+  }
 }
 
 Status Follower::lookAtSlurm() {
@@ -295,6 +305,7 @@ Result<Follower::End> Follower::follow() {
       lastSlurm = Clock::now();
       if (!status && !slurm::isAway(status.error()) && !slurm::isFullDisk(status.error()))
         return status.error();
+      wasSlurmAway |= !status;
       if (!status && !std::exchange(isSlurmAway, true))
         reporter.note(status.message() + "; tests that run go on");
       if (status && std::exchange(isSlurmAway, false))

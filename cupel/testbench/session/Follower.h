@@ -73,7 +73,8 @@ private:
     uint32_t missed = 0; ///< Looks at Slurm in a row that found no task of it.
   };
   std::map<uint32_t, Class> classes;
-  bool isSlurmAway = false, isLost = false;
+  bool isSlurmAway = false, wasSlurmAway = false, isLost = false;
+  std::unordered_set<std::string> released; ///< Tasks that were held.
   Clock::time_point waitingSince{}; ///< Since when no task runs,
   std::string toldReason;           ///< and what was told of it.
 };

@@ -61,6 +61,8 @@ bool LiveTask::isHeldByAccident() const {
                                 reason.find("requeued_held") != std::string::npos);
 }
 
+bool LiveTask::isHeldByUser() const { return state == "PENDING" && reason == "JobHeldUser"; }
+
 std::string explain(std::string_view said, const Profile &profile) {
   // The first complaint that is not about trying again.
   std::string line;
@@ -221,6 +223,48 @@ Result<std::vector<LiveTask>> liveTasks(const std::vector<std::string> &names) {
   if (!text)
     return text.error();
   return parseLiveTasks(*text);
+}
+
+std::vector<NodesOut> parseNodesOut(std::string_view text) {
+  std::vector<NodesOut> out;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    size_t bar = line.find('|');
+    if (bar == std::string::npos || !bar)
+      continue;
+    std::string node = line.substr(0, bar), reason = line.substr(bar + 1);
+    auto known = std::ranges::find(out, reason, &NodesOut::reason);
+    if (known == out.end())
+      known = out.insert(out.end(), {{}, reason});
+    // A node is listed once for each of its partitions.
+    if (!std::ranges::count(known->nodes, node))
+      known->nodes.push_back(node);
+  }
+  return out;
+}
+
+Result<std::vector<NodesOut>> nodesOut() {
+  Result<std::string> text =
+      ask({"sinfo", "--noheader", "--Node", "--states=down,drain,fail", "--format=%N|%E"});
+  if (!text)
+    return text.error();
+  return parseNodesOut(*text);
+}
+
+std::string explain(const std::vector<NodesOut> &out) {
+  constexpr size_t kNamed = 8;
+  std::string text;
+  for (const NodesOut &each : out) {
+    std::vector<std::string> named(each.nodes.begin(),
+                                   each.nodes.begin() + std::min(kNamed, each.nodes.size()));
+    std::string more = each.nodes.size() > kNamed
+                           ? fmt::format(" and {} more", each.nodes.size() - kNamed)
+                           : "";
+    text += fmt::format("{}{}{} take no jobs: {}", text.empty() ? "" : "; ", fmt::join(named, ","),
+                        more, each.reason);
+  }
+  return text.empty() ? text
+                      : text + " (scontrol update NodeName=... State=RESUME puts a node back)";
 }
 
 Status cancelArrays(const std::vector<std::string> &jobs) {

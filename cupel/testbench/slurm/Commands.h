@@ -22,6 +22,14 @@ struct LiveTask {
   bool isRunning() const { return state == "RUNNING" || state == "COMPLETING"; }
   /// Slurm gave up starting it (a controller that lost its memory) and waits for somebody.
   bool isHeldByAccident() const;
+  /// Held by its user, or by accident before the controller was started again: Slurm forgets which.
+  bool isHeldByUser() const;
+};
+
+/// Nodes that take no jobs, and why.
+struct NodesOut {
+  std::vector<std::string> nodes;
+  std::string reason;
 };
 
 /// One call of sbatch.
@@ -48,6 +56,11 @@ Result<std::string> findArray(const std::string &name);
 /// What is left of the arrays of these names.
 Result<std::vector<LiveTask>> liveTasks(const std::vector<std::string> &names);
 std::vector<LiveTask> parseLiveTasks(std::string_view text);
+/// What takes no jobs at present, by reason.
+Result<std::vector<NodesOut>> nodesOut();
+std::vector<NodesOut> parseNodesOut(std::string_view text);
+/// Of all of them in one line, and what puts them back; empty: none is out.
+std::string explain(const std::vector<NodesOut> &out);
 Status cancelArrays(const std::vector<std::string> &jobs);
 Status release(const LiveTask &task);
 Status drainNode(const std::string &node, const std::string &reason);

@@ -105,12 +105,20 @@ TEST(Profile, ToldWrongItSaysWhere) {
 TEST(Commands, ReadWhatSlurmSays) {
   auto tasks = parseLiveTasks("12|3|cupel-a|RUNNING|None|n2\n"
                               "12|4|cupel-a|PENDING|launch failed requeued held|\n"
-                              "13|0|cupel-b|PENDING|BeginTime|\nnonsense\n");
-  ASSERT_EQ(tasks.size(), 3u);
+                              "13|0|cupel-b|PENDING|BeginTime|\nnonsense\n"
+                              "13|1|cupel-b|PENDING|JobHeldUser|\n");
+  ASSERT_EQ(tasks.size(), 4u);
+  EXPECT_TRUE(tasks[3].isHeldByUser());
+  EXPECT_FALSE(tasks[3].isHeldByAccident() || tasks[1].isHeldByUser());
   EXPECT_TRUE(tasks[0].isRunning());
   EXPECT_EQ(tasks[0].node, "n2");
   EXPECT_TRUE(tasks[1].isHeldByAccident());
   EXPECT_FALSE(tasks[2].isHeldByAccident());
+  EXPECT_EQ(explain(parseNodesOut("n1|Duplicate jobid\nn2|Duplicate jobid\nn1|Duplicate "
+                                  "jobid\nn7|Not responding\nnonsense\n")),
+            "n1,n2 take no jobs: Duplicate jobid; n7 take no jobs: Not responding (scontrol update "
+            "NodeName=... State=RESUME puts a node back)");
+  EXPECT_EQ(explain(parseNodesOut("")), "");
   Profile profile;
   profile.name = "night";
   EXPECT_EQ(explain("sbatch: error: invalid partition specified: nosuch\nsbatch: error: Batch job "

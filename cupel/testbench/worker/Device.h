@@ -97,6 +97,8 @@ struct SharedWork {
 };
 /// By the notes of our own plugin on an executable; those of others say nothing.
 SharedWork sharedWorkOf(const std::map<std::string, std::string> &notes);
+/// Those that belong in a test's record: composites, fusions, whether commands were recorded.
+std::map<std::string, std::string> notesForRecords(const std::map<std::string, std::string> &notes);
 
 class Device {
 public:
@@ -110,6 +112,8 @@ public:
   virtual bool sharesKernels() const { return isReference(); }
   /// The same of the workload that was loaded last.
   virtual SharedWork sharedWork() const { return {.isAll = sharesKernels(), .what = ""}; }
+  /// What its compiler said of the last program, as far as a record keeps it.
+  virtual std::map<std::string, std::string> recordNotes() const { return {}; }
   /// Whether it did not answer in time, and so answers nothing more in this process.
   virtual bool isGivenUp() const { return false; }
   virtual Result<std::unique_ptr<Executable>> compile(const Program &program,

@@ -287,6 +287,11 @@ public:
     if (!outputs)
       return false;
     std::optional<LookVerdict> verdict = seams.judgeOther(*others, *outputs);
+    if (verdict && !verdict->passed && verdict->errorClass == name(ErrorCode::TimedOut)) {
+      // These inputs get little time: that it was too little says nothing of the device.
+      result.note = "with other inputs nobody could say in time whether it is right";
+      verdict.reset();
+    }
     if (!verdict && areSame(*outputs, first))
       result.note = "with other inputs it gave the same, and nobody could say in time whether it "
                     "should";

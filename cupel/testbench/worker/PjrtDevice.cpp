@@ -70,6 +70,7 @@ public:
   SharedWork sharedWork() const override {
     return isReferenceInside ? SharedWork{.isAll = true, .what = ""} : lastShared;
   }
+  std::map<std::string, std::string> recordNotes() const override { return lastNotes; }
   bool isGivenUp() const override { return client->plugin()->isGivenUp(); }
 
   Result<RunWorkload> load(const workload::Workload &workload, const Program &,
@@ -86,6 +87,7 @@ public:
     if (!loaded)
       return toProgramError(loaded.error(), During::Compile);
     lastShared = sharedWorkOf(loaded->info().notes);
+    lastNotes = notesForRecords(loaded->info().notes);
     auto shared = std::make_shared<pjrt::LoadedWorkload>(std::move(*loaded));
     auto held = std::make_shared<Held>();
     return RunWorkload(
@@ -137,7 +139,8 @@ private:
   std::string label;
   std::shared_ptr<pjrt::Client> client;
   bool isReferenceInside;
-  SharedWork lastShared; // Of what was loaded last.
+  SharedWork lastShared;
+  std::map<std::string, std::string> lastNotes; // Of what was loaded last.
 };
 
 /// Whether our own plugin, so chosen, runs programs on the reference's plan.

@@ -198,6 +198,7 @@ public:
 
   std::string name() const override { return label; }
   SharedWork sharedWork() const override { return sharedWorkOf(last->notes); }
+  std::map<std::string, std::string> recordNotes() const override { return notesForRecords(last->notes); }
   const std::optional<RemoteFailure> &failure() const { return last->failure; }
   const std::map<std::string, std::string> &notes() const { return last->notes; }
 

@@ -17,6 +17,14 @@ static bool namesOwnKernel(const std::string &kernels) {
   return false;
 }
 
+std::map<std::string, std::string> notesForRecords(const std::map<std::string, std::string> &notes) {
+  std::map<std::string, std::string> kept;
+  for (const char *name : {"composites", "fusions", "trace"})
+    if (auto found = notes.find(name); found != notes.end())
+      kept.insert(*found);
+  return kept;
+}
+
 SharedWork sharedWorkOf(const std::map<std::string, std::string> &notes) {
   auto note = [&](const char *name) {
     auto found = notes.find(name);

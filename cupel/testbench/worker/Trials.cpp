@@ -440,6 +440,7 @@ static std::string labelOf(const workload::Workload &workload, size_t result) {
 void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                    const TensorLists &outputs, TestRecord &record) {
   record.outcome = Outcome::Passed;
+  record.notes.merge(device.recordNotes());
   workload::Workload &workload = prepared.workload;
   if (!workload.expected.empty()) {
     record.notes["expectation"] = workload.provenance.expectation;

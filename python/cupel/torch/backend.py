@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from cupel._files import plugin_path
 from cupel._native import Array, Device, Executable, Module
+from cupel.torch import weight_formats
 from cupel.torch.arrays import from_array, to_array
 from cupel.torch.composites import handle_composite_ops
 from cupel.torch.fusion import registered, run_fusion_passes
@@ -42,8 +43,10 @@ def open_device(options: Options) -> Device:
 class CompiledGraph:
     """One graph on a device; holds an executable for each set of sizes it met."""
 
-    def __init__(self, module: torch.fx.GraphModule, options: Options, name: str) -> None:
+    def __init__(self, module: torch.fx.GraphModule, options: Options, name: str, marks: Mapping[str, str]) -> None:
+        """`marks`: the formats of weights by the names of the graph's inputs."""
         self.program: Program = make_program(module)
+        self.marks = marks
         self.options = options
         self.name = name
         self.inputs = [node.meta.get("val") for node in module.graph.nodes if node.op == "placeholder"]
@@ -62,7 +65,7 @@ class CompiledGraph:
         with self._lock:
             if key not in self._executables:
                 module = self.module_for(given)
-                how = dict(self.options.compile_options)
+                how = weight_formats.with_marks(self.options.compile_options, self.marks)
                 if self.options.export_path and str(how.get("backend", "")).startswith("codegen_"):
                     how["export_path"] = self.options.export_path  # It gets the code, and nothing else.
                 elif self.options.export_path:
@@ -142,9 +145,9 @@ def watched() -> Iterator[list[Call]]:
 _counter = iter(range(1 << 62))
 
 
-def _compiler(kind: str, options: Options) -> Callable[..., Any]:
+def _compiler(kind: str, options: Options, marks: Sequence[str | None]) -> Callable[..., Any]:
     def compile_graph(module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-        graph = CompiledGraph(module, options, f"graph{next(_counter)}.{kind}")
+        graph = CompiledGraph(module, options, f"graph{next(_counter)}.{kind}", weight_formats.marked_names(marks, module))
         if all(not isinstance(value, torch.SymInt) for value in example_inputs) and all(
             isinstance(size, int) for value in example_inputs if isinstance(value, torch.Tensor) for size in value.shape
         ):
@@ -167,10 +170,11 @@ def backend(module: torch.fx.GraphModule, example_inputs: Sequence[Any], *, opti
     if chosen.composites:
         handle_composite_ops(module)
     decompositions = torch._decomp.core_aten_decompositions() if chosen.decompose else {}
+    marks = weight_formats.marks_of(module, example_inputs)
     compiler = aot_autograd(
-        fw_compiler=_compiler("forward", chosen),
-        bw_compiler=_compiler("backward", chosen),
-        inference_compiler=_compiler("inference", chosen),
+        fw_compiler=_compiler("forward", chosen, marks),
+        bw_compiler=_compiler("backward", chosen, ()),
+        inference_compiler=_compiler("inference", chosen, marks),
         decompositions=decompositions,
     )
     return compiler(module, example_inputs)

@@ -7,7 +7,6 @@ What is random in training (dropout) is an input that holds what torch drew, as 
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -41,22 +40,42 @@ def _call_by_call(graph: torch.nn.Module, *values: Any) -> Any:
         return torch.fx.Interpreter(graph).run(*values)
 
 
+def _flattened(joint: torch.fx.GraphModule, given: Sequence[Any]) -> torch.fx.GraphModule:
+    """Forward and backward as AOTAutograd traced them, with a plain list of arguments, and of results those that are some: outputs, then a gradient of each argument that wants one."""
+    output = next(node for node in joint.graph.nodes if node.op == "output")
+    results, count = list(output.args[0]), len(given)
+    gradients = results[len(results) - count:]
+    for value, gradient in zip(given, gradients, strict=True):
+        wanted = isinstance(value, torch.Tensor) and value.requires_grad
+        if wanted != (gradient is not None):
+            raise NotCaptured("a parameter received no gradient" if wanted else "what needs no gradient received one")
+    output.args = (tuple(results[:len(results) - count] + [one for one in gradients if one is not None]),)
+    for node in [node for node in joint.graph.nodes if node.op == "placeholder"][count:]:  # Gradients of outputs: the loss has none but 1.
+        joint.graph.erase_node(node)
+    joint.graph.set_codegen(torch.fx.graph.CodeGen())
+    joint.graph.eliminate_dead_code()
+    joint.recompile()
+    return joint
+
+
 @contextlib.contextmanager
-def _keeping_lines() -> Iterator[None]:
-    """aot_export_module traces forward and backward, and traces the graph it has then once more, as a function: so every line would be one of that."""
+def _traced_once() -> Iterator[None]:
+    """aot_export_module traces forward and backward, and what it has then once more as a function, computing all of it with the model's own numbers and losing its lines: the first trace says the same."""
     from torch._functorch import aot_autograd
 
-    whole = aot_autograd._aot_export_function
+    whole, again, made = aot_autograd._aot_export_function, aot_autograd.make_fx, []
 
-    def of_calls(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        graph, *rest = whole(*args, **kwargs)
-        return functools.partial(_call_by_call, graph), *rest
+    def kept(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        found = whole(*args, **kwargs)
+        made.append(found[0])
+        return found
 
-    aot_autograd._aot_export_function = of_calls
+    aot_autograd._aot_export_function = kept
+    aot_autograd.make_fx = lambda function, **how: lambda *given: _flattened(made[-1], given)
     try:
         yield
     finally:
-        aot_autograd._aot_export_function = whole
+        aot_autograd._aot_export_function, aot_autograd.make_fx = whole, again
 
 
 class _Step(torch.nn.Module):
@@ -181,7 +200,7 @@ def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[t
         for name, parameter in theirs.items():
             parameter.requires_grad_(parameter.requires_grad and called[name] in names)
         tensors = [*(tensor for _, tensor in given), gradient]
-        with _keeping_lines():
+        with _traced_once():
             module, signature = aot_export_module(step, tensors, trace_joint=True, output_loss_index=0, decompositions=decompositions())
     results = list(next(node for node in module.graph.nodes if node.op == "output").args[0])
     by_name = {str(result): i for i, result in enumerate(results) if result is not None}

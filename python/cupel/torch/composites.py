@@ -1,16 +1,27 @@
 """Calls that stay whole on their way to the device where torch would take them apart: they become operators of our own, which the importer
 knows by the name that torch.export would have left them.
 
-`replacements` says which functions in Dynamo's graphs are swapped for which; add to it for a function of your own that calls such an operator.
+`replacements` says which functions in Dynamo's graphs are swapped for which. A composite of your own is a function that marks where it begins and ends:
+
+    def composite_swish(x):
+        builder = StableHLOCompositeBuilder("my.swish", {"beta": 1.5})
+        x = builder.mark_inputs(x)
+        return builder.mark_outputs(x * torch.sigmoid(1.5 * x))
+
+    register_composite(swish, composite_swish)
+
+What is computed between becomes the decomposition of a `stablehlo.composite` of that name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 
 
 def _compute_rms_norm(input: torch.Tensor, normalized_shape: Sequence[int], weight: torch.Tensor | None = None, eps: float | None = None) -> torch.Tensor:
@@ -63,11 +74,69 @@ exported_names = {torch.ops.cupel.rms_norm.default: torch.ops.aten.rms_norm.defa
 """How the importer knows our operators: as what torch.export leaves of the functions that they stand for."""
 
 
+constraints: dict[Callable[..., Any], Callable[[Node], bool]] = {}
+"""Of functions in `replacements`: whether a call of it is swapped."""
+
+
+def register_composite(function: Callable[..., Any], composite: Callable[..., Any], constraint: Callable[[Node], bool] | None = None) -> None:
+    """Calls of `function` become calls of `composite`. A function of your own is kept in graphs as one call for that, which torch would look into otherwise."""
+    if (getattr(function, "__module__", None) or "torch").partition(".")[0] not in ("torch", "_operator", "builtins"):
+        torch.compiler.allow_in_graph(function)
+    replacements[function] = composite
+    constraints.pop(function, None)
+    if constraint:
+        constraints[function] = constraint
+
+
 def handle_composite_ops(module: GraphModule) -> int:
     """Swaps the functions of `replacements`; how many there were."""
-    found = [node for node in module.graph.nodes if node.op == "call_function" and node.target in replacements]
+    found = [node for node in module.graph.nodes
+             if node.op == "call_function" and node.target in replacements and constraints.get(node.target, lambda _: True)(node)]  # fmt: skip
     for node in found:
         node.target = replacements[node.target]
     if found:
         module.recompile()
     return len(found)
+
+
+# --- Composites of users -------------------------------------------------------------------------------------------------------------------
+
+
+@torch.library.custom_op("cupel::mark_tensor", mutates_args=())
+def mark_tensor(x: torch.Tensor, mark: str) -> torch.Tensor:
+    """The same values; the C++ frontend makes composites of what is between marks."""
+    return x.clone()
+
+
+@mark_tensor.register_fake
+def _(x: torch.Tensor, mark: str) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+mark_tensor.register_autograd(lambda ctx, gradient: (gradient, None), setup_context=lambda ctx, inputs, output: None)
+
+_calls = itertools.count()
+
+
+class StableHLOCompositeBuilder:
+    """One call of a composite: hands its inputs, then its outputs, through marks. Attributes are numbers, texts, booleans and lists of integers."""
+
+    def __init__(self, name: str, attributes: Mapping[str, Any] | None = None):
+        if not name:
+            raise ValueError("a composite needs a name, such as 'my.swish'")
+        self.name, self.attributes, self._id = name, dict(attributes or {}), next(_calls)
+
+    def _marked(self, tensors: tuple[torch.Tensor, ...], is_input: bool) -> Any:
+        if not tensors:
+            raise ValueError(f"composite {self.name!r}: nothing is marked")
+        mark = {"name": self.name, "id": self._id, "is_input": is_input, "attributes": self.attributes}
+        marked = tuple(mark_tensor(tensor, json.dumps({**mark, "position": position})) for position, tensor in enumerate(tensors))
+        return marked if len(marked) > 1 else marked[0]
+
+    def mark_inputs(self, *tensors: torch.Tensor) -> Any:
+        """What the composite computes with instead of these; all tensors that it reads belong here."""
+        return self._marked(tensors, True)
+
+    def mark_outputs(self, *tensors: torch.Tensor) -> Any:
+        """What the composite returns instead of these; all at once."""
+        return self._marked(tensors, False)

@@ -19,4 +19,8 @@ if __name__ == "__main__":
         from cupel.worker import phases
 
         sys.exit(phases.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["model"]:
+        from cupel.worker import model
+
+        sys.exit(model.main(sys.argv[2:]))
     sys.exit(main(sys.argv[1:]))

@@ -534,6 +534,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--layers", type=int, default=0, help="with random weights: at most so many")
     parser.add_argument("--chips", type=int, default=0, help="of the device, for tests on several")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--test", default="", help="the test's full name, for the record")
     parser.add_argument("--pcc", type=float, help="correlation that a device must reach (without it results are judged by noise)")
     parser.add_argument("--argument", action="append", default=[], metavar="NAME=VALUE", help="passed where a signature names it; VALUE is JSON")
     options = parser.parse_args(arguments)
@@ -541,7 +542,7 @@ def main(arguments: list[str] | None = None) -> int:
     extra = {name: json.loads(value) for name, _, value in (text.partition("=") for text in options.argument)}
     request = Request(loader=options.loader, folder=options.out, zoo=options.zoo, variant=options.variant, run_mode=options.run_mode, dtype=options.dtype,
                       batch_size=options.batch_size, seed=options.seed, tolerance={} if options.pcc is None else {"pcc": options.pcc}, arguments=extra,
-                      parallelism=options.parallelism, chips=options.chips, weights=options.weights, layers=options.layers)
+                      parallelism=options.parallelism, chips=options.chips, weights=options.weights, layers=options.layers, test=options.test)
     answer = make_test(request, lambda stage: print(f"stage {stage}", file=sys.stderr)).run()
     print(json.dumps(answer, indent=1))
     return 0 if "capture" in answer else 1

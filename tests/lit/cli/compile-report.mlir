@@ -18,6 +18,7 @@
 // TEXT-NEXT: constants: 0 bytes
 // TEXT-NEXT: flops:     {{[1-9][0-9]*}}, and 64 transcendental functions
 // TEXT-NEXT: bytes:     1920 read and written by launches
+// TEXT-NEXT: trace:     not recorded: stablehlo.cholesky at {{.*}}compile-report.mlir:[[#]]:8 runs on the golden reference
 // TEXT-NEXT: time:      {{[0-9.]+}} ms (the best of 2), {{[0-9.]+}} % of it in 1 runs of fallbacks
 // TEXT: the longest launches:
 // TEXT-DAG: product tir.product ({{.*}}compile-report.mlir:[[#]]:8), 1 fused
@@ -29,6 +30,7 @@
 // JSON-DAG: "seconds": 
 // JSON-DAG: "stablehlo.add"
 // JSON-DAG: "result_bytes": 512
+// JSON-DAG: "trace": "not recorded: stablehlo.cholesky
 
 // SHLO: stablehlo.dot_general
 

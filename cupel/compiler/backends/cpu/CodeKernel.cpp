@@ -3,6 +3,7 @@
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
 
 #include "cupel/compiler/backends/cpu/Threads.h"
+#include "cupel/compiler/backends/cpu/Trace.h"
 #include "cupel/compiler/brief/Brief.h"
 #include "cupel/reference/Registry.h"
 
@@ -68,6 +69,19 @@ public:
     return {};
   }
 
+  void record(Trace &trace, std::span<const int> reads, std::span<const int> writes) const override {
+    for (const Parts &one : parts)
+      if (one.count != 1) // Shared by threads.
+        return trace.call(*this, reads, writes);
+    std::vector<int> in, out(writes.begin(), writes.end());
+    for (int input : inputs)
+      in.push_back(reads[size_t(input)]);
+    if (code.workspaceBytes > 0)
+      out.push_back(Trace::kWorkspace);
+    for (const codegen::Stage &stage : code.stages)
+      trace.code(stage.function, stage.units, code.scratchBytes, in, out);
+  }
+
   std::string_view kind() const override { return word; }
 
 private:
@@ -89,9 +103,10 @@ class BriefKernel final : public Kernel {
 public:
   /// `makeCode`, if there is one, gives a kernel of the same bits.
   BriefKernel(std::unique_ptr<const brief::Work> given, std::string_view kind,
-              std::vector<int> numbers, MakeCode makeCode, std::mutex *contextUse)
+              std::vector<int> numbers, MakeCode makeCode, std::mutex *contextUse,
+              std::atomic<uint64_t> *changes)
       : work(std::move(given)), word(kind), inputs(std::move(numbers)),
-        makeCode(std::move(makeCode)), contextUse(contextUse),
+        makeCode(std::move(makeCode)), contextUse(contextUse), changes(changes),
         patience(this->makeCode ? int64_t(kPatienceNanoseconds / work->nanoseconds) : kForEver) {}
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
@@ -106,6 +121,17 @@ public:
     if (makeCode && patience.fetch_sub(1, std::memory_order_relaxed) <= 0)
       becomeCode();
     return {};
+  }
+
+  void record(Trace &trace, std::span<const int> reads, std::span<const int> writes) const override {
+    if (const Kernel *now = code.load(std::memory_order_acquire))
+      return now->record(trace, reads, writes);
+    if (makeCode) // Its runs are counted.
+      return trace.call(*this, reads, writes);
+    std::vector<int> in;
+    for (int input : inputs)
+      in.push_back(reads[size_t(input)]);
+    trace.steps(*work, in, writes);
   }
 
   bool isBrief() const override { return true; }
@@ -128,6 +154,8 @@ private:
       return;
     owned = std::move(*made);
     code.store(owned.get(), std::memory_order_release);
+    if (changes)
+      changes->fetch_add(1, std::memory_order_acq_rel);
   }
 
   std::unique_ptr<const brief::Work> work;
@@ -135,6 +163,7 @@ private:
   std::vector<int> inputs; // Which of what is read each input is.
   MakeCode makeCode;
   std::mutex *contextUse;
+  std::atomic<uint64_t> *changes; // Those of the program.
   mutable std::atomic<int64_t> patience; // Runs.
   mutable std::mutex mutex;
   mutable KernelPointer owned;
@@ -175,7 +204,7 @@ KernelPointer madeBrief(const Described &kernel, std::string_view kind, Operatio
     return nullptr;
   *budget -= (*work)->nanoseconds;
   return std::make_unique<BriefKernel>(std::move(*work), kind, argumentsOf(op->getOperands()),
-                                       std::move(makeCode), choice.context);
+                                       std::move(makeCode), choice.context, choice.changes);
 }
 
 template <typename Described>

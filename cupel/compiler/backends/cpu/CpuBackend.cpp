@@ -111,13 +111,15 @@ public:
                                     std::to_string(plan.spilled) + " spilled";
     if (auto folded = (*module)->getAttrOfType<IntegerAttr>(tir::kFoldedAttr))
       program->info.notes["folded"] = std::to_string(folded.getInt());
+    if (Status status = CpuExecutable::planTrace(*program, **loaded); !status)
+      return status.error();
     return ExecutablePointer(std::make_shared<CpuExecutable>(std::move(program), std::move(module),
                                                              std::move(*loaded)));
   }
 
-  Result<ExecutablePointer> load(std::string_view bytes) const override {
+  Result<ExecutablePointer> load(std::string_view bytes, const TraceRegionPointer &region) const override {
     if (!isSavedProgram(bytes)) // It runs whole on the reference.
-      return Backend::load(bytes);
+      return Backend::load(bytes, region);
     auto program = std::make_shared<DeviceProgram>(); // Outlives the lease.
     ContextLease lease(static_cast<int64_t>(bytes.size()));
     Result<OwningOpRef<ModuleOp>> module = loadProgram(*program, bytes, lease);
@@ -129,6 +131,9 @@ public:
         LoadedProgram::load(main, **module, choiceOf(*program, budget));
     if (!loaded)
       return loaded.error();
+    program->options.traceRegion = region;
+    if (Status status = CpuExecutable::planTrace(*program, **loaded); !status)
+      return status.error();
     return ExecutablePointer(
         std::make_shared<CpuExecutable>(program, std::move(*module), std::move(*loaded)));
   }

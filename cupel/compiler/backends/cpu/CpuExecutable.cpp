@@ -4,7 +4,9 @@
 #include "cupel/compiler/backends/cpu/SavedProgram.h"
 #include "cupel/compiler/backends/reference/Pieces.h"
 #include "cupel/compiler/program/ProgramText.h"
+#include "cupel/compiler/tensor/TensorIr.h"
 #include "cupel/reference/Grid.h"
+#include "cupel/reference/Registry.h"
 #include "cupel/runtime/CheckArguments.h"
 
 namespace cupel::compiler {
@@ -20,6 +22,10 @@ static bool holdsCollectives(mlir::ModuleOp module) {
       .wasInterrupted();
 }
 
+static const std::shared_ptr<runtime::TraceRegion> &regionOf(const CompileOptions &options) {
+  return options.traceRegion ? options.traceRegion : runtime::TraceRegion::ofProcess();
+}
+
 bool CpuExecutable::canRun(const DeviceProgram &program) {
   const runtime::ProgramInfo &info = program.info;
   return !program.devices.isGathered() ||
@@ -30,12 +36,70 @@ CpuExecutable::CpuExecutable(std::shared_ptr<DeviceProgram> given,
                              mlir::OwningOpRef<mlir::ModuleOp> compiled,
                              std::unique_ptr<LoadedProgram> loaded)
     : program(std::move(given)), meets(holdsCollectives(*compiled)), compiled(std::move(compiled)),
-      loaded(std::move(loaded)) {}
+      loaded(std::move(loaded)) {
+  auto note = info().notes.find("trace");
+  if (program->options.enablesTrace && note != info().notes.end() &&
+      !llvm::StringRef(note->second).starts_with("not recorded"))
+    traced = std::make_unique<TracedRuns>(*this->loaded, regionOf(program->options), "@" + info().name);
+}
 
 CpuExecutable::~CpuExecutable() {
+  traced = nullptr;
   loaded = nullptr; // It points into the module.
   std::lock_guard lock(program->context->use);
   compiled = nullptr;
+}
+
+Status CpuExecutable::planTrace(DeviceProgram &program, const LoadedProgram &loaded) {
+  if (!program.options.enablesTrace)
+    return {};
+  std::string &note = program.info.notes["trace"];
+  if (int64_t devices = program.info.processCount(); devices > 1 && !program.devices.isGathered()) {
+    note = "not recorded: it runs on " + std::to_string(devices) + " devices";
+    return {};
+  }
+  Result<Recordable> found = recordable(loaded);
+  if (!found)
+    return found.error();
+  note = found->note;
+  return found->can ? regionOf(program.options)->fits(found->bytes, "@" + program.info.name) : Status();
+}
+
+std::optional<runtime::TraceRecord> CpuExecutable::trace() const {
+  std::optional<runtime::TraceRecord> record;
+  if (!traced)
+    return record;
+  std::lock_guard lock(program->context->use);
+  mlir::SmallVector<dev::LaunchOp> launches(
+      compiled.get().lookupSymbol<dev::ProgramOp>("main").getBody().getOps<dev::LaunchOp>());
+  traced->lookAt([&](const Trace &trace) {
+    record = trace.describe();
+    for (size_t i = 0; i < record->commands.size(); ++i) {
+      dev::LaunchOp launch = launches[trace.launchOf(i)];
+      mlir::Operation &op = launch.getBody().front().front();
+      record->commands[i].operation = op.hasTrait<mlir::OpTrait::IsTerminator>()
+                                          ? "copy"
+                                          : tir::computedBy(op).getName().getStringRef().str();
+      record->commands[i].location = reference::describeLocation(launch.getLoc());
+    }
+  });
+  if (!record)
+    return record;
+  record->program = info().name;
+  for (runtime::TraceSlot &slot : record->slots) {
+    const runtime::ValueInfo &value =
+        (slot.kind == "argument" ? info().arguments : info().results)[size_t(slot.number)];
+    slot.bytes = value.shardBytes();
+    slot.type = std::string(tensor::info(value.type.storage).name) + "[";
+    for (size_t d = 0; d < value.shape.size(); ++d)
+      slot.type += (d ? "x" : "") + std::to_string(value.shape[d]);
+    slot.type += "]";
+  }
+  return record;
+}
+
+runtime::TraceCounts CpuExecutable::traceCounts() const {
+  return traced ? traced->counts() : runtime::TraceCounts();
 }
 
 Result<ProcessTensors> CpuExecutable::execute(ProcessTensors arguments,
@@ -56,7 +120,9 @@ Result<ProcessTensors> CpuExecutable::execute(ProcessTensors arguments,
   reference::Run run(options);
   reference::Grid grid(1, 1);
   reference::GridProcess process{run, &grid};
-  Result<std::vector<tensor::Tensor>> results = loaded->run(process, std::move(arguments[0]));
+  Result<std::vector<tensor::Tensor>> results =
+      traced ? traced->run(process, std::move(arguments[0]))
+             : loaded->run(process, std::move(arguments[0]));
   if (!results)
     return results.error();
   ProcessTensors all;

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "cupel/compiler/backends/cpu/LoadedProgram.h"
+#include "cupel/compiler/backends/cpu/TracedRuns.h"
 #include "cupel/compiler/program/DeviceProgram.h"
 
 namespace cupel::compiler {
@@ -18,11 +18,17 @@ public:
   /// Whether devices run the program as it is: one alone, each on what it is given, or one for all.
   static bool canRun(const DeviceProgram &program);
 
+  /// If the program is to be recorded: notes that it is, or why it cannot be. An error where it has no
+  /// room in the region, before there is an executable, whose end would wait for the context.
+  static Status planTrace(DeviceProgram &program, const LoadedProgram &loaded);
+
   const runtime::ProgramInfo &info() const override { return program->info; }
   Result<runtime::ProcessTensors> execute(runtime::ProcessTensors arguments,
                                           const std::atomic<bool> *stop) const override;
   std::string text() const override;
   std::string serialize() const override;
+  std::optional<runtime::TraceRecord> trace() const override;
+  runtime::TraceCounts traceCounts() const override;
 
 private:
   Result<runtime::ProcessTensors> executeGrid(runtime::ProcessTensors arguments,
@@ -32,6 +38,7 @@ private:
   bool meets; // Some operation needs other devices at the same time.
   mlir::OwningOpRef<mlir::ModuleOp> compiled;
   std::unique_ptr<LoadedProgram> loaded;
+  std::unique_ptr<TracedRuns> traced; // Null: its commands are not recorded.
 };
 
 } // namespace cupel::compiler

@@ -7,6 +7,7 @@
 #include "cupel/compiler/device/DeviceIr.h"
 #include "cupel/reference/Execute.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,6 +17,7 @@
 namespace cupel::compiler {
 
 class LoadedProgram;
+class Trace;
 
 /// What kernels of one run share.
 struct LaunchContext {
@@ -41,6 +43,8 @@ struct KernelChoice {
   /// Of the program's context, held by whoever looks at the program while it may be run; null if
   /// nobody else does.
   std::mutex *context = nullptr;
+  /// Counted up when a kernel of the program becomes another; null if nobody asks. Set by `load`.
+  std::atomic<uint64_t> *changes = nullptr;
 };
 
 class Kernel {
@@ -50,6 +54,10 @@ public:
   /// `reads` and `writes` are the memory of the launch's buffers, in their order.
   virtual Status run(LaunchContext &context, std::span<const std::byte *const> reads,
                      std::span<std::byte *const> writes) const = 0;
+
+  /// Adds what `run` does to a trace: calls of functions where that is all it comes to, else a call of
+  /// the kernel. Buffers are numbers of the program's.
+  virtual void record(Trace &trace, std::span<const int> reads, std::span<const int> writes) const;
 
   /// Memory that each launch needs besides what it reads and writes.
   virtual int64_t workspaceBytes() const { return 0; }

@@ -61,6 +61,9 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
     ++contents.fallbacks;
     Operation &inner = tir::computedBy(launch.getBody().front().front());
     ++contents.fallbackOps[inner.getName().getStringRef().str()];
+    if (contents.firstFallback.empty())
+      contents.firstFallback = inner.getName().getStringRef().str() + " at " +
+                               reference::describeLocation(launch.getLoc());
   }
   for (const LoadedProgram *program : kernel->programs()) {
     const ProgramReport &inner = program->report();
@@ -68,6 +71,8 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
     contents.fallbacks += inner.fallbacks;
     contents.brief += inner.brief;
     contents.constantBytes += inner.constantBytes;
+    if (contents.firstFallback.empty())
+      contents.firstFallback = inner.firstFallback;
     for (const auto &[kind, count] : inner.kernels)
       contents.kernels[kind] += count;
     for (const auto &[op, count] : inner.fallbackOps)
@@ -92,6 +97,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
                                                            KernelChoice choice) {
   auto loaded = std::make_unique<LoadedProgram>();
   loaded->arenaBytes = int64_t(program.getArena());
+  choice.changes = &loaded->changes;
   if (auto inPlace = program.getInPlace())
     loaded->overArguments.assign(inPlace->begin(), inPlace->end());
   llvm::DenseMap<Value, int> numbers;

@@ -21,6 +21,7 @@ struct ProgramReport {
   int64_t arenaBytes = 0, constantBytes = 0;
   std::map<std::string, int64_t> kernels;   // Kind -> how many.
   std::map<std::string, int64_t> fallbackOps; // Operation -> how many run on the reference.
+  std::string firstFallback; // "stablehlo.sort at file.mlir:3:8".
 };
 
 class LoadedProgram {
@@ -64,7 +65,12 @@ public:
   /// That of each launch, in the order of the program.
   const Kernel &kernel(size_t launch) const { return *launches[launch].kernel; }
 
+  /// How often a kernel of its launches became another.
+  uint64_t kernelsChanged() const { return changes.load(std::memory_order_acquire); }
+
 private:
+  friend class Trace;
+
   struct Buffer {
     enum Kind { Argument, Constant, Result, Place } kind;
     int64_t position; // Number of the argument, constant or result; offset in the arena.
@@ -116,6 +122,7 @@ private:
   int64_t arenaBytes = 0, workspaceBytes = 0;
   size_t mostOperands = 0; // Of one launch.
   ProgramReport contents;
+  mutable std::atomic<uint64_t> changes = 0;
   mutable std::mutex mutex;
   mutable std::vector<Memory> idle; // Frames of earlier runs.
 };

@@ -4,6 +4,7 @@
 #include "cupel/compiler/backends/cpu/LaunchWatch.h"
 #include "cupel/compiler/backends/cpu/LoadedProgram.h"
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
+#include "cupel/compiler/backends/cpu/TracedRuns.h"
 #include "cupel/compiler/codegen/Codegen.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 #include "cupel/reference/Grid.h"
@@ -223,6 +224,10 @@ Result<CpuReport> reportForCpu(ModuleOp module, int64_t runs) {
   CpuReport &report = reporter.report;
   report.arenaBytes = (*loaded)->report().arenaBytes;
   report.constantBytes = (*loaded)->report().constantBytes;
+  Result<Recordable> trace = recordable(**loaded);
+  if (!trace)
+    return trace.error();
+  report.trace = trace->note;
   dev::SramPlan plan = dev::sramPlanOf(main);
   report.sramBytes = plan.bytes;
   report.inSram = plan.buffers;

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include "cupel/compiler/analysis/CompositesUsed.h"
+#include "cupel/compiler/fusions/Fusions.h"
 #include "cupel/compiler/passes/RoundWeights.h"
 #include "cupel/support/Error.h"
 
@@ -33,6 +35,9 @@ struct CpuReport {
   int64_t sramBytes = 0, inSram = 0, spilled = 0, spilledBytes = 0; // Of the main program.
   std::optional<double> seconds; // The best run, if there was any.
   int64_t runs = 0;
+  std::string trace; // Whether its commands can be recorded, and what that comes to.
+  std::vector<CompositeUse> composites; // Of the program that was compiled, before they were put in line.
+  std::vector<FusionCount> fusions; // Of users.
   std::vector<RoundedWeight> weights; // Those that are held in block floats.
 };
 

@@ -132,6 +132,11 @@ std::string asText(const CpuReport &report) {
   os << "flops:     " << llvm::formatv("{0:F0}", totals.all.flops) << ", and "
      << llvm::formatv("{0:F0}", totals.all.transcendentals) << " transcendental functions\n";
   os << "bytes:     " << totals.all.bytes << " read and written by launches\n";
+  if (!report.fusions.empty())
+    os << "fusions:   " << describeFusions(report.fusions) << "\n";
+  if (!report.composites.empty())
+    os << "composites: " << describeComposites(report.composites) << "\n";
+  os << "trace:     " << report.trace << "\n";
   for (const RoundedWeight &one : report.weights) {
     os << llvm::formatv("weight:    {0} {1} as {2}, {3} bytes instead of {4}", one.name, one.type,
                         llvm::StringRef(tensor::nameOf(one.format)), one.packed, one.bytes);
@@ -207,7 +212,8 @@ std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) 
                             {"sram_bytes", report.sramBytes},
                             {"sram_buffers", report.inSram},
                             {"spilled_buffers", report.spilled},
-                            {"spilled_bytes", report.spilledBytes}};
+                            {"spilled_bytes", report.spilledBytes},
+                            {"trace", llvm::json::fixUTF8(report.trace)}};
   llvm::json::Array rows;
   for (const LevelReport &one : levels) {
     Totals all(one.report);
@@ -231,6 +237,20 @@ std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) 
   }
   if (!levels.empty())
     object["levels"] = std::move(rows);
+  if (!report.fusions.empty()) {
+    llvm::json::Array fusions;
+    for (const FusionCount &one : report.fusions)
+      fusions.push_back(llvm::json::Object{
+          {"name", llvm::json::fixUTF8(one.name)}, {"count", one.count}, {"off", one.isOff}});
+    object["fusions"] = std::move(fusions);
+  }
+  if (!report.composites.empty()) {
+    llvm::json::Array composites;
+    for (const CompositeUse &use : report.composites)
+      composites.push_back(llvm::json::Object{
+          {"name", llvm::json::fixUTF8(use.name)}, {"count", use.count}, {"known", use.isKnown}});
+    object["composites"] = std::move(composites);
+  }
   if (!report.weights.empty()) {
     llvm::json::Array weights;
     for (const RoundedWeight &one : report.weights) {

@@ -199,7 +199,7 @@ template <class T> inline auto absolute(const T &a) {
 template <class T> inline T sign(const T &a) {
   if constexpr (is_complex_v<T>) {
     auto size = absolute(a);
-    return size == 0 || size != size ? a : T(a.real() / size, a.imag() / size);
+    return size == 0 ? a : T(a.real() / size, a.imag() / size);
   } else if constexpr (is_small_float<T>::value)
     return T(sign(float(a)));
   else if constexpr (is_integer_v<T>) {

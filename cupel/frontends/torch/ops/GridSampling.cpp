@@ -117,6 +117,33 @@ SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size, bool slopes 
   return taps;
 }
 
+/// Pictures as rows of channels, one a pixel: what is looked up is then a row at a time, by one
+/// number a point. An index for each element would be twelve times the picture in bfloat16.
+struct Rows {
+  HloBuilder &b;
+  int64_t batch, channels, pixels, points;
+
+  Value of(Value x, int64_t count) const {
+    Value last = swapLast(b, b.reshape(x, {batch, channels, count}));
+    return b.reshape(last, {batch * count, channels});
+  }
+  Value back(Value rows, int64_t count) const {
+    return swapLast(b, b.reshape(rows, {batch, count, channels}));
+  }
+  /// Of all pictures, by the pixel in each.
+  Value indices(Value index) const {
+    if (batch > 1) {
+      Value first = b.iota({batch, points}, 0, HloBuilder::elementOf(index));
+      index = b.add(index, b.multiply(first, b.like(first, double(pixels))));
+    }
+    return b.reshape(index, {batch * points});
+  }
+  Value spread(Value weight) const {
+    Value line = b.reshape(weight, {batch * points});
+    return b.broadcastInDim(line, {batch * points, channels}, {0});
+  }
+};
+
 void lowerGridSampler(Node &n) {
   HloBuilder &b = n.b;
   // Torch's kernels round narrow types at every step.
@@ -146,9 +173,8 @@ void lowerGridSampler(Node &n) {
     Value line = b.reshape(b.sliceDim(grid, 2, column, column + 1), {batch, points});
     taps.push_back(tapsOf(sampler, line, sizes[d]));
   }
-  Value image = b.reshape(x, {batch, channels, pixels});
-  Dims shape{batch, channels, points};
-  Value sum;
+  const Rows rows{b, batch, channels, pixels, points};
+  Value image = rows.of(x, pixels), sum;
   Dims at(spatial, 0);
   while (true) {
     Value index, weight;
@@ -158,8 +184,7 @@ void lowerGridSampler(Node &n) {
           index ? b.add(b.multiply(index, b.like(index, double(sizes[d]))), tap.index) : tap.index;
       weight = weight ? b.multiply(weight, tap.weight) : tap.weight;
     }
-    Value picked = b.takeAlong(image, b.broadcastInDim(index, shape, {0, 2}), 2);
-    Value part = b.multiply(picked, b.broadcastInDim(weight, shape, {0, 2}));
+    Value part = b.multiply(b.take(image, rows.indices(index), 0), rows.spread(weight));
     sum = sum ? b.add(sum, part) : part;
     int64_t d = spatial - 1;
     while (d >= 0 && ++at[d] == int64_t(taps[d].size()))
@@ -167,7 +192,7 @@ void lowerGridSampler(Node &n) {
     if (d < 0)
       break;
   }
-  n.out(b.reshape(sum, n.resultShape()));
+  n.out(b.reshape(rows.back(sum, points), n.resultShape()));
 }
 
 void lowerGridSamplerBackward(Node &n) {
@@ -197,10 +222,10 @@ void lowerGridSamplerBackward(Node &n) {
     points *= H::shapeOf(grid)[i + 1];
     pixels *= sizes[i];
   }
-  Dims shape{batch, channels, points};
   if (H::countOf(g) != batch * channels * points)
     return n.fail("grad_output does not fit the grid");
-  g = b.reshape(g, shape);
+  const Rows rows{b, batch, channels, pixels, points};
+  g = rows.of(g, points);
   grid = b.reshape(grid, {batch, points, spatial});
   SmallVector<SmallVector<Tap>> taps;
   for (int64_t d = 0; d < spatial; ++d) {
@@ -208,7 +233,7 @@ void lowerGridSamplerBackward(Node &n) {
     Value line = b.reshape(b.sliceDim(grid, 2, column, column + 1), {batch, points});
     taps.push_back(tapsOf(sampler, line, sizes[d], true));
   }
-  Value image = b.reshape(x, {batch, channels, pixels}), back = b.like(image, 0);
+  Value image = rows.of(x, pixels), back = b.like(image, 0);
   SmallVector<Value> moved(spatial, b.splat(0, type, {batch, points}));
   Dims at(spatial, 0);
   while (true) {
@@ -219,12 +244,13 @@ void lowerGridSamplerBackward(Node &n) {
           index ? b.add(b.multiply(index, b.like(index, double(sizes[d]))), tap.index) : tap.index;
       weight = weight ? b.multiply(weight, tap.weight) : tap.weight;
     }
-    Value wide = b.broadcastInDim(index, shape, {0, 2});
+    Value places = rows.indices(index);
     if (mask[0])
-      back = b.scatterAlong(back, wide, b.multiply(g, b.broadcastInDim(weight, shape, {0, 2})), 2,
-                            Fold::Add);
+      back = b.scatterNd(back, b.unsqueeze(places, 1), b.multiply(g, rows.spread(weight)),
+                         Fold::Add);
     if (mask[1]) {
-      Value along = b.reduce(b.multiply(g, b.takeAlong(image, wide, 2)), {1}, Fold::Add);
+      Value along = b.reduce(b.multiply(g, b.take(image, places, 0)), {1}, Fold::Add);
+      along = b.reshape(along, {batch, points});
       for (int64_t d = 0; d < spatial; ++d) {
         Value slope = taps[d][at[d]].slope;
         for (int64_t e = 0; e < spatial; ++e)
@@ -240,7 +266,7 @@ void lowerGridSamplerBackward(Node &n) {
       break;
   }
   if (mask[0])
-    n.out(0, b.reshape(back, H::shapeOf(x)));
+    n.out(0, b.reshape(rows.back(back, pixels), H::shapeOf(x)));
   if (mask[1]) {
     SmallVector<Value> columns;
     for (int64_t d = spatial - 1; d >= 0; --d)

@@ -23,12 +23,16 @@ bool scalarOrEmpty(Node &n, Value x) {
   return true;
 }
 
+/// Torch promises an order of equal values only to who asks for it.
+bool isStable(Node &n) { return n.declares("stable") && n.has("stable") && n.flag("stable"); }
+
 void lowerSort(Node &n) {
   Value x = n.in("self");
   int64_t dim = n.declares("dim") ? n.dim("dim", HloBuilder::rankOf(x)) : 0;
   if (n.failed() || scalarOrEmpty(n, x))
     return;
-  auto [values, places] = sorted(n.b, x, dim, n.declares("descending") && n.flag("descending"));
+  auto [values, places] = sorted(n.b, x, dim, n.declares("descending") && n.flag("descending"),
+                                 isStable(n));
   n.out(0, values);
   if (n.outputCount() > 1)
     n.out(1, places);
@@ -41,7 +45,7 @@ void lowerArgsort(Node &n) {
     return;
   if (HloBuilder::rankOf(x) == 0 || HloBuilder::countOf(x) == 0)
     return n.out(n.b.splatInteger(0, n.b.i64(), HloBuilder::shapeOf(x)));
-  n.out(sorted(n.b, x, dim, n.flag("descending")).second);
+  n.out(sorted(n.b, x, dim, n.flag("descending"), isStable(n)).second);
 }
 
 void lowerTopk(Node &n) {
@@ -60,7 +64,7 @@ void lowerTopk(Node &n) {
   }
   if (k < 0 || k > HloBuilder::shapeOf(x)[dim])
     return n.fail("argument 'k' is beyond the size of its dimension");
-  auto [values, places] = sorted(b, x, dim, n.flag("largest", true));
+  auto [values, places] = sorted(b, x, dim, n.flag("largest", true), false);
   n.out(0, b.sliceDim(values, dim, 0, k));
   n.out(1, b.sliceDim(places, dim, 0, k));
 }
@@ -80,7 +84,7 @@ void lowerKthvalue(Node &n) {
     return;
   if (k < 1 || k > HloBuilder::shapeOf(x)[dim])
     return n.fail("argument 'k' is beyond the size of its dimension");
-  auto [values, places] = sorted(n.b, x, dim, false);
+  auto [values, places] = sorted(n.b, x, dim, false, false);
   outAt(n, values, places, dim, k - 1);
 }
 

@@ -11,7 +11,7 @@ from jax.sharding import PartitionSpec
 
 from ...base import SEED
 from ...config import Framework, ModelConfig, ModelGroup, ModelInfo, ModelSource, ModelTask, StrEnum
-from ...jax_base import JaxForgeModel
+from ...jax_base import JaxForgeModel, drawn
 
 
 class ModelVariant(StrEnum):
@@ -53,7 +53,7 @@ class ModelLoader(JaxForgeModel):
         return jax.numpy.asarray(random.standard_normal((batch_size, 16, 16, 3), dtype=np.float32))
 
     def get_input_parameters(self, train: bool = False) -> Any:
-        return jax.jit(self._initial)()
+        return drawn(self._initial)
 
     def _initial(self) -> Any:
         return self.build().init(jax.random.PRNGKey(SEED), self.load_inputs(), train=False)

@@ -12,7 +12,7 @@ from jax.sharding import PartitionSpec
 
 from ....base import SEED
 from ....config import Framework, ModelConfig, ModelGroup, ModelInfo, ModelSource, ModelTask, StrEnum
-from ....jax_base import JaxForgeModel
+from ....jax_base import JaxForgeModel, drawn
 
 VOCABULARY, LENGTH = 192, 16
 
@@ -66,7 +66,9 @@ class ModelLoader(JaxForgeModel):
         return ModelInfo("GPT", variant, ModelGroup.GENERALITY, ModelTask.NLP_CAUSAL_LM, ModelSource.CUSTOM, Framework.JAX)
 
     def build(self) -> nnx.Module:
-        return GPT(4 if self._variant == ModelVariant.DEEP else 2)
+        depth = 4 if self._variant == ModelVariant.DEEP else 2
+        structure, _ = nnx.split(nnx.eval_shape(lambda: GPT(depth)))
+        return nnx.merge(structure, drawn(lambda: nnx.split(GPT(depth))[1]))
 
     def make_arrays(self, batch_size: int, random: np.random.Generator) -> dict[str, jax.Array]:
         return {"input_ids": jnp.asarray(random.integers(1, VOCABULARY, (batch_size, LENGTH), dtype=np.int32))}
