@@ -167,6 +167,15 @@ def what_nobody_uses_is_not_written(folder: Path) -> None:
     check(out)
 
 
+def numbers_are_compared_with_themselves(folder: Path) -> None:
+    """As argmax does to find NaN, of integers too."""
+    program = ("func.func @main(%a: tensor<4xi32>, %b: tensor<4xf32>) -> (tensor<4xi1>, tensor<4xi1>) {\n  %0 = stablehlo.compare NE, %a, %a : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>\n"
+               "  %1 = stablehlo.compare NE, %b, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>\n  return %0, %1 : tensor<4xi1>, tensor<4xi1>\n}")  # fmt: skip
+    out = generated(program, folder)
+    build(out, "-O0")
+    check(out)
+
+
 def ten_thousand_arguments(folder: Path) -> None:
     count = 10_000
     arguments = ", ".join(f"%a{i}: tensor<f32>" for i in range(count))
@@ -226,7 +235,7 @@ def files_that_do_not_fit_are_said(folder: Path) -> None:
 
 def main() -> int:
     tests = [repeated_blocks_are_one_function, kernels_are_right_with_every_instruction_set, clang_builds_it_too, it_runs_where_there_is_nothing_else, cmake_builds_it_too,
-             it_needs_nothing_but_a_compiler, what_nobody_uses_is_not_written, paths_that_cannot_be_written_and_full_disks, names_that_are_no_identifiers,
+             it_needs_nothing_but_a_compiler, what_nobody_uses_is_not_written, numbers_are_compared_with_themselves, paths_that_cannot_be_written_and_full_disks, names_that_are_no_identifiers,
              without_tensors_inputs_are_ones, what_cannot_be_written_is_refused_by_name, files_that_do_not_fit_are_said]
     return run_all([*tests, ten_thousand_arguments] if "--full" in sys.argv else tests)
 

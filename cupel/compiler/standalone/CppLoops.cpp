@@ -122,8 +122,10 @@ Result<std::string> CppWriter::elementText(Operation *op, ArrayRef<std::string> 
     if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER)
       return std::string("ops::") + function + "(ops::total_order(" + operands[0] + "), ops::total_order(" +
              operands[1] + "))";
-    // Of an unsigned number that is never below zero compilers complain, but not in a function.
-    if (tensor::info(from).bits >= 32 && !tensor::isComplex(from) && tensor::info(from).kind != tensor::Kind::Unsigned)
+    // Of an unsigned number that is never below zero, and of one that is compared with itself, compilers
+    // complain, but not in a function.
+    if (tensor::info(from).bits >= 32 && !tensor::isComplex(from) && tensor::info(from).kind != tensor::Kind::Unsigned &&
+        operands[0] != operands[1])
       return "(" + operands[0] + sign + operands[1] + ")";
     return std::string("ops::") + function + "(" + operands[0] + ", " + operands[1] + ")";
   }
