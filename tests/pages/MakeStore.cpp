@@ -171,7 +171,7 @@ void makeHostile(Store &store, const std::string &folder) {
 int main(int argc, char **argv) {
   std::string folder = argc > 1 ? argv[1] : "", kind = argc > 2 ? argv[2] : "";
   auto number = [&](int at, uint64_t usual) { return argc > at ? std::strtoull(argv[at], nullptr, 10) : usual; };
-  if (folder.empty())
+  if (folder.empty() || folder.starts_with('-'))
     die("FOLDER KIND [TESTS RUNS]");
   Result<Store> store = Store::open(folder);
   if (!store)
