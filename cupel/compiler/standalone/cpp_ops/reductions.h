@@ -37,6 +37,10 @@ template <> struct is_known<Or> : std::true_type {};
 template <class F, class T>
 using Folded = std::conditional_t<std::is_same<F, Add>::value || std::is_same<F, Multiply>::value,
                                   typename Accumulates<T>::type, T>;
+/// The same for windows, which overlap: narrow types are rounded at every step, as the program is
+/// written, or running sums that cancel would differ from those of every other device.
+template <class F, class T>
+using FoldedInWindow = std::conditional_t<(sizeof(T) < sizeof(float)), T, Folded<F, T>>;
 
 //===----------------------------------------------------------------------===//
 // Maps
@@ -260,14 +264,14 @@ inline std::tuple<Tensor<T>...> reduce_window_all(const std::tuple<Tensor<T>...>
   int64_t row = counts[last], rows = row ? count_of(counts) / row : 0, each = count_of(window.sizes);
   Dims outer_sizes(window.sizes.begin(), window.sizes.end() - 1);
   parallel_for(rows, std::max<int64_t>(1, 16384 / (each * row + 1)), [&](int64_t begin, int64_t end) {
-    std::tuple<std::vector<Folded<F, T>>...> values((void(sizeof(T)), std::vector<Folded<F, T>>(size_t(row)))...);
+    std::tuple<std::vector<FoldedInWindow<F, T>>...> values((void(sizeof(T)), std::vector<FoldedInWindow<F, T>>(size_t(row)))...);
     std::vector<int64_t> places(static_cast<size_t>(row));
     Dims out(shape.size());
     for (int64_t r = begin; r < end; ++r) {
       int64_t left = r;
       for (size_t d = last; d-- > 0; left /= counts[d])
         out[d] = left % counts[d];
-      (std::fill(std::get<k>(values).begin(), std::get<k>(values).end(), convert<Folded<F, T>>(std::get<k>(inits).item())), ...);
+      (std::fill(std::get<k>(values).begin(), std::get<k>(values).end(), convert<FoldedInWindow<F, T>>(std::get<k>(inits).item())), ...);
       for_each_index(outer_sizes, [&](const Dims &index) {
         int64_t at = 0;
         for (size_t d = 0; d < last && at >= 0; ++d) {
@@ -278,7 +282,7 @@ inline std::tuple<Tensor<T>...> reduce_window_all(const std::tuple<Tensor<T>...>
           // Windows whose element lies outside meet the initial value.
           auto fold = [&](int64_t o, int64_t place) {
             auto made = as_tuple(body(std::get<k>(values)[size_t(o)]...,
-                                      convert<Folded<F, T>>(place < 0 ? std::get<k>(inits).item() : std::get<k>(inputs)[place])...));
+                                      convert<FoldedInWindow<F, T>>(place < 0 ? std::get<k>(inits).item() : std::get<k>(inputs)[place])...));
             ((std::get<k>(values)[size_t(o)] = std::get<k>(made)), ...);
           };
           int64_t shift = j * window.dilations[last] - window.padding[2 * last], stride = window.strides[last];
