@@ -15,6 +15,7 @@ from torch._functorch.aot_autograd import make_boxed_func
 
 from cupel._native import NativeError
 from cupel.testing.compiler_config import CompileDepth, CompilerConfig, IgnoredSetting
+from cupel.torch import weight_formats
 from cupel.torch.backend import CompiledGraph
 from cupel.torch.backend import backend as whole_backend
 from cupel.torch.options import parse
@@ -36,17 +37,24 @@ def backend_for(depth: CompileDepth, options: Mapping[str, Any], achieve: Callab
     if depth is CompileDepth.TORCH_FX:
         return lambda module, examples: module.forward
 
-    def compile_graph(module: torch.fx.GraphModule, examples: Sequence[Any]) -> Callable[..., Any]:
-        graph = CompiledGraph(module, parse(options), "graph")
-        graph.module_for(examples)
-        achieve("STABLEHLO")
-        if depth is CompileDepth.TTNN_IR:
-            graph._executable(examples)
-            achieve("TTNN_IR")
-        return make_boxed_func(module.forward)
+    def compiler(marks: Sequence[str | None]) -> Callable[..., Any]:
+        def compile_graph(module: torch.fx.GraphModule, examples: Sequence[Any]) -> Callable[..., Any]:
+            graph = CompiledGraph(module, parse(options), "graph", weight_formats.marked_names(marks, module))
+            graph.module_for(examples)
+            achieve("STABLEHLO")
+            if depth is CompileDepth.TTNN_IR:
+                graph._executable(examples)
+                achieve("TTNN_IR")
+            return make_boxed_func(module.forward)
 
-    return aot_autograd(fw_compiler=compile_graph, bw_compiler=compile_graph, inference_compiler=compile_graph,
-                        decompositions=torch._decomp.core_aten_decompositions())
+        return compile_graph
+
+    def staged(module: torch.fx.GraphModule, examples: Sequence[Any]) -> Callable[..., Any]:
+        marks = weight_formats.marks_of(module, examples)
+        return aot_autograd(fw_compiler=compiler(marks), bw_compiler=compiler(()), inference_compiler=compiler(marks),
+                            decompositions=torch._decomp.core_aten_decompositions())(module, examples)
+
+    return staged
 
 
 def _stages(folder: Path, stage: str) -> list[Path]:
