@@ -28,7 +28,7 @@ def reason(why: str) -> str:
     """A refusal without the places and names of one program."""
     if found := re.search(r"never supported \(([a-z -]+)\)", why):
         return f"no program: {found[1]}"
-    if found := re.search(r"((?:stablehlo|chlo|interpreter|check|sdy)\.\w+): (.+?)(?: \(|$)", why):
+    if found := re.search(r"((?:stablehlo|chlo|interpreter|check|sdy)\.\w+):? (.+?)(?: \(|$)", why):
         return f"`{found[1]}` {found[2]}"
     if found := re.search(r"elements of type (\w+)", why):
         return f"elements of type {found[1]}"
