@@ -275,9 +275,10 @@ void CppWriter::writeLoop(const Loop &loop, const std::string &result, const std
     for (size_t d = sizes.size() - 1; d-- > 0; below *= sizes[d]) {
       if (list[d] == 0)
         continue;
-      std::string term = below == 1 ? "row" : "row / " + std::to_string(below);
+      // Of empty tensors no row is run, and compilers read what stands there all the same.
+      std::string term = below <= 1 ? "row" : "row / " + std::to_string(below);
       if (d > 0)
-        term += " % " + std::to_string(sizes[d]);
+        term += " % " + std::to_string(std::max<int64_t>(1, sizes[d]));
       terms.push_back(list[d] == 1 ? term : term + " * " + std::to_string(list[d]));
     }
     return terms.empty() ? std::string() : " + " + llvm::join(terms, " + ");

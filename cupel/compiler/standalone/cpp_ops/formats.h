@@ -234,8 +234,10 @@ template <class To, class From> inline To convert(const From &x) {
         return To(x);
       else
         return To(float(x));
-    } else if constexpr (std::is_same<From, uint64_t>::value)
-      return std::is_same<To, float>::value ? To(x) : To(double(x));
+    } else if constexpr (std::is_same<From, uint64_t>::value && std::is_same<To, float>::value)
+      return To(x);
+    else if constexpr (std::is_same<From, uint64_t>::value)
+      return To(double(x));
     else if constexpr (std::is_same<To, float>::value && is_integer_v<From> && !is_small_int<From>::value)
       return To(x);
     else

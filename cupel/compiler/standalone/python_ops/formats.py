@@ -198,7 +198,8 @@ def load_tensors(path):
         if dtype is c128:
             shape = shape[:-1]
         stored = np.dtype(f"u{dtype.bits // 8}") if dtype.is_held_wider else dtype.dtype
-        raw = np.frombuffer(data, stored, (end - begin) // stored.itemsize, 8 + size + begin)
+        # A file of empty tensors alone has nothing behind its header.
+        raw = np.frombuffer(data, stored, (end - begin) // stored.itemsize, 8 + size + begin) if end > begin else np.empty(0, stored)
         tensors[name] = (dtype.from_bits(raw) if dtype.is_held_wider else raw).reshape(shape)
     return tensors
 
