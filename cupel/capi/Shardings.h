@@ -12,7 +12,7 @@ namespace cupel::capi {
 
 /// `given` is {"mesh": [[name, size], ...], "inputs": [spec, ...]}: a spec a argument of the entry,
 /// a list of axes a dimension, or null where each device has the whole. Results are whole on every
-/// device. Constraints that the model itself asked for (constrainSharding in ops/Shardings.cpp)
+/// device. Constraints that the model itself asked for (ops/Annotations.cpp)
 /// become sdy's; without shardings (`given` is null) they go.
 Status addShardings(mlir::ModuleOp module, const nlohmann::json &given);
 

@@ -4,9 +4,7 @@
 #include "cupel/cli/Programs.h"
 #include "cupel/compiler/standalone/Standalone.h"
 #include "cupel/ir/bytecode/ProgramBytes.h"
-#include "cupel/reference/Registry.h"
 #include "cupel/support/Files.h"
-#include "cupel/tensor/Fill.h"
 #include "cupel/tensor/Safetensors.h"
 #include "cupel/workload/Folder.h"
 
@@ -170,11 +168,7 @@ Status fillInputs(Source &source, const ModelRequest &request, const std::string
     if (!type.hasStaticShape())
       return Error{"the input " + name + " has sizes that are known at run time only; give its value " +
                    "with --inputs, or generate without tensors (--no-tensors)"};
-    Result<tensor::ElementType> element = reference::elementTypeOf(type.getElementType());
-    if (!element)
-      return element.error();
-    Result<Tensor> made = tensor::randomTensor(*element, reference::shapeOf(type),
-                                               tensor::defaultFill(*element), {seed, i});
+    Result<Tensor> made = madeUpInput(type, seed, i);
     if (!made)
       return made.error();
     source.options.inputValues.emplace_back(name, *made);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupel/compiler/fusions/Fusions.h"
+#include "cupel/runtime/Trace.h"
 #include "cupel/compiler/passes/RoundWeights.h"
 #include "cupel/support/Error.h"
 
@@ -17,7 +18,7 @@ namespace cupel::cli {
 
 struct GraphOptions {
   int64_t rewriteLimit = -1, level = 2, sramBytes = 0;
-  int64_t traceRegionBytes = 10'000'000;
+  int64_t traceRegionBytes = runtime::TraceRegion::kDefaultBytes;
   std::string architecture = "cpu";
   /// Why the program runs whole on the reference with these options; empty: it is compiled.
   std::string notCompiled;

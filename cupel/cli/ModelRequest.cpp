@@ -2,6 +2,7 @@
 
 #include "cupel/ir/Dialects.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/tensor/Fill.h"
 
 #include <mlir/IR/Diagnostics.h>
 #include <unistd.h>
@@ -16,6 +17,13 @@ Result<llvm::json::Object> workerRequest(const char *text) {
     return std::move(*parsed->getAsObject());
   llvm::consumeError(parsed.takeError());
   return Error{"cupel-worker serves cupel and is not meant to be started by hand"};
+}
+
+Result<tensor::Tensor> madeUpInput(RankedTensorType type, uint64_t seed, size_t number) {
+  Result<tensor::ElementType> element = reference::elementTypeOf(type.getElementType());
+  if (!element)
+    return element.error();
+  return tensor::randomTensor(*element, reference::shapeOf(type), tensor::defaultFill(*element), {seed, number});
 }
 
 Result<ModelRequest> ModelRequest::parse(std::string verb, const llvm::json::Object &request) {

@@ -39,6 +39,9 @@ private:
   std::unique_ptr<mlir::MLIRContext> context;
 };
 
+/// The value of an input, by its number, that nobody gave: the same for a seed in every verb.
+Result<tensor::Tensor> madeUpInput(mlir::RankedTensorType type, uint64_t seed, size_t number);
+
 /// How a refusal reads.
 std::string describe(const Error &refusal);
 

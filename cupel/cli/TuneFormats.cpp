@@ -3,14 +3,14 @@
 #include "cupel/cli/Compile.h"
 #include "cupel/cli/Verbs.h"
 #include "cupel/compare/Compare.h"
+#include "cupel/compare/Defaults.h"
+#include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 #include "cupel/compiler/passes/ExposeWeights.h"
 #include "cupel/compiler/passes/RoundWeights.h"
 #include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
-#include "cupel/reference/Registry.h"
 #include "cupel/support/Files.h"
-#include "cupel/tensor/Fill.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -195,9 +195,9 @@ Result<compiler::ExecutablePointer> compiled(ModuleOp module, FallbackAsmResourc
 
 /// Inputs of the model's data, made-up ones for the rest, and weights.
 Result<std::vector<Tensor>> argumentsOf(Compiled &model, const ModelRequest &request, uint64_t seed) {
-  auto main = *model.module->getOps<func::FuncOp>().begin();
-  if (auto named = model.module->lookupSymbol<func::FuncOp>("main"))
-    main = named;
+  func::FuncOp main = compiler::entryOf(*model.module);
+  if (!main)
+    return Error{"there is no main function"};
   std::vector<Tensor> made;
   size_t weights = model.weights.size();
   for (BlockArgument argument : main.getArguments()) {
@@ -214,10 +214,7 @@ Result<std::vector<Tensor>> argumentsOf(Compiled &model, const ModelRequest &req
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || !type.hasStaticShape())
       return Error{fmt::format("argument {} has no shape that is known", i)};
-    Result<tensor::ElementType> element = reference::elementTypeOf(type.getElementType());
-    if (!element)
-      return element.error();
-    Result<Tensor> random = tensor::randomTensor(*element, reference::shapeOf(type), tensor::defaultFill(*element), {seed, i});
+    Result<Tensor> random = madeUpInput(type, seed, i);
     if (!random)
       return random.error();
     made.push_back(std::move(*random));
@@ -330,7 +327,7 @@ int runTuneFormats(const char *text) {
   Result<runtime::ProcessTensors> forms = (*giving)->execute({*arguments});
   if (!forms)
     return failed(forms.message());
-  Found found{.required = object->getNumber("pcc").value_or(0.99), .isGiven = !word("given").empty(), .hidden = exposed->hidden};
+  Found found{.required = object->getNumber("pcc").value_or(compare::kDefaultPcc), .isGiven = !word("given").empty(), .hidden = exposed->hidden};
   FormatSearch search(std::move(*exposed), std::move(*program), std::move(*arguments), std::move((*forms)[0]));
   if (Status status = search.prepare(); !status)
     return failed(status.message());

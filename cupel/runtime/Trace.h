@@ -47,6 +47,9 @@ private:
   std::atomic<uint64_t> generation = 1;
 };
 
+/// How the note `trace` of a program begins that is to be recorded and cannot be.
+inline constexpr std::string_view kNotRecorded = "not recorded: ";
+
 /// How often what happened.
 struct TraceCounts {
   int64_t misses = 0;   ///< Runs that found no trace.

@@ -196,6 +196,10 @@ void run(int64_t count, int threads, bool isBrief, const std::function<void(int6
       piece(i);
     return;
   }
+  // Taken pieces are counted in half a word each way.
+  constexpr int64_t kMostAtOnce = int64_t{1} << 31;
+  for (; count > kMostAtOnce; count -= kMostAtOnce)
+    run(kMostAtOnce, threads, isBrief, [&](int64_t i) { piece(count - kMostAtOnce + i); });
   Job job{count, piece, static_cast<int>(std::min<int64_t>(threads, count)) - 1, isBrief};
   Pool::get().run(job);
 }

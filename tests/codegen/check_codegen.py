@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from running import run_all
+from running import run_all, sum_of_arguments
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -199,11 +199,7 @@ def names_that_are_no_identifiers(folder: Path) -> None:
 
 
 def ten_thousand_arguments(folder: Path) -> None:
-    count = 10_000
-    arguments = ", ".join(f"%a{i}: tensor<f32>" for i in range(count))
-    lines = [f"func.func @main({arguments}) -> tensor<f32> {{", "  %s0 = stablehlo.add %a0, %a1 : tensor<f32>"]
-    lines += [f"  %s{i - 1} = stablehlo.add %s{i - 2}, %a{i} : tensor<f32>" for i in range(2, count)]
-    done = generate("\n".join([*lines, f"  return %s{count - 2} : tensor<f32>", "}"]), folder)
+    done = generate(sum_of_arguments(10_000), folder)
     assert done.returncode == 0, done.stderr[:500]
     done = run(folder)
     assert done.returncode == 0 and "output0" in done.stdout, done.stderr[-500:]

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from check_codegen import ADD, LAYERS, ROOT, cupel, layers
-from running import run_all
+from running import run_all, sum_of_arguments
 
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
@@ -177,11 +177,7 @@ def numbers_are_compared_with_themselves(folder: Path) -> None:
 
 
 def ten_thousand_arguments(folder: Path) -> None:
-    count = 10_000
-    arguments = ", ".join(f"%a{i}: tensor<f32>" for i in range(count))
-    lines = [f"func.func @main({arguments}) -> tensor<f32> {{", "  %s0 = stablehlo.add %a0, %a1 : tensor<f32>"]
-    lines += [f"  %s{i - 1} = stablehlo.add %s{i - 2}, %a{i} : tensor<f32>" for i in range(2, count)]
-    out = generated("\n".join([*lines, f"  return %s{count - 2} : tensor<f32>", "}"]), folder, "--no-tensors")
+    out = generated(sum_of_arguments(10_000), folder, "--no-tensors")
     build(out, "-O0")
     assert "output0: [] 10000" in subprocess.run([out / "model"], capture_output=True, text=True).stdout
 

@@ -36,7 +36,11 @@ func::FuncOp entryOf(ModuleOp module) {
   if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
     return entry;
   auto functions = module.getOps<func::FuncOp>();
-  return llvm::hasSingleElement(functions) ? *functions.begin() : func::FuncOp();
+  if (llvm::hasSingleElement(functions))
+    return *functions.begin();
+  auto isOffered = [](func::FuncOp function) { return function.isPublic() && !function.isExternal(); };
+  auto offered = llvm::make_filter_range(functions, isOffered);
+  return llvm::hasSingleElement(offered) ? *offered.begin() : func::FuncOp();
 }
 
 void holdPieces(func::FuncOp entry, FunctionType types) {

@@ -33,7 +33,7 @@ inline constexpr char kWholeTypeAttr[] = "cupel.whole_type";
 /// Why a program on whole tensors was not split over its devices, as an attribute of the module.
 inline constexpr char kNotPartitionedAttr[] = "cupel.not_partitioned";
 
-/// The function that is run: `main`, or the only one; null if there is neither.
+/// The function that is run: `main`, the only one, or the only public one; null if there is none of them.
 mlir::func::FuncOp entryOf(mlir::ModuleOp module);
 
 /// Makes `entry` a function on pieces, which `types` are of; what they were stands at each argument

@@ -25,7 +25,7 @@ static Result<ExecutablePointer> attempt(const Backend &backend, std::string_vie
   if (made && options.enablesTrace) {
     std::string &note = program->info.notes["trace"];
     if (note.empty()) // Nobody took it up.
-      note = "not recorded: it runs whole on the backend " +
+      note = std::string(runtime::kNotRecorded) + "it runs whole on the backend " +
              (program->info.notes.contains("backend") ? program->info.notes["backend"]
                                                       : std::string(backend.name()));
   }
@@ -52,7 +52,7 @@ Result<ExecutablePointer> Backend::compileSource(std::string_view source,
   auto program = std::make_shared<DeviceProgram>();
   Result<ExecutablePointer> made = attempt(*this, source, options, program);
   if (made && options.enablesTrace && options.isStrict) // Here, where nobody holds the context.
-    if (const std::string &note = program->info.notes["trace"]; note.starts_with("not recorded"))
+    if (const std::string &note = program->info.notes["trace"]; note.starts_with(runtime::kNotRecorded))
       return Error{ErrorCode::Unsupported,
                    "the program's commands cannot be recorded (enable_trace, strict); " + note};
   bool wasSplit = options.isGlobal && options.splitsWork && program->devices.partitions > 1 &&

@@ -1,5 +1,6 @@
 #include "cupel/compiler/passes/ExposeWeights.h"
 
+#include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/passes/RoundWeights.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,17 +10,6 @@ using namespace mlir;
 namespace cupel::compiler {
 
 namespace {
-
-func::FuncOp mainOf(ModuleOp module) {
-  func::FuncOp found;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (function.isPublic() && !function.isExternal()) {
-      if (found)
-        return {};
-      found = function;
-    }
-  return found;
-}
 
 /// Makes a function give these values, and its type say so.
 void giveResults(func::FuncOp main, ValueRange values) {
@@ -63,9 +53,9 @@ Result<ExposedProgram> exposeWeights(ModuleOp module) {
   ExposedProgram made;
   made.weights = module.clone();
   made.program = module.clone();
-  func::FuncOp giving = mainOf(*made.weights), main = mainOf(*made.program);
+  func::FuncOp giving = entryOf(*made.weights), main = entryOf(*made.program);
   if (!main)
-    return Error{"there is not one public function, whose weights could be looked at"};
+    return Error{"there is no main function, whose weights could be looked at"};
   Found weights = findIn(*made.weights, giving), found = findIn(*made.program, main);
   if (found.values.empty())
     return Error{"no product of the program has a weight of f32 or bf16"};

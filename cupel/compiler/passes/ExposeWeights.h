@@ -28,7 +28,7 @@ struct ExposedProgram {
   size_t hidden = 0;          ///< Products inside loops, branches and other functions, which are not looked at.
 };
 
-/// Of the program whose main function is the only public one.
+/// Of the program's main function (`entryOf`).
 Result<ExposedProgram> exposeWeights(mlir::ModuleOp module);
 
 } // namespace cupel::compiler

@@ -189,7 +189,7 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   // Of what was made otherwise than asked for; the rest is for those who ask.
   for (const auto &[what, said] : info.notes)
     if (what == "partition" || what == "backend" ||
-        (what == "trace" && said.starts_with("not recorded")))
+        (what == "trace" && said.starts_with(runtime::kNotRecorded)))
       warnOnce(info.name + ": " + what + ": " + said);
   for (const std::vector<ValueInfo> *values : {&info.arguments, &info.results})
     for (const ValueInfo &value : *values)

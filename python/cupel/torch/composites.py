@@ -23,6 +23,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from cupel.torch.annotations import annotation
+
 
 def _compute_rms_norm(input: torch.Tensor, normalized_shape: Sequence[int], weight: torch.Tensor | None = None, eps: float | None = None) -> torch.Tensor:
     return torch.nn.functional.rms_norm(input, list(normalized_shape), weight, eps)
@@ -102,17 +104,8 @@ def handle_composite_ops(module: GraphModule) -> int:
 # --- Composites of users -------------------------------------------------------------------------------------------------------------------
 
 
-@torch.library.custom_op("cupel::mark_tensor", mutates_args=())
-def mark_tensor(x: torch.Tensor, mark: str) -> torch.Tensor:
-    """The same values; the C++ frontend makes composites of what is between marks."""
-    return x.clone()
-
-
-@mark_tensor.register_fake
-def _(x: torch.Tensor, mark: str) -> torch.Tensor:
-    return torch.empty_like(x)
-
-
+mark_tensor = annotation("mark_tensor")
+"""The same values; the C++ frontend makes composites of what is between marks."""
 mark_tensor.register_autograd(lambda ctx, gradient: (gradient, None), setup_context=lambda ctx, inputs, output: None)
 
 _calls = itertools.count()

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from cupel.torch.annotations import annotation
+
 Spec = list[list[str]]
 """The axes of each dimension, major first."""
 
@@ -154,15 +156,8 @@ def pieces(tensor: torch.Tensor, spec: Spec, mesh: Mesh) -> Iterator[torch.Tenso
         yield piece
 
 
-@torch.library.custom_op("cupel::constrain_sharding", mutates_args=())
-def constrain_sharding(x: torch.Tensor, spec: str) -> torch.Tensor:
-    """The same values; the C++ frontend makes the program's constraint of it."""
-    return x.clone()
-
-
-@constrain_sharding.register_fake
-def _(x: torch.Tensor, spec: str) -> torch.Tensor:
-    return torch.empty_like(x)
+constrain_sharding = annotation("constrain_sharding")
+"""The same values; the C++ frontend makes the program's constraint of it."""
 
 
 def _keep_spec(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

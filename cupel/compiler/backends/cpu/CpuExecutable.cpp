@@ -39,7 +39,7 @@ CpuExecutable::CpuExecutable(std::shared_ptr<DeviceProgram> given,
       loaded(std::move(loaded)) {
   auto note = info().notes.find("trace");
   if (program->options.enablesTrace && note != info().notes.end() &&
-      !llvm::StringRef(note->second).starts_with("not recorded"))
+      !note->second.starts_with(runtime::kNotRecorded))
     traced = std::make_unique<TracedRuns>(*this->loaded, regionOf(program->options), "@" + info().name);
 }
 
@@ -55,7 +55,7 @@ Status CpuExecutable::planTrace(DeviceProgram &program, const LoadedProgram &loa
     return {};
   std::string &note = program.info.notes["trace"];
   if (int64_t devices = program.info.processCount(); devices > 1 && !program.devices.isGathered()) {
-    note = "not recorded: it runs on " + std::to_string(devices) + " devices";
+    note = std::string(runtime::kNotRecorded) + "it runs on " + std::to_string(devices) + " devices";
     return {};
   }
   Result<Recordable> found = recordable(loaded);

@@ -20,8 +20,10 @@ static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 void LoadedProgram::Free::operator()(std::byte *memory) const { std::free(memory); }
 
+int64_t LoadedProgram::workspaceOffset() const { return aligned(arenaBytes); }
+
 int64_t LoadedProgram::frameBytes() const {
-  return aligned(arenaBytes) + aligned(workspaceBytes) +
+  return workspaceOffset() + aligned(workspaceBytes) +
          aligned(int64_t((buffers.size() + mostOperands) * sizeof(std::byte *)));
 }
 
@@ -187,7 +189,7 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
 std::byte **LoadedProgram::resolve(const std::byte *const *arguments, std::byte *const *results,
                                    std::byte *frame) const {
   auto **memory =
-      reinterpret_cast<std::byte **>(frame + aligned(arenaBytes) + aligned(workspaceBytes));
+      reinterpret_cast<std::byte **>(frame + workspaceOffset() + aligned(workspaceBytes));
   std::byte **next = memory;
   for (const Buffer &buffer : buffers)
     switch (buffer.kind) {
@@ -224,7 +226,7 @@ Status LoadedProgram::execute(reference::GridProcess &process, std::span<const T
                               const std::byte *const *arguments, std::byte *const *results,
                               std::byte *frame) const {
   std::byte **memory = resolve(arguments, results, frame);
-  LaunchContext context{process, tensors, frame + aligned(arenaBytes)};
+  LaunchContext context{process, tensors, frame + workspaceOffset()};
   for (const Launch &launch : launches) {
     if (Status status = process.run.stopped(); !status)
       return status.error();

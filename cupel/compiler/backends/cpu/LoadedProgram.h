@@ -41,6 +41,8 @@ public:
 
   /// The arena, what kernels work in, and the addresses of buffers.
   int64_t frameBytes() const;
+  /// Where in a frame the memory begins that kernels use while they run.
+  int64_t workspaceOffset() const;
   /// Results that lie where the argument of the same number does.
   llvm::ArrayRef<int64_t> inPlace() const { return overArguments; }
 

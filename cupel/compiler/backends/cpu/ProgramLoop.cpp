@@ -125,7 +125,7 @@ Status LoadedProgram::repeat(reference::GridProcess &process, const std::byte **
     LaunchContext context;
     std::byte **memory;
     Status status;
-  } state{*this, {process, {}, frame + (arenaBytes + 63) / 64 * 64}, memory, {}};
+  } state{*this, {process, {}, frame + workspaceOffset()}, memory, {}};
   auto call = [](void *given, int64_t number) {
     auto &state = *static_cast<State *>(given);
     const LoadedProgram &self = state.program;

@@ -8,8 +8,6 @@ namespace cupel::compiler {
 
 using tensor::Tensor;
 
-static int64_t roundedUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 void Kernel::record(Trace &trace, std::span<const int> reads, std::span<const int> writes) const {
   trace.call(*this, reads, writes);
 }
@@ -48,7 +46,7 @@ void Trace::addAddress(int number) {
   auto place = uint32_t(addresses.size());
   addressBuffers.push_back(number);
   if (number == kWorkspace) {
-    addresses.push_back(frame.get() + roundedUp(program.arenaBytes));
+    addresses.push_back(frame.get() + program.workspaceOffset());
     return;
   }
   const LoadedProgram::Buffer &buffer = program.buffers[size_t(number)];
@@ -163,7 +161,7 @@ Result<std::vector<Tensor>> Trace::replay(reference::GridProcess &process,
     move(resultSlots[i], memory->data());
     outputs.push_back(std::move(*memory));
   }
-  LaunchContext context{process, arguments, frame.get() + roundedUp(program.arenaBytes)};
+  LaunchContext context{process, arguments, frame.get() + program.workspaceOffset()};
   if (Status status = run(context); !status)
     return status.error();
   return outputs;
@@ -212,7 +210,7 @@ runtime::TraceRecord Trace::describe() const {
     sizes[size_t(program.operands[i])] = program.operandBytes[i];
   auto operand = [&](int number) -> runtime::TraceOperand {
     if (number == kWorkspace)
-      return {"arena", roundedUp(program.arenaBytes), program.workspaceBytes};
+      return {"arena", program.workspaceOffset(), program.workspaceBytes};
     const Buffer &buffer = program.buffers[size_t(number)];
     static constexpr const char *kWords[] = {"argument", "constant", "result", "arena"};
     return {kWords[buffer.kind], buffer.position, sizes[size_t(number)]};

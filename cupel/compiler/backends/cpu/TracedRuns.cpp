@@ -12,7 +12,7 @@ static constexpr int64_t kMostTraces = 8;
 Result<Recordable> recordable(const LoadedProgram &program) {
   Recordable found;
   if (const ProgramReport &report = program.report(); report.fallbacks > 0) {
-    found.note = "not recorded: " + report.firstFallback + " runs on the golden reference";
+    found.note = std::string(runtime::kNotRecorded) + report.firstFallback + " runs on the golden reference";
     if (report.fallbacks > 1)
       found.note += ", as " + std::to_string(report.fallbacks - 1) + " more do";
     return found;
