@@ -157,6 +157,14 @@ std::vector<Case> convolutionCases() {
   add("mobilenet_v2", 1, 7, 320, 1280, 1, 1);
   add("resnext50", 3, 56, 128, 128, 3, 1, 32);
   add("resnext50", 3, 14, 512, 512, 3, 1, 32);
+  add("efficientnet", 2, 28, 240, 240, 5, 1, 240);
+  add("efficientnet", 2, 14, 672, 672, 5, 1, 672);
+  add("efficientnet", 1, 14, 672, 672, 5, 2, 672);
+  add("efficientnet", 3, 7, 1152, 1152, 5, 1, 1152);
+  add("convnext", 3, 56, 96, 96, 7, 1, 96);
+  add("convnext", 3, 28, 192, 192, 7, 1, 192);
+  add("convnext", 9, 14, 384, 384, 7, 1, 384);
+  add("convnext", 3, 7, 768, 768, 7, 1, 768);
   return cases;
 }
 

@@ -221,6 +221,20 @@ TEST_P(ConvolutionTest, GroupedAndDepthwise) {
   check(transposed);
 }
 
+/// Lines of more pixels than are computed side by side, channels of more vectors, and what is left of both.
+TEST_P(ConvolutionTest, LargeDepthwiseKernels) {
+  for (int64_t kernel : {4, 5, 7})
+    for (int64_t channels : {3, 16, 75, 131})
+      for (auto [stride, dilation] : {std::pair<int64_t, int64_t>{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
+        ConvolutionShape shape = plain(channels, channels, 23, kernel);
+        shape.groups = channels;
+        shape.input = {1, 5, 23};
+        shape.strides = {1, stride, stride};
+        shape.kernelDilation = {1, 1, dilation};
+        check(shape, 2);
+      }
+}
+
 TEST_P(ConvolutionTest, OneAndThreeDimensions) {
   ConvolutionShape line;
   line.batch = 3;

@@ -40,12 +40,6 @@ V noMore(Emitter &e, V x, double high) {
   return e.CreateSelect(e.CreateFCmpOGT(x, bound), bound, x);
 }
 
-/// 2^n for integer lanes of f32, -126 <= n <= 127.
-V powerOfTwo(Emitter &e, V n, llvm::Type *floats) {
-  llvm::Type *t = n->getType();
-  return e.asFloat(e.CreateShl(e.CreateAdd(n, e.integer(t, 127)), e.integer(t, 23)), floats);
-}
-
 struct ExpNeeds {
   bool normal = false;  // Neither the result nor its power of two can be subnormal or infinite.
   bool precise = false; // Little more than the last rounding, and not 1.02 ULP.
@@ -55,9 +49,11 @@ struct ExpNeeds {
 V exponential(Emitter &e, V x, ExpNeeds needs) {
   llvm::Type *t = x->getType();
   V one = e.number(t, 1);
-  constexpr double kMagic = 0x1.8p23; // Adding it rounds to an integer, in the low bits.
-  V shifted = e.fma(x, e.number(t, 0x1.715476p0), e.number(t, kMagic));
-  V k = e.CreateFSub(shifted, e.number(t, kMagic));
+  // Adding `magic` rounds to an integer, in the low bits; beside it there is room for an exponent's bias.
+  constexpr int kBias = 127;
+  double magic = 0x1.8p23 + (needs.normal ? 0 : 2 * kBias);
+  V shifted = e.fma(x, e.number(t, 0x1.715476p0), e.number(t, magic));
+  V k = e.CreateFSub(shifted, e.number(t, magic));
   // ln 2 in two parts; the first is short enough for exact products.
   V high = e.fma(k, e.number(t, -0x1.62e4p-1), x), low = e.number(t, -0x1.7f7d1cf8p-20);
   V r = e.fma(k, low, high);
@@ -73,13 +69,16 @@ V exponential(Emitter &e, V x, ExpNeeds needs) {
   }
   if (e.target.hasScale)
     return e.scale(mantissa, k);
-  V n = e.CreateSub(e.asBits(shifted), e.asBits(e.number(t, kMagic)));
+  // Moved to where exponents are, the low bits are all that is left.
+  V exponent = e.CreateShl(e.asBits(shifted), e.integer(e.bitsOf(t), 23));
   if (needs.normal)
-    return e.CreateFMul(mantissa, powerOfTwo(e, n, t));
-  // In two steps, since 2^n itself may be subnormal or infinite.
-  V half = e.CreateAShr(n, e.integer(n->getType(), 1));
-  V scaled = e.CreateFMul(mantissa, powerOfTwo(e, half, t));
-  return e.CreateFMul(scaled, powerOfTwo(e, e.CreateSub(n, half), t));
+    return e.CreateFMul(mantissa, e.asFloat(e.CreateAdd(exponent, e.asBits(one)), t));
+  // In two steps, since 2^k itself may be subnormal or infinite: the last is one of two numbers, and the
+  // only one that can round.
+  V isNegative = e.CreateICmpSLT(e.asBits(x), e.integer(e.bitsOf(t), 0));
+  V last = e.CreateSelect(isNegative, e.number(t, 0x1p-64), e.number(t, 0x1p64));
+  V first = e.asFloat(e.CreateSub(exponent, e.asBits(last)), t);
+  return e.CreateFMul(e.CreateFMul(mantissa, first), last);
 }
 
 } // namespace
@@ -198,12 +197,16 @@ V extreme(Emitter &e, V a, V b, bool isMaximum) {
     }
   if (e.target.hasScale && a->getType()->getScalarType()->isFloatTy())
     return e.CreateSelect(e.CreateFCmpUNO(a, b), e.CreateFAdd(a, b), e.range(a, b, isMaximum));
-  V result = e.CreateSelect(e.CreateFCmp(beyond, a, b), a, b); // NaN of b stays.
-  // Equal values differ at most in the sign of a zero.
-  V both =
-      isMaximum ? e.CreateAnd(e.asBits(a), e.asBits(b)) : e.CreateOr(e.asBits(a), e.asBits(b));
-  result = e.CreateSelect(e.CreateFCmpOEQ(a, b), e.asFloat(both, a->getType()), result);
-  return e.CreateSelect(e.isNan(a), a, result);
+  // One instruction each: of a NaN and a number, and of equal zeros, one takes b and the other a.
+  V one = e.CreateSelect(e.CreateFCmp(beyond, a, b), a, b);
+  V other = e.CreateSelect(e.CreateFCmp(beyond, b, a), b, a);
+  // The bits of both: the lesser zero is the one with the sign, and a NaN's bits stay one's in whatever they
+  // are added to. For the greater zero they are those that both have, which leaves no NaN.
+  if (!isMaximum)
+    return e.asFloat(e.CreateOr(e.asBits(one), e.asBits(other)), a->getType());
+  V both = e.CreateAnd(e.asBits(one), e.asBits(other));
+  V isNan = e.CreateSExt(e.CreateFCmpUNO(a, b), both->getType());
+  return e.asFloat(e.CreateOr(both, isNan), a->getType());
 }
 
 } // namespace
