@@ -90,6 +90,26 @@ def a_good_configuration_passes(folder: Path) -> None:
 
 
 @check
+def a_run_refuses_values_that_it_cannot_take(folder: Path) -> None:
+    models = zoo(folder)
+    wanted = {"required_pcc: 98": "required_pcc: 98 is out of range; from -1 to 1 [C014]", "required_pcc: '0.98'": "[C011]", "optimization_level: 3": "from 0 to 2 [C014]",
+              "batch_size: 0": "at least 1 [C014]", "assert_atol: 1": "[C011]", "arch_overrides:\n  n150:\n    required_atol: -1": "at least 0 [C014]"}
+    for number, (field, sentence) in enumerate(wanted.items()):
+        path = configuration(folder / str(number), entry("wondernet", "Base", "status: EXPECTED_PASSING\n" + field))
+        # No test of that model is meant: what stands there would be wrong all the same.
+        for selected in ("Base", "Large_v2"):
+            result = run("run", "--zoo", models, "--config", path, "-k", selected, "--device", "reference", "--results", folder / "results")
+            line = 4 + field.count("\n")
+            expect(result.returncode == 2, f"{field}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+            expect(f"{path}/torch/test_config_inference_single_device.yaml:{line}:" in result.stderr and sentence in result.stderr, result.stderr)
+        listed = run("list", "--zoo", models, "--config", path)
+        expect(listed.returncode == 0 and sentence in listed.stderr, f"{field}: {listed.stdout}{listed.stderr}")
+    path = configuration(folder / "unknown", entry("wondernet", "Base", "status: EXPECTED_PASSING\nrequired_pc: 0.98"))
+    result = run("run", "--zoo", models, "--config", path, "-k", "none", "--device", "reference", "--results", folder / "results")
+    expect(result.returncode != 2 and "warning" in result.stderr, f"a field of another version stops the run: {result.stderr}")
+
+
+@check
 def findings_have_a_place_a_hint_and_a_code(folder: Path) -> None:
     path = configuration(folder, entry("a", "x", "status: EXPECTED_PASSING\nrequired_pc: 0.98"))
     result = run("config", "check", path)

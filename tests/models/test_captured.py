@@ -9,9 +9,10 @@ import re
 import pytest
 import torch
 from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from cupel.torch.captured import Graph, NotCaptured, capture
+from cupel.torch.captured import Graph, NotCaptured, capture, lift_random
 from cupel.torch.structure import Flat, results_of
 from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
@@ -94,6 +95,28 @@ def test_what_is_random_is_an_input() -> None:
     assert [name for name in graph.input_names if name.startswith("drawn")] == ["drawn_0", "drawn_1"]
     assert not [name for name in operators(graph) if "rand" in name]
     assert torch.allclose(graph.inputs[1] * 2 + graph.inputs[2], golden.expected[0])
+
+
+def test_only_what_random_calls_need_is_run_to_know_what_they_draw() -> None:
+    """Behind the last of them may come minutes of a backward pass."""
+    def step(x: torch.Tensor) -> torch.Tensor:
+        return torch.mm(torch.ops.aten.native_dropout(torch.sin(x), 0.5, True)[0], torch.cos(x))
+
+    class Called(TorchDispatchMode):
+        names: list[str] = []
+
+        def __torch_dispatch__(self, func: object, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
+            self.names.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    x = torch.randn(4, 4)
+    module = make_fx(step, tracing_mode="fake")(x)
+    with Called() as called:
+        (mask,), _ = lift_random(module, [x], lambda: torch.manual_seed(7))
+    assert "aten.sin.default" in called.names and not {"aten.cos.default", "aten.mm.default"} & set(called.names), called.names
+    torch.manual_seed(7)
+    expected = step(x)
+    assert torch.equal(module(x, mask), expected)
 
 
 def test_a_model_that_changes_its_mind_when_captured_is_found_out() -> None:

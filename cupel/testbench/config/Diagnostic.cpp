@@ -208,6 +208,8 @@ const CodeInfo &info(Code code) {
   return kCodes[size_t(code)];
 }
 
+bool isValueNotTaken(Code code) { return code == Code::WrongKind || code == Code::OutOfRange; }
+
 const CodeInfo *findCode(std::string_view id) {
   for (const CodeInfo &row : kCodes)
     if (std::equal(id.begin(), id.end(), row.id.begin(), row.id.end(),
@@ -228,6 +230,15 @@ std::string_view name(Severity severity) {
   return "error";
 }
 
+/// The codes of values that are not taken, as the page lists them.
+static std::string refusedCodes() {
+  std::string list;
+  for (const CodeInfo &row : kCodes)
+    if (isValueNotTaken(row.code))
+      list += (list.empty() ? "" : ", ") + std::string(row.id);
+  return list;
+}
+
 std::string codesPage() {
   std::string page =
       "# Diagnostics of the configuration\n\n"
@@ -235,7 +246,9 @@ std::string codesPage() {
       "that, not this page.\n\n"
       "`cupel config check` shows these, and so does every verb that loads a configuration. An "
       "error makes the check fail, a\nwarning only with `--strict`, a note never. "
-      "`cupel config explain CODE` says here what this page says.\n\n"
+      "`cupel config explain CODE` says here what this page says.\n"
+      "`cupel run` refuses to begin where a value is not taken (" +
+      refusedCodes() + "); it shows the others and goes on.\n\n"
       "| code | severity | what |\n|---|---|---|\n";
   for (const CodeInfo &row : kCodes) {
     std::string anchor;

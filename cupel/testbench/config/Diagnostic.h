@@ -70,6 +70,9 @@ struct CodeInfo {
 
 std::span<const CodeInfo> codes();
 const CodeInfo &info(Code code);
+/// Whether a value that somebody gave a test was not taken: judged without it, the test would be
+/// another one than was asked for, so `cupel run` refuses.
+bool isValueNotTaken(Code code);
 /// By its id, in either case; null for none.
 const CodeInfo *findCode(std::string_view id);
 /// The page docs/reference/config-diagnostics.md, made from the table.

@@ -236,11 +236,17 @@ private:
       configReader.join();
 
     // What is wrong with the configuration is judged by `cupel config check`; here it is a hint.
-    for (const config::Diagnostic &diagnostic : configuration.diagnostics())
-      if (diagnostic.severity != config::Severity::Note)
-        made.warnings.push_back(
-            {diagnostic.file, diagnostic.line, diagnostic.column,
-             fmt::format("{} [{}]", diagnostic.message, config::info(diagnostic.code).id)});
+    for (const config::Diagnostic &diagnostic : configuration.diagnostics()) {
+      if (diagnostic.severity == config::Severity::Note)
+        continue;
+      Remark remark{diagnostic.file, diagnostic.line, diagnostic.column,
+                    fmt::format("{}{}{} [{}]", diagnostic.message,
+                                diagnostic.hint.empty() ? "" : "; ", diagnostic.hint,
+                                config::info(diagnostic.code).id)};
+      if (config::isValueNotTaken(diagnostic.code))
+        made.notTaken.push_back(remark);
+      made.warnings.push_back(std::move(remark));
+    }
     for (const zoo::Loader &loader : loaders) {
       if (loader.state == zoo::Loader::Undecided)
         made.undecided.push_back({loader.modelPath, loader.why});

@@ -89,6 +89,9 @@ public:
   std::vector<Remark> doubts; ///< Loaders whose tests are known but not all that is said of them.
   std::vector<Remark> errors; ///< What could not be read; everything else went on.
   std::vector<Remark> warnings;
+  /// Of the warnings those about values of the configuration that were not taken: no test may be
+  /// judged without them.
+  std::vector<Remark> notTaken;
   std::string projectFile;  ///< The one used, if any.
   std::string resultsStore; ///< As the project file names it, absolute; else empty.
 

@@ -205,6 +205,18 @@ void Session::learn() {
     options.say("what earlier runs taught cannot be read: " + read.message());
 }
 
+/// Why no run begins: judged by a default, a test would be another one than was asked for.
+static std::string describeNotTaken(const std::vector<Remark> &values) {
+  constexpr size_t kShown = 20;
+  std::string lines = fmt::format("the configuration has {} that no test can be judged by:",
+                                  values.size() == 1 ? "a value" : fmt::format("{} values", values.size()));
+  for (size_t i = 0; i < std::min(kShown, values.size()); ++i)
+    lines += "\n  " + values[i].text();
+  if (values.size() > kShown)
+    lines += fmt::format("\n  and {} more", values.size() - kShown);
+  return lines + "\ncorrect this first; cupel config check says more";
+}
+
 Result<std::vector<TestItem>> Session::select() {
   matrix::CollectOptions collect = options.collect;
   if (!options.repeat.empty() && !only) {
@@ -232,6 +244,8 @@ Result<std::vector<TestItem>> Session::select() {
   Result<matrix::Collection> collection = matrix::collect(collect);
   if (!collection)
     return collection.error();
+  if (!collection->notTaken.empty())
+    return Error{describeNotTaken(collection->notTaken)};
   options.remark(*collection);
   collectionErrors = collection->errors.size();
   if (collection->size() == 0)

@@ -40,8 +40,9 @@ private:
   void run(const Request &request, Progress &progress, Prepared &prepared,
            results::TestRecord &record);
   Result<TensorLists> runOn(Device &device, const Prepared &prepared, Progress *progress);
+  /// `lackedTime`: set where nothing was learnt of the noise because time ran out.
   void judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
-             const TensorLists &outputs, results::TestRecord &record);
+             const TensorLists &outputs, results::TestRecord &record, bool *lackedTime = nullptr);
   /// Calls a wrong result not deterministic where the same inputs give a right one the next time.
   void tellNowAndThen(const Request &request, Progress &progress, Device &device,
                       Prepared &prepared, const RunWorkload &run, const TensorLists &first,

@@ -99,14 +99,29 @@ def _is_computation(node: torch.fx.Node) -> bool:
     return node.op == "call_function" and name not in _NO_COMPUTATION
 
 
+def _needed_for(ends: list[torch.fx.Node]) -> set[torch.fx.Node]:
+    needed, open_ = set(ends), list(ends)
+    while open_:
+        for node in open_.pop().all_input_nodes:
+            if node not in needed:
+                needed.add(node)
+                open_.append(node)
+    return needed
+
+
 class _Drawn(torch.fx.Interpreter):
-    """Runs a graph and keeps what its random calls drew."""
+    """Runs what random calls of a graph need, and keeps what they drew: the rest, such as all of a backward pass, may take minutes and draws nothing."""
 
     def __init__(self, module: torch.fx.GraphModule):
         super().__init__(module, garbage_collect_values=True)
         self.values: dict[torch.fx.Node, Any] = {}
+        # A call that writes to its arguments may change what a later one sees.
+        self._needed = _needed_for([node for node in module.graph.nodes
+                                    if _is_random(node) or (isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable)])
 
     def run_node(self, n: torch.fx.Node) -> Any:
+        if n.op.startswith("call_") and n not in self._needed:
+            return None
         result = super().run_node(n)
         if _is_random(n):
             self.values[n] = result
