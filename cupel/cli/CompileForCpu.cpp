@@ -151,6 +151,7 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
     if (!report)
       return report.error();
     report->weights = options->weights;
+    report->narrowProducts = options->narrowProducts;
     report->fusions = options->fusions;
     report->composites = compiler::compositesIn(module);
     Result<std::vector<compiler::LevelReport>> levels =

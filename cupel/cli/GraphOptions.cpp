@@ -1,5 +1,6 @@
 #include "cupel/cli/GraphOptions.h"
 
+#include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/passes/Pipelines.h"
 #include "cupel/runtime/Options.h"
 #include "cupel/runtime/Architecture.h"
@@ -74,6 +75,8 @@ Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, Module
       return chosen.error();
     made.weights = compiler::roundWeights(module, *chosen);
   }
+  if (numerics.narrowsProducts)
+    made.narrowProducts = compiler::narrowProducts(module);
   return made;
 }
 

@@ -3,6 +3,7 @@
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/passes/LowerChlo.h"
+#include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/passes/SplitRounding.h"
 #include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/ir/portable/ReadProgram.h"
@@ -25,8 +26,8 @@ namespace {
 /// How a further argument is made of one of the program's own.
 struct Form {
   unsigned argument = 0;
-  tensor::BlockFormat format = tensor::BlockFormat::Bfp8;
-  ExecutablePointer program; ///< Null: it is taken as it lies.
+  std::optional<tensor::BlockFormat> format; ///< That it is rounded to in the end.
+  ExecutablePointer program;                 ///< Null: it is taken as it lies.
   std::string layout;        ///< By which what is made of a buffer is known again.
 };
 
@@ -92,12 +93,14 @@ public:
 
 private:
   static Result<Tensor> makeForm(const Form &form, const Tensor &weight, const std::atomic<bool> *stop) {
-    if (!form.program)
-      return tensor::roundToBlocks(weight, form.format);
-    Result<ProcessTensors> moved = form.program->execute({{weight}}, stop);
-    if (!moved)
-      return moved.error();
-    return tensor::roundToBlocks((*moved)[0][0], form.format);
+    Tensor made = weight;
+    if (form.program) {
+      Result<ProcessTensors> moved = form.program->execute({{weight}}, stop);
+      if (!moved)
+        return moved.error();
+      made = std::move((*moved)[0][0]);
+    }
+    return form.format ? tensor::roundToBlocks(made, *form.format) : made;
   }
 
   ExecutablePointer inner;
@@ -149,13 +152,20 @@ std::optional<Split> split(std::string_view source, const CompileOptions &option
   func::FuncOp entry = module && succeeded(lowerChlo(*module)) ? entryOf(*module) : func::FuncOp();
   if (!entry)
     return std::nullopt;
+  unsigned own = entry.getNumArguments();
   std::vector<RoundedForm> found = splitRounding(*module, entry.getName(), formats);
+  std::string left = found.empty() ? options.weightFormats : formatsWithout(options.weightFormats, found);
+  if (options.narrowsProducts) {
+    narrowProducts(*module);
+    for (RoundedForm &form : splitNarrowing(*module, entry.getName(), own))
+      found.push_back(std::move(form));
+  }
   if (found.empty())
     return std::nullopt;
-  Split made{.program = textOf(*module), .formats = formatsWithout(options.weightFormats, found), .forms = {}, .ways = {}};
+  Split made{.program = textOf(*module), .formats = left, .forms = {}, .ways = {}};
   for (RoundedForm &form : found) {
     std::string way = form.program ? textOf(*form.program) : "";
-    made.forms.push_back({form.argument, form.format, nullptr, "rounded " + std::to_string(int(form.format)) + " " + sha256(way)});
+    made.forms.push_back({form.argument, form.format, nullptr, "rounded " + std::to_string(form.format ? int(*form.format) : -1) + " " + sha256(way)});
     made.ways.push_back(std::move(way));
   }
   return made;
@@ -165,7 +175,7 @@ std::optional<Split> split(std::string_view source, const CompileOptions &option
 
 Result<ExecutablePointer> compileWithRoundedArguments(const Backend &backend, std::string_view source,
                                                       const CompileOptions &options) {
-  bool applies = backend.name() == "cpu" && !options.weightFormats.empty() && options.replicas == 1 && options.partitions == 1 &&
+  bool applies = backend.name() == "cpu" && (!options.weightFormats.empty() || options.narrowsProducts) && options.replicas == 1 && options.partitions == 1 &&
                  options.types.empty() && options.dumpFolder.empty() && options.code.language.empty() && options.rewriteLimit < 0;
   if (!applies)
     return ExecutablePointer();
@@ -178,6 +188,7 @@ Result<ExecutablePointer> compileWithRoundedArguments(const Backend &backend, st
   CompileOptions inner = options, plain = options;
   inner.weightFormats = made->formats;
   plain.weightFormats.clear();
+  plain.narrowsProducts = false;
   plain.enablesTrace = false; // It runs once for each buffer.
   Result<ExecutablePointer> program = backend.compileSource(made->program, inner);
   if (!program)

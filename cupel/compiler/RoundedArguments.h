@@ -1,4 +1,4 @@
-// Weights in block floats that arrive as arguments, rounded once for each buffer: an executable around
+// Weights in block floats or bf16 that arrive as arguments, rounded once for each buffer: an executable around
 // another that takes them rounded. What is made of a buffer is kept as packed weights are, and goes
 // with it. Used by `compile`; where it does not apply, programs round what they are given in every run.
 #pragma once

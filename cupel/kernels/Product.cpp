@@ -106,8 +106,10 @@ void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const Pa
                    });
 }
 
+bool multipliesBf16() { return currentKernels().pairTiles[0][0] != nullptr; }
+
 PackedMatrix packMatrix(Bf16View b, int64_t rows, int64_t columns, const Pool &pool) {
-  bool hasPairs = currentKernels().pairTiles[0][0] != nullptr;
+  bool hasPairs = multipliesBf16();
   PackedMatrix packed = PackedAccess::make(rows, columns, hasPairs);
   const KernelTable &kernels = PackedAccess::kernels(packed);
   PanelCut cut = PackedAccess::cut(packed);

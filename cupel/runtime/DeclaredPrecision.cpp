@@ -2,6 +2,7 @@
 
 #include "cupel/runtime/Architecture.h"
 #include "cupel/runtime/DeviceName.h"
+#include "cupel/runtime/Options.h"
 
 #include <algorithm>
 
@@ -21,11 +22,20 @@ static bool hasDoubles(const DeviceName &device) {
 Result<compare::DevicePrecision> declaredPrecision(const std::string &name,
                                                    const std::string &arch) {
   DeviceName device = DeviceName::parse(name.substr(0, name.find('@')), arch);
-  if (std::string_view text = device.option(kOption); !text.empty())
-    return compare::DevicePrecision::parse(text);
   compare::DevicePrecision precision;
   if (device.plugin == "cupel" && !hasDoubles(device))
     precision.doubles = precision.rest;
+  if (std::string_view text = device.option(kOption); !text.empty()) {
+    if (device.plugin != "cupel")
+      return compare::DevicePrecision::parse(text);
+    Options options(OptionScope::Client);
+    if (Status status = options.set(kOption, std::string(text)); !status)
+      return status.error();
+    Numerics numerics;
+    chooseNumerics(options, numerics);
+    if (numerics.narrowsProducts)
+      precision.products = *compare::findPrecision("bf16");
+  }
   if (device.plugin.ends_with(".so") && !arch.empty())
     if (Result<Architecture> found = findArchitecture(arch); found && found->precision)
       return *found->precision;
@@ -34,6 +44,8 @@ Result<compare::DevicePrecision> declaredPrecision(const std::string &name,
 
 std::string withoutPrecision(const std::string &name) {
   size_t at = name.find('@');
+  if (DeviceName::parse(name.substr(0, at)).plugin == "cupel")
+    return name; // To ours it says what to compute in.
   std::string_view whole(name), own = whole.substr(0, at);
   std::string kept(own.substr(0, own.find('?')));
   bool isFirst = true;

@@ -15,7 +15,7 @@ namespace cupel::runtime {
 Result<compare::DevicePrecision> declaredPrecision(const std::string &device,
                                                    const std::string &arch);
 
-/// The name as whoever opens the device takes it: `precision` is none of its options.
+/// The name as whoever opens the device takes it: `precision` is an option of our own plugin alone.
 std::string withoutPrecision(const std::string &device);
 
 } // namespace cupel::runtime

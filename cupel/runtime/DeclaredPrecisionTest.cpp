@@ -39,6 +39,18 @@ TEST(DeclaredPrecisionTest, ThePluginIsNotToldOfIt) {
   EXPECT_EQ(withoutPrecision("plugin.so?x=1&precision=bf16&y=2"), "plugin.so?x=1&y=2");
   EXPECT_EQ(withoutPrecision("plugin.so?precision=bf16&y=2@ssh lab"), "plugin.so?y=2@ssh lab");
   EXPECT_EQ(withoutPrecision("reference"), "reference");
+  EXPECT_EQ(withoutPrecision("reference?precision=bf16"), "reference");
+}
+
+TEST(DeclaredPrecisionTest, OursComputesAsItIsTold) {
+  for (const char *device : {"cupel?precision=bf16", "cpu?x=1&precision=bf16", "cupel?precision=bf16/f32", "cupel?precision=bf16@ssh lab"}) {
+    EXPECT_EQ(declared(device), "bf16/f32") << device; // Of products alone.
+    EXPECT_EQ(withoutPrecision(device), device);
+  }
+  EXPECT_EQ(declared("cupel?precision=f32"), "f32");
+  EXPECT_EQ(declared("n300?precision=bf16"), "bf16/f32/f32");
+  EXPECT_NE(declared("cupel?precision=tf32/f32").find("f32"), std::string::npos);
+  EXPECT_FALSE(declaredPrecision("cupel?precision=tf32/f32", ""));
 }
 
 } // namespace

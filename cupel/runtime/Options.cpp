@@ -220,7 +220,8 @@ void chooseNumerics(const Options &options, Numerics &numerics) {
   numerics = {isChosen(options, "accumulate", "f64", numerics.wideAccumulation),
               isChosen(options, "scatter", "windows", numerics.scatterSkipsWindows),
               isChosen(options, "number_formats", "program", numerics.programTypes),
-              isChosen(options, "partition", "whole", numerics.computesWhole)};
+              isChosen(options, "partition", "whole", numerics.computesWhole),
+              isChosen(options, "precision", "bf16", numerics.narrowsProducts)};
 }
 
 void chooseRewrites(const Options &options, Rewrites &rewrites) {

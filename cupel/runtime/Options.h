@@ -82,6 +82,7 @@ struct Numerics {
   bool scatterSkipsWindows = false;
   bool programTypes = false; // Not only those of the architecture.
   bool computesWhole = false;
+  bool narrowsProducts = false; // Of f32, which take bf16.
 };
 /// Takes what the options of a client or a compilation say; the rest stays.
 void chooseNumerics(const Options &options, Numerics &numerics);

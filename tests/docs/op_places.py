@@ -17,7 +17,7 @@ counts, and what does not:
   regions are run one by one, what it becomes when they are opened. One file of a room is no place.
 - FORMS: the compiled device. An operation may have a form of its own there that makes it fast; one that has none is carried as it
   is and runs on the reference's kernel, so that a new operation needs none of it. Its files are no places, and which products have
-  weights in block floats is its affair too. Nor are those of standalone code: an operation that has no form in the other language is refused there by its name.
+  weights in block floats or take bf16 is its affair too. Nor are those of standalone code: an operation that has no form in the other language is refused there by its name.
 - EXCEPTIONS are operations that a pass exists for, each with the file and the reason, and STRUCTURE what is not an operation
   on values at all. One that is not needed fails too.
 """
@@ -34,7 +34,7 @@ RULES = ("cupel/compiler/partition/", "cupel/compiler/passes/LowerChlo", "cupel/
          "cupel/testbench/worker/ChosenInputs", "cupel/testbench/worker/ShrinkShapes", "cupel/testbench/worker/BlameInside", "cupel/testbench/worker/BlameOpened",
          "cupel/testbench/worker/ReduceRegions")
 FORMS = ("cupel/compiler/tensor/", "cupel/compiler/device/", "cupel/compiler/codegen/", "cupel/compiler/brief/", "cupel/compiler/backends/cpu/",
-         "cupel/compiler/standalone/", "cupel/compiler/passes/RoundWeights")
+         "cupel/compiler/standalone/", "cupel/compiler/passes/RoundWeights", "cupel/compiler/passes/NarrowProducts")
 EXCEPTIONS = {
     ("chlo.broadcast_compare", "Broadcasting.cpp"): "the element type of its results is another than that of its operands",
     ("chlo.broadcast_complex", "Broadcasting.cpp"): "the same",

@@ -489,6 +489,25 @@ def narrow_devices_are_judged_piece_by_piece(place: Place) -> None:
 
 
 @check
+def products_in_bf16_are_judged_as_what_they_are(place: Place) -> None:
+    """precision=bf16 of our own device: by its name, by an option, by a workload's own; each record says bf16."""
+    plugin("pjrt_plugin_cupel.so")
+    mlp = Path(__file__).resolve().parents[2] / "zoo/programs/mlp.mlir"
+    for how in (("--device", "cupel?precision=bf16"), ("--device", "cupel", "--option", "precision=bf16")):
+        result, tests = report(place, mlp, *how)
+        test = next(iter(tests.values()))
+        expect(result.returncode == 0 and {one["precision"] for one in test["comparisons"]} == {"bf16/f32"}, test)
+        expect(test["notes"]["precision"].startswith("bf16/f32, ") and "product" in test["notes"]["precision"], test)
+    # It is computed so, and not judged so alone: by the limits of f32 it is wrong.
+    result, tests = report(place, mlp, "--device", "cupel?precision=bf16", "--precision", "f32")
+    expect(result.returncode == 1 and next(iter(tests.values()))["outcome"] == "failed", tests)
+    _, tests = report(place, mlp, "--device", "cupel")
+    test = next(iter(tests.values()))
+    expect("precision" not in test["notes"] and test["comparisons"][0]["precision"] == "f32", test)
+    expect(place.run(mlp, "--device", "cupel?precision=tf32").returncode == 2, "no such precision")
+
+
+@check
 def noise_judges_where_no_comparator_is_named(place: Place) -> None:
     """The strict rule by default, upstream's correlation for the asking, and each says so in every report."""
     place.program("double.mlir", DOUBLE)

@@ -14,14 +14,39 @@ namespace cupel::compiler {
 #define GEN_PASS_DEF_INLINECALLS
 #include "cupel/compiler/passes/Passes.h.inc"
 
+/// Takes out the private functions that nobody needs any more, but perhaps each other. One walk, however many there are.
+static void eraseUncalled(ModuleOp module) {
+  SymbolTable symbols(module);
+  llvm::DenseSet<Operation *> needed;
+  SmallVector<Operation *> pending;
+  auto need = [&](Operation *op) {
+    if (op && needed.insert(op).second)
+      pending.push_back(op);
+  };
+  for (Operation &op : *module.getBody())
+    if (auto function = dyn_cast<func::FuncOp>(op); !function || !function.isPrivate())
+      need(&op);
+  while (!pending.empty()) {
+    std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(pending.pop_back_val());
+    if (!uses)
+      return; // Something that nobody knows may name any of them.
+    for (SymbolTable::SymbolUse use : *uses)
+      need(symbols.lookup(use.getSymbolRef().getRootReference()));
+  }
+  for (func::FuncOp function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (!needed.contains(function))
+      function.erase();
+}
+
 bool inlineCalls(func::FuncOp entry, bool keepsComposites) {
   constexpr int64_t kMostOperations = 20'000;
   auto module = entry->getParentOfType<ModuleOp>();
+  const SymbolTable symbols(module);
   auto calleeOf = [&](Operation *op) -> func::FuncOp {
     if (auto call = dyn_cast<func::CallOp>(op))
-      return module.lookupSymbol<func::FuncOp>(call.getCallee());
+      return symbols.lookup<func::FuncOp>(call.getCallee());
     if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
-      return module.lookupSymbol<func::FuncOp>(composite.getDecomposition());
+      return symbols.lookup<func::FuncOp>(composite.getDecomposition());
     return {};
   };
   SmallVector<Operation *> calls;
@@ -50,14 +75,7 @@ bool inlineCalls(func::FuncOp entry, bool keepsComposites) {
       result.replaceAllUsesWith(mapping.lookup(value));
     call->erase();
   }
-  // Nobody calls these any more; some call each other.
-  bool changed = true;
-  while (std::exchange(changed, false))
-    for (func::FuncOp function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (function.isPrivate() && SymbolTable::symbolKnownUseEmpty(function, module)) {
-        function.erase();
-        changed = true;
-      }
+  eraseUncalled(module);
   return true;
 }
 

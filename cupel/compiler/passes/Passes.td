@@ -70,6 +70,19 @@ def RoundWeights : Pass<"round-weights", "mlir::ModuleOp"> {
   let dependentDialects = ["::cupel::stablehlo::StablehloDialect", "::mlir::func::FuncDialect"];
 }
 
+def NarrowProducts : Pass<"narrow-products", "mlir::ModuleOp"> {
+  let summary = "Multiply in bf16 what is f32, with sums in f32";
+  let description = [{
+    Operands of dot_general, dot and convolution in f32 are rounded to bf16 unless the operation asks for
+    more than the default precision or names an algorithm. A product without batches takes bf16; batches
+    and convolutions take the rounded numbers as f32, in which a product of two is exact: the meaning is
+    the same. Numbers are rounded where they come from, in front of transposes, reshapes and broadcasts.
+    What was changed is marked with `cupel.narrowed`, and counted in the module's attribute
+    `cupel.narrowed_products`.
+  }];
+  let dependentDialects = ["::cupel::stablehlo::StablehloDialect"];
+}
+
 def RoundToTypes : Pass<"round-to-types", "mlir::ModuleOp"> {
   let summary = "Compute as a device does that lacks some element types";
   let description = [{

@@ -27,6 +27,8 @@ void buildDevicePipeline(OpPassManager &manager, const DevicePipeline &pipeline)
         {SmallVector<std::string>(pipeline.types.begin(), pipeline.types.end())}));
   if (!pipeline.weightFormats.empty())
     manager.addPass(createRoundWeights({pipeline.weightFormats}));
+  if (pipeline.narrow)
+    manager.addPass(createNarrowProducts());
   if (isSpread && !pipeline.own && pipeline.split)
     manager.addPass(createPartition({pipeline.strict}));
 }
@@ -47,6 +49,8 @@ struct DevicePipelineOptions : public PassPipelineOptions<DevicePipelineOptions>
                                              "a single entry stands for all")};
   ListOption<std::string> types{*this, "types",
                                 llvm::cl::desc("The element types of the devices")};
+  Option<bool> narrow{*this, "narrow", llvm::cl::init(false),
+                      llvm::cl::desc("Products of f32 take bf16")};
   Option<bool> split{*this, "split", llvm::cl::init(true),
                      llvm::cl::desc("Split programs on whole tensors over their devices")};
   Option<bool> strict{*this, "strict", llvm::cl::init(false),
@@ -60,6 +64,7 @@ struct DevicePipelineOptions : public PassPipelineOptions<DevicePipelineOptions>
     pipeline.skipWindows = skipWindows;
     pipeline.results.assign(results.begin(), results.end());
     pipeline.types.assign(types.begin(), types.end());
+    pipeline.narrow = narrow;
     pipeline.split = split;
     pipeline.strict = strict;
     return pipeline;

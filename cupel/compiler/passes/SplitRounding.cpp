@@ -1,5 +1,7 @@
 #include "cupel/compiler/passes/SplitRounding.h"
 
+#include "cupel/compiler/passes/NarrowProducts.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -41,6 +43,30 @@ OwningOpRef<ModuleOp> programOf(ArrayRef<Operation *> way, BlockArgument argumen
   return module;
 }
 
+/// Adds arguments to a function behind its own.
+class FurtherArguments {
+public:
+  explicit FurtherArguments(func::FuncOp main) : main(main) {
+    main.getAllArgAttrs(attributes);
+    attributes.resize(main.getNumArguments(), DictionaryAttr::get(main.getContext()));
+  }
+
+  Value add(Type type, const std::string &name) {
+    return main.getBody().front().addArgument(type, NameLoc::get(StringAttr::get(main.getContext(), name)));
+  }
+
+  void finish() {
+    Block &body = main.getBody().front();
+    attributes.resize(body.getNumArguments(), DictionaryAttr::get(main.getContext()));
+    main.setFunctionType(FunctionType::get(main.getContext(), body.getArgumentTypes(), main.getFunctionType().getResults()));
+    main.setAllArgAttrs(attributes);
+  }
+
+private:
+  func::FuncOp main;
+  SmallVector<DictionaryAttr> attributes;
+};
+
 } // namespace
 
 std::vector<RoundedForm> splitRounding(ModuleOp module, StringRef mainName, const WeightFormats &formats) {
@@ -48,11 +74,9 @@ std::vector<RoundedForm> splitRounding(ModuleOp module, StringRef mainName, cons
   auto main = module.lookupSymbol<func::FuncOp>(mainName);
   if (!main || main.isExternal())
     return forms;
+  FurtherArguments further(main);
   Block &body = main.getBody().front();
   llvm::DenseMap<Value, Value> made;
-  SmallVector<DictionaryAttr> attributes;
-  main.getAllArgAttrs(attributes);
-  attributes.resize(main.getNumArguments(), DictionaryAttr::get(module.getContext()));
   for (const ProductWeight &one : productWeights(module)) {
     std::optional<tensor::BlockFormat> format = formats.of(one.name);
     if (!format || one.product->getBlock() != &body)
@@ -64,16 +88,35 @@ std::vector<RoundedForm> splitRounding(ModuleOp module, StringRef mainName, cons
         continue; // A constant.
       std::string name = "rounded weight " + std::to_string(forms.size());
       forms.push_back({argument.getArgNumber(), *format, way.empty() ? OwningOpRef<ModuleOp>() : programOf(way, argument), name});
-      known->second = body.addArgument(one.value.getType(), NameLoc::get(StringAttr::get(module.getContext(), name)));
+      known->second = further.add(one.value.getType(), name);
     }
     if (known->second)
       one.product->setOperand(1, known->second);
   }
-  if (forms.empty())
+  further.finish();
+  return forms;
+}
+
+std::vector<RoundedForm> splitNarrowing(ModuleOp module, StringRef mainName, unsigned own) {
+  std::vector<RoundedForm> forms;
+  auto main = module.lookupSymbol<func::FuncOp>(mainName);
+  if (!main || main.isExternal())
     return forms;
-  attributes.resize(body.getNumArguments(), DictionaryAttr::get(module.getContext()));
-  main.setFunctionType(FunctionType::get(main.getContext(), body.getArgumentTypes(), main.getFunctionType().getResults()));
-  main.setAllArgAttrs(attributes);
+  FurtherArguments further(main);
+  for (Operation &op : main.getBody().front()) {
+    if (!op.hasAttr(kNarrowedAttr))
+      continue;
+    // Kernels read through what moves rounded numbers: only what rounds them is taken out.
+    auto [value, origin] = numbersOfNarrowed(op.getOperand(1));
+    auto argument = dyn_cast_or_null<BlockArgument>(origin);
+    if (!argument || argument.getOwner() != &main.getBody().front() || argument.getArgNumber() >= own)
+      continue;
+    SmallVector<Operation *> way = wayOf(value).first;
+    std::string name = "narrow weight " + std::to_string(forms.size());
+    forms.push_back({argument.getArgNumber(), std::nullopt, programOf(way, argument), name});
+    value.replaceAllUsesWith(further.add(value.getType(), name));
+  }
+  further.finish();
   return forms;
 }
 

@@ -14,6 +14,7 @@ std::string describe(const CompileOptions &options) {
                      " " + (options.wideAccumulation ? "wide" : "native") +
                      (options.isGlobal ? "" : ",own") + (options.splitsWork ? "" : ",whole") +
                      (options.scatterSkipsWindows ? ",windows" : "") +
+                     (options.narrowsProducts ? ",bf16" : "") +
                      (options.alwaysMakesCode ? ",code" : "") +
                      (options.enablesTrace ? ",trace" : "");
   if (options.wrongRewrite != 0)
@@ -70,6 +71,7 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
     return malformed;
   options.enablesTrace = mode.consume_back(",trace");
   options.alwaysMakesCode = mode.consume_back(",code");
+  options.narrowsProducts = mode.consume_back(",bf16");
   options.scatterSkipsWindows = mode.consume_back(",windows");
   options.splitsWork = !mode.consume_back(",whole");
   options.isGlobal = !mode.consume_back(",own");

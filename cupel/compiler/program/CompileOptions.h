@@ -35,6 +35,8 @@ struct CompileOptions {
   /// Which weights of products are held in block floats, as parseWeightFormats reads it
   /// (passes/RoundWeights.h); empty: none.
   std::string weightFormats;
+  /// Products and convolutions of f32 of default precision take bf16, with sums in f32.
+  bool narrowsProducts = false;
   /// Programs on whole tensors of which devices hold pieces are split over the devices where that
   /// can be done without more work; otherwise one computes for all of them.
   bool splitsWork = true;

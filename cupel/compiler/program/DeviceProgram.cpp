@@ -6,6 +6,7 @@
 #include "cupel/compiler/analysis/Inspect.h"
 #include "cupel/compiler/analysis/MemoryEstimate.h"
 #include "cupel/compiler/partition/PartitionCalls.h"
+#include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/passes/Pipelines.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/reference/Plan.h"
@@ -54,6 +55,7 @@ DevicePipeline pipelineFor(const CompileOptions &options) {
   for (tensor::DType type : options.types)
     pipeline.types.emplace_back(tensor::info(type).name);
   pipeline.weightFormats = options.weightFormats;
+  pipeline.narrow = options.narrowsProducts;
   pipeline.split = options.splitsWork;
   pipeline.strict = options.isStrict;
   return pipeline;
@@ -167,6 +169,9 @@ Status prepare(DeviceProgram &program, std::string_view source, const CompileOpt
   info.fingerprint = hexHash({source, options.backend, describe(options)});
   if (!composites.empty())
     info.notes["composites"] = composites;
+  // As `cupel run` and others declare a precision; whoever judges results goes by it.
+  if (int64_t count = narrowedProducts(module); count > 0)
+    info.notes["precision"] = "bf16/f32, " + std::to_string(count) + (count == 1 ? " product" : " products");
   if (reason)
     info.notes["partition"] = "whole (" + reason.str() + ")";
   return {};

@@ -153,6 +153,7 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
   compile.weightFormats =
       given.string("experimental_weight_dtype").value_or(defaults.weightFormats);
   compile.splitsWork = !numerics.computesWhole;
+  compile.narrowsProducts = numerics.narrowsProducts;
   compile.backend = given.string("backend").value_or(defaults.backend);
   if (std::string_view kind = compile.backend; kind.starts_with("codegen_")) {
     if (exportPath.empty())

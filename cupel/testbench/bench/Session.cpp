@@ -1,6 +1,7 @@
 #include "cupel/testbench/bench/Session.h"
 
 #include "cupel/compare/Defaults.h"
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/support/Files.h"
 #include "cupel/support/Process.h"
 
@@ -94,12 +95,18 @@ void BenchSession::lose(Running &running, const Error &error) {
   running.process.kill();
 }
 
+/// Whether a device is told to multiply in less than f32.
+static bool isNarrow(const std::string &device) {
+  Result<compare::DevicePrecision> declared = runtime::declaredPrecision(device, "");
+  return declared && declared->products.step > compare::DevicePrecision().products.step;
+}
+
 BenchSession::Running BenchSession::startDevice(const std::string &name,
                                                 const BenchProgram &program) {
   Running running;
   running.result.name = name;
   runtime::DeviceName device =
-      runtime::DeviceName::parse(name == "reference" ? "cupel?backend=reference" : name);
+      runtime::DeviceName::parse(name == "reference" ? "cupel?backend=reference" : runtime::withoutPrecision(name));
   bool isOurs = device.plugin == "cupel";
   if (isOurs) {
     device.plugin =
@@ -176,7 +183,7 @@ void BenchSession::awaitReady(Running &running, const BenchProgram &program) {
   // A number that JSON has no word for is null: infinitely far.
   const json &difference = (*answer)["difference"];
   result.difference = difference.is_number() ? difference.get<double>() : INFINITY;
-  result.isWrong = !(*result.difference <= compare::measuredDistance(program.isNarrow));
+  result.isWrong = !(*result.difference <= compare::measuredDistance(program.isNarrow || isNarrow(result.name)));
 }
 
 void BenchSession::runRound(Running &running, double seconds) {

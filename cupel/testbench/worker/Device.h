@@ -97,7 +97,7 @@ struct SharedWork {
 };
 /// By the notes of our own plugin on an executable; those of others say nothing.
 SharedWork sharedWorkOf(const std::map<std::string, std::string> &notes);
-/// Those that belong in a test's record: composites, fusions, whether commands were recorded.
+/// Those that belong in a test's record: composites, fusions, products in bf16, whether commands were recorded.
 std::map<std::string, std::string> notesForRecords(const std::map<std::string, std::string> &notes);
 
 class Device {

@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/Explain.h"
 
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/support/CommandWords.h"
 #include "cupel/support/Process.h"
 #include "cupel/support/Sha256.h"
@@ -38,7 +39,7 @@ constexpr uint32_t kEachOperation = 1u << 20;
 /// What runs a folder on this device.
 std::string commandFor(const std::string &device, const std::string &folder) {
   size_t at = device.find('@');
-  std::string plugin = device.substr(0, at), text;
+  std::string plugin = runtime::withoutPrecision(device.substr(0, at)), text;
   if (at == std::string::npos)
     return fmt::format("cupel run {} --device {}", quotedForShell(folder), quotedForShell(device));
   size_t question = plugin.find('?');
@@ -47,8 +48,7 @@ std::string commandFor(const std::string &device, const std::string &folder) {
   while (question != std::string::npos) {
     size_t end = plugin.find('&', question + 1);
     std::string option = plugin.substr(question + 1, end - question - 1);
-    if (!option.starts_with("precision="))
-      text += " --option " + quotedForShell(option);
+    text += " --option " + quotedForShell(option);
     question = end;
   }
   return text;

@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/Reproduction.h"
 
+#include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/frontends/HloBuilder.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
@@ -102,13 +103,13 @@ struct PluginWords {
 /// The plugin and its options out of a device's whole name.
 PluginWords wordsOf(const std::string &device) {
   PluginWords words;
-  std::string own = device.substr(0, device.find('@'));
+  std::string own = runtime::withoutPrecision(device.substr(0, device.find('@')));
   size_t question = own.find('?');
   words.plugin = own.substr(0, question);
   while (question != std::string::npos) {
     size_t end = own.find('&', question + 1);
     std::string option = own.substr(question + 1, end - question - 1);
-    if (!option.empty() && !option.starts_with("precision="))
+    if (!option.empty())
       words.options.push_back(std::move(option));
     question = end;
   }

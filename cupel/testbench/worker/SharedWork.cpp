@@ -19,7 +19,7 @@ static bool namesOwnKernel(const std::string &kernels) {
 
 std::map<std::string, std::string> notesForRecords(const std::map<std::string, std::string> &notes) {
   std::map<std::string, std::string> kept;
-  for (const char *name : {"composites", "fusions", "trace"})
+  for (const char *name : {"composites", "fusions", "precision", "trace"})
     if (auto found = notes.find(name); found != notes.end())
       kept.insert(*found);
   return kept;

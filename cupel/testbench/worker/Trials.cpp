@@ -411,6 +411,17 @@ RunWorkload readyWhenAsked(Result<Device *> device, const Prepared &prepared) {
   };
 }
 
+/// Whoever was asked for less by other ways than the device's name (options of a workload, say) is judged by what he
+/// says he computed in: "bf16/f32, 12 products (...)".
+void coarsenToWhatRan(compare::DevicePrecision &precision, const std::map<std::string, std::string> &notes) {
+  auto found = notes.find("precision");
+  if (found == notes.end())
+    return;
+  Result<compare::DevicePrecision> ran = compare::DevicePrecision::parse(found->second.substr(0, found->second.find(',')));
+  if (ran && ran->products.step > precision.products.step)
+    precision.products = ran->products;
+}
+
 } // namespace
 
 Result<compare::DevicePrecision> Trials::precisionOf(const Request &request) {
@@ -423,6 +434,8 @@ Result<TestNoise> Trials::noiseOf(const Request &request, const Prepared &prepar
   Result<compare::DevicePrecision> precision = precisionOf(request);
   if (!precision)
     return precision.error();
+  if (device && request.precision.empty())
+    coarsenToWhatRan(*precision, device->recordNotes());
   NoiseSources sources;
   sources.isExpectedFromReference = prepared.workload.provenance.expectation == kReferencesWord;
   sources.reference = [run = readyWhenAsked(this->device("reference"), prepared),

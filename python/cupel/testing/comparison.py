@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +77,11 @@ class Policy:
     """What the device computes in."""
     device: str = "cupel"
     """Where model testers run: our own plugin, or a vendor's .so; options of its client behind a question mark."""
+
+    def precision_with(self, options: Mapping[str, Any]) -> str:
+        """What the device computes in if its compiler is given these options: ours multiplies in bf16 where `precision` asks for it."""
+        asks = str(options.get("precision", "")) in ("bf16", "bf16/f32") or "precision=bf16" in self.device
+        return "bf16/f32" if asks and self.precision == "f32" else self.precision
 
 
 POLICY = Policy()

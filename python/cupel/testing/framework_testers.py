@@ -201,7 +201,7 @@ class TorchModelTester(FrameworkModelTester):
         if training and self._none_grads[0] != self._none_grads[1]:
             raise AssertionError(f"CPU and device have different None grad parameters: {self._none_grads[0]} and {self._none_grads[1]}")
         # Of a model that became several programs no single one says how its results round.
-        noise = Noise(POLICY.precision, calls[0].program if len(calls) == 1 and not training else None)
+        noise = Noise(POLICY.precision_with(self._compiler_config), calls[0].program if len(calls) == 1 and not training else None)
         return [to_array(one) for one in actual], [to_array(one) for one in expected], noise
 
     @staticmethod

@@ -273,7 +273,7 @@ class ModelTester:
             if config.dump_info or config.dump_debug:
                 print_stages(Path(folder))
         single = len(calls) == 1 and self.mode == "eval"
-        return outputs, Noise(POLICY.precision, calls[0].program if single else None)
+        return outputs, Noise(POLICY.precision_with(config.compile_options), calls[0].program if single else None)
 
     # --- op by op --------------------------------------------------------------------------------------------------------------------------
 
@@ -484,7 +484,7 @@ class OnnxModelTester(ModelTester):
                 raise RuntimeError(f"the model cannot be lowered to StableHLO: {done.stderr.strip()}")
             code = program.read_bytes()
         inputs = [to_array(torch.from_numpy(self._numpy(value)).contiguous()) for value in self._named_inputs().values()]
-        noise = Noise(POLICY.precision, lambda: (code, inputs))
+        noise = Noise(POLICY.precision_with(self.compiler_config.compile_options), lambda: (code, inputs))
         if depth is CompileDepth.TORCH_FX:
             return None, noise
         self._achieve("STABLEHLO")

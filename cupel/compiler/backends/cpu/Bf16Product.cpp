@@ -191,4 +191,9 @@ Result<KernelPointer> bf16Product(tir::ProductOp op, dev::LaunchOp launch, Kerne
   return KernelPointer(std::move(kernel));
 }
 
+std::string_view howBf16IsMultiplied() {
+  return kernels::multipliesBf16() ? "AVX512_BF16 for products without batches, f32 on rounded numbers for the rest"
+                                   : "emulated: f32 on rounded numbers, this processor has no instructions for bf16";
+}
+
 } // namespace cupel::compiler

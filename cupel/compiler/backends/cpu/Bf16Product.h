@@ -12,4 +12,7 @@ namespace cupel::compiler {
 /// ErrorCode::Unsupported where there is none.
 Result<KernelPointer> bf16Product(tir::ProductOp op, dev::LaunchOp launch, KernelChoice choice);
 
+/// In words, for notes and reports: by the processor's instructions, or emulated.
+std::string_view howBf16IsMultiplied();
+
 } // namespace cupel::compiler

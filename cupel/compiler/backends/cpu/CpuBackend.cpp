@@ -1,5 +1,6 @@
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 
+#include "cupel/compiler/backends/cpu/Bf16Product.h"
 #include "cupel/compiler/backends/cpu/CpuExecutable.h"
 #include "cupel/compiler/backends/cpu/SavedProgram.h"
 #include "cupel/compiler/backends/reference/ReferenceBackend.h"
@@ -105,6 +106,7 @@ public:
     if (!loaded)
       return loaded.error();
     describeIn(program->info.notes, (*loaded)->report());
+    describePrecision(program->info.notes);
     if (dev::SramPlan plan = dev::sramPlanOf(lowered); lowered.getSram())
       program->info.notes["sram"] = std::to_string(plan.buffers) + " buffers in " +
                                     std::to_string(plan.bytes) + " bytes, " +
@@ -131,6 +133,7 @@ public:
         LoadedProgram::load(main, **module, choiceOf(*program, budget));
     if (!loaded)
       return loaded.error();
+    describePrecision(program->info.notes); // Of this processor.
     program->options.traceRegion = region;
     if (Status status = CpuExecutable::planTrace(*program, **loaded); !status)
       return status.error();
@@ -139,6 +142,12 @@ public:
   }
 
 private:
+  static void describePrecision(std::map<std::string, std::string> &notes) {
+    auto found = notes.find("precision");
+    if (found != notes.end())
+      found->second = found->second.substr(0, found->second.find(" (")) + " (" + std::string(howBf16IsMultiplied()) + ")";
+  }
+
   static void describeIn(std::map<std::string, std::string> &notes, const ProgramReport &report) {
     notes["kernels"] = listed(report.kernels);
     if (!report.fallbackOps.empty())

@@ -217,6 +217,28 @@ TEST(LimitsTest, TimeGrowsWithTheNumberOfOperations) {
 }
 
 /// Sorts stay launches of their own, and of four numbers they take next to nothing.
+TEST(LimitsTest, TimeGrowsWithTheNumberOfCallsWithinEachOther) {
+  auto secondsFor = [](int depth) {
+    std::string text = "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = call @f0(%x) : (tensor<f32>) -> tensor<f32>\n  return %0 : tensor<f32>\n}\n";
+    for (int i = 0; i < depth; ++i)
+      text += "func.func private @f" + std::to_string(i) + "(%x: tensor<f32>) -> tensor<f32> {\n  %0 = call @f" + std::to_string(i + 1) +
+              "(%x) : (tensor<f32>) -> tensor<f32>\n  return %0 : tensor<f32>\n}\n";
+    text += "func.func private @f" + std::to_string(depth) + "(%x: tensor<f32>) -> tensor<f32> {\n  %0 = stablehlo.negate %x : tensor<f32>\n  return %0 : tensor<f32>\n}\n";
+    std::clock_t begin = std::clock();
+    auto results = resultsBy("cpu", text);
+    double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
+    EXPECT_TRUE(results) << results.message();
+    if (results)
+      EXPECT_EQ((*results)[0].dataAs<float>()[0], -1.0f);
+    std::printf("%d calls within each other: %.3f s\n", depth, seconds);
+    return seconds;
+  };
+  [[maybe_unused]] double few = secondsFor(1000), many = secondsFor(10000);
+#ifndef CUPEL_SANITIZED
+  EXPECT_LT(many, 40 * few + 1); // Ten times as many; a hundred times as long where each looks at all.
+#endif
+}
+
 TEST(LimitsTest, ALaunchCostsLessThanTwoMicroseconds) {
   constexpr int kLaunches = 2000, kRuns = 20;
   std::string text = "func.func @main(%v0: tensor<4xi32>) -> tensor<4xi32> {\n";

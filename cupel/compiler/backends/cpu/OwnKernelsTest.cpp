@@ -107,6 +107,34 @@ TEST(OwnKernelsTest, SortsByOneKeyAreStableAndPutSpecialNumbersWhereTheyBelong) 
     }
 }
 
+TEST(OwnKernelsTest, SortsBySeveralKeysLookAtTheNextWhereTheFirstAreEqual) {
+  auto keys = [](const std::string &element, const char *order, const char *direction) {
+    std::string e = "(tensor<" + element + ">, tensor<" + element + ">) -> tensor<i1>\n";
+    return "    %before = stablehlo.compare " + std::string(direction) + ", %p, %q, " + order + " : " + e +
+           "    %same = stablehlo.compare EQ, %p, %q, " + order + " : " + e +
+           "    %next = stablehlo.compare GT, %r, %s, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n";
+  };
+  const char *jax = "    %both = stablehlo.and %same, %next : tensor<i1>\n    %c = stablehlo.or %before, %both : tensor<i1>\n",
+             *turned = "    %both = stablehlo.and %next, %same : tensor<i1>\n    %c = stablehlo.or %both, %before : tensor<i1>\n",
+             *chosen = "    %c = stablehlo.select %same, %next, %before : tensor<i1>, tensor<i1>\n";
+  for (const char *shape : {"1x1", "7x5", "40x3", "2x9000"})
+    for (int dimension : {0, 1})
+      for (const char *way : {jax, turned, chosen}) {
+        expectOwnKernel(sortOf(shape, "f32", keys("f32", "TOTALORDER", "LT") + way, dimension));
+        expectOwnKernel(sortOf(shape, "i64", keys("i64", "SIGNED", "GT") + way, dimension));
+        expectOwnKernel(sortOf(shape, "ui8", keys("ui8", "UNSIGNED", "LT") + way, dimension));
+      }
+}
+
+TEST(OwnKernelsTest, ComparatorsThatAreNoOrderOfKeysStayTheReferences) {
+  // Where the first keys are equal by another operand's word.
+  auto actual = outcomeBy("cpu", sortOf("5x4", "f32", "    %before = stablehlo.compare LT, %p, %q, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+                                        "    %same = stablehlo.compare EQ, %r, %s, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                                        "    %both = stablehlo.and %same, %before : tensor<i1>\n    %c = stablehlo.or %before, %both : tensor<i1>\n", 1), false);
+  ASSERT_TRUE(actual) << actual.message();
+  EXPECT_EQ(actual->notes.count("fallbacks"), 1u);
+}
+
 TEST(OwnKernelsTest, SortsAsJaxWritesThem) {
   std::string text = sortOf("4x333", "f32", R"(    %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>

@@ -39,6 +39,7 @@ struct CpuReport {
   std::vector<CompositeUse> composites; // Of the program that was compiled, before they were put in line.
   std::vector<FusionCount> fusions; // Of users.
   std::vector<RoundedWeight> weights; // Those that are held in block floats.
+  int64_t narrowProducts = 0; // With operands in bf16 where the program has f32.
 };
 
 /// Of a module at the device stage, which gets functions for what falls back. It is run as often as

@@ -2,6 +2,8 @@
 
 #include "cupel/compiler/backends/cpu/Report.h"
 
+#include "cupel/compiler/backends/cpu/Bf16Product.h"
+
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -137,6 +139,8 @@ std::string asText(const CpuReport &report) {
   if (!report.composites.empty())
     os << "composites: " << describeComposites(report.composites) << "\n";
   os << "trace:     " << report.trace << "\n";
+  if (report.narrowProducts > 0)
+    os << "precision: bf16/f32, products and convolutions: " << report.narrowProducts << " (" << llvm::StringRef(howBf16IsMultiplied()) << ")\n";
   for (const RoundedWeight &one : report.weights) {
     os << llvm::formatv("weight:    {0} {1} as {2}, {3} bytes instead of {4}", one.name, one.type,
                         llvm::StringRef(tensor::nameOf(one.format)), one.packed, one.bytes);
@@ -251,6 +255,8 @@ std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) 
           {"name", llvm::json::fixUTF8(use.name)}, {"count", use.count}, {"known", use.isKnown}});
     object["composites"] = std::move(composites);
   }
+  if (report.narrowProducts > 0)
+    object["precision"] = llvm::json::Object{{"name", "bf16/f32"}, {"products", report.narrowProducts}, {"how", llvm::StringRef(howBf16IsMultiplied())}};
   if (!report.weights.empty()) {
     llvm::json::Array weights;
     for (const RoundedWeight &one : report.weights) {

@@ -63,15 +63,11 @@ bool isCanonicalized(Value value, Value x) {
          isZero(inner.getOnTrue()) && inner.getOnFalse() == x;
 }
 
-std::optional<Order> orderOf(stablehlo::SortOp op) {
+/// What a comparison of elements says: the operand, which of the two comes first, and what of floats is one.
+std::optional<Order> orderOf(stablehlo::SortOp op, stablehlo::CompareOp compare) {
   Block &body = op.getComparator().front();
-  auto compare = body.getTerminator()->getOperand(0).getDefiningOp<stablehlo::CompareOp>();
-  if (!compare)
-    return std::nullopt;
   using Direction = stablehlo::ComparisonDirection;
   Direction direction = compare.getComparisonDirection();
-  if (direction != Direction::LT && direction != Direction::GT)
-    return std::nullopt; // Of equal elements these say that both come first.
   bool isTotal = compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER;
   for (unsigned k = 0; k < op.getInputs().size(); ++k)
     for (bool isTurned : {false, true}) {
@@ -83,6 +79,63 @@ std::optional<Order> orderOf(stablehlo::SortOp op) {
       return Order{k, (direction == Direction::LT) == isTurned, !isPlain || !isTotal};
     }
   return std::nullopt;
+}
+
+/// Of a comparison that says which of two comes first.
+std::optional<Order> strictOrderOf(stablehlo::SortOp op, Value value) {
+  auto compare = value.getDefiningOp<stablehlo::CompareOp>();
+  using Direction = stablehlo::ComparisonDirection;
+  if (!compare || (compare.getComparisonDirection() != Direction::LT &&
+                   compare.getComparisonDirection() != Direction::GT))
+    return std::nullopt; // Of equal elements others say that both come first.
+  return orderOf(op, compare);
+}
+
+/// Whether a value says that elements are equal which `order` puts neither before the other.
+bool areEqualBy(stablehlo::SortOp op, Value value, const Order &order) {
+  auto compare = value.getDefiningOp<stablehlo::CompareOp>();
+  if (!compare || compare.getComparisonDirection() != stablehlo::ComparisonDirection::EQ)
+    return false;
+  std::optional<Order> said = orderOf(op, compare);
+  return said && said->operand == order.operand && said->isCanonical == order.isCanonical;
+}
+
+/// The keys of a comparator, the first one first: a comparison; or `first < || (first == && rest)`, which JAX writes;
+/// or `first == ? rest : first <`. Empty where it is something else.
+std::vector<Order> ordersOf(stablehlo::SortOp op) {
+  std::vector<Order> orders;
+  Value rest = op.getComparator().front().getTerminator()->getOperand(0);
+  while (orders.size() < op.getInputs().size()) {
+    if (std::optional<Order> last = strictOrderOf(op, rest)) {
+      orders.push_back(*last);
+      return orders;
+    }
+    std::optional<Order> one;
+    Value next;
+    if (auto either = rest.getDefiningOp<stablehlo::OrOp>()) {
+      for (bool isTurned : {false, true}) {
+        Value before = isTurned ? either.getRhs() : either.getLhs();
+        auto both = (isTurned ? either.getLhs() : either.getRhs()).getDefiningOp<stablehlo::AndOp>();
+        std::optional<Order> found = both ? strictOrderOf(op, before) : std::nullopt;
+        for (bool isSwapped : {false, true})
+          if (found && !one && areEqualBy(op, isSwapped ? both.getRhs() : both.getLhs(), *found)) {
+            one = found;
+            next = isSwapped ? both.getLhs() : both.getRhs();
+          }
+      }
+    } else if (auto choice = rest.getDefiningOp<stablehlo::SelectOp>()) {
+      std::optional<Order> found = strictOrderOf(op, choice.getOnFalse());
+      if (found && areEqualBy(op, choice.getPred(), *found)) {
+        one = found;
+        next = choice.getOnTrue();
+      }
+    }
+    if (!one)
+      return {};
+    orders.push_back(*one);
+    rest = next;
+  }
+  return {};
 }
 
 /// Elements as unsigned numbers of the same order.
@@ -155,12 +208,52 @@ struct SortedLines {
   int64_t outer = 1, count = 1, inner = 1; // Elements of a line lie `inner` apart.
 };
 
-/// `Stored` are the bits of the key's elements, `KeyOf` makes numbers of them.
-template <typename Stored, typename KeyOf> class SortKernel final : public Kernel {
+/// Elements of a line as numbers by which it is sorted.
+class SortKey {
 public:
-  SortKernel(SortedLines lines, unsigned key, KeyOf keyOf, std::vector<unsigned> inputs,
+  virtual ~SortKey() = default;
+  /// Of the entries' elements; element 0 lies at `first` and the next ones `step` apart. Entries that are new become
+  /// those of all elements in order.
+  virtual void fill(const std::byte *line, int64_t first, int64_t step, Entry<uint32_t> *entries, int64_t count, bool areNew) const = 0;
+  virtual void fill(const std::byte *line, int64_t first, int64_t step, Entry<uint64_t> *entries, int64_t count, bool areNew) const = 0;
+  virtual int bits() const = 0;
+};
+
+/// `Stored` are the bits of the key's elements, `KeyOf` makes numbers of them.
+template <typename Stored, typename KeyOf> class KeyOfElements final : public SortKey {
+public:
+  explicit KeyOfElements(KeyOf keyOf) : keyOf(keyOf) {}
+  void fill(const std::byte *line, int64_t first, int64_t step, Entry<uint32_t> *entries, int64_t count, bool areNew) const override {
+    fillEntries(line, first, step, entries, count, areNew);
+  }
+  void fill(const std::byte *line, int64_t first, int64_t step, Entry<uint64_t> *entries, int64_t count, bool areNew) const override {
+    fillEntries(line, first, step, entries, count, areNew);
+  }
+  int bits() const override { return int(sizeof(Stored)) * 8; }
+
+private:
+  template <typename Wide>
+  void fillEntries(const std::byte *line, int64_t first, int64_t step, Entry<Wide> *entries, int64_t count, bool areNew) const {
+    const auto *from = reinterpret_cast<const Stored *>(line) + first;
+    for (int64_t i = 0; i < count && areNew; ++i)
+      entries[i] = {Wide(keyOf(from[i * step])), uint32_t(i)};
+    for (int64_t i = 0; i < count && !areNew; ++i)
+      entries[i].key = Wide(keyOf(from[int64_t(entries[i].index) * step]));
+  }
+  KeyOf keyOf;
+};
+
+struct KeyedInput {
+  unsigned input; // Of the sort's inputs.
+  std::unique_ptr<const SortKey> key;
+};
+
+/// `Wide` holds every key.
+template <typename Wide> class SortKernel final : public Kernel {
+public:
+  SortKernel(SortedLines lines, std::vector<KeyedInput> keys, std::vector<unsigned> inputs,
              std::vector<int64_t> bytes)
-      : lines(lines), key(key), keyOf(keyOf), inputs(std::move(inputs)), bytes(std::move(bytes)) {}
+      : lines(lines), keys(std::move(keys)), inputs(std::move(inputs)), bytes(std::move(bytes)) {}
 
   Status run(LaunchContext &, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
@@ -170,9 +263,9 @@ public:
     int64_t scratch = 2 * lines.count * int64_t(sizeof(One));
     bool isLong = scratch > (int64_t{4} << 20);
     std::atomic<bool> isOut = false;
-    constexpr double kNanosecondsPerElement = 15;
+    const double nanosecondsPerElement = 15 * double(keys.size());
     kernelPool().parallelFor(
-        lines.outer * lines.inner, double(lines.count) * kNanosecondsPerElement, [&](int64_t line) {
+        lines.outer * lines.inner, double(lines.count) * nanosecondsPerElement, [&](int64_t line) {
           AlignedMemory own(isLong ? scratch : 0);
           auto *entries = static_cast<One *>(isLong ? own.get() : threadScratch(scratch));
           if (!entries) {
@@ -189,15 +282,17 @@ public:
   std::string_view kind() const override { return "sort"; }
 
 private:
-  using Wide = std::conditional_t<sizeof(Stored) == 8, uint64_t, uint32_t>;
   using One = Entry<Wide>;
 
   void sortLine(One *entries, int64_t first, std::span<const std::byte *const> reads,
                 std::span<std::byte *const> writes) const {
-    const auto *from = reinterpret_cast<const Stored *>(reads[inputs[key]]) + first;
-    for (int64_t i = 0; i < lines.count; ++i)
-      entries[i] = {Wide(keyOf(from[i * lines.inner])), uint32_t(i)};
-    entries = sortEntries(entries, entries + lines.count, lines.count, int(sizeof(Stored)) * 8);
+    One *other = entries + lines.count;
+    // Sorts are stable: by the last key first, and where an earlier one finds elements equal that order stays.
+    for (const KeyedInput &one : llvm::reverse(keys)) {
+      one.key->fill(reads[inputs[one.input]], first, lines.inner, entries, lines.count, &one == &keys.back());
+      if (One *sorted = sortEntries(entries, other, lines.count, one.key->bits()); sorted != entries)
+        std::swap(entries, other);
+    }
     for (size_t k = 0; k < inputs.size(); ++k) {
       const std::byte *source = reads[inputs[k]] + first * bytes[k];
       std::byte *target = writes[k] + first * bytes[k];
@@ -223,20 +318,61 @@ private:
   }
 
   SortedLines lines;
-  unsigned key; // Which of the inputs.
-  KeyOf keyOf;
+  std::vector<KeyedInput> keys; // The first one first.
   std::vector<unsigned> inputs; // Which of what is read each is.
   std::vector<int64_t> bytes;   // Of their elements.
 };
+
+/// Null where elements have no such numbers.
+std::unique_ptr<const SortKey> keyOf(Type element, const Order &order) {
+  auto made = []<typename Stored>(auto keyOf) -> std::unique_ptr<const SortKey> {
+    return std::make_unique<KeyOfElements<Stored, decltype(keyOf)>>(keyOf);
+  };
+  bool canonical = order.isCanonical, descending = order.isDescending;
+  if (element.isF32())
+    return made.operator()<uint32_t>(FloatKey<uint32_t>{0x7f800000, canonical, descending});
+  if (element.isF64())
+    return made.operator()<uint64_t>(FloatKey<uint64_t>{0x7ff0000000000000, canonical, descending});
+  if (element.isF16())
+    return made.operator()<uint16_t>(FloatKey<uint16_t>{0x7c00, canonical, descending});
+  if (element.isBF16())
+    return made.operator()<uint16_t>(FloatKey<uint16_t>{0x7f80, canonical, descending});
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer)
+    return nullptr;
+  bool isSigned = !integer.isUnsigned() && integer.getWidth() > 1;
+  switch (integer.getWidth()) {
+  case 1:
+  case 8:
+    return made.operator()<uint8_t>(IntegerKey<uint8_t>{isSigned, descending});
+  case 16:
+    return made.operator()<uint16_t>(IntegerKey<uint16_t>{isSigned, descending});
+  case 32:
+    return made.operator()<uint32_t>(IntegerKey<uint32_t>{isSigned, descending});
+  case 64:
+    return made.operator()<uint64_t>(IntegerKey<uint64_t>{isSigned, descending});
+  default:
+    return nullptr;
+  }
+}
 
 } // namespace
 
 Result<KernelPointer> sortKernel(stablehlo::SortOp op) {
   Error refusal{ErrorCode::Unsupported, "there is no sort of such elements or with such a comparator"};
-  std::optional<Order> order = orderOf(op);
-  if (!order)
+  std::vector<Order> orders = ordersOf(op);
+  if (orders.empty())
     return refusal;
-  auto type = cast<RankedTensorType>(op.getInputs()[order->operand].getType());
+  std::vector<KeyedInput> keys;
+  bool isWide = false;
+  for (const Order &order : orders) {
+    Type element = cast<RankedTensorType>(op.getInputs()[order.operand].getType()).getElementType();
+    keys.push_back({order.operand, keyOf(element, order)});
+    if (!keys.back().key)
+      return refusal;
+    isWide |= keys.back().key->bits() > 32;
+  }
+  auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
   int64_t dimension = int64_t(op.getDimension());
   if (dimension < 0)
     dimension += type.getRank();
@@ -254,37 +390,9 @@ Result<KernelPointer> sortKernel(stablehlo::SortOp op) {
     if (bytes.back() == 0)
       return refusal;
   }
-  auto made = [&]<typename Stored>(auto keyOf) {
-    return KernelPointer(std::make_unique<SortKernel<Stored, decltype(keyOf)>>(
-        lines, order->operand, keyOf, std::move(inputs), std::move(bytes)));
-  };
-  bool canonical = order->isCanonical, descending = order->isDescending;
-  Type element = type.getElementType();
-  if (element.isF32())
-    return made.operator()<uint32_t>(FloatKey<uint32_t>{0x7f800000, canonical, descending});
-  if (element.isF64())
-    return made.operator()<uint64_t>(FloatKey<uint64_t>{0x7ff0000000000000, canonical, descending});
-  if (element.isF16())
-    return made.operator()<uint16_t>(FloatKey<uint16_t>{0x7c00, canonical, descending});
-  if (element.isBF16())
-    return made.operator()<uint16_t>(FloatKey<uint16_t>{0x7f80, canonical, descending});
-  auto integer = dyn_cast<IntegerType>(element);
-  if (!integer)
-    return refusal;
-  bool isSigned = !integer.isUnsigned() && integer.getWidth() > 1;
-  switch (integer.getWidth()) {
-  case 1:
-  case 8:
-    return made.operator()<uint8_t>(IntegerKey<uint8_t>{isSigned, descending});
-  case 16:
-    return made.operator()<uint16_t>(IntegerKey<uint16_t>{isSigned, descending});
-  case 32:
-    return made.operator()<uint32_t>(IntegerKey<uint32_t>{isSigned, descending});
-  case 64:
-    return made.operator()<uint64_t>(IntegerKey<uint64_t>{isSigned, descending});
-  default:
-    return refusal;
-  }
+  if (isWide)
+    return KernelPointer(std::make_unique<SortKernel<uint64_t>>(lines, std::move(keys), std::move(inputs), std::move(bytes)));
+  return KernelPointer(std::make_unique<SortKernel<uint32_t>>(lines, std::move(keys), std::move(inputs), std::move(bytes)));
 }
 
 } // namespace cupel::compiler

@@ -1,5 +1,5 @@
-// Sorts by one key: the device's own, for comparators that order single elements. Others are refused
-// with ErrorCode::Unsupported.
+// Sorts by one key or several: the device's own, for comparators that order single elements, where these are equal
+// those of the next operand, and so on. Others are refused with ErrorCode::Unsupported.
 
 #pragma once
 

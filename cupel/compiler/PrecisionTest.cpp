@@ -1,0 +1,147 @@
+// precision=bf16: products and convolutions of f32 with operands in bf16 and sums in f32, within the bound of that
+// and not nearer; weights are made once for each buffer.
+
+#include "cupel/compiler/backends/cpu/BackendTesting.h"
+#include "cupel/compiler/backends/cpu/PackedWeights.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace cupel::compiler {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+/// Half a step of bf16's eight bits, as a share of the number.
+constexpr double kBf16 = 0x1p-9, kF32 = 0x1p-24;
+
+void fill(Tensor &argument, int64_t number) {
+  auto *data = reinterpret_cast<float *>(argument.mutableData());
+  auto seed = uint32_t(number) * 7919u + 17u;
+  for (int64_t i = 0; i < argument.size(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    data[i] = std::ldexp(float(int32_t(seed) >> 8) / float(1 << 23), int(seed % 7) - 3);
+  }
+}
+
+std::string product(int64_t rows, int64_t depth, int64_t columns, const std::string &precision = "") {
+  std::string m = std::to_string(rows), k = std::to_string(depth), n = std::to_string(columns);
+  std::string a = "tensor<" + m + "x" + k + "xf32>", b = "tensor<" + k + "x" + n + "xf32>", c = "tensor<" + m + "x" + n + "xf32>";
+  return "func.func @main(%a: " + a + ", %b: " + b + ") -> " + c + " {\n  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]" +
+         precision + " : (" + a + ", " + b + ") -> " + c + "\n  return %0 : " + c + "\n}\n";
+}
+
+/// The result farthest from the exact sum, in shares of the sum of all products' sizes.
+double worstOf(const Tensor &c, int64_t rows, int64_t depth, int64_t columns) {
+  Tensor a = *Tensor::zeros(DType::F32, {rows, depth}), b = *Tensor::zeros(DType::F32, {depth, columns});
+  fill(a, 0);
+  fill(b, 1);
+  double worst = 0;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = 0, size = 0;
+      for (int64_t k = 0; k < depth; ++k) {
+        double term = double(a.dataAs<float>()[i * depth + k]) * double(b.dataAs<float>()[k * columns + j]);
+        sum += term;
+        size += std::fabs(term);
+      }
+      worst = std::max(worst, std::fabs(double(c.dataAs<float>()[i * columns + j]) - sum) / size);
+    }
+  return worst;
+}
+
+CompileOptions narrow() {
+  CompileOptions options;
+  options.narrowsProducts = true;
+  return options;
+}
+
+TEST(Precision, ProductsAreWithinTheBoundOfBf16OnEveryBackend) {
+  for (auto [rows, depth, columns] : {std::tuple<int64_t, int64_t, int64_t>{5, 33, 7}, {64, 129, 96}, {1, 512, 40}})
+    for (const char *backend : {"cpu", "reference"}) {
+      auto exact = runBy(backend, product(rows, depth, columns), fill), made = runBy(backend, product(rows, depth, columns), fill, narrow());
+      ASSERT_TRUE(exact && made) << exact.message() << made.message();
+      double bound = 2 * kBf16 + kBf16 * kBf16 + double(depth) * kF32;
+      double worst = worstOf(made->results[0], rows, depth, columns);
+      EXPECT_LE(worst, bound) << backend;
+      // It is no f32 that passes for less.
+      EXPECT_GT(worst, 4 * worstOf(exact->results[0], rows, depth, columns)) << backend;
+      EXPECT_TRUE(made->notes.at("precision").starts_with("bf16/f32, 1 product")) << made->notes.at("precision");
+      EXPECT_FALSE(exact->notes.contains("precision"));
+    }
+}
+
+TEST(Precision, BothBackendsMultiplyTheSameNumbers) {
+  auto ours = runBy("cpu", product(33, 70, 18), fill, narrow()), golden = runBy("reference", product(33, 70, 18), fill, narrow());
+  ASSERT_TRUE(ours && golden);
+  for (int64_t i = 0; i < 33 * 18; ++i)
+    EXPECT_NEAR(ours->results[0].dataAs<float>()[i], golden->results[0].dataAs<float>()[i], 70 * kF32 * 70 * 64) << i;
+}
+
+TEST(Precision, WhoAsksForTheHighestGetsF32) {
+  std::string text = product(16, 64, 16, ", precision = [HIGHEST, HIGHEST]");
+  auto exact = runBy("cpu", text, fill), asked = runBy("cpu", text, fill, narrow());
+  ASSERT_TRUE(exact && asked);
+  EXPECT_EQ(std::memcmp(exact->results[0].data(), asked->results[0].data(), size_t(exact->results[0].byteSize())), 0);
+  EXPECT_FALSE(asked->notes.contains("precision"));
+}
+
+/// Convolutions and batches are computed on rounded numbers: as by a program that rounds them itself.
+TEST(Precision, ConvolutionsAndBatchesTakeRoundedNumbers) {
+  std::string plain = R"(func.func @main(%i: tensor<2x9x9x8xf32>, %k: tensor<3x3x8x16xf32>, %q: tensor<4x12x20xf32>, %r: tensor<4x20x6xf32>) -> (tensor<2x7x7x16xf32>, tensor<4x12x6xf32>) {
+  %c = stablehlo.convolution(%i, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x9x8xf32>, tensor<3x3x8x16xf32>) -> tensor<2x7x7x16xf32>
+  %d = stablehlo.dot_general %q, %r, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x12x20xf32>, tensor<4x20x6xf32>) -> tensor<4x12x6xf32>
+  return %c, %d : tensor<2x7x7x16xf32>, tensor<4x12x6xf32>
+})";
+  auto rounded = [](Tensor &argument, int64_t number) {
+    fill(argument, number);
+    auto *bits = reinterpret_cast<uint32_t *>(argument.mutableData());
+    for (int64_t i = 0; i < argument.size(); ++i)
+      bits[i] = (bits[i] + 0x7fff + (bits[i] >> 16 & 1)) & 0xffff0000u;
+  };
+  auto expected = runBy("cpu", plain, rounded), made = runBy("cpu", plain, fill, narrow(), 2);
+  ASSERT_TRUE(expected && made) << expected.message() << made.message();
+  for (size_t r = 0; r < 2; ++r)
+    EXPECT_EQ(std::memcmp(expected->results[r].data(), made->results[r].data(), size_t(made->results[r].byteSize())), 0) << r;
+  EXPECT_TRUE(made->notes.at("precision").starts_with("bf16/f32, 2 products"));
+  EXPECT_FALSE(made->notes.contains("fallbacks"));
+}
+
+TEST(Precision, WeightsAreMadeOnceForEachBuffer) {
+  CompileOptions options = narrow();
+  options.backend = "cpu";
+  auto made = compile(product(8, 32, 24), options);
+  ASSERT_TRUE(static_cast<bool>(made)) << made.message();
+  EXPECT_EQ((*made)->info().arguments.size(), 2u);
+  EXPECT_EQ((*made)->info().notes.at("rounded once a buffer"), "1");
+  int64_t before = PackedWeights::get().count();
+  Tensor a = *Tensor::zeros(DType::F32, {8, 32}), b = *Tensor::zeros(DType::F32, {32, 24});
+  fill(a, 0);
+  fill(b, 1);
+  std::optional<Tensor> first;
+  int64_t kept = 0;
+  for (int run = 0; run < 3; ++run) {
+    auto results = (*made)->execute({{a, b}});
+    ASSERT_TRUE(static_cast<bool>(results)) << results.message();
+    if (!first) {
+      first = (*results)[0][0];
+      kept = PackedWeights::get().count();
+      EXPECT_GT(kept, before);
+    }
+    EXPECT_EQ(PackedWeights::get().count(), kept);
+    EXPECT_EQ(std::memcmp(first->data(), (*results)[0][0].data(), size_t(first->byteSize())), 0);
+  }
+  forgetArgument(b.data());
+  EXPECT_EQ(PackedWeights::get().count(), before);
+  // Saved and loaded it means the same.
+  auto loaded = deserialize((*made)->serialize());
+  ASSERT_TRUE(static_cast<bool>(loaded)) << loaded.message();
+  auto again = (*loaded)->execute({{a, b}});
+  ASSERT_TRUE(static_cast<bool>(again));
+  EXPECT_EQ(std::memcmp(first->data(), (*again)[0][0].data(), size_t(first->byteSize())), 0);
+}
+
+} // namespace
+} // namespace cupel::compiler
