@@ -1,6 +1,7 @@
 #include "cupel/compiler/backends/cpu/CpuBackend.h"
 
 #include "cupel/compiler/backends/cpu/CpuExecutable.h"
+#include "cupel/compiler/backends/cpu/Report.h"
 #include "cupel/compiler/backends/cpu/SavedProgram.h"
 #include "cupel/compiler/backends/reference/ReferenceBackend.h"
 #include "cupel/compiler/device/Passes.h"
@@ -86,6 +87,7 @@ public:
                                   {.level = program->options.level,
                                    .sramBytes = program->options.sramBytes,
                                    .wrongRewrite = program->options.wrongRewrite,
+                                   .withoutFusions = program->options.withoutFusions,
                                    .watch = watch});
       if (status && stages.isOn())
         stages.write("device", *module);
@@ -111,6 +113,8 @@ public:
                                     std::to_string(plan.spilled) + " spilled";
     if (auto folded = (*module)->getAttrOfType<IntegerAttr>(tir::kFoldedAttr))
       program->info.notes["folded"] = std::to_string(folded.getInt());
+    if (std::string found = describeFusions(namedFusionsOf(*module)); !found.empty())
+      program->info.notes["recognised"] = found;
     if (Status status = CpuExecutable::planTrace(*program, **loaded); !status)
       return status.error();
     return ExecutablePointer(std::make_shared<CpuExecutable>(std::move(program), std::move(module),
@@ -173,7 +177,7 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowe
     return success();
   });
   entry.setSymName("main");
-  dev::Pipeline pipeline{lowering.level, lowering.sramBytes, lowering.wrongRewrite};
+  dev::Pipeline pipeline{lowering.level, lowering.sramBytes, lowering.wrongRewrite, lowering.withoutFusions};
   auto runTo = [&](CpuStage stage) {
     PassManager passes(context, ModuleOp::getOperationName());
     passes.enableVerifier(false); // What comes out is verified, whole.

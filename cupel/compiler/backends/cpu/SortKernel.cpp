@@ -1,6 +1,7 @@
 #include "cupel/compiler/backends/cpu/SortKernel.h"
 
 #include "cupel/compiler/backends/cpu/Threads.h"
+#include "cupel/compiler/tensor/OperationMarks.h"
 
 #include <algorithm>
 #include <bit>
@@ -153,6 +154,7 @@ Entry<Key> *sortEntries(Entry<Key> *entries, Entry<Key> *other, int64_t count, i
 
 struct SortedLines {
   int64_t outer = 1, count = 1, inner = 1; // Elements of a line lie `inner` apart.
+  int64_t first = 0; // So many of each are all that is needed; 0: all.
 };
 
 /// `Stored` are the bits of the key's elements, `KeyOf` makes numbers of them.
@@ -197,7 +199,14 @@ private:
     const auto *from = reinterpret_cast<const Stored *>(reads[inputs[key]]) + first;
     for (int64_t i = 0; i < lines.count; ++i)
       entries[i] = {Wide(keyOf(from[i * lines.inner])), uint32_t(i)};
-    entries = sortEntries(entries, entries + lines.count, lines.count, int(sizeof(Stored)) * 8);
+    constexpr int64_t kFewOf = 8; // Where one in so many is needed, finding these is less than sorting all.
+    if (lines.first > 0 && lines.first * kFewOf <= lines.count) {
+      auto isBefore = [](const One &a, const One &b) { return std::pair(a.key, a.index) < std::pair(b.key, b.index); };
+      std::nth_element(entries, entries + lines.first - 1, entries + lines.count, isBefore);
+      std::sort(entries, entries + lines.first, isBefore);
+    } else {
+      entries = sortEntries(entries, entries + lines.count, lines.count, int(sizeof(Stored)) * 8);
+    }
     for (size_t k = 0; k < inputs.size(); ++k) {
       const std::byte *source = reads[inputs[k]] + first * bytes[k];
       std::byte *target = writes[k] + first * bytes[k];
@@ -207,7 +216,7 @@ private:
       case 4: move<uint32_t>(source, target, entries); break;
       case 8: move<uint64_t>(source, target, entries); break;
       default:
-        for (int64_t i = 0; i < lines.count; ++i)
+        for (int64_t i = 0; i < needed(); ++i)
           std::memcpy(target + i * lines.inner * bytes[k],
                       source + int64_t(entries[i].index) * lines.inner * bytes[k], size_t(bytes[k]));
       }
@@ -218,9 +227,11 @@ private:
   void move(const std::byte *from, std::byte *to, const One *entries) const {
     const auto *source = reinterpret_cast<const T *>(from);
     auto *target = reinterpret_cast<T *>(to);
-    for (int64_t i = 0; i < lines.count; ++i)
+    for (int64_t i = 0; i < needed(); ++i)
       target[i * lines.inner] = source[int64_t(entries[i].index) * lines.inner];
   }
+
+  int64_t needed() const { return lines.first > 0 ? lines.first : lines.count; }
 
   SortedLines lines;
   unsigned key; // Which of the inputs.
@@ -245,6 +256,8 @@ Result<KernelPointer> sortKernel(stablehlo::SortOp op) {
     (d < dimension ? lines.outer : d == dimension ? lines.count : lines.inner) *= type.getDimSize(d);
   if (lines.count > int64_t{UINT32_MAX})
     return refusal;
+  if (auto first = op->getAttrOfType<IntegerAttr>(tir::kFirstAttr))
+    lines.first = std::clamp(first.getInt(), int64_t{0}, lines.count);
   std::vector<unsigned> inputs;
   std::vector<int64_t> bytes;
   for (Value input : op.getInputs()) {
