@@ -69,6 +69,7 @@ Result<std::vector<compiler::LevelReport>> reportLevels(ModuleOp module, func::F
     compiler::CpuLowering lowering;
     lowering.level = level;
     lowering.sramBytes = options.sramBytes;
+    lowering.withoutFusions = options.withoutFusions;
     if (Status status =
             compiler::lowerForCpu(*copy, entry ? entry.getName() : StringRef("main"), lowering);
         !status)
@@ -132,7 +133,7 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
             /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/true);
     };
     compiler::CpuLowering lowering{
-        .level = options->level, .sramBytes = options->sramBytes, .watch = watch};
+        .level = options->level, .sramBytes = options->sramBytes, .withoutFusions = options->withoutFusions, .watch = watch};
     if (!needsDevice)
       lowering.stage = compiler::CpuStage::Tensor;
     if (Status status = compiler::lowerForCpu(
@@ -153,6 +154,7 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
     report->weights = options->weights;
     report->narrowProducts = options->narrowProducts;
     report->fusions = options->fusions;
+    report->recognised = compiler::namedFusionsOf(*lowered);
     report->composites = compiler::compositesIn(module);
     Result<std::vector<compiler::LevelReport>> levels =
         reportLevels(*plain, entry, *options, request.getInteger("report_runs").value_or(0));

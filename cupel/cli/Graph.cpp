@@ -296,7 +296,7 @@ int runGraph(const char *text) {
   Status status;
   if (options->notCompiled.empty()) {
     RewriteWatch rewrites(context.get(), options->rewriteLimit, /*prints=*/false);
-    status = compiler::lowerForCpu(*lowered, entry ? entry.getName() : StringRef("main"), {.level = options->level, .sramBytes = options->sramBytes, .watch = watch});
+    status = compiler::lowerForCpu(*lowered, entry ? entry.getName() : StringRef("main"), {.level = options->level, .sramBytes = options->sramBytes, .withoutFusions = options->withoutFusions, .watch = watch});
   } else {
     status = Error{ErrorCode::Unsupported, options->notCompiled};
   }

@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/passes/Pipelines.h"
+#include "cupel/compiler/tensor/named/NamedFusion.h"
 #include "cupel/runtime/Options.h"
 #include "cupel/runtime/Architecture.h"
 
@@ -12,10 +13,10 @@ namespace cupel::cli {
 using namespace mlir;
 
 Status GraphOptions::fuse(ModuleOp module) {
-  if (fusionPatterns.empty())
+  if (fusionPatterns.empty() && withoutFusions.empty())
     return {};
   Result<std::vector<compiler::FusionCount>> counts =
-      compiler::applyFusions(module, fusionPatterns, withoutFusions);
+      compiler::applyFusions(module, fusionPatterns, withoutFusions, tir::namedFusionNames());
   if (!counts)
     return counts.error();
   fusions = std::move(*counts);
@@ -65,10 +66,10 @@ Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, Module
     if (!patterns)
       return patterns.error();
     made.fusionPatterns = std::move(*patterns);
-    made.withoutFusions = options.string("without_fusion_patterns").value_or("");
-    if (Status status = fuses ? made.fuse(module) : Status(); !status)
-      return status.error();
   }
+  made.withoutFusions = options.string("without_fusion_patterns").value_or("");
+  if (Status status = fuses ? made.fuse(module) : Status(); !status)
+    return status.error();
   if (std::string formats = options.string("experimental_weight_dtype").value_or(""); !formats.empty()) {
     Result<compiler::WeightFormats> chosen = compiler::parseWeightFormats(formats);
     if (!chosen)

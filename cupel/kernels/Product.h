@@ -58,11 +58,12 @@ struct Bf16View {
   int64_t columnStride = 1;
 };
 
+/// Whether the processor multiplies pairs of bf16 (and CUPEL_KERNELS lets it).
+bool multipliesBf16();
+
 /// In bf16 with f32 sums: where the processor multiplies pairs of them (AVX512_BF16, which takes
 /// denormal numbers for zero), elsewhere in f32, where each product is exact. Both are within the
 /// bound of a sum in f32 in any order. A right side packed from bf16 goes with a left one in bf16.
-/// Whether the processor multiplies pairs of bf16 (and CUPEL_KERNELS lets it).
-bool multipliesBf16();
 PackedMatrix packMatrix(Bf16View b, int64_t rows, int64_t columns, const Pool &pool);
 void multiply(int64_t rows, Bf16View a, const PackedMatrix &b, float *c, int64_t ldc,
               const Epilogue &epilogue, const Pool &pool);

@@ -85,7 +85,8 @@ constexpr OptionInfo kTable[] = {
      .help = "Files of rewrites that are done behind the common passes, parted by commas: .pdll, which mlir-pdll translates, or the PDL "
              "dialect. `fusions` in the cost analysis says how often each was done; `--fusions FILE` of the verbs."},
     {.name = "without_fusion_patterns", .type = Type::String, .scopes = kBoth, .defaultText = "none", .environment = "",
-     .help = "Names of patterns in these files that are left out, parted by commas."},
+     .help = "Names of fusions that are left out, parted by commas: of patterns in these files, and of what the backend cpu recognises by name "
+             "(softmax, gelu, rope, ...; docs/performance.md), which then is done operation by operation."},
     {.name = "enable_trace", .type = Type::Boolean, .scopes = kBoth, .defaultText = "false", .environment = "CUPEL_ENABLE_TRACE",
      .help = "The second run of a program records the commands that it gives the device, and later runs replay them as one. "
              "Results are the same bits. A program that cannot be recorded (operations that run on the golden reference, "

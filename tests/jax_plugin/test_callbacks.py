@@ -18,7 +18,7 @@ def test_pure_callback_computes():
     np.testing.assert_array_equal(f(jnp.array([3.0, 1.0, 2.0])), [2, 4, 6])
 
 
-@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint32, np.float16, jnp.bfloat16, np.float32, np.complex64])
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint32, np.float16, jnp.bfloat16, np.float32, np.complex64, jnp.float4_e2m1fn, jnp.float8_e3m4])
 def test_pure_callback_keeps_types(dtype):
     x = jnp.array([0, 1, 1], dtype)
     y = jax.jit(lambda x: jax.pure_callback(lambda v: v[::-1], x, x))(x)

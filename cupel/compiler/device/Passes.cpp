@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/tensor/Passes.h"
 #include "cupel/compiler/tensor/TensorIr.h"
+#include "cupel/compiler/tensor/named/NamedFusion.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/MapVector.h"
@@ -77,6 +78,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createOutlineControlFlow());
   manager.addPass(tir::createPlaceOnReference());
   manager.addPass(tir::createFoldConstants());
+  manager.addPass(tir::createNameFusions({pipeline.without}));
   manager.addPass(tir::createJoinSummedGroups());
   manager.addPass(tir::createFormConvolutions());
   manager.addPass(tir::createSinkTransposes());
@@ -87,7 +89,8 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createFormRows());
   manager.addPass(tir::createFormReductions());
   manager.addPass(tir::createFormMaps());
-  manager.addPass(tir::createFormAttention());
+  if (!tir::isLeftOut(pipeline.without, tir::kAttentionFusion.name))
+    manager.addPass(tir::createFormAttention());
 }
 
 void buildProgramPipeline(OpPassManager &manager, const Pipeline &pipeline) {
@@ -107,7 +110,8 @@ namespace {
 struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<int64_t> level{*this, "level", llvm::cl::desc("Optimization level: 0, 1 or 2"), llvm::cl::init(2)};
   Option<int64_t> sram{*this, "sram", llvm::cl::desc("Bytes of SRAM of the device"), llvm::cl::init(0)};
-  Pipeline get() const { return {.level = level, .sramBytes = sram}; }
+  Option<std::string> without{*this, "without", llvm::cl::desc("Named fusions that are left out, parted by commas")};
+  Pipeline get() const { return {.level = level, .sramBytes = sram, .without = without}; }
 };
 
 } // namespace

@@ -20,6 +20,7 @@ struct Pipeline {
   int64_t level = 2;
   int64_t sramBytes = 0; // Of the device; 0: it has none.
   int64_t wrongRewrite = 0; // For tests: see `plant-wrong-rewrite`, which runs if it is not 0.
+  std::string without; // Named fusions that are left out (tensor/named), parted by commas.
 };
 
 /// StableHLO behind the common passes, without calls, to tensor IR.

@@ -15,6 +15,7 @@
 #include "mlir/Rewrite/PatternApplicator.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace cupel::compiler {
 
@@ -122,12 +123,23 @@ Result<int64_t> apply(ModuleOp module, pdl::PatternOp pattern, const std::string
   return Error{ErrorCode::InvalidArgument, "the fusion " + name + " finds something to do in what it made, without end"};
 }
 
+/// "; did you mean softmax?", or all names where none is near.
+std::string nearestTo(StringRef name, ArrayRef<std::pair<pdl::PatternOp, FusionCount>> patterns, ArrayRef<std::string> others) {
+  std::vector<std::string> names(others);
+  for (const auto &[pattern, count] : patterns)
+    names.push_back(count.name);
+  for (const std::string &one : names)
+    if (name.edit_distance_insensitive(one) <= std::max<size_t>(1, name.size() / 3))
+      return "; did you mean '" + one + "'?";
+  return "; there are " + llvm::join(names, ", ");
+}
+
 } // namespace
 
 llvm::ArrayRef<FusionConstraint> fusionConstraints() { return kConstraints; }
 
 Result<std::vector<FusionCount>> applyFusions(ModuleOp module, std::string_view patterns,
-                                              std::string_view without) {
+                                              std::string_view without, llvm::ArrayRef<std::string> others) {
   MLIRContext *context = module.getContext();
   context->loadDialect<pdl::PDLDialect, pdl_interp::PDLInterpDialect>();
   std::string complaint;
@@ -162,12 +174,12 @@ Result<std::vector<FusionCount>> applyFusions(ModuleOp module, std::string_view 
       return Error{ErrorCode::InvalidArgument, "the fusions call '" + unknown + "', which nobody has defined (docs/performance.md lists what patterns may call)"};
   }
   for (StringRef name : off) {
-    bool isThere = false;
+    bool isThere = llvm::is_contained(others, name.trim());
     for (auto &[pattern, count] : all)
       if (count.name == name.trim())
         isThere = count.isOff = true;
     if (!isThere)
-      return Error{ErrorCode::InvalidArgument, "there is no fusion '" + name.trim().str() + "' to be left out"};
+      return Error{ErrorCode::InvalidArgument, "there is no fusion '" + name.trim().str() + "' to be left out" + nearestTo(name.trim(), all, others)};
   }
   std::vector<FusionCount> counts;
   for (auto &[pattern, count] : all) {

@@ -27,9 +27,10 @@ struct FusionCount {
 };
 
 /// Applies patterns that `readFusions` gave, in their order, each until it finds nothing more; those that `without` names (parted by commas)
-/// are left out. The module's context gets PDL's dialects.
+/// are left out. `others` are names of fusions that are not in patterns, which `without` may have as well. The module's context
+/// gets PDL's dialects.
 Result<std::vector<FusionCount>> applyFusions(mlir::ModuleOp module, std::string_view patterns,
-                                              std::string_view without);
+                                              std::string_view without, llvm::ArrayRef<std::string> others);
 
 /// "double_negation 3, square 0, other off".
 std::string describeFusions(llvm::ArrayRef<FusionCount> counts);

@@ -27,7 +27,7 @@ std::string describe(const CompileOptions &options) {
     line += ",sram=" + std::to_string(options.sramBytes);
   if (!options.weightFormats.empty()) // One word, whatever it holds.
     line += ",weights=" + llvm::toHex(options.weightFormats);
-  if (!options.fusions.empty())
+  if (!options.fusions.empty() || !options.withoutFusions.empty())
     line += ",fusions=" + llvm::toHex(options.fusions) + "," + llvm::toHex(options.withoutFusions);
   line += ' ';
   line += llvm::join(

@@ -8,6 +8,7 @@
 #include "cupel/compiler/partition/PartitionCalls.h"
 #include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/passes/Pipelines.h"
+#include "cupel/compiler/tensor/named/NamedFusion.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/reference/Plan.h"
 
@@ -152,8 +153,9 @@ Status prepare(DeviceProgram &program, std::string_view source, const CompileOpt
     return complain("the program cannot be compiled for devices");
 
   std::string fusions;
-  if (!options.fusions.empty()) {
-    Result<std::vector<FusionCount>> counts = applyFusions(module, options.fusions, options.withoutFusions);
+  if (!options.fusions.empty() || !options.withoutFusions.empty()) {
+    Result<std::vector<FusionCount>> counts =
+        applyFusions(module, options.fusions, options.withoutFusions, tir::namedFusionNames());
     if (!counts)
       return counts.error();
     fusions = describeFusions(*counts);

@@ -4,6 +4,7 @@
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
+#include "cupel/compiler/tensor/named/NamedFusion.h"
 
 using namespace mlir;
 
@@ -60,6 +61,7 @@ public:
   void run() {
     if (!find() || !compiler::mayRewrite(second, "attention"))
       return;
+    countFusion(second->getParentOfType<ModuleOp>(), kAttentionFusion.name);
     findPlacing();
     write();
   }

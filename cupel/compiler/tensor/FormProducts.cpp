@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
+#include "cupel/compiler/tensor/OperationMarks.h"
 #include "cupel/compiler/tensor/Passes.h"
 
 using namespace mlir;
@@ -62,8 +63,12 @@ std::optional<Side> readAs(Value value, ArrayRef<int64_t> batch, ArrayRef<int64_
 
 Side readSide(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> batch,
               ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
+  Operation *maker = value.getDefiningOp();
+  bool isApart = maker && maker->hasAttr(kAloneAttr);
   for (bool throughMoves : {true, false})
-    if (std::optional<Side> side = readAs(value, batch, first, second, throughMoves))
+    if (throughMoves && isApart)
+      continue;
+    else if (std::optional<Side> side = readAs(value, batch, first, second, throughMoves))
       return *side;
   // Dimensions that are one in the product do not lie beside each other: they are brought there.
   Dims order(batch);

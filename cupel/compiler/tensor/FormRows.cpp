@@ -5,6 +5,7 @@
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
+#include "cupel/compiler/tensor/named/Functions.h"
 
 using namespace mlir;
 
@@ -242,7 +243,19 @@ private:
   llvm::DenseMap<Value, Value> widened;
 };
 
-bool isSeed(Operation *op) {
+class FormRows : public impl::FormRowsBase<FormRows> {
+public:
+  void runOnOperation() override {
+    formGroups(getOperation(), [](Operation *op, Taken &taken) {
+      if (!taken.contains(op) && seedsRow(op))
+        RowFormer(cast<stablehlo::ReduceOp>(op), taken).run();
+    });
+  }
+};
+
+} // namespace
+
+bool seedsRow(Operation *op) {
   if (!isSimpleReduction(op))
     return false;
   int64_t rows = countOf(op->getResult(0)), length = countOf(op->getOperand(0)) / rows;
@@ -250,15 +263,4 @@ bool isSeed(Operation *op) {
          (rows >= kFewRows || length <= kLongRow);
 }
 
-class FormRows : public impl::FormRowsBase<FormRows> {
-public:
-  void runOnOperation() override {
-    formGroups(getOperation(), [](Operation *op, Taken &taken) {
-      if (!taken.contains(op) && isSeed(op))
-        RowFormer(cast<stablehlo::ReduceOp>(op), taken).run();
-    });
-  }
-};
-
-} // namespace
 } // namespace cupel::tir

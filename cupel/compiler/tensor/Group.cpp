@@ -1,6 +1,7 @@
 #include "cupel/compiler/tensor/Group.h"
 
 #include "cupel/compiler/codegen/Elementwise.h"
+#include "cupel/compiler/tensor/OperationMarks.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -56,8 +57,8 @@ void Group::takeProducers(Operation *op, llvm::function_ref<bool(Operation *)> t
       Operation *producer = throughReshapes(operand).getDefiningOp();
       if (!producer || members.size() >= kMostMembers || members.contains(producer) ||
           taken.contains(producer) ||
-          producer->getBlock() != op->getBlock() || !isUsedByMembersOnly(producer) ||
-          !takes(producer))
+          producer->getBlock() != op->getBlock() || producer->hasAttr(kAloneAttr) ||
+          !isUsedByMembersOnly(producer) || !takes(producer))
         continue;
       members.insert(producer);
       waiting.push_back(producer);
@@ -66,6 +67,10 @@ void Group::takeProducers(Operation *op, llvm::function_ref<bool(Operation *)> t
 
 void Group::grow(llvm::function_ref<bool(Operation *)> takes,
                  llvm::function_ref<bool(Operation *)> takesProducer) {
+  if (last->hasAttr(kAloneAttr)) {
+    steps.push_back({members.size(), last});
+    return;
+  }
   takeProducers(last, takesProducer);
   steps.push_back({members.size(), last});
   llvm::DenseSet<Operation *> behind; // What needs the group and is none of it,
@@ -94,7 +99,7 @@ void Group::grow(llvm::function_ref<bool(Operation *)> takes,
     if ((!needs && !wide) || contains(op))
       continue;
     if (!needs) {
-      if (!takes(op))
+      if (op->hasAttr(kAloneAttr) || !takes(op))
         continue;
       members.insert(op);
       takeProducers(op, takesProducer);
@@ -104,7 +109,7 @@ void Group::grow(llvm::function_ref<bool(Operation *)> takes,
     } else if (!isBlocked && isLink(op)) {
       behind.insert(op);
       linked.insert(op);
-    } else if (!isBlocked && takes(op)) {
+    } else if (!isBlocked && !op->hasAttr(kAloneAttr) && takes(op)) {
       members.insert(op);
       takeProducers(op, takesProducer);
       last = op;

@@ -14,4 +14,10 @@ inline constexpr const char *kKeptBarrierAttr = "cupel.kept";
 inline constexpr const char *kPlacementAttr = "cupel.placement";
 inline constexpr const char *kOnReference = "reference";
 
+/// On any operation: it is fused with no other, though it could be. For fusions that users leave out (named/NamedFusion.h).
+inline constexpr const char *kAloneAttr = "cupel.alone";
+
+/// On a stablehlo.sort: how many of the first elements of each line are all that anybody needs. The others may be anything.
+inline constexpr const char *kFirstAttr = "cupel.first";
+
 } // namespace cupel::tir

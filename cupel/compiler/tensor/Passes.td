@@ -42,6 +42,18 @@ def FoldConstants : TensorPass<"fold-constants"> {
   ];
 }
 
+def NameFusions : TensorPass<"name-fusions"> {
+  let summary = "Find what has a name: softmax, norms, activations, biases, rotary embeddings";
+  let description = [{
+    What is found is counted (`tir.fusions` of the module). Rotary embeddings, sums of convolutions and sorts of which little is needed are
+    rewritten; the others are fused by later passes as they stand. Those that `without` names are
+    not rewritten, and their operations are marked to be fused with no other.
+  }];
+  let options = [
+    Option<"without", "without", "std::string", "\"\"", "Names of fusions that are left out, parted by commas">
+  ];
+}
+
 def JoinSummedGroups : TensorPass<"join-summed-groups"> {
   let summary = "Make one convolution of groups whose results are summed";
   let description = [{

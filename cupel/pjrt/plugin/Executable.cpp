@@ -178,8 +178,8 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
     if (!patterns)
       return patterns.error().within("fusion_patterns");
     compile.fusions = std::move(*patterns);
-    compile.withoutFusions = given.string("without_fusion_patterns").value_or(defaults.withoutFusions);
   }
+  compile.withoutFusions = given.string("without_fusion_patterns").value_or(defaults.withoutFusions);
   compile.enablesTrace = given.boolean("enable_trace").value_or(defaults.enablesTrace);
   compile.traceRegion = defaults.traceRegion;
   Result<std::shared_ptr<const runtime::Executable>> made =

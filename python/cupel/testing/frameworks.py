@@ -71,7 +71,7 @@ class JaxRunner:
                     values.append(jax.random.uniform(key, tuple(shape), jnp.float32, low, high).astype(dtype))
         return values
 
-    def run(self, function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], artifacts: Path | None) -> Ran:
+    def run(self, function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], artifacts: Path | None, given: Mapping[str, Any] | None = None) -> Ran:
         import jax
 
         from cupel.jax import initialize
@@ -128,7 +128,7 @@ class TorchRunner:
                 values.append((torch.view_as_complex(scaled) if dtype.is_complex else scaled).to(dtype))
         return values
 
-    def run(self, function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], artifacts: Path | None) -> Ran:
+    def run(self, function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], artifacts: Path | None, given: Mapping[str, Any] | None = None) -> Ran:
         import torch
         from torch.utils import _pytree as pytree
 
@@ -137,7 +137,7 @@ class TorchRunner:
         from cupel.torch.backend import watched
 
         fresh = lambda: pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (tuple(inputs), dict(keywords)))  # noqa: E731
-        options = {"export_path": str(artifacts)} if artifacts else {}
+        options = {**(given or {}), **({"export_path": str(artifacts)} if artifacts else {})}
         settle_once()
         torch._dynamo.reset()
         compiled = torch.compile(function, backend=lambda module, examples: backend(module, examples, options=options), fullgraph=True)

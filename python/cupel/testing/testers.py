@@ -26,10 +26,13 @@ def _framework(function: Callable[..., Any], inputs: Sequence[Any], given: Frame
 
 
 def _run(
-    function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], config: ComparisonConfig | None, framework: Framework, request: Any
+    function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], config: ComparisonConfig | None, framework: Framework, request: Any,
+    options: Mapping[str, Any] | None
 ) -> None:
+    if options and framework is not Framework.TORCH:
+        raise ValueError(f"torch_options are for PyTorch, and this is {framework.value}")
     artifacts = Artifacts.of(request)
-    ran = runner_for(framework).run(function, inputs, keywords, artifacts.folder if artifacts else None)
+    ran = runner_for(framework).run(function, inputs, keywords, artifacts.folder if artifacts else None, options)
     if not ran.expected:
         raise ValueError("the function returns no tensor: there is nothing to compare")
     if artifacts:
@@ -43,10 +46,11 @@ def run_op_test(
     comparison_config: ComparisonConfig | None = None,
     framework: Framework | str | None = None,
     request: Any = None,
+    torch_options: Mapping[str, Any] | None = None,
     **keywords: Any,
 ) -> None:
-    """Runs `op(*inputs, **keywords)` on the device and on the CPU and compares every result."""
-    _run(op, inputs, keywords, comparison_config, _framework(op, inputs, framework), request)
+    """Runs `op(*inputs, **keywords)` on the device and on the CPU and compares every result; `torch_options` are those of torch.compile."""
+    _run(op, inputs, keywords, comparison_config, _framework(op, inputs, framework), request, torch_options)
 
 
 def run_op_test_with_random_inputs(
@@ -59,13 +63,14 @@ def run_op_test_with_random_inputs(
     framework: Framework | str | None = None,
     request: Any = None,
     seed: int = 0,
+    torch_options: Mapping[str, Any] | None = None,
     **keywords: Any,
 ) -> None:
     """The same with inputs of these shapes, uniform in [minval, maxval); bools are half True."""
     dtype_framework = Framework.TORCH if type(dtype).__module__.partition(".")[0] == "torch" else None
     chosen = _framework(op, [], framework or dtype_framework)
     inputs = runner_for(chosen).random(input_shapes, minval, maxval, dtype, seed)
-    _run(op, inputs, keywords, comparison_config, chosen, request)
+    _run(op, inputs, keywords, comparison_config, chosen, request, torch_options)
 
 
 # A graph is a function of several operators; it is tested like one.

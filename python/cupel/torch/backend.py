@@ -23,7 +23,7 @@ from cupel._files import plugin_path
 from cupel._native import Array, Device, Executable, Module
 from cupel.torch import weight_formats
 from cupel.torch.arrays import from_array, to_array
-from cupel.torch.composites import handle_composite_ops
+from cupel.torch.composites import drop_marks, handle_composite_ops
 from cupel.torch.fusion import registered, run_fusion_passes
 from cupel.torch.options import Options, parse
 from cupel.torch.program import Program, make_program
@@ -169,6 +169,8 @@ def backend(module: torch.fx.GraphModule, example_inputs: Sequence[Any], *, opti
         module = run_fusion_passes(module, without)
     if chosen.composites:
         handle_composite_ops(module)
+    else:
+        drop_marks(module)  # Those of modules came with the capture.
     decompositions = torch._decomp.core_aten_decompositions() if chosen.decompose else {}
     marks = weight_formats.marks_of(module, example_inputs)
     compiler = aot_autograd(

@@ -10,11 +10,13 @@ knows by the name that torch.export would have left them.
 
     register_composite(swish, composite_swish)
 
-What is computed between becomes the decomposition of a `stablehlo.composite` of that name.
+What is computed between becomes the decomposition of a `stablehlo.composite` of that name. Types of modules are registered the same way; their
+composites take the module before its arguments.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -71,29 +73,67 @@ replacements: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.nn.functional.rms_norm: composite_rms_norm,
     torch.rms_norm: composite_rms_norm,
 }
+"""Functions and types of modules, and what is called instead of them."""
 
 exported_names = {torch.ops.cupel.rms_norm.default: torch.ops.aten.rms_norm.default}
 """How the importer knows our operators: as what torch.export leaves of the functions that they stand for."""
 
 
-constraints: dict[Callable[..., Any], Callable[[Node], bool]] = {}
-"""Of functions in `replacements`: whether a call of it is swapped."""
+constraints: dict[Callable[..., Any], Callable[[Any], bool]] = {}
+"""Of what is in `replacements`: whether a call of it is swapped. It is asked with the call's node in Dynamo's graph, or with the module."""
+
+_forwards: dict[type[torch.nn.Module], Callable[..., Any]] = {}
+"""Of types of modules in `replacements`: what they compute themselves."""
 
 
-def register_composite(function: Callable[..., Any], composite: Callable[..., Any], constraint: Callable[[Node], bool] | None = None) -> None:
-    """Calls of `function` become calls of `composite`. A function of your own is kept in graphs as one call for that, which torch would look into otherwise."""
-    if (getattr(function, "__module__", None) or "torch").partition(".")[0] not in ("torch", "_operator", "builtins"):
-        torch.compiler.allow_in_graph(function)
-    replacements[function] = composite
-    constraints.pop(function, None)
+def register_composite(target: Callable[..., Any], composite: Callable[..., Any], constraint: Callable[[Any], bool] | None = None) -> None:
+    """Calls of `target` become calls of `composite`: of a function with its arguments, of a type of modules with the module and its arguments.
+
+    A function of your own is kept in graphs as one call for that, which torch would look into otherwise. Modules are gone from graphs when
+    anybody sees them (Dynamo and torch.export look into them all), so theirs is caught before: while a graph is being captured, modules of
+    this very type compute what `composite` says, and in every other call what they always did.
+    """
+    if isinstance(target, type):
+        if not issubclass(target, torch.nn.Module):
+            raise TypeError(f"register_composite takes functions and types of modules; {target.__name__} is a class that is neither")
+        _catch_calls(target, composite, constraint)
+    elif isinstance(target, torch.nn.Module):
+        raise TypeError(f"register_composite takes the type of a module, {type(target).__name__}, not one of its instances")
+    elif (getattr(target, "__module__", None) or "torch").partition(".")[0] not in ("torch", "_operator", "builtins"):
+        torch.compiler.allow_in_graph(target)
+    replacements[target] = composite
+    constraints.pop(target, None)
     if constraint:
-        constraints[function] = constraint
+        constraints[target] = constraint
+
+
+def unregister_composite(target: Callable[..., Any]) -> None:
+    """Its calls stay what they are from now on."""
+    if target not in replacements:
+        raise KeyError(f"no composite is registered for {getattr(target, '__name__', target)}")
+    del replacements[target]
+    constraints.pop(target, None)
+    if isinstance(target, type) and target in _forwards:
+        target.forward = _forwards.pop(target)
+
+
+def _catch_calls(kind: type[torch.nn.Module], composite: Callable[..., Any], constraint: Callable[[Any], bool] | None) -> None:
+    own = _forwards.setdefault(kind, kind.forward)
+
+    @functools.wraps(own)
+    def forward(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        # Subclasses may compute something else.
+        if type(self) is kind and torch.compiler.is_compiling() and (constraint is None or constraint(self)):
+            return composite(self, *args, **kwargs)
+        return own(self, *args, **kwargs)
+
+    kind.forward = forward
 
 
 def handle_composite_ops(module: GraphModule) -> int:
     """Swaps the functions of `replacements`; how many there were."""
     found = [node for node in module.graph.nodes
-             if node.op == "call_function" and node.target in replacements and constraints.get(node.target, lambda _: True)(node)]  # fmt: skip
+             if node.op == "call_function" and node.target in replacements and not isinstance(node.target, type) and constraints.get(node.target, lambda _: True)(node)]  # fmt: skip
     for node in found:
         node.target = replacements[node.target]
     if found:
@@ -108,22 +148,45 @@ mark_tensor = annotation("mark_tensor")
 """The same values; the C++ frontend makes composites of what is between marks."""
 mark_tensor.register_autograd(lambda ctx, gradient: (gradient, None), setup_context=lambda ctx, inputs, output: None)
 
+
+def drop_marks(module: GraphModule) -> int:
+    """Takes the marks of composites out of a graph, for those who want none; how many there were."""
+    found = [node for node in module.graph.nodes if node.op == "call_function" and node.target in (mark_tensor, torch.ops.cupel.mark_tensor, torch.ops.cupel.mark_tensor.default)]
+    for node in found:
+        node.replace_all_uses_with(node.args[0])
+        module.graph.erase_node(node)
+    if found:
+        module.recompile()
+    return len(found)
+
+
 _calls = itertools.count()
+
+
+# Composites of modules are looked into by Dynamo, which takes what these two give for constants.
+@torch.compiler.assume_constant_result
+def _next_call() -> int:
+    return next(_calls)
+
+
+@torch.compiler.assume_constant_result
+def _mark(name: str, call: int, is_input: bool, attributes: tuple[tuple[str, Any], ...], position: int) -> str:
+    return json.dumps({"name": name, "id": call, "is_input": is_input, "attributes": dict(attributes), "position": position})
 
 
 class StableHLOCompositeBuilder:
     """One call of a composite: hands its inputs, then its outputs, through marks. Attributes are numbers, texts, booleans and lists of integers."""
 
-    def __init__(self, name: str, attributes: Mapping[str, Any] | None = None):
+    def __init__(self, name: str, attr: Mapping[str, Any] | None = None):
         if not name:
             raise ValueError("a composite needs a name, such as 'my.swish'")
-        self.name, self.attributes, self._id = name, dict(attributes or {}), next(_calls)
+        self.name, self.attributes, self._id = name, dict(attr or {}), _next_call()
 
     def _marked(self, tensors: tuple[torch.Tensor, ...], is_input: bool) -> Any:
         if not tensors:
             raise ValueError(f"composite {self.name!r}: nothing is marked")
-        mark = {"name": self.name, "id": self._id, "is_input": is_input, "attributes": self.attributes}
-        marked = tuple(mark_tensor(tensor, json.dumps({**mark, "position": position})) for position, tensor in enumerate(tensors))
+        attributes = tuple(self.attributes.items())
+        marked = tuple(torch.ops.cupel.mark_tensor(tensor, _mark(self.name, self._id, is_input, attributes, position)) for position, tensor in enumerate(tensors))
         return marked if len(marked) > 1 else marked[0]
 
     def mark_inputs(self, *tensors: torch.Tensor) -> Any:

@@ -33,6 +33,17 @@ class Options:
 # What other stacks call them.
 _ALIASES = {"tt_enable_composite_ops": "composites", "tt_enable_torch_fx_fusion_pass": "fusions"}
 
+_WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+_for_all: dict[str, Any] = {}
+
+
+def set_custom_compile_options(options: Mapping[str, Any]) -> None:
+    """Options of every graph that is compiled from now on, until others are set; what torch.compile is given itself comes first. All that was set before is forgotten."""
+    parse(options)  # What does not exist is told here, not at the first graph.
+    _for_all.clear()
+    _for_all.update(options)
+
 
 def _of_compiler() -> dict[str, dict[str, Any]]:
     """The options of the compiler by every name that they have."""
@@ -53,7 +64,9 @@ def parse(given: Mapping[str, Any] | None) -> Options:
     defaults = Options()
     own: dict[str, Any] = {}
     of_compiler: dict[str, Any] = {}
-    for spelled, value in (given or {}).items():
+    chosen = {_ALIASES.get(spelled, spelled.replace("-", "_")): (spelled, value) for spelled, value in _for_all.items()}
+    chosen |= {_ALIASES.get(spelled, spelled.replace("-", "_")): (spelled, value) for spelled, value in (given or {}).items()}
+    for spelled, value in chosen.values():
         name = _ALIASES.get(spelled, spelled.replace("-", "_"))
         if name not in known and name in compiler:
             of_compiler[compiler[name]["name"]] = value
@@ -62,6 +75,8 @@ def parse(given: Mapping[str, Any] | None) -> Options:
             near = difflib.get_close_matches(name, [*known, *compiler, *_ALIASES], 1)
             raise ValueError(f"backend 'cupel' has no option {spelled!r}" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join([*known, *compiler])}"))
         wanted = type(getattr(defaults, name))
+        if wanted is bool and isinstance(value, str):
+            value = _WORDS.get(value.lower(), value)
         if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
             raise ValueError(f"backend 'cupel': option {name!r} is a {wanted.__name__}, not {value!r}")
         own[name] = value

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from cupel._native import Module
 from cupel.torch.arrays import from_array, to_array
 from cupel.torch.backend import open_device
+from cupel.torch.composites import drop_marks
 from cupel.torch.options import Options, parse
 from cupel.torch.program import make_program
 from cupel.worker.instructions import settle_once
@@ -83,6 +84,8 @@ def export(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None = N
             given.append(value)
         tensors = [value.detach().clone() for value in given if isinstance(value, torch.Tensor)]
         results = program.graph_module(*[v.clone() if isinstance(v, torch.Tensor) else v for v in given])
+    if not composites:
+        drop_marks(program.graph_module)
     made = make_program(program.graph_module)
     if made.constants:
         raise ValueError("the exported graph holds tensors outside its signature")

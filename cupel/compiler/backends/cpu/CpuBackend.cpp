@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/backends/cpu/Bf16Product.h"
 #include "cupel/compiler/backends/cpu/CpuExecutable.h"
+#include "cupel/compiler/backends/cpu/Report.h"
 #include "cupel/compiler/backends/cpu/SavedProgram.h"
 #include "cupel/compiler/backends/reference/ReferenceBackend.h"
 #include "cupel/compiler/device/Passes.h"
@@ -87,6 +88,7 @@ public:
                                   {.level = program->options.level,
                                    .sramBytes = program->options.sramBytes,
                                    .wrongRewrite = program->options.wrongRewrite,
+                                   .withoutFusions = program->options.withoutFusions,
                                    .watch = watch});
       if (status && stages.isOn())
         stages.write("device", *module);
@@ -113,6 +115,8 @@ public:
                                     std::to_string(plan.spilled) + " spilled";
     if (auto folded = (*module)->getAttrOfType<IntegerAttr>(tir::kFoldedAttr))
       program->info.notes["folded"] = std::to_string(folded.getInt());
+    if (std::string found = describeFusions(namedFusionsOf(*module)); !found.empty())
+      program->info.notes["recognised"] = found;
     if (Status status = CpuExecutable::planTrace(*program, **loaded); !status)
       return status.error();
     return ExecutablePointer(std::make_shared<CpuExecutable>(std::move(program), std::move(module),
@@ -182,7 +186,7 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowe
     return success();
   });
   entry.setSymName("main");
-  dev::Pipeline pipeline{lowering.level, lowering.sramBytes, lowering.wrongRewrite};
+  dev::Pipeline pipeline{lowering.level, lowering.sramBytes, lowering.wrongRewrite, lowering.withoutFusions};
   auto runTo = [&](CpuStage stage) {
     PassManager passes(context, ModuleOp::getOperationName());
     passes.enableVerifier(false); // What comes out is verified, whole.

@@ -20,6 +20,7 @@ enum class CpuStage { Tensor, Device };
 struct CpuLowering {
   CpuStage stage = CpuStage::Device;
   int64_t level = 2, sramBytes = 0, wrongRewrite = 0; // As in CompileOptions.
+  std::string withoutFusions; // Likewise.
   /// Called with the passes to each stage before they run: for those who watch them.
   llvm::function_ref<void(mlir::PassManager &passes, CpuStage stage)> watch;
 };

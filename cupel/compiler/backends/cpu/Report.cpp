@@ -7,6 +7,7 @@
 #include "cupel/compiler/backends/cpu/TracedRuns.h"
 #include "cupel/compiler/codegen/Codegen.h"
 #include "cupel/compiler/tensor/TensorIr.h"
+#include "cupel/compiler/tensor/named/NamedFusion.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/Plan.h"
 #include "cupel/reference/Registry.h"
@@ -209,6 +210,13 @@ Result<std::string> assemblyForCpu(ModuleOp module) {
             (code.empty() ? ", without code of its own\n" : "\n" + code);
   }
   return text;
+}
+
+std::vector<FusionCount> namedFusionsOf(ModuleOp module) {
+  std::vector<FusionCount> counts;
+  for (const auto &[name, count] : tir::countedFusions(module))
+    counts.push_back({.name = name, .count = std::max(count, int64_t{0}), .isOff = count < 0});
+  return counts;
 }
 
 Result<CpuReport> reportForCpu(ModuleOp module, int64_t runs) {

@@ -38,9 +38,13 @@ struct CpuReport {
   std::string trace; // Whether its commands can be recorded, and what that comes to.
   std::vector<CompositeUse> composites; // Of the program that was compiled, before they were put in line.
   std::vector<FusionCount> fusions; // Of users.
+  std::vector<FusionCount> recognised; // What has a name in the program (tensor/named).
   std::vector<RoundedWeight> weights; // Those that are held in block floats.
   int64_t narrowProducts = 0; // With operands in bf16 where the program has f32.
 };
+
+/// What `name-fusions` found in a module that has been lowered.
+std::vector<FusionCount> namedFusionsOf(mlir::ModuleOp module);
 
 /// Of a module at the device stage, which gets functions for what falls back. It is run as often as
 /// `runs` says, on numbers of about size one; times are those of the best run.

@@ -136,6 +136,8 @@ std::string asText(const CpuReport &report) {
   os << "bytes:     " << totals.all.bytes << " read and written by launches\n";
   if (!report.fusions.empty())
     os << "fusions:   " << describeFusions(report.fusions) << "\n";
+  if (!report.recognised.empty())
+    os << "recognised: " << describeFusions(report.recognised) << "\n";
   if (!report.composites.empty())
     os << "composites: " << describeComposites(report.composites) << "\n";
   os << "trace:     " << report.trace << "\n";
@@ -241,13 +243,16 @@ std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) 
   }
   if (!levels.empty())
     object["levels"] = std::move(rows);
-  if (!report.fusions.empty()) {
-    llvm::json::Array fusions;
-    for (const FusionCount &one : report.fusions)
-      fusions.push_back(llvm::json::Object{
+  auto listCounts = [&](llvm::StringRef key, llvm::ArrayRef<FusionCount> counts) {
+    llvm::json::Array list;
+    for (const FusionCount &one : counts)
+      list.push_back(llvm::json::Object{
           {"name", llvm::json::fixUTF8(one.name)}, {"count", one.count}, {"off", one.isOff}});
-    object["fusions"] = std::move(fusions);
-  }
+    if (!counts.empty())
+      object[key] = std::move(list);
+  };
+  listCounts("fusions", report.fusions);
+  listCounts("recognised", report.recognised);
   if (!report.composites.empty()) {
     llvm::json::Array composites;
     for (const CompositeUse &use : report.composites)

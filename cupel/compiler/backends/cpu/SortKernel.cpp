@@ -1,6 +1,7 @@
 #include "cupel/compiler/backends/cpu/SortKernel.h"
 
 #include "cupel/compiler/backends/cpu/Threads.h"
+#include "cupel/compiler/tensor/OperationMarks.h"
 
 #include <algorithm>
 #include <bit>
@@ -206,6 +207,7 @@ Entry<Key> *sortEntries(Entry<Key> *entries, Entry<Key> *other, int64_t count, i
 
 struct SortedLines {
   int64_t outer = 1, count = 1, inner = 1; // Elements of a line lie `inner` apart.
+  int64_t first = 0; // So many of each are all that is needed; 0: all.
 };
 
 /// Elements of a line as numbers by which it is sorted.
@@ -287,11 +289,19 @@ private:
   void sortLine(One *entries, int64_t first, std::span<const std::byte *const> reads,
                 std::span<std::byte *const> writes) const {
     One *other = entries + lines.count;
-    // Sorts are stable: by the last key first, and where an earlier one finds elements equal that order stays.
-    for (const KeyedInput &one : llvm::reverse(keys)) {
-      one.key->fill(reads[inputs[one.input]], first, lines.inner, entries, lines.count, &one == &keys.back());
-      if (One *sorted = sortEntries(entries, other, lines.count, one.key->bits()); sorted != entries)
-        std::swap(entries, other);
+    constexpr int64_t kFewOf = 8; // Where one in so many is needed, finding these is less than sorting all.
+    if (keys.size() == 1 && lines.first > 0 && lines.first * kFewOf <= lines.count) {
+      keys[0].key->fill(reads[inputs[keys[0].input]], first, lines.inner, entries, lines.count, /*areNew=*/true);
+      auto isBefore = [](const One &a, const One &b) { return std::pair(a.key, a.index) < std::pair(b.key, b.index); };
+      std::nth_element(entries, entries + lines.first - 1, entries + lines.count, isBefore);
+      std::sort(entries, entries + lines.first, isBefore);
+    } else {
+      // Sorts are stable: by the last key first, and where an earlier one finds elements equal that order stays.
+      for (const KeyedInput &one : llvm::reverse(keys)) {
+        one.key->fill(reads[inputs[one.input]], first, lines.inner, entries, lines.count, &one == &keys.back());
+        if (One *sorted = sortEntries(entries, other, lines.count, one.key->bits()); sorted != entries)
+          std::swap(entries, other);
+      }
     }
     for (size_t k = 0; k < inputs.size(); ++k) {
       const std::byte *source = reads[inputs[k]] + first * bytes[k];
@@ -302,7 +312,7 @@ private:
       case 4: move<uint32_t>(source, target, entries); break;
       case 8: move<uint64_t>(source, target, entries); break;
       default:
-        for (int64_t i = 0; i < lines.count; ++i)
+        for (int64_t i = 0; i < needed(); ++i)
           std::memcpy(target + i * lines.inner * bytes[k],
                       source + int64_t(entries[i].index) * lines.inner * bytes[k], size_t(bytes[k]));
       }
@@ -313,9 +323,11 @@ private:
   void move(const std::byte *from, std::byte *to, const One *entries) const {
     const auto *source = reinterpret_cast<const T *>(from);
     auto *target = reinterpret_cast<T *>(to);
-    for (int64_t i = 0; i < lines.count; ++i)
+    for (int64_t i = 0; i < needed(); ++i)
       target[i * lines.inner] = source[int64_t(entries[i].index) * lines.inner];
   }
+
+  int64_t needed() const { return lines.first > 0 ? lines.first : lines.count; }
 
   SortedLines lines;
   std::vector<KeyedInput> keys; // The first one first.
@@ -381,6 +393,8 @@ Result<KernelPointer> sortKernel(stablehlo::SortOp op) {
     (d < dimension ? lines.outer : d == dimension ? lines.count : lines.inner) *= type.getDimSize(d);
   if (lines.count > int64_t{UINT32_MAX})
     return refusal;
+  if (auto first = op->getAttrOfType<IntegerAttr>(tir::kFirstAttr))
+    lines.first = std::clamp(first.getInt(), int64_t{0}, lines.count);
   std::vector<unsigned> inputs;
   std::vector<int64_t> bytes;
   for (Value input : op.getInputs()) {

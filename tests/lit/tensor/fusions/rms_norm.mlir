@@ -1,0 +1,51 @@
+// A root mean square norm is one row operation, with its weight.
+// RUN: cupel opt %s --split-input-file --pass-pipeline='builtin.module(compile-to-tensor)' | FileCheck %s --strict-whitespace
+// RUN: cupel opt %s --split-input-file --pass-pipeline='builtin.module(compile-to-tensor{without=rms_norm})' | FileCheck %s --check-prefix=OFF
+
+// With a weight.
+// CHECK: tir.fusions = {rms_norm = 1 : i64}
+// CHECK: func.func @found
+// CHECK: = tir.row
+// CHECK-NOT: {{^    %.* = "?(tir|stablehlo)\.}}
+// CHECK: return
+// OFF: tir.fusions = {rms_norm = -1 : i64}
+// OFF: func.func @found
+// OFF: = tir.map
+// OFF: = tir.row
+// OFF: return
+func.func @found(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.constant dense<0.125> : tensor<4xf32>
+  %e = stablehlo.constant dense<1.0e-5> : tensor<4xf32>
+  %0 = stablehlo.multiply %x, %x : tensor<4x8xf32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.multiply %1, %n : tensor<4xf32>
+  %3 = stablehlo.add %2, %e : tensor<4xf32>
+  %4 = stablehlo.rsqrt %3 : tensor<4xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %6 = stablehlo.multiply %x, %5 : tensor<4x8xf32>
+  %7 = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %8 = stablehlo.multiply %6, %7 : tensor<4x8xf32>
+  return %8 : tensor<4x8xf32>
+}
+
+// -----
+
+// Of squares.
+// CHECK-NOT: rms_norm =
+// CHECK: func.func @near
+func.func @near(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.constant dense<0.125> : tensor<4xf32>
+  %e = stablehlo.constant dense<1.0e-5> : tensor<4xf32>
+  %0 = stablehlo.multiply %x, %x : tensor<4x8xf32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.multiply %1, %n : tensor<4xf32>
+  %3 = stablehlo.add %2, %e : tensor<4xf32>
+  %4 = stablehlo.rsqrt %3 : tensor<4xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %6 = stablehlo.multiply %0, %5 : tensor<4x8xf32>
+  %7 = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %8 = stablehlo.multiply %6, %7 : tensor<4x8xf32>
+  return %8 : tensor<4x8xf32>
+}
