@@ -102,9 +102,12 @@ template <class T> inline T maximum(const T &a, const T &b) {
   else if constexpr (is_small_float<T>::value)
     return T(maximum(float(a), float(b)));
   else {
-    T larger = a > b ? a : b;
-    larger = a == b ? a + (a == 0 ? b : T(0)) : larger;
-    return a != a ? a : (b != b ? b : larger);
+    // Of equal numbers only zeros differ, by their signs. Without a branch, so that loops become vector code.
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    T larger = a > b ? a : b, same = bits_as<T>(Bits(bits_as<Bits>(a) & bits_as<Bits>(b)));
+    larger = a == b ? same : larger;
+    larger = b != b ? b : larger;
+    return a != a ? a : larger;
   }
 }
 template <class T> inline T minimum(const T &a, const T &b) {
@@ -117,9 +120,11 @@ template <class T> inline T minimum(const T &a, const T &b) {
   else if constexpr (is_small_float<T>::value)
     return T(minimum(float(a), float(b)));
   else {
-    T smaller = a < b ? a : b;
-    smaller = a == b ? -(-a + (a == 0 ? -b : T(0))) : smaller;
-    return a != a ? a : (b != b ? b : smaller);
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    T smaller = a < b ? a : b, same = bits_as<T>(Bits(bits_as<Bits>(a) | bits_as<Bits>(b)));
+    smaller = a == b ? same : smaller;
+    smaller = b != b ? b : smaller;
+    return a != a ? a : smaller;
   }
 }
 template <class T> inline T clamp(const T &low, const T &x, const T &high) {
