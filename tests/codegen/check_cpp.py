@@ -108,6 +108,23 @@ def repeated_blocks_are_one_function(folder: Path) -> None:
     check(out)
 
 
+def bounds_of_repeated_blocks_are_numbers(folder: Path) -> None:
+    """What is the same number at every call is no tensor that a block is given."""
+    shape, square = "tensor<4x8xf32>", "tensor<8x8xf32>"
+    lines = [f"func.func @main(%x0: {shape}, {', '.join(f'%w{i}: {square}' for i in range(LAYERS))}) -> {shape} {{",
+             f"  %low = stablehlo.constant dense<-0.5> : {shape}", "  %six = stablehlo.constant dense<6.0> : tensor<f32>",
+             f"  %high = stablehlo.broadcast_in_dim %six, dims = [] : (tensor<f32>) -> {shape}"]  # fmt: skip
+    for i in range(LAYERS):
+        lines += [f"  %d{i} = stablehlo.dot_general %x{i}, %w{i}, contracting_dims = [1] x [0] : ({shape}, {square}) -> {shape}",
+                  f"  %m{i} = stablehlo.maximum %d{i}, %low : {shape}", f"  %n{i} = stablehlo.minimum %m{i}, %high : {shape}", f"  %t{i} = stablehlo.tanh %n{i} : {shape}",
+                  f"  %s{i} = stablehlo.multiply %t{i}, %n{i} : {shape}", f"  %x{i + 1} = stablehlo.add %s{i}, %x{i} : {shape}"]  # fmt: skip
+    out = generated("\n".join([*lines, f"  return %x{LAYERS} : {shape}", "}"]), folder)
+    text = (out / "main.cpp").read_text()
+    assert text.count("-0.5f") == 1 and text.count("6.0f") == 1 and "ops::full" not in text and len(re.findall(r"= block\(", text)) == LAYERS, text
+    build(out, "-O0")
+    check(out)
+
+
 def kernels_are_right_with_every_instruction_set(folder: Path) -> None:
     out = generated(KERNELS, folder)
     assert (out / "main.cpp").read_text().count("float *__restrict to, int64_t begin") == 2, (out / "main.cpp").read_text()
@@ -241,7 +258,7 @@ def files_that_do_not_fit_are_said(folder: Path) -> None:
 
 
 def main() -> int:
-    tests = [repeated_blocks_are_one_function, kernels_are_right_with_every_instruction_set, clang_builds_it_too, it_runs_where_there_is_nothing_else, cmake_builds_it_too,
+    tests = [repeated_blocks_are_one_function, bounds_of_repeated_blocks_are_numbers, kernels_are_right_with_every_instruction_set, clang_builds_it_too, it_runs_where_there_is_nothing_else, cmake_builds_it_too,
              it_needs_nothing_but_a_compiler, what_nobody_uses_is_not_written, numbers_are_compared_with_themselves, paths_that_cannot_be_written_and_full_disks, names_that_are_no_identifiers,
              without_tensors_inputs_are_ones, what_cannot_be_written_is_refused_by_name, files_that_do_not_fit_are_said]
     return run_all([*tests, ten_thousand_arguments] if "--full" in sys.argv else tests)
