@@ -107,6 +107,9 @@ Status CppWriter::writeFunction(func::FuncOp function, bool isEntry) {
   Block &body = function.getBody().front();
   literals.clear();
   loops.clear();
+  kernels.clear();
+  postponed.clear();
+  searched.clear();
   if (!isEntry && isElementFunction(function.getSymName()))
     return writeElementFunction(function);
   std::vector<std::string> parameters;

@@ -48,6 +48,20 @@ private:
     std::vector<std::string> statements;
     llvm::DenseMap<mlir::Value, std::string> known;
   };
+  /// How a loop walks: dimensions that every reading walks through as one are one.
+  struct LoopPlan {
+    std::vector<int64_t> sizes;
+    std::vector<std::vector<int64_t>> steps; ///< Of each reading.
+    int64_t inner = 1, outer = 1;
+    bool isFlat = true; ///< One dimension is left.
+  };
+  /// A product or convolution that a loop finishes.
+  struct Kernel {
+    mlir::Operation *op = nullptr;
+    mlir::Value value; ///< What the loop reads: the result, or
+    llvm::SmallVector<mlir::Operation *, 2> reshapes; ///< the same with another shape.
+    int64_t row = 0; ///< Results that lie in a row.
+  };
 
   //===--- Cpp.cpp: statements ------------------------------------------------------------------===//
   Status define(mlir::Operation *op, const std::string &expression);
@@ -73,10 +87,23 @@ private:
   mlir::Operation *loopOf(mlir::Operation *op);
   /// A broadcast or transpose that loops alone read, by steps of its operand.
   bool isReadInPlace(mlir::Operation *op);
+  static LoopPlan planOf(const Loop &loop);
+  /// The text of what the loop of `root` gives an element; readings and statements go into `loop`.
+  Result<std::string> loopText(mlir::Operation *root, Loop &loop);
   void writeLoop(const Loop &loop, const std::string &result, const std::string &value);
+  /// From the pointers on: `to` is there, and `row` unless it is flat.
+  void writeLoopBody(const Loop &loop, const LoopPlan &plan, const std::string &value, const std::string &begin,
+                     const std::string &end);
   Status writeMap(mlir::Operation *op);
   /// As a call with a function of elements: sizes are known at run time only, or values are quantized.
   Result<std::string> mapCall(mlir::Operation *op, llvm::ArrayRef<std::string> operands);
+
+  //===--- CppFinish.cpp: kernels that loops finish ---------------------------------------------===//
+  void findKernels(mlir::Block &block);
+  /// Written with the loop that finishes it.
+  bool isPostponed(mlir::Operation *op);
+  /// The kernel that the loop of `root` finishes, with the loop; false where there is none.
+  Result<bool> writeFinishedKernel(mlir::Operation *root);
 
   //===--- CppOperations.cpp --------------------------------------------------------------------===//
   Result<std::string> regionFunction(mlir::Region &region);
@@ -88,6 +115,9 @@ private:
   std::function<Status(mlir::Operation *)> onReturn;
   llvm::DenseMap<mlir::Value, std::string> literals; ///< Values that are one number everywhere.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> loops; ///< See loopOf.
+  llvm::DenseMap<mlir::Operation *, Kernel> kernels; ///< By the roots of loops.
+  llvm::DenseSet<mlir::Operation *> postponed;       ///< Those kernels and their reshapes.
+  llvm::DenseSet<mlir::Block *> searched;            ///< For kernels.
   llvm::StringMap<bool> elementFunctions;
   std::vector<std::string> inputMembers, weightMembers; ///< Names in the structs.
   std::vector<std::pair<std::string, std::string>> quantizations; ///< Text and name.

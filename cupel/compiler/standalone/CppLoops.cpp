@@ -234,10 +234,11 @@ static std::string withoutOuter(const std::string &text) {
   return text.substr(1, text.size() - 2);
 }
 
-void CppWriter::writeLoop(const Loop &loop, const std::string &result, const std::string &value) {
-  // Dimensions that every reading walks through as one become one.
-  std::vector<int64_t> sizes;
-  std::vector<std::vector<int64_t>> steps(loop.readings.size());
+CppWriter::LoopPlan CppWriter::planOf(const Loop &loop) {
+  LoopPlan plan;
+  std::vector<int64_t> &sizes = plan.sizes;
+  std::vector<std::vector<int64_t>> &steps = plan.steps;
+  steps.resize(loop.readings.size());
   for (int64_t d = 0; d < loop.type.getRank(); ++d) {
     int64_t size = loop.type.getShape()[d];
     if (size == 1)
@@ -261,50 +262,43 @@ void CppWriter::writeLoop(const Loop &loop, const std::string &result, const std
     for (auto &list : steps)
       list.push_back(0);
   }
-  int64_t inner = sizes.back(), outer = 1;
+  plan.inner = sizes.back();
   for (size_t d = 0; d + 1 < sizes.size(); ++d)
-    outer *= sizes[d];
-  bool isFlat = outer == 1;
-  int64_t grain = isFlat ? kGrain : std::max<int64_t>(1, kGrain / std::max<int64_t>(inner, 1));
-  line("ops::parallel_for(" + std::to_string(isFlat ? inner : outer) + ", " + std::to_string(grain) +
-       ", [&](int64_t begin, int64_t end) {");
-  ++depth;
+    plan.outer *= sizes[d];
+  plan.isFlat = plan.outer == 1;
+  return plan;
+}
+
+void CppWriter::writeLoopBody(const Loop &loop, const LoopPlan &plan, const std::string &value,
+                              const std::string &begin, const std::string &end) {
   auto offsetText = [&](const std::vector<int64_t> &list) {
     std::vector<std::string> terms;
     int64_t below = 1;
-    for (size_t d = sizes.size() - 1; d-- > 0; below *= sizes[d]) {
+    for (size_t d = plan.sizes.size() - 1; d-- > 0; below *= plan.sizes[d]) {
       if (list[d] == 0)
         continue;
       // Of empty tensors no row is run, and compilers read what stands there all the same.
       std::string term = below <= 1 ? "row" : "row / " + std::to_string(below);
       if (d > 0)
-        term += " % " + std::to_string(std::max<int64_t>(1, sizes[d]));
+        term += " % " + std::to_string(std::max<int64_t>(1, plan.sizes[d]));
       terms.push_back(list[d] == 1 ? term : term + " * " + std::to_string(list[d]));
     }
     return terms.empty() ? std::string() : " + " + llvm::join(terms, " + ");
   };
-  if (!isFlat) {
-    line("for (int64_t row = begin; row < end; ++row) {");
-    ++depth;
-  }
   std::vector<std::string> elements;
   for (size_t r = 0; r < loop.readings.size(); ++r) {
     const Reading &reading = loop.readings[r];
     StringRef base = StringRef(reading.tensor).rsplit('.').second;
     std::string pointer = scope.unique(identifierOf(base.empty() ? reading.tensor : base, "x") + "_p");
     line("const " + reading.type + " *" + pointer + " = " + reading.tensor + ".data()" +
-         (isFlat ? "" : offsetText(steps[r])) + ";");
-    int64_t step = steps[r].back();
+         (plan.isFlat ? "" : offsetText(plan.steps[r])) + ";");
+    int64_t step = plan.steps[r].back();
     elements.push_back(step == 0   ? "*" + pointer
                        : step == 1 ? pointer + "[i]"
                                    : pointer + "[i * " + std::to_string(step) + "]");
   }
-  line(cppType(storedAs(loop.type)) + " *__restrict to = " + result + ".data()" +
-       (isFlat ? "" : " + row * " + std::to_string(inner)) + ";");
   bool isShort = loop.statements.empty();
-  line((isFlat ? std::string("for (int64_t i = begin; i < end; ++i)")
-               : "for (int64_t i = 0; i < " + std::to_string(inner) + "; ++i)") +
-       (isShort ? "" : " {"));
+  line("for (int64_t i = " + begin + "; i < " + end + "; ++i)" + (isShort ? "" : " {"));
   ++depth;
   for (const std::string &statement : loop.statements)
     line(withElements(statement, elements));
@@ -312,7 +306,23 @@ void CppWriter::writeLoop(const Loop &loop, const std::string &result, const std
   --depth;
   if (!isShort)
     line("}");
-  if (!isFlat) {
+}
+
+void CppWriter::writeLoop(const Loop &loop, const std::string &result, const std::string &value) {
+  LoopPlan plan = planOf(loop);
+  std::string inner = std::to_string(plan.inner), type = cppType(storedAs(loop.type));
+  int64_t grain = plan.isFlat ? kGrain : std::max<int64_t>(1, kGrain / std::max<int64_t>(plan.inner, 1));
+  line("ops::parallel_for(" + (plan.isFlat ? inner : std::to_string(plan.outer)) + ", " + std::to_string(grain) +
+       ", [&](int64_t begin, int64_t end) {");
+  ++depth;
+  if (plan.isFlat) {
+    line(type + " *__restrict to = " + result + ".data();");
+    writeLoopBody(loop, plan, value, "begin", "end");
+  } else {
+    line("for (int64_t row = begin; row < end; ++row) {");
+    ++depth;
+    line(type + " *__restrict to = " + result + ".data() + row * " + inner + ";");
+    writeLoopBody(loop, plan, value, "0", inner);
     --depth;
     line("}");
   }
@@ -320,20 +330,26 @@ void CppWriter::writeLoop(const Loop &loop, const std::string &result, const std
   line("});");
 }
 
+Result<std::string> CppWriter::loopText(Operation *root, Loop &loop) {
+  loop.type = cast<RankedTensorType>(root->getResult(0).getType());
+  loop.root = root;
+  std::vector<std::string> operands;
+  for (mlir::Value operand : root->getOperands()) {
+    Result<std::string> text = inlined(operand, loop);
+    if (!text)
+      return text;
+    operands.push_back(*text);
+  }
+  return elementText(root, operands);
+}
+
 Status CppWriter::writeMap(Operation *op) {
   if (loopOf(op) != op)
     return {}; // Computed where it is needed.
+  if (Result<bool> isWritten = writeFinishedKernel(op); !isWritten || *isWritten)
+    return isWritten ? Status() : isWritten.error();
   Loop loop;
-  loop.type = cast<RankedTensorType>(op->getResult(0).getType());
-  loop.root = op;
-  std::vector<std::string> operands;
-  for (mlir::Value operand : op->getOperands()) {
-    Result<std::string> text = inlined(operand, loop);
-    if (!text)
-      return text.error();
-    operands.push_back(*text);
-  }
-  Result<std::string> value = elementText(op, operands);
+  Result<std::string> value = loopText(op, loop);
   if (!value)
     return value.error();
   if (loop.type.getRank() == 0 && loop.statements.empty()) {

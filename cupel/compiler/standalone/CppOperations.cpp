@@ -194,7 +194,7 @@ Status CppWriter::writeOperation(Operation *op) {
       return {};
     }
   }
-  if (isReadInPlace(op))
+  if (isReadInPlace(op) || isPostponed(op))
     return {};
   usesRandom |= isa<stablehlo::RngOp>(op);
   Result<std::string> expression = callText(op, [&](mlir::Value value) { return nameOf(value); });

@@ -11,6 +11,7 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -317,6 +318,74 @@ private:
 
 } // namespace
 
-size_t outlineRepeats(func::FuncOp function) { return Outliner(function).run(); }
+/// The number that all elements of a value are, if that is written in the program.
+static Attribute numberOf(mlir::Value value) {
+  if (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
+    value = broadcast.getOperand();
+  auto constant = value.getDefiningOp<stablehlo::ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  return elements && elements.isSplat() ? elements.getSplatValue<Attribute>() : Attribute();
+}
+
+/// Bounds of a relu6 are the same wherever a block is called: they are numbers of its function, not
+/// tensors that it is given. Returns whether there were some.
+static bool sinkNumbers(ModuleOp module, func::FuncOp function) {
+  if (function.isPublic() || function.isExternal())
+    return false;
+  SmallVector<func::CallOp> calls;
+  std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(function, module);
+  if (!uses || uses->empty())
+    return false;
+  for (SymbolTable::SymbolUse use : *uses) {
+    auto call = dyn_cast<func::CallOp>(use.getUser());
+    if (!call)
+      return false;
+    calls.push_back(call);
+  }
+  llvm::BitVector sunk(function.getNumArguments());
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    Attribute number = type && type.hasStaticShape() ? numberOf(calls[0].getOperand(i)) : Attribute();
+    bool isSame = number && !isa<quant::QuantizedType>(type.getElementType()) &&
+                  llvm::all_of(calls, [&](func::CallOp call) { return numberOf(call.getOperand(i)) == number; });
+    if (!isSame)
+      continue;
+    argument.replaceAllUsesWith(
+        builder.create<stablehlo::ConstantOp>(function.getLoc(), DenseElementsAttr::get(type, number)));
+    sunk.set(i);
+  }
+  if (sunk.none())
+    return false;
+  (void)function.eraseArguments(sunk);
+  for (func::CallOp call : calls) {
+    SmallVector<Operation *> makers;
+    for (unsigned i : sunk.set_bits())
+      if (Operation *maker = call.getOperand(i).getDefiningOp(); !llvm::is_contained(makers, maker))
+        makers.push_back(maker);
+    call->eraseOperands(sunk);
+    // With a broadcast goes its constant.
+    for (Operation *maker : makers)
+      while (maker && isOpTriviallyDead(maker)) {
+        Operation *source = maker->getNumOperands() ? maker->getOperand(0).getDefiningOp() : nullptr;
+        maker->erase();
+        maker = source;
+      }
+  }
+  return true;
+}
+
+size_t outlineRepeats(func::FuncOp function) {
+  size_t calls = Outliner(function).run();
+  auto module = function->getParentOfType<ModuleOp>();
+  // Functions call functions: what is sunk into one may be a number in the next.
+  for (bool changed = calls > 0; changed;) {
+    changed = false;
+    for (func::FuncOp each : module.getOps<func::FuncOp>())
+      changed |= sinkNumbers(module, each);
+  }
+  return calls;
+}
 
 } // namespace cupel::compiler::standalone

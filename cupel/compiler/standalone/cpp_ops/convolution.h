@@ -18,6 +18,22 @@ struct Convolution {
   int64_t depth() const { return channels * taps(); }
 };
 
+/// Rows are short: a call would take longer than the copy. The last vector overlaps the one before.
+inline void copy_row(const float *from, float *to, int64_t n) {
+  constexpr int few = 4;
+  if (n >= lanes) {
+    for (int64_t i = 0; i + lanes <= n; i += lanes)
+      std::memcpy(to + i, from + i, sizeof(Vector));
+    std::memcpy(to + n - lanes, from + n - lanes, sizeof(Vector));
+  } else if (n >= few) {
+    for (int64_t i = 0; i + few <= n; i += few)
+      std::memcpy(to + i, from + i, few * sizeof(float));
+    std::memcpy(to + n - few, from + n - few, few * sizeof(float));
+  } else
+    for (int64_t i = 0; i < n; ++i)
+      to[i] = from[i];
+}
+
 /// A plane of the input with its border, and split by the remainders of the stride: then the elements that
 /// a tap meets at neighbouring places are neighbours.
 struct Planes {
@@ -62,6 +78,7 @@ struct Planes {
   }
   int64_t size() const { return phases * phase_size; }
 
+  /// Copies a plane of the input to its places inside the border, which is zeros already.
   void fill(const Convolution &c, const float *from, float *to) const {
     int64_t phase = 0;
     for (int64_t p0 = 0; p0 < c.stride[0]; ++p0)
@@ -69,28 +86,30 @@ struct Planes {
         for (int64_t p2 = 0; p2 < c.stride[2]; ++p2, ++phase) {
           if (!is_used[size_t(phase)])
             continue;
+          // Places before the first and behind the last lie in the border.
+          int64_t stride = c.stride[2], shift = p2 - c.before[2];
+          int64_t first = std::min(length[2], shift < 0 ? (-shift + stride - 1) / stride : 0);
+          int64_t last = std::max(first, std::min(length[2], (c.size[2] - shift + stride - 1) / stride));
           float *row = to + phase * phase_size;
           for (int64_t a = 0; a < length[0]; ++a)
             for (int64_t b = 0; b < length[1]; ++b, row += length[2]) {
               int64_t z = source(c, 0, a * c.stride[0] + p0), y = source(c, 1, b * c.stride[1] + p1);
-              if (z < 0 || y < 0) {
-                std::fill_n(row, length[2], 0.0f);
+              if (z < 0 || y < 0)
                 continue;
-              }
               const float *line = from + (z * c.size[1] + y) * c.size[2];
-              if (c.stride[2] == 1 && c.spread[2] == 1) {
-                int64_t lead = std::min(length[2], std::max<int64_t>(0, c.before[2]));
-                int64_t first = std::max<int64_t>(0, -c.before[2]);
-                int64_t have = std::max<int64_t>(0, std::min(length[2] - lead, c.size[2] - first));
-                std::fill_n(row, lead, 0.0f);
-                std::copy_n(line + first, have, row + lead);
-                std::fill_n(row + lead + have, length[2] - lead - have, 0.0f);
-                continue;
-              }
-              for (int64_t e = 0; e < length[2]; ++e) {
-                int64_t x = source(c, 2, e * c.stride[2] + p2);
-                row[e] = x < 0 ? 0.0f : line[x];
-              }
+              if (c.spread[2] != 1)
+                for (int64_t e = 0; e < length[2]; ++e) {
+                  int64_t x = source(c, 2, e * stride + p2);
+                  row[e] = x < 0 ? 0.0f : line[x];
+                }
+              else if (stride == 1)
+                copy_row(line + first + shift, row + first, last - first);
+              else if (stride == 2) // A step that compilers know becomes vector code.
+                for (int64_t e = first; e < last; ++e)
+                  row[e] = line[e * 2 + shift];
+              else
+                for (int64_t e = first; e < last; ++e)
+                  row[e] = line[e * stride + shift];
             }
         }
   }
@@ -99,111 +118,166 @@ private:
   /// Where in the input a place of the bordered plane lies, or -1.
   static int64_t source(const Convolution &c, int d, int64_t place) {
     place -= c.before[d];
+    if (c.spread[d] == 1)
+      return place < c.size[d] ? place : -1;
     return place < 0 || place % c.spread[d] || place / c.spread[d] >= c.size[d] ? -1 : place / c.spread[d];
   }
 };
 
-/// Part of a panel of patches: tile_columns places from `first` on as pieces of runs.
+/// Part of a row of patches: so many places that lie side by side in the planes and in a panel.
 struct Piece {
   int64_t to, from, length;
 };
-inline std::vector<Piece> pieces_of(const Planes &planes, int64_t first, int64_t last) {
+
+/// Packs the panels of a part of a product: row k of the matrix of patches is channel k / taps, shifted to
+/// tap k % taps.
+class PatchPanels {
+public:
+  PatchPanels(const Planes &planes, const Dims &row_offsets, const float *channels, const Part &part, int64_t places)
+      : row_offsets(row_offsets), channels(channels), first_panel(part.first_panel),
+        panel_size((std::min(block_depth, int64_t(row_offsets.size())) + 1) * tile_columns),
+        packed(Dims{(part.last_panel - part.first_panel) * panel_size}) {
+    for (int64_t p = part.first_panel; p < part.last_panel; ++p)
+      for (int64_t at = p * tile_columns, end = std::min(places, at + tile_columns); at < end;) {
+        int64_t run = at / planes.run_length, inside = at % planes.run_length;
+        int64_t length = std::min(end - at, planes.run_length - inside);
+        pieces.push_back({(p - first_panel) * panel_size + at - p * tile_columns, planes.runs[size_t(run)] + inside, length});
+        at += length;
+      }
+    if (part.last_panel * tile_columns > places) // Columns that are not there are zeros.
+      std::fill_n(packed.data() + (part.last_panel - 1 - first_panel) * panel_size, panel_size, 0.0f);
+  }
+  /// Pieces are copied by whole vectors: what is written too far is written again by the next piece, or lies
+  /// in the row behind the panel.
+  auto operator()(int64_t k0, int64_t depth) {
+    float *to = packed.data();
+    for (int64_t k = k0; k < k0 + depth; ++k, to += tile_columns) {
+      const float *from = channels + row_offsets[size_t(k)];
+      for (const Piece &piece : pieces) {
+        *reinterpret_cast<Vector *>(to + piece.to) = *reinterpret_cast<const Vector *>(from + piece.from);
+        if (piece.length > lanes)
+          *reinterpret_cast<Vector *>(to + piece.to + lanes) = *reinterpret_cast<const Vector *>(from + piece.from + lanes);
+      }
+    }
+    return [first = packed.data() - first_panel * panel_size, step = panel_size](int64_t p) { return first + p * step; };
+  }
+
+private:
+  const Dims &row_offsets;
+  const float *channels;
+  int64_t first_panel, panel_size;
+  Tensor<float> packed;
   std::vector<Piece> pieces;
-  for (int64_t p = first; p < last;) {
-    int64_t run = p / planes.run_length, at = p % planes.run_length;
-    int64_t length = std::min(last - p, planes.run_length - at);
-    pieces.push_back({p - first, planes.runs[size_t(run)] + at, length});
-    p += length;
-  }
-  return pieces;
-}
+};
 
-/// Rows k0 .. k0 + depth of the matrix of patches. Pieces are copied by whole vectors: what is written
-/// too far is written again by the next piece.
-inline void pack_patches(const Planes &planes, const float *channels, const std::vector<Piece> &pieces, int64_t k0,
-                         int64_t depth, float *to) {
-  int64_t taps = int64_t(planes.tap_offsets.size());
-  for (int64_t k = k0; k < k0 + depth; ++k, to += tile_columns) {
-    const float *from = channels + k / taps * planes.size() + planes.tap_offsets[size_t(k % taps)];
-    for (const Piece &piece : pieces)
-      for (int64_t i = 0; i < piece.length; i += lanes)
-        *reinterpret_cast<Vector *>(to + piece.to + i) = *reinterpret_cast<const Vector *>(from + piece.from + i);
-  }
-}
-
-/// One channel to one: the taps of each row are added up.
-OPS_FUSED inline void convolve_channel(const Convolution &c, const Planes &planes, const float *plane,
-                                       const float *weights, float *to) {
+/// One channel to one: the taps of each row are added up. A number of taps that is known to the compiler (or
+/// 0) makes faster code.
+template <int known_taps>
+OPS_FUSED inline void convolve_channel(const Planes &planes, const float *plane, const float *weights, float *to) {
   OPS_FUSED_BLOCK
-  int64_t taps = c.taps();
-  for (int64_t r = 0; r < int64_t(planes.runs.size()); ++r) {
-    const float *from = plane + planes.runs[size_t(r)];
-    float *row = to + r * planes.run_length;
-    for (int64_t i = 0; i < planes.run_length; i += lanes) {
+  constexpr int most = known_taps ? known_taps : 1, at_once = 4;
+  int64_t taps = known_taps ? known_taps : int64_t(planes.tap_offsets.size()), length = planes.run_length;
+  int64_t offsets[most];
+  float factors[most];
+  if (known_taps)
+    for (int t = 0; t < most; ++t) {
+      offsets[t] = planes.tap_offsets[size_t(t)];
+      factors[t] = weights[t];
+    }
+  const int64_t *offset_of = known_taps ? offsets : planes.tap_offsets.data();
+  const float *factor_of = known_taps ? factors : weights;
+  float *end = to + length * int64_t(planes.runs.size());
+  for (int64_t run : planes.runs) {
+    const float *from = plane + run;
+    int64_t i = 0;
+    for (; i + at_once * lanes <= length; i += at_once * lanes) {
+      Vector sums[at_once] = {};
+      for (int64_t t = 0; t < taps; ++t)
+        OPS_UNROLL
+        for (int v = 0; v < at_once; ++v)
+          sums[v] += factor_of[t] * *reinterpret_cast<const Vector *>(from + offset_of[t] + i + v * lanes);
+      OPS_UNROLL
+      for (int v = 0; v < at_once; ++v)
+        *reinterpret_cast<Vector *>(to + i + v * lanes) = sums[v];
+    }
+    for (; i < length; i += lanes) {
       Vector sum = {};
       for (int64_t t = 0; t < taps; ++t)
-        sum += weights[t] * *reinterpret_cast<const Vector *>(from + planes.tap_offsets[size_t(t)] + i);
-      if (i + lanes <= planes.run_length)
-        *reinterpret_cast<Vector *>(row + i) = sum;
+        sum += factor_of[t] * *reinterpret_cast<const Vector *>(from + offset_of[t] + i);
+      // What is written behind a row is written again with the next row.
+      if (to + i + lanes <= end)
+        *reinterpret_cast<Vector *>(to + i) = sum;
       else
-        for (int64_t j = i; j < planes.run_length; ++j)
-          row[j] = sum[j - i];
+        for (int64_t j = i; j < length; ++j)
+          to[j] = sum[j - i];
     }
+    to += length;
   }
 }
 
 /// x: images x channels x planes; kernel: features x channels of a group x taps; all lie so.
 inline void convolve(const Convolution &c, const float *x, bool has_slack, const float *kernel, bool kernel_is_fixed,
-                     float *result) {
-  Planes planes(c);
-  int64_t groups = c.groups * c.batch_groups, each = c.each(), depth = c.depth(), places = c.places();
+                     float *result, const Finish &finish) {
+  const Planes planes(c);
+  int64_t groups = c.groups * c.batch_groups, each = c.each(), depth = c.depth(), places = c.places(), taps = c.taps();
   int64_t plane = c.size[0] * c.size[1] * c.size[2];
   int64_t x_images = c.images * c.batch_groups, x_channels = c.channels * c.groups;
+  bool is_bordered = planes.is_input && has_slack;
+  /// Which channel of x group g of image n begins with.
+  auto channel_of = [&](int64_t n, int64_t g) {
+    return c.batch_groups > 1 ? (g * c.images + n) * x_channels : n * x_channels + g * c.channels;
+  };
+  if (c.channels == 1 && each == 1) {
+    auto by_taps = taps == 9 ? convolve_channel<9> : taps == 25 ? convolve_channel<25> : convolve_channel<0>;
+    // Some channels at a time: what has just been written cannot be read at once by other vectors.
+    int64_t together = is_bordered ? 1 : std::max<int64_t>(1, 4096 / planes.size());
+    parallel_for(c.images * groups, std::max<int64_t>(1, 16384 / (places * depth + 1)), [&](int64_t begin, int64_t end) {
+      Tensor<float> bordered = full<float>(Dims{is_bordered ? 0 : together * planes.size()}, 0.0f);
+      for (int64_t first = begin; first < end; first += together) {
+        int64_t last = std::min(end, first + together);
+        auto from = [&](int64_t i) { return x + channel_of(i / groups, i % groups) * plane; };
+        auto filled = [&](int64_t i) { return bordered.data() + (i - first) * planes.size(); };
+        for (int64_t i = first; i < last && !is_bordered; ++i)
+          planes.fill(c, from(i), filled(i));
+        for (int64_t i = first; i < last; ++i) {
+          by_taps(planes, is_bordered ? from(i) : filled(i), kernel + i % groups * depth, result + i * places);
+          if (finish)
+            finish(result, i * places, (i + 1) * places);
+        }
+      }
+    });
+    return;
+  }
   Tensor<float> bordered;
-  if (!planes.is_input || !has_slack) {
+  if (!is_bordered) {
     bordered = Tensor<float>(Dims{x_images * x_channels, planes.size()});
     parallel_for(x_images * x_channels, std::max<int64_t>(1, 8192 / planes.size()), [&](int64_t begin, int64_t end) {
+      std::fill_n(bordered.data() + begin * planes.size(), (end - begin) * planes.size(), 0.0f);
       for (int64_t i = begin; i < end; ++i)
         planes.fill(c, x + i * plane, bordered.data() + i * planes.size());
     });
     x = bordered.data();
   }
-  auto input_of = [&](int64_t n, int64_t g) {
-    int64_t image = c.batch_groups > 1 ? g * c.images + n : n, channel = c.batch_groups > 1 ? 0 : g * c.channels;
-    return x + (image * x_channels + channel) * planes.size();
-  };
-  if (c.channels == 1 && each == 1) {
-    parallel_for(c.images * groups, std::max<int64_t>(1, 16384 / (places * depth + 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        convolve_channel(c, planes, input_of(i / groups, i % groups), kernel + i % groups * depth, result + i * places);
-    });
-    return;
-  }
-  int64_t panels = (places + tile_columns - 1) / tile_columns;
-  auto pack = [&](int64_t g) {
-    auto made = std::make_shared<PackedRows>(each, depth);
-    made->pack({kernel + g * each * depth, depth, 1});
-    return made;
-  };
+  Dims row_offsets;
+  for (int64_t k = 0; k < depth; ++k)
+    row_offsets.push_back(k / taps * planes.size() + planes.tap_offsets[size_t(k % taps)]);
   std::vector<std::shared_ptr<const PackedRows>> left;
   for (int64_t g = 0; g < groups; ++g)
-    left.push_back(PackedWeights<PackedRows>::get(kernel_is_fixed, {kernel, g, each, depth, 0, 0}, [&] { return pack(g); }));
-  auto product = [&](int64_t n, int64_t g) {
-    const float *from = input_of(n, g);
-    float *to = result + (n * c.features + g * each) * places;
-    for_each_job(left[size_t(g)]->tiles, panels, depth, [&](int64_t first, int64_t last, int64_t p) {
-      float panel[block_depth * tile_columns + 2 * tile_columns];
-      std::vector<Piece> pieces = pieces_of(planes, p * tile_columns, std::min(places, (p + 1) * tile_columns));
-      multiply_panel(*left[size_t(g)], first, last, p * tile_columns, places, to, places, [&](int64_t k0, int64_t part) {
-        pack_patches(planes, from, pieces, k0, part, panel);
-        return static_cast<const float *>(panel);
-      });
-    });
-  };
+    left.push_back(PackedWeights<PackedRows>::get(kernel_is_fixed, {kernel, g, each, depth, 0, 0}, [&] {
+      auto made = std::make_shared<PackedRows>(each, depth);
+      made->pack({kernel + g * each * depth, depth, 1});
+      return made;
+    }));
   int64_t jobs = c.images * groups;
   parallel_for(jobs, jobs < 4 * Workers::get().count() ? jobs : 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      product(i / groups, i % groups);
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t n = i / groups, g = i % groups, offset = (n * c.features + g * each) * places;
+      const float *from = x + channel_of(n, g) * planes.size();
+      const PackedRows &weights = *left[size_t(g)];
+      for_each_part(weights, places, result + offset, finish, offset, [&](const Part &part) {
+        multiply_part(weights, part, places, result + offset, PatchPanels(planes, row_offsets, from, part, places));
+      });
+    }
   });
 }
 
@@ -262,7 +336,8 @@ template <class R, class A, class B>
 inline Tensor<R> convolution(const Tensor<A> &x_given, const Tensor<B> &kernel_given, const Dims &input_dims,
                              const Dims &kernel_dims, const Dims &output_dims, const Dims &strides,
                              const Dims &lhs_dilation, const Dims &rhs_dilation, const std::vector<bool> &reversal,
-                             int64_t feature_groups, int64_t batch_groups, const Dims &padding) {
+                             int64_t feature_groups, int64_t batch_groups, const Dims &padding,
+                             const Finish &finish = nullptr) {
   Tensor<A> x = is_in_order(input_dims) ? x_given : transpose(x_given, input_dims);
   Dims kernel_order = kernel_dims, flipped, counts;
   std::swap(kernel_order[0], kernel_order[1]);
@@ -310,12 +385,16 @@ inline Tensor<R> convolution(const Tensor<A> &x_given, const Tensor<B> &kernel_g
       shape.insert(shape.end(), counts.begin(), counts.end());
       Tensor<float> sums(shape);
       convolve(c, convert_elements<float>(x).data(), !x.is_fixed, convert_elements<float>(kernel).data(),
-               std::is_same<B, float>::value && kernel.is_fixed, sums.data());
+               std::is_same<B, float>::value && kernel.is_fixed, sums.data(), finish);
       result = convert_elements<R>(sums);
     }
   }
-  if (result.data() == nullptr)
+  if (result.data() == nullptr) {
     result = convolve_any<R>(x, kernel, counts, strides, lhs_dilation, rhs_dilation, feature_groups, batch_groups, padding);
+    if constexpr (std::is_same<R, float>::value)
+      for (int64_t at = 0, row = count_of(counts); finish && at < result.size(); at += row)
+        finish(result.data(), at, at + row);
+  }
   Dims back(output_dims.size());
   for (size_t d = 0; d < output_dims.size(); ++d)
     back[size_t(output_dims[d])] = int64_t(d);

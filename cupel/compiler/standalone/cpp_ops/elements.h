@@ -102,9 +102,12 @@ template <class T> inline T maximum(const T &a, const T &b) {
   else if constexpr (is_small_float<T>::value)
     return T(maximum(float(a), float(b)));
   else {
-    T larger = a > b ? a : b;
-    larger = a == b ? a + (a == 0 ? b : T(0)) : larger;
-    return a != a ? a : (b != b ? b : larger);
+    // Of equal numbers only zeros differ, by their signs. Without a branch, so that loops become vector code.
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    T larger = a > b ? a : b, same = bits_as<T>(Bits(bits_as<Bits>(a) & bits_as<Bits>(b)));
+    larger = a == b ? same : larger;
+    larger = b != b ? b : larger;
+    return a != a ? a : larger;
   }
 }
 template <class T> inline T minimum(const T &a, const T &b) {
@@ -117,9 +120,11 @@ template <class T> inline T minimum(const T &a, const T &b) {
   else if constexpr (is_small_float<T>::value)
     return T(minimum(float(a), float(b)));
   else {
-    T smaller = a < b ? a : b;
-    smaller = a == b ? -(-a + (a == 0 ? -b : T(0))) : smaller;
-    return a != a ? a : (b != b ? b : smaller);
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    T smaller = a < b ? a : b, same = bits_as<T>(Bits(bits_as<Bits>(a) | bits_as<Bits>(b)));
+    smaller = a == b ? same : smaller;
+    smaller = b != b ? b : smaller;
+    return a != a ? a : smaller;
   }
 }
 template <class T> inline T clamp(const T &low, const T &x, const T &high) {
@@ -222,7 +227,6 @@ template <class T> inline T sign(const T &a) {
       return convert<T>(real_expression);                                                              \
     }                                                                                                  \
   }
-OPS_WIDE(exponential_minus_one, std::expm1(x), std::exp(x) - 1.0)
 OPS_WIDE(log, std::log(x), std::log(x))
 OPS_WIDE(log_plus_one, std::log1p(x), std::log(x + 1.0))
 OPS_WIDE(sine, std::sin(x), std::sin(x))
@@ -252,6 +256,25 @@ inline float exponential_float(float x) {
   value = x > 88.72284f ? std::numeric_limits<float>::infinity() : value;
   return x != x ? x : value;
 }
+/// e^x - 1 in float: 2^k * q + (2^k - 1) with q = e^r - 1, by halves so that the largest results do not overflow.
+inline float exponential_minus_one_float(float x) {
+  float clipped = x < -30.0f ? -30.0f : x;
+  clipped = clipped > 89.0f ? 89.0f : clipped;
+  float k = __builtin_rintf(clipped * 1.44269504f);
+  float r = clipped - k * 0.693145752f;
+  r = r - k * 1.42860677e-6f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  float half = bits_as<float>(uint32_t(int(k) + 126) << 23);
+  float value = 2.0f * (half * (p * r * r + r) + (half - 0.5f));
+  value = __builtin_fabsf(x) < 1e-9f ? x : value;
+  value = x > 88.72284f ? std::numeric_limits<float>::infinity() : value;
+  return x != x ? x : value;
+}
 /// tanh in float: (1 - e) / (1 + e) with e = e^-2|x|, and a series where that loses digits.
 inline float tanh_float(float x) {
   float size = __builtin_fabsf(x), e = exponential_float(-2.0f * size);
@@ -274,6 +297,14 @@ template <class T> inline T exponential(const T &a) {
     return convert<T>(std::exp(c128(a.real(), a.imag())));
   else
     return convert<T>(std::exp(double(a)));
+}
+template <class T> inline T exponential_minus_one(const T &a) {
+  if constexpr (std::is_same<T, float>::value)
+    return exponential_minus_one_float(a);
+  else if constexpr (is_complex_v<T>)
+    return convert<T>(std::exp(c128(a.real(), a.imag())) - 1.0);
+  else
+    return convert<T>(std::expm1(double(a)));
 }
 template <class T> inline T tanh(const T &a) {
   if constexpr (std::is_same<T, float>::value)

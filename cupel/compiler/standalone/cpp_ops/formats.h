@@ -2,6 +2,12 @@
 // between all of them. Small floats compute in float and round after each step; integers wrap.
 #pragma once
 
+// Nobody asks which exceptions were raised, or for errno: without that, loops with comparisons, roots and
+// divisions become vector code. clang makes it anyway.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math", "no-math-errno")
+#endif
+
 #include <cmath>
 #include <complex>
 #include <cstdint>
