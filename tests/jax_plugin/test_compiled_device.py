@@ -95,3 +95,16 @@ def test_a_planted_rewrite_is_found():
 def test_wrong_limits_are_refused(name, value):
     with pytest.raises(Exception, match=name):
         compiled(**{name: value})
+
+
+def test_levels_reach_the_compiler_whichever_way_jax_sends_them():
+    """JAX keeps `optimization_level` for XLA's efforts, and 0 of these for nothing said; with a dash it is any other option."""
+    x = jnp.ones((4, 64))
+
+    def kernels(options):
+        return jax.jit(jax.nn.softmax).lower(x).compile(compiler_options=options).cost_analysis()["kernels"]
+
+    assert kernels({"optimization_level": 1}) == kernels({"optimization_level": 2}) == "1 row"
+    assert kernels({"optimization-level": 0}) == kernels({"optimization_level": 9}) != "1 row"
+    with pytest.raises(Exception, match="'optimization_level' is 7; the most is 2"):
+        kernels({"optimization_level": 7})

@@ -2,6 +2,7 @@
 
 #include "cupel/pjrt/plugin/ElementTypes.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace cupel::pjrt {
@@ -193,6 +194,13 @@ bool parseBuildOptions(std::string_view bytes, CompileRequest &request) {
       if (!parseAssignment(field.bytes, assignment))
         return false;
       request.assignment = std::move(assignment);
+      break;
+    }
+    case 24: {
+      // JAX keeps `optimization_level` of its options for XLA's efforts, in which 9, 19, 29 and 39 are levels 0 to 3. Nothing is 0 as well.
+      auto level = static_cast<int64_t>(field.value);
+      bool isEffort = level >= 9 && level <= 39 && level % 10 == 9;
+      request.options.emplace_back("optimization_level", OptionValue(isEffort ? std::min<int64_t>(level / 10, 2) : level));
       break;
     }
     case 12:

@@ -1,6 +1,6 @@
 // Gelu is one map.
-// RUN: cupel opt %s --split-input-file --pass-pipeline='builtin.module(compile-to-tensor)' | FileCheck %s --strict-whitespace
-// RUN: cupel opt %s --split-input-file --pass-pipeline='builtin.module(compile-to-tensor{without=gelu})' | FileCheck %s --check-prefix=OFF
+// RUN: cupel opt %s --split-input-file --pass-pipeline='builtin.module(lower-chlo,compile-to-tensor)' | FileCheck %s --strict-whitespace
+// RUN: cupel opt %s --split-input-file --pass-pipeline='builtin.module(lower-chlo,compile-to-tensor{without=gelu})' | FileCheck %s --check-prefix=OFF
 
 // By tanh.
 // CHECK: tir.fusions = {gelu = 1 : i64}
@@ -28,6 +28,26 @@ func.func @found(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %7 = stablehlo.multiply %x, %6 : tensor<4x8xf32>
   %8 = stablehlo.multiply %7, %h : tensor<4x8xf32>
   return %8 : tensor<4x8xf32>
+}
+
+// -----
+
+// By the error function, which is a polynomial by then.
+// CHECK: tir.fusions = {gelu = 1 : i64}
+// CHECK: func.func @found
+// CHECK: = tir.map
+// CHECK-NOT: {{^    %.* = "?(tir|stablehlo)\.}}
+// CHECK: return
+func.func @found(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %h = stablehlo.constant dense<0.5> : tensor<4x8xf32>
+  %o = stablehlo.constant dense<1.0> : tensor<4x8xf32>
+  %r = stablehlo.constant dense<0.70710677> : tensor<4x8xf32>
+  %0 = stablehlo.multiply %x, %r : tensor<4x8xf32>
+  %1 = chlo.erf %0 : tensor<4x8xf32> -> tensor<4x8xf32>
+  %2 = stablehlo.add %1, %o : tensor<4x8xf32>
+  %3 = stablehlo.multiply %x, %h : tensor<4x8xf32>
+  %4 = stablehlo.multiply %3, %2 : tensor<4x8xf32>
+  return %4 : tensor<4x8xf32>
 }
 
 // -----

@@ -1,0 +1,4 @@
+// One kernel.
+// CHECK-COUNT-1: dev.launch
+// CHECK: tir.row
+// CHECK-NOT: dev.launch

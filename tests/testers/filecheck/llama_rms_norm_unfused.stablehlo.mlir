@@ -1,0 +1,4 @@
+// Nothing is kept whole.
+// CHECK-NOT: stablehlo.composite
+// CHECK: stablehlo.rsqrt
+// CHECK-NOT: stablehlo.composite
