@@ -490,10 +490,11 @@ def narrow_devices_are_judged_piece_by_piece(place: Place) -> None:
 
 @check
 def products_in_bf16_are_judged_as_what_they_are(place: Place) -> None:
-    """precision=bf16 of our own device: by its name, by an option, by a workload's own; each record says bf16."""
-    plugin("pjrt_plugin_cupel.so")
+    """precision=bf16 of our own device: by its name, by an option, by what it says of itself; each record says bf16."""
+    ours = plugin("pjrt_plugin_cupel.so")
     mlp = Path(__file__).resolve().parents[2] / "zoo/programs/mlp.mlir"
-    for how in (("--device", "cupel?precision=bf16"), ("--device", "cupel", "--option", "precision=bf16")):
+    # As anybody's plugin it declares nothing, is handed the option with every program, and says what it did.
+    for how in (("--device", "cupel?precision=bf16"), ("--device", "cupel", "--option", "precision=bf16"), ("--device", ours, "--option", "precision=bf16")):
         result, tests = report(place, mlp, *how)
         test = next(iter(tests.values()))
         expect(result.returncode == 0 and {one["precision"] for one in test["comparisons"]} == {"bf16/f32"}, test)

@@ -21,6 +21,7 @@ from cupel.testing import (
     run_op_test_with_random_inputs,
 )
 from cupel._native import Noise
+from cupel.testing.comparison import Policy
 from cupel.torch.arrays import to_array
 from cupel.worker import instructions
 
@@ -144,3 +145,10 @@ def test_nothing_to_compare_is_refused():
 def test_the_framework_must_be_known():
     with pytest.raises(ValueError, match="pass framework="):
         run_op_test(max, [1.0, 2.0])
+
+
+def test_the_limits_are_those_of_what_the_compiler_is_asked_for():
+    assert Policy().precision_with({}) == "f32"
+    assert Policy().precision_with({"precision": "bf16"}) == "bf16/f32"
+    assert Policy(device="cupel?precision=bf16").precision_with({}) == "bf16/f32"
+    assert Policy(precision="tf32").precision_with({"precision": "bf16"}) == "tf32"  # Whoever says more than that means it.
