@@ -43,7 +43,7 @@ def composite_layer_norm(module, x):
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.first, self.second, self.norm = Scaled(2.5), Scaled(0.5), torch.nn.LayerNorm(4)
+        self.first, self.second, self.norm = Scaled(2.0), Scaled(0.5), torch.nn.LayerNorm(4)
 
     def forward(self, x):
         return self.norm(self.second(self.first(x), shift=x))
@@ -75,7 +75,7 @@ def test_types_of_modules_are_kept_whole_by_compile(tmp_path):
         result, text = compiled(model, tmp_path, x)
     torch.testing.assert_close(result, model(x), rtol=1e-5, atol=1e-6)
     assert (calls_of(text, "my.scaled"), calls_of(text, "my.layer_norm")) == (2, 1), text
-    assert "factor = 2.5" in text and "factor = 5.0" in text and "mark_tensor" not in text, text
+    assert "factor = 2.000000e+00 : f32" in text and "factor = 5.0" in text and "mark_tensor" not in text, text
 
 
 def test_types_of_modules_are_kept_whole_by_export():

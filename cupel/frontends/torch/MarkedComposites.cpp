@@ -26,8 +26,12 @@ Attribute attributeOf(const llvm::json::Value &value, Builder &builder) {
     return builder.getBoolAttr(*flag);
   if (auto number = value.getAsInteger())
     return builder.getI64IntegerAttr(*number);
-  if (auto number = value.getAsNumber())
-    return builder.getF32FloatAttr(float(*number));
+  // Written as text: numbers of JSON do not tell 2.0 from 2, and have neither infinity nor NaN.
+  if (const llvm::json::Object *tagged = value.getAsObject()) {
+    std::optional<StringRef> text = tagged->getString("float");
+    double number = 0;
+    return text && !text->getAsDouble(number) ? builder.getF32FloatAttr(float(number)) : Attribute();
+  }
   if (auto text = value.getAsString())
     return builder.getStringAttr(*text);
   const llvm::json::Array *list = value.getAsArray();

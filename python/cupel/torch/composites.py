@@ -171,7 +171,8 @@ def _next_call() -> int:
 
 @torch.compiler.assume_constant_result
 def _mark(name: str, call: int, is_input: bool, attributes: tuple[tuple[str, Any], ...], position: int) -> str:
-    return json.dumps({"name": name, "id": call, "is_input": is_input, "attributes": dict(attributes), "position": position})
+    written = {key: {"float": repr(value)} if isinstance(value, float) else value for key, value in attributes}
+    return json.dumps({"name": name, "id": call, "is_input": is_input, "attributes": written, "position": position})
 
 
 class StableHLOCompositeBuilder:
