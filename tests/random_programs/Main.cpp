@@ -3,6 +3,7 @@
 // loading shows in the bits. Optimization levels are held against each other.
 
 #include "tests/random_programs/Difference.h"
+#include "tests/random_programs/Evaluate.h"
 #include "tests/random_programs/Generate.h"
 
 #include "cupel/compiler/Compile.h"
@@ -19,10 +20,8 @@ namespace {
 
 using Results = std::vector<Tensor>;
 
-Result<Results> reference(const random_programs::Program &program, bool isWide) {
-  compiler::CompileOptions options;
-  options.wideAccumulation = isWide;
-  auto made = compiler::compile(program.text, options);
+Result<Results> reference(const random_programs::Program &program) {
+  auto made = compiler::compile(program.text, {});
   if (!made)
     return made.error();
   auto results = (*made)->execute({program.arguments});
@@ -66,17 +65,16 @@ std::string check(const random_programs::Program &program, const Results &expect
   Result<Results> actual = compiled(program, alwaysCode);
   if (!actual)
     return actual.message();
-  std::optional<Result<Results>> wide;
+  std::optional<Result<std::vector<double>>> noise;
   for (size_t i = 0; i < expected.size(); ++i) {
     const Tensor &one = expected[i], &other = (*actual)[i];
     std::string what = random_programs::difference(one, other, program.isExact[i]);
     if (what.empty())
       continue;
     // Where numbers cancel, the reference's own roundings may be as large: they are measured.
-    if (!wide)
-      wide = reference(program, true);
-    double noise = *wide ? random_programs::largestDistance(one, (**wide)[i]) : 0;
-    if (program.isExact[i] || !random_programs::difference(one, other, false, noise).empty())
+    if (!noise)
+      noise = random_programs::noiseOf(program.text, program.arguments, expected);
+    if (program.isExact[i] || !random_programs::difference(one, other, false, *noise ? (**noise)[i] : 0).empty())
       return "result " + std::to_string(i) + ": " + what;
   }
   return "";
@@ -89,7 +87,7 @@ std::string checkLevels(const random_programs::Program &program, const Results &
     int64_t level, sramBytes;
   };
   std::optional<Results> first;
-  std::optional<Result<Results>> wide;
+  std::optional<Result<std::vector<double>>> noise;
   for (const Variant &variant : {Variant{"level 1", 1, 0}, Variant{"level 2 with much SRAM", 2, 1 << 24},
                                  Variant{"level 2 with little SRAM", 2, 192}, Variant{"level 0", 0, 0}}) {
     compiler::CompileOptions options;
@@ -110,10 +108,9 @@ std::string checkLevels(const random_programs::Program &program, const Results &
       const Tensor &one = (*first)[i], &other = (*results)[0][i];
       std::string what = random_programs::difference(one, other, variant.level != 0 || program.isExact[i]);
       if (!what.empty() && variant.level == 0 && !program.isExact[i]) {
-        if (!wide)
-          wide = reference(program, true);
-        double noise = *wide ? random_programs::largestDistance(expected[i], (**wide)[i]) : 0;
-        what = random_programs::difference(one, other, false, noise);
+        if (!noise)
+          noise = random_programs::noiseOf(program.text, program.arguments, expected);
+        what = random_programs::difference(one, other, false, *noise ? (**noise)[i] : 0);
       }
       if (!what.empty())
         return "result " + std::to_string(i) + " at " + variant.name + " and at level 1: " + what;
@@ -123,7 +120,7 @@ std::string checkLevels(const random_programs::Program &program, const Results &
 }
 
 std::string check(const random_programs::Program &program) {
-  Result<Results> expected = reference(program, false);
+  Result<Results> expected = reference(program);
   if (!expected)
     return "the reference refuses it: " + expected.message();
   for (bool alwaysCode : {false, true})

@@ -4,6 +4,7 @@
 
 #include "tests/random_programs/Corpus.h"
 #include "tests/random_programs/Difference.h"
+#include "tests/random_programs/Evaluate.h"
 #include "tests/random_programs/Generate.h"
 
 #include "cupel/compiler/device/Passes.h"
@@ -34,27 +35,6 @@ constexpr int kProgramsOfContext = 200;
 /// Evaluating a program at ten stages takes a while.
 constexpr int64_t kMostElements = int64_t{1} << 22;
 
-Result<Results> evaluate(ModuleOp module, const std::vector<Tensor> &arguments, bool isWide) {
-  auto plan = reference::Plan::create(module);
-  if (!plan)
-    return plan.error();
-  reference::RunOptions options;
-  options.threads = 1;
-  options.accumulate = isWide ? reference::Accumulate::Wide : reference::Accumulate::Native;
-  reference::Run run(options);
-  auto values = (*plan)->run(run, {arguments.begin(), arguments.end()});
-  if (!values)
-    return values.error();
-  Results results;
-  for (reference::Value &value : *values) {
-    Result<Tensor> whole = value.tensor().contiguous();
-    if (!whole)
-      return whole.error();
-    results.push_back(std::move(*whole));
-  }
-  return results;
-}
-
 /// What a stage computes.
 Result<Results> evaluateStage(ModuleOp module, const std::vector<Tensor> &arguments) {
   OwningOpRef<ModuleOp> copy = module.clone();
@@ -63,7 +43,7 @@ Result<Results> evaluateStage(ModuleOp module, const std::vector<Tensor> &argume
   manager.addPass(tir::createExpandTensorIr());
   if (failed(manager.run(*copy)))
     return Error{"the stage has no expansion"};
-  return evaluate(*copy, arguments, false);
+  return random_programs::evaluate(*copy, arguments);
 }
 
 const DialectRegistry &registry() {
@@ -128,14 +108,14 @@ private:
       refuse("it is too large to be evaluated at every stage");
       return "";
     }
-    Result<Results> expected = evaluate(module, program.arguments, false);
+    Result<Results> expected = random_programs::evaluate(module, program.arguments);
     if (!expected) {
       refuse("the reference refuses it");
       return "";
     }
     // Where sums cancel, roundings are measured.
     OwningOpRef<ModuleOp> first = module.clone();
-    std::optional<Result<Results>> wide;
+    std::optional<Result<std::vector<double>>> noise;
     PassManager whole(module.getContext(), ModuleOp::getOperationName());
     dev::buildDevicePipeline(whole);
     for (Pass &pass : whole.getPasses()) {
@@ -154,10 +134,9 @@ private:
         std::string what = random_programs::difference(before, after, exact);
         if (what.empty())
           continue;
-        if (!wide)
-          wide = evaluate(*first, program.arguments, true);
-        double noise = *wide ? random_programs::largestDistance(before, (**wide)[i]) : 0;
-        if (exact || !random_programs::difference(before, after, false, noise).empty())
+        if (!noise)
+          noise = random_programs::noiseOf(*first, program.arguments, *expected);
+        if (exact || !random_programs::difference(before, after, false, *noise ? (**noise)[i] : 0).empty())
           return "after " + name + ", result " + std::to_string(i) + ": " + what;
       }
     }
