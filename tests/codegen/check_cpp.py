@@ -186,6 +186,21 @@ def cmake_builds_it_too(folder: Path) -> None:
     assert done.returncode == 0 and "output0: [4,8]" in done.stdout, done
 
 
+def onednn_multiplies_where_it_is_asked_to(folder: Path) -> None:
+    """That of PyPI, which lies beside Python's packages. That it is what multiplies shows in what it says itself."""
+    out = generated(KERNELS, folder)
+    configure = ["cmake", "-S", out, "-B", out / "build", "-DCUPEL_ONEDNN=ON", f"-DCMAKE_CXX_FLAGS={' '.join(WARNINGS)}"]
+    done = subprocess.run([*configure, "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF"], capture_output=True, text=True)
+    assert done.returncode != 0 and "oneDNN was not found: say -DCMAKE_PREFIX_PATH" in done.stderr, done
+    for command in ([*configure, f"-DCMAKE_PREFIX_PATH={sys.prefix}"], ["cmake", "--build", out / "build"]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    done = subprocess.run([out / "build/model"], capture_output=True, text=True, env=dict(os.environ, ONEDNN_VERBOSE="1"))
+    assert done.returncode == 0 and len(re.findall("exec,cpu,convolution", done.stdout)) == 2 and "exec,cpu,matmul" in done.stdout, done
+    shutil.copy(out / "build/model", out / "model")
+    check(out)
+
+
 def what_nobody_uses_is_not_written(folder: Path) -> None:
     program = ("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %u = stablehlo.cosine %a : tensor<4xf32>\n  %v = stablehlo.compare GT, %u, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>\n"
                "  %w = stablehlo.not %v : tensor<4xi1>\n  %r = stablehlo.tanh %a : tensor<4xf32>\n  return %r : tensor<4xf32>\n}")  # fmt: skip
@@ -259,6 +274,7 @@ def files_that_do_not_fit_are_said(folder: Path) -> None:
 
 def main() -> int:
     tests = [repeated_blocks_are_one_function, bounds_of_repeated_blocks_are_numbers, kernels_are_right_with_every_instruction_set, clang_builds_it_too, it_runs_where_there_is_nothing_else, cmake_builds_it_too,
+             onednn_multiplies_where_it_is_asked_to,
              it_needs_nothing_but_a_compiler, what_nobody_uses_is_not_written, numbers_are_compared_with_themselves, paths_that_cannot_be_written_and_full_disks, names_that_are_no_identifiers,
              without_tensors_inputs_are_ones, what_cannot_be_written_is_refused_by_name, files_that_do_not_fit_are_said]
     return run_all([*tests, ten_thousand_arguments] if "--full" in sys.argv else tests)

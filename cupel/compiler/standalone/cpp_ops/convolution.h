@@ -218,6 +218,12 @@ OPS_FUSED inline void convolve_channel(const Planes &planes, const float *plane,
 /// x: images x channels x planes; kernel: features x channels of a group x taps; all lie so.
 inline void convolve(const Convolution &c, const float *x, bool has_slack, const float *kernel, bool kernel_is_fixed,
                      float *result, const Finish &finish) {
+#ifdef CUPEL_ONEDNN
+  if (onednn::convolve(c, x, kernel, kernel_is_fixed, result)) {
+    finish_rows(c.images * c.features, c.places(), result, finish, 0);
+    return;
+  }
+#endif
   const Planes planes(c);
   int64_t groups = c.groups * c.batch_groups, each = c.each(), depth = c.depth(), places = c.places(), taps = c.taps();
   int64_t plane = c.size[0] * c.size[1] * c.size[2];

@@ -3,6 +3,9 @@
 #pragma once
 
 #include "tensor.h"
+#ifdef CUPEL_ONEDNN
+#include "onednn.h"
+#endif
 
 namespace ops {
 
@@ -155,6 +158,15 @@ public:
 /// What is done with results while they are in the cache: elements begin ... end of a row are final.
 using Finish = std::function<void(float *to, int64_t begin, int64_t end)>;
 
+/// All of it at once, for results that came from elsewhere.
+inline void finish_rows(int64_t rows, int64_t columns, float *c, const Finish &finish, int64_t offset) {
+  if (finish)
+    parallel_for(rows, std::max<int64_t>(1, 16384 / columns), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r)
+        finish(c - offset, offset + r * columns, offset + (r + 1) * columns);
+    });
+}
+
 /// A part of a product: some tiles of the left side, some panels of the right side.
 struct Part {
   int64_t first_tile, last_tile, first_panel, last_panel;
@@ -228,6 +240,12 @@ inline void matrix_product(int64_t rows, int64_t columns, int64_t depth, const M
                            bool b_is_fixed, float *c, const Finish &finish, int64_t offset) {
   if (rows == 0 || columns == 0)
     return;
+#ifdef CUPEL_ONEDNN
+  if (onednn::product(rows, columns, depth, a, b, b_is_fixed, c)) {
+    finish_rows(rows, columns, c, finish, offset);
+    return;
+  }
+#endif
   int64_t panels = (columns + tile_columns - 1) / tile_columns;
   PackedRows left(rows, depth);
   left.pack(a);
