@@ -225,7 +225,11 @@ int runTuneVerb(const Arguments &arguments) {
       if (Status written = writeOutput(json, asJson(tuning).dump(1) + "\n"); !written)
         return reportError("tune", written.message(), kExitUsage);
   }
-  fmt::print(json == "-" ? stderr : stdout, "{}", asText(tuning));
+  if (!gInterrupted || !tuning.points.empty())
+    fmt::print(json == "-" ? stderr : stdout, "{}", asText(tuning));
+  if (gInterrupted)
+    fmt::print(stderr, "cupel tune: interrupted after {} of {} batch sizes{}\n", tuning.points.size(), batches.size(),
+               json.empty() || json == "-" ? "; --json FILE would have kept them for --resume" : "; --resume goes on behind them");
   if (!json.empty())
     if (Status written = writeOutput(json, asJson(tuning).dump(1) + "\n"); !written)
       return reportError("tune", written.message(), kExitUsage);

@@ -240,6 +240,26 @@ def batch_sizes_are_tried_kept_and_drawn(folder: Path) -> None:
 
 
 @check
+def tuning_that_is_interrupted_says_so_and_goes_on(folder: Path) -> None:
+    model, report = batched_model(folder), folder / "kept.json"
+    words = [str(BIN / "cupel"), "tune", str(model), "--batch", "1,2,4,8,16", "--all", "--threads", "1", "--json", str(report)]
+    process = subprocess.Popen([*words, "--seconds", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not report.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+    kept = json.loads(report.read_text())["points"]
+    expect(process.returncode not in (0, None) and 0 < len(kept) < 5, (process.returncode, kept))
+    expect(f"interrupted after {len(kept)} of 5 batch sizes; --resume goes on behind them" in said, said)
+    subprocess.run([*words, "--seconds", "2", "--resume", "--batch", f"1,{kept[-1]['batch']}"], capture_output=True, timeout=120, check=True)
+    expect(json.loads(report.read_text())["points"][0] == kept[0], report.read_text())
+
+
+@check
 def batch_sizes_end_where_memory_does(folder: Path) -> None:
     done, tuned = tune(folder, batched_model(folder), "--batch", "1,8192,16384", "--device", "n150?memory_limit=3000000")
     expect(done.returncode == 0 and tuned["stopped"] == "memory ends at a batch of 8192" and tuned["winner"] == 1, (done.stdout, done.stderr))
