@@ -13,6 +13,8 @@ namespace {
 /// Operations of one function (error functions are polynomials of some fifty), and values in its way that it is tried from.
 constexpr size_t kMostInFunction = 128;
 constexpr int kMostCuts = 8;
+/// Of a function of rows, operations behind its last reduction.
+constexpr size_t kMostBehindRows = 24;
 /// Longer rows are not evaluated.
 constexpr int64_t kLongestRow = 1 << 16;
 
@@ -67,10 +69,51 @@ std::optional<double> applied(Operation *op, ArrayRef<double> given) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
+/// Whether `applied` knows it. Asked of every operation again and again.
+bool isKnown(Operation *op) {
+  static const llvm::DenseSet<TypeID> known = [] {
+    llvm::DenseSet<TypeID> all;
+    auto add = [&]<typename... Op>() { (all.insert(TypeID::get<Op>()), ...); };
+    add.operator()<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::MultiplyOp, stablehlo::DivideOp, stablehlo::PowerOp, stablehlo::MaximumOp,
+                   stablehlo::MinimumOp, stablehlo::ClampOp, stablehlo::SelectOp, stablehlo::CompareOp, stablehlo::NegateOp, stablehlo::AbsOp,
+                   stablehlo::SignOp, stablehlo::ExponentialOp, stablehlo::ExponentialMinusOneOp, stablehlo::LogOp, stablehlo::LogPlusOneOp,
+                   stablehlo::LogisticOp, stablehlo::TanhOp, stablehlo::SqrtOp, stablehlo::RsqrtOp, stablehlo::ConvertOp,
+                   stablehlo::ReducePrecisionOp>();
+    return all;
+  }();
+  return known.contains(op->getName().getTypeID());
+}
+
 bool isReal(Value value) {
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   return isa<FloatType>(element) || element.isInteger(1);
 }
+
+/// All that an operation comes from, between which and it are those that were taken.
+class FurtherValues {
+public:
+  explicit FurtherValues(Operation *root) : block(root->getBlock()) { open.insert(root->getResult(0)); }
+
+  void insert(Value value) { open.insert(value); }
+  size_t size() const { return open.size(); }
+  Value any() const { return open[0]; }
+
+  /// The last operation that makes one of them, which is one no longer; null if there is none in the block, or if it has several results.
+  Operation *takeLast() {
+    Operation *last = nullptr;
+    for (Value value : open)
+      if (Operation *op = value.getDefiningOp(); op && op->getBlock() == block && (!last || last->isBeforeInBlock(op)))
+        last = op;
+    if (!last || last->getNumResults() != 1)
+      return nullptr;
+    open.remove(last->getResult(0));
+    return last;
+  }
+
+private:
+  Block *block;
+  llvm::SmallSetVector<Value, 8> open;
+};
 
 std::optional<double> combined(Operation *combiner, ArrayRef<double> row) {
   double result = row[0];
@@ -86,7 +129,7 @@ std::optional<double> combined(Operation *combiner, ArrayRef<double> row) {
 
 } // namespace
 
-bool FunctionOfOne::takeRows(stablehlo::ReduceOp op) {
+bool FunctionOfRows::takeRows(stablehlo::ReduceOp op) {
   ArrayRef<int64_t> from = dimensionsOf(op.getInputs()[0]);
   if (rowLength != 0)
     return from == ArrayRef(shape) && op.getDimensions() == ArrayRef(reduced);
@@ -99,7 +142,7 @@ bool FunctionOfOne::takeRows(stablehlo::ReduceOp op) {
 }
 
 /// Of a broadcast of an element for each row: whether each goes to its own row. Dimensions that were reduced are gone, or of size one.
-bool FunctionOfOne::isBackToRows(Operation *op) const {
+bool FunctionOfRows::isBackToRows(Operation *op) const {
   auto broadcast = cast<stablehlo::BroadcastInDimOp>(op);
   if (dimensionsOf(broadcast.getResult()) != ArrayRef(shape))
     return false;
@@ -116,46 +159,39 @@ bool FunctionOfOne::isBackToRows(Operation *op) const {
   return true;
 }
 
-bool FunctionOfOne::givesElement() const {
+bool FunctionOfRows::givesElement() const {
   return rowLength != 0 && countOf(root->getResult(0)) * rowLength == countOf(leaf);
 }
 
-std::optional<FusionMembers> FunctionOfOne::find(Operation *root, bool rows,
-                                                 llvm::function_ref<bool(const FunctionOfOne &)> isIt) {
+std::optional<FusionMembers> FunctionOfRows::find(Operation *root, llvm::function_ref<bool(const FunctionOfRows &)> isIt) {
   if (root->getNumResults() != 1 || !isa<RankedTensorType>(root->getResult(0).getType()))
     return std::nullopt;
-  FunctionOfOne one;
+  FunctionOfRows one;
   one.root = root;
-  llvm::SmallSetVector<Value, 8> open; // All that the root comes from, between which and it are the members.
-  open.insert(root->getResult(0));
-  Block *block = root->getBlock();
+  FurtherValues open(root);
   for (int cuts = 0; cuts < kMostCuts && one.members.size() < kMostInFunction;) {
-    Operation *last = nullptr;
-    for (Value value : open)
-      if (Operation *op = value.getDefiningOp(); op && op->getBlock() == block && (!last || last->isBeforeInBlock(op)))
-        last = op;
-    if (!last || last->getNumResults() != 1)
+    Operation *last = open.takeLast();
+    if (!last)
       return std::nullopt;
-    bool isReduction = rows && isSimpleReduction(last);
+    bool isReduction = isSimpleReduction(last);
     bool isInside = isReduction ? one.takeRows(cast<stablehlo::ReduceOp>(last))
-                                : (isFusible(last) && llvm::all_of(last->getOperands(), isReal)) || isa<stablehlo::ReshapeOp>(last) ||
-                                      (rows && isa<stablehlo::BroadcastInDimOp>(last));
-    if (!isInside)
+                                : (isKnown(last) && llvm::all_of(last->getOperands(), isReal)) ||
+                                      isa<stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp>(last);
+    if (!isInside || (one.rowLength == 0 && one.members.size() >= kMostBehindRows))
       return std::nullopt;
-    open.remove(last->getResult(0));
     one.members.push_back(last);
     for (Value operand : isReduction ? last->getOperands().take_front(1) : last->getOperands())
       if (TypedAttr number = splatOf(operand))
         one.constants.push_back(numberOf(number));
       else
         open.insert(operand);
-    if (open.empty())
+    if (open.size() == 0)
       return std::nullopt;
     if (open.size() != 1)
       continue;
     ++cuts;
-    one.leaf = open[0];
-    if (rows && (one.rowLength == 0 || dimensionsOf(one.leaf) != ArrayRef(one.shape)))
+    one.leaf = open.any();
+    if (one.rowLength == 0 || dimensionsOf(one.leaf) != ArrayRef(one.shape))
       continue;
     if (isIt(one))
       return one.members;
@@ -163,16 +199,16 @@ std::optional<FusionMembers> FunctionOfOne::find(Operation *root, bool rows,
   return std::nullopt;
 }
 
-std::optional<std::vector<double>> FunctionOfOne::at(ArrayRef<double> elements) const {
+std::optional<std::vector<double>> FunctionOfRows::at(ArrayRef<double> elements) const {
   llvm::DenseMap<Value, Numbers> known;
   known[leaf] = Numbers(elements.begin(), elements.end());
   // A row has as many numbers as it is long, an element one.
-  auto isRow = [&](const Numbers &numbers) { return rowLength == 0 || numbers.size() == size_t(rowLength); };
+  auto isRow = [&](const Numbers &numbers) { return numbers.size() == size_t(rowLength); };
   for (Operation *op : llvm::reverse(members)) {
     Numbers made;
     if (isa<stablehlo::ReshapeOp>(op)) {
       made = known.lookup(op->getOperand(0));
-      if (rowLength != 0 && isRow(made))
+      if (isRow(made))
         return std::nullopt; // Rows would be others.
     } else if (isa<stablehlo::BroadcastInDimOp>(op)) {
       made = known.lookup(op->getOperand(0));
@@ -231,21 +267,85 @@ std::vector<double> sampleRow(int64_t length) {
   return row;
 }
 
-std::optional<FusionMembers> matchElements(Operation *op, double (*wanted)(double)) {
-  static constexpr double kPoints[] = {1.3, -2.2, -7.5, -4.25, -3.0, -1.1, -0.6, -0.1, 0.15, 0.5, 0.9, 2.6, 3.4, 5.2, 6.5, 9.0};
-  if (!isFusible(op) || !isReal(op->getResult(0)))
-    return std::nullopt;
-  std::vector<double> expected;
-  for (double point : kPoints)
+namespace {
+
+constexpr double kPoints[] = {1.3, -2.2, -7.5, -4.25, -3.0, -1.1, -0.6, -0.1, 0.15, 0.5, 0.9, 2.6, 3.4, 5.2, 6.5, 9.0};
+/// Two points tell most functions apart.
+constexpr size_t kFewPoints = 2;
+
+bool agrees(ArrayRef<double> made, double (*wanted)(double)) {
+  SmallVector<double> expected;
+  for (double point : ArrayRef(kPoints).take_front(made.size()))
     expected.push_back(wanted(point));
-  return FunctionOfOne::find(op, /*rows=*/false, [&](const FunctionOfOne &function) {
-    // Two points tell most of them apart.
-    auto agrees = [&](size_t count) {
-      std::optional<std::vector<double>> made = function.at(ArrayRef(kPoints).take_front(count));
-      return made && areNear(*made, ArrayRef(expected).take_front(count));
-    };
-    return agrees(2) && agrees(expected.size());
-  });
+  return areNear(made, expected);
+}
+
+} // namespace
+
+ElementFunctions::ElementFunctions(Operation *root) {
+  if (root->getNumResults() != 1 || !isFusible(root) || !isReal(root->getResult(0)))
+    return;
+  FurtherValues open(root);
+  while (cuts.size() < size_t(kMostCuts) && steps.size() < kMostInFunction) {
+    Operation *last = open.takeLast();
+    bool isInside = last && ((isKnown(last) && llvm::all_of(last->getOperands(), isReal)) || isa<stablehlo::ReshapeOp>(last));
+    if (!isInside)
+      return;
+    Step step{last, {}};
+    for (Value operand : last->getOperands())
+      if (TypedAttr number = splatOf(operand)) {
+        step.operands.push_back({Value(), numberOf(number)});
+      } else {
+        step.operands.push_back({operand});
+        open.insert(operand);
+      }
+    places[last->getResult(0)] = steps.size();
+    steps.push_back(std::move(step));
+    if (open.size() != 1) {
+      if (open.size() == 0)
+        return;
+      continue;
+    }
+    std::optional<SmallVector<double, 2>> results = at(ArrayRef(kPoints).take_front(kFewPoints), steps.size());
+    if (!results)
+      return; // What holds these holds the unknown operation too.
+    cuts.push_back({steps.size(), std::move(*results)});
+  }
+}
+
+std::optional<SmallVector<double, 2>> ElementFunctions::at(ArrayRef<double> points, size_t count) const {
+  SmallVector<double, 2> results;
+  SmallVector<double> values(count);
+  for (double point : points) {
+    for (size_t i = count; i-- > 0;) {
+      SmallVector<double, 3> given;
+      for (const Operand &operand : steps[i].operands) {
+        auto place = operand.value ? places.find(operand.value) : places.end();
+        given.push_back(!operand.value ? operand.number : place != places.end() && place->second < count ? values[place->second] : point);
+      }
+      std::optional<double> result = isa<stablehlo::ReshapeOp>(steps[i].op) ? given[0] : applied(steps[i].op, given);
+      if (!result)
+        return std::nullopt;
+      values[i] = *result;
+    }
+    results.push_back(values[0]);
+  }
+  return results;
+}
+
+std::optional<FusionMembers> ElementFunctions::match(double (*wanted)(double)) const {
+  for (const Cut &cut : cuts) {
+    if (!agrees(cut.results, wanted))
+      continue;
+    auto results = at(kPoints, cut.count);
+    if (!results || !agrees(*results, wanted))
+      continue;
+    FusionMembers members;
+    for (const Step &step : ArrayRef(steps).take_front(cut.count))
+      members.push_back(step.op);
+    return members;
+  }
+  return std::nullopt;
 }
 
 } // namespace cupel::tir

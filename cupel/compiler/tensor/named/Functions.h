@@ -12,22 +12,21 @@ namespace cupel::tir {
 /// Whether `form-rows` makes a row of the operation and of what is done to what it reduces.
 bool seedsRow(mlir::Operation *op);
 
-/// Operations between one value and the result of the last of them, which nothing else but numbers goes into.
-class FunctionOfOne {
+/// Operations between one value and the result of the last of them, which nothing else but numbers goes into: a function of rows.
+class FunctionOfRows {
 public:
-  /// Calls `isIt` for the values that all of `root` comes from, the nearest first, until it says yes; what is between then. With `rows`,
-  /// reductions of rows and broadcasts back to them may be between, and one reduction is.
-  static std::optional<FusionMembers> find(mlir::Operation *root, bool rows,
-                                           llvm::function_ref<bool(const FunctionOfOne &)> isIt);
+  /// Calls `isIt` for the values that all of `root` comes from, the nearest first, until it says yes; what is between then. Reductions of
+  /// rows and broadcasts back to them may be between, and one reduction is.
+  static std::optional<FusionMembers> find(mlir::Operation *root, llvm::function_ref<bool(const FunctionOfRows &)> isIt);
 
-  /// How many elements a row has; 0 if it is a function of elements.
+  /// How many elements a row has.
   int64_t length() const { return rowLength; }
   /// Whether the result is one element for each row.
   bool givesElement() const;
   /// Numbers that it computes with.
   llvm::ArrayRef<double> numbers() const { return constants; }
 
-  /// What it makes of these elements, or of this row of `length()` elements. Nothing if it holds an operation that is not known here.
+  /// What it makes of this row of `length()` elements. Nothing if it holds an operation that is not known here.
   std::optional<std::vector<double>> at(llvm::ArrayRef<double> elements) const;
 
 private:
@@ -42,8 +41,34 @@ private:
   llvm::SmallVector<double> constants;
 };
 
-/// Whether the operation ends a function of elements that is `wanted`.
-std::optional<FusionMembers> matchElements(mlir::Operation *op, double (*wanted)(double));
+/// What the operations that end in `root` compute of one value, element by element. It is looked at once, for every function that may be there.
+class ElementFunctions {
+public:
+  explicit ElementFunctions(mlir::Operation *root);
+
+  /// The operations that are this function, if any are.
+  std::optional<FusionMembers> match(double (*wanted)(double)) const;
+
+private:
+  struct Operand {
+    mlir::Value value; ///< Null: the number.
+    double number = 0;
+  };
+  struct Step {
+    mlir::Operation *op;
+    llvm::SmallVector<Operand, 3> operands;
+  };
+  /// A value that everything in the first steps comes from, and what they make of the points that tell most functions apart.
+  struct Cut {
+    size_t count;
+    llvm::SmallVector<double, 2> results;
+  };
+  std::optional<llvm::SmallVector<double, 2>> at(llvm::ArrayRef<double> points, size_t count) const;
+
+  llvm::SmallVector<Step, 8> steps; // From the last on.
+  llvm::SmallDenseMap<mlir::Value, size_t, 8> places; // Which step makes a value.
+  llvm::SmallVector<Cut, 8> cuts; // The nearest first.
+};
 
 /// Elements at which functions of rows are told apart: of both signs, none like another, with a mean that is not zero.
 std::vector<double> sampleRow(int64_t length);

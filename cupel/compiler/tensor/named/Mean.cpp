@@ -9,7 +9,7 @@ namespace cupel::tir {
 static std::optional<FusionMembers> matchMean(Operation *op) {
   if (!isa<stablehlo::DivideOp, stablehlo::MultiplyOp>(op))
     return std::nullopt;
-  return FunctionOfOne::find(op, /*rows=*/true, [](const FunctionOfOne &function) {
+  return FunctionOfRows::find(op, [](const FunctionOfRows &function) {
     if (!function.givesElement())
       return false;
     std::vector<double> row = sampleRow(function.length());

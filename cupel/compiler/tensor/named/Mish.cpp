@@ -1,15 +1,11 @@
-#include "cupel/compiler/tensor/named/Functions.h"
+#include "cupel/compiler/tensor/named/NamedFusion.h"
 
 #include <cmath>
-
-using namespace mlir;
 
 namespace cupel::tir {
 
 static double mish(double x) { return x * std::tanh(std::log1p(std::exp(x))); }
 
-static std::optional<FusionMembers> matchMish(Operation *op) { return matchElements(op, mish); }
-
-const NamedFusion kMishFusion{.name = "mish", .summary = "x * tanh(log(1 + exp(x)))", .match = matchMish};
+const NamedFusion kMishFusion{.name = "mish", .summary = "x * tanh(log(1 + exp(x)))", .elements = {mish}};
 
 } // namespace cupel::tir

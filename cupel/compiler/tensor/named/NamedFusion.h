@@ -24,6 +24,8 @@ struct NamedFusion {
   /// Does what is to be done about a match that ends in the operation, which is erased when nobody needs it any more. Null:
   /// other passes fuse it as it stands.
   void (*rewrite)(mlir::Operation *op) = nullptr;
+  /// In place of `match`: the function of elements that it is, in one form or two.
+  double (*elements[2])(double) = {};
 };
 
 /// All of them, in the order in which they are looked for: those first that hold others.

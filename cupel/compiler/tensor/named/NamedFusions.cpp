@@ -1,6 +1,6 @@
 // The table of named fusions, and the pass that finds them.
 
-#include "cupel/compiler/tensor/named/NamedFusion.h"
+#include "cupel/compiler/tensor/named/Functions.h"
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/OperationMarks.h"
@@ -86,11 +86,17 @@ private:
   void find(Block &block, bool rewrites) {
     Taken taken;
     SmallVector<Operation *> all = operationsOf(block);
-    for (Operation *op : llvm::reverse(all))
+    for (Operation *op : llvm::reverse(all)) {
+      std::optional<ElementFunctions> functions;
       for (const NamedFusion *one : kFusions) {
-        if (!one->match || (one->rewrite != nullptr) != rewrites || taken.contains(op))
+        if ((!one->match && !one->elements[0]) || (one->rewrite != nullptr) != rewrites || taken.contains(op))
           continue;
-        std::optional<FusionMembers> members = one->match(op);
+        std::optional<FusionMembers> members = one->match ? one->match(op) : std::nullopt;
+        if (one->elements[0] && !functions)
+          functions.emplace(op);
+        for (auto wanted : one->elements)
+          if (wanted && !members)
+            members = functions->match(wanted);
         if (!members || llvm::any_of(*members, [&](Operation *member) { return taken.contains(member); }))
           continue;
         taken.insert(members->begin(), members->end());
@@ -107,6 +113,7 @@ private:
         }
         countFusion(getOperation(), one->name);
       }
+    }
   }
 };
 
