@@ -235,12 +235,13 @@ OPS_WIDE(tan, std::tan(x), std::tan(x))
 OPS_WIDE(cbrt, std::cbrt(x), std::pow(x, 1.0 / 3))
 #undef OPS_WIDE
 
-/// e^x in float, good to about one unit in the last place: 2^k * p(r), without a branch, so that loops
-/// over it become vector code.
-inline float exponential_float(float x) {
-  float clipped = x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x);
-  float k = __builtin_rintf(clipped * 1.44269504f);
-  float r = clipped - k * 0.693145752f;
+/// e^x = 2^k * (1 + q), |x| below 105, without a branch, so that loops over it become vector code.
+struct Exponential {
+  float k, q;
+};
+inline Exponential exponential_parts(float x) {
+  float k = __builtin_rintf(x * 1.44269504f);
+  float r = x - k * 0.693145752f;
   r = r - k * 1.42860677e-6f;
   float p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
@@ -248,29 +249,25 @@ inline float exponential_float(float x) {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  float value = p * r * r + r + 1.0f;
+  return {k, p * r * r + r};
+}
+/// e^x in float, good to about one unit in the last place.
+inline float exponential_float(float x) {
+  Exponential parts = exponential_parts(x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x));
+  float value = parts.q + 1.0f;
   // Two steps, so that results below the normal range come out right.
-  int whole = int(k), half = whole / 2;
+  int whole = int(parts.k), half = whole / 2;
   value = value * bits_as<float>(uint32_t(half + 127) << 23);
   value = value * bits_as<float>(uint32_t(whole - half + 127) << 23);
   value = x > 88.72284f ? std::numeric_limits<float>::infinity() : value;
   return x != x ? x : value;
 }
-/// e^x - 1 in float: 2^k * q + (2^k - 1) with q = e^r - 1, by halves so that the largest results do not overflow.
+/// e^x - 1 in float: 2^k * q + (2^k - 1), by halves so that the largest results do not overflow.
 inline float exponential_minus_one_float(float x) {
   float clipped = x < -30.0f ? -30.0f : x;
-  clipped = clipped > 89.0f ? 89.0f : clipped;
-  float k = __builtin_rintf(clipped * 1.44269504f);
-  float r = clipped - k * 0.693145752f;
-  r = r - k * 1.42860677e-6f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  float half = bits_as<float>(uint32_t(int(k) + 126) << 23);
-  float value = 2.0f * (half * (p * r * r + r) + (half - 0.5f));
+  Exponential parts = exponential_parts(clipped > 89.0f ? 89.0f : clipped);
+  float half = bits_as<float>(uint32_t(int(parts.k) + 126) << 23);
+  float value = 2.0f * (half * parts.q + (half - 0.5f));
   value = __builtin_fabsf(x) < 1e-9f ? x : value;
   value = x > 88.72284f ? std::numeric_limits<float>::infinity() : value;
   return x != x ? x : value;

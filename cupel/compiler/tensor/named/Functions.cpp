@@ -1,7 +1,5 @@
 #include "cupel/compiler/tensor/named/Functions.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 #include <cmath>
 
 using namespace mlir;
@@ -29,59 +27,63 @@ double numberOf(TypedAttr attribute) {
   return integer ? double(integer.getValue().getSExtValue()) : std::nan("");
 }
 
-std::optional<double> applied(Operation *op, ArrayRef<double> given) {
-  double a = given[0], b = given.size() > 1 ? given[1] : 0, c = given.size() > 2 ? given[2] : 0;
-  auto compared = [&](stablehlo::ComparisonDirection direction) -> double {
-    switch (direction) {
-    case stablehlo::ComparisonDirection::EQ: return a == b;
-    case stablehlo::ComparisonDirection::NE: return a != b;
-    case stablehlo::ComparisonDirection::GE: return a >= b;
-    case stablehlo::ComparisonDirection::GT: return a > b;
-    case stablehlo::ComparisonDirection::LE: return a <= b;
-    case stablehlo::ComparisonDirection::LT: return a < b;
-    }
-    return std::nan("");
-  };
-  return llvm::TypeSwitch<Operation *, std::optional<double>>(op)
-      .Case([&](stablehlo::AddOp) { return a + b; })
-      .Case([&](stablehlo::SubtractOp) { return a - b; })
-      .Case([&](stablehlo::MultiplyOp) { return a * b; })
-      .Case([&](stablehlo::DivideOp) { return a / b; })
-      .Case([&](stablehlo::PowerOp) { return std::pow(a, b); })
-      .Case([&](stablehlo::MaximumOp) { return std::max(a, b); })
-      .Case([&](stablehlo::MinimumOp) { return std::min(a, b); })
-      .Case([&](stablehlo::ClampOp) { return std::min(std::max(b, a), c); })
-      .Case([&](stablehlo::SelectOp) { return a != 0 ? b : c; })
-      .Case([&](stablehlo::CompareOp compare) { return compared(compare.getComparisonDirection()); })
-      .Case([&](stablehlo::NegateOp) { return -a; })
-      .Case([&](stablehlo::AbsOp) { return std::fabs(a); })
-      .Case([&](stablehlo::SignOp) { return a > 0 ? 1.0 : a < 0 ? -1.0 : a; })
-      .Case([&](stablehlo::ExponentialOp) { return std::exp(a); })
-      .Case([&](stablehlo::ExponentialMinusOneOp) { return std::expm1(a); })
-      .Case([&](stablehlo::LogOp) { return std::log(a); })
-      .Case([&](stablehlo::LogPlusOneOp) { return std::log1p(a); })
-      .Case([&](stablehlo::LogisticOp) { return 1 / (1 + std::exp(-a)); })
-      .Case([&](stablehlo::TanhOp) { return std::tanh(a); })
-      .Case([&](stablehlo::SqrtOp) { return std::sqrt(a); })
-      .Case([&](stablehlo::RsqrtOp) { return 1 / std::sqrt(a); })
-      .Case([&](stablehlo::ConvertOp) { return a; })
-      .Case([&](stablehlo::ReducePrecisionOp) { return a; }) // Roundings make no other function.
-      .Default([](Operation *) { return std::nullopt; });
+double compared(stablehlo::ComparisonDirection direction, double a, double b) {
+  switch (direction) {
+  case stablehlo::ComparisonDirection::EQ: return a == b;
+  case stablehlo::ComparisonDirection::NE: return a != b;
+  case stablehlo::ComparisonDirection::GE: return a >= b;
+  case stablehlo::ComparisonDirection::GT: return a > b;
+  case stablehlo::ComparisonDirection::LE: return a <= b;
+  case stablehlo::ComparisonDirection::LT: return a < b;
+  }
+  return std::nan("");
 }
 
-/// Whether `applied` knows it. Asked of every operation again and again.
-bool isKnown(Operation *op) {
-  static const llvm::DenseSet<TypeID> known = [] {
-    llvm::DenseSet<TypeID> all;
-    auto add = [&]<typename... Op>() { (all.insert(TypeID::get<Op>()), ...); };
-    add.operator()<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::MultiplyOp, stablehlo::DivideOp, stablehlo::PowerOp, stablehlo::MaximumOp,
-                   stablehlo::MinimumOp, stablehlo::ClampOp, stablehlo::SelectOp, stablehlo::CompareOp, stablehlo::NegateOp, stablehlo::AbsOp,
-                   stablehlo::SignOp, stablehlo::ExponentialOp, stablehlo::ExponentialMinusOneOp, stablehlo::LogOp, stablehlo::LogPlusOneOp,
-                   stablehlo::LogisticOp, stablehlo::TanhOp, stablehlo::SqrtOp, stablehlo::RsqrtOp, stablehlo::ConvertOp,
-                   stablehlo::ReducePrecisionOp>();
-    return all;
+/// What an operation makes of up to three numbers.
+using Rule = double (*)(Operation *op, double a, double b, double c);
+
+/// Those that are known here.
+const llvm::DenseMap<TypeID, Rule> &rules() {
+  static const llvm::DenseMap<TypeID, Rule> all = [] {
+    llvm::DenseMap<TypeID, Rule> made;
+    auto add = [&]<typename Op>(Rule rule) { made[TypeID::get<Op>()] = rule; };
+#define RULE(OP, VALUE) add.operator()<stablehlo::OP>([]([[maybe_unused]] Operation *op, [[maybe_unused]] double a, [[maybe_unused]] double b, [[maybe_unused]] double c) -> double { return VALUE; })
+    RULE(AddOp, a + b);
+    RULE(SubtractOp, a - b);
+    RULE(MultiplyOp, a * b);
+    RULE(DivideOp, a / b);
+    RULE(PowerOp, std::pow(a, b));
+    RULE(MaximumOp, std::max(a, b));
+    RULE(MinimumOp, std::min(a, b));
+    RULE(ClampOp, std::min(std::max(b, a), c));
+    RULE(SelectOp, a != 0 ? b : c);
+    RULE(CompareOp, compared(cast<stablehlo::CompareOp>(op).getComparisonDirection(), a, b));
+    RULE(NegateOp, -a);
+    RULE(AbsOp, std::fabs(a));
+    RULE(SignOp, a > 0 ? 1.0 : a < 0 ? -1.0 : a);
+    RULE(ExponentialOp, std::exp(a));
+    RULE(ExponentialMinusOneOp, std::expm1(a));
+    RULE(LogOp, std::log(a));
+    RULE(LogPlusOneOp, std::log1p(a));
+    RULE(LogisticOp, 1 / (1 + std::exp(-a)));
+    RULE(TanhOp, std::tanh(a));
+    RULE(SqrtOp, std::sqrt(a));
+    RULE(RsqrtOp, 1 / std::sqrt(a));
+    RULE(ConvertOp, a);
+    RULE(ReducePrecisionOp, a); // Roundings make no other function.
+#undef RULE
+    return made;
   }();
-  return known.contains(op->getName().getTypeID());
+  return all;
+}
+
+bool isKnown(Operation *op) { return rules().contains(op->getName().getTypeID()); }
+
+std::optional<double> applied(Operation *op, ArrayRef<double> given) {
+  Rule rule = rules().lookup(op->getName().getTypeID());
+  if (!rule)
+    return std::nullopt;
+  return rule(op, given[0], given.size() > 1 ? given[1] : 0, given.size() > 2 ? given[2] : 0);
 }
 
 bool isReal(Value value) {
@@ -258,6 +260,34 @@ bool areNear(ArrayRef<double> some, ArrayRef<double> others) {
     if (!(std::fabs(one - other) <= kNear * (std::fabs(other) + 1e-2 * largest)))
       return false;
   return true;
+}
+
+std::optional<FusionMembers> matchNormalised(Operation *op, bool centred) {
+  if (!isa<stablehlo::DivideOp, stablehlo::MultiplyOp>(op)) // By the deviation, or times what that divides one by.
+    return std::nullopt;
+  return FunctionOfRows::find(op, [centred](const FunctionOfRows &function) {
+    if (function.givesElement())
+      return false;
+    std::vector<double> row = sampleRow(function.length());
+    std::optional<std::vector<double>> made = function.at(row);
+    if (!made)
+      return false;
+    double centre = 0, squares = 0;
+    for (double x : row)
+      centre += centred ? x / double(row.size()) : 0;
+    for (double x : row)
+      squares += (x - centre) * (x - centre);
+    SmallVector<double> epsilons(function.numbers());
+    epsilons.push_back(0);
+    return llvm::any_of(epsilons, [&](double epsilon) {
+      if (!(epsilon >= 0 && epsilon < 0.1))
+        return false;
+      std::vector<double> expected;
+      for (double x : row)
+        expected.push_back((x - centre) / std::sqrt(squares / double(row.size()) + epsilon));
+      return areNear(*made, expected);
+    });
+  });
 }
 
 std::vector<double> sampleRow(int64_t length) {

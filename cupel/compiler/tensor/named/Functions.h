@@ -70,6 +70,10 @@ private:
   llvm::SmallVector<Cut, 8> cuts; // The nearest first.
 };
 
+/// Whether the operation ends (x - c) / sqrt(mean((x - c)^2) + epsilon) of rows, with one of the program's numbers or 0 for epsilon; c is the
+/// row's mean if it is `centred`, else 0.
+std::optional<FusionMembers> matchNormalised(mlir::Operation *op, bool centred);
+
 /// Elements at which functions of rows are told apart: of both signs, none like another, with a mean that is not zero.
 std::vector<double> sampleRow(int64_t length);
 /// As near as roundings of f32 numbers in programs leave them.
