@@ -71,7 +71,7 @@ Status Run::reserve(int64_t bytes) const {
     return Error{ErrorCode::OutOfMemory,
                  "a value of " + std::to_string(bytes) + " bytes would need more than the " +
                      std::to_string(options.maxMemory) +
-                     " bytes allowed (--max-memory sets the limit)"};
+                     " bytes allowed (--max-memory of cupel eval and --memory of cupel run set the limit)"};
   return {};
 }
 

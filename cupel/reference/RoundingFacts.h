@@ -25,9 +25,10 @@ bool combinesByRounding(mlir::Operation &op);
 /// sizes are not known.
 int64_t termsOf(mlir::Operation &op);
 
-/// Whether it is a sum of bf16 or f16 with more terms than the type tells apart: added one by one in
-/// the type itself it stands still after that many, which no device does. The reference sums such
-/// ones in a wider type, whatever it is told.
+/// Whether it is a sum that drifts farther off than any device's if it is added one by one in the type
+/// itself: of bf16 or f16 with more terms than the type tells apart (it stands still after that many),
+/// or a reduction of f32 so long that equal terms are off by more than noise. The reference sums such ones
+/// in a wider type, whatever it is told.
 bool stagnates(mlir::Operation &op);
 
 /// `bf16` or `f16`, whichever of them is coarser; nothing where the program has neither.

@@ -107,7 +107,7 @@ void ContentCache::keep(const std::string &key, std::span<const std::string_view
   uint64_t bytes = kTail;
   for (std::string_view piece : pieces)
     bytes += piece.size();
-  if (bytes > limitBytes / 4)
+  if (bytes > largest())
     return;
   std::string tail = std::string(kMark) + hashOf(key, pieces);
   std::vector<std::string_view> all(pieces.begin(), pieces.end());

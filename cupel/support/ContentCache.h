@@ -43,7 +43,9 @@ public:
   };
   /// What was kept under this key, 64 hexadecimal digits; used now, so it stays longer.
   std::optional<Found> find(const std::string &key) const;
-  /// Complete or not at all. More than a quarter of the limit is not kept.
+  /// The most bytes that are kept under one key.
+  uint64_t largest() const { return limitBytes / 4; }
+  /// Complete or not at all. More than the largest is not kept.
   void keep(const std::string &key, std::span<const std::string_view> pieces);
 
   /// How many entries this process found damaged and dropped.

@@ -163,4 +163,18 @@ uint64_t residentBytesOfTree(pid_t process) {
   return total;
 }
 
+std::optional<uint64_t> availableMemory() {
+  std::FILE *file = std::fopen("/proc/meminfo", "re");
+  if (!file)
+    return std::nullopt;
+  std::optional<uint64_t> bytes;
+  char line[128];
+  unsigned long long kibibytes = 0;
+  while (!bytes && std::fgets(line, sizeof line, file))
+    if (std::sscanf(line, "MemAvailable: %llu", &kibibytes) == 1)
+      bytes = uint64_t{kibibytes} << 10;
+  std::fclose(file);
+  return bytes;
+}
+
 } // namespace cupel

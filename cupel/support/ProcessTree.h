@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <sys/types.h>
 
@@ -28,5 +29,9 @@ uint64_t residentBytes(pid_t process, bool shared);
 
 /// Bytes in memory of a process and of what its descendants hold for themselves.
 uint64_t residentBytesOfTree(pid_t process);
+
+/// Bytes that may be taken on this machine before it has to swap or to end processes; nothing where the
+/// system does not say. It gives out more than it has, so who takes much asks first.
+std::optional<uint64_t> availableMemory();
 
 } // namespace cupel

@@ -1,4 +1,5 @@
 #include "cupel/tensor/Tensor.h"
+#include "cupel/support/ProcessTree.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -52,6 +53,18 @@ TEST(Tensor, OwnsZeroedMemoryAlignedForVectors) {
     for (int64_t i = 0; i < t->size(); ++i)
       ASSERT_EQ(t->dataAs<float>()[i], 0.0f);
   }
+}
+
+// The system would promise it, and end this process when it is used.
+TEST(Tensor, TakesNoMoreThanTheMachineHasLeft) {
+  std::optional<uint64_t> left = availableMemory();
+  ASSERT_TRUE(left);
+  int64_t count = int64_t(*left / 4 + (uint64_t{1} << 28));
+  Result<Tensor> tensor = Tensor::uninitialized(DType::F32, {count});
+  ASSERT_FALSE(tensor);
+  EXPECT_EQ(tensor.error().code, ErrorCode::OutOfMemory);
+  EXPECT_NE(tensor.message().find("the machine has"), std::string::npos) << tensor.message();
+  EXPECT_TRUE(Tensor::uninitialized(DType::F32, {int64_t{1} << 20}));
 }
 
 TEST(Tensor, IsWritableOnlyWhileNobodySharesIt) {

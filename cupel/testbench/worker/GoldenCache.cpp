@@ -118,6 +118,13 @@ std::optional<TensorLists> GoldenCache::find(const std::string &key) {
 void GoldenCache::keep(const std::string &key, const TensorLists &results) {
   if (key.empty())
     return;
+  // What the cache will not keep is not copied for it: gigabytes of results would lie there twice.
+  uint64_t whole = 0;
+  for (const std::vector<Tensor> &list : results)
+    for (const Tensor &tensor : list)
+      whole += uint64_t(tensor.byteSize());
+  if (whole > cache.largest())
+    return;
   std::optional<std::string> bytes = packed(results);
   if (bytes && bytes->size() <= SmallCache::kLargest)
     small.keep(key, *bytes);

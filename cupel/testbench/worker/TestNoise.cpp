@@ -150,7 +150,8 @@ void TestNoise::measure() {
     return;
   }
   isReferences = measureByReference();
-  if (!isReferences && !measureByInputs(remark))
+  // What finds no room here finds none for more results of the device either.
+  if (!isReferences && (isOutOfMemory || !measureByInputs(remark)))
     remark = fmt::format("noise could not be measured ({}): limits from the declared precision {} "
                          "alone",
                          remark, declared.text());
@@ -183,6 +184,7 @@ bool TestNoise::measureByReference() {
     if (!results) {
       remark = "the reference: " + results.message();
       isOutOfTime = wasCut = results.error().code == ErrorCode::TimedOut;
+      isOutOfMemory = results.error().code == ErrorCode::OutOfMemory;
       return false;
     }
     exact = std::move(*results);
@@ -193,7 +195,8 @@ bool TestNoise::measureByReference() {
       remark = "the reference, jittered: " + results.message();
       wasCut = results.error().code == ErrorCode::TimedOut;
       isOutOfTime = all.empty() && wasCut;
-      // One is better than none; time is the only reason for having some and not all.
+      isOutOfMemory = results.error().code == ErrorCode::OutOfMemory;
+      // One is better than none: time and memory are the only reasons for having some and not all.
       if (!all.empty())
         remark = fmt::format("noise from {} of {} evaluations ({})", all.size(), wanted, remark);
       return !all.empty();

@@ -81,7 +81,8 @@ private:
   compare::DevicePrecision declared;
   uint32_t wanted;
   NoiseSources sources;
-  bool isDone = false, isReferences = false, isOutOfTime = false, wasCut = false;
+  bool isDone = false, isReferences = false, isOutOfTime = false, isOutOfMemory = false;
+  bool wasCut = false;
   std::vector<TensorLists> all;
   std::optional<TensorLists> exact;
   std::map<compare::NoiseLook, std::vector<TensorLists>> others;

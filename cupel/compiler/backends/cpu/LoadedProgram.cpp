@@ -4,6 +4,7 @@
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/support/ProcessTree.h"
 
 #include <cstdlib>
 #include <sys/mman.h>
@@ -40,6 +41,9 @@ LoadedProgram::Memory LoadedProgram::takeFrame() const {
   auto bytes = size_t(frameBytes());
   size_t alignment = bytes >= (size_t{4} << 20) ? size_t{2} << 20 : size_t{4096};
   bytes = (bytes + alignment - 1) / alignment * alignment;
+  constexpr size_t kAskedFrom = size_t{1} << 28; // As tensors do.
+  if (bytes >= kAskedFrom && bytes > availableMemory().value_or(bytes))
+    return nullptr;
   Memory memory(static_cast<std::byte *>(std::aligned_alloc(alignment, std::max(bytes, alignment))));
 #if defined(MADV_HUGEPAGE)
   if (memory && alignment > 4096)
