@@ -297,8 +297,8 @@ class Suites:
         return total_of([programs, counted([self.python, folder / "check_coverage.py"], self.env), broken, types])
 
     def runner(self) -> Result:
-        """`cupel run`: outcomes, kills at random moments, resumed runs, Ctrl-C; depths, and tables of operations."""
-        return total_of([counted([self.python, ROOT / "tests/runner/check_runner.py", self.bin, "--mode", self.mode], self.env),
+        """`cupel run`: outcomes, kills at random moments, resumed runs, Ctrl-C; verdicts; depths, and tables of operations."""
+        return total_of([*(counted([self.python, ROOT / "tests/runner" / file, self.bin, "--mode", self.mode], self.env) for file in ("check_runner.py", "check_verdicts.py")),
                          counted([self.python, ROOT / "tests/runner/check_op_by_op.py", self.bin], self.env)])
 
     def device(self) -> Result:
