@@ -261,6 +261,8 @@ TEST(ShippedReasons, NameWhatTheyAreNamedFor) {
       {"HIGH_MEMORY", "MemoryError", "", ""},
       {"INFERENCE_FROZEN", "", "no end after 60 s", "", Outcome::TimedOut},
       {"TIMED_OUT", "", "no end after 60 s", "", Outcome::TimedOut, Stage::Compile},
+      {"NOT_JUDGED_IN_TIME", "timeout", "no time was left to measure noise", "", Outcome::TimedOut,
+       Stage::Compare},
       {"INTERRUPTED", "", "the run was interrupted", "", Outcome::Interrupted},
       {"NEEDS", "", "needs the ONNX frontend, which this version does not have", "",
        Outcome::NotRun, Stage::None, 0, "the ONNX frontend, which this version does not have"},
