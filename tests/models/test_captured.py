@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
+import signal
 
 import pytest
 import torch
@@ -299,5 +301,37 @@ def test_graphs_that_hold_too_much_give_way_to_a_trace(monkeypatch: pytest.Monke
     monkeypatch.setattr("cupel.torch.captured.MAX_BYTES", 8)
     result = captured(Branching(), torch.tensor([1.0, 2.0]))
     assert result.method == "trace" and "pass between its graphs" in result.refusal
-    monkeypatch.setattr("cupel.torch.captured.MAX_SECONDS", -1)
+    monkeypatch.undo()
+    work = itertools.count(step=1000)
+    monkeypatch.setattr("cupel.torch.captured.time.process_time", lambda: next(work))
     assert "s to find" in captured(Branching(), torch.tensor([1.0, 2.0])).refusal
+
+
+class Long(nn.Module):
+    """Nothing to compute, and much to trace; what is raised in it is swallowed once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for _ in range(2):
+            try:
+                for _ in range(400):
+                    x = torch.tanh(self.layer(x))
+            except Exception:
+                continue
+        return x
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_ways_that_take_too_long_give_way_to_a_trace(monkeypatch: pytest.MonkeyPatch, is_training: bool) -> None:
+    monkeypatch.setattr("cupel.torch.captured.MAX_SECONDS", 0.1)
+    monkeypatch.setattr("cupel.torch.time_limit._AGAIN", 0.05)
+    if is_training:
+        model, x = Long(), torch.randn(2, 4)
+        result = golden_training(Loader, model, (x,), {}, 0).capture()
+    else:
+        result = captured(Long(), torch.randn(2, 4))
+    assert result.method == "trace" and "processor time" in result.refusal, result.refusal
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)

@@ -60,6 +60,19 @@ class Picks(torch.nn.Module):
 """
 # The same, and no rounding moves the scores: torch promises no order of what is equal.
 TIES = PICKS.replace("(rows.abs() + 1).mean(-1) * 0 + 0.5", "torch.relu(-1 - rows.abs().mean(-1))")
+# Weights that only a checkpoint would write: memory that was used before, and holds what it held.
+UNWRITTEN = """
+class Unwritten(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 8)
+        self.scale = torch.nn.Parameter(torch.Tensor(8, 8))
+        self.register_buffer("offset", torch.empty(4, 8))
+        self.bias = torch.nn.Parameter(torch.empty(8).normal_())
+
+    def forward(self, x):
+        return self.layer(x) + x @ self.scale + self.offset + self.bias
+"""
 # What each does at the top of its file, and while it builds its model. They run one after another, by name, in one worker.
 LOADERS = {
     "a_good": ("", "pass"),
@@ -82,6 +95,7 @@ LOADERS = {
     "q_finds_no_litter": ("import os", "assert not os.path.exists('litter')"),
     "r_rounding_picks": (PICKS, "return Picks()"),
     "s_ties_are_picked": (TIES, "return Picks()"),
+    "t_weights_without_values": (UNWRITTEN, "used = [torch.full((2 * i, 8), 1e30) for i in range(2, 9) for _ in range(64)]; del used; return Unwritten().to(torch.bfloat16)"),
 }
 ENDS = {"h_is_killed": ("crashed", "load"), "n_gives_garbage": ("failed", "load"), "o_gives_no_tensor": ("failed", "reference")}
 
@@ -151,6 +165,11 @@ def test_what_rounding_picks_is_judged_by_few_evaluations(ran: tuple[dict[str, d
 def test_what_was_changed_is_told(ran: tuple[dict[str, dict], str]) -> None:
     assert ran[0]["d_patches_torch"]["notes"]["replaced"] == "torch.nn.functional.relu"
     assert all("replaced" not in test.get("notes", {}) for name, test in ran[0].items() if name != "d_patches_torch")
+
+
+def test_weights_that_nothing_wrote_are_zero_and_told(ran: tuple[dict[str, dict], str]) -> None:
+    assert ran[0]["t_weights_without_values"]["notes"]["weights without values"] == "2 taken as zero, which nothing ever wrote: scale, offset"
+    assert all("weights without values" not in test.get("notes", {}) for name, test in ran[0].items() if name != "t_weights_without_values")
 
 
 def test_processes_that_are_left_are_ended(ran: tuple[dict[str, dict], str]) -> None:

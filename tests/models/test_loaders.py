@@ -117,6 +117,28 @@ def test_an_error_of_the_loader_is_its_own(zoo) -> None:
         import_class(root, root / "b/pytorch/loader.py")
 
 
+def test_a_loader_that_is_used_again_meets_its_modules_as_they_were(zoo) -> None:
+    root = zoo(a__pytorch__loader="from .src.settings import SETTINGS\n" + LOADER.format(base="...") + "    settings = SETTINGS\n", a__pytorch__src__settings="SETTINGS = {'type': 'net'}\n",
+               b__pytorch__loader=LOADER.format(base="..."))
+    first = import_class(root, root / "a/pytorch/loader.py")
+    assert first.settings.pop("type") == "net"
+    other = import_class(root, root / "b/pytorch/loader.py")
+    again = import_class(root, root / "a/pytorch/loader.py")
+    assert again.settings == {"type": "net"} and issubclass(again, other.__mro__[1]), "what all models share is one"
+
+
+def test_a_loader_that_cannot_be_imported_twice_serves_again(zoo) -> None:
+    once = "import builtins\nassert not hasattr(builtins, 'cupel_registered'), 'registered twice'\nbuiltins.cupel_registered = True\n"
+    root = zoo(a__pytorch__loader="from .src import registered\n" + LOADER.format(base="..."), a__pytorch__src__registered=once, b__pytorch__loader=once + LOADER.format(base="..."))
+    try:
+        for model in "ab":
+            first = import_class(root, root / model / "pytorch/loader.py")
+            assert import_class(root, root / model / "pytorch/loader.py") is first
+            del sys.modules["builtins"].cupel_registered
+    finally:
+        vars(sys.modules["builtins"]).pop("cupel_registered", None)
+
+
 def test_a_second_zoo_is_another_one(zoo, tmp_path: Path) -> None:
     root = zoo(a__pytorch__loader=LOADER.format(base="..."))
     import_class(root, root / "a/pytorch/loader.py")

@@ -181,6 +181,15 @@ def resampling() -> Iterator[Case]:
                (r(1, 2, 4, 3), x, torch.rand(1, 4, 3, 2) * 4 - 2))
     yield ("grid_backward_3d", lambda g, x, t: aten.grid_sampler_3d_backward(g, x, t, 0, 1, False, [True, True]),
            (r(2, 2, 3, 2, 4), r(2, 2, 3, 4, 5), torch.rand(2, 3, 2, 4, 3) * 4 - 2))
+    # What is no number in the first pixel must not show where a point lies outside of the picture.
+    hole = x.clone()
+    hole[0, :, 0, 0] = float("nan")
+    for mode in ("bilinear", "nearest"):
+        yield f"grid_{mode}_nan_outside", lambda x, g, m=mode: F.grid_sample(x, g, m, "zeros", False), (hole, torch.rand(1, 4, 3, 2) * 4 - 4)
+    yield "grid_3d_nan_outside", lambda x, g: F.grid_sample(x[:, :, None], g, "bilinear", "zeros", False), (hole, torch.rand(1, 3, 2, 4, 3) * 4 - 4)
+    unfit = r(1, 2, 4, 3)
+    unfit[0, :, 0, :] = float("inf")
+    yield ("grid_backward_nan_outside", lambda g, x, t: aten.grid_sampler_2d_backward(g, x, t, 0, 0, False, [True, True]), (unfit, hole, torch.rand(1, 4, 3, 2) - 3))
     yield "affine_grid", lambda t: F.affine_grid(t, [2, 3, 4, 5], align_corners=False), (r(2, 2, 3),)
     yield "affine_grid_3d", lambda t: F.affine_grid(t, [1, 3, 4, 5, 2], align_corners=True), (r(1, 3, 4),)
 

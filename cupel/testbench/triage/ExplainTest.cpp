@@ -172,6 +172,17 @@ TEST(Explain, FillsInARecord) {
   explain(record, with(TestStatus::ExpectedPassing), reasons);
   EXPECT_EQ(record.reasons[0].name, "DATA_MISMATCH_ALL_CLOSE");
 
+  // Beyond the noise that there was time to measure: wrong only where there was enough of it.
+  ComparisonRecord strict = comparison(0.9999, 0.99, false, false);
+  strict.rule = "strict";
+  for (auto [outcome, name] : {std::pair(Outcome::Failed, "DATA_MISMATCH_NOISE"),
+                               std::pair(Outcome::TimedOut, "NOT_JUDGED_IN_TIME")}) {
+    record = compared(outcome, {strict});
+    explain(record, with(TestStatus::ExpectedPassing), reasons);
+    ASSERT_EQ(record.reasons.size(), 1u);
+    EXPECT_EQ(record.reasons[0].name, name);
+  }
+
   record = compared(Outcome::Passed, {comparison(0.5, 0.99, false, true)});
   explain(record, with(TestStatus::ExpectedPassing), reasons);
   EXPECT_EQ(record.reasons[0].name, "INCORRECT_RESULT_PCC_DISABLED");

@@ -98,6 +98,36 @@ TEST(Looks, WhatShouldHaveChangedAndDidNotIsStaleHoweverWideTheLimitsAre) {
   EXPECT_TRUE(lookAgain(seams, inputs, first, 0.001, {.executions = 3}).verdict.passed);
 }
 
+TEST(Looks, WhatIsJustWhatIsExpectedIsNotStale) {
+  // Equal keys: what was expected at first is another order of them than the device's, and as right.
+  auto numbers = [](std::initializer_list<int64_t> values) {
+    return Tensor::of<DType::I64>({int64_t(values.size())}, values);
+  };
+  TensorLists inputs = {{floats({1, 1, 1, 1, 1})}};
+  TensorLists own = {{numbers({0, 1, 2, 3, 4})}}, expected = {{numbers({4, 3, 1, 0, 2})}};
+  TensorLists ownFloats = {{floats({0, 1, 2, 3, 4})}}, expectedFloats = {{floats({4, 3, 1, 0, 2})}};
+  for (auto [given, then] : {std::pair(&own, &expected), std::pair(&ownFloats, &expectedFloats)}) {
+    TensorLists now = *given;
+    LookSeams seams;
+    seams.execute = [&](const TensorLists &) -> Result<TensorLists> { return *given; };
+    seams.judge = [](const TensorLists &) { return LookVerdict{}; };
+    seams.judgeOther = [&](const TensorLists &, const TensorLists &) {
+      LookVerdict verdict;
+      verdict.expected = now;
+      return std::optional(verdict);
+    };
+    seams.otherInputs = [&](uint32_t look) { return nearbyInputs(inputs, SIZE_MAX, look); };
+    seams.expected = then;
+    LookVerdict verdict = lookAgain(seams, inputs, *given, 0.001, {.executions = 3}).verdict;
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+    now = *then; // What is expected now is what was then, and not what the device gives.
+    TensorLists before = *given;
+    seams.expected = &before;
+    EXPECT_EQ(lookAgain(seams, inputs, *given, 0.001, {.executions = 3}).verdict.errorClass,
+              kStaleResult);
+  }
+}
+
 TEST(Looks, APartThatWasNotWrittenIsStale) {
   std::vector<float> numbers(64);
   for (size_t i = 0; i < numbers.size(); ++i)

@@ -21,8 +21,10 @@ from cupel._native import comparator_default
 from cupel.torch.program import Program, make_program
 from cupel.torch.sound_kernels import with_sound_kernels
 from cupel.torch.structure import Flat
+from cupel.torch.time_limit import limited
 
-# Graphs a model may fall into, seconds of processor time it may take to find them, and bytes that may pass between them, before another way is tried.
+# Graphs a model may fall into, seconds of processor time it may take to find them or to export it, and bytes that may pass between them, before another way is
+# tried. Backward passes, and compilers that are in the middle of a graph, have twice that time.
 MAX_GRAPHS = 64
 MAX_SECONDS = 60
 MAX_BYTES = 2 << 30
@@ -410,11 +412,12 @@ def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
     """The model's graphs. `expected` is what it gives when run eagerly, after seeding with `seed`."""
     with torch.no_grad():
         try:
-            return Capture([exported(flat, expected, seed)], "export")
+            with limited(MAX_SECONDS, "torch.export"):
+                return Capture([exported(flat, expected, seed)], "export")
         except Exception as error:
             refusal = one_line(error)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), limited(2 * MAX_SECONDS, "torch.compile"):
             made = compiled_graphs(flat, lambda model: list(model(*[tensor.clone() for _, tensor in flat.inputs])), seed)
         if not (differing := first_difference(made.results, expected)):
             return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)

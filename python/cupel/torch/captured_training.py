@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from cupel.torch import captured
 from cupel.torch.captured import (
     Capture,
     Graph,
@@ -28,6 +29,7 @@ from cupel.torch.captured import (
 )
 from cupel.torch.program import make_program
 from cupel.torch.structure import Flat
+from cupel.torch.time_limit import limited
 from cupel.torch.traced import traced
 
 
@@ -114,12 +116,14 @@ def _merge_tied(exported: torch.fx.GraphModule) -> None:
 def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Capture:
     """`names`: the parameters that have a gradient in eager torch, in the order of `expected`, which ends with what `judged` takes of the output."""
     try:
-        return Capture([joint(flat, gradient, names, expected, seed, judged)], "export")
+        with limited(2 * captured.MAX_SECONDS, "torch.export of forward and backward"):
+            return Capture([joint(flat, gradient, names, expected, seed, judged)], "export")
     except Exception as error:
         refusal = f"torch.export of forward and backward: {told(error)}"
     step = _Stepping(flat, gradient, names, judged)
     try:
-        return _compiled(step, expected, seed, refusal)
+        with limited(2 * captured.MAX_SECONDS, "torch.compile"):
+            return _compiled(step, expected, seed, refusal)
     except Exception as error:
         refusal += f"; torch.compile: {told(error)}"
     given = [(name, tensor.clone()) for name, tensor in flat.inputs]

@@ -44,6 +44,38 @@ def _forget_other_zoo(root: Path) -> None:
                 del sys.modules[module]
 
 
+_imported: set[Path] = set()
+
+
+def _module_name(root: Path, loader: Path) -> str:
+    return ".".join((zoo_import.PACKAGE, *loader.relative_to(root).with_suffix("").parts))
+
+
+def _modules_beside(root: Path, loader: Path) -> list[str]:
+    """What is imported of the model's folder, under both names of the zoo."""
+    model = loader.relative_to(root).parts[0]
+    folders = [f"{package}.{model}" for package in (zoo_import.PACKAGE, f"third_party.{zoo_import.PACKAGE}")]
+    return [name for name in sys.modules if any(name == folder or name.startswith(folder + ".") for folder in folders)]
+
+
+def _import_anew(root: Path, loader: Path) -> types.ModuleType:
+    """A loader that was used before may have changed what its modules hold, and meets them as they were. Where they cannot be imported twice the old ones serve."""
+    if loader not in _imported:
+        _imported.add(loader)
+        return _import(root, loader)
+    known = {name: sys.modules.pop(name) for name in _modules_beside(root, loader)}
+    try:
+        return _import(root, loader)
+    except Exception:
+        before = known.get(_module_name(root, loader))
+        if before is None:
+            raise
+        for name in _modules_beside(root, loader):
+            del sys.modules[name]
+        sys.modules.update(known)
+        return before
+
+
 def _prepare_packages(root: Path) -> None:
     sys.path[:] = dict.fromkeys([str(root), str(root.parent), *sys.path])
     if "third_party" not in sys.modules:
@@ -75,7 +107,7 @@ def _import(root: Path, loader: Path) -> types.ModuleType:
     that fails the other way is tried: there are loaders that only work in one of the two.
     """
     _prepare_packages(root)
-    name = ".".join((zoo_import.PACKAGE, *loader.relative_to(root).with_suffix("").parts))
+    name = _module_name(root, loader)
     ways = [lambda: importlib.import_module(name), lambda: _import_file(root, loader, name)]
     if any("." in part for part in loader.relative_to(root).parent.parts):
         ways = ways[1:]  # No name that Python's import could take.
@@ -101,7 +133,7 @@ def import_class(root: Path, loader: Path, name: str = "ModelLoader") -> type:
         raise LoaderError("no_loader", f"{loader} is not in the zoo {root}")
     _forget_other_zoo(root)
     vendor_modules.serve_to(root)
-    module = _import(root, loader)
+    module = _import_anew(root, loader)
     zoo_files.use_our_files(root)
     found = getattr(module, name, None)
     if not isinstance(found, type):

@@ -301,19 +301,24 @@ class ModelTest:
         chips = self._check_chips(phase)
         is_training, dtype = request.run_mode == "training", self._dtype()
         loader = self._open_loader()
+        from cupel.worker.uninitialised import Zeroed
+
         with self.steps.step("model", "loader_model", "load_model fails"):
-            model = call_named(loader.load_model, dtype_override=dtype, **request.arguments)
+            with Zeroed() as zeroed:
+                model = call_named(loader.load_model, dtype_override=dtype, **request.arguments)
             self.facts["class"] = type(model).__name__
             if not isinstance(model, torch.nn.Module):
                 raise StepFailed("not_a_module", f"load_model gives a {type(model).__module__}.{type(model).__name__}, which is no torch.nn.Module")
             model.train() if is_training else model.eval()
             if not request.dropout:
                 self.facts["dropout"] = f"{drop_nothing(model)} rates set to 0"
+            self._tell_unwritten(zeroed.names_of_unwritten([*model.named_parameters(), *model.named_buffers()]))
             parameters = list(model.parameters())
             self.facts["parameters"] = sum(one.numel() for one in parameters)
             self.facts["parameter_bytes"] = sum(one.nbytes for one in parameters)
         with self.steps.step("inputs", "loader_inputs", "load_inputs fails"):
-            inputs = self._load_inputs(loader, phase, dtype)
+            with Zeroed():
+                inputs = self._load_inputs(loader, phase, dtype)
             from cupel.torch.structure import describe
 
             args, kwargs = arguments_of(inputs)
@@ -326,6 +331,11 @@ class ModelTest:
             with self.steps.step("inputs", "bad_shard_spec", "the model cannot be split"):
                 self._placement = self._place(loader, model, args, kwargs, chips, phase)
         return loader, model, args, kwargs
+
+    def _tell_unwritten(self, names: list[str]) -> None:
+        """Weights that the loader made and nobody wrote, which a checkpoint would: they have no value, so that memory would decide what the model gives."""
+        if names:
+            self.facts["unwritten_weights"] = f"{len(names)} taken as zero, which nothing ever wrote: {', '.join(names[:8])}" + (", ..." if len(names) > 8 else "")
 
     def _load_inputs(self, loader: Any, phase: Phase | None, dtype: Any) -> Any:
         request = self.request
@@ -507,7 +517,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
-             "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"),
+             "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"),
              "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)

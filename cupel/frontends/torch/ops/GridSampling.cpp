@@ -63,9 +63,10 @@ struct Sampler {
   }
 };
 
-/// A pixel that counts, along one dimension, and how its weight changes with the grid.
+/// A pixel that counts, along one dimension, and how its weight changes with the grid; `valid`
+/// where it is one of the picture's.
 struct Tap {
-  Value index, weight, slope;
+  Value index, weight, slope, valid;
 };
 
 SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size, bool slopes = false) {
@@ -90,7 +91,7 @@ SmallVector<Tap> tapsOf(const Sampler &s, Value grid, int64_t size, bool slopes 
     if (slopes)
       slope = b.select(valid, b.multiply(slopeOf(), speed), zeros);
     Value nothing = s.isPicture && s.border == Zeros ? b.subtract(weight, weight) : zeros;
-    taps.push_back({index, b.select(valid, weight, nothing), slope});
+    taps.push_back({index, b.select(valid, weight, nothing), slope, valid});
   };
   if (s.mode == Nearest) {
     add(0, one, [&] { return b.like(x, 0); });
@@ -142,7 +143,40 @@ struct Rows {
     Value line = b.reshape(weight, {batch * points});
     return b.broadcastInDim(line, {batch * points, channels}, {0});
   }
+  /// One row more than the pictures have, of zeros: what lies outside of them.
+  Value withOutside(Value image) const {
+    Value zeros = b.splat(0, HloBuilder::elementOf(image), {1, channels});
+    return b.concatenate({image, zeros}, 0);
+  }
+  /// Indices that name the row behind the pictures' where a point has no pixel. A weight of 0 alone
+  /// would let a NaN of the first pixel through.
+  Value orOutside(Value indices, Value valid) const {
+    Value outside = b.like(indices, double(batch * pixels));
+    return b.select(b.reshape(valid, {batch * points}), indices, outside);
+  }
 };
+
+/// One pixel out of those that count along each dimension.
+struct Pixel {
+  Value index, weight, valid;
+};
+
+Pixel pixelOf(HloBuilder &b, ArrayRef<SmallVector<Tap>> taps, ArrayRef<int64_t> at,
+              ArrayRef<int64_t> sizes) {
+  Pixel pixel;
+  for (size_t d = 0; d < taps.size(); ++d) {
+    const Tap &tap = taps[d][at[d]];
+    if (d == 0) {
+      pixel = {tap.index, tap.weight, tap.valid};
+      continue;
+    }
+    pixel.index =
+        b.add(b.multiply(pixel.index, b.like(pixel.index, double(sizes[d]))), tap.index);
+    pixel.weight = b.multiply(pixel.weight, tap.weight);
+    pixel.valid = b.logicalAnd(pixel.valid, tap.valid);
+  }
+  return pixel;
+}
 
 void lowerGridSampler(Node &n) {
   HloBuilder &b = n.b;
@@ -174,17 +208,17 @@ void lowerGridSampler(Node &n) {
     taps.push_back(tapsOf(sampler, line, sizes[d]));
   }
   const Rows rows{b, batch, channels, pixels, points};
+  const bool hasOutside = sampler.border == Zeros;
   Value image = rows.of(x, pixels), sum;
+  if (hasOutside)
+    image = rows.withOutside(image);
   Dims at(spatial, 0);
   while (true) {
-    Value index, weight;
-    for (int64_t d = 0; d < spatial; ++d) {
-      const Tap &tap = taps[d][at[d]];
-      index =
-          index ? b.add(b.multiply(index, b.like(index, double(sizes[d]))), tap.index) : tap.index;
-      weight = weight ? b.multiply(weight, tap.weight) : tap.weight;
-    }
-    Value part = b.multiply(b.take(image, rows.indices(index), 0), rows.spread(weight));
+    Pixel pixel = pixelOf(b, taps, at, sizes);
+    Value places = rows.indices(pixel.index);
+    if (hasOutside)
+      places = rows.orOutside(places, pixel.valid);
+    Value part = b.multiply(b.take(image, places, 0), rows.spread(pixel.weight));
     sum = sum ? b.add(sum, part) : part;
     int64_t d = spatial - 1;
     while (d >= 0 && ++at[d] == int64_t(taps[d].size()))
@@ -233,20 +267,19 @@ void lowerGridSamplerBackward(Node &n) {
     Value line = b.reshape(b.sliceDim(grid, 2, column, column + 1), {batch, points});
     taps.push_back(tapsOf(sampler, line, sizes[d], true));
   }
+  const bool hasOutside = sampler.border == Zeros;
   Value image = rows.of(x, pixels), back = b.like(image, 0);
+  if (hasOutside)
+    image = rows.withOutside(image);
   SmallVector<Value> moved(spatial, b.splat(0, type, {batch, points}));
   Dims at(spatial, 0);
   while (true) {
-    Value index, weight;
-    for (int64_t d = 0; d < spatial; ++d) {
-      const Tap &tap = taps[d][at[d]];
-      index =
-          index ? b.add(b.multiply(index, b.like(index, double(sizes[d]))), tap.index) : tap.index;
-      weight = weight ? b.multiply(weight, tap.weight) : tap.weight;
-    }
-    Value places = rows.indices(index);
-    if (mask[0])
-      back = b.scatterNd(back, b.unsqueeze(places, 1), b.multiply(g, rows.spread(weight)),
+    Pixel pixel = pixelOf(b, taps, at, sizes);
+    Value places = rows.indices(pixel.index);
+    if (hasOutside)
+      places = rows.orOutside(places, pixel.valid);
+    if (mask[0]) // What falls outside of the pictures is left out.
+      back = b.scatterNd(back, b.unsqueeze(places, 1), b.multiply(g, rows.spread(pixel.weight)),
                          Fold::Add);
     if (mask[1]) {
       Value along = b.reduce(b.multiply(g, b.take(image, places, 0)), {1}, Fold::Add);
