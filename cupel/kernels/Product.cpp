@@ -17,9 +17,22 @@ constexpr double kSpeed = 30;
 
 /// The innermost loops read rows of A where they lie, if their elements lie side by side.
 bool needsCopy(const PanelProduct &product) {
+  if (product.isRounded)
+    return true;
   if (product.narrow)
     return !product.hasPairs || product.a.columnStride != 1 || product.depth % 2 != 0;
   return product.a.columnStride != 1 && product.depth > 1;
+}
+
+/// Rows of A, whose elements lie side by side, in pairs of bf16.
+void roundRows(const KernelTable &kernels, const PanelProduct &product, int64_t row, int64_t count,
+               float *to, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i) {
+    auto *halves = reinterpret_cast<uint16_t *>(to + i * stride);
+    kernels.roundToBf16(product.a.data + (row + i) * product.a.rowStride, product.depth, halves);
+    if (product.depth % 2)
+      halves[product.depth] = 0;
+  }
 }
 
 void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
@@ -34,7 +47,9 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
     // An odd number of lines between rows.
     int64_t stride = (steps + 31) / 32 * 32 + 16;
     auto *copy = frame.take<float>(count * stride);
-    if (!product.narrow)
+    if (product.isRounded)
+      roundRows(kernels, product, row, count, copy, stride);
+    else if (!product.narrow)
       kernels.copyMatrix(product.a.data + first, product.a.rowStride, product.a.columnStride, count,
                          product.depth, copy, stride);
     else
