@@ -490,4 +490,6 @@ TABLE: dict[str, tuple[Callable[[], Built], float]] = {build.__name__: (build, g
     (operation("reduce_sum_4m", lambda x: x.sum(-1), (2048, 2048)), 0.9),
     (operation("transpose_2048", lambda x: x.t().contiguous(), (2048, 2048)), 0.9),
     (train_mlp, 1.0), (train_convnet, 1.0))}
+# Programs in f32 whose products are computed in bf16, with OpenVINO's own bf16 mode as the only peer.
+IN_BF16: dict[str, float] = {f"{name}@bf16": 1.0 for name in ("matmul_1024", "mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
 OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (efficientnet, convnext, t5_small, unet, lstm)}

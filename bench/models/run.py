@@ -3,7 +3,7 @@
 
 Makes the models of nets.py once (FOLDER/NAME.pt2 and .onnx), measures each with `cupel bench`, and prints a row for each: times, the ratio to
 the best peer beside its goal, compilation (also against the second time, with the cache on disk) and memory. Yardstick: the best of
-the peers that can be imported, in the same session. `--strict` demands that all goals are met. `--json F` keeps what was measured; rows that
+the peers that can be imported, in the same session; of rows that end in `@bf16`, which run with precision=bf16, OpenVINO's bf16 mode. `--strict` demands that all goals are met. `--json F` keeps what was measured; rows that
 are there already and are not measured again stay, so that a table can be made in several rounds. `--table` writes the ratios of F, with
 the kind of processor and without times, into bench/README.md; with `--threads ""` it measures nothing.
 """
@@ -32,11 +32,15 @@ def make(name: str, folder: Path) -> str:
 
 
 def measure(options: argparse.Namespace, name: str, threads: int) -> dict:
+    model, _, precision = name.partition("@")
+    device, against = options.device, options.against
+    if precision:
+        device, against = f"{device}{'&' if '?' in device else '?'}precision={precision}", f"openvino_{precision}" if against else ""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        command = [options.bin / "cupel", "bench", options.folder / f"{name}.pt2", "--threads", str(threads), "--seconds", str(options.seconds), "--rounds", str(options.rounds),
-                   "--device", options.device, "--python", sys.executable, "--json", report.name]
-        if options.against:
-            command += ["--against", options.against]
+        command = [options.bin / "cupel", "bench", options.folder / f"{model}.pt2", "--threads", str(threads), "--seconds", str(options.seconds), "--rounds", str(options.rounds),
+                   "--device", device, "--python", sys.executable, "--json", report.name]
+        if against:
+            command += ["--against", against]
         done = subprocess.run(command, capture_output=True, text=True)
         try:
             model = json.loads(Path(report.name).read_text())["models"][0]
@@ -134,7 +138,8 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     options.more = []
     words = options.only.split(",")
-    names = [name for name in (*nets.TABLE, *nets.OTHERS) if any(word in name for word in words)]
+    names = [name for name in (*nets.TABLE, *nets.IN_BF16, *nets.OTHERS) if any(word in name for word in words)]
+    goals = {name: goal for name, (_, goal) in nets.TABLE.items()} | nets.IN_BF16
     if not names:
         print(f"no row has a name with '{options.only}'", file=sys.stderr)
         return 2
@@ -142,14 +147,14 @@ def main() -> int:
     missed, everything = 0, []
     print(f"{'model':22} {'t':>2} {'p50 ms':>9} {'min ms':>9} {'peak':>5} {'compile':>8} {'again':>7} {'mem MB':>8}  ratio (min) to the best peer")
     for name in names:
-        if counts and (problem := make(name, options.folder)):
+        if counts and (problem := make(name.partition("@")[0], options.folder)):
             print(f"{name:22} is not made: {problem}", flush=True)
             missed += 1
             continue
         for threads in counts:
             model = measure(options, name, threads)
             everything.append(model | {"name": name, "threads": threads})
-            line, good = row(name, model, nets.TABLE[name][1] if name in nets.TABLE else None, options)
+            line, good = row(name, model, goals.get(name), options)
             missed += not good
             print(line, flush=True)
     print("\n".join(options.more))
@@ -159,9 +164,9 @@ def main() -> int:
         everything = [model for model in before if (model["name"], model["threads"]) not in again] + everything
         options.json.write_text(json.dumps({"models": everything}, indent=1) + "\n")
     if options.table:
-        order = list((*nets.TABLE, *nets.OTHERS))
+        order = list((*nets.TABLE, *nets.IN_BF16, *nets.OTHERS))
         everything.sort(key=lambda model: order.index(model["name"]) if model["name"] in order else len(order))
-        write_table(options.table, table(everything, {name: goal for name, (_, goal) in nets.TABLE.items()}))
+        write_table(options.table, table(everything, goals))
     print(f"{len(names)} models, {missed} rows missed a goal or failed")
     return 1 if options.strict and missed else 0
 

@@ -24,8 +24,10 @@ using namespace testbench::bench;
 namespace {
 
 Status checkPeers(std::vector<std::string> &peers) {
-  if (peers == std::vector<std::string>{"all"})
+  if (peers == std::vector<std::string>{"all"}) {
     peers = knownPeers();
+    std::erase_if(peers, isNarrowPeer);
+  }
   for (const std::string &peer : peers)
     if (std::ranges::find(knownPeers(), peer) == knownPeers().end()) {
       std::vector<std::string_view> names(knownPeers().begin(), knownPeers().end());

@@ -1,6 +1,6 @@
 // Copies of matrices in bf16 into the order that products read: pairs of neighbours of the depth
-// where the processor multiplies them, f32 elsewhere. Included by the files compiled for one
-// instruction set.
+// where the processor multiplies them, f32 elsewhere; and f32 rounded to bf16. Included by the files
+// compiled for one instruction set.
 
 #pragma once
 
@@ -45,6 +45,33 @@ void copyWidened(const uint16_t *from, int64_t rowStride, int64_t columnStride, 
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c)
       to[r * toStride + c] = widen(from[r * rowStride + c * columnStride]);
+}
+
+/// To the nearest, ties to even, in the upper half; NaN stays one.
+inline uint32_t roundedBits(float value) {
+  auto bits = __builtin_bit_cast(uint32_t, value);
+  uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
+  return (value != value ? bits | 0x400000 : rounded) & 0xffff0000;
+}
+
+void roundToBf16(const float *from, int64_t count, uint16_t *to) {
+  int64_t i = 0;
+#if defined(__AVX512BF16__)
+  for (; i + kWidth <= count; i += kWidth) {
+    using Floats = float __attribute__((vector_size(kWidth * 4)));
+    using Halves = __bf16 __attribute__((vector_size(kWidth * 2)));
+    Halves halves = __builtin_ia32_cvtneps2bf16_512_mask(
+        __builtin_bit_cast(Floats, load(from + i)), Halves{}, static_cast<unsigned short>(0xffff));
+    __builtin_memcpy(to + i, &halves, sizeof halves);
+  }
+#endif
+  for (; i < count; ++i)
+    to[i] = static_cast<uint16_t>(roundedBits(from[i]) >> 16);
+}
+
+void roundFloats(const float *from, int64_t count, float *to) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = __builtin_bit_cast(float, roundedBits(from[i]));
 }
 
 } // namespace

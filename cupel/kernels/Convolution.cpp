@@ -12,6 +12,11 @@ int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 bool areFinite(const ConvolutionShape &shape, const WeightsView &weights) {
   if (shape.hasIntegers)
     return true;
+  auto isFinite = [&](float value) {
+    auto bits = std::bit_cast<uint32_t>(value);
+    auto isHalfFinite = [](uint32_t half) { return (half & 0x7f80) != 0x7f80; };
+    return shape.hasPairs ? isHalfFinite(bits) && isHalfFinite(bits >> 16) : std::isfinite(value);
+  };
   int64_t inputs = shape.inputChannels / shape.groups;
   Spatial at = {};
   for (int64_t tap = 0; tap < product(shape.kernel); ++tap) {
@@ -20,7 +25,7 @@ bool areFinite(const ConvolutionShape &shape, const WeightsView &weights) {
       data += at[d] * weights.strides[d];
     for (int64_t i = 0; i < inputs; ++i)
       for (int64_t o = 0; o < shape.outputChannels; ++o)
-        if (!std::isfinite(data[i * weights.inputStride + o * weights.outputStride]))
+        if (!isFinite(data[i * weights.inputStride + o * weights.outputStride]))
           return false;
     for (int d = 2; d >= 0 && ++at[d] == shape.kernel[d]; --d)
       at[d] = 0;
@@ -62,7 +67,7 @@ void packGroups(const ConvolutionShape &shape, const WeightsView &weights, int64
 
 GroupedFunction groupedFunction(const ConvolutionShape &shape, const KernelTable &kernels) {
   int64_t size = shape.groups > 0 ? shape.inputChannels / shape.groups : 0;
-  if (shape.groups <= 1 || shape.hasIntegers || shape.inputChannels != shape.outputChannels || size > kernels.width ||
+  if (shape.groups <= 1 || shape.hasIntegers || shape.hasPairs || shape.inputChannels != shape.outputChannels || size > kernels.width ||
       size < 2 || !std::has_single_bit(static_cast<uint64_t>(size)) ||
       shape.inputChannels % kernels.width != 0 || shape.inputDilation != Spatial{1, 1, 1})
     return nullptr;
@@ -90,7 +95,7 @@ double convolutionNanoseconds(const ConvolutionShape &shape) {
 ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape,
                                             const KernelTable &kernels) {
   constexpr int64_t kFewChannels = 12;
-  if (shape.hasIntegers)
+  if (shape.hasIntegers || shape.hasPairs)
     return ConvolutionMethod::Pixels;
   if (shape.groups > 1 && shape.groups == shape.inputChannels &&
       shape.groups == shape.outputChannels)
@@ -158,6 +163,9 @@ void convolve(const PackedConvolution &weights, const float *input, float *c, in
               const Epilogue &epilogue, const Pool &pool) {
   if (weights.shape().rows() == 0 || weights.shape().outputChannels == 0)
     return;
+  ScratchFrame frame;
+  if (ConvolutionAccess::roundedChannels(weights) && !weights.shape().hasPairs)
+    input = roundedImage(weights, input, frame, pool);
   switch (ConvolutionAccess::method(weights)) {
   case ConvolutionMethod::Groups:
   case ConvolutionMethod::Pixels:

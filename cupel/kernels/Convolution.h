@@ -28,6 +28,8 @@ struct ConvolutionShape {
   int64_t groups = 1;
   /// Channels of images are pairs of 16-bit integers, results are 32-bit ones (Integers.h).
   bool hasIntegers = false;
+  /// The same of numbers in bf16, results are f32.
+  bool hasPairs = false;
 
   /// Never negative.
   Spatial output() const;
@@ -54,6 +56,7 @@ private:
   ConvolutionShape of;
   int64_t size = 0;
   int64_t panels = 0;    // Of a group.
+  int64_t roundedChannels = 0; // Of an image that is rounded to bf16 on its way; 0: it is taken as it is.
   bool isFinite = false; // Then zeros of padding need not be multiplied.
   const KernelTable *kernels = nullptr;
   std::shared_ptr<float[]> data;
@@ -61,6 +64,11 @@ private:
 
 PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView weights,
                                   const Pool &pool);
+
+/// In bf16 with f32 sums, as products in bf16 (Product.h): weights are rounded here, images in f32 on their way, in
+/// pairs where the processor multiplies these and the shape lets it.
+PackedConvolution packRoundedConvolution(const ConvolutionShape &shape, WeightsView weights,
+                                         const Pool &pool);
 
 /// `input` is dense, the result has `ldc` elements between pixels; they do not overlap. The epilogue's
 /// rows are the result's pixels, its columns the output channels.

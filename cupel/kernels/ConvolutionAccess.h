@@ -6,6 +6,7 @@
 #include "cupel/kernels/Convolution.h"
 #include "cupel/kernels/Isa.h"
 #include "cupel/kernels/Panels.h"
+#include "cupel/kernels/Scratch.h"
 
 namespace cupel::kernels {
 
@@ -34,6 +35,8 @@ public:
   }
   static PackedConvolution make(const ConvolutionShape &shape, bool isFinite);
   static float *writable(PackedConvolution &packed) { return packed.data.get(); }
+  static int64_t &roundedChannels(PackedConvolution &packed) { return packed.roundedChannels; }
+  static int64_t roundedChannels(const PackedConvolution &packed) { return packed.roundedChannels; }
 };
 
 /// What does groups of that many channels, or null.
@@ -72,6 +75,10 @@ inline void advance(Pixel &pixel, const Spatial &output) {
   }
   ++pixel.image;
 }
+
+/// The image of a convolution that rounds it, in pairs or in f32.
+const float *roundedImage(const PackedConvolution &weights, const float *input, ScratchFrame &frame,
+                          const Pool &pool);
 
 void convolvePixels(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
                     const Epilogue &epilogue, const Pool &pool);

@@ -4,6 +4,7 @@
 #include "cupel/kernels/TestBuffers.h"
 
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -103,6 +104,26 @@ void finish(void *const *operands, float *c, int64_t ldc, int64_t row, int64_t r
     }
 }
 
+/// To the nearest number of bf16, ties to even.
+float rounded(float value) {
+  auto bits = std::bit_cast<uint32_t>(value);
+  return std::isnan(value) ? value : std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
+}
+
+/// What is computed in bf16 is the convolution of rounded numbers.
+void checkRounded(const ConvolutionShape &shape, GuardedFloats &input, GuardedFloats &weights,
+                  const float *bias, const Pool &pool) {
+  SCOPED_TRACE("in bf16");
+  GuardedFloats c(shape.rows() * shape.outputChannels);
+  WeightsView view = dense(shape, weights.data());
+  PackedConvolution packed = packRoundedConvolution(shape, view, pool);
+  convolve(packed, input.data(), c.data(), shape.outputChannels, {bias}, pool);
+  for (GuardedFloats *numbers : {&input, &weights})
+    for (int64_t i = 0; i < numbers->length(); ++i)
+      (*numbers)[i] = rounded((*numbers)[i]);
+  checkAgainst(shape, input.data(), view, bias, c.data(), shape.outputChannels, 1);
+}
+
 void check(ConvolutionShape shape, int threads = 1) {
   SCOPED_TRACE(describe(shape));
   int64_t inputs = shape.inputChannels / shape.groups;
@@ -123,7 +144,11 @@ void check(ConvolutionShape shape, int threads = 1) {
     ASSERT_EQ(count, 1);
   for (int64_t row = 0; row + 1 < rows; ++row)
     ASSERT_EQ(c[row * ldc + ldc - 1], 777) << "between pixels";
+  checkRounded(shape, input, weights, bias.data(), pool);
 }
+
+using PackFunction = PackedConvolution (*)(const ConvolutionShape &, WeightsView, const Pool &);
+constexpr PackFunction kPackFunctions[] = {packConvolution, packRoundedConvolution};
 
 class ConvolutionTest : public OnEveryIsa {};
 INSTANTIATE_TEST_SUITE_P(, ConvolutionTest, everyIsa(), nameOfIsa);
@@ -303,13 +328,15 @@ TEST_P(ConvolutionTest, ZerosOfPaddingMeetInfiniteWeights) {
           input[i] = std::abs(input[i]) + 1;
         Pool pool(2);
         WeightsView view = dense(shape, weights.data());
-        convolve(packConvolution(shape, view, pool), input.data(), c.data(), channels, {}, pool);
-        for (int64_t row = 0; row < shape.rows(); ++row) {
-          Spatial size = shape.output();
-          Exact exact = exactAt(shape, input.data(), view, 0,
-                                {0, row / size[2], row % size[2]}, 0);
-          ASSERT_EQ(std::isnan(c[row * channels]), std::isnan(exact.value)) << row;
-          ASSERT_EQ(std::isinf(c[row * channels]), std::isinf(exact.value)) << row;
+        for (PackFunction pack : kPackFunctions) {
+          convolve(pack(shape, view, pool), input.data(), c.data(), channels, {}, pool);
+          for (int64_t row = 0; row < shape.rows(); ++row) {
+            Spatial size = shape.output();
+            Exact exact = exactAt(shape, input.data(), view, 0,
+                                  {0, row / size[2], row % size[2]}, 0);
+            ASSERT_EQ(std::isnan(c[row * channels]), std::isnan(exact.value)) << row;
+            ASSERT_EQ(std::isinf(c[row * channels]), std::isinf(exact.value)) << row;
+          }
         }
       }
 }
@@ -349,16 +376,18 @@ TEST_P(ConvolutionTest, BitsDoNotDependOnThreads) {
     GuardedFloats weights(product(shape.kernel) * shape.inputChannels / shape.groups *
                           shape.outputChannels);
     input.fill(1), weights.fill(2);
-    auto run = [&](int threads) {
-      Pool pool(threads);
-      std::vector<float> c(static_cast<size_t>(shape.rows() * shape.outputChannels));
-      convolve(packConvolution(shape, dense(shape, weights.data()), pool), input.data(), c.data(),
-               shape.outputChannels, {}, pool);
-      return c;
-    };
-    std::vector<float> expected = run(1);
-    for (int threads : {2, 3, 7})
-      EXPECT_EQ(run(threads), expected) << threads << " threads";
+    for (PackFunction pack : kPackFunctions) {
+      auto run = [&](int threads) {
+        Pool pool(threads);
+        std::vector<float> c(static_cast<size_t>(shape.rows() * shape.outputChannels));
+        convolve(pack(shape, dense(shape, weights.data()), pool), input.data(), c.data(),
+                 shape.outputChannels, {}, pool);
+        return c;
+      };
+      std::vector<float> expected = run(1);
+      for (int threads : {2, 3, 7})
+        EXPECT_EQ(run(threads), expected) << threads << " threads";
+    }
   }
 }
 

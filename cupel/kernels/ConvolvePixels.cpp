@@ -88,6 +88,7 @@ RowsTimesPanels describe(const Work &work, int64_t group, int64_t firstPanel, in
   part.column = group * work.cut.columns;
   part.epilogue = &work.epilogue;
   part.hasIntegers = work.shape.hasIntegers;
+  part.hasPairs = work.shape.hasPairs;
   return part;
 }
 
@@ -216,9 +217,16 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
                          0,
                          &epilogue};
     product.hasIntegers = shape.hasIntegers;
+    if (shape.hasPairs) {
+      product.depth = product.a.rowStride = ConvolutionAccess::roundedChannels(weights);
+      product.hasPairs = product.isRounded = true;
+    }
     multiplyPanels(ConvolutionAccess::kernels(weights), &product, 1, pool);
     return;
   }
+  ScratchFrame frame;
+  if (shape.hasPairs)
+    input = roundedImage(weights, input, frame, pool);
   Work work{weights,
             shape,
             ConvolutionAccess::kernels(weights),
@@ -234,7 +242,6 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
   GroupedFunction grouped = groupedFunction(shape, work.kernels);
   if (grouped)
     work.inputs = shape.inputChannels; // A row holds all groups.
-  ScratchFrame frame;
   auto *zeros = frame.take<float>(work.inputs);
   std::fill_n(zeros, work.inputs, 0.0f);
   work.zeros = zeros;

@@ -68,6 +68,8 @@ constexpr KernelTable makeTable(const char *name) {
   table.packWidened = packWidened;
   table.copyPairs = copyPairs;
   table.copyWidened = copyWidened;
+  table.roundToBf16 = roundToBf16;
+  table.roundFloats = roundFloats;
   table.vectorTimesRows = vectorTimesRows;
   table.vectorTimesColumns = vectorTimesColumns;
   addSpans<1>(table);

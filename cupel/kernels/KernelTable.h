@@ -111,6 +111,9 @@ struct KernelTable {
                     int64_t columns, float *to, int64_t toStride);
   void (*copyWidened)(const uint16_t *from, int64_t rowStride, int64_t columnStride, int64_t rows,
                       int64_t columns, float *to, int64_t toStride);
+  /// Numbers rounded to bf16, and held in f32. Where pairs are multiplied, denormal ones may become zero.
+  void (*roundToBf16)(const float *from, int64_t count, uint16_t *to);
+  void (*roundFloats)(const float *from, int64_t count, float *to);
   /// y[0, n) = x[0, k) * B, B's columns side by side (`columnStride` 1) or its rows (`rowStride` 1).
   void (*vectorTimesRows)(const float *x, int64_t xStride, const float *b, int64_t rowStride,
                           int64_t k, int64_t n, float *y);

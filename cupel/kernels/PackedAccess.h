@@ -42,6 +42,7 @@ struct PanelProduct {
   int64_t firstColumn = 0;          // What it is told about column 0, where the bias begins too.
   const uint16_t *narrow = nullptr; // A in bf16, with the strides of `a`, instead of its data.
   bool hasPairs = false;            // Then `depth` counts elements, B's rows are pairs of them.
+  bool isRounded = false;           // With pairs: A is f32 and rounded on its way.
   bool hasIntegers = false;         // Floats of both sides are pairs of integers, which `depth` counts.
 };
 

@@ -90,10 +90,12 @@ void leaveOutZeros(const RowsTimesPanels &work, const Chunk &chunk, const float 
 const float *from(const float *bias, int64_t column) { return bias ? bias + column : nullptr; }
 
 /// The tiles of one panel for a chunk. `c` and `bias` are at the panel's first column; `next` are
-/// the `nextBytes` of B that will be needed next.
+/// the `nextBytes` of B that will be needed next. `finish` is called with the first row of each tile, where
+/// it lies and the number of rows.
+template <typename F>
 void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, const Chunk &chunk,
                    int64_t panel, float *c, int64_t ldc, const float *bias, const float *next,
-                   int64_t nextBytes) {
+                   int64_t nextBytes, F &&finish) {
   int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
   Tile tile = {};
   tile.rowsPerTap = work.rowCount;
@@ -127,6 +129,7 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
     if (work.zeros)
       leaveOutZeros(work, chunk, rows + begin, end - begin, used, tile);
     functions[end - begin - 1](tile);
+    finish(begin, tile.c, end - begin);
     tile.next += tile.nextStep * chunk.taps * chunk.depth;
     begin = end;
   }
@@ -195,19 +198,23 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
     int64_t column = cut.columnOf(panel);
     bool isAside = isRagged && panel == lastPanel;
     float *c = work.c + column;
+    // While a tile is in the nearest cache: rows of a result often lie so that they push each other out of it.
+    auto finish = [&](int64_t row, const float *tile, int64_t rows) {
+      if (!chunk.isLast)
+        return;
+      if (isAside)
+        for (int64_t i = 0; i < rows; ++i)
+          std::memcpy(c + (row + i) * work.ldc, tile + i * lastWidth,
+                      static_cast<size_t>(lastColumns) * sizeof(float));
+      if (work.epilogue->function)
+        work.epilogue->function(work.epilogue->operands, c + row * work.ldc, work.ldc, work.row + row,
+                                rows, work.column + column, cut.columnsOf(panel));
+    };
     if (isAside)
-      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes);
+      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes, finish);
     else
-      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, from(bias, column), next, nextBytes);
-    if (!chunk.isLast)
-      return;
-    if (isAside)
-      for (int64_t i = 0; i < work.rowCount; ++i)
-        std::memcpy(c + i * work.ldc, aside + i * lastWidth,
-                    static_cast<size_t>(lastColumns) * sizeof(float));
-    if (work.epilogue->function)
-      work.epilogue->function(work.epilogue->operands, c, work.ldc, work.row, work.rowCount,
-                              work.column + column, cut.columnsOf(panel));
+      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, from(bias, column), next, nextBytes,
+                    finish);
   };
   auto *chunks = frame.take<Chunk>(std::max<int64_t>(1, countChunks(work.taps, work.depth)));
   int64_t chunkCount = 0;

@@ -17,9 +17,22 @@ constexpr double kSpeed = 30;
 
 /// The innermost loops read rows of A where they lie, if their elements lie side by side.
 bool needsCopy(const PanelProduct &product) {
+  if (product.isRounded)
+    return true;
   if (product.narrow)
     return !product.hasPairs || product.a.columnStride != 1 || product.depth % 2 != 0;
   return product.a.columnStride != 1 && product.depth > 1;
+}
+
+/// Rows of A, whose elements lie side by side, in pairs of bf16.
+void roundRows(const KernelTable &kernels, const PanelProduct &product, int64_t row, int64_t count,
+               float *to, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i) {
+    auto *halves = reinterpret_cast<uint16_t *>(to + i * stride);
+    kernels.roundToBf16(product.a.data + (row + i) * product.a.rowStride, product.depth, halves);
+    if (product.depth % 2)
+      halves[product.depth] = 0;
+  }
 }
 
 void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
@@ -34,7 +47,9 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
     // An odd number of lines between rows.
     int64_t stride = (steps + 31) / 32 * 32 + 16;
     auto *copy = frame.take<float>(count * stride);
-    if (!product.narrow)
+    if (product.isRounded)
+      roundRows(kernels, product, row, count, copy, stride);
+    else if (!product.narrow)
       kernels.copyMatrix(product.a.data + first, product.a.rowStride, product.a.columnStride, count,
                          product.depth, copy, stride);
     else
@@ -124,6 +139,26 @@ PackedMatrix packMatrix(Bf16View b, int64_t rows, int64_t columns, const Pool &p
   return packed;
 }
 
+/// Rounds A before it is multiplied: units that share its rows would each do that.
+static void multiplyRounded(const KernelTable &kernels, PanelProduct product, const Pool &pool) {
+  constexpr double kNanosecondsPerElement = 0.1;
+  constexpr int64_t kRows = 16;
+  ScratchFrame frame;
+  int64_t stride = (product.depth + 1) / 2;
+  auto *pairs = frame.take<float>(product.rows * stride);
+  pool.parallelFor((product.rows + kRows - 1) / kRows,
+                   static_cast<double>(kRows * product.depth) * kNanosecondsPerElement,
+                   [&](int64_t unit) {
+                     int64_t row = unit * kRows, count = std::min(kRows, product.rows - row);
+                     roundRows(kernels, product, row, count, pairs + row * stride, stride);
+                   });
+  product.narrow = reinterpret_cast<const uint16_t *>(pairs);
+  product.a = {nullptr, 2 * stride, 1};
+  product.depth = 2 * stride; // With the zero that fills an odd one.
+  product.isRounded = false;
+  multiplyPanels(kernels, &product, 1, pool);
+}
+
 void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, int64_t count,
                     const Pool &pool) {
   if (count == 0)
@@ -137,6 +172,8 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, in
   if (isCopied)
     mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, one.depth), 16, kMostRows);
   UnitGrid grid = planUnits(one.rows, mostRows, one.cut.count, count, threads, nanoseconds);
+  if (one.isRounded && grid.panelParts > 1 && count == 1)
+    return multiplyRounded(kernels, one, pool);
   int64_t units = grid.count() * count, panels = one.cut.count;
   // Units that follow each other use the same panels.
   pool.parallelFor(

@@ -129,6 +129,17 @@ def a_peer_that_is_wrong_is_no_yardstick(folder: Path) -> None:
 
 
 @check
+def a_peer_in_bf16_is_held_to_bf16_and_asked_for_by_name(folder: Path) -> None:
+    result, model = measured(folder, "--against", "openvino_bf16", "--python", fake(folder, "0.01"))
+    expect(model["best_peer"] == "openvino_bf16" and not model["contestants"][1].get("wrong"), model)
+    result, model = measured(folder, "--against", "openvino_bf16", "--python", fake(folder, "0.1"))
+    expect("best_peer" not in model and model["contestants"][1]["wrong"], model)
+    result, model = measured(folder, "--against", "all", "--python", fake(folder, "1e-7"))
+    names = [one["name"] for one in model["contestants"]]
+    expect("openvino" in names and "openvino_bf16" not in names, names)
+
+
+@check
 def peers_that_cannot_run_are_named(folder: Path) -> None:
     # This interpreter has no site-packages at all.
     bare = folder / "bare"

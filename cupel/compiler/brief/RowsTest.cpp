@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 using namespace cupel;
 using namespace cupel::codegen;
@@ -168,27 +169,105 @@ TEST_P(RowsTest, IntegersIotaAndTwoReductionsInOnePass) {
   }
 }
 
-TEST_P(RowsTest, NanAndInfinityGoThroughMaximum) {
-  constexpr int64_t n = 37;
-  const char *text = R"(func.func @f(%x: tensor<$Nxf32>) -> tensor<f32> {
+TEST_P(RowsTest, ExtremesKnowNanInfinityAndZerosWhereverTheyAre) {
+  const char *text = R"(func.func @f(%x: tensor<$Nxf32>) -> (tensor<f32>, tensor<f32>) {
     %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %high = stablehlo.constant dense<0x7F800000> : tensor<f32>
     %max = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
-    return %max : tensor<f32> })";
-  RowKernel kernel{{n}, n, {View::contiguous(DType::F32, {n, n})}, {{DType::F32, 0, {1, 0}, {}, 0}},
-                   parse(text, n)};
+    %min = stablehlo.reduce(%x init: %high) applies stablehlo.minimum across dimensions = [0] : (tensor<$Nxf32>, tensor<f32>) -> tensor<f32>
+    return %max, %min : tensor<f32>, tensor<f32> })";
+  for (int64_t n : {37, 64, 150, 256}) {
+    View scalar{DType::F32, 0, {1, 0}, {}, 0};
+    RowKernel kernel{{n}, n, {View::contiguous(DType::F32, {n, n})}, {scalar, scalar}, parse(text, n)};
+    auto code = make(kernel, target());
+    ASSERT_TRUE(code) << code.message();
+    GuardedBytes in(n * n * 4), most(n * 4), least(n * 4);
+    // Row r is full of one number and has another one at r.
+    auto extremes = [&](float everywhere, float there) {
+      for (int64_t i = 0; i < n * n; ++i)
+        in.as<float>()[i] = i / n == i % n ? there : everywhere;
+      runInPieces(*code, {in.data()}, {most.data(), least.data()}, 3);
+    };
+    auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
+    for (float nan : {std::bit_cast<float>(0x7fc00000), std::bit_cast<float>(0xffc00000),
+                      std::bit_cast<float>(0x7f800001)})
+      for (float everywhere : {-1.0f, INFINITY, -INFINITY}) {
+        extremes(everywhere, nan);
+        for (int64_t r = 0; r < n; ++r)
+          ASSERT_TRUE(std::isnan(most.as<float>()[r]) && std::isnan(least.as<float>()[r])) << n << " " << r;
+      }
+    extremes(-0.0f, 0.0f);
+    for (int64_t r = 0; r < n; ++r)
+      ASSERT_TRUE(bits(most.as<float>()[r]) == bits(0.0f) && bits(least.as<float>()[r]) == bits(-0.0f)) << n << " " << r;
+    extremes(0.0f, -0.0f);
+    for (int64_t r = 0; r < n; ++r)
+      ASSERT_TRUE(bits(most.as<float>()[r]) == bits(0.0f) && bits(least.as<float>()[r]) == bits(-0.0f)) << n << " " << r;
+    extremes(-INFINITY, -INFINITY);
+    EXPECT_EQ(most.as<float>()[n - 1], -INFINITY);
+    EXPECT_EQ(least.as<float>()[n - 1], -INFINITY);
+  }
+}
+
+TEST_P(RowsTest, ExtremesOfLongReductionsKnowNan) {
+  constexpr int64_t n = 200001; // Several parts, and a rest of each kind.
+  mlir::Block *body = bodies.parse("func.func @f(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }");
+  for (Combiner combiner : {Combiner::Maximum, Combiner::Minimum}) {
+    float initial = combiner == Combiner::Maximum ? -INFINITY : INFINITY;
+    Reduction kernel{{n}, {true}, {View::contiguous(DType::F32, {n})}, {DType::F32, 0, {0}, {}, 0},
+                     combiner, std::bit_cast<uint32_t>(initial), body};
+    auto code = make(kernel, target());
+    ASSERT_TRUE(code) << code.message();
+    GuardedBytes in(n * 4), out(4);
+    fillRandom(in.as<float>(), n, 8);
+    const float *x = in.as<float>();
+    runInPieces(*code, {in.data()}, {out.data()}, 3);
+    EXPECT_EQ(out.as<float>()[0], combiner == Combiner::Maximum ? *std::max_element(x, x + n) : *std::min_element(x, x + n));
+    for (int64_t at : {int64_t{0}, int64_t{65535}, int64_t{65536}, int64_t{100000}, n - 2, n - 1}) {
+      float before = std::exchange(in.as<float>()[at], NAN);
+      runInPieces(*code, {in.data()}, {out.data()}, 3);
+      EXPECT_TRUE(std::isnan(out.as<float>()[0])) << at;
+      in.as<float>()[at] = before;
+    }
+  }
+}
+
+TEST_P(RowsTest, SoftmaxOfWhateverThereIs) {
+  // Rows that hold what only one element may be: the others are far below, masked or no numbers.
+  constexpr float kBig = 0x1.fffffep127f;
+  const std::vector<float> rows[] = {{0, -1e30f, -kBig, -INFINITY}, {kBig, -kBig, 0, 1},   {88, -88, -15, 0},
+                                     {-INFINITY, -1, -104, -105},   {-150, -254, -253, -150}, {1e-40f, -1e-40f, 0, -0.0f},
+                                     {100, 100 - 0x1p23f, 12, 0}};
+  constexpr int64_t n = 85;
+  auto count = static_cast<int64_t>(std::size(rows));
+  View view = View::contiguous(DType::F32, {count + 3, n});
+  RowKernel kernel{{count + 3}, n, {view}, {view}, parse(kSoftmax, n)};
   auto code = make(kernel, target());
   ASSERT_TRUE(code) << code.message();
-  GuardedBytes in(n * n * 4), out(n * 4);
-  // Row r has a NaN at r, and a number behind it.
-  for (int64_t i = 0; i < n * n; ++i)
-    in.as<float>()[i] = i / n == i % n ? NAN : static_cast<float>(-i);
-  runInPieces(*code, {in.data()}, {out.data()}, 3);
-  for (int64_t r = 0; r < n; ++r)
-    EXPECT_TRUE(std::isnan(out.as<float>()[r])) << r;
-  for (int64_t i = 0; i < n * n; ++i)
-    in.as<float>()[i] = -INFINITY;
-  runInPieces(*code, {in.data()}, {out.data()}, 3);
-  EXPECT_EQ(out.as<float>()[n - 1], -INFINITY);
+  GuardedBytes in((count + 3) * n * 4), out((count + 3) * n * 4);
+  for (int64_t i = 0; i < count * n; ++i)
+    in.as<float>()[i] = rows[i / n][i % n % 4];
+  const float kNoNumbers[] = {NAN, INFINITY, -INFINITY};
+  for (int64_t r = 0; r < 3; ++r)
+    for (int64_t i = 0; i < n; ++i)
+      in.as<float>()[(count + r) * n + i] = r == 2 || i == 70 ? kNoNumbers[r] : float(i);
+  runInPieces(*code, {in.data()}, {out.data()}, 2);
+  for (int64_t r = 0; r < count; ++r) {
+    const float *x = in.as<float>() + r * n;
+    float most = *std::max_element(x, x + n);
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i)
+      sum += std::exp(double(x[i] - most));
+    for (int64_t i = 0; i < n; ++i) {
+      double right = std::exp(double(x[i] - most)) / sum;
+      ASSERT_NEAR(out.as<float>()[r * n + i], right, 1e-6 * right + 0x1p-148) << r << " " << i;
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    EXPECT_TRUE(std::isnan(out.as<float>()[count * n + i])) << i;
+    // Of an infinity itself there is none, and the others are nothing beside it.
+    EXPECT_TRUE(std::isnan(out.as<float>()[(count + 1) * n + i])) << i;
+    EXPECT_TRUE(std::isnan(out.as<float>()[(count + 2) * n + i])) << i;
+  }
 }
 
 TEST_P(RowsTest, RowsAreDividedByWhateverTheyShare) {

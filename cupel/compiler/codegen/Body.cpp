@@ -241,28 +241,60 @@ V emitCombine(Emitter &e, Combiner combiner, DType type, V a, V b) {
   llvm_unreachable("all combiners are above");
 }
 
+namespace {
+
+/// One instruction has the greater or lesser of numbers, zeros in order. That leaves NaN out, which is looked
+/// for beside it, in two vectors at a time.
+bool findsNanApart(Emitter &e, Combiner combiner, DType type) {
+  return e.target.hasScale && tensor::isFloat(type) && e.computeType(type)->isFloatTy() &&
+         (combiner == Combiner::Maximum || combiner == Combiner::Minimum);
+}
+
+V combineNumbers(Emitter &e, Combiner combiner, DType type, V a, V b) {
+  return findsNanApart(e, combiner, type) ? e.range(a, b, combiner == Combiner::Maximum)
+                                          : emitCombine(e, combiner, type, a, b);
+}
+
+} // namespace
+
+SmallVector<V> startOf(Emitter &e, Combiner combiner, DType type) {
+  SmallVector<V> start(kAccumulators, neutralOf(e, combiner, type));
+  if (findsNanApart(e, combiner, type))
+    start.push_back(e.integer(e.vectorOf(e.getInt1Ty()), 0));
+  return start;
+}
+
 void accumulate(Emitter &e, Combiner combiner, DType type, MutableArrayRef<V> accumulators,
-                V value) {
-  // They take turns by changing places: the loop has one body, and moves between registers are
-  // free.
-  V oldest = emitCombine(e, combiner, type, accumulators[0], value);
-  for (size_t i = 0; i + 1 < accumulators.size(); ++i)
-    accumulators[i] = accumulators[i + 1];
-  accumulators.back() = oldest;
+                ArrayRef<V> values) {
+  // They take turns by changing places: in a loop of one body, moves between registers are free.
+  MutableArrayRef<V> turns = accumulators.take_front(kAccumulators);
+  for (V value : values) {
+    V oldest = combineNumbers(e, combiner, type, turns[0], value);
+    for (size_t i = 0; i + 1 < turns.size(); ++i)
+      turns[i] = turns[i + 1];
+    turns.back() = oldest;
+  }
+  if (findsNanApart(e, combiner, type))
+    for (size_t i = 0; i < values.size(); i += 2) {
+      V isNan = e.CreateFCmpUNO(values[i], values[std::min(i + 1, values.size() - 1)]);
+      accumulators.back() = e.CreateOr(accumulators.back(), isNan);
+    }
 }
 
 V combineAll(Emitter &e, Combiner combiner, DType type, ArrayRef<V> accumulators) {
-  SmallVector<V> left(accumulators);
+  SmallVector<V> left(accumulators.take_front(kAccumulators));
   for (; left.size() > 1; left.resize(left.size() / 2))
     for (size_t i = 0; i < left.size() / 2; ++i)
-      left[i] = emitCombine(e, combiner, type, left[2 * i], left[2 * i + 1]);
+      left[i] = combineNumbers(e, combiner, type, left[2 * i], left[2 * i + 1]);
   V all = left[0];
   for (unsigned half = e.lanes / 2; half > 0; half /= 2) {
     SmallVector<int> other;
     for (unsigned lane = 0; lane < e.lanes; ++lane)
       other.push_back(static_cast<int>(lane ^ half));
-    all = emitCombine(e, combiner, type, all, e.CreateShuffleVector(all, other));
+    all = combineNumbers(e, combiner, type, all, e.CreateShuffleVector(all, other));
   }
+  if (findsNanApart(e, combiner, type))
+    all = e.CreateSelect(e.any(accumulators.back()), e.bits(all->getType(), 0x7fc00000), all);
   return all;
 }
 

@@ -45,9 +45,14 @@ V neutralOf(Emitter &e, Combiner combiner, DType type);
 /// A reduction along vectors uses so many accumulators in turn, so that no addition waits for the
 /// one before. The order depends on the number of vectors alone.
 constexpr unsigned kAccumulators = 4;
-/// Takes one more vector into the accumulators.
+/// Bodies that cost at most this much (costOf) are written once for each accumulator.
+constexpr int kCheapBody = 8;
+/// What a reduction carries from vector to vector, before the first: the accumulators, and where extremes
+/// leave NaN out, which lanes met one.
+SmallVector<V> startOf(Emitter &e, Combiner combiner, DType type);
+/// Takes more vectors into the accumulators, one after another.
 void accumulate(Emitter &e, Combiner combiner, DType type, MutableArrayRef<V> accumulators,
-                V value);
+                ArrayRef<V> values);
 /// All lanes of all accumulators combined in a fixed tree; the result is in every lane.
 V combineAll(Emitter &e, Combiner combiner, DType type, ArrayRef<V> accumulators);
 

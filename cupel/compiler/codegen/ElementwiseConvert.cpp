@@ -2,6 +2,8 @@
 
 #include "cupel/compiler/codegen/Elementwise.h"
 
+#include <cmath>
+
 namespace cupel::codegen {
 namespace {
 
@@ -40,6 +42,20 @@ V toFloat(Emitter &e, DType from, DType to, V value) {
   return isSigned(from) ? e.CreateSIToFP(value, type) : e.CreateUIToFP(value, type);
 }
 
+/// Toward zero, into the range; NaN gives 0. LLVM's own instruction for this takes lanes one by one.
+V toInteger(Emitter &e, DType to, V value, llvm::Type *type) {
+  int bits = tensor::info(to).bits;
+  llvm::Type *from = value->getType();
+  auto least = isSigned(to) ? llvm::APInt::getSignedMinValue(unsigned(bits)) : llvm::APInt::getZero(unsigned(bits));
+  auto most = isSigned(to) ? llvm::APInt::getSignedMaxValue(unsigned(bits)) : llvm::APInt::getMaxValue(unsigned(bits));
+  V inside = isSigned(to) ? e.CreateFPToSI(value, type) : e.CreateFPToUI(value, type); // Where it is.
+  V isBelow = e.CreateFCmpOLT(value, e.number(from, isSigned(to) ? -std::ldexp(1.0, bits - 1) : 0.0));
+  V isAbove = e.CreateFCmpOGE(value, e.number(from, std::ldexp(1.0, isSigned(to) ? bits - 1 : bits)));
+  V result = e.CreateSelect(e.isNan(value), e.integer(type, 0), inside);
+  result = e.CreateSelect(isBelow, llvm::ConstantInt::get(type, least), result);
+  return e.CreateSelect(isAbove, llvm::ConstantInt::get(type, most), result);
+}
+
 } // namespace
 
 V emitConvert(Emitter &e, DType from, DType to, V value) {
@@ -51,9 +67,7 @@ V emitConvert(Emitter &e, DType from, DType to, V value) {
   if (tensor::isFloat(from)) {
     if (to == DType::I1) // NaN is not zero.
       return e.CreateFCmpUNE(value, e.number(value->getType(), 0));
-    // Toward zero, into the range; NaN gives 0.
-    auto id = isSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    return e.CreateIntrinsic(id, {type, value->getType()}, {value});
+    return toInteger(e, to, value, type);
   }
   if (to == DType::I1)
     return e.CreateICmpNE(value, e.integer(value->getType(), 0));

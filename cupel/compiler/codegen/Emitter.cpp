@@ -202,6 +202,10 @@ V Emitter::range(V a, V b, bool isMaximum) {
                          {a, b, how, a, everyLane, currentRounding});
 }
 
+V Emitter::pick(V table, V index) {
+  return CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {table, index});
+}
+
 V Emitter::polynomial(V x, ArrayRef<double> coefficients) {
   V result = number(x->getType(), coefficients.back());
   for (double coefficient : llvm::reverse(coefficients.drop_back()))

@@ -69,6 +69,9 @@ public:
   /// The greater or lesser of numbers in f32, -0 below +0; of a NaN and a number, the number. Only
   /// where the target has it (as `scale`).
   V range(V a, V b, bool isMaximum);
+  /// For each lane the element of the table, 16 numbers in f32, that the low bits of its index name; only where
+  /// the target has `scale`.
+  V pick(V table, V index);
   /// c0 + c1 x + c2 x^2 + ... by fused steps.
   V polynomial(V x, ArrayRef<double> coefficients);
   V intrinsic(llvm::Intrinsic::ID id, V a);

@@ -152,6 +152,27 @@ bool letStream(Emitter &e, RowAccess &row, int64_t count) {
 
 void endStreams(Emitter &e) { e.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); }
 
+void vectorLoop(Emitter &e, V begin, V end, unsigned together, int64_t size,
+                MutableArrayRef<V> carried,
+                llvm::function_ref<void(ArrayRef<V>, MutableArrayRef<V>)> body) {
+  int64_t step = int64_t(e.lanes) * together;
+  V one = begin;
+  if (together > 1) {
+    bool isAll = size > 0 && size % step == 0;
+    V count = e.CreateSub(end, begin);
+    one = isAll ? end : e.CreateAdd(begin, e.CreateSub(count, e.CreateURem(count, e.i64(step))));
+    e.loop(begin, one, step, carried, [&](V i, MutableArrayRef<V> now) {
+      SmallVector<V> starts;
+      for (unsigned k = 0; k < together; ++k)
+        starts.push_back(k ? e.CreateAdd(i, e.i64(int64_t(e.lanes) * k)) : i);
+      body(starts, now);
+    });
+    if (isAll)
+      return;
+  }
+  e.loop(one, end, e.lanes, carried, [&](V i, MutableArrayRef<V> now) { body(i, now); });
+}
+
 bool isScalarAlongRow(const View &view, size_t outer) {
   if (view.strides.size() <= outer)
     return true;

@@ -51,6 +51,12 @@ bool letStream(Emitter &e, RowAccess &row, int64_t count);
 /// Others see what went past the caches before what is written behind.
 void endStreams(Emitter &e);
 
+/// Calls `body` for the vectors of [begin, end): with `together` of them at a time, which are whole, and with
+/// what is left one by one. `size` is a multiple of what there is in all, or 0 where that is not known.
+void vectorLoop(Emitter &e, V begin, V end, unsigned together, int64_t size,
+                MutableArrayRef<V> carried,
+                llvm::function_ref<void(ArrayRef<V>, MutableArrayRef<V>)> body);
+
 /// The element that all indices of the row share (stride 0 and no range along the row).
 V loadScalar(Emitter &e, const RowAccess &access);
 bool isScalarAlongRow(const View &view, size_t outer);

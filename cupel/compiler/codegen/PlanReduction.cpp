@@ -7,6 +7,7 @@
 #include "cupel/compiler/codegen/RowOfMap.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace cupel::codegen {
 namespace {
@@ -69,6 +70,9 @@ struct ReductionPlan {
     return e.CreateGEP(e.storageType(accumulatorType()), base, index);
   }
 
+  int cost() const; // Of an element.
+  /// Lanes of the vector at i that lie behind `end` count for nothing.
+  V withoutRest(Emitter &e, V value, V i, V end) const;
   KernelPlan plan() const;
   void emitRows(Emitter &e) const;
   void emitRowParts(Emitter &e) const;
@@ -170,6 +174,22 @@ ReductionPlan::ReductionPlan(const Reduction &kernel)
   parts = std::max<int64_t>(1, divideUp(segments, perPart));
 }
 
+int ReductionPlan::cost() const {
+  int cost = 0;
+  for (mlir::Operation *op : body.operations())
+    cost += body.erfOf(op) ? kCheapBody + 1 : costOf(op);
+  return cost;
+}
+
+V ReductionPlan::withoutRest(Emitter &e, V value, V i, V end) const {
+  V isFull = e.CreateICmpSLE(e.CreateAdd(i, e.i64(e.lanes)), end);
+  return e.branch(isFull, [&] { return SmallVector<V>{value}; }, [&] {
+    V count = e.CreateTrunc(e.CreateSub(end, i), e.getInt32Ty());
+    V isThere = e.CreateICmpSLT(e.laneNumbers(e.getInt32Ty()), e.splat(count));
+    return SmallVector<V>{e.CreateSelect(isThere, value, neutral(e))};
+  })[0];
+}
+
 /// Unit: a kept index and a part of its reduction.
 void ReductionPlan::emitRows(Emitter &e) const {
   KernelArguments arguments = beginKernel(e, "stage0", inputs, parts > 1 ? 2 : 1);
@@ -179,7 +199,7 @@ void ReductionPlan::emitRows(Emitter &e) const {
     SmallVector<V> keptIndices = unflatten(e, keptSizes(), index);
     V first = e.CreateMul(part, e.i64(perPart));
     V last = e.min64(e.CreateAdd(first, e.i64(perPart)), e.i64(reducedRows * pieces));
-    SmallVector<V> accumulators(kAccumulators, neutral(e));
+    SmallVector<V> accumulators = startOf(e, combiner, type());
     bool whole = length() % e.lanes == 0;
     e.loop(first, last, 1, accumulators, [&](V segment, MutableArrayRef<V> carried) {
       V rowNumber = pieces > 1 ? e.CreateUDiv(segment, e.i64(pieces)) : segment;
@@ -192,18 +212,18 @@ void ReductionPlan::emitRows(Emitter &e) const {
       RowOfMap row(e, body, in, indices.size());
       V begin = e.CreateMul(piece, e.i64(kPart));
       V end = e.min64(e.CreateAdd(begin, e.i64(kPart)), e.i64(length()));
-      e.loop(begin, end, e.lanes, carried, [&](V i, MutableArrayRef<V> now) {
-        V value = row.compute(e, i, end, whole)[0];
-        if (!whole) {
-          V isFull = e.CreateICmpSLE(e.CreateAdd(i, e.i64(e.lanes)), end);
-          value = e.branch(isFull, [&] { return SmallVector<V>{value}; }, [&] {
-            V count = e.CreateTrunc(e.CreateSub(end, i), e.getInt32Ty());
-            V isThere = e.CreateICmpSLT(e.laneNumbers(e.getInt32Ty()), e.splat(count));
-            return SmallVector<V>{e.CreateSelect(isThere, value, neutral(e))};
-          })[0];
-        }
-        accumulate(e, combiner, type(), now, value);
-      });
+      unsigned together = cost() <= kCheapBody ? kAccumulators : 1;
+      int64_t multiple = pieces > 1 ? std::gcd(length(), kPart) : length();
+      vectorLoop(e, begin, end, together, multiple, carried,
+                 [&](ArrayRef<V> starts, MutableArrayRef<V> now) {
+                   SmallVector<V> values;
+                   for (V i : starts) {
+                     bool isFull = whole || starts.size() > 1;
+                     V value = row.compute(e, i, end, isFull)[0];
+                     values.push_back(isFull ? value : withoutRest(e, value, i, end));
+                   }
+                   accumulate(e, combiner, type(), now, values);
+                 });
     });
     V all = combineAll(e, combiner, type(), accumulators);
     if (parts == 1) {

@@ -72,6 +72,27 @@ struct RowPlan {
   }
 };
 
+/// Whether a value is no less than any element of a row, where both are numbers.
+bool isAtLeast(mlir::Value value, mlir::Value row) {
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (auto reduce = mlir::dyn_cast<stablehlo::ReduceOp>(op))
+    return reduce.getInputs()[0] == row && combinerOf(reduce.getBody()) == Combiner::Maximum;
+  if (mlir::isa<stablehlo::MaximumOp>(op))
+    return isAtLeast(op->getOperand(0), row) || isAtLeast(op->getOperand(1), row);
+  return isIdentity(op) && isAtLeast(op->getOperand(0), row);
+}
+
+/// e^(x - the greatest x), as in every softmax.
+bool isExpOfNotPositive(mlir::Operation *op) {
+  auto difference = mlir::isa<stablehlo::ExponentialOp>(op)
+                        ? op->getOperand(0).getDefiningOp<stablehlo::SubtractOp>()
+                        : stablehlo::SubtractOp();
+  return difference && elementTypeOf(op->getResult(0).getType()) == DType::F32 &&
+         isAtLeast(difference.getRhs(), difference.getLhs());
+}
+
 /// Scratch has values as they are computed: f16 and bf16 in f32.
 DType scratchType(mlir::Value value) {
   DType type = *elementTypeOf(value.getType());
@@ -209,6 +230,7 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     Combiner combiner;
     DType type;
     mlir::Value input;
+    size_t first = 0, count = 0; // Of its accumulators.
   };
   SmallVector<Sum> sums;
   SmallVector<V> accumulators;
@@ -216,7 +238,10 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     auto reduce = mlir::cast<stablehlo::ReduceOp>(op);
     mlir::Value input = reduce.getInputs()[0];
     sums.push_back({*combinerOf(reduce.getBody()), *elementTypeOf(input.getType()), input});
-    accumulators.append(kAccumulators, neutralOf(e, sums.back().combiner, sums.back().type));
+    SmallVector<V> start = startOf(e, sums.back().combiner, sums.back().type);
+    sums.back().first = accumulators.size();
+    sums.back().count = start.size();
+    accumulators.append(start);
   }
   V length = e.i64(kernel.length);
   bool whole = kernel.length % lanes == 0;
@@ -231,7 +256,8 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
       if (!divisors.contains(divisor))
         divisors.insert({divisor, shareDivisor(e, values.lookup(divisor))});
     }
-  e.loop(e.i64(0), length, lanes, accumulators, [&](V i, MutableArrayRef<V> carried) {
+  // What is added up in each sum.
+  auto vectorAt = [&](V i, bool whole) {
     Values here = values;
     for (const RowAccess &row : ahead)
       fetchAhead(e, row, i);
@@ -250,6 +276,8 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
         here[op->getResult(0)] =
             emitDivide(e, here.lookup(op->getOperand(0)), divisors.lookup(op->getOperand(1)),
                        op->getOperand(0).getDefiningOp<stablehlo::ExponentialOp>() != nullptr);
+      else if (isExpOfNotPositive(op))
+        here[op->getResult(0)] = emitExpOfNotPositive(e, here.lookup(op->getOperand(0)));
       else
         emitOperation(e, body, op, here);
       mlir::Value result = op->getResult(0);
@@ -273,18 +301,32 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
         return parts;
       });
     }
-    for (auto [k, sum] : llvm::enumerate(sums))
-      accumulate(e, sum.combiner, sum.type, carried.slice(k * kAccumulators, kAccumulators),
-                 summed[k]);
     SmallVector<V> stores;
     for (mlir::Value result : results)
       stores.push_back(here.lookup(result));
     storeVectors(e, out, stores, i, length, whole);
-  });
+    return summed;
+  };
+  int cost = 0;
+  for (mlir::Operation *op : pass.computes)
+    cost += body.erfOf(op) ? kErfCost : costOf(op);
+  unsigned together = !sums.empty() && cost <= kCheapBody ? kAccumulators : 1;
+  vectorLoop(e, e.i64(0), length, together, kernel.length, accumulators,
+             [&](ArrayRef<V> starts, MutableArrayRef<V> carried) {
+               SmallVector<SmallVector<V>> summed;
+               for (V i : starts)
+                 summed.push_back(vectorAt(i, whole || starts.size() > 1));
+               for (auto [k, sum] : llvm::enumerate(sums)) {
+                 SmallVector<V> vectors;
+                 for (const SmallVector<V> &one : summed)
+                   vectors.push_back(one[k]);
+                 accumulate(e, sum.combiner, sum.type, carried.slice(sum.first, sum.count), vectors);
+               }
+             });
   for (auto [k, op] : llvm::enumerate(pass.reductions)) {
     const Sum &sum = sums[k];
     V all = combineAll(e, sum.combiner, sum.type,
-                       ArrayRef(accumulators).slice(k * kAccumulators, kAccumulators));
+                       ArrayRef(accumulators).slice(sum.first, sum.count));
     V initial = values.lookup(mlir::cast<stablehlo::ReduceOp>(op).getInitValues()[0]);
     values[op->getResult(0)] =
         e.roundTo(sum.type, emitCombine(e, sum.combiner, sum.type, initial, all));

@@ -2,6 +2,7 @@
 
 #include "llvm/IR/Constants.h"
 
+#include <cmath>
 #include <limits>
 
 namespace cupel::codegen {
@@ -14,6 +15,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // e^r = 1 + r + r^2 q(r), |r| <= ln(2)/2; 2^-28.
 constexpr double kExp[] = {0.500000010096, 0.166665128902, 0.0416661872946, 0.00836959824821,
                            0.00139517176768};
+// The same for |r| <= ln(2)/32; 2^-29.
+constexpr double kExpNear[] = {0.500016188, 0.166666667};
 // log(1 + f) = f - f^2/2 + f^3 p(f), sqrt(1/2) - 1 <= f <= sqrt(2) - 1; 2^-30.
 constexpr double kLog[] = {0.333333126062,  -0.250000096085, 0.200021185302,
                            -0.166679952803, 0.142195542812,  -0.124055998287,
@@ -45,8 +48,28 @@ struct ExpNeeds {
   bool precise = false; // Little more than the last rounding, and not 1.02 ULP.
 };
 
+/// The same where there is an instruction for powers of two: a sixteenth of such a power comes from a register, and
+/// what is left needs three terms.
+V exponentialByTable(Emitter &e, V x) {
+  llvm::Type *t = x->getType();
+  SmallVector<float> powers;
+  for (int i = 0; i < 16; ++i)
+    powers.push_back(static_cast<float>(std::exp2(i / 16.0)));
+  // Adding `magic` rounds to sixteenths, whose number is in the low bits.
+  V magic = e.number(t, 0x1.8p19);
+  V shifted = e.fma(x, e.number(t, 0x1.715476p0), magic);
+  V k = e.CreateFSub(shifted, magic);
+  V high = e.fma(k, e.number(t, -0x1.62e4p-1), x);
+  V r = e.fma(k, e.number(t, -0x1.7f7d1cf8p-20), high);
+  V rest = e.fma(e.CreateFMul(r, r), e.polynomial(r, kExpNear), r);
+  V power = e.pick(llvm::ConstantDataVector::get(e.getContext(), powers), e.asBits(shifted));
+  return e.scale(e.fma(power, rest, power), k); // By the whole part of k.
+}
+
 /// e^x, -104 <= x <= 89.
 V exponential(Emitter &e, V x, ExpNeeds needs) {
+  if (e.target.hasScale && !needs.precise)
+    return exponentialByTable(e, x);
   llvm::Type *t = x->getType();
   V one = e.number(t, 1);
   // Adding `magic` rounds to an integer, in the low bits; beside it there is room for an exponent's bias.
@@ -84,6 +107,7 @@ V exponential(Emitter &e, V x, ExpNeeds needs) {
 } // namespace
 
 V emitExp(Emitter &e, V x) { return exponential(e, noMore(e, noLess(e, x, -104), 89), {}); }
+V emitExpOfNotPositive(Emitter &e, V x) { return exponential(e, noLess(e, x, -104), {}); }
 
 V emitLog(Emitter &e, V x) {
   llvm::Type *t = x->getType(), *ints = e.bitsOf(t);

@@ -10,6 +10,7 @@ namespace cupel::codegen {
 
 // In f32 throughout (VectorMath.cpp): what models spend their time in.
 V emitExp(Emitter &e, V x);
+V emitExpOfNotPositive(Emitter &e, V x); ///< Where no number is above 0.
 V emitLog(Emitter &e, V x);
 V emitTanh(Emitter &e, V x);
 V emitLogistic(Emitter &e, V x);

@@ -80,6 +80,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createFoldConstants());
   manager.addPass(tir::createNameFusions({pipeline.without}));
   manager.addPass(tir::createJoinSummedGroups());
+  manager.addPass(tir::createReadIntegers());
   manager.addPass(tir::createFormConvolutions());
   manager.addPass(tir::createSinkTransposes());
   if (pipeline.wrongRewrite != 0)

@@ -118,7 +118,13 @@ public:
     Value kernel = read(op.getKernel(), cast<ViewAttr>(op.getViews()[0]),
                         {op.getWindow()[0], op.getWindow()[1], channels / int64_t(op.getGroups()),
                          type.getDimSize(3)});
-    state.addOperands({op.getImage(), kernel});
+    Value image = op.getImage();
+    if (op.getRounded())
+      for (Value *side : {&image, &kernel})
+        for (Type rounding : {Type(builder.getBF16Type()), Type(builder.getF32Type())})
+          *side = builder.create<stablehlo::ConvertOp>(
+              location, cast<RankedTensorType>(side->getType()).clone(rounding), *side);
+    state.addOperands({image, kernel});
     state.addTypes(RankedTensorType::get(type.getShape(), element));
     state.addAttribute("window_strides", op.getStridesAttr());
     state.addAttribute("padding", padding);

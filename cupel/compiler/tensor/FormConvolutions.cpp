@@ -2,6 +2,7 @@
 // to channels inmost, between transposes that `sink-transposes` moves out of the way. Kernels are read as they
 // lie.
 
+#include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
@@ -153,6 +154,23 @@ stablehlo::ConvolutionOp widened(stablehlo::ConvolutionOp op) {
   return made;
 }
 
+/// What is rounded to bf16 in front of a convolution, where its kernel rounds as well on the way: that needs
+/// taps of many channels. Null where nothing is.
+Value beforeRounding(stablehlo::ConvolutionOp op) {
+  auto elementOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); };
+  auto wide = op.getLhs().getDefiningOp<stablehlo::ConvertOp>();
+  auto narrow = wide ? wide.getOperand().getDefiningOp<stablehlo::ConvertOp>() : stablehlo::ConvertOp();
+  if (!op->hasAttr(compiler::kNarrowedAttr) || !narrow || !elementOf(narrow.getResult()).isBF16() ||
+      !elementOf(narrow.getOperand()).isF32())
+    return {};
+  constexpr int64_t kFewChannels = 12, kSmallGroup = 16;
+  int64_t channels = cast<RankedTensorType>(op.getLhs().getType())
+                         .getDimSize(op.getDimensionNumbers().getInputFeatureDimension());
+  auto groups = int64_t(op.getFeatureGroupCount());
+  bool hasMany = groups == 1 ? channels > kFewChannels : channels / groups > kSmallGroup;
+  return hasMany && compiler::mayRewrite(op, "round-in-convolution") ? narrow.getOperand() : Value();
+}
+
 void form(stablehlo::ConvolutionOp op) {
   auto numbers = op.getDimensionNumbers();
   if (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult()) ||
@@ -172,7 +190,8 @@ void form(stablehlo::ConvolutionOp op) {
                    numbers.getOutputFeatureDimension());
   OpBuilder builder(op);
   auto [kernel, view] = readKernel(builder, op, isLine);
-  Value image = transposed(builder, op.getLoc(), op.getLhs(), in);
+  Value unrounded = beforeRounding(op);
+  Value image = transposed(builder, op.getLoc(), unrounded ? unrounded : op.getLhs(), in);
   auto imageType = cast<RankedTensorType>(image.getType()),
        resultType = permuted(op.getResult(), out);
   auto withHeight = [&](ArrayRef<int64_t> shape) {
@@ -195,7 +214,8 @@ void form(stablehlo::ConvolutionOp op) {
       builder.getDenseI64ArrayAttr(asImage(paddingOf(op.getPadding(), rank), isLine, {0, 0})),
       sized(orOnes(op.getRhsDilation(), rank)),
       areOnes(op.getLhsDilation()) ? DenseI64ArrayAttr() : sized(*op.getLhsDilation()),
-      builder.getI64IntegerAttr(int64_t(op.getFeatureGroupCount())), builder.getArrayAttr({view}));
+      builder.getI64IntegerAttr(int64_t(op.getFeatureGroupCount())),
+      unrounded ? builder.getUnitAttr() : UnitAttr(), builder.getArrayAttr({view}));
   {
     OpBuilder::InsertionGuard guard(builder);
     Block *body = builder.createBlock(&convolution.getBody(), {},

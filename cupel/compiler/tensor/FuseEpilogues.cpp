@@ -69,7 +69,7 @@ void fuse(Operation *op, Taken &taken) {
           group.locationFrom(op), resultType, convolution.getImage(), convolution.getKernel(), extras,
           convolution.getWindowAttr(), convolution.getStridesAttr(), convolution.getPaddingAttr(),
           convolution.getDilationsAttr(), convolution.getSpreadAttr(), convolution.getGroupsAttr(),
-          builder.getArrayAttr(views));
+          convolution.getRoundedAttr(), builder.getArrayAttr(views));
     }
     bodyOf(fused).push_back(body.write({result}, op->getLoc(), leading));
     Value value = fused->getResult(0);

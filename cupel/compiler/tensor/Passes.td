@@ -66,7 +66,15 @@ def FormConvolutions : TensorPass<"form-convolutions"> {
   let summary = "Bring convolutions and pools of images to channels inmost";
   let description = [{
     Of f32 and one or two spatial dimensions. Images are transposed before and back behind; kernels are
-    read as they lie.
+    read as they lie. Where operands are rounded to bf16 (`narrow-products`) and taps have many channels, the convolution
+    rounds its image itself.
+  }];
+}
+
+def ReadIntegers : TensorPass<"read-integers"> {
+  let summary = "Let products and convolutions read integers of few bits as they lie";
+  let description = [{
+    Conversions of integers of 8 and 16 bits to the 32 of the sums, and zero points of zero, are left to the kernels.
   }];
 }
 

@@ -452,6 +452,8 @@ LogicalResult tir::ConvolutionOp::verify() {
   }
   if (elementOf(getImage()) != elementOf(getKernel()))
     return emitOpError("multiplies different element types");
+  if (getRounded() && !elementOf(getImage()).isF32())
+    return emitOpError("rounds numbers that are not f32");
   auto views = llvm::to_vector(getViews().getAsRange<ViewAttr>());
   if (failed(verifyView(*this, views[0], getKernel(),
                         {getWindow()[0], getWindow()[1], channels / groups, filters})))

@@ -162,19 +162,21 @@ def Tir_ConvolutionOp : Tir_Op<"convolution", [Pure, IsolatedFromAbove, SingleBl
     `image` is batch x height x width x channels, the result batch x height x width x filters. The
     first view reads `kernel` over the height and width of `window`, the channels of a group, and
     filters. `padding` is top, bottom, left, right. With `spread`, pixels of the image lie so far apart,
-    with zeros between them (a transposed convolution). The other views read `extras` over pixels (batch x
+    with zeros between them (a transposed convolution). With `rounded`, numbers of image and kernel, which are
+    f32, are rounded to bf16 on their way; sums stay f32. The other views read `extras` over pixels (batch x
     height x width of the result) and filters. The body takes the element of the convolution and those
     of the extras.
   }];
   let arguments = (ins Hlo_Tensor:$image, Hlo_Tensor:$kernel, Variadic<Hlo_Tensor>:$extras,
       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
       DenseI64ArrayAttr:$dilations, OptionalAttr<DenseI64ArrayAttr>:$spread, I64Attr:$groups,
-      Tir_ViewArrayAttr:$views);
+      UnitAttr:$rounded, Tir_ViewArrayAttr:$views);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Hlo_Tensor:$result);
   let assemblyFormat = [{
     `(` $image `,` $kernel `)` (`with` `(` $extras^ `)`)? `window` $window `strides` $strides
-      `padding` $padding `dilations` $dilations (`spread` $spread^)? `groups` $groups `reading` $views
+      `padding` $padding `dilations` $dilations (`spread` $spread^)? `groups` $groups
+      (`rounded` $rounded^)? `reading` $views
       attr-dict-with-keyword `:` functional-type(operands, $result) $body
   }];
   let hasVerifier = 1;

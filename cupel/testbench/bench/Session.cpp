@@ -17,10 +17,12 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 const std::vector<std::string> &knownPeers() {
-  static const std::vector<std::string> kPeers = {"onnxruntime", "openvino", "torch",
+  static const std::vector<std::string> kPeers = {"onnxruntime", "openvino", "openvino_bf16", "torch",
                                                   "inductor",    "xla",      "iree"};
   return kPeers;
 }
+
+bool isNarrowPeer(const std::string &name) { return name.ends_with("_bf16"); }
 
 /// The answer of a process of ours, or why there is none.
 static Result<json> parsed(Result<std::string> line) {
@@ -183,7 +185,8 @@ void BenchSession::awaitReady(Running &running, const BenchProgram &program) {
   // A number that JSON has no word for is null: infinitely far.
   const json &difference = (*answer)["difference"];
   result.difference = difference.is_number() ? difference.get<double>() : INFINITY;
-  result.isWrong = !(*result.difference <= compare::measuredDistance(program.isNarrow || isNarrow(result.name)));
+  result.isWrong = !(*result.difference <= compare::measuredDistance(
+      program.isNarrow || (result.isPeer ? isNarrowPeer(result.name) : isNarrow(result.name))));
 }
 
 void BenchSession::runRound(Running &running, double seconds) {

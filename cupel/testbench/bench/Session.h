@@ -26,6 +26,8 @@ struct BenchOptions {
 
 /// The peers there are.
 const std::vector<std::string> &knownPeers();
+/// Whether a peer multiplies programs in f32 in bf16. Such a one is asked for by name.
+bool isNarrowPeer(const std::string &name);
 
 class BenchSession {
 public:

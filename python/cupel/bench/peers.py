@@ -111,10 +111,17 @@ def ordered(inputs: list[np.ndarray], names: list[str], facts: Facts) -> list[np
 
 
 def openvino(facts: Facts) -> Peer:
+    return openvino_in(facts, "bf16" if any(str(a.dtype) == "bfloat16" for a in facts.own_inputs()) else "f32")
+
+
+def openvino_bf16(facts: Facts) -> Peer:
+    return openvino_in(facts, "bf16")
+
+
+def openvino_in(facts: Facts, precision: str) -> Peer:
     import openvino as ov
 
     inputs, base, path = facts.own_inputs(), resident(), onnx_file(facts)
-    precision = "bf16" if any(str(a.dtype) == "bfloat16" for a in inputs) else "f32"
     begin = time.perf_counter()
     core = ov.Core()
     config = {"INFERENCE_NUM_THREADS": facts.threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
@@ -239,4 +246,4 @@ def iree(facts: Facts) -> Peer:
     return Peer(version.VERSION, seconds, base, run, lambda: [np.asarray(one.to_host()) for one in last])
 
 
-PEERS: dict[str, Callable[[Facts], Peer]] = {"onnxruntime": onnxruntime, "openvino": openvino, "torch": torch_eager, "inductor": inductor, "xla": xla, "iree": iree}
+PEERS: dict[str, Callable[[Facts], Peer]] = {"onnxruntime": onnxruntime, "openvino": openvino, "openvino_bf16": openvino_bf16, "torch": torch_eager, "inductor": inductor, "xla": xla, "iree": iree}

@@ -19,3 +19,18 @@ func.func @main(%a: tensor<5xf32>, %x: tensor<4x6xf32>, %w: tensor<6x3xf32>) -> 
   }
   return %0, %3 : tensor<8xf32>, tensor<4x3xf32>
 }
+
+// Both sides of a convolution that rounds are rounded.
+// CHECK-LABEL: func.func @rounded
+// CHECK: %[[IN:.*]] = stablehlo.convert %{{.*}} : (tensor<1x3x3x2xf32>) -> tensor<1x3x3x2xbf16>
+// CHECK: %[[I:.*]] = stablehlo.convert %[[IN]]
+// CHECK: %[[KN:.*]] = stablehlo.convert %{{.*}} : (tensor<2x2x2x4xf32>) -> tensor<2x2x2x4xbf16>
+// CHECK: %[[K:.*]] = stablehlo.convert %[[KN]]
+// CHECK: stablehlo.convolution(%[[I]], %[[K]])
+func.func @rounded(%x: tensor<1x3x3x2xf32>, %w: tensor<2x2x2x4xf32>) -> tensor<1x2x2x4xf32> {
+  %0 = tir.convolution(%x, %w) window [2, 2] strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 rounded reading [#tir.view<0, [16, 8, 4, 1]>] : (tensor<1x3x3x2xf32>, tensor<2x2x2x4xf32>) -> tensor<1x2x2x4xf32> {
+  ^bb0(%e: tensor<f32>):
+    tir.yield %e : tensor<f32>
+  }
+  return %0 : tensor<1x2x2x4xf32>
+}

@@ -34,3 +34,21 @@ func.func @line(%x: tensor<2x6x20xf32>, %w: tensor<8x3x3xf32>) -> tensor<2x8x10x
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {stride = [2], pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x6x20xf32>, tensor<8x3x3xf32>) -> tensor<2x8x10xf32>
   return %0 : tensor<2x8x10xf32>
 }
+
+// Where operands are rounded to bf16 and taps have many channels, the convolution rounds its image itself; few channels
+// are left to what rounds them.
+// CHECK-LABEL: func.func @rounded
+// CHECK-SAME: (%[[X:.*]]: tensor<1x6x6x16xf32>, %[[Y:.*]]: tensor<1x6x6x4xf32>
+// CHECK-NOT: (tensor<1x6x6x16xf32>) -> tensor<1x6x6x16xbf16>
+// CHECK: %[[FEW:.*]] = stablehlo.convert {{.*}} : (tensor<1x6x6x4xbf16>) -> tensor<1x6x6x4xf32>
+// CHECK: tir.convolution(%[[X]], {{.*}} groups 1 rounded reading
+// CHECK: tir.convolution(%[[FEW]], {{.*}} groups 1 reading
+func.func @rounded(%x: tensor<1x6x6x16xf32>, %y: tensor<1x6x6x4xf32>, %w: tensor<3x3x16x8xf32>, %v: tensor<3x3x4x8xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>) {
+  %0 = stablehlo.convert %x : (tensor<1x6x6x16xf32>) -> tensor<1x6x6x16xbf16>
+  %1 = stablehlo.convert %0 : (tensor<1x6x6x16xbf16>) -> tensor<1x6x6x16xf32>
+  %2 = stablehlo.convert %y : (tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xbf16>
+  %3 = stablehlo.convert %2 : (tensor<1x6x6x4xbf16>) -> tensor<1x6x6x4xf32>
+  %4 = stablehlo.convolution(%1, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cupel.narrowed} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>) -> tensor<1x4x4x8xf32>
+  %5 = stablehlo.convolution(%3, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cupel.narrowed} : (tensor<1x6x6x4xf32>, tensor<3x3x4x8xf32>) -> tensor<1x4x4x8xf32>
+  return %4, %5 : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>
+}

@@ -192,7 +192,7 @@ Result<KernelPointer> bf16Product(tir::ProductOp op, dev::LaunchOp launch, Kerne
 }
 
 std::string_view howBf16IsMultiplied() {
-  return kernels::multipliesBf16() ? "AVX512_BF16 for products without batches, f32 on rounded numbers for the rest"
+  return kernels::multipliesBf16() ? "AVX512_BF16 for products without batches and convolutions of many channels, f32 on rounded numbers for the rest"
                                    : "emulated: f32 on rounded numbers, this processor has no instructions for bf16";
 }
 

@@ -119,10 +119,10 @@ public:
       : image(image), filters(filters), epilogue(std::move(epilogue)) {}
 
   Status load(dev::LaunchOp launch, unsigned kernel, const kernels::ConvolutionShape &shape,
-              tir::ViewAttr view) {
+              tir::ViewAttr view, bool isRounded) {
     int64_t offset = view.getOffset();
     llvm::SmallVector<int64_t> strides(view.getStrides());
-    std::string layout = "convolution";
+    std::string layout = isRounded ? "rounded convolution" : "convolution";
     for (int64_t number : {shape.batch, shape.inputChannels, shape.outputChannels, shape.groups, offset})
       layout += " " + std::to_string(number);
     for (const auto &numbers : {shape.input, shape.kernel, shape.strides, shape.paddingLow,
@@ -132,7 +132,7 @@ public:
     for (int64_t stride : strides)
       layout += " " + std::to_string(stride);
     return weights.load(launch, kernel, layout, [=](const std::byte *data) {
-      return kernels::packConvolution(
+      return (isRounded ? kernels::packRoundedConvolution : kernels::packConvolution)(
           shape, {floatsOf(data) + offset, {0, strides[0], strides[1]}, strides[2], strides[3]},
           kernelPool());
     });
@@ -183,7 +183,8 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch, KernelCh
     return epilogue.error();
   auto kernel = std::make_unique<ConvolutionKernel>(argumentOf(op.getImage()),
                                                     shape.outputChannels, std::move(*epilogue));
-  if (Status status = kernel->load(launch, argumentOf(op.getKernel()), shape, view); !status)
+  if (Status status = kernel->load(launch, argumentOf(op.getKernel()), shape, view, op.getRounded());
+      !status)
     return status.error();
   return KernelPointer(std::move(kernel));
 }
