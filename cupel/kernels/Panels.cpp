@@ -90,10 +90,11 @@ void leaveOutZeros(const RowsTimesPanels &work, const Chunk &chunk, const float 
 const float *from(const float *bias, int64_t column) { return bias ? bias + column : nullptr; }
 
 /// The tiles of one panel for a chunk. `c` and `bias` are at the panel's first column; `next` are
-/// the `nextBytes` of B that will be needed next.
+/// the `nextBytes` of B that will be needed next. Where `isFinished`, the epilogue's function is called on each tile
+/// behind its last term: rows of a wide result lie so far apart that only a few of them stay in the cache.
 void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, const Chunk &chunk,
                    int64_t panel, float *c, int64_t ldc, const float *bias, const float *next,
-                   int64_t nextBytes) {
+                   int64_t nextBytes, bool isFinished) {
   int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
   Tile tile = {};
   tile.rowsPerTap = work.rowCount;
@@ -127,6 +128,9 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
     if (work.zeros)
       leaveOutZeros(work, chunk, rows + begin, end - begin, used, tile);
     functions[end - begin - 1](tile);
+    if (isFinished && chunk.isLast && work.epilogue->function)
+      work.epilogue->function(work.epilogue->operands, tile.c, ldc, work.row + begin, end - begin,
+                              work.column + work.cut.columnOf(panel), work.cut.columnsOf(panel));
     tile.next += tile.nextStep * chunk.taps * chunk.depth;
     begin = end;
   }
@@ -196,15 +200,14 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
     bool isAside = isRagged && panel == lastPanel;
     float *c = work.c + column;
     if (isAside)
-      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes);
+      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes, false);
     else
-      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, from(bias, column), next, nextBytes);
-    if (!chunk.isLast)
+      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, from(bias, column), next, nextBytes, true);
+    if (!chunk.isLast || !isAside)
       return;
-    if (isAside)
-      for (int64_t i = 0; i < work.rowCount; ++i)
-        std::memcpy(c + i * work.ldc, aside + i * lastWidth,
-                    static_cast<size_t>(lastColumns) * sizeof(float));
+    for (int64_t i = 0; i < work.rowCount; ++i)
+      std::memcpy(c + i * work.ldc, aside + i * lastWidth,
+                  static_cast<size_t>(lastColumns) * sizeof(float));
     if (work.epilogue->function)
       work.epilogue->function(work.epilogue->operands, c, work.ldc, work.row, work.rowCount,
                               work.column + column, cut.columnsOf(panel));
