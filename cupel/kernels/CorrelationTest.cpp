@@ -25,7 +25,8 @@ Exact exactAt(const CorrelationShape &shape, const float *image, const float *wi
         int64_t fromY = y * shape.strides[0] + v * shape.dilations[0] - shape.paddingLow[0];
         int64_t fromX = x * shape.strides[1] + u * shape.dilations[1] - shape.paddingLow[1];
         bool isInside = fromY >= 0 && fromY < shape.input[0] && fromX >= 0 && fromX < shape.input[1];
-        double left = isInside ? image[((n * shape.input[0] + fromY) * shape.input[1] + fromX) * shape.rows + row] : 0.0;
+        int64_t pixel = (n * shape.input[0] + fromY) * shape.input[1] + fromX;
+        double left = isInside ? image[pixel * shape.rows + row] : 0.0;
         double term =
             left * window[((n * shape.window[0] + v) * shape.window[1] + u) * shape.columns + column];
         sum.value += term;
@@ -83,7 +84,7 @@ CorrelationShape shapeOf(int64_t images, int64_t rows, int64_t columns, Correlat
 class CorrelationTest : public OnEveryIsa {};
 INSTANTIATE_TEST_SUITE_P(, CorrelationTest, everyIsa(), nameOfIsa);
 
-TEST_P(CorrelationTest, channelsOfAllNumbers) {
+TEST_P(CorrelationTest, ChannelsOfAllNumbers) {
   for (int64_t rows : {1, 3, 8, 17})
     for (int64_t columns : {1, 4, 31, 48, 80}) {
       CorrelationShape shape = shapeOf(2, rows, columns, {5, 6}, {5, 6});
@@ -92,7 +93,7 @@ TEST_P(CorrelationTest, channelsOfAllNumbers) {
     }
 }
 
-TEST_P(CorrelationTest, stridesDilationsAndPaddings) {
+TEST_P(CorrelationTest, StridesDilationsAndPaddings) {
   for (int64_t stride : {1, 2})
     for (int64_t dilation : {1, 2, 3})
       for (int64_t low : {-1, 0, 2})
@@ -106,7 +107,7 @@ TEST_P(CorrelationTest, stridesDilationsAndPaddings) {
         }
 }
 
-TEST_P(CorrelationTest, longLinesAreCut) {
+TEST_P(CorrelationTest, LongLinesAreCut) {
   check(shapeOf(1, 4, 20, {1, 1000}, {1, 997}), 1);
   CorrelationShape shape = shapeOf(2, 2, 5, {1, 400}, {1, 399});
   shape.paddingLow = {0, 1};
@@ -114,12 +115,12 @@ TEST_P(CorrelationTest, longLinesAreCut) {
   check(shape, 2);
 }
 
-TEST_P(CorrelationTest, emptySums) {
+TEST_P(CorrelationTest, EmptySums) {
   check(shapeOf(0, 3, 5, {4, 4}, {2, 2}), 1);
   check(shapeOf(2, 3, 5, {2, 2}, {4, 4}), 1); // No place at all.
 }
 
-TEST_P(CorrelationTest, bitsDoNotDependOnThreads) {
+TEST_P(CorrelationTest, BitsDoNotDependOnThreads) {
   CorrelationShape shape = shapeOf(2, 19, 70, {6, 8}, {6, 8});
   shape.paddingLow = shape.paddingHigh = {1, 1};
   std::vector<float> one = check(shape, 1);
@@ -131,7 +132,7 @@ TEST_P(CorrelationTest, bitsDoNotDependOnThreads) {
 }
 
 /// Padding is zero, and zero times infinity is not.
-TEST_P(CorrelationTest, infinityMeetsPadding) {
+TEST_P(CorrelationTest, InfinityMeetsPadding) {
   CorrelationShape shape = shapeOf(2, 3, 20, {5, 5}, {5, 5});
   shape.paddingLow = shape.paddingHigh = {1, 1};
   std::vector<float> made = check(shape, 1, std::numeric_limits<float>::infinity());
