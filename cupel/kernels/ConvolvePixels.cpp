@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 namespace cupel::kernels {
 namespace {
@@ -55,22 +56,64 @@ bool findRows(const Work &work, int64_t group, int64_t row, int64_t count, const
   return isAtTheEdge;
 }
 
-/// The same for any input, some pixels and some taps.
-void findRowsOf(const Work &work, int64_t group, const Pixel *pixels, int64_t count,
-                const int32_t *tapIndices, int64_t taps, const float **rows) {
+/// A pixel of the result where the input is dilated: how many whole dilations it lies from the first one, and how far
+/// behind them, along each dimension.
+struct SpreadPixel {
+  int64_t image;
+  Spatial whole, place;
+};
+
+/// Of pixels that follow each other. Divisions are for the first of each line.
+void findSpread(const Work &work, int64_t row, int64_t count, SpreadPixel *pixels) {
+  const Spatial &dilation = work.shape.inputDilation;
+  Pixel pixel = pixelOf(work.output, row);
+  for (int64_t i = 0; i < count; ++i, advance(pixel, work.output)) {
+    SpreadPixel &now = pixels[i];
+    if (i > 0 && pixel.at[2] > 0) {
+      now = pixels[i - 1];
+      if (++now.place[2] == dilation[2])
+        now.place[2] = 0, ++now.whole[2];
+      continue;
+    }
+    now.image = pixel.image;
+    for (int d = 0; d < 3; ++d)
+      now.whole[d] = pixel.at[d] / dilation[d], now.place[d] = pixel.at[d] % dilation[d];
+  }
+}
+
+/// Where the first whole place of a phase meets a tap, in pixels of the input along a dimension; nothing where the
+/// tap lies between pixels.
+std::optional<int64_t> meetingOf(const ConvolutionShape &shape, int d, int64_t place, int64_t tap) {
+  int64_t at = place * shape.strides[d] - shape.paddingLow[d] + tap * shape.kernelDilation[d];
+  if (at % shape.inputDilation[d] != 0)
+    return std::nullopt;
+  return at / shape.inputDilation[d];
+}
+
+/// rows[tap * count + i] for pixels of one phase, which all meet the same taps.
+void findRowsOf(const Work &work, int64_t group, const Spatial &place, const SpreadPixel *pixels,
+                const int64_t *chosen, int64_t count, const int32_t *tapIndices, int64_t taps,
+                const float **rows) {
   const ConvolutionShape &shape = work.shape;
   const float *input = work.input + group * work.inputs;
   for (int64_t t = 0; t < taps; ++t) {
-    Spatial tap = pixelOf(shape.kernel, tapIndices[t]).at;
+    Spatial tap = pixelOf(shape.kernel, tapIndices[t]).at, first = {};
+    bool meets = true;
+    for (int d = 0; d < 3; ++d) {
+      std::optional<int64_t> meeting = meetingOf(shape, d, place[d], tap[d]);
+      meets = meets && meeting;
+      first[d] = meeting.value_or(0);
+    }
     for (int64_t i = 0; i < count; ++i) {
-      int64_t place = pixels[i].image;
-      bool isInside = true;
+      const SpreadPixel &pixel = pixels[chosen[i]];
+      int64_t at = pixel.image;
+      bool isInside = meets;
       for (int d = 0; d < 3; ++d) {
-        int64_t at = inputPosition(shape, d, pixels[i].at[d], tap[d]);
-        isInside = isInside && at >= 0;
-        place = place * shape.input[d] + at;
+        int64_t position = pixel.whole[d] * shape.strides[d] + first[d];
+        isInside = isInside && position >= 0 && position < shape.input[d];
+        at = at * shape.input[d] + position;
       }
-      rows[t * count + i] = isInside ? input + place * shape.inputChannels : work.zeros;
+      rows[t * count + i] = isInside ? input + at * shape.inputChannels : work.zeros;
     }
   }
 }
@@ -121,7 +164,8 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
   const ConvolutionShape &shape = work.shape;
   ScratchFrame frame;
   int64_t count = endRow - row, phases = product(shape.inputDilation);
-  auto *pixels = frame.take<Pixel>(count);
+  auto *pixels = frame.take<SpreadPixel>(count);
+  findSpread(work, row, count, pixels);
   auto *places = frame.take<int64_t>(count);
   auto *taps = frame.take<int32_t>(work.taps);
   auto **rows = frame.take<const float *>(count * work.taps);
@@ -140,12 +184,9 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
   for (int64_t phase = 0; phase < phases; ++phase) {
     Spatial place = pixelOf(shape.inputDilation, phase).at;
     int64_t found = 0;
-    Pixel pixel = pixelOf(work.output, row);
-    for (int64_t i = 0; i < count; ++i, advance(pixel, work.output))
-      if (pixel.at[0] % shape.inputDilation[0] == place[0] &&
-          pixel.at[1] % shape.inputDilation[1] == place[1] &&
-          pixel.at[2] % shape.inputDilation[2] == place[2])
-        pixels[found] = pixel, places[found++] = i;
+    for (int64_t i = 0; i < count; ++i)
+      if (pixels[i].place == place)
+        places[found++] = i;
     if (found == 0)
       continue;
     int64_t used = 0;
@@ -153,13 +194,12 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
       Spatial of = pixelOf(shape.kernel, tap).at;
       bool meets = true;
       for (int d = 0; d < 3; ++d)
-        meets = meets && (place[d] * shape.strides[d] - shape.paddingLow[d] +
-                          of[d] * shape.kernelDilation[d]) % shape.inputDilation[d] == 0;
+        meets = meets && meetingOf(shape, d, place[d], of[d]);
       // Zeros between pixels make a NaN of an infinite weight.
       if (meets || !ConvolutionAccess::isFinite(work.weights))
         taps[used++] = static_cast<int32_t>(tap);
     }
-    findRowsOf(work, group, pixels, found, taps, used, rows);
+    findRowsOf(work, group, place, pixels, places, found, taps, used, rows);
     part.rowCount = found;
     part.taps = used;
     multiplyRows(work.kernels, part);

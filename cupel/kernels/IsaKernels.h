@@ -6,6 +6,7 @@
 #include "cupel/kernels/Bf16Kernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/GroupedKernels.h"
+#include "cupel/kernels/OuterKernels.h"
 #include "cupel/kernels/PackKernels.h"
 #include "cupel/kernels/PoolingKernels.h"
 #include "cupel/kernels/TileKernel.h"
@@ -20,6 +21,7 @@ template <int vectors, int rows, int most> constexpr void addTiles(KernelTable &
   table.pairTiles[vectors - 1][rows - 1] = computeTile<PairStep, rows, vectors>;
 #endif
   table.integerTiles[vectors - 1][rows - 1] = computeTile<IntegerPairStep, rows, vectors>;
+  table.outer[vectors - 1][rows - 1] = computeOuter<rows, vectors>;
   table.tileRows[vectors - 1] = rows;
   if constexpr (rows < most)
     addTiles<vectors, rows + 1, most>(table);

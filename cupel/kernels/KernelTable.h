@@ -29,6 +29,20 @@ struct Tile {
 };
 using TileFunction = void (*)(const Tile &);
 
+/// A tile of C as the sum of outer products: at step k of a line, left[line][leftOffset + k * leftStep + row] times
+/// right[line][rightOffset + k * rightStep + column].
+struct OuterTile {
+  const float *const *left, *const *right; // Of each line.
+  const int64_t *steps;                    // As above.
+  int64_t lines;
+  int64_t leftOffset, rightOffset;
+  int64_t leftStep, rightStep;
+  float *c;
+  int64_t ldc;
+  bool accumulate; // C goes on from what it holds.
+};
+using OuterFunction = void (*)(const OuterTile &);
+
 constexpr int kMostTileRows = 16;
 constexpr int kMostTileVectors = 4;
 
@@ -94,6 +108,8 @@ struct KernelTable {
   TileFunction pairTiles[kMostTileVectors][kMostTileRows];
   /// The same where they are pairs of 16-bit integers, and C holds 32-bit ones that wrap around.
   TileFunction integerTiles[kMostTileVectors][kMostTileRows];
+  /// Of as many rows and vectors as tiles have.
+  OuterFunction outer[kMostTileVectors][kMostTileRows];
   /// Packs `columns` columns of B from the strided matrix into a panel of `width` columns, zeros
   /// behind the last one.
   void (*packPanel)(const float *b, int64_t rowStride, int64_t columnStride, int64_t depth,

@@ -1,9 +1,11 @@
 #include "cupel/kernels/Product.h"
 
 #include "cupel/kernels/IsaTesting.h"
+#include "cupel/kernels/KernelTable.h"
 #include "cupel/kernels/Scratch.h"
 #include "cupel/kernels/TestBuffers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -271,6 +273,25 @@ TEST_P(ProductTest, CallsKeepToTheScratchOfThreads) {
   for (int i = 0; i < 10; ++i)
     run();
   EXPECT_EQ(scratchBytes(), kept);
+}
+
+/// Rows of a wide result lie so far apart that a block of many would have left the nearest cache.
+TEST_P(ProductTest, EpiloguesGetTilesOfWideResults) {
+  constexpr int64_t kRows = 100, kColumns = 192, kDepth = 5;
+  GuardedFloats a(kRows * kDepth), b(kDepth * kColumns), c(kRows * kColumns);
+  a.fill(1), b.fill(2);
+  int64_t most = 0, elements = 0;
+  void *operands[] = {&most, &elements};
+  auto see = [](void *const *seen, float *, int64_t, int64_t, int64_t rows, int64_t, int64_t columns) {
+    auto &most = *static_cast<int64_t *>(seen[0]);
+    most = std::max(most, rows);
+    *static_cast<int64_t *>(seen[1]) += rows * columns;
+  };
+  Pool pool(1);
+  PackedMatrix packed = packMatrix({b.data(), kColumns, 1}, kDepth, kColumns, pool);
+  multiply(kRows, MatrixView{a.data(), kDepth, 1}, packed, c.data(), kColumns, {nullptr, see, operands}, pool);
+  EXPECT_LE(most, kMostTileRows);
+  EXPECT_EQ(elements, kRows * kColumns);
 }
 
 } // namespace

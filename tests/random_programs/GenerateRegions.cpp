@@ -9,6 +9,9 @@ void Generator::convolutions() {
   int64_t channels = groups * random.pick<int64_t>({1, 2, 3}), filters = groups * random.pick<int64_t>({1, 2, 5});
   Shape image = {random.between(1, 2), channels, random.between(3, 9), random.between(3, 9)};
   Shape kernel = {filters, channels / groups, random.between(1, 3), random.between(1, 3)};
+  if (random.chance(20)) // Most of the image, as gradients of kernels have it.
+    for (int i : {2, 3})
+      kernel[i] = random.between(image[i] - 2, image[i]);
   Val x = tamed(like("f32", image)), w = tamed(like("f32", kernel));
   Shape strides = {random.between(1, 2), random.between(1, 2)}, pads, dilations = {random.between(1, 2), 1}, to = {image[0], filters};
   for (int i = 0; i < 4; ++i)

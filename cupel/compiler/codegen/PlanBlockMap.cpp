@@ -12,6 +12,8 @@
 namespace cupel::codegen {
 namespace {
 
+constexpr int64_t kMostRowsAhead = 16;
+
 /// What the arguments of the emitted function are.
 struct BlockArguments {
   V c, ldc, row, rows, column, columns;
@@ -72,14 +74,25 @@ void emitBlockMap(Emitter &e, const BlockMap &kernel) {
       shared.insert(op);
     }
     const Values ahead = values;
+    // The next block is most often made of the rows below, and its operands lie too far apart for the processor to
+    // see them coming.
+    V below = e.CreateAdd(block.row, e.CreateBinaryIntrinsic(llvm::Intrinsic::umin, block.rows, e.i64(kMostRowsAhead)));
+    auto fetchBelow = [&](size_t k, V r) {
+      const View &view = kernel.operands[k];
+      if (!view.valid.empty() || view.strides[1] != 1)
+        return;
+      fetchAhead(e, operandAt(e, block, view, block.operands[k], e.CreateAdd(below, r)), i);
+    };
     e.loop(e.i64(0), block.rows, 1, [&](V r) {
       values = ahead;
       RowAccess result{&own, 1, e.at(block.c, e.getFloatTy(), e.CreateMul(r, block.ldc))};
       read(kernel.body->getArgument(0), result);
-      for (size_t k : changing)
+      for (size_t k : changing) {
         read(kernel.body->getArgument(static_cast<unsigned>(k) + 1),
              operandAt(e, block, kernel.operands[k], block.operands[k],
                        e.CreateAdd(block.row, r)));
+        fetchBelow(k, r);
+      }
       for (mlir::Operation *op : body.operations())
         if (!shared.contains(op))
           emitOperation(e, body, op, values);

@@ -145,6 +145,23 @@ public:
     return finish(op, elements(op.getBody().front(), mapping, sizes));
   }
 
+  LogicalResult run(CorrelationOp op) {
+    // Images are what is summed over: the features of a convolution.
+    auto numbers = stablehlo::ConvDimensionNumbersAttr::get(builder.getContext(), 3, 0, {1, 2}, 0, 3, {1, 2}, 2,
+                                                            3, {0, 1});
+    OperationState state(location, stablehlo::ConvolutionOp::getOperationName());
+    state.addOperands({op.getImage(), op.getWindow()});
+    state.addTypes(op.getResult().getType());
+    state.addAttribute("window_strides", op.getStridesAttr());
+    state.addAttribute("padding", DenseIntElementsAttr::get(
+                                      RankedTensorType::get({2, 2}, builder.getI64Type()), op.getPadding()));
+    state.addAttribute("rhs_dilation", op.getDilationsAttr());
+    state.addAttribute("dimension_numbers", numbers);
+    state.addAttribute("feature_group_count", builder.getI64IntegerAttr(1));
+    state.addAttribute("batch_group_count", builder.getI64IntegerAttr(1));
+    return finish(op, {builder.create(state)->getResult(0)});
+  }
+
   LogicalResult run(PoolOp op) {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     auto element = cast<FloatType>(type.getElementType());
@@ -366,7 +383,7 @@ static LogicalResult expandOnReference(OnReferenceOp op) {
 
 LogicalResult expand(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<MapOp, RowOp, ReduceOp, ProductOp, AttentionOp, ConvolutionOp, PoolOp>(
+      .Case<MapOp, RowOp, ReduceOp, ProductOp, AttentionOp, ConvolutionOp, CorrelationOp, PoolOp>(
           [](auto one) { return Expansion(one).run(one); })
       .Case<WhileOp, CaseOp>([](auto one) { return expandControlFlow(one); })
       .Case<OnReferenceOp>(expandOnReference)

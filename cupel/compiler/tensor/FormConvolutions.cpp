@@ -1,6 +1,6 @@
 // Convolutions (of lines as well, and transposed ones; of halves in f32) and pools of images are brought
 // to channels inmost, between transposes that `sink-transposes` moves out of the way. Kernels are read as they
-// lie.
+// lie. Gradients of kernels, whose window is most of the image, become correlations.
 
 #include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/rewrites/Rewrites.h"
@@ -171,10 +171,81 @@ Value beforeRounding(stablehlo::ConvolutionOp op) {
   return hasMany && compiler::mayRewrite(op, "round-in-convolution") ? narrow.getOperand() : Value();
 }
 
+/// Known before the program runs, or given to it: worth packing.
+bool isWeight(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::ReverseOp, stablehlo::ConvertOp>(op))
+      return isa<stablehlo::ConstantOp>(op);
+    value = op->getOperand(0);
+  }
+  return true;
+}
+
+/// Whether the window is computed, has more pixels than there are places for it, and both sides have channels to
+/// make tiles of. Then it is not packed for every place, and images are what the depth is made of.
+bool isCorrelation(stablehlo::ConvolutionOp op) {
+  constexpr int64_t kFewest = 4;
+  auto numbers = op.getDimensionNumbers();
+  auto sizeOf = [](Value value, ArrayRef<int64_t> dims) {
+    int64_t size = 1;
+    for (int64_t d : dims)
+      size *= cast<RankedTensorType>(value.getType()).getDimSize(d);
+    return size;
+  };
+  bool isTurned = op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true);
+  ArrayRef<int64_t> places = numbers.getOutputSpatialDimensions();
+  return op.getFeatureGroupCount() == 1 && areOnes(op.getLhsDilation()) && !isTurned && !isWeight(op.getRhs()) &&
+         sizeOf(op.getRhs(), numbers.getKernelSpatialDimensions()) > sizeOf(op.getResult(), places) &&
+         sizeOf(op.getRhs(), {numbers.getKernelOutputFeatureDimension()}) >= kFewest &&
+         sizeOf(op.getLhs(), {numbers.getInputBatchDimension()}) * sizeOf(op.getResult(), {places.back()}) >=
+             kFewest;
+}
+
+Dims orderOf(std::initializer_list<ArrayRef<int64_t>> parts) {
+  Dims all;
+  for (ArrayRef<int64_t> part : parts)
+    llvm::append_range(all, part);
+  return all;
+}
+
+void formCorrelation(stablehlo::ConvolutionOp op) {
+  auto numbers = op.getDimensionNumbers();
+  size_t rank = numbers.getInputSpatialDimensions().size();
+  bool isLine = rank == 1;
+  OpBuilder builder(op);
+  auto brought = [&](Value value, ArrayRef<int64_t> order) {
+    Value made = transposed(builder, op.getLoc(), value, order);
+    Dims shape(cast<RankedTensorType>(made.getType()).getShape());
+    if (isLine)
+      shape.insert(shape.begin() + 1, 1);
+    return reshaped(builder, op.getLoc(), made, shape);
+  };
+  Value image = brought(op.getLhs(), orderOf({numbers.getInputFeatureDimension(), numbers.getInputSpatialDimensions(),
+                                              numbers.getInputBatchDimension()}));
+  Value window = brought(op.getRhs(), orderOf({numbers.getKernelInputFeatureDimension(),
+                                               numbers.getKernelSpatialDimensions(),
+                                               numbers.getKernelOutputFeatureDimension()}));
+  Dims out = orderOf({numbers.getOutputSpatialDimensions(), numbers.getOutputBatchDimension(),
+                      numbers.getOutputFeatureDimension()});
+  RankedTensorType type = permuted(op.getResult(), out);
+  auto sized = [&](ArrayRef<int64_t> sizes) { return asImage(sizes, isLine, {1}); };
+  Value made = builder.create<CorrelationOp>(
+      op.getLoc(), RankedTensorType::get(sized(type.getShape()), builder.getF32Type()), image, window,
+      sized(orOnes(op.getWindowStrides(), rank)), asImage(paddingOf(op.getPadding(), rank), isLine, {0, 0}),
+      sized(orOnes(op.getRhsDilation(), rank)));
+  made = reshaped(builder, op.getLoc(), made, type.getShape());
+  op.getResult().replaceAllUsesWith(restored(builder, op.getLoc(), made, inverse(out)));
+  op.erase();
+}
+
 void form(stablehlo::ConvolutionOp op) {
   auto numbers = op.getDimensionNumbers();
   if (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult()) ||
-      op.getBatchGroupCount() != 1 || !compiler::mayRewrite(op, "convolution"))
+      op.getBatchGroupCount() != 1)
+    return;
+  if (isCorrelation(op) && compiler::mayRewrite(op, "correlation"))
+    return formCorrelation(op);
+  if (!compiler::mayRewrite(op, "convolution"))
     return;
   size_t rank = numbers.getInputSpatialDimensions().size();
   bool isLine = rank == 1;

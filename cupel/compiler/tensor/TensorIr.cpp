@@ -465,6 +465,30 @@ LogicalResult tir::ConvolutionOp::verify() {
   return verifyEpilogue(*this, getBody().front(), getImage(), getExtras());
 }
 
+LogicalResult CorrelationOp::verify() {
+  auto image = cast<RankedTensorType>(getImage().getType()),
+       window = cast<RankedTensorType>(getWindow().getType()),
+       result = cast<RankedTensorType>(getResult().getType());
+  for (RankedTensorType type : {image, window, result})
+    if (!type.hasStaticShape() || type.getRank() != 4 || type.getElementType() != image.getElementType())
+      return emitOpError("works on tensors of static shape, rank 4 and one element type");
+  if (getStrides().size() != 2 || getDilations().size() != 2 || getPadding().size() != 4)
+    return emitOpError("needs 2 strides and dilations and 4 paddings");
+  if (image.getDimSize(0) != window.getDimSize(0) || image.getDimSize(3) != result.getDimSize(2) ||
+      window.getDimSize(3) != result.getDimSize(3))
+    return emitOpError("has images, rows and columns that do not fit");
+  for (int i : {0, 1}) {
+    if (getStrides()[i] < 1 || getDilations()[i] < 1 || window.getDimSize(i + 1) < 1)
+      return emitOpError("needs positive strides, dilations and window sizes");
+    int64_t reach = (window.getDimSize(i + 1) - 1) * getDilations()[i] + 1;
+    int64_t padded = image.getDimSize(i + 1) + getPadding()[2 * i] + getPadding()[2 * i + 1];
+    int64_t expected = padded < reach ? 0 : (padded - reach) / getStrides()[i] + 1;
+    if (result.getDimSize(i) != expected)
+      return emitOpError() << "gives " << expected << " places, not " << result.getDimSize(i);
+  }
+  return success();
+}
+
 LogicalResult PoolOp::verify() {
   auto image = cast<RankedTensorType>(getImage().getType()),
        result = cast<RankedTensorType>(getResult().getType());

@@ -186,6 +186,24 @@ def Tir_ConvolutionOp : Tir_Op<"convolution", [Pure, IsolatedFromAbove, SingleBl
   }];
 }
 
+def Tir_CorrelationOp : Tir_Op<"correlation", [Pure]> {
+  let summary = "One stack of images laid over another at every place, multiplied and summed";
+  let description = [{
+    `image` is images x height x width x rows, `window` images x height x width x columns, the result places down x
+    places across x rows x columns: at each place of the window the sum over images and pixels of the
+    window of what lies under each other. That is the gradient of a convolution's kernel. `padding` is top, bottom,
+    left, right.
+  }];
+  let arguments = (ins Hlo_Tensor:$image, Hlo_Tensor:$window, DenseI64ArrayAttr:$strides,
+      DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations);
+  let results = (outs Hlo_Tensor:$result);
+  let assemblyFormat = [{
+    `(` $image `,` $window `)` `strides` $strides `padding` $padding `dilations` $dilations attr-dict
+      `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tir_PoolOp : Tir_Op<"pool", [Pure]> {
   let summary = "Windows of images with channels inmost, each combined to one element";
   let description = [{

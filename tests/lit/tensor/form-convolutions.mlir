@@ -52,3 +52,39 @@ func.func @rounded(%x: tensor<1x6x6x16xf32>, %y: tensor<1x6x6x4xf32>, %w: tensor
   %5 = stablehlo.convolution(%3, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cupel.narrowed} : (tensor<1x6x6x4xf32>, tensor<3x3x4x8xf32>) -> tensor<1x4x4x8xf32>
   return %4, %5 : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>
 }
+
+// The gradient of a kernel: what is computed is laid over the image at few places, with channels inmost in both.
+// CHECK-LABEL: func.func @gradient
+// CHECK: %[[G:.*]] = stablehlo.tanh
+// CHECK: %[[I:.*]] = stablehlo.transpose %arg0, dims = [1, 2, 3, 0] : (tensor<6x2x9x8xf32>) -> tensor<2x9x8x6xf32>
+// CHECK: %[[W:.*]] = stablehlo.transpose %[[G]], dims = [1, 2, 3, 0] : (tensor<7x2x5x4xf32>) -> tensor<2x5x4x7xf32>
+// CHECK: %[[C:.*]] = tir.correlation(%[[I]], %[[W]]) strides [1, 1] padding [1, 0, 1, 0] dilations [2, 2] : (tensor<2x9x8x6xf32>, tensor<2x5x4x7xf32>) -> tensor<2x3x6x7xf32>
+// CHECK: stablehlo.transpose %[[C]], dims = [2, 3, 0, 1] {tir.layout}
+func.func @gradient(%x: tensor<6x2x9x8xf32>, %y: tensor<7x2x5x4xf32>) -> tensor<6x7x2x3xf32> {
+  %g = stablehlo.tanh %y : tensor<7x2x5x4xf32>
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 0], [1, 0]], rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x2x9x8xf32>, tensor<7x2x5x4xf32>) -> tensor<6x7x2x3xf32>
+  return %0 : tensor<6x7x2x3xf32>
+}
+
+// Of lines.
+// CHECK-LABEL: func.func @gradient_of_line
+// CHECK: tir.correlation({{.*}}) strides [1, 1] padding [0, 0, 1, 1] dilations [1, 1] : (tensor<2x1x20x6xf32>, tensor<2x1x20x8xf32>) -> tensor<1x3x6x8xf32>
+// CHECK: stablehlo.reshape {{.*}} -> tensor<3x6x8xf32>
+func.func @gradient_of_line(%x: tensor<6x2x20xf32>, %y: tensor<8x2x20xf32>) -> tensor<6x8x3xf32> {
+  %g = stablehlo.tanh %y : tensor<8x2x20xf32>
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x2x20xf32>, tensor<8x2x20xf32>) -> tensor<6x8x3xf32>
+  return %0 : tensor<6x8x3xf32>
+}
+
+// What is given is packed once, however large it is; a window in groups, or between zeros, stays a convolution.
+// CHECK-LABEL: func.func @no_gradient
+// CHECK-NOT: tir.correlation
+// CHECK: return
+func.func @no_gradient(%x: tensor<6x2x9x8xf32>, %y: tensor<8x2x9x8xf32>, %z: tensor<8x1x9x8xf32>) -> (tensor<6x8x1x1xf32>, tensor<6x8x1x1xf32>, tensor<6x8x9x1xf32>) {
+  %0 = stablehlo.convolution(%x, %y) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x2x9x8xf32>, tensor<8x2x9x8xf32>) -> tensor<6x8x1x1xf32>
+  %g = stablehlo.tanh %z : tensor<8x1x9x8xf32>
+  %1 = stablehlo.convolution(%x, %g) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<6x2x9x8xf32>, tensor<8x1x9x8xf32>) -> tensor<6x8x1x1xf32>
+  %h = stablehlo.tanh %y : tensor<8x2x9x8xf32>
+  %2 = stablehlo.convolution(%x, %h) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {lhs_dilate = [2, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x2x9x8xf32>, tensor<8x2x9x8xf32>) -> tensor<6x8x9x1xf32>
+  return %0, %1, %2 : tensor<6x8x1x1xf32>, tensor<6x8x1x1xf32>, tensor<6x8x9x1xf32>
+}

@@ -38,6 +38,8 @@ func.func @main(%a: tensor<4x6xf32>, %b: tensor<6xf32>, %w: tensor<6x3xf32>, %i:
   ^bb0(%x: tensor<f32>):
     tir.yield %x : tensor<f32>
   }
+  // CHECK: tir.correlation(%arg3, %arg3) strides [1, 2] padding [0, 0, 1, 1] dilations [1, 1]
+  %c = tir.correlation(%i, %i) strides [1, 2] padding [0, 0, 1, 1] dilations [1, 1] : (tensor<1x5x5x2xf32>, tensor<1x5x5x2xf32>) -> tensor<1x2x2x2xf32>
   // CHECK: tir.pool "maximum"(%arg3) window [2, 2] strides [2, 2] padding [0, 1, 0, 1]
   %5 = tir.pool "maximum"(%i) window [2, 2] strides [2, 2] padding [0, 1, 0, 1] : (tensor<1x5x5x2xf32>) -> tensor<1x3x3x2xf32>
   // CHECK: tir.while @test do @step(%arg1, %arg0) carrying 1

@@ -61,3 +61,11 @@ func.func @main(%b: tensor<6xf32>) -> tensor<6xf32> {
   %0 = tir.while @test do @step(%b) carrying 2 : (tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<1x5x5x2xf32>) -> tensor<2x1x2x2xf32> {
+  // expected-error @below {{gives 1 places, not 2}}
+  %0 = tir.correlation(%x, %x) strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] : (tensor<1x5x5x2xf32>, tensor<1x5x5x2xf32>) -> tensor<2x1x2x2xf32>
+  return %0 : tensor<2x1x2x2xf32>
+}

@@ -56,7 +56,7 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions,
   Result<KernelPointer> kernel = Error{ErrorCode::Unsupported, "there is no kernel for it"};
   if (isa<tir::MapOp, tir::RowOp, tir::ReduceOp>(op))
     kernel = codeKernel(op, choice);
-  else if (isa<tir::ProductOp, tir::ConvolutionOp, tir::PoolOp>(op))
+  else if (isa<tir::ProductOp, tir::ConvolutionOp, tir::CorrelationOp, tir::PoolOp>(op))
     kernel = productKernel(launch, choice);
   else if (auto attention = dyn_cast<tir::AttentionOp>(op))
     kernel = attentionKernel(attention);

@@ -4,6 +4,7 @@
 #include "cupel/compiler/backends/cpu/ProductParts.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
 #include "cupel/kernels/Convolution.h"
+#include "cupel/kernels/Correlation.h"
 #include "cupel/kernels/Pooling.h"
 
 #include <limits>
@@ -189,6 +190,46 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch, KernelCh
   return KernelPointer(std::move(kernel));
 }
 
+class CorrelationKernel final : public Kernel {
+public:
+  CorrelationKernel(const kernels::CorrelationShape &shape, unsigned image, unsigned window)
+      : shape(shape), image(image), window(window) {}
+
+  Status run(LaunchContext &, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    kernels::correlate(shape, floatsOf(reads[image]), floatsOf(reads[window]), floatsOf(writes[0]),
+                       kernelPool());
+    return {};
+  }
+
+  std::string_view kind() const override { return "correlation"; }
+
+private:
+  kernels::CorrelationShape shape;
+  unsigned image, window;
+};
+
+Result<KernelPointer> make(tir::CorrelationOp op) {
+  if (!isF32(op.getImage()))
+    return Error{ErrorCode::Unsupported, "correlations are of f32"};
+  auto image = cast<RankedTensorType>(op.getImage().getType()),
+       window = cast<RankedTensorType>(op.getWindow().getType());
+  kernels::CorrelationShape shape;
+  shape.images = image.getDimSize(0);
+  shape.rows = image.getDimSize(3);
+  shape.columns = window.getDimSize(3);
+  for (unsigned d : {0, 1}) {
+    shape.input[d] = image.getDimSize(d + 1);
+    shape.window[d] = window.getDimSize(d + 1);
+    shape.strides[d] = op.getStrides()[d];
+    shape.paddingLow[d] = op.getPadding()[2 * d];
+    shape.paddingHigh[d] = op.getPadding()[2 * d + 1];
+    shape.dilations[d] = op.getDilations()[d];
+  }
+  return KernelPointer(std::make_unique<CorrelationKernel>(shape, argumentOf(op.getImage()),
+                                                           argumentOf(op.getWindow())));
+}
+
 //===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//
@@ -236,6 +277,8 @@ Result<KernelPointer> productKernel(dev::LaunchOp launch, KernelChoice choice) {
     return make(product, launch, choice);
   if (auto convolution = dyn_cast<tir::ConvolutionOp>(op))
     return make(convolution, launch, choice);
+  if (auto correlation = dyn_cast<tir::CorrelationOp>(op))
+    return make(correlation);
   if (auto pool = dyn_cast<tir::PoolOp>(op))
     return make(pool);
   return Error{ErrorCode::Unsupported, "this is neither a product nor a convolution"};

@@ -138,5 +138,35 @@ TEST(ProductKindsTest, ConvolutionsOfIntegers) {
              {integers(DType::I16, {3, 12, 16}, 7), integers(DType::I8, {3, 1, 16}, 8)});
 }
 
+/// The gradient of a convolution's kernel, of images and of lines: no window of weights, but one image over another.
+TEST(ProductKindsTest, GradientsOfKernels) {
+  const char *ofImages = R"(func.func @main(%x: tensor<6x4x13x12xf32>, %y: tensor<6x21x7x6xf32>) -> tensor<4x21x3x4xf32> {
+  %g = stablehlo.negate %y : tensor<6x21x7x6xf32>
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]], rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x4x13x12xf32>, tensor<6x21x7x6xf32>) -> tensor<4x21x3x4xf32>
+  return %0 : tensor<4x21x3x4xf32>
+})";
+  const char *ofLines = R"(func.func @main(%x: tensor<5x40x8xf32>, %y: tensor<5x40x16xf32>) -> tensor<8x5x16xf32> {
+  %g = stablehlo.negate %y : tensor<5x40x16xf32>
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, 0, b]x[i, 0, o]->[b, 0, f], window = {pad = [[2, 2]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<5x40x8xf32>, tensor<5x40x16xf32>) -> tensor<8x5x16xf32>
+  return %0 : tensor<8x5x16xf32>
+})";
+  struct Case {
+    const char *text;
+    std::vector<Tensor> arguments;
+  };
+  for (const Case &one : {Case{ofImages, {floats({6, 4, 13, 12}, 1), floats({6, 21, 7, 6}, 2)}},
+                          Case{ofLines, {floats({5, 40, 8}, 3), floats({5, 40, 16}, 4)}}}) {
+    std::vector<Tensor> expected = run(one.text, one.arguments, "reference"),
+                        got = run(one.text, one.arguments, "cpu");
+    ASSERT_EQ(expected.size(), 1u);
+    ASSERT_EQ(got.size(), 1u);
+    ASSERT_EQ(got[0].byteSize(), expected[0].byteSize());
+    auto *want = reinterpret_cast<const float *>(expected[0].data());
+    auto *have = reinterpret_cast<const float *>(got[0].data());
+    for (int64_t i = 0; i < got[0].byteSize() / 4; ++i)
+      ASSERT_NEAR(have[i], want[i], 2e-3) << i; // Sums of some 250 products of at most 4.
+  }
+}
+
 } // namespace
 } // namespace cupel::compiler

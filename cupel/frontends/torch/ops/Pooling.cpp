@@ -162,16 +162,17 @@ template <size_t spatial> void lowerAdaptiveAverage(Node &n) {
     return n.fail("the input has too few dimensions");
   if (isEmpty(x) || n.resultType().getNumElements() == 0)
     return n.out(b.splat(0, type, wanted));
+  Dims whole; // Averaged together: one sum, and one division.
   for (int64_t d = H::rankOf(x) - int64_t(spatial); d < H::rankOf(x); ++d) {
     int64_t in = H::shapeOf(x)[d], out = wanted[d];
     if (in == out)
       continue;
     if (out == 1)
-      x = b.mean(x, {d}, true);
+      whole.push_back(d);
     else
       x = applyMatrix(b, x, d, out, in, adaptiveMatrix(in, out));
   }
-  n.out(x);
+  n.out(whole.empty() ? x : b.mean(x, whole, true));
 }
 
 template <size_t spatial> void lowerAdaptiveAverageBackward(Node &n) {
@@ -185,8 +186,15 @@ template <size_t spatial> void lowerAdaptiveAverageBackward(Node &n) {
     return n.out(b.splat(0, type, wanted));
   for (int64_t d = H::rankOf(x) - int64_t(spatial); d < H::rankOf(x); ++d) {
     int64_t out = H::shapeOf(x)[d], in = wanted[d];
-    if (in != out)
+    if (in == out)
+      continue;
+    if (out == 1) { // Every element has the same part in the one average.
+      Dims shape(H::shapeOf(x));
+      shape[d] = in;
+      x = b.broadcastTo(b.multiply(x, b.splat(1 / double(in), type)), shape);
+    } else {
       x = applyMatrix(b, x, d, out, in, adaptiveMatrix(in, out), true);
+    }
   }
   n.out(x);
 }
