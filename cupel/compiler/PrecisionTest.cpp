@@ -88,6 +88,37 @@ TEST(Precision, WhoAsksForTheHighestGetsF32) {
   EXPECT_FALSE(asked->notes.contains("precision"));
 }
 
+/// Of many channels, in pairs where the processor multiplies these: the golden reference's sums of the same rounded
+/// numbers, within the bound of sums in f32.
+TEST(Precision, ConvolutionsOfManyChannelsRoundOnTheirWay) {
+  struct Case {
+    const char *image, *kernel, *result, *window;
+    int groups, terms;
+  };
+  for (const Case &one : {Case{"2x9x9x21", "3x3x21x40", "2x9x9x40", "pad = [[1, 1], [1, 1]]", 1, 9 * 21},
+                          Case{"1x12x10x64", "1x1x64x96", "1x12x10x96", "", 1, 64},
+                          Case{"1x12x10x33", "1x1x33x96", "1x12x10x96", "", 1, 33},
+                          Case{"1x9x9x32", "3x3x32x16", "1x5x5x16", "stride = [2, 2], pad = [[1, 1], [1, 1]]", 1, 9 * 32},
+                          Case{"1x7x7x40", "3x3x20x24", "1x5x5x24", "", 2, 9 * 20}}) {
+    auto type = [](const char *sizes) { return "tensor<" + std::string(sizes) + "xf32>"; };
+    std::string i = type(one.image), k = type(one.kernel), c = type(one.result);
+    std::string text = "func.func @main(%i: " + i + ", %k: " + k + ") -> " + c +
+                       " {\n  %c = stablehlo.convolution(%i, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {" + one.window +
+                       "} {batch_group_count = 1 : i64, feature_group_count = " + std::to_string(one.groups) + " : i64} : (" + i + ", " + k + ") -> " + c +
+                       "\n  return %c : " + c + "\n}\n";
+    auto made = runBy("cpu", text, fill, narrow(), 2), golden = runBy("reference", text, fill, narrow()), exact = runBy("cpu", text, fill);
+    ASSERT_TRUE(made && golden && exact) << made.message() << golden.message() << exact.message();
+    EXPECT_FALSE(made->notes.contains("fallbacks"));
+    double farthest = 0;
+    const auto *ours = made->results[0].dataAs<float>(), *theirs = golden->results[0].dataAs<float>(), *wide = exact->results[0].dataAs<float>();
+    for (int64_t n = 0; n < made->results[0].size(); ++n) {
+      EXPECT_NEAR(ours[n], theirs[n], one.terms * kF32 * one.terms * 64) << one.image << " " << n;
+      farthest = std::max(farthest, std::fabs(double(ours[n]) - double(wide[n])));
+    }
+    EXPECT_GT(farthest, one.terms * kF32 * one.terms * 4) << one.image; // It is no f32 that passes for less.
+  }
+}
+
 /// Convolutions and batches are computed on rounded numbers: as by a program that rounds them itself.
 TEST(Precision, ConvolutionsAndBatchesTakeRoundedNumbers) {
   std::string plain = R"(func.func @main(%i: tensor<2x9x9x8xf32>, %k: tensor<3x3x8x16xf32>, %q: tensor<4x12x20xf32>, %r: tensor<4x20x6xf32>) -> (tensor<2x7x7x16xf32>, tensor<4x12x6xf32>) {
