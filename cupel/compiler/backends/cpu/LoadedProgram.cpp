@@ -4,6 +4,7 @@
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/tensor/Deferred.h"
 
 #include <cstdlib>
 #include <sys/mman.h>
@@ -94,6 +95,27 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
   return {};
 }
 
+/// One form can be all that is left of an argument; several that are made at different times could not.
+void LoadedProgram::noteReadings(dev::LaunchOp launch, const Kernel &kernel, std::vector<int> &reads) {
+  for (auto [i, buffer] : llvm::enumerate(launch.getReads())) {
+    auto argument = dev::rootOf(buffer).getDefiningOp<dev::ArgumentOp>();
+    if (!argument)
+      continue;
+    size_t number = size_t(argument.getNumber());
+    if (readings.size() <= number) {
+      readings.resize(number + 1, runtime::Reading::Packed);
+      reads.resize(number + 1);
+    }
+    runtime::Reading &known = readings[number];
+    if (runtime::Reading found = kernel.readingOf(unsigned(i));
+        found == runtime::Reading::Whole || known == runtime::Reading::Whole)
+      known = runtime::Reading::Whole;
+    else if (found == runtime::Reading::Sparse || reads[number] > 0)
+      known = runtime::Reading::Sparse;
+    ++reads[number];
+  }
+}
+
 Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp program,
                                                            ModuleOp functions,
                                                            KernelChoice choice) {
@@ -103,6 +125,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
   if (auto inPlace = program.getInPlace())
     loaded->overArguments.assign(inPlace->begin(), inPlace->end());
   llvm::DenseMap<Value, int> numbers;
+  std::vector<int> reads; // Of each argument: how many.
   auto add = [&](Value buffer, Buffer::Kind kind, int64_t position) {
     numbers[buffer] = static_cast<int>(loaded->buffers.size());
     loaded->buffers.push_back({kind, position});
@@ -137,6 +160,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
       Result<KernelPointer> kernel = makeKernel(launch, functions, choice);
       if (!kernel)
         return kernel.error();
+      loaded->noteReadings(launch, **kernel, reads);
       if (Status status = loaded->add(launch, std::move(*kernel), numbers); !status)
         return status.error();
     }
@@ -148,8 +172,10 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
 
 Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
                                                std::vector<Tensor> arguments) const {
+  // Who watches launches looks at all that they read.
+  LaunchWatch *watch = LaunchWatch::current() ? LaunchWatch::current() : guardPages();
   for (Tensor &argument : arguments) {
-    Result<Tensor> whole = argument.contiguous();
+    Result<Tensor> whole = watch ? tensor::wholeTensor(argument) : argument.contiguous();
     if (!whole)
       return whole.error().as(ErrorCode::OutOfMemory);
     argument = std::move(*whole);
@@ -177,7 +203,7 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
     outputMemory.push_back(output->mutableData());
     outputs.push_back(std::move(*output));
   }
-  LaunchWatch::Scope scope(LaunchWatch::current() ? LaunchWatch::current() : guardPages());
+  LaunchWatch::Scope scope(watch);
   if (Status status =
           execute(process, arguments, argumentMemory.data(), outputMemory.data(), frame.get());
       !status)
