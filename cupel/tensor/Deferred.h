@@ -29,6 +29,7 @@ public:
     std::shared_ptr<const void> owner;
   };
   Lent lent() const;
+  bool isLent() const { return lent().data != nullptr; }
 
   /// The form of this layout, made where it is not there; `tensor` is one of these elements. With the
   /// first form the lent memory is given back: from then on `unpack` makes the elements again.

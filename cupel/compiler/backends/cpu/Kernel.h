@@ -63,6 +63,10 @@ public:
   /// What it does with a buffer that it reads, where that is an argument of the program.
   virtual runtime::Reading readingOf(unsigned read) const { return runtime::Reading::Whole; }
 
+  /// The argument of the main program that it packs, or -1; and packs it before anything is read.
+  virtual int packedArgument() const { return -1; }
+  virtual Status packArgument(LaunchContext &context) const { return {}; }
+
   /// Memory that each launch needs besides what it reads and writes.
   virtual int64_t workspaceBytes() const { return 0; }
   /// Device programs that it runs.

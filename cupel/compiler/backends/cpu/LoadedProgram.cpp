@@ -126,6 +126,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
     loaded->overArguments.assign(inPlace->begin(), inPlace->end());
   llvm::DenseMap<Value, int> numbers;
   std::vector<int> reads; // Of each argument: how many.
+  std::vector<int64_t> argumentBytes;
   auto add = [&](Value buffer, Buffer::Kind kind, int64_t position) {
     numbers[buffer] = static_cast<int>(loaded->buffers.size());
     loaded->buffers.push_back({kind, position});
@@ -134,6 +135,8 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
   for (Operation &op : program.getBody().front()) {
     if (auto argument = dyn_cast<dev::ArgumentOp>(op)) {
       add(argument.getBuffer(), Buffer::Argument, int64_t(argument.getNumber()));
+      argumentBytes.resize(std::max(argumentBytes.size(), size_t(argument.getNumber()) + 1));
+      argumentBytes[argument.getNumber()] = dev::byteSizeOf(typeOf(argument.getBuffer())).value_or(0);
     } else if (auto constant = dyn_cast<dev::ConstantOp>(op)) {
       Result<Tensor> value =
           reference::constantTensor(constant.getValue(), typeOf(constant.getBuffer()));
@@ -166,8 +169,27 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
     }
   }
   loaded->contents.arenaBytes = loaded->arenaBytes + loaded->workspaceBytes;
+  for (size_t i = 0; i < loaded->launches.size(); ++i)
+    if (int argument = loaded->launches[i].kernel->packedArgument();
+        argument >= 0 && loaded->readingOf(size_t(argument)) == runtime::Reading::Packed)
+      loaded->packed.emplace_back(argument, i);
+  llvm::sort(loaded->packed, [&](const auto &a, const auto &b) {
+    return std::pair(-argumentBytes[size_t(a.first)], a.second) <
+           std::pair(-argumentBytes[size_t(b.first)], b.second);
+  });
   loaded->findTakenArguments(program);
   return loaded;
+}
+
+/// Large weights first: while a weight is packed it lies twice, and the later that is the more there is beside it.
+Status LoadedProgram::packLent(LaunchContext &context) const {
+  for (auto [argument, launch] : packed) {
+    tensor::DeferredElements *elements = context.arguments[size_t(argument)].deferred();
+    if (elements && elements->isLent())
+      if (Status status = launches[launch].kernel->packArgument(context); !status)
+        return status;
+  }
+  return {};
 }
 
 Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
@@ -204,6 +226,9 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
     outputs.push_back(std::move(*output));
   }
   LaunchWatch::Scope scope(watch);
+  LaunchContext context{process, arguments, nullptr};
+  if (Status status = packLent(context); !status)
+    return status.error();
   if (Status status =
           execute(process, arguments, argumentMemory.data(), outputMemory.data(), frame.get());
       !status)

@@ -95,6 +95,7 @@ private:
   using Memory = std::unique_ptr<std::byte, Free>;
 
   void findTakenArguments(dev::ProgramOp program);
+  Status packLent(LaunchContext &context) const;
   void noteReadings(dev::LaunchOp launch, const Kernel &kernel, std::vector<int> &reads);
   std::byte **resolve(const std::byte *const *arguments, std::byte *const *results,
                       std::byte *frame) const;
@@ -112,6 +113,7 @@ private:
   std::vector<ResultShape> results;
   std::vector<int64_t> overArguments;
   std::vector<runtime::Reading> readings; // Of each argument.
+  std::vector<std::pair<int, size_t>> packed; // Arguments and the launches that pack them, large ones first.
   std::vector<int> taken; // Of each result: an argument on which it may lie if it is given away; or -1.
   bool becomeLoop() const;
 

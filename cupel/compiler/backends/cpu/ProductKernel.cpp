@@ -60,6 +60,8 @@ public:
   runtime::Reading readingOf(unsigned read) const override {
     return read == left || epilogue.uses(read) ? runtime::Reading::Whole : weights.readingOf(read);
   }
+  int packedArgument() const override { return weights.packedArgument(); }
+  Status packArgument(LaunchContext &context) const override { return weights.packArgument(context); }
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
@@ -181,6 +183,8 @@ public:
   runtime::Reading readingOf(unsigned read) const override {
     return read == image || epilogue.uses(read) ? runtime::Reading::Whole : weights.readingOf(read);
   }
+  int packedArgument() const override { return weights.packedArgument(); }
+  Status packArgument(LaunchContext &context) const override { return weights.packArgument(context); }
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {

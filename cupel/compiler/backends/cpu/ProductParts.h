@@ -223,6 +223,14 @@ public:
     return holdsAll ? runtime::Reading::Packed : runtime::Reading::Sparse;
   }
 
+  int packedArgument() const { return holdsAll ? number : -1; }
+  /// Of an argument whose elements are deferred.
+  Status packArgument(LaunchContext &context) const {
+    const tensor::Tensor &argument = context.arguments[number];
+    Result<Packed> form = formOf(*argument.deferred(), argument);
+    return form ? Status() : Status(form.error());
+  }
+
   Result<Packed> get(LaunchContext &context, std::span<const std::byte *const> reads) const {
     if (fixed)
       return *fixed;
