@@ -58,12 +58,23 @@ if(CUPEL_SANITIZE)
   target_compile_definitions(cupel_flags INTERFACE CUPEL_SANITIZED)
 endif()
 
-# What code on MLIR is compiled with: headers as system headers, the two shared libraries.
+# What code on MLIR is compiled with: headers as system headers, the two shared libraries. A target with the
+# property CUPEL_OWN_MLIR takes what it needs of LLVM's and MLIR's archives into itself instead (decision 0073);
+# the linker reads of all these archives only what is asked for.
+file(GLOB mlir_archives ${CUPEL_LLVM_ROOT}/lib/libMLIR*.a)
+file(GLOB llvm_archives ${CUPEL_LLVM_ROOT}/lib/libLLVM*.a)
+if(NOT mlir_archives OR NOT llvm_archives)
+  message(FATAL_ERROR "there are no archives of MLIR and LLVM in ${CUPEL_LLVM_ROOT}/lib")
+endif()
+# LLVM's archives use it; its header package is not needed for that.
+find_library(CUPEL_LIB_ZSTD NAMES zstd libzstd.so.1 REQUIRED)
 add_library(cupel_mlir INTERFACE)
-target_link_libraries(cupel_mlir INTERFACE cupel_flags ${CUPEL_LIB_MLIR} ${CUPEL_LIB_LLVM})
+set(own "$<BOOL:$<TARGET_PROPERTY:CUPEL_OWN_MLIR>>")
+target_link_libraries(cupel_mlir INTERFACE cupel_flags
+  "$<IF:${own},${mlir_archives};${llvm_archives};${CUPEL_LIB_ZSTD},${CUPEL_LIB_MLIR};${CUPEL_LIB_LLVM}>")
 target_include_directories(cupel_mlir SYSTEM INTERFACE ${CUPEL_LLVM_ROOT}/include)
 target_compile_options(cupel_mlir INTERFACE -fno-exceptions)
-target_link_options(cupel_mlir INTERFACE -Wl,-rpath,${CUPEL_LLVM_ROOT}/lib)
+target_link_options(cupel_mlir INTERFACE "$<$<NOT:${own}>:-Wl,-rpath,${CUPEL_LLVM_ROOT}/lib>")
 
 # Precompiled headers, shared by all targets of a kind. Parsing is the larger part of compiling most of
 # our files: what half of a kind's files include belongs here, and nothing that changes every week.

@@ -50,6 +50,8 @@ public:
   PackedConvolution() = default;
   const ConvolutionShape &shape() const { return of; }
   int64_t bytes() const { return size; }
+  /// As they lie: the weights in another order, with zeros between them.
+  const float *elements() const { return data.get(); }
 
 private:
   friend class ConvolutionAccess;

@@ -33,6 +33,8 @@ public:
   int64_t rows() const { return depth; }
   int64_t columns() const { return width; }
   int64_t bytes() const { return size; }
+  /// As they lie: of f32 the elements in another order, with zeros between them.
+  const float *elements() const { return data.get(); }
 
 private:
   friend class PackedAccess;

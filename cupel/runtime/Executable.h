@@ -64,6 +64,13 @@ struct ProgramInfo {
   int64_t processCount() const { return replicas * partitions; }
 };
 
+/// What a run does with an argument.
+enum class Reading {
+  Whole,  // Anything.
+  Sparse, // Looks at a small part, or packs it: wherever the elements lie is good enough.
+  Packed, // Asks for forms of it and for nothing else: its elements may be deferred (tensor/Deferred.h).
+};
+
 /// The tensors of each process (replica-major), in the order of the program's arguments or results.
 /// What devices hold: pieces where the program's values are split. Tokens are empty tensors.
 using ProcessTensors = std::vector<std::vector<tensor::Tensor>>;
@@ -79,6 +86,9 @@ public:
   /// ends soon after `stop` (if given) becomes true.
   virtual Result<ProcessTensors> execute(ProcessTensors arguments,
                                           const std::atomic<bool> *stop = nullptr) const = 0;
+
+  /// Only an argument that is `Packed` may come with deferred elements.
+  virtual Reading readingOf(size_t argument) const { return Reading::Whole; }
 
   /// The program as text, after what compilation made of it.
   virtual std::string text() const = 0;

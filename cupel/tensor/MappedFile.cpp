@@ -21,7 +21,8 @@ Result<SharedBytes> mapFile(const std::string &path) {
       return SharedBytes{{static_cast<const std::byte *>(mapping), size},
                          std::shared_ptr<const void>(mapping, [size](const void *p) {
                            ::munmap(const_cast<void *>(p), size);
-                         })};
+                         }),
+                         true};
     }
   }
   if (fd >= 0)
@@ -33,6 +34,18 @@ Result<SharedBytes> mapFile(const std::string &path) {
   auto kept = std::make_shared<FileContents>(std::move(*contents));
   std::string_view text = kept->bytes();
   return SharedBytes{{reinterpret_cast<const std::byte *>(text.data()), text.size()}, kept};
+}
+
+std::shared_ptr<const void> SharedBytes::ownerOfPart() const {
+  auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  uintptr_t begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) & ~(page - 1);
+  uintptr_t end = (reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size()) & ~(page - 1);
+  if (!isMapped || end <= begin)
+    return owner;
+  // Pages that hold nothing but these bytes; others who read them get them from the file again.
+  return std::shared_ptr<const void>(bytes.data(), [file = owner, begin, end](const void *) {
+    ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+  });
 }
 
 std::string printable(std::string_view name) {

@@ -18,10 +18,14 @@ namespace cupel::tensor {
 struct SharedBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  bool isMapped = false; ///< From a file, which has them again for whoever reads them.
 
   SharedBytes part(size_t offset, size_t size) const {
-    return {bytes.subspan(offset, size), owner};
+    return {bytes.subspan(offset, size), owner, isMapped};
   }
+  /// An owner for these bytes alone: when it goes, so does the memory that they took, and not only when
+  /// the whole file does.
+  std::shared_ptr<const void> ownerOfPart() const;
 };
 
 Result<SharedBytes> mapFile(const std::string &path);

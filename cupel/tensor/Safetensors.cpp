@@ -254,7 +254,7 @@ Result<Tensor> makeTensor(const SharedBytes &bytes, DType type, const Shape &sha
   if (isPacked(type))
     return unpacked(bytes.bytes, type, shape);
   if (Tensor::isAligned(type, bytes.bytes.data()))
-    return Tensor::borrow(type, shape, bytes.bytes, bytes.owner);
+    return Tensor::borrow(type, shape, bytes.bytes, bytes.ownerOfPart());
   Result<Tensor> copy = Tensor::uninitialized(type, shape);
   if (copy && !bytes.bytes.empty())
     std::memcpy(copy->mutableData(), bytes.bytes.data(), bytes.bytes.size());

@@ -189,6 +189,21 @@ Result<Tensor> Tensor::borrow(ElementType type, Shape shape, std::span<const std
   return result;
 }
 
+Tensor Tensor::deferred(ElementType type, Shape shape, std::shared_ptr<DeferredElements> elements) {
+  Tensor result;
+  result.count = elementCount(shape).value_or(0);
+  result.steps = contiguousSteps(shape, result.count, info(type.storage).bytes);
+  result.owner = std::move(elements);
+  result.element = std::move(type);
+  result.dims = std::move(shape);
+  result.isDeferred = true;
+  return result;
+}
+
+DeferredElements *Tensor::deferred() const {
+  return isDeferred ? const_cast<DeferredElements *>(static_cast<const DeferredElements *>(owner.get())) : nullptr;
+}
+
 bool Tensor::isAligned(DType type, const std::byte *address) {
   uintptr_t alignment = std::min<uintptr_t>(info(type).bytes, alignof(double));
   return reinterpret_cast<uintptr_t>(address) % alignment == 0;

@@ -48,6 +48,8 @@ std::optional<int64_t> byteCount(DType type, std::span<const int64_t> shape);
 /// "tensor<2x3xf32>".
 std::string describe(const ElementType &type, std::span<const int64_t> shape);
 
+class DeferredElements;
+
 class Tensor {
 public:
   Tensor() = default;
@@ -60,6 +62,8 @@ public:
   /// be at least as large as the shape asks for and aligned for the type, else this is an error.
   static Result<Tensor> borrow(ElementType type, Shape shape, std::span<const std::byte> bytes,
                                std::shared_ptr<const void> owner = nullptr);
+  /// A contiguous tensor without memory, whose elements are asked for (Deferred.h): `data()` is null.
+  static Tensor deferred(ElementType type, Shape shape, std::shared_ptr<DeferredElements> elements);
   /// For tests and small constants: a contiguous tensor with the given stored values, whose number
   /// must fit the shape.
   template <DType type> static Tensor of(Shape shape, std::span<const Storage<type>> values) {
@@ -88,6 +92,8 @@ public:
   /// Bytes of the elements themselves, as if contiguous.
   int64_t byteSize() const { return count * info(element.storage).bytes; }
 
+  /// What has the elements of a tensor without memory; null for all others.
+  DeferredElements *deferred() const;
   /// The first element (index all zero).
   const std::byte *data() const { return first; }
   template <typename T> const T *dataAs() const { return reinterpret_cast<const T *>(first); }
@@ -122,6 +128,7 @@ private:
   std::byte *first = nullptr;
   std::shared_ptr<const void> owner;
   bool writable = false;
+  bool isDeferred = false; // Then the owner has the elements.
 };
 
 } // namespace cupel::tensor

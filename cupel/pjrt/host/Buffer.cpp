@@ -79,6 +79,17 @@ Result<Buffer> Client::lend(const Tensor &tensor, const Device &device) {
   return std::move(made->buffer);
 }
 
+Result<Buffer> Client::give(Tensor tensor, const Device &device) {
+  Result<Tensor> dense = tensor.contiguous();
+  if (!dense)
+    return Error{ErrorCode::Host, dense.message()};
+  Result<Transfer> made = transfer(*dense, device, PJRT_HostBufferSemantics_kImmutableZeroCopy);
+  if (!made)
+    return made.error();
+  std::move(made->done).keepUntilReady(std::make_shared<const Tensor>(std::move(*dense)));
+  return std::move(made->buffer);
+}
+
 bool Buffer::isRowMajor(size_t rank) const {
   const auto &library = client->library;
   auto args = library->arguments<PJRT_Buffer_GetMemoryLayout_Args>();

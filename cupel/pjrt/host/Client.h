@@ -129,6 +129,9 @@ public:
   /// buffer is destroyed.
   Result<Buffer> lend(const tensor::Tensor &tensor, const Device &device);
 
+  /// The same, of a tensor that is held until the plugin is done with its memory.
+  Result<Buffer> give(tensor::Tensor tensor, const Device &device);
+
   /// Compiles MLIR (text, bytecode or a portable artifact).
   Result<Executable> compile(std::string_view code, const CompileOptions &options);
 

@@ -113,6 +113,16 @@ Event &Event::operator=(Event &&other) noexcept {
   return *this;
 }
 
+void Event::keepUntilReady(std::shared_ptr<const void> kept) && {
+  if (!event)
+    return;
+  uintptr_t number = 0;
+  if (!registerCallback(plugin, event, call, [kept](Status) {}, number))
+    // Never destroyed: the plugin may read it to the end.
+    new std::shared_ptr<const void>(std::move(kept));
+  destroy();
+}
+
 void Event::destroy() {
   if (event && !plugin->isGivenUp() && plugin->has(&PJRT_Api::PJRT_Event_Destroy)) {
     auto args = plugin->arguments<PJRT_Event_Destroy_Args>();

@@ -21,6 +21,10 @@ public:
   /// up and the event is left alone.
   Status wait(Deadline deadline);
 
+  /// Holds something until the event happened, and for good where the plugin cannot tell. The event is
+  /// given up.
+  void keepUntilReady(std::shared_ptr<const void> kept) &&;
+
 private:
   Status waitByPolling(Deadline deadline);
   Error lateError();

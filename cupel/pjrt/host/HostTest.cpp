@@ -140,6 +140,26 @@ TEST_F(HostTest, ReadsInPlaceWhatAPluginLends) {
   }
 }
 
+TEST_F(HostTest, GivesATensorUntilThePluginIsDoneWithIt) {
+  setFault("");
+  Result<std::shared_ptr<Client>> client = makeClient();
+  ASSERT_TRUE(client) << client.message();
+  auto values = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3, 4, 5, 6});
+  std::weak_ptr<std::vector<float>> held = values;
+  Result<Tensor> tensor = Tensor::borrow(DType::F32, {2, 3}, std::as_bytes(std::span(*values)), values);
+  ASSERT_TRUE(tensor) << tensor.message();
+  values.reset();
+  Result<Buffer> made = (*client)->give(std::exchange(*tensor, Tensor()), (*client)->devices().front());
+  ASSERT_TRUE(made) << made.message();
+  Result<Tensor> back = made->toHost(soon());
+  ASSERT_TRUE(back) << back.message();
+  EXPECT_EQ(back->dataAs<float>()[5], 6);
+  *made = Buffer();
+  for (int i = 0; i < 1000 && !held.expired(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(held.expired());
+}
+
 TEST_F(HostTest, CopiesWhatHasNoPlaceForTheHost) {
   setFault("lends");
   Result<std::shared_ptr<Client>> client = makeClient();

@@ -68,6 +68,18 @@ Result<BufferLists> LoadedWorkload::transfer(const TensorLists &inputs, Deadline
   return buffers;
 }
 
+Result<BufferLists> LoadedWorkload::give(TensorLists inputs) const {
+  BufferLists buffers(devices.size());
+  for (size_t d = 0; d < devices.size(); ++d)
+    for (const tensor::Tensor &input : inputs.size() > 1 ? inputs.at(d) : inputs.at(0)) {
+      Result<Buffer> buffer = client->give(input, *devices[d]);
+      if (!buffer)
+        return buffer.error();
+      buffers[d].push_back(std::move(*buffer));
+    }
+  return buffers;
+}
+
 Result<BufferLists> LoadedWorkload::execute(const BufferLists &arguments, Deadline deadline) {
   std::vector<std::vector<const Buffer *>> given(arguments.size());
   for (size_t d = 0; d < arguments.size(); ++d)

@@ -27,6 +27,8 @@ public:
 
   /// One list for all devices, or one for each.
   Result<BufferLists> transfer(const TensorLists &inputs, Deadline deadline) const;
+  /// The same without copies where the plugin needs none: it may read the tensors in place.
+  Result<BufferLists> give(TensorLists inputs) const;
   /// Waits until the results are there.
   Result<BufferLists> execute(const BufferLists &arguments, Deadline deadline);
   static Result<TensorLists> readBack(const BufferLists &results, Deadline deadline);

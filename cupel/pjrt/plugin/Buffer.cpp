@@ -3,6 +3,7 @@
 #include "cupel/compiler/Compile.h"
 #include "cupel/pjrt/plugin/ElementTypes.h"
 #include "cupel/pjrt/plugin/Patience.h"
+#include "cupel/tensor/Deferred.h"
 #include "cupel/tensor/Strided.h"
 
 #include <algorithm>
@@ -15,7 +16,51 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-BufferData::~BufferData() { compiler::forgetArgument(tensor.data()); }
+/// Below this a copy is sooner made than followed.
+static constexpr int64_t kBorrowedFrom = 64 << 10;
+
+BufferData::~BufferData() {
+  if (tensor::DeferredElements *elements = tensor.deferred())
+    compiler::forgetArgument(elements->lent().data);
+  compiler::forgetArgument(tensor.data());
+}
+
+void BufferData::borrow(DType type, const Shape &shape, const std::byte *data,
+                        std::shared_ptr<const void> owner) {
+  tensor = Tensor::deferred(type, shape, std::make_shared<tensor::DeferredElements>(data, std::move(owner)));
+  isBorrowed = true;
+}
+
+Result<Tensor> BufferData::whole() {
+  if (!isBorrowed)
+    return tensor;
+  Tensor before; // Its end may tell the host, who must not find us locked.
+  std::lock_guard lock(mutex);
+  if (!tensor.deferred())
+    return tensor;
+  Result<Tensor> plain = tensor::wholeTensor(tensor);
+  if (!plain)
+    return plain.error();
+  // Forms that were made of lent memory would keep it.
+  compiler::forgetArgument(tensor.deferred()->lent().data);
+  before = std::exchange(tensor, std::move(*plain));
+  return tensor;
+}
+
+Result<Tensor> BufferData::forRun(runtime::Reading reading) {
+  if (!isBorrowed)
+    return tensor;
+  if (reading != runtime::Reading::Whole) {
+    std::lock_guard lock(mutex);
+    tensor::DeferredElements *elements = tensor.deferred();
+    if (!elements || reading == runtime::Reading::Packed)
+      return tensor;
+    if (tensor::DeferredElements::Lent lent = elements->lent(); lent.data)
+      return Tensor::borrow(tensor.elementType(), Shape(tensor.shape().begin(), tensor.shape().end()),
+                            {lent.data, static_cast<size_t>(tensor.byteSize())}, std::move(lent.owner));
+  }
+  return whole();
+}
 
 std::shared_ptr<BufferData> Buffer::get() const {
   std::lock_guard lock(mutex);
@@ -121,6 +166,16 @@ static void normalise(Tensor &tensor) {
   }
 }
 
+/// Whether elements with these steps lie row-major without gaps.
+static bool areDense(std::span<const int64_t> shape, std::span<const int64_t> steps, int64_t bytes) {
+  if (steps.empty())
+    return true;
+  for (size_t i = shape.size(); i-- > 0; bytes *= shape[i])
+    if (shape[i] != 1 && steps[i] != bytes)
+      return false;
+  return true;
+}
+
 Result<Tensor> copyIn(const void *source, DType type, std::span<const int64_t> shape,
                        std::span<const int64_t> steps) {
   Result<Tensor> tensor = Tensor::uninitialized(type, Shape(shape.begin(), shape.end()));
@@ -131,14 +186,7 @@ Result<Tensor> copyIn(const void *source, DType type, std::span<const int64_t> s
   int bytes = info(type).bytes;
   if (!source)
     return Error{ErrorCode::InvalidArgument, "there is no data to copy"};
-  bool dense = steps.empty();
-  if (!dense) {
-    int64_t step = bytes;
-    dense = true;
-    for (size_t i = shape.size(); i-- > 0; step *= shape[i])
-      dense &= shape[i] == 1 || steps[i] == step;
-  }
-  if (dense)
+  if (areDense(shape, steps, bytes))
     std::memcpy(tensor->mutableData(), source, tensor->byteSize());
   else
     tensor::copyStrided(tensor->mutableData(), static_cast<const std::byte *>(source), shape, steps,
@@ -169,6 +217,17 @@ const std::shared_ptr<const std::string> &origin(const char *text) {
   return text[0] == 'h' ? host : copy;
 }
 
+/// Memory that the host leaves as it is until we are done with it: of what may be weights, which are then
+/// packed from where they lie.
+bool mayBorrow(const PJRT_Client_BufferFromHostBuffer_Args &args, DType type,
+               std::span<const int64_t> shape, std::span<const int64_t> steps) {
+  const auto *data = static_cast<const std::byte *>(args.data);
+  return args.host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableZeroCopy &&
+         type == DType::F32 && data && Tensor::isAligned(type, data) &&
+         tensor::byteCount(type, shape).value_or(0) >= kBorrowedFrom &&
+         areDense(shape, steps, info(type).bytes);
+}
+
 PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
   Result<DType> type = typeOf(args->type);
   if (!type)
@@ -192,16 +251,28 @@ PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
   Result<std::shared_ptr<BufferData>> data = awaitData(**place, *type, shape, origin("host"));
   if (!data)
     return makeError(data.error());
-  // Copied whatever the semantics: nobody has to wait for our use of the host's memory.
-  Result<Tensor> tensor = copyIn(args->data, *type, shape, steps);
-  if (!tensor)
-    return makeError(tensor.error());
-  (*data)->tensor = std::move(*tensor);
+  std::shared_ptr<Signal> released;
+  if (mayBorrow(*args, *type, shape, steps)) {
+    released = std::make_shared<Signal>();
+    struct Borrowed {
+      std::shared_ptr<Signal> released;
+      ~Borrowed() { released->set(); }
+    };
+    (*data)->borrow(*type, Shape(shape.begin(), shape.end()), static_cast<const std::byte *>(args->data),
+                    std::make_shared<Borrowed>(released));
+  } else {
+    // Nobody has to wait for our use of the host's memory.
+    released = Signal::done();
+    Result<Tensor> tensor = copyIn(args->data, *type, shape, steps);
+    if (!tensor)
+      return makeError(tensor.error());
+    (*data)->tensor = std::move(*tensor);
+  }
   (*data)->ready = Signal::done();
   auto *buffer = new Buffer(**place, args->type, {shape.begin(), shape.end()}, std::move(*data));
   buffer->layout = std::move(*order);
   args->buffer = handle<PJRT_Buffer>(buffer);
-  args->done_with_host_buffer = makeEvent(Signal::done());
+  args->done_with_host_buffer = makeEvent(std::move(released));
   return nullptr;
 }
 
@@ -408,7 +479,12 @@ PJRT_Error *toHost(PJRT_Buffer_ToHostBuffer_Args *args) {
           done->set(*fault);
           return;
         }
-        const Tensor &tensor = data->tensor;
+        Result<Tensor> whole = data->whole();
+        if (!whole) {
+          done->set(whole.error());
+          return;
+        }
+        const Tensor &tensor = *whole;
         if (tensor.size() == 0) {
           // Nothing to copy, and perhaps nowhere to copy it from.
         } else if (isRowMajor(order)) {
@@ -447,7 +523,12 @@ PJRT_Error *rawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
       return;
     }
     // Raw bytes come in the order that the host was told.
-    Tensor raw = data->tensor;
+    Result<Tensor> whole = data->whole();
+    if (!whole) {
+      done->set(whole.error());
+      return;
+    }
+    Tensor raw = std::move(*whole);
     if (!isRowMajor(order)) {
       Result<Tensor> copy =
           raw.transposed(std::vector<int64_t>(order.rbegin(), order.rend())).contiguous();
@@ -485,8 +566,9 @@ Result<Buffer *> copyTo(Buffer &source, MemorySpace &memory) {
       made->ready->set(*fault);
       return;
     }
-    Result<Tensor> copy =
-        copyIn(data->tensor.data(), data->tensor.dtype(), data->tensor.shape(), {});
+    Result<Tensor> copy = data->whole();
+    if (copy)
+      copy = copyIn(copy->data(), copy->dtype(), copy->shape(), {});
     if (!copy) {
       made->ready->set(copy.error());
       return;
@@ -555,7 +637,10 @@ Result<const void *> pointerOf(Buffer &buffer) {
   data->ready->wait();
   if (data->ready->error())
     return *data->ready->error();
-  return static_cast<const void *>(data->tensor.data());
+  Result<Tensor> whole = data->whole();
+  if (!whole)
+    return whole.error();
+  return static_cast<const void *>(whole->data());
 }
 
 PJRT_Error *unsafePointer(PJRT_Buffer_UnsafePointer_Args *args) {
@@ -583,7 +668,10 @@ PJRT_Error *bitcast(PJRT_Buffer_Bitcast_Args *args) {
   Result<std::shared_ptr<BufferData>> data = readyData(buffer);
   if (!data)
     return makeError(data.error());
-  const Tensor &tensor = (*data)->tensor;
+  Result<Tensor> whole = (*data)->whole();
+  if (!whole)
+    return makeError(whole.error());
+  const Tensor &tensor = *whole;
   if (tensor::byteCount(*type, shape) != tensor.byteSize())
     return invalid("a bitcast must keep the number of bytes");
   auto keep = *data;

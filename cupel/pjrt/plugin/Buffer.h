@@ -6,16 +6,31 @@
 
 #include "cupel/pjrt/plugin/Client.h"
 #include "cupel/pjrt/plugin/Event.h"
+#include "cupel/runtime/Executable.h"
 
 namespace cupel::pjrt {
 
 /// A tensor that is there once `ready` says so.
 struct BufferData {
   std::shared_ptr<Signal> ready;
+  /// Read by `whole` and `forRun`, for it may have no memory.
   tensor::Tensor tensor;
   Reservation reservation;
 
   ~BufferData(); ///< With it goes what kernels keep beside the memory.
+
+  /// What the host lent, without a copy until somebody needs one.
+  void borrow(tensor::DType type, const tensor::Shape &shape, const std::byte *data,
+              std::shared_ptr<const void> owner);
+  bool wasBorrowed() const { return isBorrowed; }
+  /// With memory of its own, from now on.
+  Result<tensor::Tensor> whole();
+  /// For a program that does this with it.
+  Result<tensor::Tensor> forRun(runtime::Reading reading);
+
+private:
+  bool isBorrowed = false;
+  std::mutex mutex; // Of the tensor, where it was borrowed.
 };
 
 /// Order of dimensions in memory as layouts name it, minor first. Elements always lie row-major

@@ -64,11 +64,13 @@ struct Execution {
         data.ready->wait();
         if (data.ready->error())
           return fail(Error(*data.ready->error()));
+        Result<Tensor> input = data.forRun(compiled->program->readingOf(i));
+        if (!input)
+          return fail(input.error());
         // Memory that was given up and that nobody else looks at may be used again.
-        if (donated[i] && isSoleOwner(arguments[d][i]))
-          inputs[d].push_back(std::move(data.tensor));
-        else
-          inputs[d].push_back(data.tensor);
+        if (donated[i] && isSoleOwner(arguments[d][i]) && !data.tensor.deferred())
+          data.tensor = Tensor();
+        inputs[d].push_back(std::move(*input));
       }
     }
     arguments.clear();
@@ -193,6 +195,10 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
                        std::string(bufferTypeName(buffer.type)) + " buffer of another type or " +
                        "shape than " + tensor::describe(expected.type, expected.shardShape()));
       isReadInPlace &= buffer.isReadInPlace || data->ready->isReady();
+      // Hosts may change what they gave to this call once it has returned. Weights are what they keep.
+      if (data->wasBorrowed() && compiled->program->readingOf(i) == runtime::Reading::Whole)
+        if (Result<Tensor> whole = data->whole(); !whole)
+          return makeError(whole.error());
       execution->arguments[d].push_back(std::move(data));
     }
 

@@ -26,8 +26,8 @@ def dtype_of(name: str) -> np.dtype:
     raise TypeError(f"arrays of {name} are not known to numpy")
 
 
-def read_arrays(path: str | Path) -> list[np.ndarray]:
-    """By position: `0`, `1`, ...; a program on several devices has no such list."""
+def read_arrays(path: str | Path, most: int | None = None) -> list[np.ndarray]:
+    """By position: `0`, `1`, ..., or the first of them; a program on several devices has no such list."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
@@ -36,7 +36,7 @@ def read_arrays(path: str | Path) -> list[np.ndarray]:
         raise RuntimeError("the program runs on several devices")
     data = np.memmap(path, np.uint8, "r", 8 + length) if header and any(t["data_offsets"][1] for t in header.values()) else np.zeros(0, np.uint8)
     result = []
-    for name in sorted(header, key=int):
+    for name in sorted(header, key=int)[:most]:
         begin, end = header[name]["data_offsets"]
         # A copy, aligned as the peers like it.
         result.append(np.frombuffer(data[begin:end].tobytes(), dtype_of(header[name]["dtype"])).reshape(header[name]["shape"]).copy())

@@ -36,7 +36,8 @@ class Facts:
         return read_arrays(f"{self.folder}/inputs.safetensors")
 
     def own_inputs(self) -> list[np.ndarray]:
-        return self.arguments()[: self.inputs]
+        """Without the weights, which a peer has from its model: its memory must not be charged with ours."""
+        return read_arrays(f"{self.folder}/inputs.safetensors", self.inputs)
 
 
 @dataclass

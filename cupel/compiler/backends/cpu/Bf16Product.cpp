@@ -103,7 +103,10 @@ public:
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
-    kernels::PackedMatrix right = weights.get(context, reads);
+    Result<kernels::PackedMatrix> found = weights.get(context, reads);
+    if (!found)
+      return found.error();
+    const kernels::PackedMatrix &right = *found;
     kernels::Bf16View a = {halvesOf(reads[left]) + shape.leftOffset, shape.leftRow, shape.leftColumn};
     ending.with(reads, writes[0], floatsOf(context.workspace),
                 [&](float *sums, const kernels::Epilogue &end) {

@@ -102,6 +102,10 @@ runtime::TraceCounts CpuExecutable::traceCounts() const {
   return traced ? traced->counts() : runtime::TraceCounts();
 }
 
+runtime::Reading CpuExecutable::readingOf(size_t argument) const {
+  return info().processCount() == 1 ? loaded->readingOf(argument) : runtime::Reading::Whole;
+}
+
 Result<ProcessTensors> CpuExecutable::execute(ProcessTensors arguments,
                                               const std::atomic<bool> *stop) const {
   if (Status status = runtime::checkArguments(info(), arguments); !status)

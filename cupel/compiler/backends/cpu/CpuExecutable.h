@@ -25,6 +25,7 @@ public:
   const runtime::ProgramInfo &info() const override { return program->info; }
   Result<runtime::ProcessTensors> execute(runtime::ProcessTensors arguments,
                                           const std::atomic<bool> *stop) const override;
+  runtime::Reading readingOf(size_t argument) const override;
   std::string text() const override;
   std::string serialize() const override;
   std::optional<runtime::TraceRecord> trace() const override;

@@ -17,6 +17,7 @@ class GatherKernel final : public Kernel {
 public:
   GatherKernel(stablehlo::GatherOp op, int64_t elementBytes)
       : index(op.getStartIndices().getType()), element(elementBytes),
+        operandBytes(cast<RankedTensorType>(op.getOperand().getType()).getNumElements() * elementBytes),
         operand(cast<BlockArgument>(op.getOperand()).getArgNumber()),
         indices(cast<BlockArgument>(op.getStartIndices()).getArgNumber()) {
     auto numbers = op.getDimensionNumbers();
@@ -76,6 +77,11 @@ public:
     return {};
   }
   std::string_view kind() const override { return "gather"; }
+
+  runtime::Reading readingOf(unsigned read) const override {
+    bool isPart = read == operand && read != indices && count * box.bytes() <= operandBytes / 4;
+    return isPart ? runtime::Reading::Sparse : runtime::Reading::Whole;
+  }
 
 private:
   static constexpr int64_t kLine = 64, kLarge = int64_t{12} << 20; // Bytes.
@@ -158,7 +164,7 @@ private:
     int64_t index, last, from;
   };
   IndexReader index;
-  int64_t element, count = 1;
+  int64_t element, operandBytes, count = 1;
   unsigned operand, indices;
   BoxCopy box;
   bool isOneWord = false, isRow = false;

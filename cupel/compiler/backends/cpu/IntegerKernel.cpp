@@ -107,8 +107,12 @@ public:
     auto *c = reinterpret_cast<int32_t *>(writes[0]);
     auto rows = int64_t(left.own.size()), columns = int64_t(right->own.size());
     kernels::PackedIntegers packed;
-    if (isPacked)
-      packed = weights.get(context, reads);
+    if (isPacked) {
+      Result<kernels::PackedIntegers> found = weights.get(context, reads);
+      if (!found)
+        return found.error();
+      packed = std::move(*found);
+    }
     for (size_t index = 0; index < left.batch.size(); ++index) {
       if (!isPacked)
         packed = kernels::packIntegers(
@@ -184,7 +188,10 @@ public:
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
-    kernels::PackedIntegerConvolution packed = weights.get(context, reads);
+    Result<kernels::PackedIntegerConvolution> found = weights.get(context, reads);
+    if (!found)
+      return found.error();
+    const kernels::PackedIntegerConvolution &packed = *found;
     std::byte *result = isInOrder ? writes[0] : context.workspace;
     kernels::convolve(packed, {reads[imageArgument], imageType, imageStrides},
                       reinterpret_cast<int32_t *>(result), kernelPool());

@@ -6,6 +6,7 @@
 
 #include "cupel/compiler/device/DeviceIr.h"
 #include "cupel/reference/Execute.h"
+#include "cupel/runtime/Executable.h"
 
 #include <atomic>
 #include <memory>
@@ -58,6 +59,13 @@ public:
   /// Adds what `run` does to a trace: calls of functions where that is all it comes to, else a call of
   /// the kernel. Buffers are numbers of the program's.
   virtual void record(Trace &trace, std::span<const int> reads, std::span<const int> writes) const;
+
+  /// What it does with a buffer that it reads, where that is an argument of the program.
+  virtual runtime::Reading readingOf(unsigned read) const { return runtime::Reading::Whole; }
+
+  /// The argument of the main program that it packs, or -1; and packs it before anything is read.
+  virtual int packedArgument() const { return -1; }
+  virtual Status packArgument(LaunchContext &context) const { return {}; }
 
   /// Memory that each launch needs besides what it reads and writes.
   virtual int64_t workspaceBytes() const { return 0; }

@@ -5,6 +5,7 @@
 #include "cupel/compiler/tensor/TensorIr.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/support/ProcessTree.h"
+#include "cupel/tensor/Deferred.h"
 
 #include <cstdlib>
 #include <sys/mman.h>
@@ -98,6 +99,27 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
   return {};
 }
 
+/// One form can be all that is left of an argument; several that are made at different times could not.
+void LoadedProgram::noteReadings(dev::LaunchOp launch, const Kernel &kernel, std::vector<int> &reads) {
+  for (auto [i, buffer] : llvm::enumerate(launch.getReads())) {
+    auto argument = dev::rootOf(buffer).getDefiningOp<dev::ArgumentOp>();
+    if (!argument)
+      continue;
+    size_t number = size_t(argument.getNumber());
+    if (readings.size() <= number) {
+      readings.resize(number + 1, runtime::Reading::Packed);
+      reads.resize(number + 1);
+    }
+    runtime::Reading &known = readings[number];
+    if (runtime::Reading found = kernel.readingOf(unsigned(i));
+        found == runtime::Reading::Whole || known == runtime::Reading::Whole)
+      known = runtime::Reading::Whole;
+    else if (found == runtime::Reading::Sparse || reads[number] > 0)
+      known = runtime::Reading::Sparse;
+    ++reads[number];
+  }
+}
+
 Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp program,
                                                            ModuleOp functions,
                                                            KernelChoice choice) {
@@ -107,6 +129,8 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
   if (auto inPlace = program.getInPlace())
     loaded->overArguments.assign(inPlace->begin(), inPlace->end());
   llvm::DenseMap<Value, int> numbers;
+  std::vector<int> reads; // Of each argument: how many.
+  std::vector<int64_t> argumentBytes;
   auto add = [&](Value buffer, Buffer::Kind kind, int64_t position) {
     numbers[buffer] = static_cast<int>(loaded->buffers.size());
     loaded->buffers.push_back({kind, position});
@@ -115,6 +139,8 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
   for (Operation &op : program.getBody().front()) {
     if (auto argument = dyn_cast<dev::ArgumentOp>(op)) {
       add(argument.getBuffer(), Buffer::Argument, int64_t(argument.getNumber()));
+      argumentBytes.resize(std::max(argumentBytes.size(), size_t(argument.getNumber()) + 1));
+      argumentBytes[argument.getNumber()] = dev::byteSizeOf(typeOf(argument.getBuffer())).value_or(0);
     } else if (auto constant = dyn_cast<dev::ConstantOp>(op)) {
       Result<Tensor> value =
           reference::constantTensor(constant.getValue(), typeOf(constant.getBuffer()));
@@ -141,19 +167,41 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
       Result<KernelPointer> kernel = makeKernel(launch, functions, choice);
       if (!kernel)
         return kernel.error();
+      loaded->noteReadings(launch, **kernel, reads);
       if (Status status = loaded->add(launch, std::move(*kernel), numbers); !status)
         return status.error();
     }
   }
   loaded->contents.arenaBytes = loaded->arenaBytes + loaded->workspaceBytes;
+  for (size_t i = 0; i < loaded->launches.size(); ++i)
+    if (int argument = loaded->launches[i].kernel->packedArgument();
+        argument >= 0 && loaded->readingOf(size_t(argument)) == runtime::Reading::Packed)
+      loaded->packed.emplace_back(argument, i);
+  llvm::sort(loaded->packed, [&](const auto &a, const auto &b) {
+    return std::pair(-argumentBytes[size_t(a.first)], a.second) <
+           std::pair(-argumentBytes[size_t(b.first)], b.second);
+  });
   loaded->findTakenArguments(program);
   return loaded;
 }
 
+/// Large weights first: while a weight is packed it lies twice, and the later that is the more there is beside it.
+Status LoadedProgram::packLent(LaunchContext &context) const {
+  for (auto [argument, launch] : packed) {
+    tensor::DeferredElements *elements = context.arguments[size_t(argument)].deferred();
+    if (elements && elements->isLent())
+      if (Status status = launches[launch].kernel->packArgument(context); !status)
+        return status;
+  }
+  return {};
+}
+
 Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
                                                std::vector<Tensor> arguments) const {
+  // Who watches launches looks at all that they read.
+  LaunchWatch *watch = LaunchWatch::current() ? LaunchWatch::current() : guardPages();
   for (Tensor &argument : arguments) {
-    Result<Tensor> whole = argument.contiguous();
+    Result<Tensor> whole = watch ? tensor::wholeTensor(argument) : argument.contiguous();
     if (!whole)
       return whole.error().as(ErrorCode::OutOfMemory);
     argument = std::move(*whole);
@@ -181,7 +229,10 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
     outputMemory.push_back(output->mutableData());
     outputs.push_back(std::move(*output));
   }
-  LaunchWatch::Scope scope(LaunchWatch::current() ? LaunchWatch::current() : guardPages());
+  LaunchWatch::Scope scope(watch);
+  LaunchContext context{process, arguments, nullptr};
+  if (Status status = packLent(context); !status)
+    return status.error();
   if (Status status =
           execute(process, arguments, argumentMemory.data(), outputMemory.data(), frame.get());
       !status)

@@ -64,6 +64,10 @@ public:
 
   /// With the programs that its kernels run.
   const ProgramReport &report() const { return contents; }
+  /// Of each argument, as far as any launch reads it.
+  runtime::Reading readingOf(size_t argument) const {
+    return argument < readings.size() ? readings[argument] : runtime::Reading::Packed;
+  }
   /// That of each launch, in the order of the program.
   const Kernel &kernel(size_t launch) const { return *launches[launch].kernel; }
 
@@ -91,6 +95,8 @@ private:
   using Memory = std::unique_ptr<std::byte, Free>;
 
   void findTakenArguments(dev::ProgramOp program);
+  Status packLent(LaunchContext &context) const;
+  void noteReadings(dev::LaunchOp launch, const Kernel &kernel, std::vector<int> &reads);
   std::byte **resolve(const std::byte *const *arguments, std::byte *const *results,
                       std::byte *frame) const;
   Status runLaunch(LaunchContext &context, const Launch &launch, std::byte *const *memory,
@@ -106,6 +112,8 @@ private:
   std::vector<tensor::Tensor> constants;
   std::vector<ResultShape> results;
   std::vector<int64_t> overArguments;
+  std::vector<runtime::Reading> readings; // Of each argument.
+  std::vector<std::pair<int, size_t>> packed; // Arguments and the launches that pack them, large ones first.
   std::vector<int> taken; // Of each result: an argument on which it may lie if it is given away; or -1.
   bool becomeLoop() const;
 

@@ -2,7 +2,8 @@
 // and layout, whichever executables use it. Kept until the buffer is gone (`forget`, which whoever owns
 // buffers calls), the kernel that packed it is dropped, or others need the room: all of it together is
 // bounded. The tensor is held meanwhile, so that its address says which it is: memory that is held is
-// neither written in place nor given back.
+// neither written in place nor given back. Weights that a host lent are not kept here: their packed form is
+// the buffer's own, and all that is left of it (tensor/Deferred.h).
 
 #pragma once
 

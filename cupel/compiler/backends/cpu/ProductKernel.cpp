@@ -19,6 +19,25 @@ namespace {
 // Products
 //===----------------------------------------------------------------------===//
 
+/// The number of elements of what a buffer is a part of.
+int64_t elementsOf(Value buffer) {
+  return cast<dev::BufferType>(dev::rootOf(buffer).getType()).getTensor().getNumElements();
+}
+
+/// Whether steps of these sizes reach each of so many elements once.
+bool isDense(llvm::SmallVector<std::pair<int64_t, int64_t>, 4> steps, int64_t elements) {
+  llvm::sort(steps, llvm::less_second());
+  int64_t step = 1;
+  for (auto [size, stride] : steps) {
+    if (size == 1)
+      continue;
+    if (stride != step)
+      return false;
+    step *= size;
+  }
+  return step == elements;
+}
+
 /// With a right side that is packed.
 class PackedProduct final : public Kernel {
 public:
@@ -26,16 +45,31 @@ public:
       : shape(shape), left(left), epilogue(std::move(epilogue)) {}
 
   Status load(dev::LaunchOp launch, unsigned right) {
-    return weights.load(launch, right, layoutOf(shape, "f32"), [shape = shape](const std::byte *data) {
-      return kernels::packMatrix(
-          {floatsOf(data) + shape.rightOffset, shape.rightRow, shape.rightColumn}, shape.depth,
-          shape.columns, kernelPool());
-    });
+    bool isWhole = shape.rightOffset == 0 &&
+                   isDense({{shape.depth, shape.rightRow}, {shape.columns, shape.rightColumn}},
+                           elementsOf(launch.getReads()[right]));
+    return weights.load(
+        launch, right, layoutOf(shape, "f32"),
+        [shape = shape](const std::byte *data) {
+          return kernels::packMatrix(
+              {floatsOf(data) + shape.rightOffset, shape.rightRow, shape.rightColumn}, shape.depth,
+              shape.columns, kernelPool());
+        },
+        isWhole);
   }
+
+  runtime::Reading readingOf(unsigned read) const override {
+    return read == left || epilogue.uses(read) ? runtime::Reading::Whole : weights.readingOf(read);
+  }
+  int packedArgument() const override { return weights.packedArgument(); }
+  Status packArgument(LaunchContext &context) const override { return weights.packArgument(context); }
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
-    kernels::PackedMatrix right = weights.get(context, reads);
+    Result<kernels::PackedMatrix> found = weights.get(context, reads);
+    if (!found)
+      return found.error();
+    const kernels::PackedMatrix &right = *found;
     epilogue.with(reads, [&](const kernels::Epilogue &end) {
       kernels::multiply(
           shape.rows, {floatsOf(reads[left]) + shape.leftOffset, shape.leftRow, shape.leftColumn},
@@ -132,16 +166,34 @@ public:
         layout += " " + std::to_string(number);
     for (int64_t stride : strides)
       layout += " " + std::to_string(stride);
-    return weights.load(launch, kernel, layout, [=](const std::byte *data) {
-      return (isRounded ? kernels::packRoundedConvolution : kernels::packConvolution)(
-          shape, {floatsOf(data) + offset, {0, strides[0], strides[1]}, strides[2], strides[3]},
-          kernelPool());
-    });
+    // What is rounded on the way cannot be had back.
+    bool isWhole = !isRounded && offset == 0 && isDense({{shape.kernel[1], strides[0]},
+                                           {shape.kernel[2], strides[1]},
+                                           {shape.inputChannels / shape.groups, strides[2]},
+                                           {shape.outputChannels, strides[3]}},
+                                          elementsOf(launch.getReads()[kernel]));
+    return weights.load(
+        launch, kernel, layout,
+        [=](const std::byte *data) {
+          return (isRounded ? kernels::packRoundedConvolution : kernels::packConvolution)(
+              shape, {floatsOf(data) + offset, {0, strides[0], strides[1]}, strides[2], strides[3]},
+              kernelPool());
+        },
+        isWhole);
   }
+
+  runtime::Reading readingOf(unsigned read) const override {
+    return read == image || epilogue.uses(read) ? runtime::Reading::Whole : weights.readingOf(read);
+  }
+  int packedArgument() const override { return weights.packedArgument(); }
+  Status packArgument(LaunchContext &context) const override { return weights.packArgument(context); }
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
-    kernels::PackedConvolution packed = weights.get(context, reads);
+    Result<kernels::PackedConvolution> found = weights.get(context, reads);
+    if (!found)
+      return found.error();
+    const kernels::PackedConvolution &packed = *found;
     epilogue.with(reads, [&](const kernels::Epilogue &end) {
       kernels::convolve(packed, floatsOf(reads[image]), floatsOf(writes[0]), filters, end,
                         kernelPool());

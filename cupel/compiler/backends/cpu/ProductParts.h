@@ -9,7 +9,9 @@
 #include "cupel/compiler/brief/Brief.h"
 #include "cupel/kernels/Product.h"
 #include "cupel/kernels/Scratch.h"
+#include "cupel/compiler/backends/cpu/Unpack.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/tensor/Deferred.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -63,6 +65,9 @@ public:
     epilogue.code = std::move(*code);
     return epilogue;
   }
+
+  /// Whether it reads this buffer of the launch.
+  bool uses(unsigned read) const { return bias == int(read) || llvm::is_contained(inputs, int(read)); }
 
   /// Calls `work` with the epilogue of one call.
   template <typename F> void with(std::span<const std::byte *const> reads, F &&work) const {
@@ -188,9 +193,11 @@ public:
   Weights() = default;
   ~Weights() { PackedWeights::get().forget(last.lock()); }
 
-  /// Packed forms of the same layout are the same, whoever made them.
-  Status load(dev::LaunchOp launch, unsigned argument, std::string form, Pack how) {
+  /// Packed forms of the same layout are the same, whoever made them. One that `isWhole` has every element
+  /// of the argument's, each once and as it is.
+  Status load(dev::LaunchOp launch, unsigned argument, std::string form, Pack how, bool isWhole = false) {
     pack = std::move(how);
+    holdsAll = isWhole;
     layout = std::move(form);
     read = argument;
     mlir::Operation *source = dev::rootOf(launch.getReads()[argument]).getDefiningOp();
@@ -209,12 +216,29 @@ public:
     return {};
   }
 
-  Packed get(LaunchContext &context, std::span<const std::byte *const> reads) const {
+  /// Of what the launch reads there: whether the packed form is all that it asks for.
+  runtime::Reading readingOf(unsigned one) const {
+    if (one != read || number < 0)
+      return runtime::Reading::Whole;
+    return holdsAll ? runtime::Reading::Packed : runtime::Reading::Sparse;
+  }
+
+  int packedArgument() const { return holdsAll ? number : -1; }
+  /// Of an argument whose elements are deferred.
+  Status packArgument(LaunchContext &context) const {
+    const tensor::Tensor &argument = context.arguments[number];
+    Result<Packed> form = formOf(*argument.deferred(), argument);
+    return form ? Status() : Status(form.error());
+  }
+
+  Result<Packed> get(LaunchContext &context, std::span<const std::byte *const> reads) const {
     if (fixed)
       return *fixed;
     if (number < 0)
       return pack(reads[read]);
     const tensor::Tensor &argument = context.arguments[number];
+    if (tensor::DeferredElements *elements = argument.deferred())
+      return formOf(*elements, argument);
     PackedWeights::KeptPointer kept;
     {
       std::lock_guard lock(mutex);
@@ -231,8 +255,26 @@ public:
   }
 
 private:
+  /// The buffer keeps it, who has nothing else.
+  Result<Packed> formOf(tensor::DeferredElements &elements, const tensor::Tensor &argument) const {
+    if constexpr (requires(const Packed &packed) { packed.elements(); }) {
+      Result<std::shared_ptr<const void>> form = elements.form(
+          argument, layout,
+          [&](const std::byte *data) { return std::make_shared<const Packed>(pack(data)); },
+          [pack = pack, count = argument.size()](const void *form, std::byte *to) {
+            const auto &packed = *static_cast<const Packed *>(form);
+            return unpackWords(count, [&](const std::byte *numbers) { return pack(numbers); }, packed, to);
+          });
+      if (!form)
+        return form.error();
+      return *static_cast<const Packed *>(form->get());
+    }
+    return Error{ErrorCode::Internal, "deferred elements were given to a kernel that cannot pack them"};
+  }
+
   Pack pack;
   std::string layout;
+  bool holdsAll = false;
   unsigned read = 0;
   int number = -1; // Of the argument that they are.
   std::optional<Packed> fixed;
