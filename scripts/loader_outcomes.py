@@ -4,14 +4,15 @@
 usage: scripts/loader_outcomes.py REPORT.json... --zoo NAME [--add] --out docs/reference/loader-outcomes.md
 
 Of a test that several reports hold the last one counts that got it to an end. The page has counts by outcome and reason, how models were
-captured, and each test with its smallest correlation; nothing of the loaders themselves. Of a mode (inference, training) that no report holds a test of,
-the page keeps the section that it has; with --add it keeps the rows of single tests that no report got to an end, too.
+captured, and each test with its smallest correlation; nothing of the loaders themselves. Of a framework and mode (PyTorch's inference, JAX's training) that no report
+holds a test of, the page keeps the section that it has; with --add it keeps the rows of single tests that no report got to an end, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -20,6 +21,15 @@ from typing import Any
 
 Test = dict[str, Any]
 NO_END = ("interrupted", "not run")
+FRAMEWORKS = {"pytorch": "PyTorch", "jax": "JAX", "bounty_jax": "JAX", "onnx": "ONNX"}
+# In the order of the page.
+SECTIONS = [f"{framework}, {mode}" for framework in dict.fromkeys(FRAMEWORKS.values()) for mode in ("inference", "training")]
+
+
+def section_of(test: Test) -> str:
+    """By the folder that a loader stands in."""
+    folder = re.search(rf"/({'|'.join(FRAMEWORKS)})(?=-)", test["id"])
+    return f"{FRAMEWORKS[folder[1]] if folder else 'PyTorch'}, {test['run_mode']}"
 
 
 def read(reports: Iterable[Path]) -> tuple[list[Test], set[str]]:
@@ -50,11 +60,11 @@ def table(head: list[str], rows: Iterable[Iterable[object]]) -> list[str]:
     return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
 
 
-def section(mode: str, tests: list[Test]) -> list[str]:
+def section(title: str, tests: list[Test]) -> list[str]:
     captured = [test for test in tests if test.get("notes", {}).get("captured by")]
     judged = [test for test in tests if test.get("comparisons")]
     passed = [test for test in tests if test["outcome"] == "passed"]
-    lines = [f"## {mode.capitalize()}", "",
+    lines = [f"## {title}", "",
              f"Captured and lowered: {share(len(captured), len(tests))}. Judged, result by result: {share(len(judged), len(tests))}. "
              f"Passed: {share(len(passed), len(tests))}.", ""]
     outcomes = Counter((test["outcome"], reason_of(test)) for test in tests)
@@ -69,9 +79,9 @@ def section(mode: str, tests: list[Test]) -> list[str]:
     return lines
 
 
-def kept_section(page: str, mode: str) -> list[str]:
+def kept_section(page: str, title: str) -> list[str]:
     """The section of a page that was made before; nothing where it has none."""
-    _, found, rest = page.partition(f"## {mode.capitalize()}\n")
+    _, found, rest = page.partition(f"## {title}\n")
     return [found.rstrip("\n"), *rest.partition("\n## ")[0].rstrip("\n").split("\n"), ""] if found else []
 
 
@@ -89,20 +99,20 @@ def test_of_row(row: str, mode: str) -> Test:
 
 def with_rows_of(page: str, tests: list[Test]) -> list[Test]:
     """The tests, and those of the page that none of them replaces: one that came to no end replaces nothing."""
-    before = {test["id"]: test for mode in ("inference", "training") for row in kept_section(page, mode) if row.startswith("| `") and row.count("|") == 7
-              for test in [test_of_row(row, mode)]}
+    before = {test["id"]: test for title in SECTIONS for row in kept_section(page, title) if row.startswith("| `") and row.count("|") == 7
+              for test in [test_of_row(row, title.rpartition(" ")[2])]}
     return [test for test in tests if test["outcome"] not in NO_END or test["id"] not in before] + [
         test for name, test in before.items() if all(other["id"] != name or other["outcome"] in NO_END for other in tests)]
 
 
 def page(tests: list[Test], torch: set[str], zoo: str, note: str, before: str = "") -> str:
     lines = ["# Outcomes of loaders", "",
-             f"What becomes of loaders of {zoo}, in their default variants, on our own device, against torch {', '.join(sorted(torch))} on the CPU in the same dtype. Made by",
+             f"What becomes of loaders of {zoo}, in their default variants, on our own device, against torch {', '.join(sorted(torch))} (JAX, ONNX Runtime where it is installed) on the CPU in the same dtype. Made by",
              "`scripts/loader_outcomes.py` from reports of `cupel run --zoo ZOO --device cupel --json REPORT`: run them again instead of changing this page.",
              "Failures come first, then what is nearest to its limit.", "", *([note, ""] if note else [])]
-    for mode in ("inference", "training"):
-        chosen = [test for test in tests if test["run_mode"] == mode]
-        lines += section(mode, chosen) if chosen else kept_section(before, mode)
+    for title in SECTIONS:
+        chosen = [test for test in tests if section_of(test) == title]
+        lines += section(title, chosen) if chosen else kept_section(before, title)
     return "\n".join(lines).rstrip() + "\n"
 
 
