@@ -42,7 +42,9 @@ struct LentBuffer {
 class BorrowTest : public PluginTest {
 protected:
   void SetUp() override {
+    setenv("CUPEL_HOST_MEMORY", "borrowed", true);
     PluginTest::SetUp();
+    unsetenv("CUPEL_HOST_MEMORY");
     weights.resize(kDepth * kColumns);
     for (size_t i = 0; i < weights.size(); ++i)
       weights[i] = float(int(i * 37 % 101) - 50) / 16;
@@ -119,6 +121,22 @@ TEST_F(BorrowTest, WeightsAreGivenBackWhenTheyArePacked) {
   EXPECT_EQ(get(lent.buffer, values).code, 0);
   EXPECT_EQ(values, original);
   EXPECT_EQ(run(product, {left, lent.buffer}), expectedProduct()); // Behind the reading, too.
+  end(lent);
+  destroy(left);
+  destroy(product);
+}
+
+TEST_F(BorrowTest, LentMemoryIsCopiedWhereNobodyAskedToBorrowIt) {
+  destroyClient(client);
+  client = makeClient(1);
+  PJRT_LoadedExecutable *product = compiled(kProduct);
+  PJRT_Buffer *left = put(x.data(), {4, kDepth});
+  LentBuffer lent;
+  lend(lent, weights.data(), {kDepth, kColumns});
+  EXPECT_TRUE(lent.isReleased());
+  std::vector<float> expected = expectedProduct();
+  std::fill(weights.begin(), weights.end(), 1000.0f);
+  EXPECT_EQ(run(product, {left, lent.buffer}), expected);
   end(lent);
   destroy(left);
   destroy(product);

@@ -252,7 +252,7 @@ PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
   if (!data)
     return makeError(data.error());
   std::shared_ptr<Signal> released;
-  if (mayBorrow(*args, *type, shape, steps)) {
+  if ((*place)->device.client.layout.borrows && mayBorrow(*args, *type, shape, steps)) {
     released = std::make_shared<Signal>();
     struct Borrowed {
       std::shared_ptr<Signal> released;

@@ -68,6 +68,7 @@ Result<Layout> layoutOf(const Options &options) {
   layout.threads = options.integer("num_threads");
   chooseRewrites(options, layout.rewrites);
   layout.isCopied = choosesCopies(options);
+  layout.borrows = options.string("host_memory") == "borrowed";
   layout.exportsTensors = options.boolean("export_tensors").value_or(true);
   layout.exportPath = options.string("export_path").value_or("");
   layout.weightFormats = options.string("experimental_weight_dtype").value_or("");

@@ -25,6 +25,7 @@ struct Layout {
   int64_t memoryLimit = 0;
   Numerics numerics;
   bool isCopied = false; // Hosts do not read devices' own memory in place.
+  bool borrows = false;  // Devices read what hosts lend where it lies.
   std::string exportPath; // A folder for stages, or for code; empty: none.
   bool exportsTensors = true; // Beside code.
   std::string weightFormats; // Of weights of products; see CompileOptions.

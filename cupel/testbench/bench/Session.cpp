@@ -115,6 +115,9 @@ BenchSession::Running BenchSession::startDevice(const std::string &name,
         (fs::path(executableFolder()).parent_path() / "lib/pjrt_plugin_cupel.so").string();
     if (device.option("num_threads").empty())
       device.options.push_back(fmt::format("num_threads={}", options.threads));
+    // Weights are a mapped file, which nobody writes to.
+    if (device.option("host_memory").empty())
+      device.options.push_back("host_memory=borrowed");
   }
   std::vector<std::string> command = {executableFolder() + "/cupel-device", "measure",
                                       device.plugin};
