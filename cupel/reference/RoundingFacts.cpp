@@ -73,6 +73,9 @@ bool combinesByRounding(Operation &op) {
   return false;
 }
 
+/// Of what combines the elements of windows: how large these are.
+static constexpr llvm::StringLiteral kWindow = "window_dimensions";
+
 int64_t termsOf(Operation &op) {
   auto from = dyn_cast<RankedTensorType>(op.getOperand(0).getType());
   auto to = dyn_cast<RankedTensorType>(op.getResult(0).getType());
@@ -81,7 +84,7 @@ int64_t termsOf(Operation &op) {
   double terms = 1, results = double(to.getNumElements());
   if (auto product = dyn_cast<FlopsOpInterface>(op))
     terms = product.getFlops() / (2 * results);
-  else if (auto window = op.getAttrOfType<DenseI64ArrayAttr>("window_dimensions"))
+  else if (auto window = op.getAttrOfType<DenseI64ArrayAttr>(kWindow))
     for (int64_t size : window.asArrayRef())
       terms *= double(size);
   else
@@ -129,7 +132,7 @@ bool stagnates(Operation &op) {
   // Of n equal numbers each addition rounds the same way: the sum is off by up to n / 8 of what it is
   // rounded by, where noise expects the root of n. From here on that is more than limits allow.
   constexpr int64_t kEqualTerms = 128;
-  if (element.isF32() && isa<stablehlo::ReduceOp>(op))
+  if (element.isF32() && op.getNumRegions() > 0 && !op.hasAttr(kWindow))
     return termsOf(op) > kEqualTerms;
   return stablehlo::getElementBits(element) <= 16 && termsOf(op) > int64_t(1) << digits;
 }

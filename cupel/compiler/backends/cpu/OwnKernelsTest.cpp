@@ -233,7 +233,8 @@ TEST(OwnKernelsTest, OneLongLineIsTransformed) {
   const auto *a = reinterpret_cast<const float *>(expected->results[0].data()),
              *b = reinterpret_cast<const float *>(actual->results[0].data());
   for (int64_t i = 0; i < 2 * length; ++i)
-    ASSERT_NEAR(a[i], b[i], 1e-6f * (std::fabs(a[i]) + 1000)) << i; // Sums of 8192 numbers up to 11.
+    // Sums of 8192 numbers up to 11, in 13 steps that round; without fused steps more than with them.
+    ASSERT_NEAR(a[i], b[i], 2e-6f * (std::fabs(a[i]) + 1000)) << i;
 }
 
 /// As much as threads share, with rows that are hit often, once and never.
