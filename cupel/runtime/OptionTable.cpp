@@ -26,7 +26,7 @@ constexpr OptionInfo kTable[] = {
              "folder that is written."},
     {.name = "accumulate", .type = Type::String, .scopes = kBoth, .defaultText = "native", .environment = "CUPEL_ACCUMULATE",
      .help = "How sums and products of floats of 32 bits and below accumulate: native (step by step in the "
-             "program's own types, as the golden reference does) or f64 (rounded once at the end; such programs "
+             "program's own types, as the golden reference does; long reductions in f64) or f64 (rounded once at the end; such programs "
              "run on the reference). The Python package asks for f64 on the backend reference, which is nearer to "
              "what JAX's users are used to.",
      .choices = "native f64"},
