@@ -113,7 +113,8 @@ public:
       if (Status made = reader(other.tensor, choice.others); !made)
         return made.error();
     NoiseSizes sizes =
-        measureNoise({choice.main[0], choice.main[1], choice.main[2], choice.samples}, 1);
+        measureNoise({choice.main[0], choice.main[1], choice.main[2], choice.samples},
+                     threadsFor(expected.size()));
     choice.limits = limitsFor(expected.dtype(), noise, factors, sizes);
     choice.ways = limitsFor(expected.dtype(), noise, {}, sizes);
     choice.ways.factor *= moved;

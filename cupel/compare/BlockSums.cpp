@@ -1,71 +1,12 @@
 #include "cupel/compare/BlockSums.h"
 
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 using namespace cupel;
 using namespace cupel::compare;
 
 namespace {
-
-constexpr int kLanes = 8;
-typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double))));
-typedef int64_t Masks __attribute__((vector_size(kLanes * sizeof(int64_t))));
-typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
-typedef uint32_t Words __attribute__((vector_size(kLanes * sizeof(uint32_t))));
-typedef uint16_t Halves __attribute__((vector_size(kLanes * sizeof(uint16_t))));
-
-template <typename V> auto sumOf(const V &lanes) {
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-}
-double maxOf(const Lanes &lanes) {
-  double max = lanes[0];
-  for (int i = 1; i < kLanes; ++i)
-    max = lanes[i] > max ? lanes[i] : max;
-  return max;
-}
-
-template <Source source> struct StoredOf {
-  using type = double;
-};
-template <> struct StoredOf<Source::F32> {
-  using type = float;
-};
-template <> struct StoredOf<Source::BF16> {
-  using type = uint16_t;
-};
-template <> struct StoredOf<Source::F16> {
-  using type = uint16_t;
-};
-
-/// Eight numbers from memory. (By reference: vectors are passed differently by different targets.)
-template <Source source>
-__attribute__((always_inline)) inline void load(const typename StoredOf<source>::type *from,
-                                                Lanes &lanes) {
-  if constexpr (source == Source::Doubles) {
-    std::memcpy(&lanes, from, sizeof(lanes));
-  } else if constexpr (source == Source::F32) {
-    Floats floats;
-    std::memcpy(&floats, from, sizeof(floats));
-    lanes = __builtin_convertvector(floats, Lanes);
-  } else if constexpr (source == Source::BF16) { // the upper half of a float
-    Halves halves;
-    std::memcpy(&halves, from, sizeof(halves));
-    lanes = __builtin_convertvector((Floats)(__builtin_convertvector(halves, Words) << 16), Lanes);
-  } else {
-    // Read as a float's exponent and mantissa, a half is too small by 2^112, also if subnormal;
-    // only infinities and NaN need their exponent back.
-    Halves halves;
-    std::memcpy(&halves, from, sizeof(halves));
-    Words words = __builtin_convertvector(halves, Words);
-    Words shifted = (words & 0x7fffu) << 13;
-    Words special = (Words)(shifted >= (0x7c00u << 13)) & 0x7f800000u;
-    Words widened = (Words)((Floats)shifted * 0x1p112f) | special | ((words & 0x8000u) << 16);
-    lanes = __builtin_convertvector((Floats)widened, Lanes);
-  }
-}
 
 /// Inlined once for each instruction set. Without branches; NaN and infinities show in the sums.
 template <Source source, bool isWide, bool hasRtol>
@@ -200,11 +141,9 @@ struct Machine {
   std::vector<Loops> sets = {loopsOf<PlainSet>()};
   Machine() {
 #if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2"))
-      return;
-    sets.push_back(loopsOf<Avx2Set>());
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    if (instructionSets() > 1)
+      sets.push_back(loopsOf<Avx2Set>());
+    if (instructionSets() > 2)
       sets.push_back(loopsOf<Avx512Set>());
 #endif
   }
@@ -216,8 +155,6 @@ const Machine &machine() {
 }
 
 } // namespace
-
-int compare::instructionSets() { return static_cast<int>(machine().sets.size()); }
 
 BlockFindings compare::addBlock(const RawBlock &block, const Watch &watch, PivotSums &sums,
                                 int instructionSet) {

@@ -5,15 +5,13 @@
 
 #pragma once
 
+#include "cupel/compare/Lanes.h"
+
 #include <cstdint>
 
 namespace cupel::compare {
 
 inline constexpr int64_t kBlock = 1024; // parts a block; two blocks of doubles fit the first cache
-
-/// How a block's numbers are stored. The usual types are widened on the way; the others come as
-/// doubles.
-enum class Source : uint8_t { Doubles, F32, BF16, F16 };
 
 /// Both sides of a block as they are stored.
 struct RawBlock {
@@ -57,9 +55,6 @@ struct BlockFindings {
   int64_t different = 0;              // parts
   bool anyMisses = false, relativeErrorGrows = false;
 };
-
-/// How many versions of the loop this machine can run: the plain one is 0, the last is used.
-int instructionSets();
 
 /// Adds a block of finite numbers to `sums`, not scaled. Tests ask for an instruction set.
 BlockFindings addBlock(const RawBlock &block, const Watch &watch, PivotSums &sums,

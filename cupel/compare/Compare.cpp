@@ -3,6 +3,7 @@
 #include "cupel/compare/BlockSums.h"
 #include "cupel/compare/Elements.h"
 #include "cupel/compare/UlpDistance.h"
+#include "cupel/support/ThreadPool.h"
 #include "cupel/tensor/Quantize.h"
 
 #include <algorithm>
@@ -149,7 +150,7 @@ public:
     watch.scale = scale;
     int64_t chunks = (actual.size() + kChunk - 1) / kChunk;
     std::vector<Moments> partial(chunks);
-    int64_t threads = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
+    int64_t threads = options.threads > 0 ? options.threads : coreCount();
     threads = std::clamp<int64_t>(threads, 1, std::max<int64_t>(1, chunks / 4));
     std::vector<Findings> found(threads);
     std::atomic<int64_t> next = 0;
@@ -491,6 +492,11 @@ double scaleFor(const ElementReader &actual, const ElementReader &expected,
 }
 
 } // namespace
+
+int compare::threadsFor(int64_t elements) {
+  constexpr int64_t kLarge = 1 << 22; // some ten milliseconds
+  return elements < kLarge ? 1 : coreCount();
+}
 
 Result<Statistics> compare::compare(const Tensor &actual, const Tensor &expected,
                                     const Tolerance &tolerance, const Options &options) {

@@ -1,5 +1,6 @@
 #include "cupel/compare/Elements.h"
 
+#include "cupel/compare/Lanes.h"
 #include "cupel/tensor/Convert.h"
 #include "cupel/tensor/ConvertElement.h"
 
@@ -57,7 +58,7 @@ void ElementReader::read(int64_t first, int64_t count, double *high, double *low
     if (type == DType::C128)
       std::copy_n(reinterpret_cast<const double *>(from), count, high);
     else if (type == DType::C64)
-      convertElements(DType::F32, from, DType::F64, high, count);
+      widen(Source::F32, from, count, high);
     else { // a real tensor: read the values into the upper half, then spread them out
       ElementReader real = *this;
       real.partsPerElement = 1;
@@ -89,6 +90,10 @@ void ElementReader::read(int64_t first, int64_t count, double *high, double *low
   }
   if (type == DType::F64)
     std::copy_n(reinterpret_cast<const double *>(from), count, high);
+  else if (type == DType::F32)
+    widen(Source::F32, from, count, high);
+  else if (type == DType::BF16 || type == DType::F16)
+    widen(type == DType::F16 ? Source::F16 : Source::BF16, from, count, high);
   else
     convertElements(type, from, DType::F64, high, count);
   if (const Quantization *q = source.elementType().quantization.get()) {

@@ -83,15 +83,6 @@ struct Samples {
   }
 };
 
-/// What of the result is wrong, said as a picture: of the whole, or of the part that is wrong.
-std::string pictureOf(const Tensor &actual, const Tensor &expected, const Statistics &found,
-                      const ElementsBeyond &beyond, int threads) {
-  std::string picture = recognisePicture(actual, expected, found);
-  if (!picture.empty() || beyond.count == 0)
-    return picture;
-  return recognisePartPicture(actual, expected, beyond.low, beyond.high, threads);
-}
-
 //===----------------------------------------------------------------------===//
 // Integers and booleans
 //===----------------------------------------------------------------------===//
@@ -144,28 +135,13 @@ Result<NoiseVerdict> judgeIntegers(const Tensor &actual, const Tensor &expected,
     verdict.sentence = fmt::format("{} different", countText(different, verdict.count));
     return verdict;
   }
-  Result<Verdict> plain = check(actual, expected, Tolerance{.atol = 0.0}, options);
-  if (!plain)
-    return plain.error();
-  verdict.picture = plain->picture;
-  verdict.sentence = plain->sentence;
-  if (verdict.picture.empty()) {
-    int parts = 1;
-    Result<ElementReader> a = ElementReader::make(actual, parts);
-    Result<ElementReader> e = ElementReader::make(expected, parts);
-    if (a && e) {
-      ElementsBeyond beyond = findBeyond({*a, *e, *e, {}}, {}, options.threads);
-      if (beyond.count)
-        verdict.picture =
-            recognisePartPicture(actual, expected, beyond.low, beyond.high, options.threads);
-    }
-    if (!verdict.picture.empty())
-      verdict.sentence += "; looks like: " + verdict.picture;
-  }
+  verdict.sentence = judge(verdict.statistics, Tolerance{.atol = 0.0}).sentence;
   if (moved)
     verdict.sentence +=
         fmt::format("; {} change by one rounding of {}, which allows {} times as many", moved,
                     noise.precision.text(), factors.count);
+  if (options.picture)
+    addPicture(verdict, actual, expected, options);
   return verdict;
 }
 
@@ -194,6 +170,7 @@ public:
     verdict.worst = factors.element * beyond.ratio;
     verdict.whole = factors.whole * sizes.error / wholeLimit;
     verdict.beyond = beyond.count;
+    verdict.low = beyond.low, verdict.high = beyond.high;
     judgeCorrelation(samples);
     verdict.passed = beyond.count == 0 && verdict.whole <= factors.whole && correlates;
     // A few roundings of a narrow format are its nature, not the program's.
@@ -243,23 +220,7 @@ private:
 
   /// The standard deviation of what is expected as a share of its root mean square.
   double spreadShare() const {
-    Result<ElementReader> reader =
-        ElementReader::make(expected, tensor::isComplex(expected.dtype()) ? 2 : 1);
-    if (!reader || sizes.expected == 0)
-      return 0;
-    double sum = 0, block[1024], low[1024];
-    int64_t count = 0;
-    for (int64_t at = 0; at < reader->size(); at += 1024) {
-      int64_t here = std::min<int64_t>(1024, reader->size() - at);
-      reader->read(at, here, block, low);
-      for (int64_t i = 0; i < here; ++i)
-        if (std::isfinite(block[i])) {
-          sum += block[i] / sizes.expected;
-          ++count;
-        }
-    }
-    double mean = count ? sum / double(count) : 0;
-    return std::sqrt(std::max(0.0, 1 - mean * mean));
+    return sizes.expected == 0 ? 0 : std::sqrt(std::max(0.0, 1 - sizes.meanShare * sizes.meanShare));
   }
 
   std::string noiseText() const {
@@ -277,9 +238,6 @@ private:
   }
 
   void blame(const ElementReader &a, const ElementReader &e) {
-    // Whoever asks without noise asks again with it: pictures are dear.
-    if (!noise.isNone)
-      verdict.picture = pictureOf(actual, expected, verdict.statistics, beyond, options.threads);
     std::vector<std::string> words;
     if (beyond.count > 0) {
       int64_t position = beyond.position / e.parts();
@@ -296,9 +254,10 @@ private:
     if (!correlates)
       words.push_back(fmt::format("pcc {:.12g} < {:.12g}", verdict.statistics.pcc, pccLimit));
     words.push_back(noiseText());
-    if (!verdict.picture.empty())
-      words.push_back("looks like: " + verdict.picture);
     verdict.sentence = fmt::format("{}", fmt::join(words, "; "));
+    // Whoever asks without noise asks again with it.
+    if (options.picture && !noise.isNone)
+      addPicture(verdict, actual, expected, options);
   }
 
   const Tensor &actual, &expected;
@@ -366,6 +325,28 @@ Result<NoiseVerdict> compare::checkByNoise(const Tensor &actual, const Tensor &e
     return e.error();
   return FloatJudge(actual, expected, noise, factors, options, std::move(verdict))
       .run(*a, *e, *samples);
+}
+
+void compare::addPicture(NoiseVerdict &verdict, const Tensor &actual, const Tensor &expected,
+                         const Options &options) {
+  if (!verdict.statistics.sameShape())
+    return;
+  verdict.picture = recognisePicture(actual, expected, verdict.statistics, options.threads);
+  // Else of the part that is wrong.
+  if (verdict.picture.empty()) {
+    if (verdict.low.empty() && !isInexact(expected.elementType())) {
+      Result<ElementReader> a = ElementReader::make(actual, 1), e = ElementReader::make(expected, 1);
+      if (a && e) {
+        ElementsBeyond wrong = findBeyond({*a, *e, *e, {}}, {}, options.threads);
+        verdict.low = std::move(wrong.low), verdict.high = std::move(wrong.high);
+      }
+    }
+    if (!verdict.low.empty())
+      verdict.picture =
+          recognisePartPicture(actual, expected, verdict.low, verdict.high, options.threads);
+  }
+  if (!verdict.picture.empty())
+    verdict.sentence += "; looks like: " + verdict.picture;
 }
 
 Result<NoiseVerdict> compare::checkWithoutNoise(const Tensor &actual, const Tensor &expected,

@@ -46,7 +46,8 @@ struct NoiseVerdict {
   double noise = 0, error = 0;
   /// In units of noise: how far the worst element is off (8 is the limit), and the whole (4).
   double worst = 0, whole = 0;
-  int64_t beyond = 0; ///< Elements beyond their limits.
+  int64_t beyond = 0; ///< Elements beyond their limits,
+  std::vector<int64_t> low, high; ///< and of floats the smallest box around them, by dimension.
   int64_t count = 0;
   Statistics statistics; ///< Of result and expected values.
 };
@@ -63,6 +64,11 @@ Result<NoiseVerdict> checkByNoise(const tensor::Tensor &actual, const tensor::Te
 Result<NoiseVerdict> checkWithoutNoise(const tensor::Tensor &actual, const tensor::Tensor &expected,
                                        const DevicePrecision &precision,
                                        const Options &options = {});
+
+/// Says of a result that is wrong what it looks like, for those who asked without a picture: it is
+/// dear, and only what is wrong at last needs one.
+void addPicture(NoiseVerdict &verdict, const tensor::Tensor &actual, const tensor::Tensor &expected,
+                const Options &options);
 
 /// What is always allowed of a result of this type: as a share of an element's size, and absolute.
 double leastShare(tensor::DType type, const DevicePrecision &precision,

@@ -1,54 +1,48 @@
 #include "cupel/compare/NoiseSums.h"
 
+#include "cupel/compare/NoiseLanes.h"
 #include "cupel/support/ThreadPool.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
 
 using namespace cupel;
 using namespace cupel::compare;
 
 namespace {
 
-// Even, so that both parts of a complex number are in one block.
-constexpr int64_t kBlockParts = 2048, kChunkParts = 32 * kBlockParts;
+constexpr int64_t kChunkParts = 128 * kNoiseBlock;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-/// The larger of two samples is the noise. Of more of them none decides, and the root mean square of
-/// all does, widened as far as the larger of two numbers mostly lies above it; where there are many
-/// elements the larger of two does not.
-constexpr size_t kFew = 2;
-constexpr double kManyFactor = 1.25;
+/// Of fewer elements the noise of many samples is widened.
 constexpr int64_t kManyElements = 64;
 
-/// One block of all tensors, as doubles.
-struct Values {
-  Values(size_t sampleCount, size_t parts)
-      : actual(parts), expected(parts), center(parts), low(parts),
-        samples(sampleCount, std::vector<double>(parts)) {}
-  std::vector<double> actual, expected, center, low;
-  std::vector<std::vector<double>> samples;
-};
-
-/// Calls `block(values, first, count, chunk number)` for all parts; what is left by number of chunk
-/// does not depend on the threads.
-template <typename F> void forBlocks(const NoiseReaders &readers, int threads, F &&block) {
+/// Calls `take(block, first, chunk number)` for all parts; what is left by number of chunk does not
+/// depend on the threads.
+template <typename F> void forBlocks(const NoiseReaders &readers, int threads, F &&take) {
   int64_t size = readers.expected.size(), chunks = (size + kChunkParts - 1) / kChunkParts;
   runPieces(chunks, threads > 0 ? threads : coreCount(), [&](int64_t chunk) {
-    Values values(readers.samples.size(), size_t(std::min(size, kBlockParts)));
+    auto block = std::make_unique<NoiseBlock>(readers.samples.size());
+    double low[kNoiseBlock];
     int64_t end = std::min(size, (chunk + 1) * kChunkParts);
-    for (int64_t at = chunk * kChunkParts; at < end; at += kBlockParts) {
-      int64_t count = std::min(kBlockParts, end - at);
-      readers.actual.read(at, count, values.actual.data(), values.low.data());
-      readers.expected.read(at, count, values.expected.data(), values.low.data());
+    for (int64_t at = chunk * kChunkParts; at < end; at += kNoiseBlock) {
+      block->count = std::min(kNoiseBlock, end - at);
+      auto read = [&](const ElementReader &reader, NoiseBlock::Numbers &to) {
+        reader.read(at, block->count, to.values, reader.isWide() ? low : nullptr);
+        std::fill(to.values + block->count, to.values + kNoiseBlock, 0.0);
+      };
+      read(readers.actual, block->actual);
+      read(readers.expected, block->expected);
       if (!readers.samples.empty())
-        readers.center.read(at, count, values.center.data(), values.low.data());
+        read(readers.center, block->center);
       for (size_t s = 0; s < readers.samples.size(); ++s)
-        readers.samples[s].read(at, count, values.samples[s].data(), values.low.data());
-      block(values, at, count, chunk);
+        read(readers.samples[s], block->samples[s]);
+      take(*block, at, chunk);
     }
   });
 }
@@ -57,86 +51,112 @@ int64_t chunkCount(const ElementReader &reader) {
   return (reader.size() + kChunkParts - 1) / kChunkParts;
 }
 
-/// Squares as a number and a power of two, so that neither large nor small magnitudes are lost.
+/// Numbers and their squares, each as a number and a power of two, so that neither large nor small
+/// magnitudes are lost.
 class SquareSum {
 public:
   void add(double x) {
-    double magnitude = std::fabs(x);
-    if (magnitude < 0x1p-400 || magnitude > 0x1p400) {
-      if (magnitude != 0)
-        addExtreme(magnitude);
-      return;
-    }
-    usual += x * x;
+    double size = std::fabs(x);
+    if (size >= kLeastSquared && size <= kMostSquared)
+      addUsual(x, x * x);
+    else if (size != 0)
+      (size > 1 ? huge : tiny).add(std::ldexp(x, size > 1 ? -600 : 600));
+  }
+  void addUsual(double sum, double squares) {
+    usual.sum += sum;
+    usual.squares += squares;
   }
   void add(const SquareSum &other) {
-    usual += other.usual;
-    tiny += other.tiny;
-    huge += other.huge;
+    for (auto [mine, theirs] : {std::pair(&usual, &other.usual), std::pair(&tiny, &other.tiny),
+                                std::pair(&huge, &other.huge)}) {
+      mine->sum += theirs->sum;
+      mine->squares += theirs->squares;
+    }
   }
   double rootMean(int64_t count) const {
-    if (count == 0)
-      return 0;
-    if (huge > 0)
-      return std::ldexp(std::sqrt(huge / double(count)), 600);
-    return usual > 0 ? std::sqrt(usual / double(count))
-                     : std::ldexp(std::sqrt(tiny / double(count)), -600);
+    return count == 0 ? 0 : std::ldexp(std::sqrt(what().squares / double(count)), exponent());
+  }
+  /// The mean as a share of the root mean square.
+  double meanShare(int64_t count) const {
+    const Scaled &scaled = what();
+    return scaled.squares > 0 ? scaled.sum / std::sqrt(scaled.squares) / std::sqrt(double(count))
+                              : 0;
   }
 
 private:
-  void addExtreme(double magnitude) {
-    bool isHuge = magnitude > 1;
-    double scaled = std::ldexp(magnitude, isHuge ? -600 : 600);
-    (isHuge ? huge : tiny) += scaled * scaled;
+  struct Scaled {
+    double sum = 0, squares = 0;
+    void add(double x) {
+      sum += x;
+      squares += x * x;
+    }
+  };
+  /// Of what is largest the rest is no noticeable part.
+  const Scaled &what() const {
+    return huge.squares > 0 ? huge : usual.squares > 0 ? usual : tiny;
   }
-  double usual = 0, tiny = 0, huge = 0;
+  int exponent() const { return huge.squares > 0 ? 600 : usual.squares > 0 ? 0 : -600; }
+  Scaled usual, tiny, huge;
 };
 
 struct Sums {
+  explicit Sums(size_t samples = 0) : noise(samples) {}
   SquareSum expected, error;
   std::vector<SquareSum> noise; // by sample
   int64_t count = 0;
+
+  void add(const NoiseBlock &block, BlockSquares &found) {
+    if (!addSquares(block, found))
+      return addCarefully(block);
+    count += block.count;
+    expected.addUsual(found.sum, found.expected);
+    error.addUsual(0, found.error);
+    for (size_t s = 0; s < noise.size(); ++s)
+      noise[s].addUsual(0, found.noise[s]);
+  }
+
+private:
+  void addCarefully(const NoiseBlock &block) {
+    for (int64_t i = 0; i < block.count; ++i) {
+      double e = block.expected[i], off = block.actual[i] - e;
+      if (!std::isfinite(e))
+        continue;
+      ++count;
+      expected.add(e);
+      if (std::isfinite(off))
+        error.add(off);
+      for (size_t s = 0; s < noise.size(); ++s)
+        if (double moved = block.samples[s][i] - block.center[i]; std::isfinite(moved))
+          noise[s].add(moved);
+    }
+  }
 };
 
 } // namespace
 
 NoiseSizes compare::measureNoise(const NoiseReaders &readers, int threads) {
-  std::span<const ElementReader> samples = readers.samples;
-  std::vector<Sums> partial(chunkCount(readers.expected));
-  for (Sums &sums : partial)
-    sums.noise.resize(samples.size());
-  forBlocks(readers, threads,
-            [&](const Values &v, int64_t, int64_t count, int64_t chunk) {
-              Sums &sums = partial[chunk];
-              for (int64_t i = 0; i < count; ++i) {
-                double e = v.expected[i], error = v.actual[i] - e;
-                if (!std::isfinite(e))
-                  continue;
-                ++sums.count;
-                sums.expected.add(e);
-                if (std::isfinite(error))
-                  sums.error.add(error);
-                for (size_t s = 0; s < samples.size(); ++s)
-                  if (double noise = v.samples[s][i] - v.center[i]; std::isfinite(noise))
-                    sums.noise[s].add(noise);
-              }
-            });
-  Sums total;
-  total.noise.resize(samples.size());
+  size_t samples = readers.samples.size();
+  std::vector<Sums> partial(chunkCount(readers.expected), Sums(samples));
+  forBlocks(readers, threads, [&](const NoiseBlock &block, int64_t, int64_t chunk) {
+    BlockSquares found;
+    partial[chunk].add(block, found);
+  });
+  Sums total(samples);
   for (const Sums &each : partial) {
     total.expected.add(each.expected);
     total.error.add(each.error);
     total.count += each.count;
-    for (size_t s = 0; s < samples.size(); ++s)
+    for (size_t s = 0; s < samples; ++s)
       total.noise[s].add(each.noise[s]);
   }
   NoiseSizes sizes{total.expected.rootMean(total.count), total.error.rootMean(total.count)};
-  if (samples.size() > kFew) {
+  sizes.meanShare = total.expected.meanShare(total.count);
+  if (samples > kFewSamples) {
     SquareSum all;
     for (const SquareSum &noise : total.noise)
       all.add(noise);
     sizes.noise = (total.count < kManyElements ? kManyFactor : 1) *
-                  all.rootMean(total.count * int64_t(samples.size()));
+                  all.rootMean(total.count * int64_t(samples));
     return sizes;
   }
   for (const SquareSum &noise : total.noise)
@@ -162,22 +182,23 @@ ElementLimits compare::limitsFor(tensor::DType type, const Noise &noise,
 }
 
 /// What the samples say of one element.
-static double movedBy(double e, const Values &v, int64_t i) {
+static double movedBy(double e, const NoiseBlock &v, int64_t i) {
   double largest = 0, squares = 0;
-  for (const std::vector<double> &sample : v.samples) {
+  for (const NoiseBlock::Numbers &sample : v.samples) {
     double moved = std::fabs(sample[i] - v.center[i]);
     moved = std::isfinite(moved) ? moved : std::fabs(e);
     largest = std::max(largest, moved);
     squares += moved * moved;
   }
   // Squares of the smallest and largest numbers leave the range.
-  if (v.samples.size() <= kFew || !std::isfinite(squares) || squares == 0)
+  if (v.samples.size() <= kFewSamples || !std::isfinite(squares) || squares == 0)
     return largest;
   return kManyFactor * std::sqrt(squares / double(v.samples.size()));
 }
 
 /// How far an element is off, 1 being its limit.
-static double ratioOf(double a, double e, const Values &v, int64_t i, const ElementLimits &limits) {
+static double ratioOf(const NoiseBlock &v, int64_t i, const ElementLimits &limits) {
+  double a = v.actual[i], e = v.expected[i];
   if (same(a, e))
     return 0;
   // The largest numbers of f32, as masks have them, are infinite in a narrower type of its range.
@@ -187,7 +208,7 @@ static double ratioOf(double a, double e, const Values &v, int64_t i, const Elem
     return 0;
   if (!std::isfinite(e) || !std::isfinite(a)) {
     // Where a rounding decides whether there is a number at all, there may be one or not.
-    for (const std::vector<double> &sample : v.samples)
+    for (const NoiseBlock::Numbers &sample : v.samples)
       if (std::isfinite(sample[i]) != std::isfinite(v.center[i]))
         return 0;
     return kInfinite;
@@ -198,35 +219,82 @@ static double ratioOf(double a, double e, const Values &v, int64_t i, const Elem
   return limit > 0 ? std::fabs(a - e) / limit : kInfinite;
 }
 
+/// How far all elements of a block are off; the farthest.
+static double ratiosOf(const NoiseBlock &block, const ElementLimits &limits, double *ratios) {
+  double farthest = 0;
+  if (findRatios(block, limits, ratios, farthest))
+    return farthest;
+  farthest = 0;
+  for (int64_t i = 0; i < block.count; ++i) {
+    ratios[i] = ratioOf(block, i, limits);
+    farthest = std::max(farthest, ratios[i]);
+  }
+  return farthest;
+}
+
+namespace {
+
+/// Finds the box around elements that come in ascending order: along the last dimension by column,
+/// and along the others once for every row.
+class BoxFinder {
+public:
+  BoxFinder(std::span<const int64_t> shape, ElementsBeyond &found) : shape(shape), found(found) {}
+
+  void add(int64_t element) {
+    if (found.low.empty()) {
+      found.low.assign(shape.size(), std::numeric_limits<int64_t>::max());
+      found.high.assign(shape.size(), -1);
+    }
+    if (shape.empty())
+      return;
+    if (element >= rowEnd)
+      enterRow(element / shape.back());
+    widen(shape.size() - 1, element - (rowEnd - shape.back()));
+  }
+
+private:
+  void enterRow(int64_t row) {
+    rowEnd = (row + 1) * shape.back();
+    for (size_t d = shape.size() - 1; d-- > 0; row /= shape[d])
+      widen(d, row % shape[d]);
+  }
+  void widen(size_t d, int64_t index) {
+    found.low[d] = std::min(found.low[d], index);
+    found.high[d] = std::max(found.high[d], index);
+  }
+
+  std::span<const int64_t> shape;
+  ElementsBeyond &found;
+  int64_t rowEnd = 0; // of the row of the last element
+};
+
+} // namespace
+
 ElementsBeyond compare::findBeyond(const NoiseReaders &readers, const ElementLimits &limits,
                                    int threads) {
   std::span<const int64_t> shape = readers.expected.tensor().shape();
-  size_t rank = shape.size();
   int parts = readers.expected.parts();
   std::vector<ElementsBeyond> partial(chunkCount(readers.expected));
-  forBlocks(readers, threads,
-            [&](const Values &v, int64_t first, int64_t count, int64_t chunk) {
-              ElementsBeyond &found = partial[chunk];
-              int64_t last = -1; // the element counted last: a complex one counts once
-              for (int64_t i = 0; i < count; ++i) {
-                double ratio = ratioOf(v.actual[i], v.expected[i], v, i, limits);
-                if (ratio > found.ratio)
-                  found.ratio = ratio, found.position = first + i;
-                if (ratio <= 1)
-                  continue;
-                int64_t element = (first + i) / parts, rest = element;
-                found.count += element != last;
-                last = element;
-                if (found.low.empty()) {
-                  found.low.assign(rank, std::numeric_limits<int64_t>::max());
-                  found.high.assign(rank, -1);
-                }
-                for (size_t d = rank; d-- > 0; rest /= shape[d]) {
-                  found.low[d] = std::min(found.low[d], rest % shape[d]);
-                  found.high[d] = std::max(found.high[d], rest % shape[d]);
-                }
-              }
-            });
+  forBlocks(readers, threads, [&](const NoiseBlock &block, int64_t first, int64_t chunk) {
+    ElementsBeyond &found = partial[chunk];
+    alignas(64) double ratios[kNoiseBlock];
+    double farthest = ratiosOf(block, limits, ratios);
+    // Most blocks of a right result have nothing to add.
+    if (farthest <= found.ratio && farthest <= 1)
+      return;
+    BoxFinder box(shape, found);
+    int64_t last = -1; // the element counted last: a complex one counts once
+    for (int64_t i = 0; i < block.count; ++i) {
+      if (ratios[i] > found.ratio)
+        found.ratio = ratios[i], found.position = first + i;
+      if (ratios[i] <= 1)
+        continue;
+      int64_t element = (first + i) / parts;
+      found.count += element != last;
+      last = element;
+      box.add(element);
+    }
+  });
   ElementsBeyond total;
   for (const ElementsBeyond &each : partial) {
     total.count += each.count;
@@ -238,7 +306,7 @@ ElementsBeyond compare::findBeyond(const NoiseReaders &readers, const ElementLim
       total.low = each.low, total.high = each.high;
       continue;
     }
-    for (size_t d = 0; d < rank; ++d) {
+    for (size_t d = 0; d < shape.size(); ++d) {
       total.low[d] = std::min(total.low[d], each.low[d]);
       total.high[d] = std::max(total.high[d], each.high[d]);
     }
@@ -249,9 +317,12 @@ ElementsBeyond compare::findBeyond(const NoiseReaders &readers, const ElementLim
 void compare::markBeyond(const NoiseReaders &readers, const ElementLimits &limits,
                          std::vector<bool> &marks) {
   int parts = readers.expected.parts();
-  forBlocks(readers, 1, [&](const Values &v, int64_t first, int64_t count, int64_t) {
-    for (int64_t i = 0; i < count; ++i)
-      if (ratioOf(v.actual[i], v.expected[i], v, i, limits) > 1)
+  forBlocks(readers, 1, [&](const NoiseBlock &block, int64_t first, int64_t) {
+    alignas(64) double ratios[kNoiseBlock];
+    if (ratiosOf(block, limits, ratios) <= 1)
+      return;
+    for (int64_t i = 0; i < block.count; ++i)
+      if (ratios[i] > 1)
         marks[size_t((first + i) / parts)] = true;
   });
 }

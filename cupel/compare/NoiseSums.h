@@ -8,6 +8,7 @@
 #include "cupel/compare/Noise.h"
 
 #include <span>
+#include <vector>
 
 namespace cupel::compare {
 
@@ -22,6 +23,7 @@ struct NoiseReaders {
 struct NoiseSizes {
   double expected = 0, error = 0;
   double noise = 0; ///< Of the noisier of two samples; of more, of all of them.
+  double meanShare = 0; ///< The mean of what is expected as a share of its root mean square.
 };
 
 struct ElementLimits {

@@ -109,7 +109,7 @@ std::string compare::recognisePartPicture(const Tensor &actual, const Tensor &ex
       compare(flatActual, flatExpected, Tolerance{.atol = 0.0}, {.threads = threads});
   if (!found)
     return "";
-  std::string picture = recognisePicture(flatActual, flatExpected, *found);
+  std::string picture = recognisePicture(flatActual, flatExpected, *found, threads);
   return picture.empty() ? fmt::format("only {} is wrong", where)
                          : fmt::format("in {}: {}", where, picture);
 }

@@ -1,6 +1,6 @@
 #include "cupel/compare/Pictures.h"
 
-#include "cupel/compare/Elements.h"
+#include "cupel/compare/Canvas.h"
 #include "cupel/tensor/ConvertElement.h"
 
 #include <fmt/format.h>
@@ -16,119 +16,6 @@ using namespace cupel::tensor;
 namespace {
 
 using Index = std::vector<int64_t>;
-
-/// The numbers of both tensors by position, and what counts as the same number. A complex element
-/// is judged by both parts.
-class Canvas {
-public:
-  Canvas(ElementReader actual, ElementReader expected, const Statistics &found)
-      : actual(std::move(actual)), expected(std::move(expected)), found(found),
-        dims(found.expectedShape), parts(this->actual.parts()), count(found.count) {
-    steps.assign(dims.size(), 1);
-    for (size_t i = dims.size(); i-- > 1;)
-      steps[i - 1] = steps[i] * dims[i];
-    slack = found.rmsExpected * 0.004;
-    chooseSamples();
-  }
-
-  /// The same up to the rounding errors of a device: 2 % of the number or 0.4 % of a typical one.
-  bool alike(double a, double b) const {
-    return a == b || (std::isnan(a) && std::isnan(b)) ||
-           std::fabs(a - b) <= 0.02 * std::fabs(b) + slack;
-  }
-  /// Whether the result at `position` is `factor` times what is expected at `source`.
-  bool shows(int64_t position, int64_t source, double factor = 1, double offset = 0) const {
-    for (int k = 0; k < parts; ++k)
-      if (!alike(actual.at(position * parts + k),
-                 factor * expected.at(source * parts + k) + (k == 0 ? offset : 0)))
-        return false;
-    return true;
-  }
-  bool showsExactly(int64_t position, int64_t source) const {
-    for (int k = 0; k < parts; ++k)
-      if (actual.at(position * parts + k) != expected.at(source * parts + k))
-        return false;
-    return true;
-  }
-  bool isRight(int64_t position) const { return shows(position, position); }
-  bool isZero(const ElementReader &reader, int64_t position) const {
-    for (int k = 0; k < parts; ++k)
-      if (reader.at(position * parts + k) != 0)
-        return false;
-    return true;
-  }
-
-  /// Whether `source(position)` (negative: says nothing there) explains the result: nearly all
-  /// positions show their source, and enough wrong ones do that it is no accident.
-  template <typename Source> bool isExplainedBy(Source source) const {
-    if (!mayBeExplainedBy(source))
-      return false;
-    int64_t covered = 0, shown = 0, wrong = 0, explained = 0, exact = 0;
-    for (int64_t p = 0; p < count; ++p) {
-      int64_t from = source(p);
-      if (from < 0)
-        continue;
-      ++covered;
-      bool fits = shows(p, from);
-      shown += fits;
-      if (from == p || isRight(p))
-        continue;
-      ++wrong;
-      explained += fits;
-      exact += fits && wrong <= 64 && showsExactly(p, from);
-    }
-    bool enough = explained >= 16 || (explained >= 4 && exact == explained);
-    return enough && covered * 2 >= count && shown >= 0.98 * static_cast<double>(covered) &&
-           explained >= 0.95 * static_cast<double>(wrong);
-  }
-
-  ElementReader actual, expected;
-  const Statistics &found;
-  const Shape &dims;
-  std::vector<int64_t> steps; // elements between neighbours along a dimension
-  int parts;
-  int64_t count;
-  std::vector<int64_t> samples, wrongSamples;
-
-private:
-  /// A quick look before the full one.
-  template <typename Source> bool mayBeExplainedBy(Source source) const {
-    int64_t tried = 0, missed = 0;
-    for (int64_t p : wrongSamples) {
-      int64_t from = source(p);
-      if (from < 0)
-        continue;
-      ++tried;
-      missed += !shows(p, from);
-      if (missed > 3 + tried / 10)
-        return false;
-    }
-    return tried > 0 && missed <= tried / 8;
-  }
-
-  void chooseSamples() {
-    // Positions of a fixed sequence; for small tensors, all of them.
-    constexpr int64_t kSamples = 2048;
-    uint64_t state = 0x9e3779b97f4a7c15u;
-    int64_t wanted = std::min(count, kSamples);
-    for (int64_t i = 0; i < wanted; ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      samples.push_back(count <= kSamples
-                            ? i
-                            : static_cast<int64_t>((state >> 11) % static_cast<uint64_t>(count)));
-    }
-    for (int64_t p : samples)
-      if (!isRight(p))
-        wrongSamples.push_back(p);
-    for (int64_t p : found.firstMismatches)
-      if (wrongSamples.size() < 64 && !isRight(p))
-        wrongSamples.push_back(p);
-    if (wrongSamples.size() > 256)
-      wrongSamples.resize(256);
-  }
-
-  double slack;
-};
 
 /// "rows", "columns", or "dimension 1".
 std::string axisName(int64_t axis, int64_t rank) {
@@ -292,21 +179,33 @@ Line fitLine(const Canvas &canvas, bool throughOrigin) {
     line.factor = ee > 0 ? ae / ee : 0;
   else
     line = {1, n > 0 ? difference / n : 0, 0};
-  auto residualOver = [&](auto positions, int64_t count) {
-    double left = 0, whole = 0, a, e;
-    for (int64_t k = 0; k < count; ++k)
-      for (int64_t i = positions(k) * canvas.parts, end = i + canvas.parts; i < end; ++i)
-        if (finite(i, a, e)) {
-          double rest = a - (line.factor * e + line.offset);
-          left += rest * rest;
-          whole += a * a;
-        }
-    return whole > 0 ? std::sqrt(left / whole) : 1;
+  struct Rest {
+    double left = 0, whole = 0;
+    void add(const Line &line, double a, double e) {
+      if (!std::isfinite(a) || !std::isfinite(e))
+        return;
+      double rest = a - (line.factor * e + line.offset);
+      left += rest * rest;
+      whole += a * a;
+    }
+    double share() const { return whole > 0 ? std::sqrt(left / whole) : 1; }
   };
-  line.residual = residualOver([&](int64_t k) { return canvas.samples[k]; },
-                               static_cast<int64_t>(canvas.samples.size()));
-  if (line.residual < 0.03)
-    line.residual = residualOver([](int64_t k) { return k; }, canvas.count);
+  Rest some;
+  for (int64_t p : canvas.samples)
+    for (int64_t i = p * canvas.parts; i < (p + 1) * canvas.parts; ++i)
+      some.add(line, canvas.actual.at(i), canvas.expected.at(i));
+  line.residual = some.share();
+  if (line.residual >= 0.03)
+    return line;
+  std::vector<Rest> rests(size_t(canvas.blocks()));
+  canvas.forBlocks([&](int64_t block, const double *a, const double *e, int64_t size) {
+    for (int64_t i = 0; i < size; ++i)
+      rests[size_t(block)].add(line, a[i], e[i]);
+  });
+  Rest all;
+  for (const Rest &each : rests)
+    all.left += each.left, all.whole += each.whole;
+  line.residual = all.share();
   return line;
 }
 
@@ -353,15 +252,12 @@ std::string signsLost(const Canvas &canvas) {
     if (!canvas.shows(p, p, -1))
       return "";
   int64_t flipped = 0, negative = 0;
-  for (int64_t p = 0; p < canvas.count; ++p) {
-    if (canvas.isRight(p))
-      continue;
-    if (!canvas.shows(p, p, -1))
-      return "";
+  bool areFlipped = canvas.forWrong([&](int64_t p) {
     ++flipped;
     negative += canvas.expected.at(p * canvas.parts) < 0;
-  }
-  if (flipped < 8 || canvas.parts == 2)
+    return canvas.shows(p, p, -1);
+  });
+  if (!areFlipped || flipped < 8 || canvas.parts == 2)
     return "";
   if (negative == flipped)
     return "the sign of negative elements is lost";
@@ -373,13 +269,11 @@ std::string zeroed(const Canvas &canvas) {
     if (!canvas.isZero(canvas.actual, p))
       return "";
   Box box;
-  for (int64_t p = 0; p < canvas.count; ++p)
-    if (!canvas.isRight(p)) {
-      if (!canvas.isZero(canvas.actual, p))
-        return "";
-      box.add(p, canvas);
-    }
-  if (box.count == 0)
+  bool areZero = canvas.forWrong([&](int64_t p) {
+    box.add(p, canvas);
+    return canvas.isZero(canvas.actual, p);
+  });
+  if (!areZero || box.count == 0)
     return "";
   // The picture is a run or a box that is zero throughout, also where zero happens to be right.
   int64_t run = box.last - box.first + 1;
@@ -565,7 +459,7 @@ template <DType type> std::string oneRounding(const Canvas &canvas) {
 } // namespace
 
 std::string compare::recognisePicture(const Tensor &actual, const Tensor &expected,
-                                      const Statistics &found) {
+                                      const Statistics &found, int threads) {
   if (!found.sameShape() || found.count == 0 || found.different == 0 || found.count == 1)
     return "";
   int parts = isComplex(actual.dtype()) || isComplex(expected.dtype()) ? 2 : 1;
@@ -573,7 +467,7 @@ std::string compare::recognisePicture(const Tensor &actual, const Tensor &expect
   Result<ElementReader> expectedReader = ElementReader::make(expected, parts);
   if (!actualReader || !expectedReader)
     return "";
-  Canvas canvas(std::move(*actualReader), std::move(*expectedReader), found);
+  Canvas canvas(std::move(*actualReader), std::move(*expectedReader), found, threads);
   // The most particular first: a zeroed tail is also a bad shift.
   for (auto *look : {spreadOfNan, oneRounding<DType::F16>, oneRounding<DType::BF16>, constantResult,
                      scaledOrOffset, zeroed, signsLost, transposed, reversed, repeated, shifted})

@@ -11,6 +11,6 @@ namespace cupel::compare {
 /// For example "rows 32..63 are zero"; empty if none is recognised. `found` are the statistics of
 /// comparing the two, which have the same shape.
 std::string recognisePicture(const tensor::Tensor &actual, const tensor::Tensor &expected,
-                             const Statistics &found);
+                             const Statistics &found, int threads = 1);
 
 } // namespace cupel::compare

@@ -55,19 +55,22 @@ std::optional<double> commonFactor(const ElementReader &now, const ElementReader
   return isFactor ? std::optional(factor) : std::nullopt;
 }
 
-RepeatVerdict judgeIntegers(const Statistics &found, const ElementReader &center,
-                            std::span<const ElementReader> samples, const RepeatFactors &factors) {
+Result<RepeatVerdict> judgeIntegers(const Statistics &found, const Tensor &center,
+                                    const std::vector<Tensor> &samples,
+                                    const RepeatFactors &factors, const Options &options) {
   int64_t moved = 0;
-  for (const ElementReader &sample : samples) {
-    int64_t here = 0;
-    for (int64_t i = 0; i < sample.size(); ++i)
-      here += sample.at(i) != center.at(i);
-    moved = std::max(moved, here);
+  for (const Tensor &sample : samples) {
+    Result<Statistics> other =
+        compare::compare(sample, center, Tolerance{.atol = 0.0},
+                         {.worst = 0, .firstMismatches = 0, .threads = options.threads});
+    if (!other)
+      return other.error();
+    moved = std::max(moved, other->different);
   }
   if (double(found.different) <= factors.count * double(moved))
-    return {};
-  return {false, fmt::format("{} of {} elements are others, where rounding decides {}",
-                             found.different, found.count, moved)};
+    return RepeatVerdict{};
+  return RepeatVerdict{false, fmt::format("{} of {} elements are others, where rounding decides {}",
+                                          found.different, found.count, moved)};
 }
 
 } // namespace
@@ -91,7 +94,8 @@ Result<RepeatVerdict> compare::checkRepeated(const Tensor &now, const Tensor &be
   if (!a || !b || !center || !samples)
     return Error{ErrorCode::Internal, "the results of two executions cannot be compared"};
   if (!tensor::isFloat(type) && !isComplex)
-    return judgeIntegers(*found, *center, *samples, factors);
+    return judgeIntegers(*found, noise.center ? *noise.center : before, noise.samples, factors,
+                         options);
 
   NoiseReaders readers{*a, *b, *center, *samples};
   NoiseSizes sizes = measureNoise(readers, options.threads);
@@ -128,11 +132,11 @@ double compare::noiseSize(const Tensor &expected, const Noise &noise) {
   Result<std::vector<ElementReader>> samples = readersOf(noise.samples, parts, expected);
   if (!center || !samples || samples->empty())
     return 0;
-  return measureNoise({*center, *center, *center, *samples}, 1).noise;
+  return measureNoise({*center, *center, *center, *samples}, threadsFor(expected.size())).noise;
 }
 
 bool compare::areNearlySame(const Tensor &now, const Tensor &before,
                             const DevicePrecision &precision) {
-  Result<NoiseVerdict> verdict = checkWithoutNoise(now, before, precision, {.threads = 1});
+  Result<NoiseVerdict> verdict = checkWithoutNoise(now, before, precision, {.threads = threadsFor(before.size())});
   return verdict && verdict->passed;
 }

@@ -33,8 +33,10 @@ bool isExact(const Tensor &tensor) {
 /// Asks in turn, each question only if the one before did not let the result pass.
 class StrictJudge {
 public:
-  StrictJudge(const Tensor &actual, const Tensor &expected, const NoiseOf &ask, const Options &options)
-      : actual(actual), expected(expected), ask(ask), options(options) {}
+  StrictJudge(const Tensor &actual, const Tensor &expected, const NoiseOf &ask, const Options &given)
+      : actual(actual), expected(expected), ask(ask), options(given), isPictureWanted(given.picture) {
+    options.picture = false; // What is wrong by one question may be right by the next.
+  }
 
   Result<StrictVerdict> run(StrictVerdict without) {
     verdict = std::move(without);
@@ -54,6 +56,8 @@ public:
       done = lookAtExpected();
     if (!done)
       return done.error();
+    if (!verdict.passed && isPictureWanted)
+      addPicture(verdict, actual, expected, options);
     return std::move(verdict);
   }
 
@@ -74,7 +78,6 @@ private:
         verdict.beyond * kFarther > verdict.count)
       return;
     verdict.passed = true;
-    verdict.picture.clear();
     verdict.sentence = fmt::format(
         "rounding decides this output: {} of {} elements are beyond {}x noise, the worst by {:.3g}x "
         "(one in {} may be, up to {}x), the whole by {:.3g}x ({}x); noise {:.2g} % in {}",
@@ -146,7 +149,6 @@ private:
       verdict.sentence = fmt::format("{} of {} elements are different, as rounding decides them: "
                                      "moved evaluations have them so too",
                                      different, verdict.count);
-      verdict.picture.clear();
       return {};
     }
     if (wasPassed) { // By their number alone; say what is wrong.
@@ -190,7 +192,8 @@ private:
 
   const Tensor &actual, &expected;
   const NoiseOf &ask;
-  const Options &options;
+  Options options;
+  bool isPictureWanted;
   Noise noise;
   StrictVerdict verdict;
 };

@@ -277,7 +277,7 @@ Result<Verdict> compare::check(const tensor::Tensor &actual, const tensor::Tenso
       return extent.error();
     verdict.sentence = Judge(statistics, tolerance, *extent).run().sentence;
   }
-  verdict.picture = recognisePicture(actual, expected, statistics);
+  verdict.picture = recognisePicture(actual, expected, statistics, options.threads);
   if (!verdict.picture.empty())
     verdict.sentence += "; looks like: " + verdict.picture;
   return verdict;

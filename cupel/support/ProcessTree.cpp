@@ -177,4 +177,9 @@ std::optional<uint64_t> availableMemory() {
   return bytes;
 }
 
+bool hasRoomFor(uint64_t bytes) {
+  constexpr uint64_t kSmall = uint64_t{1} << 28;
+  return bytes < kSmall || bytes <= availableMemory().value_or(bytes);
+}
+
 } // namespace cupel

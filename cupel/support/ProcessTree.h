@@ -33,5 +33,7 @@ uint64_t residentBytesOfTree(pid_t process);
 /// Bytes that may be taken on this machine before it has to swap or to end processes; nothing where the
 /// system does not say. It gives out more than it has, so who takes much asks first.
 std::optional<uint64_t> availableMemory();
+/// Whether so much can be taken; what is small is not asked for.
+bool hasRoomFor(uint64_t bytes);
 
 } // namespace cupel

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 namespace cupel {
 namespace {
@@ -18,7 +22,63 @@ constexpr uint32_t kRound[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
+#if defined(__x86_64__)
+
+/// Whether the processor has instructions for this hash, and those that they are used with.
+bool hasInstructions() {
+  unsigned a, b, c, d;
+  constexpr unsigned kSsse3 = 1u << 9, kSse41 = 1u << 19, kSha = 1u << 29;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & kSsse3) && (c & kSse41) &&
+         __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & kSha);
+}
+
+/// Two rounds at a time by the processor's instructions, which keep a, b, e, f in one register and
+/// c, d, g, h in another.
+__attribute__((target("sha,sse4.1,ssse3"))) void
+blocksByInstructions(uint32_t *state, const unsigned char *bytes, size_t count) {
+  const __m128i bigEndian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  auto *at = reinterpret_cast<__m128i *>(state);
+  __m128i low = _mm_shuffle_epi32(_mm_loadu_si128(at), 0xb1);      // b a d c
+  __m128i high = _mm_shuffle_epi32(_mm_loadu_si128(at + 1), 0x1b); // h g f e
+  __m128i abef = _mm_alignr_epi8(low, high, 8), cdgh = _mm_blend_epi16(high, low, 0xf0);
+  for (; count > 0; --count, bytes += 64) {
+    __m128i abefBefore = abef, cdghBefore = cdgh, words[4];
+    for (int i = 0; i < 4; ++i)
+      words[i] = _mm_shuffle_epi8(
+          _mm_loadu_si128(reinterpret_cast<const __m128i *>(bytes) + i), bigEndian);
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 16; ++i) { // four rounds each
+      __m128i now = words[i % 4];
+      __m128i added = _mm_add_epi32(
+          now, _mm_loadu_si128(reinterpret_cast<const __m128i *>(kRound + 4 * i)));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, added);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(added, 0x0e));
+      // The four words that are sixteen further on.
+      __m128i next = words[(i + 1) % 4], third = words[(i + 2) % 4], last = words[(i + 3) % 4];
+      __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(now, next), _mm_alignr_epi8(last, third, 4));
+      words[i % 4] = _mm_sha256msg2_epu32(sum, last);
+    }
+    abef = _mm_add_epi32(abef, abefBefore);
+    cdgh = _mm_add_epi32(cdgh, cdghBefore);
+  }
+  low = _mm_shuffle_epi32(abef, 0x1b), high = _mm_shuffle_epi32(cdgh, 0xb1);
+  _mm_storeu_si128(at, _mm_blend_epi16(low, high, 0xf0));
+  _mm_storeu_si128(at + 1, _mm_alignr_epi8(high, low, 8));
+}
+
+#endif
+
 } // namespace
+
+void Sha256::blocks(const unsigned char *bytes, size_t count) {
+#if defined(__x86_64__)
+  static const bool isFast = hasInstructions();
+  if (isFast && !isPlain)
+    return blocksByInstructions(state.data(), bytes, count);
+#endif
+  for (; count > 0; --count, bytes += 64)
+    block(bytes);
+}
 
 void Sha256::block(const unsigned char *bytes) {
   uint32_t w[64];
@@ -48,8 +108,9 @@ void Sha256::update(std::string_view bytes) {
   length += bytes.size();
   while (!bytes.empty()) {
     if (filled == 0 && bytes.size() >= 64) {
-      block(reinterpret_cast<const unsigned char *>(bytes.data()));
-      bytes.remove_prefix(64);
+      size_t count = bytes.size() / 64;
+      blocks(reinterpret_cast<const unsigned char *>(bytes.data()), count);
+      bytes.remove_prefix(64 * count);
       continue;
     }
     size_t take = std::min(bytes.size(), 64 - filled);
@@ -57,7 +118,7 @@ void Sha256::update(std::string_view bytes) {
     bytes.remove_prefix(take);
     filled += take;
     if (filled == 64) {
-      block(pending.data());
+      blocks(pending.data(), 1);
       filled = 0;
     }
   }

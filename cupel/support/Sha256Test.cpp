@@ -16,6 +16,16 @@ TEST(Sha256, AgreesWithTheStandardsExamples) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+TEST(Sha256, IsTheSameWithoutTheProcessorsInstructions) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) {
+    Sha256 plain(/*isPlain=*/true);
+    plain.update(text);
+    ASSERT_EQ(plain.finish(), sha256(text));
+    text.push_back(char(i * i >> 3));
+  }
+}
+
 TEST(Sha256, DoesNotCareHowTheBytesArrive) {
   std::string text;
   for (int i = 0; i < 300; ++i)

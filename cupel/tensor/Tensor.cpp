@@ -21,8 +21,6 @@ constexpr size_t kAlignment = 64;
 constexpr int64_t kAddressable = int64_t{1} << 47;
 /// Above this, huge pages save more than they cost.
 constexpr size_t kHugePagesFrom = size_t{4} << 20;
-/// From this on the machine is asked whether there is room: what it promises it may not have.
-constexpr int64_t kAskedFrom = int64_t{1} << 28;
 
 std::atomic<AllocationGuard> allocationGuard = nullptr;
 
@@ -132,11 +130,10 @@ Result<Tensor> Tensor::allocate(ElementType type, Shape shape, bool zeroed) {
     if (AllocationGuard guard = allocationGuard)
       if (Status status = guard(*bytes); !status)
         return status.error();
-  if (*bytes >= kAskedFrom)
-    if (std::optional<uint64_t> left = availableMemory(); left && uint64_t(*bytes) > *left)
-      return Error{ErrorCode::OutOfMemory, describe(type, shape) + ": out of memory (" +
-                                               std::to_string(*bytes) + " bytes; the machine has " +
-                                               std::to_string(*left) + " left)"};
+  if (!hasRoomFor(static_cast<uint64_t>(*bytes)))
+    return Error{ErrorCode::OutOfMemory,
+                 describe(type, shape) + ": out of memory (" + std::to_string(*bytes) +
+                     " bytes; the machine has " + std::to_string(availableMemory().value_or(0)) + " left)"};
   size_t room = static_cast<size_t>(*bytes) + kAlignment;
   void *block = zeroed ? std::calloc(room, 1) : std::malloc(room);
   if (!block)

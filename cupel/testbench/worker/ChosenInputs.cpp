@@ -220,7 +220,7 @@ std::vector<double> spread(int64_t count, double amplitude, bool isPositive, Dra
 void shapeMatrices(std::vector<double> &values, const tensor::Shape &shape,
                    const InputNeeds &needs) {
   int64_t n = shape.back();
-  for (size_t base = 0; base + size_t(n * n) <= values.size(); base += size_t(n * n)) {
+  for (size_t base = 0; n > 0 && base + size_t(n * n) <= values.size(); base += size_t(n * n)) {
     std::vector<double> root(values.begin() + int64_t(base),
                              values.begin() + int64_t(base) + n * n);
     auto at = [&](int64_t i, int64_t j) -> double & { return values[base + size_t(i * n + j)]; };

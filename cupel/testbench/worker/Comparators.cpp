@@ -92,7 +92,8 @@ Result<results::ComparisonRecord> compareOutput(uint32_t output, const tensor::T
                                                 const tensor::Tensor &expected,
                                                 const Comparators &comparators) {
   Result<compare::Verdict> verdict =
-      compare::check(actual, expected, comparators.tolerance(), {.threads = 1});
+      compare::check(actual, expected, comparators.tolerance(),
+                     {.threads = compare::threadsFor(expected.size())});
   if (!verdict)
     return verdict.error();
   const compare::Statistics &statistics = verdict->statistics;

@@ -29,7 +29,7 @@ Rule Rule::of(const Request &request, const workload::Workload &workload, size_t
 
 Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const Tensor &expected,
                      TestNoise &noise, ComparisonRecord &record, std::string *picture) {
-  compare::Options options{.threads = 1};
+  compare::Options options{.threads = compare::threadsFor(expected.size())};
   record.precision = noise.precision().text();
   Result<compare::StrictVerdict> verdict =
       compare::checkStrictly(actual, expected, noise.precision(),

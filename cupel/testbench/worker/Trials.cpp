@@ -295,7 +295,8 @@ static LookVerdict judgeApart(const Request &request, const workload::Workload &
     for (size_t i = 0; i < std::min(now[d].size(), before[d].size()); ++i, ++number) {
       const Tensor &a = now[d][i], &b = before[d][i];
       Result<compare::RepeatVerdict> verdict = compare::checkRepeatedStrictly(
-          a, b, noise.precision(), noise.asker(d, i, b.shape()), {.threads = 1});
+          a, b, noise.precision(), noise.asker(d, i, b.shape()),
+          {.threads = compare::threadsFor(b.size())});
       if (!verdict || verdict->passed)
         continue;
       if (!Rule::of(request, workload, i).comparators)
