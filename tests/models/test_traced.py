@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from cupel.torch.captured import Capture, NotCaptured
+from cupel.torch.captured import Capture, Graph, NotCaptured
 from cupel.torch.structure import Flat
 from cupel.torch.traced import traced
 from cupel.worker.model_files import lower
@@ -120,3 +120,59 @@ def test_what_a_program_cannot_hold_is_no_pass() -> None:
 
     with pytest.raises(NotCaptured, match="a program can hold"):
         trace(Counts(), torch.tensor([0.0, 1.0]))
+
+
+class Packed(nn.Module):
+    """Sequences of several lengths, of words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.layer = nn.Embedding(9, 4), nn.LSTM(4, 3, batch_first=True, bidirectional=True)
+
+    def forward(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        packed = nn.utils.rnn.pack_padded_sequence(self.words(words), lengths, batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0], batch_first=True)[0]
+
+
+def test_lengths_of_sequences_are_torchs_word_and_what_stands_in_them_the_programs() -> None:
+    torch.manual_seed(3)
+    words, lengths = torch.randint(0, 9, (3, 5)), torch.tensor([2, 5, 3])
+    result = trace(Packed().eval(), words, lengths)
+    assert result.outside["_pack_padded_sequence"] == 1
+    run(result)
+    golden = golden_inference(None, Packed().eval(), (words, lengths), {}, 0)
+
+
+def test_experts_that_tokens_are_sent_to_are_no_static_graph() -> None:
+    class Experts(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gate, self.experts = nn.Linear(4, 2), nn.ModuleList(nn.Linear(4, 4) for _ in range(2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            chosen, result = self.gate(x).argmax(-1), torch.zeros_like(x)
+            for i, expert in enumerate(self.experts):
+                (rows,) = torch.where(chosen == i)
+                result.index_add_(0, rows, expert(x[rows]))
+            return result
+
+    torch.manual_seed(3)
+    golden = golden_inference(None, Experts().eval(), (torch.randn(6, 4),), {}, 0)
+    result = golden.capture()
+    assert result.method in ("compile", "trace")
+
+
+def test_tensors_that_are_not_dense_stay_with_torch() -> None:
+    class Sparse(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.edges = torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]), torch.ones(2), (2, 2))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(torch.tanh(torch.sparse.mm(self.edges, self.layer(x))))
+
+    golden = golden_inference(None, Sparse().eval(), (torch.randn(2, 4),), {}, 0)
+    result = traced(golden.flat, lambda: list(golden.flat(*(tensor for _, tensor in golden.flat.inputs))), golden.flat.inputs, golden.expected, 0, "")
+    assert result.method == "trace" and result.outside
+    run(result)

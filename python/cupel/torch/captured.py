@@ -223,8 +223,9 @@ def keep_results(module: torch.fx.GraphModule, kept: Sequence[int]) -> None:
 def refuse_symbols(graph: torch.fx.Graph) -> None:
     """All inputs are given, so a size that is still a symbol depends on data: no device compiles that, but graphs around it can be."""
     for node in graph.nodes:
-        value = node.meta.get("val")
-        sizes = value.shape if isinstance(value, torch.Tensor) else (value,)
+        values = node.meta.get("val")
+        values = values if isinstance(values, (list, tuple)) else (values,)
+        sizes = [size for value in values for size in (value.shape if isinstance(value, torch.Tensor) else (value,))]
         if any(isinstance(size, (torch.SymInt, torch.SymBool, torch.SymFloat)) for size in sizes):
             place = str(node.meta.get("stack_trace", "")).strip().splitlines()
             raise NotCaptured(f"a size that {node.target} gives depends on data" + (f" ({place[-2].strip()})" if len(place) > 1 else ""))
@@ -410,12 +411,14 @@ def compiled_graphs(flat: Flat, call: Callable[[Callable[..., Any]], Any], seed:
 
 def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
     """The model's graphs. `expected` is what it gives when run eagerly, after seeding with `seed`."""
+    flat.begin()
     with torch.no_grad():
         try:
             with limited(MAX_SECONDS, "torch.export"):
                 return Capture([exported(flat, expected, seed)], "export")
         except Exception as error:
             refusal = one_line(error)
+    flat.begin()
     try:
         with torch.no_grad(), limited(2 * MAX_SECONDS, "torch.compile"):
             made = compiled_graphs(flat, lambda model: list(model(*[tensor.clone() for _, tensor in flat.inputs])), seed)

@@ -115,12 +115,14 @@ def _merge_tied(exported: torch.fx.GraphModule) -> None:
 
 def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Capture:
     """`names`: the parameters that have a gradient in eager torch, in the order of `expected`, which ends with what `judged` takes of the output."""
+    flat.begin()
     try:
         with limited(2 * captured.MAX_SECONDS, "torch.export of forward and backward"):
             return Capture([joint(flat, gradient, names, expected, seed, judged)], "export")
     except Exception as error:
         refusal = f"torch.export of forward and backward: {told(error)}"
     step = _Stepping(flat, gradient, names, judged)
+    flat.begin()
     try:
         with limited(2 * captured.MAX_SECONDS, "torch.compile"):
             return _compiled(step, expected, seed, refusal)

@@ -129,7 +129,8 @@ def _container(value: Any, made: Callable[[Any], Any]) -> Any:
 def describe(value: Any, depth: int = 0) -> str:
     """One line: `{input_ids: int64[1x17], past_key_values: StaticCache}`."""
     if isinstance(value, torch.Tensor):
-        return f"{str(value.dtype).removeprefix('torch.')}[{'x'.join(map(str, value.shape))}]"
+        dtype = str(value.dtype).removeprefix("torch.")
+        return f"nested {dtype}" if value.is_nested else f"{dtype}[{'x'.join(map(str, value.shape))}]"
     if value is None or isinstance(value, (bool, int, float)):
         return repr(value)
     if depth < 3 and isinstance(value, (list, tuple, collections.abc.Mapping)):
@@ -152,6 +153,8 @@ class Flat(torch.nn.Module):
         self.model = model
         self._given = (args, kwargs)
         self._results = results
+        self.begin: Callable[[], None] = lambda: None
+        """Puts the model into the state that its golden result was computed from; called before it is run or traced again."""
 
     @property
     def inputs(self) -> list[tuple[str, torch.Tensor]]:

@@ -1,7 +1,8 @@
 """A model as one program of the calls that torch makes while it runs on these very inputs: the last way to a graph, which every model has that runs at all.
 
 Numbers that Python takes out of tensors, and what it decides by them, are fixed. Calls that no static program can say (a result whose size depends on
-values, draws, operators of other libraries) are torch's: their results are inputs of the program, and counted, since no device computes them.
+values, draws, operators of other libraries, tensors that are not dense) are torch's: their results are inputs of the program, and counted, since no device computes
+them.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from cupel.torch import program as programs
 from cupel.torch.captured import Capture, Graph, NotCaptured, does_nothing, first_difference
 from cupel.torch.sound_kernels import sound_call
 from cupel.torch.structure import Flat
-from cupel.worker.capture import CannotCapture, Program
+from cupel.worker.capture import CannotCapture, Program, can_be_held
 from cupel.worker.inputs import tensors_in
 
 _aten = torch.ops.aten
+# Of packed sequences: the calls that they are made of, whose sizes are known here.
+_OF_PACKED = (_aten.lstm.data, _aten.gru.data, _aten.rnn_tanh.data, _aten.rnn_relu.data, _aten._pad_packed_sequence.default)
 _DYNAMIC = (torch.Tag.dynamic_output_shape, torch.Tag.nondeterministic_seeded)
 
 
@@ -50,7 +53,14 @@ class _Trace(Program):
 
     # --- values --------------------------------------------------------------------------------------------------------------------------
 
+    def _input(self, tensor: torch.Tensor) -> str:
+        if not can_be_held(tensor):
+            raise CannotCapture("a tensor that is not dense has no place in a program")
+        return super()._input(tensor)
+
     def _bind(self, tensor: torch.Tensor, name: str) -> None:
+        if not can_be_held(tensor):
+            raise CannotCapture("a tensor that is not dense has no place in a program")
         super()._bind(tensor, name)
         if self._keeps:
             self._places[_place(tensor)] = name
@@ -72,7 +82,7 @@ class _Trace(Program):
 
     def _take(self, result: Any) -> None:
         """What torch alone computed comes in, as it is now."""
-        for tensor in tensors_in(result):
+        for tensor in filter(can_be_held, tensors_in(result)):
             self._input(tensor)
             self._copies.append(tensor.detach().clone())
 
@@ -83,6 +93,11 @@ class _Trace(Program):
         name = func._schema.name.removeprefix("aten::")
         if func is _aten.native_dropout.default and args[2]:
             return self._dropout(args[0], args[1])
+        if func is _aten._pack_padded_sequence.default:
+            return self._packed(*args)
+        if func in _OF_PACKED:
+            with self:
+                return func.decompose(*args, **kwargs)
         if func is _aten.index.Tensor and any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1]):
             return self._masked_index(args[0], args[1])
         is_static = not any(tag in func.tags for tag in _DYNAMIC) or func is _aten.index.Tensor or self._draws_nothing(func, args, kwargs)
@@ -135,6 +150,17 @@ class _Trace(Program):
         self.outside["nonzero"] = self.outside.get("nonzero", 0) + 1
         return self._call(_aten.index.Tensor, x, whole)
 
+    def _packed(self, x: torch.Tensor, lengths: torch.Tensor, batch_first: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        """How long the sequences are is torch's word, and what stands in them the program's."""
+        _, rows = _aten._pack_padded_sequence.default(x, lengths, batch_first)
+        count, steps = (x.shape[0], x.shape[1]) if batch_first else (x.shape[1], x.shape[0])
+        places = [row * steps + step if batch_first else step * count + row for step, alive in enumerate(rows.tolist()) for row in range(alive)]
+        self._take([rows, torch.tensor(places)])
+        self.outside["_pack_padded_sequence"] = self.outside.get("_pack_padded_sequence", 0) + 1
+        (place,) = self._last(1)
+        flat = self._call(_aten.view.default, self._call(_aten.clone.default, x, memory_format=torch.contiguous_format), [count * steps, *x.shape[2:]])
+        return self._call(_aten.index_select.default, flat, 0, place), rows
+
     def _last(self, count: int) -> list[torch.Tensor]:
         return self.inputs[len(self.inputs) - count:]
 
@@ -148,15 +174,17 @@ def _tracing(trace: _Trace, keeps: bool) -> Iterator[None]:
         yield
 
 
-def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple[str, torch.Tensor]], expected: list[torch.Tensor], seed: int, refusal: str,
-           is_training: bool = False) -> Capture:
+def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple[str, torch.Tensor]], expected: list[torch.Tensor], seed: int, refusal: str, is_training: bool = False) -> Capture:
     """The program of what `call` makes torch do with the model; `given` are the tensors it calls it with, by name."""
+    flat.begin()
     trace = _Trace(is_training)
-    weights = {**dict(flat.model.named_parameters()), **dict(flat.model.named_buffers())}
-    known = [*given, *weights.items()]
+    given = [(name, tensor) for name, tensor in given if can_be_held(tensor)]
+    parameters, buffers = ([one for one in found if can_be_held(one[1])] for found in (flat.model.named_parameters(), flat.model.named_buffers()))
+    known = [*given, *parameters, *buffers]
     for _, tensor in known:
         trace.declare(tensor)
-    before = [tensor.detach().clone() for _, tensor in given]
+    # What the model may write to, as it is now.
+    inputs = [*(tensor.detach().clone() for _, tensor in given), *(tensor.detach() for _, tensor in parameters), *(tensor.detach().clone() for _, tensor in buffers)]
     torch.manual_seed(seed)
     with _tracing(trace, is_training):
         results = call()
@@ -165,7 +193,6 @@ def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple
     if not any(trace.is_computed(result) for result in results):
         raise NotCaptured("none of its results is computed by calls that a program can hold" + (f"; torch runs {', '.join(trace.outside)}" if trace.outside else ""))
     names = [name for name, _ in known] + [f"constant_{i}" for i in range(len(trace.constants()))]
-    inputs = before + [tensor.detach() for tensor in weights.values()] + trace.constants()
     text = json.dumps(trace.model(results), allow_nan=False).encode()
-    graph = Graph(programs.Program(text, [], []), inputs, names, expected, gives_more=bool(trace.mutated))
-    return Capture([graph], "trace", refusal, [], trace.outside)
+    graph = Graph(programs.Program(text, [], []), inputs + trace.constants(), names, expected, gives_more=bool(trace.mutated))
+    return Capture([graph], "trace", refusal, outside=trace.outside)

@@ -38,6 +38,11 @@ def _float(value: float) -> Any:
     return value if math.isfinite(value) else "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
+def can_be_held(tensor: torch.Tensor) -> bool:
+    """Whether a program of dense tensors has a place for it."""
+    return not tensor.is_nested and tensor.layout == torch.strided and tensor.dtype in _DTYPE_NUMBERS
+
+
 class Program(TorchDispatchMode):
     """The calls made while it is entered. Inputs are declared first; tensors of unknown origin become further inputs."""
 
@@ -159,6 +164,8 @@ class Program(TorchDispatchMode):
             return {"as_complex": {"real": _float(value.real), "imag": _float(value.imag)}}
         if isinstance(value, str):
             return {"as_string": value}
+        if isinstance(value, torch.dtype) and value not in _DTYPE_NUMBERS:
+            raise CannotCapture(f"the type {value} cannot be exported")
         if isinstance(value, torch.dtype):
             return {"as_scalar_type": _DTYPE_NUMBERS[value]}
         if isinstance(value, torch.layout):

@@ -314,6 +314,7 @@ class ModelTest:
                 self.facts["dropout"] = f"{drop_nothing(model)} rates set to 0"
             self._tell_unwritten(zeroed.names_of_unwritten([*model.named_parameters(), *model.named_buffers()]))
             parameters = list(model.parameters())
+            parameters = [one for one in parameters if not torch.nn.parameter.is_lazy(one)]  # Those have no size before the first run.
             self.facts["parameters"] = sum(one.numel() for one in parameters)
             self.facts["parameter_bytes"] = sum(one.nbytes for one in parameters)
         with self.steps.step("inputs", "loader_inputs", "load_inputs fails"):
@@ -393,6 +394,12 @@ class ModelTest:
         return answer
 
     def _capture(self) -> dict[str, Any]:
+        from cupel.worker.model_golden import plain_encoders
+
+        with plain_encoders():
+            return self._capture_loaded()
+
+    def _capture_loaded(self) -> dict[str, Any]:
         loader, model, args, kwargs = self._load()
         from cupel.worker.remembered import Remembered
 
@@ -517,7 +524,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
-             "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"),
+             "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"), "state": facts.get("state"),
              "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
     for line in answer.get("traceback", "").splitlines():
         print(line, file=sys.stderr)

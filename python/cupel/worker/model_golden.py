@@ -5,14 +5,16 @@ Where an earlier test computed it the graph alone is made here, and its results 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from cupel.torch.captured import Capture, Graph, exported, one_line
+from cupel.torch.captured import Capture, Graph, capture, exported, one_line
 from cupel.torch.captured_training import capture_training, joint
+from cupel.torch.model_state import ModelState, same_bits
 from cupel.torch.sound_kernels import sound_kernels, sound_sums
 from cupel.torch.structure import Flat, describe, replaced, results_of
 from cupel.worker.llm import Padding
@@ -28,7 +30,7 @@ class Golden:
     result_names: list[str]
     facts: dict[str, Any] = field(default_factory=dict)
     capture: Callable[[], Capture] | None = None
-    """Another way to the graphs than that for inference."""
+    """To the graphs of the model that gave this."""
     gradient: torch.Tensor | None = None
     """Of the output, in training."""
 
@@ -47,20 +49,59 @@ def _told(calls: list[str]) -> dict[str, Any]:
     return {"golden_calls": {call: calls.count(call) for call in dict.fromkeys(calls)}} if calls else {}
 
 
+@contextlib.contextmanager
+def plain_encoders() -> Iterator[None]:
+    """torch's encoder layers as they are written. Outside of graphs torch takes a shorter way through them, which gives zeros at positions that are padding, and others do not."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
+def _same(results: list[torch.Tensor], expected: list[torch.Tensor]) -> bool:
+    return len(results) == len(expected) and all(same_bits(one, other) for one, other in zip(results, expected))
+
+
+def _settle_state(before: ModelState, model: torch.nn.Module, flat: Flat, again: Callable[[], list[torch.Tensor]], expected: list[torch.Tensor]) -> dict[str, Any]:
+    """Decides what state the model is captured from, behind the run that gave `expected`.
+
+    Most models that changed have only prepared something, and give the same again: they are left as they are. Of others every run begins as the first one did.
+    """
+    if before.is_as_it_was():
+        flat.begin = before.put_back
+        return {}
+    prepared = ModelState(model)
+    if _same(again(), expected):
+        prepared.put_back()
+        flat.begin = prepared.put_back
+        return {}
+    before.put_back()
+    flat.begin = before.put_back
+    return {"state": "the model gives another result when it is called again; every run begins with the state it was loaded with"}
+
+
 def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:
     def judged(result: Any) -> list[torch.Tensor]:
         """What is compared: every tensor of the result, without positions that are padding."""
         return [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(result)]
 
-    with torch.no_grad(), sound_kernels() as replaced:
+    def call() -> Any:
         own_args, own_kwargs = _cloned((args, kwargs))
         torch.manual_seed(seed)
-        output = model(*own_args, **own_kwargs)
+        return model(*own_args, **own_kwargs)
+
+    before = ModelState(model)
+    with torch.no_grad(), sound_kernels() as replaced:
+        output = call()
     found = results_of(output)
     expected = [tensor.detach().clone() for tensor in judged(output)]
     flat = Flat(model, args, kwargs, judged)
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
-    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced))
+    with torch.no_grad(), sound_kernels():
+        facts |= _settle_state(before, model, flat, lambda: judged(call()), expected)
+    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced), lambda: capture(flat, expected, seed))
 
 
 def _unpacked(loader: Any, result: Any) -> torch.Tensor:
@@ -94,10 +135,15 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     """
     parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}  # Running statistics move; both sides start alike.
-    own_args, own_kwargs = _cloned((args, kwargs))
-    with torch.enable_grad(), sound_kernels() as replaced:
+
+    def call() -> torch.Tensor:
+        own_args, own_kwargs = _cloned((args, kwargs))
         torch.manual_seed(seed)
-        output = _unpacked(loader, model(*own_args, **own_kwargs))
+        return _unpacked(loader, model(*own_args, **own_kwargs))
+
+    before = ModelState(model)
+    with torch.enable_grad(), sound_kernels() as replaced:
+        output = call()
         gradient = torch.randn(output.shape, dtype=output.dtype)
         with sound_sums(replaced):
             output.backward(gradient=gradient)
@@ -111,6 +157,8 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     expected = [*gradients.values(), judged(output.detach()).clone()]  # Backward first, as upstream tells it.
     flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
     facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
+    with torch.no_grad(), sound_kernels():
+        facts |= _settle_state(before, model, flat, lambda: [call()], [output.detach()])
     return Golden(flat, expected, [*gradients, "output"], facts | _told(replaced),
                   lambda: capture_training(flat, gradient, list(gradients), expected, seed, judged), gradient)
 

@@ -1,0 +1,101 @@
+"""What a model keeps from one call to the next besides its weights: buffers, and tensors, numbers and containers among its attributes.
+
+A model that counts its calls, fills a cache of its own or writes to a buffer gives another result the second time. Every run of a test has to begin as the first one
+did: what is kept here is put back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+_MAX_DEPTH = 6
+# Weights, other modules and what torch calls around them are no state of a run.
+_OF_TORCH = ("_parameters", "_modules", "training")
+_NUMBERS = (int, float, complex, str, bytes, bool, type(None))
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_quantized and type(tensor) in (torch.Tensor, torch.nn.Buffer)
+
+
+def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """NaN is itself, and -0 is not 0."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    first, second = (tensor.detach().resolve_conj().resolve_neg().reshape(-1).contiguous() for tensor in (one, other))
+    return bool(torch.equal(first.view(torch.uint8), second.view(torch.uint8)))
+
+
+@dataclass
+class _Kept:
+    """A value, and what it held."""
+
+    value: Any
+    copy: torch.Tensor | None = None
+    items: dict[Any, _Kept] = field(default_factory=dict)
+    is_open: bool = False
+    """Whether it is a container, and `items` are all that it holds."""
+
+    @staticmethod
+    def of(value: Any, depth: int = 0, seen: frozenset[int] = frozenset()) -> _Kept:
+        if isinstance(value, torch.Tensor):
+            return _Kept(value, value.detach().clone() if _is_plain(value) and not isinstance(value, torch.nn.Parameter) else None)
+        if type(value) not in (list, tuple, dict, set) or depth >= _MAX_DEPTH or id(value) in seen:
+            return _Kept(value)
+        pairs = value.items() if type(value) is dict else enumerate(value)
+        return _Kept(value, None, {key: _Kept.of(item, depth + 1, seen | {id(value)}) for key, item in pairs}, True)
+
+    def is_as_it_was(self, now: Any) -> bool:
+        if now is not self.value:
+            return isinstance(now, _NUMBERS) and type(now) is type(self.value) and now == self.value
+        if self.copy is not None:
+            return same_bits(self.copy, now)
+        if not self.is_open:
+            return True
+        if type(now) is dict:
+            return now.keys() == self.items.keys() and all(kept.is_as_it_was(now[key]) for key, kept in self.items.items())
+        return len(now) == len(self.items) and (type(now) is set or all(kept.is_as_it_was(item) for kept, item in zip(self.items.values(), now)))
+
+    def put_back(self) -> Any:
+        if self.copy is not None:
+            if self.value.shape != self.copy.shape or self.value.dtype != self.copy.dtype:
+                return self.copy.clone()
+            self.value.data.copy_(self.copy)
+        elif self.is_open:
+            items = {key: kept.put_back() for key, kept in self.items.items()}
+            if type(self.value) is list:
+                self.value[:] = items.values()
+            elif type(self.value) in (dict, set):
+                self.value.clear()
+                self.value.update(items if type(self.value) is dict else items.values())
+        return self.value
+
+
+class ModelState:
+    """The state of a model as it is now."""
+
+    def __init__(self, model: torch.nn.Module):
+        self._kept = [(module, {name: _Kept.of(value) for name, value in vars(module).items() if self._counts(name)}) for module in model.modules()]
+
+    @staticmethod
+    def _counts(name: str) -> bool:
+        return name not in _OF_TORCH and not name.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called"))
+
+    def is_as_it_was(self) -> bool:
+        for module, kept in self._kept:
+            now = {name: value for name, value in vars(module).items() if self._counts(name)}
+            if now.keys() != kept.keys() or not all(one.is_as_it_was(now[name]) for name, one in kept.items()):
+                return False
+        return True
+
+    def put_back(self) -> None:
+        with torch.no_grad():
+            for module, kept in self._kept:
+                own = vars(module)
+                for name in [name for name in own if self._counts(name) and name not in kept]:
+                    del own[name]
+                for name, one in kept.items():
+                    own[name] = one.put_back()

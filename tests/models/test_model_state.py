@@ -1,0 +1,124 @@
+"""Models that keep something from call to call: every run of a test begins as the first one did, and what a model only prepares is left to it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import torch
+from torch import nn
+
+from cupel.torch.captured import capture
+from cupel.torch.model_state import ModelState, same_bits
+from cupel.worker.model_golden import golden_inference, golden_training, plain_encoders
+from test_captured import Loader
+from test_traced import run
+
+
+class Buffer(nn.Module):
+    """An average that moves in a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.register_buffer("average", torch.zeros(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.average.mul_(0.5).add_(self.layer(x).detach().mean(0))
+        return x * self.average
+
+
+class Attribute(nn.Module):
+    """A result of the last call that the next one meets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.last = nn.Linear(4, 4), None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layer(x)
+        self.last = y if self.last is None else y + self.last
+        return self.last
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.calls, self.seen = nn.Linear(4, 4), 0, []
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        self.seen.append(self.calls)
+        return self.layer(x) + len(self.seen)
+
+
+class Table(nn.Module):
+    """Made at the first call, and the same ever after."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.table, self.made, self.lock = nn.Linear(4, 4), None, 0, threading.Lock()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.table is None:
+            self.made += 1
+            self.table = torch.arange(4.0)
+        return self.layer(x) + self.table
+
+
+@pytest.mark.parametrize("kind", [Buffer, Attribute, Counter])
+def test_a_model_that_changes_with_each_call_is_captured_as_it_was(kind: type[nn.Module]) -> None:
+    torch.manual_seed(1)
+    golden = golden_inference(None, kind().eval(), (torch.randn(3, 4),), {}, 0)
+    assert "every run begins" in golden.facts["state"]
+    run(golden.capture())
+
+
+@pytest.mark.parametrize("kind", [Attribute, Counter])
+def test_training_begins_as_the_golden_run_did(kind: type[nn.Module]) -> None:
+    torch.manual_seed(1)
+    golden = golden_training(Loader, kind().train(), (torch.randn(3, 4),), {}, 0)
+    assert "every run begins" in golden.facts["state"]
+    run(golden.capture())
+
+
+def test_what_a_model_prepares_once_is_left_to_it() -> None:
+    model = Table().eval()
+    golden = golden_inference(None, model, (torch.randn(3, 4),), {}, 0)
+    assert "state" not in golden.facts and isinstance(model.table, torch.Tensor)
+    run(golden.capture())
+    assert model.made == 1
+
+
+def test_state_is_put_back_where_it_was() -> None:
+    model = Counter()
+    model.extra = {"a": [torch.ones(2)], "b": (1, 2)}
+    state = ModelState(model)
+    kept = model.extra
+    assert state.is_as_it_was()
+    model.calls, model.new = 7, torch.ones(1)
+    model.extra["a"][0].add_(1)
+    model.extra["a"].append(3)
+    model.extra["c"] = 1
+    assert not state.is_as_it_was()
+    state.put_back()
+    assert state.is_as_it_was() and model.extra is kept and not hasattr(model, "new")
+    assert torch.equal(kept["a"][0], torch.ones(2)) and len(kept["a"]) == 1 and set(kept) == {"a", "b"} and model.calls == 0
+
+
+def test_bits_are_compared() -> None:
+    nan = torch.tensor([float("nan"), 1.0])
+    assert same_bits(nan, nan.clone()) and not same_bits(torch.tensor(0.0), torch.tensor(-0.0)) and not same_bits(nan, nan.double())
+    assert same_bits(torch.tensor(True), torch.tensor(True)) and same_bits(torch.ones(2, dtype=torch.complex64), torch.ones(2, dtype=torch.complex64))
+
+
+def test_positions_that_are_padding_are_computed_on_both_sides() -> None:
+    """torch's shorter way through encoder layers gives zeros there, and graphs do not."""
+    torch.manual_seed(1)
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1).eval()
+    x, mask = torch.randn(2, 3, 8), torch.tensor([[False, False, True], [False, True, True]])
+    with plain_encoders():
+        golden = golden_inference(None, model, (x,), {"src_key_padding_mask": mask}, 0)
+        result = capture(golden.flat, golden.expected, 0)
+    assert bool(golden.expected[0][1, 2].any())
+    run(result)
